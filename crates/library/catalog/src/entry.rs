@@ -1,4 +1,4 @@
-use tags::{Field, Listing, Media, Shot, Splits, Tags, Track};
+use tags::{Field, Listing, Media, PhotoMetadata, Splits, Tags, Track};
 
 /// A file of the library, and what it said when it was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +44,7 @@ pub struct Photo {
     /// Upright.
     pub height_px: u32,
     /// What the camera wrote down.
-    pub shot: Shot,
+    pub shot: PhotoMetadata,
 }
 
 /// An entry on its way into an index, with what depends on it alone: any thread may make that.

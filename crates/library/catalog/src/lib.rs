@@ -13,7 +13,7 @@
 //! [`Catalog::entry`]; so a scan that opens ten changed files gives the bytes of one that opens all.
 //!
 //! Ids are made of what a file is, not of where it lies, but for those of playlists. A track's is the hash of its audio
-//! ([`tags::Essence`]), so it survives moves, copies and new tags. Of files with the same audio the one that was made first
+//! ([`tags::AudioHash`]), so it survives moves, copies and new tags. Of files with the same audio the one that was made first
 //! has it; another has one by when it was made, so that it survives new tags and moves too, where they leave the file the
 //! same. An album's and an artist's is MusicBrainz's, else a hash of names, of which composition and case do not matter.
 //!

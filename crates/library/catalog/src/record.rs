@@ -14,8 +14,8 @@
 use std::borrow::Cow;
 
 use tags::{
-    Audio, Codec, Container, Essence, Field, Listed, Listing, Media, Mime, Picture, PictureKind,
-    Place, Shot, Stored, Tags,
+    Audio, AudioHash, Codec, Container, Field, Listed, Listing, Media, Mime, PhotoMetadata,
+    Picture, PictureKind, Place, Stored, Tags,
 };
 
 use crate::Photo;
@@ -81,7 +81,7 @@ pub(crate) fn take_media(bytes: &mut &[u8], lookup: &Lookup<'_>) -> Option<Media
         bits: take_number(bytes)? as u8,
         bitrate_bps: take_number(bytes)? as u32,
     };
-    let essence = Essence(u64::from_le_bytes(take_array(bytes)?));
+    let essence = AudioHash(u64::from_le_bytes(take_array(bytes)?));
     let mut tags = Tags::default();
     for _ in 0..take_number(bytes)? {
         let field = take_byte(bytes)?;
@@ -135,7 +135,7 @@ const STOREDS: [Stored; 4] = [
 ];
 
 pub(crate) fn put_photo(out: &mut Vec<u8>, photo: &Photo, strings: &mut Strings) {
-    let Shot {
+    let PhotoMetadata {
         taken_local_s,
         offset_min,
         make,
@@ -195,7 +195,7 @@ pub(crate) fn take_photo(bytes: &mut &[u8], lookup: &Lookup<'_>) -> Option<Photo
         let text = lookup(reference as u32).into_owned();
         (!text.is_empty()).then_some(text)
     };
-    let shot = Shot {
+    let shot = PhotoMetadata {
         taken_local_s: has(0).then_some(unfold_sign(taken)),
         offset_min: has(1).then_some(unfold_sign(offset) as i16),
         make: text(make),

@@ -10,8 +10,8 @@ use crate::{Catalog, Content, Entry, Photo, Stat, build};
 use expect_test::expect;
 use proptest::prelude::*;
 use tags::{
-    Audio, Codec, Container, Essence, Field, Listed, Listing, Media, Mime, Picture, PictureKind,
-    Shot, Splits, Stored, Tags,
+    Audio, AudioHash, Codec, Container, Field, Listed, Listing, Media, Mime, PhotoMetadata,
+    Picture, PictureKind, Splits, Stored, Tags,
 };
 
 /// A file of music; its essence and its place in the file system follow from `number`.
@@ -40,7 +40,7 @@ fn music(number: u64, path: &str, fields: &[(Field, &str)]) -> Entry {
             bytes: 300_000,
             skip: 0,
         }],
-        essence: Essence(number),
+        essence: AudioHash(number),
         issues: vec!["an issue".into()],
     };
     entry(number, path, Content::Music(Box::new(media)))
@@ -62,10 +62,10 @@ fn entry(number: u64, path: &str, content: Content) -> Entry {
 }
 
 fn photo(number: u64, path: &str, taken_local_s: Option<i64>) -> Entry {
-    let shot = Shot {
+    let shot = PhotoMetadata {
         taken_local_s,
         model: Some("Camera".to_owned()),
-        ..Shot::default()
+        ..PhotoMetadata::default()
     };
     let photo = Photo {
         width_px: 640,

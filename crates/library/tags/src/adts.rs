@@ -7,7 +7,7 @@
 //! Source: ISO 13818-7 §6.2.
 
 use crate::input::Input;
-use crate::media::{Codec, Container, Essence};
+use crate::media::{AudioHash, Codec, Container};
 use crate::{Error, Media, mpeg};
 use std::ops::Range;
 
@@ -101,7 +101,7 @@ pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Resul
     };
     let sound = input.up_to(audio, first.bytes as usize)?.to_vec();
     let end = mpeg::tail(input, audio, &mut media)?;
-    media.essence = Essence::of("adts", end - audio, &sound);
+    media.essence = AudioHash::of("adts", end - audio, &sound);
     let (mut samples, mut bytes) = run(input, audio..end, first)?;
     let is_all = audio + bytes == end;
     if !is_all {

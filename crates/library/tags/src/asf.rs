@@ -18,7 +18,7 @@
 //! revision 01.20.03.
 
 use crate::input::Input;
-use crate::media::{Codec, Container, Essence, Mime, Picture, PictureKind, Stored};
+use crate::media::{AudioHash, Codec, Container, Mime, Picture, PictureKind, Stored};
 use crate::{Error, Field, Media, text, wav};
 use std::ops::Range;
 
@@ -69,7 +69,7 @@ struct Times {
     id: [u8; 16],
     duration_ms: u64,
     is_live: bool,
-    bytes_a_second: u32,
+    bytes_per_second: u32,
 }
 
 pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
@@ -87,7 +87,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let data = start..input.len();
     let data_bytes = data.end - data.start;
     if times.is_live || times.duration_ms == 0 {
-        let ms = u128::from(data_bytes) * 1000 / u128::from(times.bytes_a_second.max(1));
+        let ms = u128::from(data_bytes) * 1000 / u128::from(times.bytes_per_second.max(1));
         times.duration_ms = u64::try_from(ms).unwrap_or(u64::MAX);
         media.audio.exact = false;
     }
@@ -95,7 +95,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let samples = u64::try_from(samples).unwrap_or(u64::MAX);
     media.audio.measure(samples, data_bytes);
     let sampled = wav::sampled(input, "asf", &data)?;
-    media.essence = Essence::of("asf", sampled.0, &times.id);
+    media.essence = AudioHash::of("asf", sampled.0, &times.id);
     Ok(media)
 }
 
@@ -166,7 +166,7 @@ fn stream(
     };
     media.audio.channels = half(input, 56)?;
     media.audio.sample_rate_hz = u32::from_le_bytes(input.field(body, 58)?);
-    times.bytes_a_second = u32::from_le_bytes(input.field(body, 62)?);
+    times.bytes_per_second = u32::from_le_bytes(input.field(body, 62)?);
     // Only the lossless codec, 0x163, has a meaningful bit depth.
     if half(input, 54)? == 0x163 {
         media.audio.bits = u8::try_from(half(input, 68)?).unwrap_or(0);

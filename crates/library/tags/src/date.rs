@@ -96,8 +96,8 @@ fn named_month(text: &str) -> Option<u8> {
     let mut words = words.filter(|word| 3 <= word.len());
     words.find_map(|word| {
         let begins = |month: &&str| {
-            let begun = month.get(..word.len());
-            begun.is_some_and(|begun| begun.eq_ignore_ascii_case(word))
+            let prefix = month.get(..word.len());
+            prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(word))
         };
         let month = MONTHS.iter().position(begins)?;
         Some(month as u8 + 1)

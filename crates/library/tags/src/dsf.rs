@@ -11,7 +11,7 @@
 //! description.
 
 use crate::input::Input;
-use crate::media::{Codec, Container, Essence};
+use crate::media::{AudioHash, Codec, Container};
 use crate::{Error, Media, id3v2, mpeg};
 
 pub(crate) const DSF_MAGIC: &[u8; 4] = b"DSD ";
@@ -49,7 +49,7 @@ pub(crate) fn read_dsf(input: &mut Input<'_>) -> Result<Media, Error> {
         .saturating_mul(media.audio.channels.into());
     media.audio.bitrate_bps = bitrate_bps;
     let sound = input.up_to(80 + (end - 80) / 2, 256)?;
-    media.essence = Essence::of("dsf", samples, sound);
+    media.essence = AudioHash::of("dsf", samples, sound);
     Ok(media)
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn read_tta(
     let end = mpeg::tail(input, start, &mut media)?;
     media.audio.measure(samples, end - start);
     let sound = input.up_to(start + (end - start) / 2, 256)?;
-    media.essence = Essence::of("tta", samples, sound);
+    media.essence = AudioHash::of("tta", samples, sound);
     Ok(media)
 }
 

@@ -9,7 +9,7 @@
 
 use crate::comments::{self, Block};
 use crate::input::Input;
-use crate::media::{Codec, Container, Essence, Picture, PictureKind, Stored};
+use crate::media::{AudioHash, Codec, Container, Picture, PictureKind, Stored};
 use crate::{Error, Media};
 use std::ops::Range;
 
@@ -94,7 +94,7 @@ fn stream_info(
     if media.audio.sample_rate_hz == 0 {
         return Err(Error::malformed("flac without a sample rate"));
     }
-    media.essence = Essence::of("flac", 0, &info);
+    media.essence = AudioHash::of("flac", 0, &info);
     Ok(StreamInfo {
         frame: u16::from_be_bytes([info[2], info[3]]),
         channels: media.audio.channels,

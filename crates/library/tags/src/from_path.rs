@@ -7,7 +7,7 @@
 
 /// Values derived from a path.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Named {
+pub(crate) struct PathNames {
     pub(crate) title: String,
     pub(crate) number: Option<u16>,
     pub(crate) disc: Option<u16>,
@@ -17,11 +17,11 @@ pub(crate) struct Named {
 }
 
 /// Parses a path relative to the library's root.
-pub(crate) fn read(path: &[u8]) -> Named {
+pub(crate) fn read(path: &[u8]) -> PathNames {
     let path = String::from_utf8_lossy(path);
     let mut parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let file = parts.pop().unwrap_or_default();
-    let mut named = Named::default();
+    let mut named = PathNames::default();
     if let Some(disc) = parts.last().and_then(|folder| disc(folder)) {
         named.disc = Some(disc);
         parts.pop();
@@ -48,7 +48,7 @@ pub(crate) fn read(path: &[u8]) -> Named {
     named
 }
 
-impl Named {
+impl PathNames {
     fn file(&mut self, stem: &str) {
         let mut rest = stem;
         if let Some((number, behind)) = leading_number(rest) {

@@ -98,11 +98,11 @@ fn remark(
     title: &mut String,
     limits: &Limits,
 ) -> Result<(), Error> {
-    let told = |bytes: &[u8]| {
-        let mut told = String::new();
-        text::latin1(bytes.trim_ascii(), &mut told);
-        crop(&mut told, limits.value_bytes_max);
-        told
+    let value_text = |bytes: &[u8]| {
+        let mut value_text = String::new();
+        text::latin1(bytes.trim_ascii(), &mut value_text);
+        crop(&mut value_text, limits.value_bytes_max);
+        value_text
     };
     if mark.starts_with(b"EXT-X-") {
         return Err(Error::new(
@@ -111,9 +111,9 @@ fn remark(
         ));
     } else if let Some(rest) = mark.strip_prefix(b"EXTINF:") {
         let comma = rest.iter().position(|byte| *byte == b',');
-        *title = comma.map_or_else(String::new, |comma| told(&rest[comma + 1..]));
+        *title = comma.map_or_else(String::new, |comma| value_text(&rest[comma + 1..]));
     } else if let Some(name) = mark.strip_prefix(b"PLAYLIST:") {
-        found.name = Some(told(name)).filter(|name| !name.is_empty());
+        found.name = Some(value_text(name)).filter(|name| !name.is_empty());
     }
     Ok(())
 }

@@ -13,7 +13,7 @@
 //! (EBML), RFC 9559 (Matroska), the Matroska tag specification.
 
 use crate::input::Input;
-use crate::media::{Codec, Container, Essence, Mime, Picture, PictureKind, Stored};
+use crate::media::{AudioHash, Codec, Container, Mime, Picture, PictureKind, Stored};
 use crate::{Error, ErrorKind, Field, Media, text};
 use std::ops::Range;
 
@@ -150,7 +150,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let samples = u64::try_from(samples).unwrap_or(u64::MAX);
     media.audio.measure(samples, segment.end - sound_at);
     media.audio.exact = is_stated && ms != 0;
-    media.essence = Essence::of("matroska", ms, &[&known.uid[..], &sound].concat());
+    media.essence = AudioHash::of("matroska", ms, &[&known.uid[..], &sound].concat());
     Ok(media)
 }
 

@@ -3,7 +3,7 @@ use std::borrow::Cow;
 
 /// Maximum seconds that a byte of audio may last: Monkey's Audio codes half a minute of silence in
 /// some twenty bytes.
-const SECONDS_A_BYTE_MAX: u64 = 8;
+const SECONDS_PER_BYTE_MAX: u64 = 8;
 
 /// Metadata of one music file.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +17,7 @@ pub struct Media {
     /// Locations of pictures. In a FLAC file the search ends at the first front cover.
     pub pictures: Vec<Picture>,
     /// Audio hash.
-    pub essence: Essence,
+    pub essence: AudioHash,
     /// Faults that lost only a part of the tags.
     pub issues: Vec<Cow<'static, str>>,
 }
@@ -37,7 +37,7 @@ impl Media {
             },
             tags: Tags::default(),
             pictures: Vec::new(),
-            essence: Essence(0),
+            essence: AudioHash(0),
             issues: Vec::new(),
         }
     }
@@ -54,7 +54,7 @@ impl Media {
     pub(crate) fn doubt_duration(&mut self, file_bytes: u64) {
         let duration_s = self.audio.duration_ms / 1000;
         let is_beyond = u64::from(u32::MAX) < self.audio.duration_ms;
-        if is_beyond || file_bytes.saturating_mul(SECONDS_A_BYTE_MAX) < duration_s {
+        if is_beyond || file_bytes.saturating_mul(SECONDS_PER_BYTE_MAX) < duration_s {
             self.audio.measure(0, 0);
             self.audio.exact = false;
             self.issue("the duration is implausible for the file's size");
@@ -77,18 +77,18 @@ impl Media {
 /// stream information with its MD5, the first frame of an MP3, the sample sizes of an MP4, the
 /// serial number and length of an Ogg stream, or samples from the middle of PCM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Essence(pub u64);
+pub struct AudioHash(pub u64);
 
-impl Essence {
+impl AudioHash {
     /// Computes the hash of a format name, a number and some bytes.
-    pub(crate) fn of(kind: &str, number: u64, bytes: &[u8]) -> Essence {
+    pub(crate) fn of(kind: &str, number: u64, bytes: &[u8]) -> AudioHash {
         let mut hasher = blake3::Hasher::new();
         hasher.update(kind.as_bytes());
         hasher.update(&number.to_le_bytes());
         hasher.update(bytes);
         let hash = hasher.finalize();
         let word = hash.as_bytes().first_chunk().expect("a hash has 32 bytes");
-        Essence(u64::from_le_bytes(*word))
+        AudioHash(u64::from_le_bytes(*word))
     }
 }
 

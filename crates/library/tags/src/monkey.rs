@@ -12,7 +12,7 @@
 //! Little-endian. Source: the format's own headers (MACLib.h) as their documents describe them.
 
 use crate::input::Input;
-use crate::media::{Codec, Container, Essence};
+use crate::media::{AudioHash, Codec, Container};
 use crate::{Error, Media, mpeg};
 
 pub(crate) const MAGIC: &[u8; 4] = b"MAC ";
@@ -73,7 +73,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
         return Err(Error::malformed("monkey's audio without a sample rate"));
     }
     let end = mpeg::tail(input, start, &mut media)?;
-    media.essence = Essence::of("monkey", count.samples(), &identity);
+    media.essence = AudioHash::of("monkey", count.samples(), &identity);
     // The seek table has four bytes per frame, which bounds the number of frames.
     let is_sound = count.last <= count.frame && u64::from(count.frames) <= (end - start) / 4;
     if is_sound {

@@ -13,7 +13,7 @@
 //! ISO 13818-3, the Xing and VBRI documents of their vendors.
 
 use crate::input::Input;
-use crate::media::{Codec, Essence};
+use crate::media::{AudioHash, Codec};
 use crate::{Error, Media, ape, id3v1};
 use std::ops::Range;
 
@@ -127,7 +127,7 @@ impl Frame {
 
 /// Values of a Xing, Info or VBRI header in the first frame.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Counted {
+struct HeaderCounts {
     frames: u64,
     bytes: Option<u64>,
     /// Samples that the encoder added at both ends.
@@ -144,10 +144,10 @@ pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Resul
     media.audio.sample_rate_hz = first.sample_rate_hz;
     media.audio.channels = first.channels;
     let head = input.up_to(first_at, first.bytes.min(INFO_BYTES))?;
-    let hash_head = Essence::of("mpeg", 0, head);
+    let hash_head = AudioHash::of("mpeg", 0, head);
     let counted = counted(head, first);
     let end = tail(input, first_at, &mut media)?;
-    media.essence = Essence::of("mpeg", hash_head.0, &(end - first_at).to_le_bytes());
+    media.essence = AudioHash::of("mpeg", hash_head.0, &(end - first_at).to_le_bytes());
     match counted {
         Some(counted) => {
             let samples = (counted.frames * first.samples()).saturating_sub(counted.added);
@@ -204,7 +204,7 @@ fn frame_in(bytes: &[u8], at: usize) -> Option<Frame> {
     Frame::parse(*bytes.get(at..)?.first_chunk()?)
 }
 
-fn counted(head: &[u8], frame: Frame) -> Option<Counted> {
+fn counted(head: &[u8], frame: Frame) -> Option<HeaderCounts> {
     // With a CRC the side information begins two bytes later, but encoders disagree on whether the
     // Xing header moves with it.
     let offsets = [frame.xing_at(), frame.xing_at() + 2];
@@ -217,7 +217,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-fn xing(head: &[u8], frame: Frame) -> Option<Counted> {
+fn xing(head: &[u8], frame: Frame) -> Option<HeaderCounts> {
     if !head.starts_with(b"Xing") && !head.starts_with(b"Info") {
         return None;
     }
@@ -239,19 +239,19 @@ fn xing(head: &[u8], frame: Frame) -> Option<Counted> {
         u64::from(word >> 12 & 0xfff) + u64::from(word & 0xfff)
     });
     let all = frames * frame.samples();
-    (frames != 0).then_some(Counted {
+    (frames != 0).then_some(HeaderCounts {
         frames,
         bytes,
         added: if added < all { added } else { 0 },
     })
 }
 
-fn vbri(head: &[u8]) -> Option<Counted> {
+fn vbri(head: &[u8]) -> Option<HeaderCounts> {
     if !head.starts_with(b"VBRI") {
         return None;
     }
     let (bytes, frames) = (word(head, 10)?, word(head, 14)?);
-    (frames != 0).then_some(Counted {
+    (frames != 0).then_some(HeaderCounts {
         frames: frames.into(),
         bytes: Some(bytes.into()),
         added: 0,

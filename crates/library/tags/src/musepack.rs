@@ -11,7 +11,7 @@
 //! Source: the stream specifications of Musepack's authors, SV7 and SV8.
 
 use crate::input::Input;
-use crate::media::{Codec, Container, Essence};
+use crate::media::{AudioHash, Codec, Container};
 use crate::{Error, Media, mpeg};
 
 pub(crate) const MAGIC_7: &[u8; 3] = b"MP+";
@@ -41,7 +41,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
     media.audio.measure(samples, end - start);
     let middle = start + (end - start) / 2;
     let sound = input.up_to(middle, 256)?;
-    media.essence = Essence::of("musepack", samples, &[&head, sound].concat());
+    media.essence = AudioHash::of("musepack", samples, &[&head, sound].concat());
     Ok(media)
 }
 

@@ -16,7 +16,7 @@ mod chain;
 
 use crate::comments::{self, Flow};
 use crate::input::Input;
-use crate::media::{Audio, Codec, Container, Essence, Stored};
+use crate::media::{Audio, AudioHash, Codec, Container, Stored};
 use crate::{Error, Media};
 
 pub(crate) const MAGIC: &[u8; 4] = b"OggS";
@@ -71,7 +71,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         Some(samples) => media.audio.measure(samples, len.saturating_sub(second)),
         None => media.issue("duration unknown: no last page found"),
     }
-    media.essence = Essence::of(
+    media.essence = AudioHash::of(
         "ogg",
         last.map_or(0, |page| page.granule),
         &[&head, &serial.to_le_bytes()[..]].concat(),

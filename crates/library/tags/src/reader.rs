@@ -16,12 +16,12 @@ const TAGS_MAX: usize = 4;
 pub struct Reader {
     limits: Limits,
     window: Vec<u8>,
-    spent: Spent,
+    spent: ReadStats,
 }
 
 /// Cost of reading a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct ReadStats {
     /// Positioned reads.
     pub reads: u32,
     /// Bytes requested.
@@ -35,7 +35,7 @@ impl Reader {
         Reader {
             limits,
             window: Vec::new(),
-            spent: Spent::default(),
+            spent: ReadStats::default(),
         }
     }
 
@@ -50,7 +50,7 @@ impl Reader {
 
     /// Returns the cost of the last call to [`Reader::read`].
     #[must_use]
-    pub fn spent(&self) -> Spent {
+    pub fn spent(&self) -> ReadStats {
         self.spent
     }
 
@@ -60,7 +60,7 @@ impl Reader {
             media.doubt_duration(len);
             media
         });
-        self.spent = Spent {
+        self.spent = ReadStats {
             reads: input.reads,
             bytes: input.read_bytes,
         };

@@ -8,7 +8,7 @@ use crate::{Error, Limits, ReadAt};
 
 /// Photo metadata that a camera wrote.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Shot {
+pub struct PhotoMetadata {
     /// Capture time by the camera's clock, as seconds since 1970 in local time.
     pub taken_local_s: Option<i64>,
     /// Minutes that the clock was ahead of UTC.
@@ -39,14 +39,18 @@ pub struct Place {
 ///
 /// # Errors
 /// The picture's own structure is broken, or reading fails.
-pub fn shot(source: &(impl ReadAt + ?Sized), len: u64, limits: &Limits) -> Result<Shot, Error> {
+pub fn shot(
+    source: &(impl ReadAt + ?Sized),
+    len: u64,
+    limits: &Limits,
+) -> Result<PhotoMetadata, Error> {
     let mut window = Vec::new();
     let mut input = Input::new(&source, len, &mut window, limits);
     let Some(block) = find::exif(&mut input)? else {
-        return Ok(Shot::default());
+        return Ok(PhotoMetadata::default());
     };
     match tiff::read(&mut input, block) {
-        Err(err) if err.is_local() => Ok(Shot::default()),
+        Err(err) if err.is_local() => Ok(PhotoMetadata::default()),
         other => other,
     }
 }

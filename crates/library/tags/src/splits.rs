@@ -63,8 +63,9 @@ fn begins(value: &str, at: usize, word: &str) -> bool {
     let (Some(first), Some(found)) = (word.first(), value.first()) else {
         return false;
     };
-    let begun = value.get(..word.len());
-    found.eq_ignore_ascii_case(first) && begun.is_some_and(|begun| begun.eq_ignore_ascii_case(word))
+    let prefix = value.get(..word.len());
+    found.eq_ignore_ascii_case(first)
+        && prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(word))
 }
 
 /// Returns whether a name may end here: at the value's end, or before a separator.

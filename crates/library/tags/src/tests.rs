@@ -11,7 +11,7 @@ mod oracle;
 mod pictures;
 mod rare;
 
-use crate::{Error, Limits, Media, Reader, Spent};
+use crate::{Error, Limits, Media, ReadStats, Reader};
 
 /// Half a second of a sine, encoded by flac, lame, ffmpeg, oggenc and opusenc.
 const SINES: [(&str, &[u8]); 11] = [
@@ -37,7 +37,7 @@ fn read(bytes: &[u8]) -> Result<Media, Error> {
     Reader::new(Limits::default()).read(bytes, bytes.len() as u64)
 }
 
-fn read_counted(bytes: &[u8]) -> (Media, Spent) {
+fn read_counted(bytes: &[u8]) -> (Media, ReadStats) {
     let mut reader = Reader::new(Limits::default());
     let media = reader
         .read(bytes, bytes.len() as u64)
@@ -46,7 +46,7 @@ fn read_counted(bytes: &[u8]) -> (Media, Spent) {
 }
 
 /// Returns a file's metadata, or its error, as one line.
-fn told(bytes: &[u8]) -> String {
+fn summary(bytes: &[u8]) -> String {
     match read(bytes) {
         Err(err) => format!("{:?}: {err}", err.kind),
         Ok(Media {
@@ -73,7 +73,7 @@ fn told(bytes: &[u8]) -> String {
 fn each_kind_tells_its_audio() {
     let lines: Vec<String> = SINES
         .iter()
-        .map(|(name, bytes)| format!("{name}: {}\n", told(bytes)))
+        .map(|(name, bytes)| format!("{name}: {}\n", summary(bytes)))
         .collect();
     expect_test::expect![[r#"
         flac: Flac 500 ms 44100 Hz 1 ch 16 bit 104 kbit/s [] 0 pictures []

@@ -1,4 +1,4 @@
-use crate::from_path::{self, Named};
+use crate::from_path::{self, PathNames};
 use crate::place::Place;
 use crate::{Date, Field, Media, Splits, Tags};
 use std::collections::HashSet;
@@ -284,7 +284,7 @@ impl Track {
     }
 
     /// Fills missing fields from the path.
-    fn complete(&mut self, named: Named) {
+    fn complete(&mut self, named: PathNames) {
         if self.title.is_empty() {
             self.title = named.title;
             self.number = if self.number == 0 {

@@ -11,7 +11,7 @@
 //! ITU-R BS.2088.
 
 use crate::input::Input;
-use crate::media::{Codec, Container, Essence};
+use crate::media::{AudioHash, Codec, Container};
 use crate::{Error, Field, Media, Tags, id3v2, text};
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let mut format = None;
     let mut data = None;
     let (mut info, mut long_bytes) = (Tags::default(), None);
-    let mut counted = Counted::default();
+    let mut counted = SampleCounts::default();
     let mut at = 12;
     while at + 8 <= input.len() {
         input.part()?;
@@ -113,7 +113,7 @@ fn is_chunk(input: &mut Input<'_>, at: u64) -> Result<bool, Error> {
 
 /// Sample counts of codecs whose frames hold several samples.
 #[derive(Default)]
-struct Counted {
+struct SampleCounts {
     /// Samples per frame; 0 if unknown, like the next field.
     frame_samples: u16,
     /// Samples of the file.
@@ -122,7 +122,7 @@ struct Counted {
 
 fn finish(
     input: &mut Input<'_>,
-    (format, counted): ([u8; 16], &Counted),
+    (format, counted): ([u8; 16], &SampleCounts),
     data: Range<u64>,
     media: &mut Media,
 ) -> Result<(), Error> {
@@ -153,16 +153,16 @@ fn finish(
     Ok(())
 }
 
-impl Counted {
+impl SampleCounts {
     /// Returns the number of samples in `bytes` bytes: as stated, by whole frames, or by the mean
     /// rate.
     fn samples(&self, format: &[u8; 16], bytes: u64, rate_hz: u32) -> u64 {
         let u16_at = |at: usize| u64::from(u16::from_le_bytes([format[at], format[at + 1]]));
         let (coding, frame_bytes) = (u16_at(0), u16_at(12));
-        let bytes_a_second = u16_at(8) | u16_at(10) << 16;
+        let bytes_per_second = u16_at(8) | u16_at(10) << 16;
         let by_rate = bytes
             .saturating_mul(rate_hz.into())
-            .checked_div(bytes_a_second);
+            .checked_div(bytes_per_second);
         let stated = u64::from(self.samples);
         // Some writers state bytes instead, or a count that another program should have filled in.
         let is_likely = by_rate
@@ -182,11 +182,11 @@ pub(crate) fn sampled(
     input: &mut Input<'_>,
     kind: &str,
     data: &Range<u64>,
-) -> Result<Essence, Error> {
+) -> Result<AudioHash, Error> {
     let bytes = data.end - data.start;
     let middle = data.start + bytes / 2;
     let samples = input.bytes(middle, (data.end - middle).min(SAMPLE_BYTES) as usize)?;
-    Ok(Essence::of(kind, bytes, samples))
+    Ok(AudioHash::of(kind, bytes, samples))
 }
 
 fn list(input: &mut Input<'_>, body: &Range<u64>, info: &mut Tags) -> Result<(), Error> {

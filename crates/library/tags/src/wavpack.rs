@@ -11,7 +11,7 @@
 //! WavPack 4 & 5 Binary File / Block Format.
 
 use crate::input::Input;
-use crate::media::{Codec, Container, Essence};
+use crate::media::{AudioHash, Codec, Container};
 use crate::{Error, Media, mpeg};
 use std::ops::Range;
 
@@ -99,7 +99,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
     } else {
         stated * bits
     };
-    media.essence = Essence::of("wavpack", number, &[&head, sound].concat());
+    media.essence = AudioHash::of("wavpack", number, &[&head, sound].concat());
     Ok(media)
 }
 

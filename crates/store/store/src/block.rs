@@ -11,7 +11,7 @@ use crate::state::{Flow, State};
 
 /// A command that waits for one of its keys.
 #[derive(Debug)]
-pub(crate) struct Parked {
+pub(crate) struct BlockedCommand {
     /// The command, which runs again when one of its keys is ready.
     pub(crate) args: Vec<Bytes>,
     pub(crate) block: Block,
@@ -23,7 +23,7 @@ type Place = (usize, Bytes);
 
 /// Blocked clients by key and by deadline.
 #[derive(Debug, Default)]
-pub(crate) struct Waiting {
+pub(crate) struct BlockedClients {
     by_key: HashMap<Place, VecDeque<ClientKey>>,
     /// Deadlines in Unix milliseconds.
     due: BTreeSet<(u64, ClientKey)>,
@@ -31,7 +31,7 @@ pub(crate) struct Waiting {
     pub(crate) clients: usize,
 }
 
-impl Waiting {
+impl BlockedClients {
     /// Returns the first deadline, if any.
     pub(crate) fn next_due_ms(&self) -> Option<u64> {
         self.due.first().map(|(due_ms, _)| *due_ms)
@@ -63,7 +63,7 @@ impl State {
         }
         self.waiting.clients += 1;
         let args = args.iter().map(keep).collect();
-        self.clients[key].parked = Some(Parked { args, block, db });
+        self.clients[key].parked = Some(BlockedCommand { args, block, db });
         Flow::Blocked
     }
 
@@ -77,7 +77,7 @@ impl State {
     }
 
     /// Removes a client from every queue. Returns the command that it waited with, if any.
-    pub(crate) fn unpark(&mut self, key: ClientKey) -> Option<Parked> {
+    pub(crate) fn unpark(&mut self, key: ClientKey) -> Option<BlockedCommand> {
         let parked = self.clients[key].parked.take()?;
         for name in &parked.block.keys {
             self.keyspace.unwait(parked.db, name);
@@ -108,7 +108,7 @@ impl State {
         for key in waiting {
             // Serving an earlier client may also have served this one, so its command may be gone.
             if let Some(parked) = self.clients[key].parked.take() {
-                let served = self.is_of_use(key, &parked, name)
+                let served = self.holds_wanted_type(key, &parked, name)
                     && self.run_again(key, &parked) != Flow::Blocked;
                 self.clients[key].parked = Some(parked);
                 if served {
@@ -120,10 +120,10 @@ impl State {
 
     /// Returns whether the key holds the type that the command waits for; other types do not wake
     /// it.
-    fn is_of_use(&mut self, key: ClientKey, parked: &Parked, name: &Bytes) -> bool {
+    fn holds_wanted_type(&mut self, key: ClientKey, parked: &BlockedCommand, name: &Bytes) -> bool {
         let wanted = match parked.args.first() {
             // GETORLOCK is served by a value of any type, or by a lock that was released.
-            Some(command) if is_for_a_lock(command) => return true,
+            Some(command) if is_compute_command(command) => return true,
             Some(command) if command[1..].to_ascii_lowercase().starts_with(b"z") => "+zset\r\n",
             _ => "+list\r\n",
         };
@@ -147,7 +147,7 @@ impl State {
             };
             match parked.args.first() {
                 // The holder exceeded its time and lost the lock; the first waiter takes it.
-                Some(command) if is_for_a_lock(command) => {
+                Some(command) if is_compute_command(command) => {
                     self.running = Some(key);
                     self.is_shown = true;
                     self.execute(key, &parked.args);
@@ -179,7 +179,7 @@ impl State {
 }
 
 /// Returns whether a command waits for a value that another client computes.
-fn is_for_a_lock(command: &Bytes) -> bool {
+fn is_compute_command(command: &Bytes) -> bool {
     command.eq_ignore_ascii_case(b"getorlock")
 }
 

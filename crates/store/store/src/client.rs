@@ -8,7 +8,7 @@ use bytes::Bytes;
 use keyspace::{Command, Session};
 use resp::{Mark, Out, Proto};
 
-use crate::block::Parked;
+use crate::block::BlockedCommand;
 
 /// Index in the table of clients; reused after the client has left.
 pub(crate) type ClientKey = usize;
@@ -84,7 +84,7 @@ pub(crate) struct Client {
     pub(crate) authenticated: bool,
     pub(crate) subscriptions: Subscriptions,
     pub(crate) monitor: bool,
-    pub(crate) parked: Option<Parked>,
+    pub(crate) parked: Option<BlockedCommand>,
     /// True if the next command waits for the end of a pause.
     pub(crate) postponed: bool,
     pub(crate) replies: Replies,

@@ -15,7 +15,7 @@ pub(crate) struct Clock {
     now_us: Cell<u64>,
     /// End of the previous command, or start of the turn.
     lap: Cell<Instant>,
-    turn_begun: Cell<Instant>,
+    turn_started: Cell<Instant>,
     turns: Cell<Turns>,
 }
 
@@ -35,7 +35,7 @@ impl Clock {
             base: Cell::new(Instant::now()),
             now_us: Cell::new(0),
             lap: Cell::new(Instant::now()),
-            turn_begun: Cell::new(Instant::now()),
+            turn_started: Cell::new(Instant::now()),
             turns: Cell::new(Turns::default()),
         };
         clock.follow_system();
@@ -49,16 +49,16 @@ impl Clock {
         self.base_us
             .set(since.map_or(0, |since| since.as_micros() as u64));
         self.base.set(Instant::now());
-        self.begin_turn();
+        self.start_turn();
     }
 
     /// Reads the time that all commands of this turn see.
-    pub(crate) fn begin_turn(&self) {
+    pub(crate) fn start_turn(&self) {
         let now = Instant::now();
         let passed = now.saturating_duration_since(self.base.get());
         self.now_us
             .set(self.base_us.get() + passed.as_micros() as u64);
-        let took = self.lap.replace(now) - self.turn_begun.replace(now);
+        let took = self.lap.replace(now) - self.turn_started.replace(now);
         let Turns { count, took_us } = self.turns.get();
         self.turns.set(Turns {
             count: count + 1,
@@ -72,15 +72,15 @@ impl Clock {
 
     /// Returns the start of the current command: the end of the previous one, so that the clock is
     /// read once per command.
-    pub(crate) fn lap_begun(&self) -> Instant {
+    pub(crate) fn lap_start(&self) -> Instant {
         self.lap.get()
     }
 
-    /// Ends a command that started at `begun`. Returns its duration in microseconds.
-    pub(crate) fn end_lap(&self, begun: Instant) -> u64 {
+    /// Ends a command that started at `started`. Returns its duration in microseconds.
+    pub(crate) fn end_lap(&self, started: Instant) -> u64 {
         let now = Instant::now();
         self.lap.set(now);
-        now.saturating_duration_since(begun).as_micros() as u64
+        now.saturating_duration_since(started).as_micros() as u64
     }
 
     pub(crate) fn unix_us(&self) -> u64 {

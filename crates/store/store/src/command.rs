@@ -116,7 +116,7 @@ pub(crate) fn run(state: &mut State, key: ClientKey, command: &'static Command, 
         "script" => emulated::script,
         "lolwut" => emulated::lolwut,
         "replicaof" | "slaveof" => emulated::replicaof,
-        _ => emulated::not_built,
+        _ => emulated::not_implemented,
     };
     handler(&mut call);
 }

@@ -24,7 +24,7 @@ use crate::text::lossy;
 const MIB: u64 = 1 << 20;
 const LONG_MAX: u64 = i64::MAX as u64;
 /// Directives that Redis itself ignores.
-const PASSED_OVER: &[&str] = &[
+const IGNORED: &[&str] = &[
     "list-max-ziplist-entries",
     "list-max-ziplist-value",
     "lua-replicate-commands",
@@ -38,7 +38,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
 ];
 /// Descriptors needed besides those of clients: files, listeners, the runtime's own.
-const DESCRIPTORS_BESIDE: u64 = 64;
+const RESERVED_DESCRIPTORS: u64 = 64;
 /// Default path of the pidfile for a process that detaches, as in Redis.
 const PID_FILE: &str = "/var/run/redis.pid";
 /// Maximum nesting of `include`.
@@ -385,9 +385,7 @@ impl Config {
         }
         match set {
             Err(SetFault::Unknown)
-                if PASSED_OVER
-                    .iter()
-                    .any(|known| known.eq_ignore_ascii_case(name)) =>
+                if IGNORED.iter().any(|known| known.eq_ignore_ascii_case(name)) =>
             {
                 Ok(())
             }
@@ -465,7 +463,7 @@ impl Config {
 
     /// Lowers `maxclients` to the number that `descriptors_max` open files allow, as Redis does.
     pub fn fit_clients(&mut self, descriptors_max: u64) {
-        let fits = descriptors_max.saturating_sub(DESCRIPTORS_BESIDE).max(1);
+        let fits = descriptors_max.saturating_sub(RESERVED_DESCRIPTORS).max(1);
         if fits < self.maxclients.0 as u64 {
             let asked = self.maxclients.0;
             tracing::warn!(

@@ -95,7 +95,7 @@ impl Shared {
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {
     /// Writes some of `parts`, large ones without a copy if the stream is a socket; `more`
     /// announces further bytes.
-    fn poll_lend(
+    fn poll_write_zero_copy(
         &mut self,
         lender: &Lender,
         context: &mut Context<'_>,
@@ -107,7 +107,7 @@ pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {
 macro_rules! sockets {
     ($($stream:ident)*) => {$(
         impl Stream for $stream {
-            fn poll_lend(
+            fn poll_write_zero_copy(
                 &mut self,
                 lender: &Lender,
                 context: &mut Context<'_>,
@@ -137,7 +137,7 @@ pub(crate) async fn serve<S: Stream>(shared: Rc<Shared>, mut stream: S, peer: Pe
     };
     let parser = Parser::new(shared.state.borrow().parser_limits()).with_blob_allocator(LENDABLE);
     let mut connection = Connection {
-        place: Place::new(shared, key),
+        place: ClientGuard::new(shared, key),
         parser,
         input: BytesMut::new(),
         prefetched: VecDeque::new(),
@@ -158,19 +158,19 @@ async fn refuse<S: AsyncWrite + Unpin>(mut stream: S, text: &str) {
 }
 
 /// Guard of a client's entry in the table of clients; removes the entry on drop.
-pub(crate) struct Place {
+pub(crate) struct ClientGuard {
     shared: Rc<Shared>,
     key: ClientKey,
 }
 
-impl Place {
+impl ClientGuard {
     /// Wraps a key returned by [`State::admit`].
-    pub(crate) fn new(shared: Rc<Shared>, key: ClientKey) -> Place {
-        Place { shared, key }
+    pub(crate) fn new(shared: Rc<Shared>, key: ClientKey) -> ClientGuard {
+        ClientGuard { shared, key }
     }
 }
 
-impl Drop for Place {
+impl Drop for ClientGuard {
     fn drop(&mut self) {
         let mut state = self.shared.state.borrow_mut();
         state.forget(self.key);
@@ -179,7 +179,7 @@ impl Drop for Place {
 }
 
 struct Connection {
-    place: Place,
+    place: ClientGuard,
     parser: Parser,
     /// Bytes read that are not a complete command yet.
     input: BytesMut,
@@ -231,7 +231,7 @@ impl Connection {
 
     /// Waits until the replies may be sent.
     async fn settle_replies(&self) {
-        let Place { shared, key } = &self.place;
+        let ClientGuard { shared, key } = &self.place;
         let is_written = shared.committed().await;
         let flush = shared.state.borrow_mut().clients[*key].flush.take();
         if let Some(flush) = flush {
@@ -246,10 +246,10 @@ impl Connection {
 
     /// Runs every complete command that was read, until one has to wait.
     fn run_commands(&mut self) {
-        let Place { shared, key } = &self.place;
+        let ClientGuard { shared, key } = &self.place;
         let mut state = shared.state.borrow_mut();
         let state = &mut *state;
-        state.clock.begin_turn();
+        state.clock.start_turn();
         state.clients[*key].input_bytes = self.input.len() + self.parser.held_bytes();
         loop {
             let client = &state.clients[*key];
@@ -343,7 +343,7 @@ impl Connection {
         stream: &mut S,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let Place { shared, key } = &self.place;
+        let ClientGuard { shared, key } = &self.place;
         let mut state = shared.state.borrow_mut();
         let state = &mut *state;
         let out = &mut state.clients[*key].out;
@@ -355,7 +355,7 @@ impl Connection {
         let written = match (parts, lender) {
             (parts, Some(lender)) => {
                 let bytes: usize = parts.iter().map(|part| part.len()).sum();
-                stream.poll_lend(lender, context, parts, bytes < out.len())
+                stream.poll_write_zero_copy(lender, context, parts, bytes < out.len())
             }
             // A plain write of one part costs the kernel less than a vectored one.
             ([part], None) => Pin::new(stream).poll_write(context, part),
@@ -426,11 +426,11 @@ impl Connection {
             buffer.reserve(room);
             let mut place = (&mut *buffer).limit(room);
             let read = std::task::ready!(pin!(stream.read_buf(&mut place)).poll(context))?;
-            let came = buffer.split();
+            let received = buffer.split();
             if self.input.is_empty() {
-                self.input = came;
+                self.input = received;
             } else {
-                self.input.extend_from_slice(&came);
+                self.input.extend_from_slice(&received);
             }
             // After the short first read the rest is read at once, before other connections get a
             // turn.

@@ -5,17 +5,17 @@ use keyspace::{Command, Flags, Outcome, Prefetched};
 use resp::Mark;
 use tokio::time::Instant;
 
-use crate::block::Parked;
+use crate::block::BlockedCommand;
 use crate::client::{ClientKey, Closing, Replies};
 use crate::command;
 use crate::latency::Sample;
 use crate::redact::redacted;
-use crate::rename::{Meaning, with_own_name};
+use crate::rename::{NameMeaning, with_own_name};
 use crate::slowlog::{self, Slow};
 use crate::state::{Flow, State};
 
 /// Commands that a RESP2 client may send in pub/sub mode.
-const WHILE_LISTENING: &[&str] = &[
+const PUBSUB_MODE_COMMANDS: &[&str] = &[
     "ping",
     "subscribe",
     "unsubscribe",
@@ -53,19 +53,19 @@ impl State {
         let now_ms = self.now_ms();
         let client = &mut self.clients[key];
         client.active_ms = now_ms;
-        if is_of_http(&args[0]) {
+        if is_http(&args[0]) {
             let peer = &client.peer.address;
             tracing::warn!(%peer, "HTTP request on the store's port (possible cross-protocol attack); connection closed");
             client.close(Closing::Now);
             return Flow::Next;
         }
         match self.config.renames.meaning(&args[0]) {
-            Meaning::Itself => self.named_command(key, args, prefetched),
+            NameMeaning::Itself => self.named_command(key, args, prefetched),
             // What was foreseen is what the name means elsewhere.
-            Meaning::Command(own) => {
+            NameMeaning::Command(own) => {
                 self.named_command(key, &with_own_name(args, own), Prefetched::default())
             }
-            Meaning::Nothing => {
+            NameMeaning::Nothing => {
                 let text = keyspace::unknown_command(args);
                 client.session.abort_multi();
                 client.out.error(&text);
@@ -120,14 +120,14 @@ impl State {
         let waits = client.out.len() as u64;
         let least = self.config.client_output_buffer_limit.least_bytes();
         if least.min(self.limits.out_bytes_max as u64) <= waits {
-            self.bound_output(key);
+            self.enforce_output_limit(key);
         }
         self.settle_effects();
         flow
     }
 
     /// Runs the command of a blocked client again.
-    pub(crate) fn run_again(&mut self, key: ClientKey, parked: &Parked) -> Flow {
+    pub(crate) fn run_again(&mut self, key: ClientKey, parked: &BlockedCommand) -> Flow {
         self.running = Some(key);
         self.retrying = true;
         let mark = self.clients[key].out.mark();
@@ -176,11 +176,11 @@ impl State {
         // database it selected; so EXEC and SELECT are shown after they ran.
         let is_watched = !self.monitors.is_empty() && !self.is_shown;
         let is_late = |command: &Command| matches!(command.name, "exec" | "select");
-        let told_late = is_watched && keyspace::command(args).is_some_and(is_late);
-        if is_watched && !told_late {
+        let is_shown_late = is_watched && keyspace::command(args).is_some_and(is_late);
+        if is_watched && !is_shown_late {
             self.monitor(key, args);
         }
-        let begun = self.clock.lap_begun();
+        let started = self.clock.lap_start();
         let client = &mut self.clients[key];
         let mark = client.out.mark();
         let mut errors = client.out.errors();
@@ -193,7 +193,7 @@ impl State {
             Outcome::Done => (Flow::Next, Counts::Run),
             Outcome::Refused => (Flow::Next, Counts::Refused),
             Outcome::Queued => {
-                self.bound_queue(key);
+                self.enforce_queue_limit(key);
                 (Flow::Next, Counts::Later)
             }
             Outcome::Service(command) => {
@@ -216,7 +216,7 @@ impl State {
                 (Flow::Next, Counts::Run)
             }
         };
-        if told_late && self.clients.contains(key) {
+        if is_shown_late && self.clients.contains(key) {
             self.monitor(key, args);
         }
         // A command may remove its own client.
@@ -227,7 +227,7 @@ impl State {
                 self.stats.error(&text, self.limits.error_names_max);
             }
             match (command, counts) {
-                (Some(command), Counts::Run) => self.account(key, command, args, begun, failed),
+                (Some(command), Counts::Run) => self.account(key, command, args, started, failed),
                 (Some(command), Counts::Refused) => self.stats.calls_of(command).rejected += 1,
                 // An unknown command is counted only as an error.
                 (Some(_), Counts::Later) | (None, _) => {}
@@ -238,7 +238,7 @@ impl State {
 
     /// Closes a client whose queued transaction and unparsed input exceed
     /// `client-query-buffer-limit`.
-    fn bound_queue(&mut self, key: ClientKey) {
+    fn enforce_queue_limit(&mut self, key: ClientKey) {
         let client = &mut self.clients[key];
         let bytes = client.session.held_bytes() + client.input_bytes;
         if self.config.client_query_buffer_limit.0 < bytes as u64 {
@@ -257,11 +257,11 @@ impl State {
         key: ClientKey,
         command: &'static Command,
         args: &[Bytes],
-        begun: Instant,
+        started: Instant,
         failed: bool,
     ) {
         self.stats.commands += 1;
-        let took_us = self.clock.end_lap(begun);
+        let took_us = self.clock.end_lap(started);
         self.stats.commands_us += took_us;
         let calls = self.stats.calls_of(command);
         calls.ran(took_us, failed);
@@ -320,7 +320,7 @@ impl State {
         if !client.authenticated && !command.flags.has(Flags::NO_AUTH) {
             return self.refuse(key, command, "NOAUTH Authentication required.");
         }
-        if client.only_subscribes() && !WHILE_LISTENING.contains(&command.name) {
+        if client.only_subscribes() && !PUBSUB_MODE_COMMANDS.contains(&command.name) {
             let text = format!(
                 "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
                 command.name
@@ -435,7 +435,7 @@ impl State {
 
 /// Returns whether a request is a line of HTTP. A web page can make a browser send such lines, and
 /// commands after them, to a server on the same machine.
-fn is_of_http(name: &[u8]) -> bool {
+fn is_http(name: &[u8]) -> bool {
     matches!(name.len(), 4 | 5)
         && (name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:"))
 }

@@ -19,7 +19,7 @@ const FRAME_BYTES_MAX: usize = 64 << 10;
 
 /// Data commands that this store lacks: their cost or reply is not bounded by their arguments and
 /// the stored data, or they concern more than one store.
-const ELSEWHERE: &[&str] = &[
+const UNSUPPORTED: &[&str] = &[
     "bitfield",
     "bitop",
     "copy",
@@ -49,7 +49,7 @@ const ELSEWHERE: &[&str] = &[
     "zunionstore",
 ];
 
-/// A store shared by any number of [`Conversation`]s, which run one command at a time.
+/// A store shared by any number of [`EmbeddedSession`]s, which run one command at a time.
 #[derive(Debug)]
 pub struct Embedded {
     keyspace: Mutex<Keyspace>,
@@ -57,7 +57,7 @@ pub struct Embedded {
 
 /// One client's session. It closes itself on an invalid request.
 #[derive(Debug)]
-pub struct Conversation<'a> {
+pub struct EmbeddedSession<'a> {
     store: &'a Embedded,
     session: Session,
     parser: Parser,
@@ -68,7 +68,7 @@ pub struct Conversation<'a> {
 
 /// Usage of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Holdings {
+pub struct StoreUsage {
     /// Number of keys, including expired ones that have not been removed yet.
     pub keys: u64,
     /// Bytes of the data and its overhead.
@@ -91,10 +91,10 @@ impl Embedded {
 
     /// Returns the current usage.
     #[must_use]
-    pub fn holdings(&self) -> Holdings {
+    pub fn store_usage(&self) -> StoreUsage {
         let keyspace = self.keyspace();
         let (keys, ..) = keyspace.db_figures(0, now_ms());
-        Holdings {
+        StoreUsage {
             keys: keys as u64,
             bytes: keyspace.used_bytes() as u64,
         }
@@ -102,7 +102,7 @@ impl Embedded {
 
     /// Starts a session of a new client.
     #[must_use]
-    pub fn converse(&self) -> Conversation<'_> {
+    pub fn open_session(&self) -> EmbeddedSession<'_> {
         let bytes_max = self.keyspace().limits().string_bytes_max;
         let limits = resp::Limits {
             bulk_bytes_max: bytes_max,
@@ -112,7 +112,7 @@ impl Embedded {
         };
         let mut session = Session::new();
         session.set_deny_blocking(true);
-        Conversation {
+        EmbeddedSession {
             store: self,
             session,
             parser: Parser::new(limits),
@@ -128,7 +128,7 @@ impl Embedded {
     }
 }
 
-impl Conversation<'_> {
+impl EmbeddedSession<'_> {
     /// Appends bytes received from the client.
     pub fn hear(&mut self, bytes: &[u8]) {
         self.input.extend_from_slice(bytes);
@@ -211,7 +211,7 @@ pub(crate) fn is_here(command: &keyspace::Command) -> bool {
         _ => matches!(command.name, "dbsize" | "flushdb" | "flushall"),
     };
     let waits = command.flags.has(Flags::BLOCKING);
-    family && !waits && !ELSEWHERE.contains(&command.name)
+    family && !waits && !UNSUPPORTED.contains(&command.name)
 }
 
 fn limits(bytes_max: u64) -> keyspace::Limits {

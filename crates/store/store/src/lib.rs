@@ -65,10 +65,10 @@ mod tests;
 mod text;
 
 pub use config::{Config, ConfigError, LogLevel};
-pub use embedded::{Conversation, Embedded, Holdings};
+pub use embedded::{Embedded, EmbeddedSession, StoreUsage};
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;
-pub use local::{ComputeError, Handle, Stopped, Terms};
+pub use local::{ComputeError, ComputeOptions, Handle, Stopped};
 pub use process::version;
 pub use remote::{Remote, Url, UrlError};
 pub use service::Server;

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_local;
 
 use crate::client::{ClientKey, Closing, Peer};
-use crate::connection::{Place, Shared};
+use crate::connection::{ClientGuard, Shared};
 use crate::state::{Flow, State};
 
 /// Sender of commands to the core, from any other thread.
@@ -41,12 +41,12 @@ pub(crate) enum Request {
         reply: oneshot::Sender<(Reply, Option<i64>)>,
     },
     /// Release of the lock that has this deadline.
-    GiveBack { key: Bytes, until_ms: i64 },
+    ReleaseLock { key: Bytes, until_ms: i64 },
 }
 
 /// Options of [`Handle::get_or_compute`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct ComputeOptions {
     /// Time that a computation may take before another caller starts one. At least a millisecond.
     pub build: Duration,
     /// Time to live of the value, at least a millisecond; `None` for no expiry.
@@ -131,7 +131,7 @@ impl Handle {
     pub fn get_or_compute<E>(
         &self,
         key: &Bytes,
-        terms: Terms,
+        terms: ComputeOptions,
         compute: impl FnOnce() -> Result<Bytes, E>,
     ) -> Result<Bytes, ComputeError<E>> {
         let (reply, until_ms) = self.get_or_lock(key, millis(terms.build))?;
@@ -178,7 +178,7 @@ struct Lock<'a> {
 impl Drop for Lock<'_> {
     fn drop(&mut self) {
         let (key, until_ms) = (self.key.clone(), self.until_ms);
-        let request = Request::GiveBack { key, until_ms };
+        let request = Request::ReleaseLock { key, until_ms };
         // Without a server there are no waiters.
         drop(self.handle.requests.blocking_send(request));
     }
@@ -213,7 +213,7 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
                 // of such tasks.
                 spawn_local(async move {
                     let command = ["GETORLOCK".into(), key, build];
-                    let answered = run_patiently(&shared, &command).await;
+                    let answered = run_blocking(&shared, &command).await;
                     let until_ms = shared.state.borrow().keyspace.locked_until(0, &command[1]);
                     // A lock makes no promise about the disk, and a value's promise was kept when
                     // it was set.
@@ -221,7 +221,7 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
                     drop(reply.send((answered, until_ms)));
                 });
             }
-            Request::GiveBack { key, until_ms } => {
+            Request::ReleaseLock { key, until_ms } => {
                 let mut state = shared.state.borrow_mut();
                 state.keyspace.release_lock(0, &key, until_ms);
                 state.settle_effects();
@@ -230,8 +230,8 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
     }
 }
 
-/// Registers a client of this process, which is removed when the returned `Place` is dropped.
-fn admit(shared: &Rc<Shared>) -> Result<(Place, ClientKey), Reply> {
+/// Registers a client of this process, which is removed when the returned `ClientGuard` is dropped.
+fn admit(shared: &Rc<Shared>) -> Result<(ClientGuard, ClientKey), Reply> {
     let peer = Peer {
         address: "in-process:0".to_owned(),
         local: "in-process:0".to_owned(),
@@ -244,7 +244,7 @@ fn admit(shared: &Rc<Shared>) -> Result<(Place, ClientKey), Reply> {
     let key = state.admit(peer).map_err(refused)?;
     // Code of this process needs no password.
     state.clients[key].authenticated = true;
-    Ok((Place::new(Rc::clone(shared), key), key))
+    Ok((ClientGuard::new(Rc::clone(shared), key), key))
 }
 
 /// Takes the reply that was written for a client.
@@ -260,7 +260,7 @@ fn take(state: &mut State, key: ClientKey) -> Reply {
 }
 
 /// Runs a command that may have to wait.
-async fn run_patiently(shared: &Rc<Shared>, command: &[Bytes]) -> Reply {
+async fn run_blocking(shared: &Rc<Shared>, command: &[Bytes]) -> Reply {
     match admit(shared) {
         Ok((_place, key)) => run_until_answered(shared, key, command).await,
         Err(refusal) => refusal,
@@ -271,7 +271,7 @@ async fn run_until_answered(shared: &Rc<Shared>, key: ClientKey, command: &[Byte
     loop {
         let flow = {
             let state = &mut *shared.state.borrow_mut();
-            state.clock.begin_turn();
+            state.clock.start_turn();
             state.command(key, command, Prefetched::default())
         };
         if flow != Flow::Next {
@@ -304,7 +304,7 @@ fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> (Vec<Reply>, Vec<usize>)
     };
     let mut promises = Vec::new();
     let mut state = shared.state.borrow_mut();
-    state.clock.begin_turn();
+    state.clock.start_turn();
     let replies = commands.iter().enumerate().map(|(index, args)| {
         let flow = state.command(key, args, Prefetched::default());
         if flow != Flow::Next {

@@ -33,9 +33,9 @@ impl Pace {
     /// Runs one piece of work and measures its CPU time.
     pub(crate) fn work<R>(&mut self, shared: &Shared, piece: impl FnOnce(&mut State) -> R) -> R {
         let state = &mut *shared.state.borrow_mut();
-        let begun = thread_cpu_time();
+        let started = thread_cpu_time();
         let result = piece(state);
-        self.last = thread_cpu_time() - begun;
+        self.last = thread_cpu_time() - started;
         self.worked += self.last;
         result
     }

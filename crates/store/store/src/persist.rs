@@ -75,7 +75,7 @@ impl Default for Record {
 pub(crate) struct Persist {
     journal: Option<Journal>,
     /// The error that prevented the configured AOF from being started, if any.
-    unbegun: Option<String>,
+    start_fault: Option<String>,
     loss: Arc<Loss>,
     manifest: Manifest,
     /// Bytes of the AOF's files after the last rewrite.
@@ -101,11 +101,11 @@ pub(crate) struct Persist {
     /// Change count at the start of the last successful snapshot.
     saved_changes: u64,
     /// Clients blocked in `SAVE` until the snapshot is done.
-    pub(crate) savers: Vec<ClientKey>,
+    pub(crate) save_waiters: Vec<ClientKey>,
     /// Number of times that all databases were emptied while save points were set.
     flushes: u64,
     /// Value of `flushes` when the running snapshot started.
-    flushes_begun: u64,
+    flushes_at_start: u64,
     /// Number of flushes whose snapshot was written or failed, so that no client waits for it.
     flushes_done: u64,
     /// Number of flushes that a snapshot on disk includes.
@@ -160,11 +160,11 @@ pub(crate) fn open(
         base_bytes: loaded.base_bytes,
         sum: loaded.sum,
     };
-    let begun = match loaded.unmoved {
+    let started = match loaded.unmoved {
         Some(fault) => Err(fault),
         None => begin(config, &places, keyspace, now_ms, &mut opened),
     };
-    opened.file = match begun {
+    opened.file = match started {
         Ok(file) => Ok(file),
         Err((path, error)) if journal::is_full(&error) => {
             let fault = format!("{}: {error}", path.display());
@@ -275,7 +275,7 @@ impl Persist {
                     let journal = Journal::start(file, bytes, fsync, sum, loss)?;
                     persist.journal = Some(journal);
                 }
-                Err(fault) => persist.unbegun = Some(fault),
+                Err(fault) => persist.start_fault = Some(fault),
             }
         }
         Ok(persist)
@@ -284,7 +284,7 @@ impl Persist {
     pub(crate) fn without_journal(now_ms: u64) -> Persist {
         Persist {
             journal: None,
-            unbegun: None,
+            start_fault: None,
             loss: Arc::default(),
             manifest: Manifest::default(),
             rewritten_bytes: 0,
@@ -300,9 +300,9 @@ impl Persist {
             last_save_ms: now_ms,
             tried_ms: now_ms,
             saved_changes: 0,
-            savers: Vec::new(),
+            save_waiters: Vec::new(),
             flushes: 0,
-            flushes_begun: 0,
+            flushes_at_start: 0,
             flushes_done: 0,
             flushes_saved: 0,
             is_outdated: false,
@@ -332,8 +332,8 @@ impl Persist {
     /// Returns the error that currently prevents changes from being written to the AOF, if any.
     fn journal_fault(&self) -> Option<String> {
         // While the AOF is being restarted, its start error counts until the rewrite is complete.
-        let unbegun = self.unbegun.clone();
-        unbegun.or_else(|| self.journal.as_ref()?.fault())
+        let start_fault = self.start_fault.clone();
+        start_fault.or_else(|| self.journal.as_ref()?.fault())
     }
 
     /// Returns the reply to a command whose change is not on disk although `appendfsync always`
@@ -459,7 +459,7 @@ impl Persist {
 
 impl State {
     /// Queues a snapshot; its point in time is the start of a later turn.
-    pub(crate) fn begin_save(&mut self) -> Result<(), String> {
+    pub(crate) fn start_save(&mut self) -> Result<(), String> {
         match self.persist.running {
             Some((Job::Save, ..)) => {
                 return Err("ERR Background save already in progress".to_owned());
@@ -475,14 +475,14 @@ impl State {
 
     /// Queues a snapshot and makes the client wait for it.
     pub(crate) fn save_for(&mut self, key: ClientKey) -> Result<(), String> {
-        self.begin_save()?;
-        self.persist.savers.push(key);
+        self.start_save()?;
+        self.persist.save_waiters.push(key);
         Ok(())
     }
 
     /// Queues a rewrite of the AOF. Returns the reply.
-    pub(crate) fn begin_rewrite(&mut self) -> Result<&'static str, String> {
-        let begun = self.persist.running.is_none() && self.persist.wanted.is_empty();
+    pub(crate) fn start_rewrite(&mut self) -> Result<&'static str, String> {
+        let started = self.persist.running.is_none() && self.persist.wanted.is_empty();
         match self.persist.running {
             Some((Job::Rewrite, ..)) => {
                 return Err(
@@ -492,7 +492,7 @@ impl State {
             _ if self.persist.wanted.contains(&Job::Rewrite) => {}
             _ => self.want(Job::Rewrite),
         }
-        Ok(match begun {
+        Ok(match started {
             true => "Background append only file rewriting started",
             false => "Background append only file rewriting scheduled",
         })
@@ -557,7 +557,7 @@ impl State {
         if persist.running.is_some() || !persist.wanted.is_empty() {
             return;
         }
-        if persist.unbegun.is_some() && RETRY_MS < now_ms.saturating_sub(persist.tried_ms) {
+        if persist.start_fault.is_some() && RETRY_MS < now_ms.saturating_sub(persist.tried_ms) {
             self.persist.tried_ms = now_ms;
             self.want(Job::Rewrite);
             return;
@@ -616,7 +616,7 @@ impl State {
                 // core does not wait.
                 let journal = self.persist.journal.take();
                 drop(spawn_blocking(move || drop(journal)));
-                self.persist.unbegun = None;
+                self.persist.start_fault = None;
                 self.keyspace.set_journaling(false);
             }
             _ => {}
@@ -658,11 +658,11 @@ impl State {
 }
 
 /// Runs queued jobs one after the other until the server stops.
-pub(crate) async fn keep_files(shared: Rc<Shared>) {
+pub(crate) async fn run_jobs(shared: Rc<Shared>) {
     let wake = Rc::clone(&shared.state.borrow().persist.wake);
     loop {
         if !shared.state.borrow().persist.wanted.is_empty() {
-            swept(&shared).await;
+            await_tag_sweep(&shared).await;
         }
         let job = {
             let mut state = shared.state.borrow_mut();
@@ -689,14 +689,14 @@ pub(crate) async fn keep_files(shared: Rc<Shared>) {
 
 /// Waits until all keys whose cache tags were dropped are removed, so that a snapshot starts
 /// without them.
-async fn swept(shared: &Shared) {
+async fn await_tag_sweep(shared: &Shared) {
     while !shared.state.borrow_mut().sweep_tagged() {
         yield_now().await;
     }
 }
 
 /// Sends the AOF's batches to its thread, one after the other.
-pub(crate) async fn keep_journal(shared: Rc<Shared>) {
+pub(crate) async fn write_batches(shared: Rc<Shared>) {
     let dirty = Rc::clone(&shared.state.borrow().persist.dirty);
     loop {
         let sent = {
@@ -719,21 +719,21 @@ impl State {
         let job = self.persist.wanted.remove(0);
         let now_ms = self.now_ms();
         self.persist.running = Some((job, now_ms, self.keyspace.effects.changes));
-        self.persist.flushes_begun = self.persist.flushes;
+        self.persist.flushes_at_start = self.persist.flushes;
         self.persist.is_outdated = false;
         self.persist.longest_turn = Duration::ZERO;
         if job == Job::Save {
-            let begun = self
+            let started = self
                 .keyspace
                 .start_snapshot(options(&self.config, false, now_ms));
-            assert!(begun, "one job runs at a time");
+            assert!(started, "one job runs at a time");
         }
         Some(job)
     }
 
     fn save_done(&mut self, written: io::Result<u64>) {
         let now_ms = self.now_ms();
-        let (_, begun_ms, changes) = self.persist.running.take().expect("a save was running");
+        let (_, started_ms, changes) = self.persist.running.take().expect("a save was running");
         let persist = &mut self.persist;
         if persist.is_outdated {
             // The snapshot queued by the flush answers the waiting clients.
@@ -741,19 +741,19 @@ impl State {
         }
         // If a client waits for this snapshot, it gets the error. A failure of any other snapshot
         // must be reported by refusing writes (`saves.ok`).
-        let is_for_flush = persist.flushes_done < persist.flushes_begun;
-        let is_waited_for = persist.stops || !persist.savers.is_empty() || is_for_flush;
-        persist.flushes_done = persist.flushes_begun;
+        let is_for_flush = persist.flushes_done < persist.flushes_at_start;
+        let is_waited_for = persist.stops || !persist.save_waiters.is_empty() || is_for_flush;
+        persist.flushes_done = persist.flushes_at_start;
         persist.drained.notify_waiters();
         persist.saves.ok = written.is_ok() || persist.saves.ok && is_waited_for;
-        persist.saves.took_secs = Some(now_ms.saturating_sub(begun_ms) / 1000);
+        persist.saves.took_secs = Some(now_ms.saturating_sub(started_ms) / 1000);
         let reply = match &written {
             Ok(bytes) => {
                 tracing::info!(bytes, "snapshot written");
                 persist.saves.count += 1;
                 persist.last_save_ms = now_ms;
                 persist.saved_changes = changes;
-                persist.flushes_saved = persist.flushes_begun;
+                persist.flushes_saved = persist.flushes_at_start;
                 Ok(())
             }
             Err(error) => {
@@ -772,7 +772,7 @@ impl State {
                 })
             }
         };
-        for key in std::mem::take(&mut self.persist.savers) {
+        for key in std::mem::take(&mut self.persist.save_waiters) {
             if self.unpark(key).is_some() {
                 let out = &mut self.clients[key].out;
                 match reply {
@@ -785,14 +785,14 @@ impl State {
 
     fn rewrite_done(&mut self, rewritten: io::Result<u64>) {
         let now_ms = self.now_ms();
-        let (_, begun_ms, _) = self.persist.running.take().expect("a rewrite was running");
+        let (_, started_ms, _) = self.persist.running.take().expect("a rewrite was running");
         let persist = &mut self.persist;
         persist.rewrites.ok = rewritten.is_ok();
-        persist.rewrites.took_secs = Some(now_ms.saturating_sub(begun_ms) / 1000);
+        persist.rewrites.took_secs = Some(now_ms.saturating_sub(started_ms) / 1000);
         match rewritten {
             Ok(bytes) => {
                 tracing::info!(bytes, "journal rewritten");
-                persist.unbegun = None;
+                persist.start_fault = None;
                 if !persist.journal.as_ref().is_some_and(Journal::is_broken) {
                     // The new base holds all data on disk, including changes that an increment
                     // lacked.
@@ -817,7 +817,7 @@ async fn rewrite(shared: &Shared) -> io::Result<u64> {
         let persist = &shared.state.borrow().persist;
         (persist.manifest.clone(), persist.is_journaling())
     };
-    let rewritten = write_anew(shared, before.clone(), was_on).await;
+    let rewritten = write_new_files(shared, before.clone(), was_on).await;
     if let Err(error) = &rewritten
         && !was_on
     {
@@ -826,7 +826,7 @@ async fn rewrite(shared: &Shared) -> io::Result<u64> {
             state.keyspace.set_journaling(false);
             let persist = &mut state.persist;
             persist.manifest = before;
-            persist.unbegun = state.config.appendonly.then(|| error.to_string());
+            persist.start_fault = state.config.appendonly.then(|| error.to_string());
             persist.journal.take()
         };
         // The next attempt uses the same file name, so the old thread must have ended before.
@@ -841,7 +841,7 @@ async fn rewrite(shared: &Shared) -> io::Result<u64> {
 
 /// Starts a new increment and a new base at the same moment, then replaces the older files. Without
 /// `appendonly` only a base is written. Returns the base's length.
-async fn write_anew(shared: &Shared, mut manifest: Manifest, was_on: bool) -> io::Result<u64> {
+async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) -> io::Result<u64> {
     let places = BlobAllocator::new(&shared.state.borrow().config);
     let increment = manifest.next_increment(&places.stem);
     manifest.increments.push(increment.clone());
@@ -859,7 +859,7 @@ async fn write_anew(shared: &Shared, mut manifest: Manifest, was_on: bool) -> io
         })
         .await?
     };
-    swept(shared).await;
+    await_tag_sweep(shared).await;
     let bytes_before = shared.state.borrow_mut().split_journal(file, &manifest)?;
     let mut base = manifest.next_base(&places.stem);
     // An existing base is never overwritten: the manifest on disk may name it, if replacing the
@@ -948,10 +948,10 @@ impl State {
         if bytes_before.is_some() {
             persist.manifest = manifest.clone();
         }
-        let begun = self
+        let started = self
             .keyspace
             .start_snapshot(options(&self.config, true, now_ms));
-        assert!(begun, "one job runs at a time");
+        assert!(started, "one job runs at a time");
         Ok(bytes_before)
     }
 }

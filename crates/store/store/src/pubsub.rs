@@ -123,16 +123,16 @@ impl State {
     /// Sends `message` to all subscribers of `channel`, by name and by pattern. Returns the number
     /// of deliveries.
     pub(crate) fn publish(&mut self, channel: &Bytes, message: &Bytes) -> usize {
-        let mut told = Vec::new();
+        let mut recipients = Vec::new();
         if let Some(keys) = self.hub.channels.get(channel) {
-            told.extend(keys.iter().map(|key| (*key, None)));
+            recipients.extend(keys.iter().map(|key| (*key, None)));
         }
         for (pattern, keys) in &self.hub.patterns {
             if keyspace::glob(pattern, channel) {
-                told.extend(keys.iter().map(|key| (*key, Some(pattern.clone()))));
+                recipients.extend(keys.iter().map(|key| (*key, Some(pattern.clone()))));
             }
         }
-        for (key, pattern) in &told {
+        for (key, pattern) in &recipients {
             self.deliver(*key, |out| match pattern {
                 None => {
                     out.push(3);
@@ -149,7 +149,7 @@ impl State {
                 }
             });
         }
-        told.len()
+        recipients.len()
     }
 
     /// Sends `message` to all subscribers of the sharded `channel`. Returns their number.
@@ -178,7 +178,7 @@ impl State {
         } else {
             write(&mut client.out);
             client.wake();
-            self.bound_output(key);
+            self.enforce_output_limit(key);
             self.recount(key);
         }
     }

@@ -16,7 +16,7 @@ pub(crate) struct Renames {
 
 /// Meaning of a name in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub(crate) enum NameMeaning {
     /// The command of this name, if there is one.
     Itself,
     /// The command with this original name.
@@ -46,25 +46,25 @@ impl Renames {
     }
 
     /// Returns the meaning of a name, in any case.
-    pub(crate) fn meaning(&self, name: &[u8]) -> Meaning {
+    pub(crate) fn meaning(&self, name: &[u8]) -> NameMeaning {
         let mut names = self.names.iter();
         let found = names.find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name));
         match found {
-            None => Meaning::Itself,
-            Some((_, None)) => Meaning::Nothing,
-            Some((_, Some(own))) => Meaning::Command(own),
+            None => NameMeaning::Itself,
+            Some((_, None)) => NameMeaning::Nothing,
+            Some((_, Some(own))) => NameMeaning::Command(own),
         }
     }
 
     /// Returns the original name of the command that is called `name`.
     fn command(&self, name: &str) -> Option<&'static str> {
         match self.meaning(name.as_bytes()) {
-            Meaning::Itself => {
+            NameMeaning::Itself => {
                 let args = [Bytes::copy_from_slice(name.as_bytes())];
                 keyspace::command(&args).map(|command| command.name)
             }
-            Meaning::Command(own) => Some(own),
-            Meaning::Nothing => None,
+            NameMeaning::Command(own) => Some(own),
+            NameMeaning::Nothing => None,
         }
     }
 
@@ -84,7 +84,7 @@ pub(crate) fn with_own_name(args: &[Bytes], own: &'static str) -> Vec<Bytes> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Meaning, Renames};
+    use super::{NameMeaning, Renames};
 
     #[test]
     fn a_name_goes_to_its_new_command_and_may_be_taken_again() {
@@ -93,13 +93,13 @@ mod tests {
         renames
             .add("get", "Fetch")
             .expect("both are as they must be");
-        assert_eq!(renames.meaning(b"flushall"), Meaning::Nothing);
-        assert_eq!(renames.meaning(b"GET"), Meaning::Nothing);
-        assert_eq!(renames.meaning(b"fetch"), Meaning::Command("get"));
-        assert_eq!(renames.meaning(b"set"), Meaning::Itself);
+        assert_eq!(renames.meaning(b"flushall"), NameMeaning::Nothing);
+        assert_eq!(renames.meaning(b"GET"), NameMeaning::Nothing);
+        assert_eq!(renames.meaning(b"fetch"), NameMeaning::Command("get"));
+        assert_eq!(renames.meaning(b"set"), NameMeaning::Itself);
         renames.add("fetch", "flushall").expect("the name is free");
-        assert_eq!(renames.meaning(b"fetch"), Meaning::Nothing);
-        assert_eq!(renames.meaning(b"FLUSHALL"), Meaning::Command("get"));
+        assert_eq!(renames.meaning(b"fetch"), NameMeaning::Nothing);
+        assert_eq!(renames.meaning(b"FLUSHALL"), NameMeaning::Command("get"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::state::State;
 
 /// Clients that wait in `CONFIG REWRITE`.
 #[derive(Debug, Default)]
-pub(crate) struct Rewriters {
+pub(crate) struct RewriteWaiters {
     /// Clients whose write has not started.
     waiting: Vec<ClientKey>,
     /// Clients whose write is in progress.
@@ -26,7 +26,7 @@ pub(crate) struct Rewriters {
     wake: Rc<Notify>,
 }
 
-impl Rewriters {
+impl RewriteWaiters {
     /// Removes a client that has left.
     pub(crate) fn forget(&mut self, key: ClientKey) {
         self.waiting.retain(|client| *client != key);
@@ -37,8 +37,8 @@ impl Rewriters {
 impl State {
     /// Requests a write of the file and blocks the client until it is done.
     pub(crate) fn rewrite_config_for(&mut self, key: ClientKey) {
-        self.rewriters.waiting.push(key);
-        self.rewriters.wake.notify_one();
+        self.rewrite_waiters.waiting.push(key);
+        self.rewrite_waiters.wake.notify_one();
         self.park_without_keys(key);
     }
 
@@ -46,7 +46,7 @@ impl State {
         if let Err(error) = written {
             tracing::warn!(%error, "the configuration file could not be written");
         }
-        for key in mem::take(&mut self.rewriters.served) {
+        for key in mem::take(&mut self.rewrite_waiters.served) {
             if self.unpark(key).is_some() {
                 let out = &mut self.clients[key].out;
                 match written {
@@ -59,13 +59,13 @@ impl State {
 }
 
 /// Writes the file whenever a client requests it.
-pub(crate) async fn keep_config(shared: Rc<Shared>) {
-    let wake = Rc::clone(&shared.state.borrow().rewriters.wake);
+pub(crate) async fn rewrite_config_on_request(shared: Rc<Shared>) {
+    let wake = Rc::clone(&shared.state.borrow().rewrite_waiters.wake);
     loop {
         wake.notified().await;
         let config = {
             let mut state = shared.state.borrow_mut();
-            state.rewriters.served = mem::take(&mut state.rewriters.waiting);
+            state.rewrite_waiters.served = mem::take(&mut state.rewrite_waiters.waiting);
             state.config.clone()
         };
         let written = spawn_blocking(move || {

@@ -24,7 +24,7 @@ use crate::connection::{Shared, serve};
 use crate::local::{self, Handle, Requests};
 use crate::pace::Pace;
 use crate::persist::{self, Loss, Persist};
-use crate::rewrite::keep_config;
+use crate::rewrite::rewrite_config_on_request;
 use crate::state::State;
 use crate::{Error, Limits, settings};
 
@@ -169,11 +169,11 @@ impl Server {
             state.accepting = Some(Arc::clone(&counters));
             state.set_log_level = set_log_level;
             let shared = Rc::new(Shared::new(state));
-            spawn_local(keep_house(Rc::clone(&shared)));
-            spawn_local(persist::keep_files(Rc::clone(&shared)));
-            spawn_local(persist::keep_journal(Rc::clone(&shared)));
-            spawn_local(keep_config(Rc::clone(&shared)));
-            spawn_local(keep_compact(Rc::clone(&shared)));
+            spawn_local(run_housekeeping(Rc::clone(&shared)));
+            spawn_local(persist::run_jobs(Rc::clone(&shared)));
+            spawn_local(persist::write_batches(Rc::clone(&shared)));
+            spawn_local(rewrite_config_on_request(Rc::clone(&shared)));
+            spawn_local(defragment_on_request(Rc::clone(&shared)));
             spawn_local(shut_down_with(stop.clone(), Rc::clone(&shared)));
             spawn_local(end_with(core.clone(), Rc::clone(&shared)));
             spawn_local(local::serve(Rc::clone(&shared), requests));
@@ -295,16 +295,16 @@ async fn end_with(core: Core, shared: Rc<Shared>) {
 }
 
 /// Runs the timed work: ticks, deadlines of blocked clients, the end of a pause.
-pub(crate) async fn keep_house(shared: Rc<Shared>) {
+pub(crate) async fn run_housekeeping(shared: Rc<Shared>) {
     let (mut hz, changed) = {
         let state = shared.state.borrow();
         (state.config.hz, Rc::clone(&state.deadline_changed))
     };
     let mut ticks = ticks_of(hz);
     loop {
-        let told = shared.state.borrow().config.hz;
-        if told != hz {
-            hz = told;
+        let configured = shared.state.borrow().config.hz;
+        if configured != hz {
+            hz = configured;
             ticks = ticks_of(hz);
         }
         let due = {
@@ -315,7 +315,7 @@ pub(crate) async fn keep_house(shared: Rc<Shared>) {
             _ = ticks.tick() => {
                 {
                     let mut state = shared.state.borrow_mut();
-                    state.clock.begin_turn();
+                    state.clock.start_turn();
                     state.tick();
                 }
                 while turn(&shared) {
@@ -325,7 +325,7 @@ pub(crate) async fn keep_house(shared: Rc<Shared>) {
             () = changed.notified() => {}
             () = async { sleep_until(due.expect("asked for when there is one")).await }, if due.is_some() => {
                 let mut state = shared.state.borrow_mut();
-                state.clock.begin_turn();
+                state.clock.start_turn();
                 state.do_due();
             }
         }
@@ -342,12 +342,12 @@ fn ticks_of(hz: Hertz) -> Interval {
 /// do.
 fn turn(shared: &Shared) -> bool {
     let mut state = shared.state.borrow_mut();
-    state.clock.begin_turn();
+    state.clock.start_turn();
     state.turn()
 }
 
 /// Runs a defragmentation whenever one is requested.
-async fn keep_compact(shared: Rc<Shared>) {
+async fn defragment_on_request(shared: Rc<Shared>) {
     let wanted = Rc::clone(&shared.state.borrow().defrag_wanted);
     loop {
         wanted.notified().await;

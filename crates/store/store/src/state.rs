@@ -11,7 +11,7 @@ use slab::Slab;
 use tokio::sync::Notify;
 
 use crate::Limits;
-use crate::block::Waiting;
+use crate::block::BlockedClients;
 use crate::client::{Client, ClientKey, Closing, Peer};
 use crate::clock::Clock;
 use crate::config::{Config, LogLevel, OutputLimit};
@@ -19,7 +19,7 @@ use crate::latency::Latency;
 use crate::persist::Persist;
 use crate::pubsub::Hub;
 use crate::redact::redacted;
-use crate::rewrite::Rewriters;
+use crate::rewrite::RewriteWaiters;
 use crate::slowlog::Slowlog;
 use crate::stats::Stats;
 
@@ -56,8 +56,8 @@ pub(crate) struct State {
     next_id: u64,
     pub(crate) hub: Hub,
     pub(crate) monitors: Vec<ClientKey>,
-    pub(crate) waiting: Waiting,
-    /// Notified when [`Waiting`] or the pause has an earlier deadline.
+    pub(crate) waiting: BlockedClients,
+    /// Notified when [`BlockedClients`] or the pause has an earlier deadline.
     pub(crate) deadline_changed: Rc<Notify>,
     pub(crate) pause: Option<Pause>,
     /// The client whose command runs, if any.
@@ -71,7 +71,7 @@ pub(crate) struct State {
     pub(crate) slowlog: Slowlog,
     pub(crate) latency: Latency,
     pub(crate) persist: Persist,
-    pub(crate) rewriters: Rewriters,
+    pub(crate) rewrite_waiters: RewriteWaiters,
     /// Notified when a defragmentation is requested.
     pub(crate) defrag_wanted: Rc<Notify>,
     /// Function that changes the level of the process's log, if the store may do so.
@@ -108,9 +108,9 @@ impl State {
             next_id: 1,
             hub: Hub::default(),
             monitors: Vec::new(),
-            waiting: Waiting::default(),
+            waiting: BlockedClients::default(),
             deadline_changed: Rc::new(Notify::new()),
-            rewriters: Rewriters::default(),
+            rewrite_waiters: RewriteWaiters::default(),
             defrag_wanted: Rc::new(Notify::new()),
             set_log_level: None,
             pause: None,
@@ -169,8 +169,8 @@ impl State {
         self.unpark(key);
         self.unsubscribe_all(key);
         self.monitors.retain(|monitor| *monitor != key);
-        self.persist.savers.retain(|saver| *saver != key);
-        self.rewriters.forget(key);
+        self.persist.save_waiters.retain(|saver| *saver != key);
+        self.rewrite_waiters.forget(key);
         self.clients[key].closing = Closing::Now;
         self.recount(key);
         let mut client = self.clients.remove(key);
@@ -179,7 +179,7 @@ impl State {
     }
 
     /// Closes a client whose waiting output exceeds the limits of its class.
-    pub(crate) fn bound_output(&mut self, key: ClientKey) {
+    pub(crate) fn enforce_output_limit(&mut self, key: ClientKey) {
         let now_ms = self.now_ms();
         let limits = &self.config.client_output_buffer_limit;
         let client = &mut self.clients[key];
@@ -252,7 +252,7 @@ impl State {
         let idle_ms = self.config.timeout.0 as u64 * 1000;
         let keys: Vec<_> = self.clients.iter().map(|(key, _)| key).collect();
         for key in keys {
-            self.bound_output(key);
+            self.enforce_output_limit(key);
             self.recount(key);
             let client = &mut self.clients[key];
             let exempt =

@@ -29,26 +29,26 @@ use tokio::time::timeout;
 use crate::client::Peer;
 use crate::connection::{Shared, Stream, serve};
 use crate::persist::Persist;
-use crate::service::keep_house;
+use crate::service::run_housekeeping;
 use crate::state::State;
 use crate::{Config, Limits, settings};
 
 /// Runs a script against a server with these directives.
 fn check(directives: &str, script: &str) {
-    heard_last(directives, script, None);
+    last_reply(directives, script, None);
 }
 
 /// Runs a script and returns the next reply of client `name`, if given; for replies that differ
 /// between runs.
-fn heard_last(directives: &str, script: &str, name: Option<&str>) -> String {
+fn last_reply(directives: &str, script: &str, name: Option<&str>) -> String {
     let mut config = Config::default();
     config
         .read(directives, "directives".as_ref())
         .expect("sound");
-    heard_with(config, script, name)
+    last_reply_with(config, script, name)
 }
 
-fn heard_with(config: Config, script: &str, name: Option<&str>) -> String {
+fn last_reply_with(config: Config, script: &str, name: Option<&str>) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -70,7 +70,7 @@ fn heard_with(config: Config, script: &str, name: Option<&str>) -> String {
 }
 
 impl Stream for DuplexStream {
-    fn poll_lend(
+    fn poll_write_zero_copy(
         &mut self,
         _lender: &Lender,
         context: &mut Context<'_>,
@@ -98,7 +98,7 @@ impl Stage {
         let persist = Persist::without_journal(0);
         let state = State::new(config, Limits::default(), keyspace, persist, Stop::new());
         let shared = Rc::new(Shared::new(state));
-        spawn_local(keep_house(Rc::clone(&shared)));
+        spawn_local(run_housekeeping(Rc::clone(&shared)));
         Stage {
             shared,
             clients: BTreeMap::new(),

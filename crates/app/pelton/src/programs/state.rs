@@ -5,7 +5,7 @@ use std::io::IoSlice;
 use std::sync::Arc;
 
 use sandbox::{SERVICE_FD, Service};
-use store::{Conversation, Embedded};
+use store::{Embedded, EmbeddedSession};
 
 use crate::config::Entry;
 
@@ -30,11 +30,11 @@ pub(super) fn inherited(before: Option<&Arc<Embedded>>, next: &Entry) -> Option<
 }
 
 /// One run's questions to its store.
-pub(crate) struct Questions<'a>(Conversation<'a>);
+pub(crate) struct Questions<'a>(EmbeddedSession<'a>);
 
 impl<'a> Questions<'a> {
     pub(crate) fn to(store: &'a Embedded) -> Questions<'a> {
-        Questions(store.converse())
+        Questions(store.open_session())
     }
 }
 

@@ -62,9 +62,9 @@ impl Programs {
             told["waiting"] = unit.waiting().into();
             told["reloads"] = read(&unit.counts.reloads).into();
             told["reload_failures"] = read(&unit.counts.reload_failures).into();
-            let holdings = unit.holdings();
-            told["state_keys"] = holdings.keys.into();
-            told["state_bytes"] = holdings.bytes.into();
+            let store_usage = unit.store_usage();
+            told["state_keys"] = store_usage.keys.into();
+            told["state_bytes"] = store_usage.bytes.into();
             told["posture"] = posture(&unit.posture());
             told
         };
@@ -214,10 +214,10 @@ const ROWS: &[Row] = &[
         stats.memory_peak_bytes
     }),
     gauge("state_keys", "keys that it keeps", |unit, _| {
-        unit.holdings().keys
+        unit.store_usage().keys
     }),
     gauge("state_bytes", "bytes that they take", |unit, _| {
-        unit.holdings().bytes
+        unit.store_usage().bytes
     }),
     gauge("running", "runs under way", |_, stats| stats.running),
     gauge("waiting", "requests that wait", |unit, _| {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use sandbox::{Failure, FailureKind, Posture, Stats};
-use store::{Embedded, Holdings};
+use store::{Embedded, StoreUsage};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::boot::{self, Bootable, Booted, Output, Stamp};
@@ -221,10 +221,10 @@ impl Unit {
     }
 
     /// What it keeps from request to request.
-    pub(super) fn holdings(&self) -> Holdings {
+    pub(super) fn store_usage(&self) -> StoreUsage {
         let running = self.running();
         let state = running.state.as_ref();
-        state.map(|state| state.holdings()).unwrap_or_default()
+        state.map(|state| state.store_usage()).unwrap_or_default()
     }
 
     pub(super) fn waiting(&self) -> u32 {

@@ -7,8 +7,8 @@ use catalog::{Catalog, Content, Covered, Entry, Photo, Stat, build};
 use image_plan::Look;
 use serde_json::Value;
 use tags::{
-    Audio, Codec, Container, Essence, Field, Listed, Listing, Media, Mime, Picture, PictureKind,
-    Shot, Splits, Stored, Tags,
+    Audio, AudioHash, Codec, Container, Field, Listed, Listing, Media, Mime, PhotoMetadata,
+    Picture, PictureKind, Splits, Stored, Tags,
 };
 
 use crate::{
@@ -292,7 +292,7 @@ pub(super) fn music(number: u64, path: &str, fields: &[(Field, &str)]) -> Entry 
             bytes: 300_000,
             skip: 0,
         }],
-        essence: Essence(number),
+        essence: AudioHash(number),
         issues: match number {
             1 => vec!["a frame is cut off".into()],
             _ => Vec::new(),
@@ -335,10 +335,10 @@ fn library() -> Vec<Entry> {
         Label, Mixer, Mood, Performer, Producer, RecordingId, Title, TrackGain, TrackNumber,
         TrackPeak,
     };
-    let shot = Shot {
+    let shot = PhotoMetadata {
         taken_local_s: Some(1_052_749_801),
         make: Some("Canon".to_owned()),
-        ..Shot::default()
+        ..PhotoMetadata::default()
     };
     let photo = Photo {
         width_px: 640,

@@ -2,7 +2,7 @@ use super::{listing, percent_decoded};
 use crate::{Limits, ReadAt};
 use expect_test::{Expect, expect};
 
-fn told(bytes: &[u8]) -> String {
+fn summary(bytes: &[u8]) -> String {
     match listing(bytes, bytes.len() as u64, &Limits::default()) {
         Ok(found) => {
             let entries = found.entries.iter();
@@ -15,7 +15,7 @@ fn told(bytes: &[u8]) -> String {
 }
 
 fn check(bytes: &[u8], expected: Expect) {
-    expected.assert_eq(&told(bytes));
+    expected.assert_eq(&summary(bytes));
 }
 
 #[test]
@@ -37,13 +37,13 @@ fn entries_names_and_titles() {
 #[test]
 fn ends_of_lines_and_marks_of_bytes() {
     let lines = ["a.mp3", "#EXTINF:1,B", "b.mp3", "", "c.mp3"];
-    let expected = told(lines.join("\n").as_bytes());
+    let expected = summary(lines.join("\n").as_bytes());
     assert_eq!(expected, "None\na.mp3 ()\nb.mp3 (B)\nc.mp3 ()\n");
     for end in ["\r\n", "\r", "\n\n", " \t\r\n"] {
-        assert_eq!(told(lines.join(end).as_bytes()), expected, "{end:?}");
+        assert_eq!(summary(lines.join(end).as_bytes()), expected, "{end:?}");
     }
     let marked = format!("\u{feff}{}", lines.join("\r\n"));
-    assert_eq!(told(marked.as_bytes()), expected);
+    assert_eq!(summary(marked.as_bytes()), expected);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{find, next};
 use crate::input::Input;
-use crate::media::{Codec, Essence};
+use crate::media::{AudioHash, Codec};
 use crate::{Error, Media};
 use std::ops::Range;
 
@@ -244,6 +244,6 @@ impl Sound {
         media.audio.exact &= self.duration != 0;
         media.audio.sample_rate_hz = rate;
         let number = self.duration ^ mdat_bytes << 24;
-        media.essence = Essence::of("mp4", number, &self.essence);
+        media.essence = AudioHash::of("mp4", number, &self.essence);
     }
 }

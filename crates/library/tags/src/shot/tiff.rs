@@ -5,7 +5,7 @@
 //! directory: count u16 · count × (tag u16 · type u16 · values u32 · value or its offset u32)
 //! ```
 
-use super::{Place, Shot};
+use super::{PhotoMetadata, Place};
 use crate::Error;
 use crate::input::Input;
 use std::ops::Range;
@@ -43,7 +43,7 @@ struct Tiff<'a, 'b> {
     big_endian: bool,
 }
 
-pub(super) fn read(input: &mut Input<'_>, block: Range<u64>) -> Result<Shot, Error> {
+pub(super) fn read(input: &mut Input<'_>, block: Range<u64>) -> Result<PhotoMetadata, Error> {
     let big_endian = match &input.field(&block, 0)? {
         b"II\x2a\0" => false,
         b"MM\0\x2a" => true,
@@ -54,7 +54,7 @@ pub(super) fn read(input: &mut Input<'_>, block: Range<u64>) -> Result<Shot, Err
         block,
         big_endian,
     };
-    let mut shot = Shot::default();
+    let mut shot = PhotoMetadata::default();
     let (mut changed, mut exif, mut gps) = (None, None, None);
     let first = tiff.u32(4)?;
     for entry in tiff.directory(first)? {

@@ -1,6 +1,6 @@
 //! Tests of Ogg files with more than one stream.
 
-use super::{read, read_counted, sine, told};
+use super::{read, read_counted, sine, summary};
 use expect_test::expect;
 
 /// Splits a file into its pages.
@@ -45,9 +45,9 @@ fn long(serial: u32, seconds: u64) -> Vec<u8> {
 fn a_chain_plays_as_long_as_its_links_together() {
     let link = |name, serial| stream(name, serial).concat();
     expect!["Vorbis 1000 ms 44100 Hz 1 ch 0 bit 65 kbit/s [] 0 pictures []"]
-        .assert_eq(&told(&[link("ogg", 7), link("ogg", 8)].concat()));
+        .assert_eq(&summary(&[link("ogg", 7), link("ogg", 8)].concat()));
     // Links of other codecs and sample rates; the Speex link lasts 495 ms.
-    expect!["Opus 1495 ms 48000 Hz 1 ch 0 bit 37 kbit/s [] 0 pictures []"].assert_eq(&told(
+    expect!["Opus 1495 ms 48000 Hz 1 ch 0 bit 37 kbit/s [] 0 pictures []"].assert_eq(&summary(
         &[link("opus", 7), link("ogg", 8), link("spx", 9)].concat(),
     ));
 }
@@ -86,9 +86,9 @@ fn streams_beside_each_other_are_no_chain() {
     let (one, two) = (stream("ogg", 7), stream("opus", 8));
     let file = [&one[0], &two[0], &one[1], &two[1], &one[2], &two[2]];
     expect!["Vorbis 500 ms 44100 Hz 1 ch 0 bit 92 kbit/s [] 0 pictures []"]
-        .assert_eq(&told(&file.map(Vec::as_slice).concat()));
+        .assert_eq(&summary(&file.map(Vec::as_slice).concat()));
     // A page of a stream that has no first page does not count either.
     let file = [&one[0], &one[1], &one[2], &two[2]];
     expect!["Vorbis 500 ms 44100 Hz 1 ch 0 bit 79 kbit/s [] 0 pictures []"]
-        .assert_eq(&told(&file.map(Vec::as_slice).concat()));
+        .assert_eq(&summary(&file.map(Vec::as_slice).concat()));
 }

@@ -1,7 +1,7 @@
 //! Tests of durations and bit rates that headers omit, state in other units, or state wrongly.
 
 use super::rare::element;
-use super::{read, sine, told};
+use super::{read, sine, summary};
 use crate::{Limits, Media};
 use expect_test::expect;
 
@@ -55,7 +55,7 @@ fn wavpack_from_a_pipe_is_as_long_as_its_last_block_says() {
 }
 
 /// Returns a second of DSD in WavPack, with the rate's index and the number of its doublings.
-fn dsd_in_wavpack(rate: u32, doublings: u8, bytes_a_second: u32) -> Vec<u8> {
+fn dsd_in_wavpack(rate: u32, doublings: u8, bytes_per_second: u32) -> Vec<u8> {
     let content = [&[0x8e, 4, 0, 0, doublings][..], &[0x55; 7]].concat();
     let mut file = b"wvpk".to_vec();
     let bytes = 24 + content.len() as u32;
@@ -63,9 +63,9 @@ fn dsd_in_wavpack(rate: u32, doublings: u8, bytes_a_second: u32) -> Vec<u8> {
     file.extend(words(&[
         bytes,
         0x410,
-        bytes_a_second,
+        bytes_per_second,
         0,
-        bytes_a_second,
+        bytes_per_second,
         flags,
         0,
     ]));
@@ -81,7 +81,7 @@ fn dsd_in_wavpack_counts_bytes_at_a_rate_that_doubles() {
         dsd_in_wavpack(12, 3, 705_600),
         dsd_in_wavpack(13, 3, 768_000),
     ]
-    .map(|file| told(&file) + "\n");
+    .map(|file| summary(&file) + "\n");
     expect![[r#"
         WavPack 1000 ms 2822400 Hz 2 ch 1 bit 0 kbit/s [] 0 pictures []
         WavPack 1000 ms 2822400 Hz 2 ch 1 bit 0 kbit/s [] 0 pictures []
@@ -127,7 +127,7 @@ fn coded_samples_in_wav_last_as_long_as_their_frames() {
         // A-law has a byte per sample.
         wav(6, 22_050, 1, 0, Some(1)),
     ]
-    .map(|file| told(&file) + "\n");
+    .map(|file| summary(&file) + "\n");
     expect![[r#"
         Other 2000 ms 22050 Hz 1 ch 4 bit 90 kbit/s about [] 0 pictures []
         Other 2036 ms 22050 Hz 1 ch 4 bit 88 kbit/s about [] 0 pictures []
@@ -171,7 +171,7 @@ fn a_duration_that_no_file_can_have_is_unknown() {
     expect![[
         r#"TrueAudio 0 ms 1 Hz 1 ch 16 bit 0 kbit/s about [] 0 pictures ["the duration is implausible for the file's size"]"#
     ]]
-    .assert_eq(&told(&tta));
+    .assert_eq(&summary(&tta));
     // Some codecs store an hour of silence in few bytes, so this duration is accepted.
     let hour = with(&tta, 14, &3_600_u32.to_le_bytes());
     assert_eq!(duration(&hour), (3_600_000, true));
@@ -205,7 +205,7 @@ fn mp4_without_a_duration_lasts_as_long_as_its_samples() {
 
 #[test]
 fn mp4_in_fragments_lasts_until_the_last_one_ends() {
-    expect![[r#"Aac 628 ms 8000 Hz 1 ch 0 bit 24 kbit/s [("title", "Sine"), ("artist", "Ann")] 0 pictures []"#]].assert_eq(&told(FRAGMENTS));
+    expect![[r#"Aac 628 ms 8000 Hz 1 ch 0 bit 24 kbit/s [("title", "Sine"), ("artist", "Ann")] 0 pictures []"#]].assert_eq(&summary(FRAGMENTS));
     // More fragments than are walked: the last one is found from the end, and states its own start.
     let (first, last) = places(FRAGMENTS, b"moof");
     let (tfdt, _) = places(&FRAGMENTS[last..], b"tfdt");
@@ -237,7 +237,7 @@ fn matroska_from_a_pipe_lasts_until_its_last_block() {
     expect![[
         r#"Opus 501 ms 48000 Hz 1 ch 0 bit 30 kbit/s about [("title", "Sine")] 0 pictures []"#
     ]]
-    .assert_eq(&told(LIVE));
+    .assert_eq(&summary(LIVE));
     // Several clusters: the last one states its own start.
     let (cluster, _) = places(LIVE, b"\x1f\x43\xb6\x75");
     let (timestamp, _) = places(&LIVE[cluster..], b"\xe7");

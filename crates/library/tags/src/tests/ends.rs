@@ -1,6 +1,6 @@
 //! Tests of tags at the end of a file, and of durations without a header that counts frames.
 
-use super::{read, sine, told};
+use super::{read, sine, summary};
 use crate::{Field, Mime, PictureKind, read_cover};
 use expect_test::expect;
 
@@ -43,7 +43,7 @@ fn tags_at_the_end_fill_what_the_first_leaves_open() {
         &id3v1("from id3v1"),
     ]
     .concat();
-    expect![[r#"Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("title", "from ape"), ("artist", "One"), ("artist", "Two"), ("date", "1999"), ("tracknumber", "7"), ("genre", "Jazz")] 0 pictures []"#]].assert_eq(&told(&file));
+    expect![[r#"Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("title", "from ape"), ("artist", "One"), ("artist", "Two"), ("date", "1999"), ("tracknumber", "7"), ("genre", "Jazz")] 0 pictures []"#]].assert_eq(&summary(&file));
     let bare = read(sine("mp3")).expect("a sound file");
     assert_eq!(bare.essence, read(&file).expect("a sound file").essence);
 }
@@ -74,7 +74,7 @@ fn frame(rate_index: u8) -> Vec<u8> {
 fn a_constant_rate_is_exact_and_a_varying_one_estimated() {
     let constant = frame(9).repeat(500);
     expect!["Mp3 13031 ms 44100 Hz 1 ch 0 bit 128 kbit/s [] 0 pictures []"]
-        .assert_eq(&told(&constant));
+        .assert_eq(&summary(&constant));
     // 1,000 frames of 26.1 ms each.
     let varying: Vec<u8> = (0..1000)
         .flat_map(|n| frame(if n % 2 == 0 { 1 } else { 9 }))
@@ -103,23 +103,23 @@ fn heads_of_varying_rates_tell_the_duration() {
     let counts = [1000_u32.to_be_bytes(), 400_000_u32.to_be_bytes()].concat();
     let xing = [&b"Xing\0\0\0\x03"[..], &counts].concat();
     expect!["Mp3 26122 ms 44100 Hz 1 ch 0 bit 122 kbit/s [] 0 pictures []"]
-        .assert_eq(&told(&headed(21, &xing)));
+        .assert_eq(&summary(&headed(21, &xing)));
     // With a seek table and a quality: 104 bytes that are skipped.
     let long = [&b"Info\0\0\0\x0f"[..], &counts, &[7; 104]].concat();
     // LAME's delay and padding, 576 and 1,152 samples or 39 ms, do not count.
     let lame = [&long[..], b"LAME3.100", &[0; 12], &[0x24, 0x04, 0x80]].concat();
     expect!["Mp3 26083 ms 44100 Hz 1 ch 0 bit 122 kbit/s [] 0 pictures []"]
-        .assert_eq(&told(&headed(21, &lame)));
+        .assert_eq(&summary(&headed(21, &lame)));
     let vbri = [
         &b"VBRI\0\x01\0\0\0\x32"[..],
         &400_000_u32.to_be_bytes(),
         &1000_u32.to_be_bytes(),
     ];
     expect!["Mp3 26122 ms 44100 Hz 1 ch 0 bit 122 kbit/s [] 0 pictures []"]
-        .assert_eq(&told(&headed(36, &vbri.concat())));
+        .assert_eq(&summary(&headed(36, &vbri.concat())));
     // A header that counts nothing is ignored.
     let nothing = b"Xing\0\0\0\x03\0\0\0\0\0\0\0\0";
-    assert!(told(&headed(21, nothing)).contains("about"));
+    assert!(summary(&headed(21, nothing)).contains("about"));
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn junk_before_the_first_frame_is_stepped_over() {
         frame(5).repeat(9),
     ]
     .concat();
-    expect!["Mp3 234 ms 44100 Hz 1 ch 0 bit 64 kbit/s [] 0 pictures []"].assert_eq(&told(&file));
+    expect!["Mp3 234 ms 44100 Hz 1 ch 0 bit 64 kbit/s [] 0 pictures []"].assert_eq(&summary(&file));
 }
 
 #[test]
@@ -145,15 +145,15 @@ fn a_stream_that_was_recorded_from_its_middle_on_is_music() {
     for rest in rests {
         let file = [rest, frame(5).repeat(9)].concat();
         expect!["Mp3 234 ms 44100 Hz 1 ch 0 bit 64 kbit/s [] 0 pictures []"]
-            .assert_eq(&told(&file));
+            .assert_eq(&summary(&file));
     }
-    let few = |frames: usize| told(&[b"rest of".to_vec(), frame(5).repeat(frames)].concat());
+    let few = |frames: usize| summary(&[b"rest of".to_vec(), frame(5).repeat(frames)].concat());
     assert!(few(2).starts_with("Mp3 52 ms"), "{}", few(2));
     expect!["Unknown: unknown music format"].assert_eq(&few(1));
     let late = [vec![0x55; 200_000], frame(5).repeat(9)].concat();
-    expect!["Unknown: unknown music format"].assert_eq(&told(&late));
+    expect!["Unknown: unknown music format"].assert_eq(&summary(&late));
     let aac = [&[0x55; 5_000], sine("aac")].concat();
-    assert!(told(&aac).starts_with("Aac 640 ms"), "{}", told(&aac));
+    assert!(summary(&aac).starts_with("Aac 640 ms"), "{}", summary(&aac));
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn layer_i_is_read() {
     // 32 kbit/s at 44.1 kHz: 8 slots of four bytes, 384 samples.
     let frame = [&b"\xff\xff\x10\xc0"[..], &[0; 28]].concat();
     expect!["Mp1 1000 ms 44100 Hz 1 ch 0 bit 32 kbit/s [] 0 pictures []"]
-        .assert_eq(&told(&frame.repeat(125)));
+        .assert_eq(&summary(&frame.repeat(125)));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn names_of_three_letters_in_a_tag_of_2_3() {
     .concat();
     let head = [&b"ID3\x03\0\0\0\0\0"[..], &[frames.len() as u8]].concat();
     let file = [&head[..], &frames, sine("mp3")].concat();
-    expect![[r#"Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("title", "Title"), ("artist", "Artist"), ("date", "1999")] 1 pictures []"#]].assert_eq(&told(&file));
+    expect![[r#"Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("title", "Title"), ("artist", "Artist"), ("date", "1999")] 1 pictures []"#]].assert_eq(&summary(&file));
     let media = read(&file).expect("a sound file");
     let cover = media.cover().expect("the tag has one");
     assert_eq!((cover.kind, cover.mime), (PictureKind::FRONT, Mime::Png));
@@ -212,11 +212,11 @@ fn mp4_that_is_cut_in_its_sound_is_music() {
     let head = [one(b"ftyp"), moov].concat();
     let file = [&head[..], mdat].concat();
     for cut in [1, 20, mdat.len() / 2, mdat.len() - 8] {
-        let told = told(&file[..file.len() - cut]);
-        assert!(told.starts_with("Aac 523 ms"), "{told}");
-        assert!(told.ends_with("[\"an mp4 is cut off\"]"), "{told}");
+        let summary = summary(&file[..file.len() - cut]);
+        assert!(summary.starts_with("Aac 523 ms"), "{summary}");
+        assert!(summary.ends_with("[\"an mp4 is cut off\"]"), "{summary}");
     }
-    let cut = told(&file[..head.len() - 1]);
+    let cut = summary(&file[..head.len() - 1]);
     expect!["Truncated: mp4 box is longer than its parent"].assert_eq(&cut);
 }
 

@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 
 fn check_path(paths: &[&str], expected: Expect) {
     let lines = paths.iter().map(|path| {
-        let from_path::Named {
+        let from_path::PathNames {
             title,
             number,
             disc,

@@ -1,6 +1,6 @@
 //! Tests of truncated, lying and cyclic files: each gets a result within the limits.
 
-use super::{SINES, read, sine, told};
+use super::{SINES, read, sine, summary};
 use crate::{ErrorKind, Limits, Reader};
 use expect_test::expect;
 use proptest::prelude::*;
@@ -35,8 +35,8 @@ fn every_cut_ends_in_a_verdict() {
 #[test]
 fn a_file_that_shrank_since_its_size_was_asked_is_cut() {
     for (name, bytes) in SINES {
-        let told = Reader::new(Limits::default()).read(&bytes[..8], bytes.len() as u64);
-        let err = told.expect_err("nothing but the magic is there");
+        let summary = Reader::new(Limits::default()).read(&bytes[..8], bytes.len() as u64);
+        let err = summary.expect_err("nothing but the magic is there");
         assert_eq!(err.kind, ErrorKind::Truncated, "{name}: {err}");
     }
 }
@@ -99,7 +99,7 @@ fn reasons() {
     ];
     let lines: Vec<String> = cases
         .iter()
-        .map(|(name, bytes)| format!("{name}: {}\n", told(bytes)))
+        .map(|(name, bytes)| format!("{name}: {}\n", summary(bytes)))
         .collect();
     expect![[r#"
         nothing: Truncated: file is empty
@@ -128,12 +128,12 @@ fn ogg_without_a_page_of_sound_cannot_be_read() {
     // audio.
     let vorbis = sine("ogg");
     for end in [200, 3_536, 3_540] {
-        expect!["Truncated: ogg ends before its audio begins"].assert_eq(&told(&vorbis[..end]));
+        expect!["Truncated: ogg ends before its audio begins"].assert_eq(&summary(&vorbis[..end]));
     }
     // The second page of Opus has only the comments and ends at 841.
     let opus = sine("opus");
     for end in [100, 841] {
-        expect!["Truncated: ogg ends before its audio begins"].assert_eq(&told(&opus[..end]));
+        expect!["Truncated: ogg ends before its audio begins"].assert_eq(&summary(&opus[..end]));
     }
     // A file with broken comments is readable all the same.
     let mut broken = vorbis.to_vec();
@@ -141,7 +141,7 @@ fn ogg_without_a_page_of_sound_cannot_be_read() {
     expect![[
         r#"Vorbis 500 ms 44100 Hz 1 ch 0 bit 65 kbit/s [] 0 pictures ["the comment packet is broken"]"#
     ]]
-    .assert_eq(&told(&broken));
+    .assert_eq(&summary(&broken));
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn aiff_lasts_as_long_as_the_samples_that_are_there() {
     expect![[
         r#"Pcm 125 ms 8000 Hz 1 ch 8 bit 64 kbit/s [] 0 pictures ["a chunk is longer than the file"]"#
     ]]
-    .assert_eq(&told(&sine("aiff")[..1_054]));
+    .assert_eq(&summary(&sine("aiff")[..1_054]));
 }
 
 #[test]

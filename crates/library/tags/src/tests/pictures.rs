@@ -1,6 +1,6 @@
 //! Tests of EXIF in the containers that carry it.
 
-use crate::{Limits, Shot, shot};
+use crate::{Limits, PhotoMetadata, shot};
 use expect_test::{Expect, expect};
 
 fn entry(tag: u16, kind: u16, count: u32, value: u32) -> Vec<u8> {
@@ -103,7 +103,7 @@ fn heic(exif: &[u8]) -> Vec<u8> {
     [head, meta(offset), atom(b"mdat", &block)].concat()
 }
 
-fn read(bytes: &[u8]) -> Result<Shot, crate::Error> {
+fn read(bytes: &[u8]) -> Result<PhotoMetadata, crate::Error> {
     shot(bytes, bytes.len() as u64, &Limits::default())
 }
 
@@ -132,21 +132,21 @@ fn offsets_that_no_clock_has_are_none() {
     let exif = tiff();
     let at = exif.windows(6).position(|text| text == b"+02:00");
     let at = at.expect("it is in there");
-    let told = |offset: &[u8; 6]| {
+    let result = |offset: &[u8; 6]| {
         let mut exif = exif.clone();
         exif[at..at + 6].copy_from_slice(offset);
         read(&jpeg(&exif)).expect("a sound picture").offset_min
     };
-    assert_eq!(told(b"-09:30"), Some(-570));
+    assert_eq!(result(b"-09:30"), Some(-570));
     for none in [b"+999:0", b"-20:00", b"+02:60", b"+-2:00", b" 02:00"] {
-        assert_eq!(told(none), None);
+        assert_eq!(result(none), None);
     }
 }
 
 #[test]
 fn a_broken_block_says_nothing_and_a_broken_picture_says_so() {
     let exif = tiff();
-    let nothing = Shot::default();
+    let nothing = PhotoMetadata::default();
     assert_eq!(read(&jpeg(&exif[..7])).expect("a sound picture"), nothing);
     assert_eq!(
         read(&png(b"II\x2a\0\xff\xff\xff\xff")).expect("a sound picture"),
@@ -160,7 +160,9 @@ fn a_broken_block_says_nothing_and_a_broken_picture_says_so() {
     );
     for cut in 0..jpeg(&exif).len() {
         let whole = jpeg(&exif);
-        let told = read(&whole[..cut]);
-        assert!(told.is_err() || told.is_ok_and(|shot| shot == nothing || shot.model.is_some()));
+        let result = read(&whole[..cut]);
+        assert!(
+            result.is_err() || result.is_ok_and(|shot| shot == nothing || shot.model.is_some())
+        );
     }
 }

@@ -114,7 +114,7 @@ pub(super) fn replicaof(call: &mut Call<'_>) {
 }
 
 /// Replies to a command that is in the table but not implemented.
-pub(super) fn not_built(call: &mut Call<'_>) {
+pub(super) fn not_implemented(call: &mut Call<'_>) {
     let name = call.word(0);
     call.error(&format!("ERR '{name}' is not built yet in this server"));
 }

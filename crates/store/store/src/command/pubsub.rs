@@ -26,14 +26,14 @@ pub(super) fn ping(call: &mut Call<'_>) {
 
 /// PUBLISH channel message
 pub(super) fn publish(call: &mut Call<'_>) {
-    let told = call.state.publish(&call.args[1], &call.args[2]);
-    call.out().int(told as i64);
+    let recipients = call.state.publish(&call.args[1], &call.args[2]);
+    call.out().int(recipients as i64);
 }
 
 /// SPUBLISH channel message
 pub(super) fn spublish(call: &mut Call<'_>) {
-    let told = call.state.publish_shard(&call.args[1], &call.args[2]);
-    call.out().int(told as i64);
+    let recipients = call.state.publish_shard(&call.args[1], &call.args[2]);
+    call.out().int(recipients as i64);
 }
 
 pub(super) fn subscribe(call: &mut Call<'_>) {

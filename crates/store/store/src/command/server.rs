@@ -91,7 +91,7 @@ pub(super) fn bgsave(call: &mut Call<'_>) {
         _ => return call.error("ERR syntax error"),
     }
     let is_alone = !call.state.clients[call.key].session.in_exec();
-    match call.state.begin_save() {
+    match call.state.start_save() {
         Ok(()) if is_alone => call.out().simple("Background saving started"),
         // In Redis the snapshot starts after the transaction.
         Ok(()) => call.out().simple("Background saving scheduled"),
@@ -108,7 +108,7 @@ pub(super) fn lastsave(call: &mut Call<'_>) {
 /// BGREWRITEAOF
 pub(super) fn bgrewriteaof(call: &mut Call<'_>) {
     let is_alone = !call.state.clients[call.key].session.in_exec();
-    match call.state.begin_rewrite() {
+    match call.state.start_rewrite() {
         Ok(text) if is_alone => call.out().simple(text),
         Ok(_) => (call.out()).simple("Background append only file rewriting scheduled"),
         Err(text) => call.error(&text),
@@ -133,6 +133,6 @@ pub(super) fn shutdown(call: &mut Call<'_>) {
     // On success the closed connection is the reply that clients expect; only a failure is
     // reported.
     call.state.shut_down(save);
-    call.state.persist.savers.push(call.key);
+    call.state.persist.save_waiters.push(call.key);
     call.state.park_without_keys(call.key);
 }

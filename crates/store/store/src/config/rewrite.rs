@@ -28,14 +28,14 @@ impl Config {
             let places: Vec<usize> = (0..lines.len())
                 .filter(|at| lines[*at].as_deref().and_then(named) == Some(name))
                 .collect();
-            let said = places.iter().filter_map(|at| lines[*at].as_deref());
-            let said = said.collect::<Vec<_>>().join("\n");
+            let current_lines = places.iter().filter_map(|at| lines[*at].as_deref());
+            let current_lines = current_lines.collect::<Vec<_>>().join("\n");
             if places.is_empty() && self.value_of(name) == untouched.value_of(name) {
                 continue;
             }
             let mut read = Config::default();
-            let holds =
-                read.read(&said, "".as_ref()).is_ok() && read.value_of(name) == self.value_of(name);
+            let holds = read.read(&current_lines, "".as_ref()).is_ok()
+                && read.value_of(name) == self.value_of(name);
             let repeats = matches!(name, "save" | "client-output-buffer-limit");
             if holds && (repeats || places.len() == 1) {
                 continue;

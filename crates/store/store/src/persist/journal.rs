@@ -70,7 +70,7 @@ impl Sum {
     }
 
     /// Returns whether `line` is the annotation of this checksum.
-    pub(crate) fn is_noted_in(self, line: &[u8]) -> bool {
+    pub(crate) fn matches_line(self, line: &[u8]) -> bool {
         line == self.line().as_bytes()
     }
 }

@@ -15,7 +15,7 @@ use super::{Unwritten, journal};
 use crate::Error;
 use crate::config::Config;
 use crate::connection::LENDABLE;
-use crate::rename::{Meaning, Renames, with_own_name};
+use crate::rename::{NameMeaning, Renames, with_own_name};
 
 /// Minimum number of bytes read from a file at a time.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -328,14 +328,14 @@ impl<'a> Replay<'a> {
     fn refuse_damage(&self, path: &Path, source: &Source, whole: u64) -> Result<(), Error> {
         let show = path.display();
         let read = |error: io::Error| Error::host(format!("read {show}: {error}"));
-        if let Some(at) = source.sum_behind(whole).map_err(read)? {
+        if let Some(at) = source.sum_after(whole).map_err(read)? {
             return Err(Error::data(format!(
                 "{show}: the command at byte {whole} is incomplete, but a checksum follows at byte {at}: the file is \
                  damaged, not truncated by a crash; truncate -s {whole} on the file drops everything from there on"
             )));
         }
         let torn = self.torn.unwrap_or(source.read);
-        if let Some(at) = source.command_behind(torn).map_err(read)? {
+        if let Some(at) = source.command_after(torn).map_err(read)? {
             return Err(Error::data(format!(
                 "{show}: the command at byte {torn} is incomplete, but a complete command follows at byte {at}: the file is \
                  damaged, not truncated by a crash; truncate -s {whole} on the file drops everything from byte {whole} on"
@@ -371,7 +371,7 @@ impl<'a> Replay<'a> {
             match begins.copied() {
                 None | Some(b'*') => {}
                 Some(b'#') if source.has_line(ANNOTATION_BYTES_MAX).map_err(read)? => {
-                    self.pass_annotation(path, source)?;
+                    self.skip_annotation(path, source)?;
                     if !self.session.in_multi() {
                         whole = source.at();
                     }
@@ -416,7 +416,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Skips an annotation. A checksum must match the bytes since the previous one.
-    fn pass_annotation(&mut self, path: &Path, source: &mut Source) -> Result<(), Error> {
+    fn skip_annotation(&mut self, path: &Path, source: &mut Source) -> Result<(), Error> {
         let show = path.display();
         let (summed, at) = (self.summed, source.at());
         let line = source.take_line();
@@ -425,7 +425,7 @@ impl<'a> Replay<'a> {
         }
         let sum = source.sum(summed, at);
         let sum = sum.map_err(|error| Error::host(format!("read {show}: {error}")))?;
-        if self.check_crc && !sum.is_noted_in(&line) {
+        if self.check_crc && !sum.matches_line(&line) {
             return Err(Error::data(format!(
                 "{show}: checksum mismatch in bytes {summed} to {at}: the file is damaged; \
                  rdbchecksum no loads it anyway"
@@ -436,7 +436,7 @@ impl<'a> Replay<'a> {
     }
 
     fn run(&mut self, args: &[Bytes]) -> Result<(), String> {
-        if let Meaning::Command(own) = self.renames.meaning(&args[0]) {
+        if let NameMeaning::Command(own) = self.renames.meaning(&args[0]) {
             return self.run_named(&with_own_name(args, own));
         }
         self.run_named(args)
@@ -525,7 +525,7 @@ impl Source {
     }
 
     /// Returns the offset of the first checksum annotation at or after `from`.
-    fn sum_behind(&self, from: u64) -> io::Result<Option<u64>> {
+    fn sum_after(&self, from: u64) -> io::Result<Option<u64>> {
         const BEFORE: usize = b"\r\n".len();
         const WINDOW: usize = BEFORE + journal::SUM_LINE_BYTES;
         let mut found = None;
@@ -547,7 +547,7 @@ impl Source {
     /// Returns the offset of the first complete command within the incomplete command at `torn`. A
     /// value may contain the same bytes, so a match must be followed by another command, an
     /// annotation or the end of the file.
-    fn command_behind(&self, torn: u64) -> io::Result<Option<u64>> {
+    fn command_after(&self, torn: u64) -> io::Result<Option<u64>> {
         const BEFORE: &[u8] = b"\r\n*";
         let mut bytes = vec![0; (self.read - torn) as usize];
         self.file.read_exact_at(&mut bytes, torn)?;

@@ -10,9 +10,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use reactor::Stop;
 
-use crate::{ComputeError, Config, Handle, Limits, Server, Terms};
+use crate::{ComputeError, ComputeOptions, Config, Handle, Limits, Server};
 
-const TERMS: Terms = Terms {
+const TERMS: ComputeOptions = ComputeOptions {
     build: Duration::from_secs(60),
     keep: None,
 };
@@ -92,7 +92,7 @@ fn one_computes_and_the_others_wait() {
     let computed = AtomicUsize::new(0);
     let mut client = running.client();
     thread::scope(|scope| {
-        let (begun, is_begun) = channel();
+        let (started, is_begun) = channel();
         let (finish, may_finish) = channel::<()>();
         let ask = |work: &dyn Fn() -> Bytes| {
             let value = running.handle.get_or_compute(&key, TERMS, || {
@@ -103,7 +103,7 @@ fn one_computes_and_the_others_wait() {
         };
         scope.spawn(move || {
             ask(&|| {
-                begun.send(()).expect("somebody listens");
+                started.send(()).expect("somebody listens");
                 may_finish.recv().expect("somebody tells");
                 Bytes::from_static(b"value")
             });
@@ -169,7 +169,7 @@ fn a_builder_elsewhere_is_waited_for_and_one_that_fails_is_not() {
 fn a_builder_that_fails_too_late_takes_nothing_from_others() {
     let running = Running::start();
     let key = Bytes::from_static(b"key");
-    let terms = Terms {
+    let terms = ComputeOptions {
         build: Duration::from_millis(1),
         keep: None,
     };
@@ -209,7 +209,7 @@ fn a_builder_that_fails_too_late_takes_nothing_from_others() {
 fn a_large_value_is_handed_out_without_a_copy() {
     let running = Running::start();
     let key = Bytes::from_static(b"key");
-    let terms = Terms {
+    let terms = ComputeOptions {
         keep: Some(Duration::from_secs(60)),
         ..TERMS
     };

@@ -2,26 +2,26 @@
 
 use std::io::IoSlice;
 
-use crate::{Conversation, Embedded};
+use crate::{Embedded, EmbeddedSession};
 use expect_test::expect;
 
 const BYTES_MAX: u64 = 1 << 20;
 
 /// Returns the replies to these bytes, which arrive in small pieces.
-fn said(conversation: &mut Conversation<'_>, bytes: &[u8]) -> String {
+fn replies_to(session: &mut EmbeddedSession<'_>, bytes: &[u8]) -> String {
     let mut answered = Vec::new();
     for piece in bytes.chunks(7) {
-        conversation.hear(piece);
-        while conversation.answer() {
+        session.hear(piece);
+        while session.answer() {
             loop {
                 let mut parts = [IoSlice::new(&[]); 4];
-                let filled = conversation.parts(&mut parts);
+                let filled = session.parts(&mut parts);
                 let sent = parts[..filled].iter().flat_map(|part| part.iter());
                 let sent: Vec<u8> = sent.copied().collect();
                 if sent.is_empty() {
                     break;
                 }
-                conversation.advance(sent.len());
+                session.advance(sent.len());
                 answered.extend(sent);
             }
         }
@@ -32,28 +32,34 @@ fn said(conversation: &mut Conversation<'_>, bytes: &[u8]) -> String {
 #[test]
 fn clients_share_what_is_in_it() {
     let store = Embedded::new(BYTES_MAX);
-    let mut one = store.converse();
-    assert_eq!(said(&mut one, b"PING\r\nINCR n\r\n"), "+PONG\r\n:1\r\n");
+    let mut one = store.open_session();
     assert_eq!(
-        said(&mut store.converse(), b"*2\r\n$4\r\nINCR\r\n$1\r\nn\r\n"),
+        replies_to(&mut one, b"PING\r\nINCR n\r\n"),
+        "+PONG\r\n:1\r\n"
+    );
+    assert_eq!(
+        replies_to(
+            &mut store.open_session(),
+            b"*2\r\n$4\r\nINCR\r\n$1\r\nn\r\n"
+        ),
         ":2\r\n"
     );
-    assert_eq!(store.holdings().keys, 1);
+    assert_eq!(store.store_usage().keys, 1);
 }
 
 #[test]
 fn what_is_no_command_ends_a_conversation() {
     let store = Embedded::new(BYTES_MAX);
-    let mut conversation = store.converse();
-    let answer = said(&mut conversation, b"*1\r\n:1\r\n");
+    let mut session = store.open_session();
+    let answer = replies_to(&mut session, b"*1\r\n:1\r\n");
     assert_eq!(answer, "-ERR Protocol error: expected '$', got ':'\r\n");
-    assert!(conversation.is_over());
+    assert!(session.is_over());
 }
 
 #[test]
 fn what_is_not_bounded_by_what_is_stored_is_refused() {
     let store = Embedded::new(BYTES_MAX);
-    let mut conversation = store.converse();
+    let mut session = store.open_session();
     let cases = [
         ("SORT l", "sort"),
         ("SRANDMEMBER s -9", "srandmember"),
@@ -63,13 +69,13 @@ fn what_is_not_bounded_by_what_is_stored_is_refused() {
         ("SUBSCRIBE c", "subscribe"),
     ];
     for (command, name) in cases {
-        let answer = said(&mut conversation, format!("{command}\r\n").as_bytes());
+        let answer = replies_to(&mut session, format!("{command}\r\n").as_bytes());
         assert_eq!(
             answer,
             format!("-ERR this store has no command '{name}'\r\n")
         );
     }
-    let unknown = said(&mut conversation, b"FROBNICATE\r\n");
+    let unknown = replies_to(&mut session, b"FROBNICATE\r\n");
     assert!(
         unknown.starts_with("-ERR unknown command 'FROBNICATE'"),
         "{unknown}"
@@ -89,34 +95,34 @@ fn its_commands() {
 #[test]
 fn its_bound_holds_whatever_is_brought() {
     let store = Embedded::new(BYTES_MAX);
-    let mut conversation = store.converse();
+    let mut session = store.open_session();
     let mut refused = 0;
     for number in 0..3_000 {
         let value = "v".repeat(number % 3_000);
         let commands =
             format!("SET k{number} {value}.\r\nRPUSH l {value}.\r\nHSET h f{number} {value}.\r\n");
-        let answer = said(&mut conversation, commands.as_bytes());
+        let answer = replies_to(&mut session, commands.as_bytes());
         refused += answer.matches("-OOM command not allowed").count();
     }
     assert!(0 < refused);
-    let bytes = store.holdings().bytes;
+    let bytes = store.store_usage().bytes;
     assert!(
         BYTES_MAX / 2 < bytes && bytes <= BYTES_MAX + BYTES_MAX / 16,
         "{bytes}"
     );
     assert_eq!(
-        said(&mut conversation, b"FLUSHALL\r\nSET k v\r\n"),
+        replies_to(&mut session, b"FLUSHALL\r\nSET k v\r\n"),
         "+OK\r\n+OK\r\n"
     );
     store.set_bytes_max(10);
-    assert!(said(&mut conversation, b"SET k v\r\n").starts_with("-OOM"));
-    assert_eq!(said(&mut conversation, b"GET k\r\n"), "$1\r\nv\r\n");
+    assert!(replies_to(&mut session, b"SET k v\r\n").starts_with("-OOM"));
+    assert_eq!(replies_to(&mut session, b"GET k\r\n"), "$1\r\nv\r\n");
 }
 
 #[test]
 fn a_key_with_a_deadline_ends() {
     let store = Embedded::new(BYTES_MAX);
-    let mut conversation = store.converse();
-    assert_eq!(said(&mut conversation, b"SET k v PXAT 1\r\n"), "+OK\r\n");
-    assert_eq!(said(&mut conversation, b"GET k\r\n"), "$-1\r\n");
+    let mut session = store.open_session();
+    assert_eq!(replies_to(&mut session, b"SET k v PXAT 1\r\n"), "+OK\r\n");
+    assert_eq!(replies_to(&mut session, b"GET k\r\n"), "$-1\r\n");
 }

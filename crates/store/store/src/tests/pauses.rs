@@ -34,9 +34,9 @@ impl Store {
     /// Runs a command line and returns its duration.
     fn timed(&mut self, line: &str) -> Duration {
         let words = resp::split_line(line.as_bytes()).expect("sound");
-        let begun = thread_cpu_time();
+        let started = thread_cpu_time();
         self.run(&words);
-        thread_cpu_time() - begun
+        thread_cpu_time() - started
     }
 
     /// Creates a store with a million keys, and a million elements in a collection of each type.
@@ -64,13 +64,13 @@ impl Store {
     }
 
     fn begin(&mut self) {
-        let begun = self.keyspace.start_snapshot(rdb::Options {
+        let started = self.keyspace.start_snapshot(rdb::Options {
             version: 10,
             compress: true,
             aof_base: false,
             now_ms: NOW_MS,
         });
-        assert!(begun);
+        assert!(started);
     }
 
     /// Writes a snapshot while the data changes. Returns the durations of its longest turn and of
@@ -95,9 +95,9 @@ impl Store {
                 .map(|line| self.timed(line))
                 .fold(command, Duration::max);
             let mut piece = Vec::new();
-            let begun = thread_cpu_time();
+            let started = thread_cpu_time();
             let done = self.keyspace.write_snapshot_part(work_bytes, &mut piece);
-            turn = turn.max(thread_cpu_time() - begun);
+            turn = turn.max(thread_cpu_time() - started);
             if done {
                 break;
             }
@@ -138,9 +138,9 @@ fn defragmentation_keeps_the_core_for_less_than_a_snapshot_may() {
         let mut turn = Duration::ZERO;
         let mut goes_on = true;
         while goes_on {
-            let begun = thread_cpu_time();
+            let started = thread_cpu_time();
             goes_on = store.keyspace.continue_defrag(elements_max);
-            turn = turn.max(thread_cpu_time() - begun);
+            turn = turn.max(thread_cpu_time() - started);
         }
         longest = longest.min(turn);
         if longest < PAUSE_MAX {

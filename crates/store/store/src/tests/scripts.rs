@@ -1,6 +1,6 @@
 //! Scripts of client commands and replies.
 
-use super::{check, heard_last};
+use super::{check, last_reply};
 
 #[test]
 fn commands_are_answered_in_order_whatever_their_protocol() {
@@ -650,7 +650,7 @@ fn a_browser_that_was_sent_here_by_a_page_is_shown_out() {
 #[test]
 fn passwords_are_not_shown_to_others() {
     let script = "a> MONITOR\na< OK\nb> HELLO 2 AUTH default secret";
-    let shown = heard_last(
+    let shown = last_reply(
         "requirepass secret",
         &script.replace("a> ", "a> AUTH secret\na< OK\na> "),
         Some("a"),
@@ -660,7 +660,7 @@ fn passwords_are_not_shown_to_others() {
         "{shown}"
     );
     let script = "a> CONFIG SET requirepass secret\na< OK\na> SLOWLOG GET 1";
-    let noted = heard_last("slowlog-log-slower-than 0", script, Some("a"));
+    let noted = last_reply("slowlog-log-slower-than 0", script, Some("a"));
     assert!(noted.contains(r#""requirepass" "(redacted)""#), "{noted}");
     assert!(!noted.contains("secret"), "{noted}");
 }
@@ -744,7 +744,7 @@ fn calls_are_counted_when_they_run_and_by_how_they_end() {
         a> EXEC
         a< [-WRONGTYPE Operation against a key holding the wrong kind of value]
         a> INFO commandstats errorstats"#;
-    let heard = heard_last("", script, Some("a"));
+    let heard = last_reply("", script, Some("a"));
     for line in [
         "cmdstat_set:calls=1,usec=0,usec_per_call=0.00,rejected_calls=1,failed_calls=0",
         "cmdstat_incr:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=1",
@@ -762,24 +762,24 @@ fn calls_are_counted_when_they_run_and_by_how_they_end() {
 #[test]
 fn times_of_commands_are_counted_by_range() {
     let script = "a> SET k v\na< OK\na> GET k\na< \"v\"\na> LATENCY HISTOGRAM get config nothing";
-    let heard = heard_last("", script, Some("a"));
+    let heard = last_reply("", script, Some("a"));
     // With paused time a command takes no time.
     assert_eq!(heard, r#"["get" ["calls" 1 "histogram_usec" [1 1]]]"#);
     let script = "a> GET k\na< nil\na> GET k\na< nil\na> INFO latencystats";
-    let heard = heard_last("", script, Some("a"));
+    let heard = last_reply("", script, Some("a"));
     assert!(
         heard.contains("latency_percentiles_usec_get:p50=1.000,p99=1.000,p99.9=1.000"),
         "{heard}"
     );
     let percentiles = "latency-tracking-info-percentiles 100 12.5";
-    let heard = heard_last(percentiles, script, Some("a"));
+    let heard = last_reply(percentiles, script, Some("a"));
     assert!(
         heard.contains("latency_percentiles_usec_get:p100=1.000,p12.5=1.000"),
         "{heard}"
     );
     let script = "a> GET k\na< nil\na> CONFIG SET latency-tracking no\na< OK\na> GET k\na< nil\n\
                   a> LATENCY HISTOGRAM get";
-    let heard = heard_last("", script, Some("a"));
+    let heard = last_reply("", script, Some("a"));
     assert_eq!(heard, r#"["get" ["calls" 1 "histogram_usec" [1 1]]]"#);
     let mut calls = crate::stats::Calls::default();
     for took_us in [0, 1, 2, 3, 70, 70, u64::MAX / 2000] {
@@ -835,7 +835,7 @@ fn texts_are_those_of_redis() {
         a< 1
         "#,
     );
-    let shown = heard_last("", "a> MONITOR\na< OK\nb> SELECT 3", Some("a"));
+    let shown = last_reply("", "a> MONITOR\na< OK\nb> SELECT 3", Some("a"));
     assert!(shown.ends_with(r#" [3 b:1] "SELECT" "3""#), "{shown}");
 }
 
@@ -921,7 +921,7 @@ fn the_client_that_holds_the_most_goes_first_when_all_hold_too_much() {
         "maxmemory-clients 100kb",
         "maxmemory 10mb\nmaxmemory-clients 1%",
     ] {
-        let told = heard_last(bound, &script, Some("small"));
+        let told = last_reply(bound, &script, Some("small"));
         assert!(told.contains("evicted_clients:1\\r\\n"), "{bound}: {told}");
     }
 }

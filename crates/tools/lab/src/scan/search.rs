@@ -7,7 +7,7 @@ use std::time::Instant;
 use catalog::{Content, Entry, Limits, Stat, build};
 use scan::Index;
 use serde::{Deserialize, Serialize};
-use tags::{Audio, Codec, Container, Essence, Field, Media, Splits, Tags};
+use tags::{Audio, AudioHash, Codec, Container, Field, Media, Splits, Tags};
 
 use super::arm::cpu_us;
 use crate::scratch::Scratch;
@@ -202,7 +202,7 @@ fn song(number: u32, words: &[String], chance: &mut Chance) -> Entry {
         },
         tags,
         pictures: Vec::new(),
-        essence: Essence(u64::from(number) << 20 | 1),
+        essence: AudioHash(u64::from(number) << 20 | 1),
         issues: Vec::new(),
     };
     Entry {

@@ -70,14 +70,14 @@ impl Disk for SimDisk {
 fn nothing_is_appended_behind_a_torn_part() {
     let disk = SimDisk::default();
     let set = |value| [(0, ["SET", "k", value].map(Bytes::from).to_vec())];
-    let begun = Journal::start_on(
+    let started = Journal::start_on(
         Box::new(disk.clone()),
         0,
         Fsync::EverySecond,
         Sum::default(),
         Arc::default(),
     );
-    let mut journal = begun.expect("a thread");
+    let mut journal = started.expect("a thread");
     disk.with(|sim| sim.room = 60);
     journal.append(&set("1"));
     journal.write_out().expect("there is room");
