@@ -32,8 +32,8 @@ struct Options(*const c_char);
 // SAFETY: the pointer refers to a literal, which is never written to.
 unsafe impl Sync for Options {}
 
-// SAFETY: no other item of the program has this name, and jemalloc declares it as a pointer to a C string. Breaks if a
-//         dependency defines it too, which the linker reports.
+// SAFETY: no other item of the program has this name, and jemalloc declares it as a pointer to a C
+// string. Breaks if a dependency defines it too, which the linker reports.
 #[unsafe(export_name = "_rjem_malloc_conf")]
 static OPTIONS: Options = Options(c"oversize_threshold:0".as_ptr());
 

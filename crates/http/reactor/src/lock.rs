@@ -16,7 +16,7 @@ const NAME: &str = "lock";
 /// Maximum bytes of the file that are shown.
 const TEXT_BYTES_MAX: u64 = 200;
 
-/// Whether other processes may hold the directory at the same time.
+/// Rule for other processes that want the same directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// Exclusive: no other process.

@@ -291,8 +291,7 @@ impl Exchange {
         self.method = request.method;
         let mut came = self.core.came(self.listener, conn.remote());
         came.takes_pieces = request.version == Version::Http11;
-        // Only mounts read bodies. A client that waits for 100 Continue gets the final response
-        // instead, and the connection closes.
+        // Only mounts read bodies. Other requests with `Expect` get the final response at once.
         let has_body = request.framing != Framing::None;
         let wanted = has_body && self.core.service.mounts.find(request.target.path).is_some();
         let mut unread = request.expect_continue && has_body && !wanted;

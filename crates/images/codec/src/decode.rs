@@ -21,7 +21,7 @@ pub struct Decoded {
 ///
 /// | format | result |
 /// |---|---|
-/// | JPEG | full-range BT.601 planes in the file's own subsampling; CMYK for CMYK and YCCK; else RGB |
+/// | JPEG | full-range BT.601 planes in the file's subsampling; CMYK for CMYK and YCCK; else RGB |
 /// | PNG | RGB or RGBA; full-range grey planes with or without alpha |
 /// | GIF, BMP | RGB or RGBA |
 /// | WebP | limited-range BT.601 planes at 4:2:0 with or without alpha; RGB or RGBA if lossless |

@@ -5,7 +5,7 @@
 //! the memory layout of the codec:
 //!
 //! ```text
-//! file ─► decode ─► Raster (planes or pixels) + ICC profile ─► kernels of `pixel` ─► encode ─► file
+//! file ─► decode ─► Raster (planes or pixels) + ICC profile ─► `pixel` kernels ─► encode ─► file
 //!
 //! decoders: libjpeg-turbo · libwebp · dav1d in libavif · png, gif, image's BMP (Rust)
 //! encoders: libjpeg-turbo · libwebp · libaom in libavif · png (Rust)

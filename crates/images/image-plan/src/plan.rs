@@ -148,7 +148,7 @@ impl Encoding {
         }
     }
 
-    /// Whether samples change.
+    /// Returns whether the encoding changes samples.
     #[must_use]
     pub const fn is_lossy(self) -> bool {
         match self {

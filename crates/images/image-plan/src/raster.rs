@@ -173,7 +173,7 @@ pub enum Layout {
     Rgb,
     /// Red, green, blue, straight alpha.
     Rgba,
-    /// Cyan, magenta, yellow, black; 0 is no ink.
+    /// Cyan, magenta, yellow, black; 0 means no ink.
     Cmyk,
 }
 

@@ -7,7 +7,7 @@
 //! encoding) work on the small picture:
 //!
 //! ```text
-//! decoded ─ scale(area, size, chroma) ─► colour::Converter ─► orient ─► pad ─► to_planes | to_packed
+//! decoded ─ scale(area, size, chroma) ► colour::Converter ► orient ► pad ► to_planes | to_packed
 //! ```
 //!
 //! In addition, [`far`] and [`look`] compute a picture's placeholder.

@@ -16,8 +16,8 @@
 //! Units and limits: times are milliseconds, rates bits or kilobits per second, as names say;
 //! [`Limits`] bounds the tracks that are transcoded. [`packets`] reads the tables of an MP4 file in
 //! memory. [`Checker`] verifies a worker's output incrementally, in complete pages. Errors:
-//! [`MalformedPlan`] is the sender's fault, [`StreamViolation`] the worker's, [`Malformed`] a file's. Threads:
-//! none. Sources: RFC 3533 (Ogg), RFC 6716 and 7845 (Opus, Opus in Ogg).
+//! [`MalformedPlan`] is the sender's fault, [`StreamViolation`] the worker's, [`Malformed`] a
+//! file's. Threads: none. Sources: RFC 3533 (Ogg), RFC 6716 and 7845 (Opus, Opus in Ogg).
 
 #![forbid(unsafe_code)]
 

@@ -365,9 +365,9 @@ impl Pool {
         self.run_with(task, None)
     }
 
-    /// Runs one job like [`Pool::run`], and passes the answer's file to `on_start` as soon as a worker
-    /// has the job. The worker may change the content of this file until the job is done, so it is
-    /// not yet trustworthy.
+    /// Runs one job like [`Pool::run`], and passes the answer's file to `on_start` as soon as a
+    /// worker has the job. The worker may change the content of this file until the job is done, so
+    /// it is not yet trustworthy.
     ///
     /// # Errors
     /// As [`Pool::run`].

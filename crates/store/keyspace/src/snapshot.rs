@@ -298,8 +298,8 @@ impl Keyspace {
     }
 
     /// Returns the bytes held for entries that changed or were removed, until the next calls of
-    /// [`Keyspace::write_snapshot_part`]. A single value that is next is not counted, since its memory is
-    /// freed only as fast as the disk takes it.
+    /// [`Keyspace::write_snapshot_part`]. A single value that is next is not counted, since its
+    /// memory is freed only as fast as the disk takes it.
     #[must_use]
     pub fn snapshot_waiting_bytes(&self) -> usize {
         self.snapshots.under_way.as_ref().map_or(0, |it| {
@@ -308,8 +308,8 @@ impl Keyspace {
         })
     }
 
-    /// Cancels the snapshot. It ends when [`Keyspace::write_snapshot_part`] returns `true`; the caller
-    /// discards the bytes.
+    /// Cancels the snapshot. It ends when [`Keyspace::write_snapshot_part`] returns `true`; the
+    /// caller discards the bytes.
     pub fn cancel_snapshot(&mut self) {
         if let Some(snapshot) = &mut self.snapshots.under_way {
             snapshot.is_cancelled = true;

@@ -183,7 +183,7 @@ struct Connection {
     parser: Parser,
     /// Bytes read that are not a complete command yet.
     input: BytesMut,
-    /// What is known of the requests that the parser has found ahead.
+    /// Prefetched state of the requests that the parser has found ahead.
     prefetched: VecDeque<Prefetched>,
     /// Its last request held a blob.
     sends_blobs: bool,

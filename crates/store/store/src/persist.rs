@@ -898,7 +898,8 @@ async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) 
     Ok(base_bytes)
 }
 
-/// Removes files that count no more. Those that stay are still listed, and removed after the next rewrite.
+/// Removes files that count no more. Those that stay are still listed, and removed after the next
+/// rewrite.
 fn remove_history(places: &BlobAllocator, mut manifest: Manifest) -> Manifest {
     let listed = manifest.clone();
     manifest.history.retain(|old| {

@@ -63,7 +63,8 @@ fn bound(handle: &mut Handle, limits: &Limits) -> Result<(), Error> {
     handle.set(tj::TJPARAM_TJPARAM_MAXMEMORY, scratch_mb)
 }
 
-/// Refuses more scans than the limit before the first is decoded: libjpeg would refuse the one after the last.
+/// Refuses more scans than the limit before the first is decoded: libjpeg would refuse the one
+/// after the last.
 fn admit_scans(bytes: &[u8], limits: &Limits) -> Result<(), Error> {
     let scans = count_scans(bytes);
     if (limits.jpeg_scans_max as usize) < scans {
@@ -73,7 +74,8 @@ fn admit_scans(bytes: &[u8], limits: &Limits) -> Result<(), Error> {
     Ok(())
 }
 
-/// Scans of the picture, by the segments' lengths (ITU-T T.81 §B.1.1): those of a thumbnail in a segment do not count.
+/// Scans of the picture, by the segments' lengths (ITU-T T.81 §B.1.1): those of a thumbnail in a
+/// segment do not count.
 fn count_scans(bytes: &[u8]) -> usize {
     const END_OF_IMAGE: u8 = 0xd9;
     const START_OF_SCAN: u8 = 0xda;

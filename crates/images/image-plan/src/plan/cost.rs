@@ -6,7 +6,7 @@
 //! decode    decoder's own + raster × decoded pixels        stored pixels × decoder's rate
 //! shape     raster × (2 × decoded + inner pixels)          decoded pixels × SHAPE_MS_MP
 //! encode    (raster + encoder's own) × target pixels       target pixels × encoder's rate
-//! measure   raster × target pixels, of lossy answers      MEASURE_MS + target pixels × MEASURE_MS_MP
+//! measure   raster × target pixels, if lossy        MEASURE_MS + target pixels × MEASURE_MS_MP
 //! ```
 
 use super::{Encoding, Plan};
@@ -43,8 +43,8 @@ const fn raster_bytes_px(source: Format) -> u128 {
     }
 }
 
-/// Turning, colour conversion and Lanczos3: fast_image_resize takes 0.85 for 16 MP to 0.5 MP (DESIGN's figures are of
-/// codecs only), moxcms about as much again.
+/// Turning, colour conversion and Lanczos3: fast_image_resize takes 0.85 for 16 MP to 0.5 MP
+/// (DESIGN's figures are of codecs only), moxcms about as much again.
 const SHAPE_MS_MP: u128 = 3;
 
 /// SSIMULACRA2 of a sample, which has the same size for all but small pictures …

@@ -366,7 +366,8 @@ fn an_original_too_short_for_its_pixels_is_refused() {
     assert_eq!(refused, Err(Refusal::SparseSource));
 }
 
-/// The largest of today's cameras: a browser gets a WebP within the gigabyte that conversions have by default.
+/// The largest of today's cameras: a browser gets a WebP within the gigabyte that conversions have
+/// by default.
 #[test]
 fn a_photograph_of_102_megapixels_fits_into_a_gigabyte() {
     let facts = facts(Format::Jpeg, (11_648, 8_736));

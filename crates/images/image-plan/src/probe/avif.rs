@@ -3,7 +3,7 @@
 //! ```text
 //! ftyp
 //! meta ─┬─ pitm   id of the primary item
-//!       └─ iprp ─┬─ ipco   properties, counted from 1: ispe · av1C · colr · irot · imir · clap · auxC …
+//!       └─ iprp ─┬─ ipco   properties from 1: ispe · av1C · colr · irot · imir · clap · auxC …
 //!                └─ ipma   item id → property numbers, in the order in which they apply
 //! moov ─── trak ─── tkhd   width and height of a track, 16.16
 //! ```

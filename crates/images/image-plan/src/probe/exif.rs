@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0  "II" little-endian or "MM" big-endian · 2  42 · 4  offset of the first directory
-//! directory: count u16, then count × 12 bytes: tag u16 · type u16 · values u32 · value or its offset u32
+//! directory: count u16, then count × 12 bytes: tag u16 · type u16 · values u32 · value or offset
 //! ```
 
 use super::head::Head;

@@ -109,8 +109,8 @@ pub(crate) fn load(config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Res
     Ok(Loaded::default())
 }
 
-/// Redis before 7 had one file; it becomes the base of the new layout, as Redis 7 does it: listed first and moved then, so
-/// that wherever this is cut short the next start goes on with it.
+/// Redis before 7 had one file; it becomes the base of the new layout, as Redis 7 does it: listed
+/// first and moved then, so that wherever this is cut short the next start goes on with it.
 fn adopt_old_journal(places: &BlobAllocator) -> Result<(), Unwritten> {
     let at = |path: &Path| {
         let path = path.to_owned();
