@@ -133,268 +133,280 @@ macro_rules! settings {
 
 settings! {
     struct Config {
-        /// Directory whose files are served.
+        /// Folder to serve.
         root: PathBuf = PathBuf::from("."), "directory";
-        /// Where HTTP is spoken.
+        /// Addresses for HTTP.
         listen: SocketAddr = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 3333), "address";
-        /// Directory for what Pelton makes and may make again.
+        /// Data directory: variants, index, users, store.
         data: PathBuf = PathBuf::from("./pelton-data"), "directory";
-        /// Quality of converted pictures where the request asks for none, on libjpeg's scale; every format is encoded
-        /// to look alike.
+        /// Quality of converted pictures if the request names none, on libjpeg's scale; all formats
+        /// are encoded to look alike.
         quality: Quality = Quality(DEFAULT_QUALITY_PCT), "1-100";
-        /// Formats that pictures are converted to for clients that read them.
+        /// Output formats for clients that accept them.
         formats: Formats = Formats(vec![Target::Avif, Target::Webp]), "formats";
-        /// Extensions of files that are served although they are neither pictures nor audio.
+        /// Extensions of files to serve although they are neither pictures nor audio.
         allowed_types: Types = Types::Only(Vec::new()), "extensions";
-        /// Extensions of files that are served at all, pictures and audio too.
+        /// Extensions of files to serve at all, including pictures and audio.
         only_types: Types = Types::Every, "extensions";
-        /// Extensions of allowed files that browsers may run: others are sent with a policy that keeps them from it.
+        /// Extensions of allowed files whose scripts browsers may run; other files are sent with a
+        /// policy that forbids it.
         active_types: Types = Types::Only(Vec::new()), "extensions";
-        /// Fields more in every answer, or instead of the server's.
+        /// Additional fields of every response; they replace the server's fields of the same name.
         headers: HeaderFields = HeaderFields(Headers::default()), "fields";
-        /// Origins whose pages may read what the library answers, such as https://example.org; * is every one.
+        /// Origins whose pages may read the library's responses (CORS), such as
+        /// https://example.org; * means all.
         cors_origins: CorsOrigins = CorsOrigins(Vec::new()), "origins";
-        /// Whose pages may show what the library answers: same-origin, same-site or cross-origin
-        /// (Cross-Origin-Resource-Policy).
+        /// Sites whose pages may embed the library's responses: same-origin, same-site or
+        /// cross-origin (Cross-Origin-Resource-Policy).
         resource_policy: ResourcePolicy = ResourcePolicy(None), "policy or off";
-        /// Which parameters of a query are read: pelton, where unknown ones are ignored; webp-server-go, where those
-        /// whose values make no sense are, too; or meta-only, where no size can be asked for.
+        /// Grammar of queries: pelton ignores unknown parameters; webp-server-go also ignores
+        /// invalid values; meta-only allows no sizes.
         queries: Queries = Queries(Grammar::Pelton), "grammar";
-        /// Whether a query is refused that has an unknown parameter, whatever `queries` says.
+        /// Reject queries with unknown parameters, whatever `queries` is.
         strict_query: bool = false, "true or false";
-        /// Directories beside the root, by the prefix of the paths that they serve.
+        /// Further folders to serve, by path prefix.
         img_map: Mappings = Mappings(Vec::new()), "prefix=directory";
-        /// Programs that are routes of the server, each in cells of its own; docs/cells.md lists their keys.
+        /// Programs that serve routes, each in its own cells; docs/cells.md lists their keys.
         programs: Programs = Programs::default(), "tables";
-        /// Whether better versions are made when cores are idle.
+        /// Encode variants again at higher effort when cores are idle.
         improve: bool = true, "true or false";
-        /// How long caches may keep an answer before they ask again.
+        /// Time for which caches may keep a response (Cache-Control max-age).
         max_age: Freshness = Freshness::seconds(86_400), "time";
-        /// The same for an answer that a better one will replace.
+        /// The same for a provisional response, which an improvement will replace.
         max_age_quick: Freshness = Freshness::seconds(10), "time";
-        /// Cores that serve, each with a listener of its own.
+        /// Cores that serve, each with its own listener.
         cores: PerCore = PerCore::Auto, "cores";
-        /// How connections are spread over cores: auto, hash, incoming-cpu (to the core where they arrive) or cbpf.
+        /// Distribution of connections over cores: auto, hash, incoming-cpu (the core on which they
+        /// arrive) or cbpf.
         steering: SteeringMode = SteeringMode(Steering::Auto), "mode";
-        /// Addresses that may have any number of connections: proxies that speak for many clients, and this host.
+        /// Proxies, by address or network; they may open any number of connections.
         proxies: Networks = Networks::loopback(), "addresses";
-        /// What clients must log in for, as a user of `pelton user`: nothing but players (off), music with its pages,
-        /// covers and the API (music), or everything but probes (all).
+        /// Login for browsers: off (players only), music (music, covers, pages and API) or all
+        /// (everything except health checks).
         require_login: LoginNeed = LoginNeed(RequireLogin::Off), "off, music or all";
-        /// Names by which clients ask for this server. Where there are none, files answer to every name; pages, metrics
-        /// and the API answer to addresses, to names without a dot or in .local, .localhost, .internal and .home.arpa, and
-        /// to those of certificates.
+        /// Names of this server that clients may use. If empty, files are served under every name;
+        /// pages, metrics and the API under addresses, names without a dot or in .local,
+        /// .localhost, .internal and .home.arpa, and names of the certificates.
         hosts: Hosts = Hosts(Vec::new()), "names";
-        /// Origins whose pages may ask the API, beside those of this server.
+        /// Further origins whose pages may use the API.
         origins: Origins = Origins(Vec::new()), "origins";
-        /// Where metrics, status and the API answer without a login; elsewhere they then need one.
+        /// Address on which metrics, status and the API need no login; on all other addresses they
+        /// then need one.
         admin_listen: MaybeAddress = MaybeAddress(None), "address or off";
-        /// File with a token that lets a program in to metrics, status and the API, as `Authorization: Bearer TOKEN`;
-        /// without it they then need a login.
+        /// File with a token for metrics, status and the API, sent as `Authorization: Bearer
+        /// TOKEN`. Without the token they then need a login.
         admin_token_file: MaybeFile = MaybeFile(None), "file or off";
-        /// Where a line of JSON goes for each answer: a file, stderr, or off.
+        /// Destination of the access log, one JSON line per response: a file, stderr, or off.
         access_log: AccessLog = AccessLog(Sink::Off), "file";
-        /// Least severe events that are logged.
+        /// Lowest level of logged events.
         log_level: LogLevel = LogLevel(tracing::Level::INFO), "level";
     }
 
-    /// HTTPS, which is spoken as soon as there is a certificate.
+    /// HTTPS, which is enabled by a certificate.
     struct Tls as tls {
-        /// Certificates, each with the chain to its root, in PEM; the first is for clients that ask for no name we know.
+        /// Certificate files in PEM, each with its chain; the first serves clients that name no
+        /// known host.
         cert: Files = Files(Vec::new()), "files";
-        /// Their keys, in the same order, in PEM.
+        /// Key files in PEM, in the same order.
         key: Files = Files(Vec::new()), "files";
-        /// Where HTTPS is spoken.
+        /// Addresses for HTTPS.
         listen: SocketAddr = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 3443), "address";
-        /// Whether HTTP only sends clients on to HTTPS, for hosts that a certificate is for; a number is the port that
-        /// they are sent to, where it is not the one listened on.
+        /// Redirect HTTP to HTTPS for hosts that have a certificate; a number is the port to
+        /// redirect to if it differs from the listening port.
         redirect: Redirect = Redirect::Off, "true or port";
-        /// How often to look whether certificates were renewed.
+        /// Interval between checks for renewed certificates.
         check_time: Timeout = Timeout::seconds(60), "time";
     }
 
-    /// The library's index: how it is kept up to date, and what it makes of names and pictures.
+    /// Library: how the index is kept up to date, and how names and covers are chosen.
     struct Library as library {
-        /// How changes are seen: by the kernel's word, or by looking where it gives none (auto), by looking, or not at all.
+        /// Change detection: auto (inotify, else polling), look (polling), or off.
         watch: WatchMeans = WatchMeans(scan::Means::Auto), "auto, look or off";
-        /// How long a folder must be quiet before it is read, so that an album appears whole.
+        /// Time for which a folder must be quiet before it is read, so that an album appears whole.
         settle_time: Timeout = Timeout::seconds(3), "time";
-        /// How often to look where the kernel does not tell.
+        /// Interval between polls where inotify is not available.
         look_time: Timeout = Timeout::seconds(60), "time";
-        /// How often to scan everything, whatever was seen; 0s is never.
+        /// Interval between scans of the whole library; 0s means never.
         rescan_time: Freshness = Freshness::seconds(86_400), "time";
-        /// What stands between two artists in one text; case does not matter.
+        /// Separators between artists in one tag; case is ignored.
         split_artists: Texts = Texts(Splits::default().artists), "texts";
-        /// What stands between two genres in one text.
+        /// Separators between genres in one tag.
         split_genres: Texts = Texts(Splits::default().genres), "texts";
-        /// Names that are never cut, though one of these is in them.
+        /// Names that contain a separator and are never split.
         split_exceptions: Texts = Texts(Splits::default().exceptions), "texts";
-        /// Where a track's cover is looked for, best first: files beside it, embedded, its disc's, its album's, or any
-        /// picture there.
+        /// Sources of a track's cover, best first: files beside it, embedded, its disc's, its
+        /// album's, or any picture there.
         cover_track: Sources = Sources(CoverRules::default().track), "sources";
-        /// Where a disc's is.
+        /// Sources of a disc's cover.
         cover_disc: Sources = Sources(CoverRules::default().disc), "sources";
-        /// Where an album's is.
+        /// Sources of an album's cover.
         cover_album: Sources = Sources(CoverRules::default().album), "sources";
-        /// Where an artist's picture is: files around the albums, or the first album's.
+        /// Sources of an artist's picture: files around the albums, or the first album's cover.
         cover_artist: Sources = Sources(CoverRules::default().artist), "sources";
-        /// Boxes of covers that `pelton prefetch` makes.
+        /// Sizes of covers that `pelton prefetch` creates.
         cover_sizes: Sides = Sides(vec![300, 600]), "pixels";
-        /// Covers taken out of music; beyond, the least recently used go.
+        /// Space for covers extracted from music; beyond, the least recently used are evicted.
         covers_bytes_max: Bytes = Bytes(scan::CoverLimits::default().bytes_max), "bytes";
     }
 
-    /// Music for players that ask for fewer bytes: made in cells, kept with converted pictures.
+    /// Transcoding of music for players that request lower bit rates, in cells; results are kept
+    /// with the variants.
     struct Transcoding as transcoding {
-        /// Tracks at the same time; auto is one for every two cores.
+        /// Concurrent transcodings; auto is one per two cores.
         concurrency: PerCore = PerCore::Auto, "tracks";
-        /// Tracks that may wait for their turn, users taking turns; beyond, the user with the most of them gets 429.
+        /// Tracks that may wait for transcoding; beyond, the user with the most of them gets 429.
         waiting_max: u32 = 256, "tracks";
-        /// Time that a track may wait for its turn; beyond, the answer is 429.
+        /// Time that a track may wait for transcoding; then the response is 429.
         max_queue_time: Timeout = Timeout::seconds(60), "time";
-        /// Longest track that is transcoded; longer ones are sent as they are. 0s is none at all. No track may take more
-        /// than cell.max_request_time.
+        /// Longest track that is transcoded; longer ones are sent unconverted. 0s disables
+        /// transcoding. No track may take longer than cell.max_request_time.
         longest: Freshness = Freshness::seconds(3_600), "time";
-        /// Memory that one may take beyond a worker's own.
+        /// Memory of one transcoding beyond the worker's own.
         max_memory: Bytes = Bytes::mib(256), "bytes";
     }
 
-    /// The store: a Redis-compatible server that shows what is known of converted pictures, and keeps it for others.
+    /// Store: the index of variants in a Redis-compatible server, here or elsewhere.
     struct Store as store {
-        /// Where the server takes Redis clients itself: they see its index of converted pictures.
+        /// Address on which Redis clients can read the index of variants.
         listen: MaybeAddress = MaybeAddress(None), "address or off";
-        /// A store elsewhere that is used instead: redis://[user:password@]host[:port][/database].
+        /// External store instead of the built-in one:
+        /// redis://[user:password@]host[:port][/database].
         url: MaybeUrl = MaybeUrl(None), "URL or off";
-        /// Memory for what the server's own store holds; beyond, the least recently used goes.
+        /// Memory of the built-in store; beyond, the least recently used entries are evicted.
         max_memory: Bytes = Bytes::mib(64), "bytes";
-        /// How long a store elsewhere may take to answer before serving goes on without it.
+        /// Time after which an external store counts as unavailable; serving continues without it.
         timeout: Timeout = Timeout::seconds(1), "time";
     }
 
-    /// Cells: the sandboxes in which pictures are converted. The names are those of Varnish's TinyKVM.
+    /// Cells: the sandboxes of conversions. The keys are named as in Varnish's TinyKVM.
     struct Cell as cell {
-        /// What stands around a conversion: a process that dies after it, a microVM that is wiped after it, or whichever
-        /// of the two a guest, run at the start, shows to be the better one here.
+        /// Isolation of a conversion: process (exits after the job), kvm (microVM, wiped after the
+        /// job), or auto (tested at the start).
         backend: CellBackend = CellBackend(Backend::Process), "backend";
-        /// Nothing of a job is left when the next begins. Without, the next runs in the same memory.
+        /// Wipe all state after each job. If false, the next job runs in the same memory.
         ephemeral: bool = true, "true or false";
-        /// Conversions at the same time.
+        /// Concurrent conversions.
         concurrency: PerCore = PerCore::Auto, "jobs";
-        /// Workers that stand ready beyond these, forked ahead.
+        /// Spare workers that are forked ahead.
         spare: u32 = 2, "workers";
-        /// How long a job may wait for a worker.
+        /// Time that a job may wait for a worker.
         max_queue_time: Timeout = Timeout::seconds(1), "time";
-        /// How long workers may take to become ready when the server starts.
+        /// Time that workers may take to become ready at the start.
         max_boot_time: Timeout = Timeout::seconds(16), "time";
-        /// How long one job may run, by the wall clock.
+        /// Wall time of one job.
         max_request_time: Timeout = Timeout::seconds(120), "time";
-        /// CPU time that a program's request takes before it gives way: from then on it gets little of a CPU that
-        /// others want. 0s is never.
+        /// CPU time after which a program's request is deprioritized, so that it gets little of a
+        /// contended CPU. 0s means never.
         give_way_time: Freshness = Freshness(Duration::from_millis(100)), "time";
         /// Address space of a worker before its job: code and tables.
         max_memory: Bytes = Bytes::mib(256), "bytes";
-        /// Address space that one job may take beyond that.
+        /// Address space of one job beyond that.
         max_work_memory: Bytes = Bytes::gib(1), "bytes";
-        /// Size of what one job may answer.
+        /// Size of one job's result.
         max_answer: Bytes = Bytes::mib(256), "bytes";
-        /// Jobs after which workers are forked from a newly started program.
+        /// Jobs after which the zygote is replaced.
         jobs_per_zygote: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "jobs";
-        /// How long to pause at most before that program is started again after it died.
+        /// Longest backoff before a crashed zygote is restarted.
         max_restart_pause: Timeout = Timeout::seconds(5), "time";
-        /// Least isolation to start with: each level demands those before it.
+        /// Lowest isolation to start with; each level includes the previous ones.
         min_isolation: MinIsolation = MinIsolation(Isolation::Filter), "level";
-        /// A folder for jobs that crash or take too long, so that they can be run again: they hold what clients sent.
+        /// Folder for jobs that crash or time out, so that they can be run again; they contain data
+        /// of clients.
         crash_dir: MaybeFolder = MaybeFolder(None), "directory or off";
-        /// Jobs that it may hold; beyond, no more are kept.
+        /// Jobs in that folder; further ones are not kept.
         crash_jobs_max: u32 = 32, "jobs";
-        /// What they may take together.
+        /// Total size of these jobs.
         crash_bytes_max: Bytes = Bytes::mib(256), "bytes";
-        /// Memory of the workers in transparent huge pages, where the host has them.
+        /// Back the memory of workers with transparent huge pages, if the host has them.
         hugepages: bool = true, "true or false";
-        /// Memory that a job in a microVM takes in transparent huge pages, where the host has them.
+        /// Back the memory of jobs in microVMs with transparent huge pages, if the host has them.
         request_hugepages: bool = true, "true or false";
     }
 
-    /// Bounds of all that is kept, queued, read or waited for.
+    /// Limits of everything that is cached, queued, read or waited for.
     struct Limits as limits {
-        /// Converted pictures on disk; beyond, the least recently used go.
+        /// Variants on disk; beyond, the least recently used are evicted.
         variants_bytes_max: Bytes = Bytes::gib(4), "bytes";
-        /// Converted pictures in memory; beyond, the least recently used go.
+        /// Variants in memory; beyond, the least recently used are evicted.
         hot_bytes_max: Bytes = Bytes::mib(256), "bytes";
-        /// Memory that all conversions at work may take together, as estimated beforehand.
+        /// Estimated memory of all running conversions.
         convert_bytes_max: Bytes = Bytes::gib(1), "bytes";
-        /// Conversions that may wait for their turn; beyond, the answer is 503.
+        /// Conversions that may wait; beyond, the response is 503.
         queue_max: u32 = 256, "jobs";
-        /// Time that a client may have to wait for its conversion to begin, by estimate; beyond, the answer is 503.
+        /// Estimated time that a client may wait for its conversion to start; beyond, the response
+        /// is 503.
         queue_time_max: Timeout = Timeout::seconds(10), "time";
-        /// Requests that may wait for one and the same conversion.
+        /// Requests that may wait for the same conversion.
         waiters_max: u32 = 1_024, "requests";
-        /// Better versions that are remembered as still to be made; beyond, the next request asks again.
+        /// Improvements that are queued; further ones are queued again by later requests.
         improving_max: u32 = 4_096, "jobs";
-        /// Requests that may wait for one program; beyond, the answer is 503.
+        /// Requests that may wait for one program; beyond, the response is 503.
         program_queue_max: u32 = 256, "requests";
-        /// How often to look whether a program's file has changed.
+        /// Interval between checks for changed program files.
         program_check_time: Timeout = Timeout::seconds(2), "time";
-        /// Originals whose format and size are remembered.
+        /// Originals whose format and size are cached.
         facts_max: u32 = 65_536, "files";
         /// Originals whose colour, BlurHash and ThumbHash are kept.
         looks_max: u32 = 65_536, "files";
-        /// Size up to which an answer is sent from memory; larger ones are sent by the kernel from their file.
+        /// Largest response that is sent from memory; larger ones are sent by the kernel from their
+        /// file.
         memory_body_bytes_max: Bytes = Bytes::kib(64), "bytes";
-        /// Answers kept ready, over all cores; each one larger than that holds a descriptor.
+        /// Responses that are kept ready, over all cores; each large one holds a descriptor.
         hot_answers_max: u32 = 4_096, "answers";
-        /// Text that is compressed for clients that read it so; larger text is sent as it is.
+        /// Largest text that is compressed; larger text is sent uncompressed.
         coded_bytes_max: Bytes = Bytes::mib(4), "bytes";
         /// Entries of a folder that its page shows.
         gallery_entries_max: u32 = 1_000, "entries";
-        /// How long an answer is given without asking whether its original has changed.
+        /// Time for which a response is reused before its original is revalidated.
         trust_time: Timeout = Timeout::seconds(1), "time";
-        /// Size of an original that is still converted; larger ones are served untouched.
+        /// Largest original that is converted, in bytes; larger ones are sent unconverted.
         original_bytes_max: Bytes = Bytes::mib(256), "bytes";
-        /// Pixels of an original that is still converted.
+        /// Largest original that is converted, in pixels.
         source_pixels_max: NonZeroU64 = pixels(image_plan::Limits::default().source_pixels_max), "pixels";
-        /// Pixels of a converted picture.
+        /// Largest result of a conversion, in pixels.
         target_pixels_max: NonZeroU64 = pixels(image_plan::Limits::default().target_pixels_max), "pixels";
-        /// Size of an original's colour profile, as stored.
+        /// Largest colour profile of an original, as stored.
         profile_bytes_max: Bytes = Bytes(image_plan::Limits::default().profile_bytes_max), "bytes";
-        /// Connections open at the same time, over all cores.
+        /// Open connections, over all cores.
         connections_max: NonZeroU32 = NonZeroU32::new(16_384).expect("not zero"), "connections";
-        /// Of these, open from one address, where an IPv6 address stands for its /64; those in `proxies` do not count.
+        /// Open connections from one address, or one /64 of IPv6; `proxies` are exempt.
         address_connections_max: NonZeroU32 = NonZeroU32::new(512).expect("not zero"), "connections";
         /// Requests of one connection before it is closed.
         connection_requests_max: NonZeroU32 = NonZeroU32::new(10_000).expect("not zero"), "requests";
-        /// Answers to one connection that wait to be written together.
+        /// Responses of one connection that wait to be written together.
         queued_bytes_max: Bytes = Bytes::kib(24), "bytes";
-        /// Connections that the kernel holds until a core takes them, for each core.
+        /// Connections that the kernel queues for each core until they are accepted.
         backlog: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "connections";
         /// Threads for work that may sleep, over all cores.
         blocking_threads_max: NonZeroU32 = NonZeroU32::new(64).expect("not zero"), "threads";
-        /// Request line and fields of one request, in all.
+        /// Request line and fields of one request, in total.
         head_bytes_max: Bytes = Bytes::kib(16), "bytes";
         /// Fields of one request.
         fields_max: NonZeroU32 = NonZeroU32::new(100).expect("not zero"), "fields";
         /// Path and query of one request.
         target_bytes_max: Bytes = Bytes::kib(8), "bytes";
-        /// Body of a request that is skipped so that its connection can go on.
+        /// Body of a request that is read and dropped so that its connection can continue.
         body_bytes_max: Bytes = Bytes::kib(64), "bytes";
-        /// Body of one request to what stands beside the library, as it comes over the wire.
+        /// Body of one request to players' endpoints, the API or programs, as sent over the
+        /// network.
         request_body_bytes: Bytes = Bytes::mib(1), "bytes";
-        /// Such bodies of all requests that are not answered yet, over all cores; beyond, the answer is 503.
+        /// Such bodies of all pending requests, over all cores; beyond, the response is 503.
         request_bodies_bytes: Bytes = Bytes::mib(64), "bytes";
-        /// Answers that are no files and that clients have not taken yet: of players, of the API, of programs, and pages;
-        /// beyond, 503.
+        /// Responses in memory that clients have not read yet: of players, the API, programs and
+        /// pages; beyond, 503.
         mount_answers_bytes: Bytes = Bytes::mib(256), "bytes";
-        /// Answers to music players, and pages of shares, that are put together at a time; others wait their turn.
+        /// Responses to players, and pages of shares, that are composed at a time; others wait.
         answers_making_max: NonZeroU32 = NonZeroU32::new(8).expect("not zero"), "answers";
-        /// One chunk's size line in a body.
+        /// Size line of one chunk in a body.
         chunk_line_bytes_max: u32 = 256, "bytes";
-        /// Fields behind the last chunk of a body, in all.
+        /// Trailer fields of a body, in total.
         trailer_bytes_max: u32 = 4_096, "bytes";
-        /// Lines of the access log that wait to be written, for each core; beyond, they are dropped and counted.
+        /// Lines of the access log that wait to be written, per core; beyond, they are dropped and
+        /// counted.
         access_log_bytes: Bytes = Bytes::mib(1), "bytes";
-        /// What the access log keeps of each text that a client sends.
+        /// Bytes of each client-supplied text in the access log.
         access_field_bytes_max: Bytes = Bytes(512), "bytes";
-        /// Bytes that the kernel takes of one connection's answers ahead of what it has sent.
+        /// Bytes of one connection's responses that the kernel buffers before they are sent.
         unsent_bytes_max: Bytes = Bytes::kib(128), "bytes";
         /// Bytes of a file that are sent before other connections get their turn.
         sendfile_slice_bytes: Bytes = Bytes::mib(1), "bytes";
@@ -402,21 +414,21 @@ settings! {
         first_byte_timeout: Timeout = Timeout::seconds(10), "time";
         /// Time from the start of a connection to the end of its TLS handshake.
         handshake_timeout: Timeout = Timeout::seconds(10), "time";
-        /// TLS handshakes at the same time, on each core; beyond, the oldest is ended.
+        /// Concurrent TLS handshakes per core; beyond, the oldest is closed.
         handshakes_max: NonZeroU32 = NonZeroU32::new(512).expect("not zero"), "handshakes";
-        /// TLS sessions remembered for clients that keep no tickets.
+        /// TLS sessions that are cached for clients without tickets.
         tls_sessions_max: u32 = 4_096, "sessions";
-        /// What one TLS connection holds encrypted until its client takes it.
+        /// Encrypted bytes of one TLS connection that its client has not read.
         tls_buffer_bytes_max: Bytes = Bytes::kib(32), "bytes";
-        /// Streams of one HTTP/2 connection at the same time.
+        /// Concurrent streams of one HTTP/2 connection.
         h2_streams_max: NonZeroU32 = NonZeroU32::new(100).expect("not zero"), "streams";
-        /// What one HTTP/2 connection holds of files until its client takes it.
+        /// Bytes of files that one HTTP/2 connection buffers until its client reads them.
         h2_buffer_bytes_max: Bytes = Bytes::kib(16), "bytes";
-        /// Answers of one HTTP/2 connection that are looked for or made at the same time.
+        /// Requests of one HTTP/2 connection that are processed at the same time.
         h2_making_max: NonZeroU32 = NonZeroU32::new(32).expect("not zero"), "answers";
-        /// What an HTTP/2 client may send without asking for anything or taking anything.
+        /// Frames of an HTTP/2 client that neither request nor consume anything.
         h2_idle_bytes_max: Bytes = Bytes::kib(256), "bytes";
-        /// Streams that an HTTP/2 client may give up, beyond those whose answer it took.
+        /// Streams that an HTTP/2 client may reset, beyond those whose response it consumed.
         h2_resets_max: u32 = 256, "streams";
         /// Time from the first byte of a request to the end of its fields.
         head_timeout: Timeout = Timeout::seconds(10), "time";

@@ -279,7 +279,7 @@ fn short_help_shows_common_settings_only() {
     check_line(
         "pelton check -h",
         expect![[r#"
-            Show the configuration and every limit, resolved, and what is wrong with them
+            Print the configuration and every limit, and report problems
 
             Usage: pelton check [OPTIONS]
 
@@ -289,14 +289,12 @@ fn short_help_shows_common_settings_only() {
               -h, --help           Print help (see more with '--help')
 
             Settings (each also a key of the file, and a PELTON_ variable):
-                  --root <DIRECTORY>   Directory whose files are served [default: .]
-                  --listen <ADDRESS>   Where HTTP is spoken [default: 127.0.0.1:3333]
-                  --data <DIRECTORY>   Directory for what Pelton makes and may make again [default:
-                                       ./pelton-data]
-                  --quality <1-100>    Quality of converted pictures where the request asks for none, on
-                                       libjpeg's scale; every format is encoded to look alike [default: 70]
-                  --formats <FORMATS>  Formats that pictures are converted to for clients that read them
-                                       [default: avif,webp]
+                  --root <DIRECTORY>   Folder to serve [default: .]
+                  --listen <ADDRESS>   Addresses for HTTP [default: 127.0.0.1:3333]
+                  --data <DIRECTORY>   Data directory: variants, index, users, store [default: ./pelton-data]
+                  --quality <1-100>    Quality of converted pictures if the request names none, on libjpeg's
+                                       scale; all formats are encoded to look alike [default: 70]
+                  --formats <FORMATS>  Output formats for clients that accept them [default: avif,webp]
 
             Examples:
               pelton check
@@ -319,9 +317,9 @@ fn help_teaches() {
     check_help::<Serve>(expect![[r#"
         Serve a folder over HTTP.
 
-        Every picture below ROOT is answered in the smallest version that the client reads, AVIF, WebP or
-        the untouched original, in the size its query asks for. Conversions run in sandboxes and are kept
-        under the data directory.
+        Every picture below ROOT is sent in the smallest version that the client can decode: AVIF, WebP or
+        the untouched original, in the size that the query asks for. Conversions run in sandboxes; their
+        results are kept in the data directory.
 
         Examples:
           pelton serve ~/Pictures
@@ -329,31 +327,31 @@ fn help_teaches() {
           pelton serve ~/Pictures --store-listen 127.0.0.1:6380     (then look with redis-cli -p 6380)
     "#]]);
     check_help::<Convert>(expect![[r#"
-        Convert one picture, as the server would.
+        Convert one picture as the server would.
 
-        IN is decoded, turned upright, scaled as the query says and encoded in the format that the extension
-        of OUT names, all in a sandbox. Without a query only the format changes.
+        IN is decoded, rotated upright, scaled by the query and encoded in the format that the extension of
+        OUT names, all in a sandbox. Without a query, only the format changes.
 
         Examples:
           pelton convert photo.jpg photo.avif
           pelton convert photo.jpg thumb.webp --query 'w=320&h=320&fit=cover&q=80'
     "#]]);
     check_help::<Prefetch>(expect![[r#"
-        Convert a folder's pictures ahead of the first request.
+        Convert the pictures of a folder ahead of the first request.
 
-        Makes the versions that requests without a query are answered with, for every picture below ROOT,
-        and keeps them where `pelton serve` finds them. Run it with the same settings as the server.
+        Creates the variants that requests without a query get, for every picture below ROOT, where `pelton
+        serve` finds them. Use the same settings as the server.
 
         Examples:
           pelton prefetch ~/Pictures
           pelton prefetch /srv/photos --config /etc/pelton.toml --formats webp
     "#]]);
     check_help::<Scan>(expect![[r#"
-        Index a library's music and pictures, and report what was found.
+        Index the music and pictures of a library, and report the result.
 
-        Reads what is new or changed below ROOT, and nothing else: tags, durations, where covers lie, and
-        when and where pictures were taken. The index under the data directory is replaced once the new one
-        is whole. Exits with 1 when some file could not be read; each is named with the reason.
+        Reads only new and changed files below ROOT: tags, durations, positions of covers, and when and
+        where pictures were taken. The new index replaces the old one when it is complete. Exits with 1 if a
+        file could not be read; each such file is listed with the reason.
 
         Examples:
           pelton scan ~/Music
@@ -361,21 +359,21 @@ fn help_teaches() {
           pelton scan /srv/media --data /var/lib/pelton --afresh
     "#]]);
     check_help::<Check>(expect![[r#"
-        Show the configuration and every limit, resolved, and what is wrong with them.
+        Print the configuration and every limit, and report problems.
 
-        Prints each key with its value, its unit and the place it comes from: a flag, a variable, a line of
-        a file or the default. Changes nothing. Exits with 1 when the server could not run like this, or
-        would not do what was asked.
+        Prints each key with its value, unit and origin: a flag, a variable, a line of a file, or the
+        default. Changes nothing. Exits with 1 if the server could not start, or would not do what is
+        configured.
 
         Examples:
           pelton check
           pelton check --config config.json        (WebP Server Go's: tells what is taken and what is not)
     "#]]);
     check_help::<Cell>(expect![[r#"
-        Show which isolation this machine gives to conversions.
+        Show which isolation this machine offers to conversions.
 
-        Starts a sandbox and proves from within what it is denied: files, network, other processes, memory
-        and time beyond its limits.
+        Starts a sandbox and proves from inside that it is denied files, network, other processes, and
+        memory and time beyond its limits.
 
         Examples:
           pelton cell --probe

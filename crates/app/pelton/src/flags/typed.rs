@@ -1,4 +1,4 @@
-//! Stage one: what was typed.
+//! First stage of the command line: the typed words as a command with its flags.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,15 +9,16 @@ use clap::{Args, Parser, Subcommand};
 use super::settings::SettingFlags;
 use crate::report::Error;
 
-/// Width of help, on every terminal: what is documented is what is shown.
+/// Width of help texts, on every terminal, so that documents show what users see.
 pub(super) const HELP_COLUMNS: usize = 100;
 
 const HELP: &str = "pelton --help, and pelton COMMAND --help, explain every flag";
 
-/// A media origin: it serves a folder of pictures, to every client the smallest version that client can read.
+/// Media origin: serves photos in the smallest version that each client can decode, and streams
+/// music.
 ///
-/// Answers go to stdout, everything else to stderr. Exit codes: 0 done, 1 done and something was found, 2 the command
-/// line or the configuration is wrong, 3 the machine refused.
+/// Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 success with findings,
+/// 2 wrong command line or configuration, 3 refused by the machine.
 #[derive(Parser)]
 #[command(
     name = "pelton",
@@ -30,7 +31,7 @@ struct Typed {
     command: Command,
 }
 
-/// The command, with its flags.
+/// Command with its flags.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Serve(Serve),
@@ -47,28 +48,29 @@ pub(crate) enum Command {
 
 /// Serve a folder over HTTP.
 ///
-/// Every picture below ROOT is answered in the smallest version that the client reads, AVIF, WebP or the untouched
-/// original, in the size its query asks for. Conversions run in sandboxes and are kept under the data directory.
+/// Every picture below ROOT is sent in the smallest version that the client can decode: AVIF, WebP
+/// or the untouched original, in the size that the query asks for. Conversions run in sandboxes;
+/// their results are kept in the data directory.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton serve ~/Pictures
   pelton serve /srv/photos --listen 0.0.0.0:80 --limits-variants-bytes-max 20GiB
   pelton serve ~/Pictures --store-listen 127.0.0.1:6380     (then look with redis-cli -p 6380)")]
 pub(crate) struct Serve {
-    /// Directory whose files are served; the same as --root
+    /// Folder to serve; the same as --root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
     pub(crate) root: Option<PathBuf>,
-    /// Redis-compatible store to keep what is known of variants in; the same as --store-url
+    /// Redis-compatible store for the index of variants; the same as --store-url
     #[arg(long, value_name = "URL", conflicts_with = "store.url")]
     pub(crate) store: Option<String>,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
 }
 
-/// Convert one picture, as the server would.
+/// Convert one picture as the server would.
 ///
-/// IN is decoded, turned upright, scaled as the query says and encoded in the format that the extension of OUT names,
-/// all in a sandbox. Without a query only the format changes.
+/// IN is decoded, rotated upright, scaled by the query and encoded in the format that the extension
+/// of OUT names, all in a sandbox. Without a query, only the format changes.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton convert photo.jpg photo.avif
@@ -80,94 +82,94 @@ pub(crate) struct Convert {
     /// File to write, ending in .avif, .webp, .jpg or .png
     #[arg(value_name = "OUT", id = "OUT")]
     pub(crate) output: PathBuf,
-    /// Changes to make, written as in a URL
+    /// Query as in a URL, such as w=640&q=80
     #[arg(long, value_name = "QUERY", default_value = "")]
     pub(crate) query: String,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
 }
 
-/// Convert a folder's pictures ahead of the first request.
+/// Convert the pictures of a folder ahead of the first request.
 ///
-/// Makes the versions that requests without a query are answered with, for every picture below ROOT, and keeps them
-/// where `pelton serve` finds them. Run it with the same settings as the server.
+/// Creates the variants that requests without a query get, for every picture below ROOT, where
+/// `pelton serve` finds them. Use the same settings as the server.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton prefetch ~/Pictures
   pelton prefetch /srv/photos --config /etc/pelton.toml --formats webp")]
 pub(crate) struct Prefetch {
-    /// Directory whose pictures are converted; the same as --root
+    /// Folder whose pictures are converted; the same as --root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
     pub(crate) root: PathBuf,
-    /// Make the quick variants, which requests get first, and not the best ones; takes a fraction of the time
+    /// Create only the quick variants, in a fraction of the time
     #[arg(long)]
     pub(crate) quick: bool,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
 }
 
-/// Index a library's music and pictures, and report what was found.
+/// Index the music and pictures of a library, and report the result.
 ///
-/// Reads what is new or changed below ROOT, and nothing else: tags, durations, where covers lie, and when and where
-/// pictures were taken. The index under the data directory is replaced once the new one is whole. Exits with 1 when some
-/// file could not be read; each is named with the reason.
+/// Reads only new and changed files below ROOT: tags, durations, positions of covers, and when and
+/// where pictures were taken. The new index replaces the old one when it is complete. Exits with 1
+/// if a file could not be read; each such file is listed with the reason.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton scan ~/Music
   pelton scan ~/Music --only 'New Band' --only 'Old Band/1999 - Album'
   pelton scan /srv/media --data /var/lib/pelton --afresh")]
 pub(crate) struct Scan {
-    /// Directory whose files are indexed; the same as --root
+    /// Folder to index; the same as --root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
     pub(crate) root: PathBuf,
-    /// Look only into this folder below ROOT, and take the rest as it was; may be given several times
+    /// Scan only this folder below ROOT; may be repeated
     #[arg(long, value_name = "FOLDER")]
     pub(crate) only: Vec<PathBuf>,
-    /// Open every file, as if there were no index
+    /// Read every file again, as if there were no index
     #[arg(long, conflicts_with = "only")]
     pub(crate) afresh: bool,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
 }
 
-/// Say who may come in with a music player.
+/// Manage the users of music players and of the web page.
 ///
-/// Users and all they leave, such as playlists, are kept in the data directory. A server that runs on it sees a change
-/// with its next request.
+/// Users, their playlists and ratings are stored in the data directory. A running server applies
+/// changes with its next request.
 #[derive(Args)]
 pub(crate) struct User {
     #[command(subcommand)]
     pub(crate) does: UserDoes,
 }
 
-/// What is to be done with users.
+/// Subcommands for users.
 #[derive(Subcommand)]
 pub(crate) enum UserDoes {
-    /// Add a user, whose password is a line of standard input; the first one may change what is everybody's
+    /// Add a user; the password is read from standard input. The first user is an admin
     #[command(after_help = "Examples:
   pelton user add ann                      (asks for the password)
   pelton user add ann < password.txt")]
     Add(AddUser),
-    /// Give a user another password, which is a line of standard input
+    /// Change a user's password; the new one is read from standard input
     Password(Whose),
-    /// Remove a user, and all that is theirs
+    /// Remove a user with all playlists, ratings and keys
     Remove(Whose),
-    /// List users, whether they may change what is everybody's, and the labels of their keys
+    /// List users, with their role and the labels of their API keys
     List(Everybody),
-    /// Make a key that lets a program in as this user, and print it; it is not shown again
+    /// Create an API key for a program of this user, and print it once
     Key(Labelled),
-    /// Take such a key away
+    /// Revoke an API key
     RemoveKey(Labelled),
-    /// Give a user a picture, which players show
+    /// Set the picture of a user, which players show
     #[command(after_help = "Examples:
   pelton user avatar ann portrait.jpg")]
     Avatar(Portrait),
-    /// Take it away
+    /// Remove the picture of a user
     RemoveAvatar(Whose),
 }
 
 impl UserDoes {
-    /// The settings that were typed with it.
+    /// Returns the settings among the flags.
     pub(crate) fn settings(&self) -> &SettingFlags {
         match self {
             UserDoes::Add(typed) => &typed.settings,
@@ -181,20 +183,20 @@ impl UserDoes {
     }
 }
 
-/// A user to be added.
+/// Flags of a new user.
 #[derive(Args)]
 pub(crate) struct AddUser {
     /// Name of the user
     #[arg(value_name = "NAME", id = "NAME")]
     pub(crate) name: String,
-    /// Whether the user may change what is everybody's: users and radio stations
+    /// Make the user an admin, who manages users, radio stations and scans
     #[arg(long)]
     pub(crate) admin: bool,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
 }
 
-/// A user who is there.
+/// Flags that name a user.
 #[derive(Args)]
 pub(crate) struct Whose {
     /// Name of the user
@@ -204,53 +206,53 @@ pub(crate) struct Whose {
     pub(crate) settings: SettingFlags,
 }
 
-/// A user's picture.
+/// Flags of a user's picture.
 #[derive(Args)]
 pub(crate) struct Portrait {
     /// Name of the user
     #[arg(value_name = "NAME", id = "NAME")]
     pub(crate) name: String,
-    /// The picture: JPEG, PNG, WebP, AVIF, GIF or BMP
+    /// Picture file: JPEG, PNG, WebP, AVIF, GIF or BMP
     #[arg(value_name = "FILE", id = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
 }
 
-/// Nobody in particular.
+/// Flags of a command for all users.
 #[derive(Args)]
 pub(crate) struct Everybody {
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
 }
 
-/// A user's key.
+/// Flags of an API key.
 #[derive(Args)]
 pub(crate) struct Labelled {
     /// Name of the user
     #[arg(value_name = "NAME", id = "NAME")]
     pub(crate) name: String,
-    /// What the key is for, such as phone
+    /// Label of the key, such as phone
     #[arg(value_name = "LABEL", id = "LABEL")]
     pub(crate) label: String,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
 }
 
-/// List or lift what crashed its sandbox again and again.
+/// List or lift the quarantine of originals that crashed sandboxes.
 ///
-/// A picture or track that crashed three sandboxes is not converted any more: it is sent as it is. A server that runs on
-/// the data directory tries an original whose quarantine was lifted again within a minute.
+/// An original that crashed three sandboxes is no longer converted; it is sent unconverted. After
+/// its quarantine was lifted, a running server converts it again within a minute.
 #[derive(Args)]
 pub(crate) struct Quarantine {
     #[command(subcommand)]
     pub(crate) does: QuarantineDoes,
 }
 
-/// What is to be done with the quarantine.
+/// Subcommands for the quarantine.
 #[derive(Subcommand)]
 pub(crate) enum QuarantineDoes {
-    /// List originals in quarantine: BLAKE3, bytes, time in seconds since 1970, path and cause, with tabs between
+    /// List originals in quarantine, tab-separated: BLAKE3, bytes, Unix time, path, cause
     List(Everybody),
     /// Lift the quarantine of an original
     #[command(after_help = "Examples:
@@ -260,7 +262,7 @@ pub(crate) enum QuarantineDoes {
 }
 
 impl QuarantineDoes {
-    /// The settings that were typed with it.
+    /// Returns the settings among the flags.
     pub(crate) fn settings(&self) -> &SettingFlags {
         match self {
             QuarantineDoes::List(typed) => &typed.settings,
@@ -269,10 +271,10 @@ impl QuarantineDoes {
     }
 }
 
-/// An original in quarantine.
+/// Flags that name an original.
 #[derive(Args)]
 pub(crate) struct Lift {
-    /// Its BLAKE3, or its path in the library
+    /// BLAKE3 of the original, or its path in the library
     #[arg(value_name = "BLAKE3 | PATH", id = "ORIGINAL")]
     pub(crate) original: String,
     #[command(flatten)]
@@ -281,9 +283,9 @@ pub(crate) struct Lift {
 
 /// Run a program in a cell.
 ///
-/// PROGRAM is a static program for Linux on x86-64. It gets standard input whole, and what it writes to standard output
-/// is written when it has ended. It has no network, no other process and no file but those of --allow, and is held to
-/// the limits of a job. Exits with 1 when the program fails, and says why.
+/// PROGRAM is a static Linux program for x86-64. It reads standard input, and its standard output
+/// is written when it ends. It has no network, no other processes and no files except those of
+/// --allow, within the limits of a job. Exits with 1 if the program fails, with the reason.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton run ./upper < in > out
@@ -292,26 +294,27 @@ pub(crate) struct Run {
     /// Program to run
     #[arg(value_name = "PROGRAM", id = "PROGRAM")]
     pub(crate) program: PathBuf,
-    /// Its arguments
+    /// Arguments of the program
     #[arg(value_name = "ARGUMENT", id = "ARGUMENT", last = true)]
     pub(crate) arguments: Vec<String>,
-    /// What it runs in, auto, process or kvm; the same as --cell-backend
+    /// Isolation: auto, process or kvm; the same as --cell-backend
     #[arg(long, value_name = "BACKEND", conflicts_with = "cell.backend")]
     pub(crate) backend: Option<String>,
-    /// A variable of its environment, which is empty otherwise; may be repeated
+    /// Environment variable of the program; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
-    /// A file that it may open for reading, by this name; may be repeated
+    /// File that the program may read, under this name; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) allow: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
 }
 
-/// Show the configuration and every limit, resolved, and what is wrong with them.
+/// Print the configuration and every limit, and report problems.
 ///
-/// Prints each key with its value, its unit and the place it comes from: a flag, a variable, a line of a file or the
-/// default. Changes nothing. Exits with 1 when the server could not run like this, or would not do what was asked.
+/// Prints each key with its value, unit and origin: a flag, a variable, a line of a file, or the
+/// default. Changes nothing. Exits with 1 if the server could not start, or would not do what is
+/// configured.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton check
@@ -321,10 +324,10 @@ pub(crate) struct Check {
     pub(crate) settings: SettingFlags,
 }
 
-/// Show which isolation this machine gives to conversions.
+/// Show which isolation this machine offers to conversions.
 ///
-/// Starts a sandbox and proves from within what it is denied: files, network, other processes, memory and time beyond
-/// its limits.
+/// Starts a sandbox and proves from inside that it is denied files, network, other processes, and
+/// memory and time beyond its limits.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton cell --probe
@@ -332,13 +335,13 @@ pub(crate) struct Check {
   pelton cell --replay crashes/0123456789abcdef.job
   sudo -u www-data pelton cell --probe     (as the user that the server runs as)")]
 pub(crate) struct Cell {
-    /// Prove each denial by trying it
+    /// Try everything that a sandbox must deny
     #[arg(long, required_unless_present_any = ["pagetables", "replay"])]
     pub(crate) probe: bool,
-    /// Show the page tables of a microVM with the worker in it
+    /// Print the page tables of a microVM that runs the worker
     #[arg(long, conflicts_with = "probe")]
     pub(crate) pagetables: bool,
-    /// Run a job again that crashed and was kept in cell.crash_dir; exit code 1 if it still fails
+    /// Run a crashed job from cell.crash_dir again; exit code 1 if it still fails
     #[arg(long, value_name = "FILE", conflicts_with_all = ["probe", "pagetables"])]
     pub(crate) replay: Option<PathBuf>,
     #[command(flatten)]
@@ -347,8 +350,9 @@ pub(crate) struct Cell {
 
 /// Run the Redis-compatible store alone.
 ///
-/// Takes what redis-server takes: a configuration file in redis.conf syntax, or - for stdin, then directives, each with --
-/// before its name. Listens on 127.0.0.1:6379 and keeps its files in pelton-data/store unless they say otherwise.
+/// Takes the arguments of redis-server: a configuration file in redis.conf syntax, or - for stdin,
+/// then directives with -- before each name. Listens on 127.0.0.1:6379 and keeps its files in
+/// pelton-data/store by default.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton store --port 7000 --save '' --dir /var/lib/store
@@ -364,21 +368,21 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Whether nothing but the version is asked for, as redis-server is asked.
+    /// Returns whether only the version is requested, in the way of redis-server.
     pub(crate) fn asks_for_version(&self) -> bool {
         matches!(self.words.as_slice(), [word] if word == "-v" || word == "--version")
     }
 }
 
-/// What there is to do with a command line.
+/// Result of parsing a command line.
 pub(crate) enum Parsed {
-    /// Run this.
+    /// Command to run.
     Command(Command),
-    /// Help or the version was asked for: print this.
+    /// Help or version to print.
     Text(String),
 }
 
-/// Parses the whole command line, the program's name included.
+/// Parses the whole command line, including the program's name.
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed, Error> {
     let words: Vec<OsString> = words.into_iter().collect();
     match Typed::try_parse_from(&words) {
@@ -398,7 +402,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
     }
 }
 
-/// Flags of WebP Server Go, which takes them with one dash or two, and what does the same here.
+/// Flags of WebP Server Go, with one dash or two, and the equivalent here.
 const OF_WSG: [(&str, &str); 6] = [
     ("config", "pelton serve --config FILE"),
     ("prefetch", "pelton prefetch ROOT"),
@@ -414,12 +418,12 @@ const OF_WSG: [(&str, &str); 6] = [
     ("verbose", "pelton serve --log-level debug"),
 ];
 
-/// What does here what the first flag of WebP Server Go among `words` does there.
+/// Returns the equivalent of the first flag of WebP Server Go among `words`, if any.
 fn of_wsg(words: &[OsString]) -> Option<String> {
     let same = |(index, word): (usize, &OsString)| {
         let word = word.to_str()?;
         let (name, is_ours) = match word.strip_prefix("--") {
-            // Behind a command it is our own flag.
+            // Behind a command, the name is one of our own flags.
             Some(name) => (name, 1 < index && name.starts_with("config")),
             None => (word.strip_prefix('-')?, false),
         };
@@ -430,14 +434,15 @@ fn of_wsg(words: &[OsString]) -> Option<String> {
     words.iter().enumerate().skip(1).find_map(same)
 }
 
-/// clap's complaint in the form of all others: `error: …` first, then perhaps `tip: …`, then the usage.
+/// Converts an error of clap, `error: …`, perhaps `tip: …`, then the usage, into the form of all
+/// other errors.
 pub(super) fn in_our_words(err: &clap::Error) -> Error {
     let text = err.render().to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().expect("clap says what is wrong");
     let what = first.strip_prefix("error: ").unwrap_or(first);
     let tip = lines.clone().find_map(|line| line.strip_prefix("tip: "));
-    // What is missing stands on the lines below "… were not provided:".
+    // Missing arguments stand on the lines below "… were not provided:".
     let missing: Vec<&str> = lines
         .take_while(|line| what.ends_with(':') && line.starts_with(['<', '-']))
         .collect();
