@@ -1,4 +1,4 @@
-//! Fields of answers that the operator chose.
+//! Response fields that the operator configured.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,11 @@ use http1::Request;
 
 use crate::mount::Field;
 
-/// Fields that the operator wants in every answer, or instead of ours.
+/// Fields of every response; they replace the server's fields of the same name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers(Vec<(String, String)>);
 
-/// Fields that are not the operator's to choose: what frames an answer, tells what it is, or depends on the request.
+/// Fields that cannot be configured: they frame a response, describe it, or depend on the request.
 const OURS: [&str; 20] = [
     "accept-ranges",
     "access-control-allow-origin",
@@ -35,10 +35,10 @@ const OURS: [&str; 20] = [
 ];
 
 impl Headers {
-    /// Takes names in lower case and their values.
+    /// Creates the fields from names in lower case and values.
     ///
     /// # Errors
-    /// The first that is not to be chosen, or cannot be sent, with the reason.
+    /// The first field that cannot be configured or sent, with the reason.
     pub fn new(fields: Vec<(String, String)>) -> Result<Headers, String> {
         for (name, value) in &fields {
             if http::header::HeaderName::from_bytes(name.as_bytes()).is_err() {
@@ -56,12 +56,12 @@ impl Headers {
         Ok(Headers(fields))
     }
 
-    /// The names and values.
+    /// Returns names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (&**name, &**value))
     }
 
-    /// The fields `own` with these instead of those of the same name, as far as `is_set` lets them.
+    /// Returns the fields `own`, replaced by these where names are equal and `is_set` allows it.
     pub(crate) fn over(
         &self,
         mut own: Vec<(String, String)>,
@@ -74,7 +74,7 @@ impl Headers {
         own
     }
 
-    /// Adds those that an answer does not have.
+    /// Adds the fields that a response lacks.
     pub(crate) fn complete(&self, fields: &mut Vec<Field>) {
         for (name, value) in self.iter() {
             if !fields.iter().any(|(known, _)| known == name) {
@@ -84,12 +84,12 @@ impl Headers {
     }
 }
 
-/// Origins whose pages may read what the library answers (CORS, as the Fetch standard has it).
+/// Origins whose pages may read the library's responses (CORS in the Fetch standard).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cors(BTreeSet<String>);
 
 impl Cors {
-    /// These origins; `*` is every one.
+    /// Creates the list; `*` matches every origin.
     #[must_use]
     pub fn new(origins: impl IntoIterator<Item = String>) -> Cors {
         let origins: BTreeSet<String> = origins.into_iter().collect();
@@ -99,12 +99,12 @@ impl Cors {
         }
     }
 
-    /// Whether an answer depends on who asks.
+    /// Returns whether responses depend on the origin.
     pub(crate) fn is_reflected(&self) -> bool {
         1 < self.0.len()
     }
 
-    /// The fields of every answer.
+    /// Returns the fields of every response.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, String)> {
         let only = self.0.first().filter(|_| !self.is_reflected());
         let exposed = ("access-control-expose-headers", "*".to_owned());
@@ -112,7 +112,7 @@ impl Cors {
         allowed.into_iter().chain(self.0.first().map(|_| exposed))
     }
 
-    /// The field that is for the origin of `request` alone, if it has one that may read the answer.
+    /// Returns the field for the origin of `request`, if its pages may read the response.
     pub(crate) fn reflected(&self, request: &Request<'_>) -> Option<Field> {
         if !self.is_reflected() {
             return None;
@@ -122,7 +122,7 @@ impl Cors {
         Some(("access-control-allow-origin".into(), origin.clone().into()))
     }
 
-    /// The answer's fields to a question that browsers ask before they send what is not simple.
+    /// Returns the fields of a response to a CORS preflight request.
     pub(crate) fn preflight(&self, request: &Request<'_>) -> Vec<Field> {
         if self.0.is_empty() {
             return Vec::new();

@@ -1,13 +1,15 @@
-//! Which client gets what: the names that it may ask for, and what it must log in for.
+//! Access control: the host names that a request may use, and the parts of the server that need a
+//! login.
 //!
 //! ```text
-//! request ─► is the host one of ours? ─► may this page change something? ─► which part of the server? ─► login, if needed
+//! request ─► known host? ─► may this page change anything? ─► part of the server ─► login, if needed
 //! ```
 //!
-//! A page of any web site may have its own host name resolve to this machine, and is then of one origin with what it
-//! reads here (DNS rebinding). Browsers name that host in each request, so what lists the library, tells of the server or
-//! changes it answers only to hosts that no stranger can have: literals of addresses, names that public DNS does not
-//! hold, names in the certificates, and names of the settings.
+//! The page of any web site can make its own host name resolve to this machine, and is then of the
+//! same origin as the responses it reads here (DNS rebinding). Browsers send that host name with
+//! each request. Pages that list the library or describe or change the server therefore accept only
+//! hosts that an attacker cannot own: IP addresses, names that public DNS never contains, names of
+//! the certificates, and names of the settings.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -27,59 +29,60 @@ use crate::representation::Representation;
 use crate::scheme::{Scheme, without_port};
 use crate::service::blocking;
 
-/// Logins that a core remembers for as long as it trusts what it knows of files.
+/// Logins that a core caches, for as long as it trusts cached facts of files.
 const VERIFIED_MAX: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
-/// Endings of names that public DNS never holds: RFC 6761, 6762 and 8375, and ICANN's of 2024.
+/// Endings of names that public DNS never contains: RFC 6761, 6762 and 8375, and ICANN's
+/// reservation of 2024.
 const PRIVATE_ENDINGS: [&str; 4] = [".localhost", ".local", ".home.arpa", ".internal"];
 
-/// What the operator chose.
+/// Rules that the operator configured.
 #[derive(Clone, Debug, Default)]
 pub struct Gate {
-    /// What clients must log in for.
+    /// Parts that need a login.
     pub login: RequireLogin,
-    /// Names of this server, in lower case: `example.org`, `*.example.org`, or `*` for any. Where there are none, files
-    /// answer to every name, and the rest to names that no stranger can have.
+    /// Names of this server, in lower case: `example.org`, `*.example.org`, or `*` for any. If
+    /// empty, files are served under every name, all else under names that an attacker cannot own.
     pub hosts: Vec<String>,
-    /// Origins whose pages may read the API, and change what it changes.
+    /// Origins whose pages may use the API.
     pub origins: Vec<String>,
-    /// Lets in to the administration and the API.
+    /// Token for the administration and the API, if any.
     pub token: Option<Token>,
-    /// Whether a listener of its own stands for the administration.
+    /// True if the administration has a listener of its own.
     pub has_admin_listener: bool,
 }
 
-/// A secret that a program sends, kept as its hash.
+/// Secret of a program, stored as its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token(blake3::Hash);
 
 impl Token {
-    /// Takes the secret as programs send it.
+    /// Creates the token from the secret as programs send it.
     #[must_use]
     pub fn new(secret: &str) -> Token {
         Token(blake3::hash(secret.as_bytes()))
     }
 }
 
-/// What clients must log in for.
+/// Parts that need a login.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RequireLogin {
-    /// Nothing but players.
+    /// Only players log in.
     #[default]
     Off,
-    /// Music, its covers, its pages, and the API.
+    /// Music, covers, music pages and the API need a login.
     Music,
-    /// Everything but probes.
+    /// Everything except health checks needs a login.
     All,
 }
 
-/// A part of the server, as far as it matters who asks.
+/// Part of the server, for access control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Probes, which need no login.
+    /// Health checks, which need no login.
     Open,
-    /// Brings its own credentials in each request.
+    /// Players' endpoints, whose requests carry their own credentials.
     Players,
-    /// Metrics, and what stands around cells.
+    /// Metrics and the state of cells.
     Admin,
     /// The library as JSON.
     Api,
@@ -87,50 +90,51 @@ pub enum Part {
     Music,
     /// Pages that list folders.
     Pages,
-    /// Files, and programs of the operator's.
+    /// Files, and programs of the operator.
     Files,
 }
 
-/// Verifies logins.
+/// Verification of logins.
 pub trait Users: Send + Sync {
-    /// Returns who the value of an Authorization field lets in. May sleep.
+    /// Returns the user that the value of an Authorization field identifies. May sleep.
     ///
     /// # Errors
     /// [`Denied`]
     fn log_in(&self, authorization: &str, peer: IpAddr) -> Result<Login, Denied>;
 }
 
-/// A user who is known.
+/// Verified user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Login {
-    /// Whether the user may see to the server.
+    /// True if the user may administer the server.
     pub is_admin: bool,
 }
 
-/// Why a login failed.
+/// Reason of a failed login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denied {
-    /// No such user, password or key.
+    /// Unknown user, wrong password or unknown key.
     Unknown,
-    /// Too many tries failed before.
+    /// Too many failed logins.
     Guessing {
-        /// When the next one is open.
+        /// Seconds until the next try is allowed.
         retry_after_s: u64,
     },
-    /// Users cannot be read at the moment.
+    /// Users cannot be read now.
     Host,
 }
 
-/// How a request got through.
+/// Way in which a request passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Passed {
-    /// Without credentials.
+    /// The request needed no credentials.
     Open,
-    /// By a login or a token, so that the answer is private.
+    /// The request passed by a login or a token, so its response is private.
     Known,
 }
 
-/// Logins that a core has verified, by a hash of what was sent, and until when each is trusted.
+/// Verified logins of a core, by a hash of the credentials, each with the time until which it is
+/// trusted.
 pub(crate) struct Verified(RefCell<LruCache<blake3::Hash, (Login, u64)>>);
 
 impl Default for Verified {
@@ -146,7 +150,8 @@ impl fmt::Debug for Verified {
 }
 
 impl Gate {
-    /// Returns whether `authority` names this server by a name that no stranger can have, or that the settings list.
+    /// Returns whether `authority` is a name that an attacker cannot own, or that the settings
+    /// list.
     fn knows(&self, authority: &str) -> bool {
         let name = without_port(authority).trim_end_matches('.');
         let name = name.to_ascii_lowercase();
@@ -161,7 +166,7 @@ impl Gate {
             || self.hosts.iter().any(is_listed)
     }
 
-    /// Returns whether a page of `origin` may read and change what the API does.
+    /// Returns whether pages of `origin` may use the API.
     fn trusts(&self, origin: &str) -> bool {
         self.origins.iter().any(|known| known == origin)
     }
@@ -177,10 +182,10 @@ impl Gate {
         }
     }
 
-    /// What the administration's own listener answers without a login.
+    /// Paths that need no login on the administration's own listener.
     pub const ADMIN_PARTS: [&str; 3] = ["/-/api", "/-/metrics", "/-/status"];
 
-    /// Lists the parts that need no credentials, for a warning.
+    /// Returns the parts that need no credentials, for a warning.
     #[must_use]
     pub fn open_parts(&self) -> Vec<&'static str> {
         let parts = [
@@ -197,7 +202,8 @@ impl Gate {
 }
 
 impl Core {
-    /// Decides at once whether a ready file may be sent for `request`; `None` where that takes longer, or is refused.
+    /// Decides whether a ready file may be sent for `request`. Returns `None` if the decision needs
+    /// more time, or is a refusal.
     pub(crate) fn passes_ready(
         &self,
         listener: usize,
@@ -218,7 +224,7 @@ impl Core {
         self.remembered(authorization).map(|_| Passed::Known)
     }
 
-    /// Decides whether `request` may be answered, but for what only the file itself tells.
+    /// Decides whether `request` may be answered, except for what only the file itself determines.
     pub(crate) async fn passes(
         &self,
         request: &Request<'_>,
@@ -234,7 +240,7 @@ impl Core {
             return Err(Problem::UnknownHost);
         }
         let is_open = gate.is_open(part);
-        // What a browser brings by itself, a page of any site can have it bring.
+        // Any page can make a browser send credentials that the browser stores.
         let brings_credentials = part == Part::Players;
         if (is_listing || !is_open) && !brings_credentials && is_foreign_change(gate, request) {
             return Err(Problem::ForeignOrigin);
@@ -277,8 +283,8 @@ impl Core {
         self.service.settings.gate.login == RequireLogin::Music && representation.is_sound()
     }
 
-    /// Returns whether a request asks for a name of ours. Over TLS a certificate has shown that; browsers always
-    /// name one.
+    /// Returns whether a request names this server. Over TLS the certificate has shown that;
+    /// browsers always send a name.
     fn is_our_host(&self, listener: usize, request: &Request<'_>) -> bool {
         let is_certified = |scheme: &Scheme, host: &str| match scheme {
             Scheme::Https(tls) => tls.covers(without_port(host)),
@@ -321,14 +327,14 @@ impl Core {
         }
     }
 
-    /// Returns the login that these credentials had a moment ago.
+    /// Returns the cached login for these credentials, if any.
     fn remembered(&self, authorization: &str) -> Option<Login> {
         let mut verified = self.verified.0.borrow_mut();
         let (login, until_ms) = *verified.get(&blake3::hash(authorization.as_bytes()))?;
         (self.reactor.clock().now_ms() < until_ms).then_some(login)
     }
 
-    /// Lets pages of trusted origins read what `part` answers.
+    /// Lets pages of trusted origins read the responses of `part`.
     pub(crate) fn admit_origin(&self, request: &Request<'_>, answer: &mut Answer) {
         let gate = &self.service.settings.gate;
         if gate.origins.is_empty() || self.service.part_of(request.target.path) != Part::Api {
@@ -340,7 +346,7 @@ impl Core {
         }
     }
 
-    /// Answers a browser that asks whether a page of another origin may ask the API.
+    /// Responds to a CORS preflight request for the API.
     pub(crate) fn answer_preflight(&self, request: &Request<'_>) -> Option<Answer> {
         let is_api = || self.service.part_of(request.target.path) == Part::Api;
         (request.method == Method::Options && is_api()).then(|| {
@@ -371,7 +377,7 @@ impl Core {
 }
 
 impl Answer {
-    /// Adds a field beside those that were decided.
+    /// Adds a field to the response.
     fn add_field(&mut self, name: &'static str, value: String) {
         match &mut self.fields {
             Fields::Listed(fields) if self.added.is_empty() => {
@@ -381,7 +387,7 @@ impl Answer {
         }
     }
 
-    /// Keeps caches that many clients share from keeping this answer (RFC 9111 §5.2.2.7).
+    /// Keeps shared caches from storing the response (RFC 9111 §5.2.2.7).
     pub(crate) fn make_private(&mut self) {
         const NAME: &str = "cache-control";
         let private = |value: &str| value.replace("public", "private");
@@ -404,7 +410,7 @@ impl Answer {
     }
 }
 
-/// Returns whether a page of another origin, which the settings do not list, has a browser change something.
+/// Returns whether a page of an untrusted origin makes a browser change something.
 fn is_foreign_change(gate: &Gate, request: &Request<'_>) -> bool {
     if matches!(request.method, Method::Get | Method::Head | Method::Options) {
         return false;
@@ -426,7 +432,7 @@ fn authorization<'a>(request: &Request<'a>) -> Option<&'a str> {
     field(request, "authorization")
 }
 
-/// Returns the first field of this name, empty where its value is not text.
+/// Returns the first field of this name; empty if its value is not text.
 fn field<'a>(request: &Request<'a>, name: &str) -> Option<&'a str> {
     let mut fields = request.fields();
     let (_, value) = fields.find(|(other, _)| other.eq_ignore_ascii_case(name))?;

@@ -1,5 +1,5 @@
-//! Heads of answers in the words of a protocol. What an answer says is decided once, in [`crate::answer`]; here the wire
-//! formats meet.
+//! Heads of responses in HTTP/1.1 and HTTP/2. [`crate::answer`] decides the content once; this
+//! module writes it.
 
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, HeaderMap, HeaderName, HeaderValue};
 use http1::{Connection, Head, date::DATE_BYTES};
@@ -9,7 +9,7 @@ use crate::answer::{Answer, Fields};
 use crate::representation::Representation;
 
 impl Answer {
-    /// Appends the head as HTTP/1.1 has it.
+    /// Appends the head in HTTP/1.1.
     pub(crate) fn write_head(
         &self,
         out: &mut Vec<u8>,
@@ -43,7 +43,7 @@ impl Answer {
         }
     }
 
-    /// Appends the head as a block of HTTP/2.
+    /// Appends the head as a field block of HTTP/2.
     pub(crate) fn write_block(&self, block: &mut Vec<u8>, encoder: &mut Encoder, date: &Line) {
         hpack::status(block, self.status);
         encoder.line(block, date);
@@ -64,14 +64,14 @@ impl Answer {
         }
     }
 
-    /// The fields, all but Date.
+    /// Returns all fields except Date.
     fn header_map(&self) -> HeaderMap {
         let mut fields = self.decided_fields();
         if self.added.is_empty() {
             return fields;
         }
         let mut added = listed(self.added.iter().map(|(name, text)| (&**name, &**text)));
-        // What a problem says of itself holds, above all that it is not to be kept.
+        // The problem's own fields win, above all its Cache-Control.
         let (kept, replaced) = match self.status {
             400.. => (&mut fields, &mut added),
             _ => (&mut added, &mut fields),
@@ -112,7 +112,7 @@ fn write_fields(block: &mut Vec<u8>, fields: &HeaderMap) {
     }
 }
 
-/// Fields whose names are literals, or were judged.
+/// Returns fields whose names are literals or were validated.
 pub(crate) fn listed<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> HeaderMap {
     let mut listed = HeaderMap::new();
     for (name, text) in fields {
@@ -122,7 +122,7 @@ pub(crate) fn listed<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> He
     listed
 }
 
-/// RFC 9110 §5.5, as [`Head::field`]: control characters become spaces.
+/// Returns a field value; control characters become spaces, as in [`Head::field`]. RFC 9110 §5.5.
 fn value(text: &str) -> HeaderValue {
     let clean: Vec<u8> = text
         .bytes()

@@ -1,8 +1,9 @@
-//! Changing what a service is told while it serves.
+//! Reload of a service while it runs.
 //!
-//! A service never changes; a reload makes another one out of the same parts, and each core takes it up with its next
-//! connection. Connections of the old one are answered once more, with `Connection: close` or a GOAWAY, and come again.
-//! What listens, and what is spoken there, is decided when a process starts.
+//! A service never changes. A reload builds another one from the same parts, and each core uses it
+//! from its next connection on. Connections of the old service get one more response, with
+//! `Connection: close` or a GOAWAY. Listeners and their schemes are fixed at the start of a
+//! process.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,7 +14,7 @@ use crate::core::Core;
 use crate::scheme::Scheme;
 use crate::service::Service;
 
-/// The service that holds at the moment.
+/// Holder of the current service.
 #[derive(Debug)]
 pub struct Live {
     current: Mutex<Arc<Service>>,
@@ -22,7 +23,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Begins with `service`, where the listeners speak `schemes`, in their order.
+    /// Creates the holder with its first service and the schemes of the listeners, in their order.
     #[must_use]
     pub fn new(service: Arc<Service>, schemes: Box<[Scheme]>) -> Arc<Live> {
         Arc::new(Live {
@@ -32,41 +33,41 @@ impl Live {
         })
     }
 
-    /// The service that holds now.
+    /// Returns the current service.
     #[must_use]
     pub fn current(&self) -> Arc<Service> {
         Arc::clone(&self.current.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Puts another service in its place.
+    /// Replaces the current service.
     pub fn replace(&self, service: Arc<Service>) {
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = service;
         self.generation.fetch_add(1, Relaxed);
     }
 
-    /// What each listener speaks.
+    /// Returns the scheme of each listener.
     pub(crate) fn schemes(&self) -> &[Scheme] {
         &self.schemes
     }
 
-    /// Grows with each [`Live::replace`].
+    /// Returns a number that grows with each [`Live::replace`].
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Relaxed)
     }
 }
 
-/// A core's share of the service that holds at the moment.
+/// State of the current service on one core.
 #[derive(Debug)]
 pub struct LiveCore(RefCell<Rc<Core>>);
 
 impl LiveCore {
-    /// The share of the reactor's core `reactor`.
+    /// Creates the state for the reactor's core `reactor`.
     #[must_use]
     pub fn new(live: &Arc<Live>, reactor: reactor::Core) -> LiveCore {
         LiveCore(RefCell::new(Rc::new(Core::new(live, reactor))))
     }
 
-    /// The share for a new connection.
+    /// Returns the state for a new connection.
     #[must_use]
     pub fn get(&self) -> Rc<Core> {
         let mut core = self.0.borrow_mut();

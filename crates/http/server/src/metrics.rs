@@ -1,6 +1,6 @@
-//! Counters, and the OpenMetrics text they are read as.
+//! Counters of responses, and their OpenMetrics text.
 //!
-//! Each core counts in a [`CoreMetrics`] of its own, on its own cache lines; sums are made when somebody asks.
+//! Each core counts in its own [`CoreMetrics`], on its own cache lines. A scrape adds them up.
 
 mod duration;
 
@@ -11,37 +11,37 @@ use openmetrics::Text;
 
 use duration::Durations;
 
-/// What one core counts.
+/// Counters of one core.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct CoreMetrics {
-    /// Answers by the first digit of their status.
+    /// Responses by the first digit of their status.
     status: [AtomicU64; 6],
-    /// Answers by [`Served`].
+    /// Responses by [`Served`].
     served: [AtomicU64; SERVED.len()],
     /// Bytes of bodies handed to the kernel.
     body_bytes: AtomicU64,
     durations: Durations,
-    /// Answers by [`Protocol`].
+    /// Responses by [`Protocol`].
     protocols: [AtomicU64; 2],
-    /// By [`Handshake`].
+    /// TLS handshakes by [`Handshake`].
     handshakes: [AtomicU64; 3],
 }
 
-/// An answer, as it is counted once it is written.
+/// Response as it is counted after it was written.
 #[derive(Clone, Copy, Debug)]
 pub struct Answered {
-    /// What was asked for.
+    /// Method of the request.
     pub method: Method,
-    /// What was answered.
+    /// Status of the response.
     pub status: u16,
-    /// What it took.
+    /// Source of the body.
     pub served: Served,
-    /// Bytes of its body.
+    /// Size of the body in bytes.
     pub body_bytes: u64,
 }
 
-/// The protocol an answer was put into.
+/// Protocol of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// HTTP/1.0 and 1.1.
@@ -50,29 +50,29 @@ pub enum Protocol {
     Http2,
 }
 
-/// How a TLS handshake went.
+/// Result of a TLS handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handshake {
-    /// With a signature.
+    /// Completed with a signature.
     Full,
-    /// By a session or ticket of an earlier one.
+    /// Resumed from an earlier session or ticket.
     Resumed,
-    /// Not at all: no common ground, too slow, or no TLS.
+    /// Failed: no common version, too slow, or not TLS.
     Failed,
 }
 
-/// What an answer took.
+/// Source of a response's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
-    /// A variant that was there.
+    /// A variant that existed.
     Hit,
-    /// A variant made for this request.
+    /// A variant that was converted for this request.
     Miss,
     /// The untouched original.
     Original,
     /// Anything else: errors, documents, metrics.
     Other,
-    /// What a mount said.
+    /// A mount.
     Mount,
 }
 
@@ -82,12 +82,12 @@ impl CoreMetrics {
         add(&self.handshakes[how as usize], 1);
     }
 
-    /// Counts which protocol an answer was put into.
+    /// Counts the protocol of a response.
     pub fn spoke(&self, protocol: Protocol) {
         add(&self.protocols[protocol as usize], 1);
     }
 
-    /// Counts one answer.
+    /// Counts a response.
     pub fn answered(&self, answered: &Answered, duration_us: u64) {
         let class = usize::from(answered.status / 100).min(5);
         add(&self.status[class], 1);
@@ -99,7 +99,7 @@ impl CoreMetrics {
 }
 
 impl Served {
-    /// Its name in metrics and in the access log.
+    /// Returns the name in metrics and in the access log.
     pub(crate) fn name(self) -> &'static str {
         SERVED[self as usize]
     }
@@ -107,19 +107,20 @@ impl Served {
 
 const SERVED: [&str; 5] = ["hit", "miss", "original", "other", "mount"];
 
-/// Only its own core writes a counter, so a load and a store do; no locked instruction is spent.
+/// Adds to a counter. Only its own core writes it, so a load and a store suffice; no locked
+/// instruction is needed.
 fn add(counter: &AtomicU64, amount: u64) {
     counter.store(counter.load(Ordering::Relaxed) + amount, Ordering::Relaxed);
 }
 
-/// All counters of the service.
+/// Counters of the service.
 #[derive(Debug)]
 pub struct Metrics {
     cores: Box<[CoreMetrics]>,
 }
 
 impl Metrics {
-    /// Counters for so many cores.
+    /// Returns counters for `cores` cores.
     #[must_use]
     pub fn new(cores: usize) -> Metrics {
         Metrics {
@@ -127,7 +128,7 @@ impl Metrics {
         }
     }
 
-    /// The counters of one core.
+    /// Returns the counters of one core.
     #[must_use]
     pub fn core(&self, core: usize) -> &CoreMetrics {
         &self.cores[core]

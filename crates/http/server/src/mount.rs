@@ -1,4 +1,5 @@
-//! What answers beside the library: whoever put this house together may give it a part of the URL space.
+//! Mounts: handlers of paths outside the library. The program that assembles the server gives each
+//! mount a path prefix.
 //!
 //! ```text
 //! request ─► a mount's prefix? ─yes─► body, read whole ─► Mount::answer ─┬─ Whole ─────► bytes
@@ -28,114 +29,116 @@ use crate::metrics::Served;
 use crate::problem::Problem;
 use crate::service::blocking;
 
-/// Answers every target below a path of its own, beside the library.
+/// Handler of all targets below one path prefix.
 pub trait Mount: Send + Sync {
-    /// Answers one request. Runs on a core's thread and must not block it: what sleeps goes to `spawn_blocking` or to a
-    /// thread of its own. Dropped when the client goes.
+    /// Responds to one request. Runs on a core's thread and must not block it: work that sleeps
+    /// belongs on `spawn_blocking` or on a separate thread. The future is dropped when the client
+    /// disconnects.
     fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>>;
 
-    /// Adds what it counts to the metrics, as families of OpenMetrics with names of its own.
+    /// Appends the mount's metrics: OpenMetrics families with names of their own.
     fn metrics(&self, _out: &mut String) {}
 
-    /// Whether queries may hold secrets: the access log then keeps the path alone.
+    /// Returns whether queries may contain secrets. The access log then records the path only.
     fn has_secret_queries(&self) -> bool {
         false
     }
 
-    /// Returns which part of the server it is, where it matters who asks.
+    /// Returns the part of the server that the mount belongs to, for access control.
     fn part(&self) -> Part {
         Part::Files
     }
 
-    /// Returns whether its [`Reply::Internal`] may name what its client could not: internal directories, and music that takes
-    /// a login.
+    /// Returns whether its [`Reply::Internal`] may name targets that clients cannot: internal
+    /// folders, and music that needs a login.
     fn reaches_internal(&self) -> bool {
         false
     }
 }
 
-/// What a client asked of a mount.
+/// Request to a mount.
 #[derive(Clone, Debug)]
 pub struct Visit<'a> {
-    /// The method's name. HEAD may be answered as GET is: the body is left out.
+    /// Name of the method. A mount may treat HEAD like GET: the body is omitted.
     pub method: &'a str,
-    /// The whole path, as the client wrote it.
+    /// Whole path, as the client sent it.
     pub path: &'a str,
-    /// What follows the first `?`.
+    /// Text behind the first `?`.
     pub query: Option<&'a str>,
-    /// The fields, in order.
+    /// Fields in order.
     pub fields: RequestFields<'a>,
-    /// The body, whole.
+    /// Whole body.
     pub body: Bytes,
-    /// The client's address.
+    /// Address of the client.
     pub peer: IpAddr,
-    /// Whether it came over TLS.
+    /// True if the request arrived over TLS.
     pub secure: bool,
 }
 
-/// A name and a value.
+/// Name and value of a field.
 pub type Field = (Cow<'static, str>, Cow<'static, str>);
 
-/// What a client gets from a mount.
+/// Response of a mount.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// This.
+    /// A complete response.
     Whole {
-        /// From 200 to 599.
+        /// Status from 200 to 599.
         status: u16,
-        /// All but Content-Length, Date and what concerns the connection; these are left out, and so is what is no field.
+        /// Fields except Content-Length, Date and those of the connection, which are ignored, as
+        /// are invalid fields.
         fields: Vec<Field>,
-        /// The body.
+        /// Body of the response.
         body: Bytes,
     },
-    /// What a client gets who asks the library for this target: negotiation, validators, ranges and HEAD included.
+    /// The library's response for another target, with negotiation, validators, ranges and HEAD.
     Internal {
         /// Path and query, escaped as in a request.
         target: String,
-        /// Fields more, or instead of those of the same name.
+        /// Additional fields, which replace fields of the same name.
         fields: Vec<Field>,
     },
-    /// What a plan makes of a track, as any file is sent.
+    /// A track, transcoded by a plan and sent like any file.
     Transcoded(Transcoding),
-    /// Files of the library as one ZIP, stored as they are.
+    /// Files of the library as one uncompressed ZIP archive.
     Archive {
-        /// The files, in order.
+        /// Files in order.
         files: Vec<Wanted>,
-        /// As of [`Reply::Whole`], but for Content-Type.
+        /// Fields as in [`Reply::Whole`], without Content-Type.
         fields: Vec<Field>,
     },
 }
 
-/// A track in fewer bytes.
+/// Transcoded track.
 #[derive(Clone, Debug)]
 pub struct Transcoding {
-    /// As of [`Reply::Internal`].
+    /// Target as in [`Reply::Internal`].
     pub target: String,
-    /// The plan.
+    /// Plan of the transcoding.
     pub plan: Box<audio_plan::Plan>,
-    /// The user who asks: tracks of different users take turns.
+    /// User who sent the request: tracks of different users take turns.
     pub user: Arc<str>,
-    /// Whether it may be sent while it is made, by and by and without its length, where the request has neither
-    /// ranges nor conditions.
+    /// True if the track may be sent while it is produced, without a length, unless the request has
+    /// ranges or conditions.
     pub pieces_do: bool,
-    /// Whether the track as it is will do where it cannot be made; otherwise that is a problem document.
+    /// True if the original is an acceptable fallback; otherwise a failure is a problem document.
     pub raw_will_do: bool,
-    /// What goes with 429, when as many are made as may be.
+    /// Body of the 429 response if too many tracks are waiting.
     pub busy: Apology,
-    /// As of [`Reply::Internal`].
+    /// Fields as in [`Reply::Internal`].
     pub fields: Vec<Field>,
 }
 
-/// What a player is told whose track cannot be made at the moment.
+/// Response to a player whose track cannot be produced now.
 #[derive(Clone, Debug)]
 pub struct Apology {
-    /// Of the body.
+    /// Media type of the body.
     pub media_type: &'static str,
-    /// What it says.
+    /// Body of the response.
     pub body: Bytes,
 }
 
-/// The mounts of a service, and the paths they stand for. The longest that fits is the right one.
+/// Mounts of a service with their prefixes. The longest matching prefix wins.
 #[derive(Clone, Default)]
 pub struct Mounts {
     table: Arc<[(String, Arc<dyn Mount>)]>,
@@ -143,10 +146,11 @@ pub struct Mounts {
 }
 
 impl Mounts {
-    /// Each mount with its prefix, such as `/rest`, which stands for itself and for all that is below it.
+    /// Creates the mounts, each with its prefix, such as `/rest`, which matches itself and all
+    /// paths below it.
     ///
     /// # Panics
-    /// When a prefix does not begin with a slash, or ends with one.
+    /// If a prefix does not begin with a slash, or ends with one.
     #[must_use]
     pub fn new(mut table: Vec<(String, Arc<dyn Mount>)>) -> Mounts {
         for (prefix, _) in &table {
@@ -160,18 +164,18 @@ impl Mounts {
         }
     }
 
-    /// The same mounts, beside users who may log in.
+    /// Returns the mounts together with the users who may log in.
     #[must_use]
     pub fn with_users(self, users: Option<Arc<dyn Users>>) -> Mounts {
         Mounts { users, ..self }
     }
 
-    /// Who may log in, if anybody may.
+    /// Returns the users who may log in, if there are any.
     pub(crate) fn users(&self) -> Option<&Arc<dyn Users>> {
         self.users.as_ref()
     }
 
-    /// The mount that `path` belongs to.
+    /// Returns the mount of `path`, if any.
     pub(crate) fn find(&self, path: &str) -> Option<&Arc<dyn Mount>> {
         let fits = |prefix: &str| {
             let below = path.strip_prefix(prefix);
@@ -183,7 +187,7 @@ impl Mounts {
             .map(|(_, mount)| mount)
     }
 
-    /// What all of them count.
+    /// Returns the metrics of all mounts.
     pub(crate) fn metrics(&self) -> String {
         let mut out = String::new();
         for (_, mount) in self.table.iter() {
@@ -192,12 +196,12 @@ impl Mounts {
         out
     }
 
-    /// So much of a request's target as may be logged.
+    /// Returns the part of a request's target that may be logged.
     pub(crate) fn loggable<'t>(&self, target: &'t [u8]) -> &'t [u8] {
         let Some(end) = target.iter().position(|byte| *byte == b'?') else {
             return target;
         };
-        // An absolute target is looked at from its path on.
+        // The path of an absolute URI counts.
         let path = str::from_utf8(&target[..end]).unwrap_or("");
         let path = match path.split_once("://") {
             Some((_, rest)) => rest.find('/').map_or("", |begin| &rest[begin..]),
@@ -217,38 +221,39 @@ impl fmt::Debug for Mounts {
     }
 }
 
-/// What came with a request besides its head.
+/// Context of a request, without its head.
 #[derive(Debug)]
 pub(crate) struct Came {
     pub(crate) body: Upload,
     pub(crate) peer: IpAddr,
-    /// By which it came.
+    /// Index of the listener that accepted the connection.
     pub(crate) listener: usize,
     pub(crate) secure: bool,
-    /// The client's protocol has bodies of unknown length.
+    /// True if the client's protocol supports bodies of unknown length.
     pub(crate) takes_pieces: bool,
 }
 
-/// Bodies of requests to mounts that one core has not answered yet.
+/// Bodies of requests to mounts on one core whose responses are pending.
 #[derive(Debug, Default)]
 pub(crate) struct Uploads {
-    /// Of all of them.
+    /// Total size in bytes.
     bytes: Cell<usize>,
-    /// Those that no mount has taken yet, the oldest first.
+    /// Bodies that no mount has taken yet, oldest first.
     coming: RefCell<Vec<Rc<Coming>>>,
 }
 
-/// A body on its way.
+/// Body that is being received.
 #[derive(Debug)]
 struct Coming {
     begun: Instant,
     counted: Cell<usize>,
-    /// None once it was given up, or a mount has taken it.
+    /// Bytes so far; `None` after the body was dropped, or taken by a mount.
     bytes: RefCell<Option<Vec<u8>>>,
 }
 
 impl Uploads {
-    /// Gives the oldest body up that has been on its way for [`SLOW_TIME`] and is not `wanted`. Returns whether there is one.
+    /// Drops the oldest body that has been arriving for [`SLOW_TIME`] and is not `wanted`. Returns
+    /// whether there was one.
     fn give_one_up(&self, wanted: Option<&Rc<Coming>>) -> bool {
         let mut coming = self.coming.borrow_mut();
         let is_slow = |it: &Rc<Coming>| {
@@ -268,31 +273,32 @@ impl Uploads {
     }
 }
 
-/// A body that takes longer is given up when its room is needed. At a megabit a second, a form of a MiB takes eight.
+/// Time after which a body is dropped if its memory is needed. At a megabit per second, a form of
+/// one MiB takes eight seconds.
 const SLOW_TIME: Duration = Duration::from_secs(10);
 
-/// The answer to a body that came too slowly: RFC 9110 §15.5.9.
+/// Rejection of a body that arrived too slowly: RFC 9110 §15.5.9.
 pub(crate) const TOO_SLOW: Reject = Reject {
     status: 408,
     reason: "the body took too long",
 };
 
-/// The body of a request to a mount. It counts with its core's until its request is answered.
+/// Body of a request to a mount. It counts among its core's bodies until the response.
 #[derive(Debug)]
 pub(crate) struct Upload {
-    /// None until something came.
+    /// `None` until the first bytes arrive.
     coming: Option<Rc<Coming>>,
     all: Rc<Uploads>,
 }
 
-/// A body that was given up.
+/// Rejection of a body that was dropped.
 const GIVEN_UP: Reject = Reject {
     status: 408,
     reason: "the body took too long, and its room was needed",
 };
 
 impl Upload {
-    /// An empty one, counted in `all`.
+    /// Returns an empty body that counts in `all`.
     pub(crate) fn new(all: &Rc<Uploads>) -> Upload {
         Upload {
             coming: None,
@@ -300,8 +306,8 @@ impl Upload {
         }
     }
 
-    /// Adds what came. Where all bodies of the core together would then be larger than `all_bytes_max`, slow ones are given
-    /// up; without one, this is refused.
+    /// Appends received bytes. If all bodies of the core together would exceed `all_bytes_max`,
+    /// slow ones are dropped; without a slow one, this body is refused.
     pub(crate) fn add(&mut self, part: &[u8], all_bytes_max: usize) -> Result<(), Reject> {
         const NO_ROOM: Reject = Reject {
             status: 503,
@@ -328,10 +334,10 @@ impl Upload {
         Ok(())
     }
 
-    /// Hands out what came.
+    /// Returns the received bytes.
     ///
     /// # Errors
-    /// It was given up.
+    /// If the body was dropped.
     fn take(&mut self) -> Result<Bytes, Reject> {
         let Some(coming) = &self.coming else {
             return Ok(Bytes::new());
@@ -354,7 +360,7 @@ impl Drop for Upload {
 }
 
 impl Core {
-    /// Has `mount` answer.
+    /// Lets `mount` respond.
     pub(crate) async fn answer_mounted(
         &self,
         mount: &dyn Mount,
@@ -392,7 +398,7 @@ impl Core {
                 if request.method != Method::Head {
                     internal.method = Method::Get;
                 }
-                // What others name, a client might have had them name.
+                // A client may have supplied the target that the mount names.
                 let mut answer = match mount.reaches_internal() {
                     true => self.answer_file(&internal).await,
                     false => self.answer_public(&internal, came, passed).await,
@@ -492,7 +498,7 @@ impl Core {
     }
 }
 
-/// Whether a request wants all of something, whatever it has already.
+/// Returns whether a request has neither ranges nor conditions.
 fn is_plain(request: &Request<'_>) -> bool {
     let mut names = request.fields().map(|(name, _)| name);
     let is_part = |name: &str| {
@@ -514,7 +520,7 @@ fn sorry(busy: &Apology, retry_after_s: u64, bodiless: bool) -> Answer {
 fn whole(status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Answer {
     assert!((200..600).contains(&status), "status {status} of a mount");
     let mut fields = admitted(fields);
-    // RFC 9110 §8.6: a 304 would tell another answer's length.
+    // RFC 9110 §8.6: Content-Length of a 304 would describe another response.
     if !matches!(status, 204 | 304) {
         let length = body.len().to_string();
         fields.push(("content-length".into(), length.into()));
@@ -532,7 +538,7 @@ fn whole(status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Answer
     }
 }
 
-/// Fields that are the connection's business, or ours.
+/// Fields that belong to the connection or the server.
 const OURS: [&str; 9] = [
     "connection",
     "content-length",
@@ -545,7 +551,7 @@ const OURS: [&str; 9] = [
     "upgrade",
 ];
 
-/// Those fields that a mount may set, their names in lower case.
+/// Returns the fields that a mount may set, with names in lower case.
 fn admitted(fields: Vec<Field>) -> Vec<Field> {
     let judged = fields.into_iter().filter_map(|(name, value)| {
         let known = HeaderName::from_bytes(name.as_bytes()).ok();

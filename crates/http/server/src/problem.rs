@@ -1,4 +1,5 @@
-//! Errors as clients see them: problem documents (RFC 9457) with a fixed public phrase and a request id.
+//! Errors as clients see them: problem documents (RFC 9457) with a fixed public phrase and a
+//! request id.
 
 use std::fmt::Write as _;
 
@@ -8,67 +9,67 @@ use variants::library::{LibraryPath, Missing};
 
 use crate::request_id::RequestId;
 
-/// What a client did, or met, that is not answered with a representation.
+/// Reason why a request gets no representation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// The request breaks HTTP; the phrase names the rule. The connection closes.
+    /// The request violates HTTP; the phrase names the rule. The connection closes.
     BadRequest {
-        /// 4xx or 5xx, as `http1` judged it.
+        /// Status 4xx or 5xx from `http1`.
         status: u16,
-        /// The rule.
+        /// Violated rule.
         phrase: &'static str,
     },
-    /// A query parameter does not fit; the text names it.
+    /// A query parameter is invalid; the text names it.
     BadParameter(String),
-    /// No such original, or none that may be served.
+    /// There is no such original, or it may not be served.
     NotFound,
-    /// No certificate is for the host of a request that is to come again over TLS.
+    /// No certificate matches the host of a request that must be repeated over TLS.
     Misdirected,
-    /// Only GET, HEAD and OPTIONS are offered.
+    /// The method is not GET, HEAD or OPTIONS.
     MethodNotAllowed,
-    /// If-Match or If-Unmodified-Since does not hold.
+    /// If-Match or If-Unmodified-Since is false.
     PreconditionFailed,
-    /// The original's pixels, or those asked for, exceed a limit.
+    /// The original, or the requested size, has more pixels than a limit.
     TooLarge,
-    /// The original cannot be decoded, and a change was asked for.
+    /// The original cannot be decoded, and a change was requested.
     Undecodable,
-    /// The original is of a kind that cannot be changed as asked.
+    /// The original is of a kind that cannot be changed as requested.
     Unsupported,
-    /// No part of the requested range exists in a representation of so many bytes.
+    /// The requested range lies outside a representation of this size in bytes.
     RangeNotSatisfiable(u64),
-    /// A login is needed, or the one that was sent fits no user.
+    /// A login is needed, or the credentials match no user.
     Unauthorized,
-    /// The user who logged in is not an admin.
+    /// The user is not an admin.
     NotAllowed,
     /// Too many logins failed.
     Guessing {
-        /// When the next try is open.
+        /// Seconds until the next try is allowed.
         retry_after_s: u64,
     },
-    /// The host that was asked for is none of this server's names.
+    /// The requested host is not a name of this server.
     UnknownHost,
-    /// A page of another origin wants to change something.
+    /// A page of another origin tries to change something.
     ForeignOrigin,
-    /// The player asks for more at a time than is transcoded at a time.
+    /// Too many transcodings are waiting.
     Busy {
-        /// When to come back.
+        /// Seconds until a retry may succeed.
         retry_after_s: u64,
     },
-    /// More files are wanted in one archive than go into one.
+    /// The archive would contain too many files.
     ArchiveTooLarge,
-    /// Clients have not taken answers of mounts that fill their memory.
+    /// Clients have not read the mounts' responses, which fill their memory.
     AnswersWait {
-        /// When to come back.
+        /// Seconds until a retry may succeed.
         retry_after_s: u64,
     },
-    /// Too much is waiting already.
+    /// Too many conversions are waiting.
     Overloaded {
-        /// When to come back.
+        /// Seconds until a retry may succeed.
         retry_after_s: u64,
     },
     /// The worker failed, and there is no fallback.
     Worker,
-    /// The host failed us.
+    /// The host failed.
     Host,
 }
 
@@ -84,7 +85,7 @@ impl Problem {
         }
     }
 
-    /// What a client learns of a path that leads nowhere; what the host said goes to the log.
+    /// Returns the problem for a path without an original, and logs the host's error.
     #[must_use]
     pub fn of_missing(path: &LibraryPath, missing: Missing) -> Problem {
         match missing {
@@ -96,7 +97,7 @@ impl Problem {
         }
     }
 
-    /// Its status code.
+    /// Returns the status code.
     #[must_use]
     pub fn status(&self) -> u16 {
         match self {
@@ -109,7 +110,7 @@ impl Problem {
             Problem::PreconditionFailed => 412,
             Problem::RangeNotSatisfiable(_) => 416,
             Problem::Misdirected | Problem::UnknownHost => 421,
-            // RFC 9110 §15.5.14: 413 is for what a client sends.
+            // RFC 9110 §15.5.14: 413 describes content that the client sent.
             Problem::Undecodable
             | Problem::Unsupported
             | Problem::TooLarge
@@ -120,7 +121,7 @@ impl Problem {
         }
     }
 
-    /// Whether the original is what stands in the way, as it will tomorrow.
+    /// Returns whether the original is the cause, so that a retry would fail too.
     pub(crate) fn is_of_media(&self) -> bool {
         matches!(
             self,
@@ -128,7 +129,7 @@ impl Problem {
         )
     }
 
-    /// Its public phrase: fixed, so that nothing of the host leaks.
+    /// Returns the public phrase, which is fixed, so that nothing about the host leaks.
     #[must_use]
     pub fn title(&self) -> &'static str {
         match self {
@@ -156,7 +157,7 @@ impl Problem {
         }
     }
 
-    /// The problem document; `request_id` finds the matching log line.
+    /// Returns the problem document. `request_id` identifies the log line.
     #[must_use]
     pub(crate) fn document(&self, request_id: RequestId) -> String {
         let mut out = String::with_capacity(160);

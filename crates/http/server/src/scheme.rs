@@ -1,4 +1,4 @@
-//! What is spoken by which listener, and the way from http to https.
+//! Schemes of listeners, and the redirect from HTTP to HTTPS.
 
 use std::sync::Arc;
 
@@ -10,36 +10,36 @@ use crate::metrics::Served;
 use crate::problem::Problem;
 use crate::tls::Tls;
 
-/// What is spoken with the connections of one listener.
+/// Protocols of one listener's connections.
 #[derive(Clone, Debug)]
 pub enum Scheme {
     /// HTTP/1.1, and HTTP/2 with prior knowledge.
     Http,
-    /// The same, and all it says is: come again over TLS.
+    /// As [`Scheme::Http`], with a redirect to TLS as the only response.
     Redirect(Https),
-    /// HTTP/1.1 and HTTP/2 over TLS, as ALPN decides.
+    /// HTTP/1.1 and HTTP/2 over TLS, selected by ALPN.
     Https(Arc<Tls>),
-    /// As [`Scheme::Http`], for the administration: metrics, status and the API need no login there.
+    /// As [`Scheme::Http`], for the administration: metrics, status and the API need no login.
     Admin,
 }
 
-/// Where TLS is spoken.
+/// Location of the TLS listener.
 #[derive(Clone, Debug)]
 pub struct Https {
-    /// The hosts it is for.
+    /// Certificates and their hosts.
     pub tls: Arc<Tls>,
-    /// The port as clients reach it.
+    /// Port that clients connect to.
     pub port: u16,
 }
 
-/// What a host's own probes ask for, which know neither names nor TLS.
+/// Paths of health checks, which know neither host names nor TLS.
 pub(crate) const PROBES: [&str; 3] = ["/healthz", "/-/live", "/-/ready"];
 
 impl Core {
-    /// Sends a client to `https`, where this is not what answers it.
+    /// Redirects a client to `https`, unless this listener may respond itself.
     ///
-    /// The host is the client's word, so it is repeated only where a certificate is for it: a cache in between could
-    /// otherwise be taught to send others anywhere.
+    /// The host comes from the client, so it is repeated only if a certificate matches it.
+    /// Otherwise a cache in between could be made to redirect others anywhere.
     pub(crate) fn answer_elsewhere(&self, https: &Https, request: &Request<'_>) -> Option<Answer> {
         let target = request.target;
         if target.path == "*" || PROBES.contains(&target.path) {
@@ -76,7 +76,7 @@ impl Core {
     }
 }
 
-/// The host of a valid authority; an IPv6 address keeps its brackets.
+/// Returns the host of a valid authority; an IPv6 address keeps its brackets.
 pub(crate) fn without_port(authority: &str) -> &str {
     match authority.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => host,
