@@ -105,7 +105,8 @@ pub enum Stage {
     Better,
 }
 
-/// Output format and all settings of its encoder. The worker makes no choices of its own.
+/// Output format and all settings of its encoder. The worker changes them only if the quality of
+/// the output is too low.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Encoding {
     /// libjpeg-turbo: baseline with optimized Huffman tables, 4:2:0 unless the picture is grey.
@@ -158,7 +159,7 @@ impl Encoding {
         }
     }
 
-    /// The settings for a quality on the JPEG scale; 100 is lossless where the format can be.
+    /// Returns the settings for a quality on the JPEG scale. 100 is lossless in WebP and AVIF.
     fn new(target: Target, quality_pct: u8, stage: Stage) -> Encoding {
         let quality = quality::native(quality_pct, target, stage);
         let lossless = quality_pct == 100;
@@ -311,9 +312,9 @@ pub enum Refusal {
     },
     /// The original is valid, but of a kind that is sent unchanged.
     UnsupportedSource(Unsupported),
-    /// The original is too short for nearly all of its pixels.
+    /// The original has far too few bytes for its pixels; see [`Facts::sparse`].
     SparseSource,
-    /// The original moves; converting it would freeze it.
+    /// The original is animated; a conversion would keep one frame only.
     AnimatedSource,
     /// The output would exceed [`Limits::target_pixels_max`] or the limits of its format.
     TargetTooLarge {

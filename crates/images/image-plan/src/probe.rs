@@ -71,9 +71,10 @@ pub struct Facts {
     pub profile_bytes: u64,
     /// Quality of a JPEG on libjpeg's scale of 1…100, estimated from its quantisation table.
     pub jpeg_quality: Option<u8>,
-    /// True if the file is too short for nearly all of its pixels, so that decoding yields nothing.
+    /// True if the file has far too few bytes for its pixels, so that almost all of them are
+    /// missing and decoding is a waste of time.
     pub sparse: bool,
-    /// Why no worker may convert the picture.
+    /// Reason why workers cannot convert the picture, if any.
     pub unsupported: Option<Unsupported>,
 }
 
@@ -229,11 +230,12 @@ impl error::Error for ProbeError {
     }
 }
 
-/// Pixels that a byte of a file can stand for. Deflate packs 8,256 pixels of a black and white PNG
-/// into one; GIF, JPEG and BMP, whose codes are longer, fewer than 3,000. WebP and AVIF have no
-/// such bound.
+/// Maximum number of pixels that one byte of a file can encode. Deflate packs 8,256 pixels of a
+/// black and white PNG into a byte; GIF, JPEG and BMP have longer codes and stay below 3,000. WebP
+/// and AVIF have no such bound.
 const PIXELS_PER_BYTE_MAX: u64 = 10_000;
-/// Pictures of fewer pixels are cheap to decode, whatever is missing.
+/// Minimum pixels of a picture that counts as sparse. Smaller pictures are cheap to decode, even if
+/// pixels are missing.
 const SPARSE_PIXELS_MIN: u64 = 4 << 20;
 
 fn is_sparse(facts: &Facts, len_bytes: u64) -> bool {
@@ -245,9 +247,9 @@ fn is_sparse(facts: &Facts, len_bytes: u64) -> bool {
         && len_bytes.saturating_mul(PIXELS_PER_BYTE_MAX) < pixels
 }
 
-/// Reads the header of a picture of `len_bytes` bytes, in at most [`PROBE_READS_MAX`] reads of at
-/// most [`PROBE_READ_BYTES_MAX`] bytes and [`PROBE_BYTES_MAX`] in all, however large the file or
-/// what it claims.
+/// Reads the header of a picture of `len_bytes` bytes. Makes at most [`PROBE_READS_MAX`] reads of
+/// at most [`PROBE_READ_BYTES_MAX`] bytes each and [`PROBE_BYTES_MAX`] in total, independent of the
+/// file's size and contents.
 ///
 /// # Errors
 /// [`ProbeError`] if the bytes are not a picture that Pelton knows, or not a valid one.

@@ -1,13 +1,15 @@
 //! Estimates of a plan's memory and CPU time, for admission and for the limits of the sandbox.
 //!
-//! A job has three phases in sequence; each frees the memory of the one before:
+//! A job has four phases in sequence; each frees the memory of the one before:
 //!
 //! ```text
-//! decode    decoder's own + raster × decoded pixels        stored pixels × decoder's rate
-//! shape     raster × (2 × decoded + inner pixels)          decoded pixels × SHAPE_MS_MP
-//! encode    (raster + encoder's own) × target pixels       target pixels × encoder's rate
-//! measure   raster × target pixels, if lossy        MEASURE_MS + target pixels × MEASURE_MS_MP
+//! phase     memory                                      CPU time
+//! decode    decoder's own + raster × decoded pixels     stored pixels × decoder's rate
+//! shape     raster × (2 × decoded + inner pixels)       decoded pixels × SHAPE_MS_MP
+//! encode    (raster + encoder's own) × target pixels    target pixels × encoder's rate
+//! measure   raster × target pixels                      MEASURE_MS + target pixels × MEASURE_MS_MP
 //! ```
+//! The last phase, which measures the quality of the output, exists for lossy encodings only.
 
 use super::{Encoding, Plan};
 use crate::Format;
@@ -35,7 +37,8 @@ const fn rate(bytes_px: u128, ms_mp: u128) -> Rate {
 const BASE_BYTES: u128 = 16 << 20;
 /// Fixed CPU time: starting on warm pages, reading input and writing output.
 const BASE_MS: u128 = 2;
-/// Bytes of a decoded pixel. Those of a JPEG are three planes at most, but for ink, which is rare.
+/// Returns the bytes per pixel of a decoded raster. A JPEG has at most three planes, except for
+/// CMYK, which is rare.
 const fn raster_bytes_px(source: Format) -> u128 {
     match source {
         Format::Jpeg => 3,
@@ -43,13 +46,15 @@ const fn raster_bytes_px(source: Format) -> u128 {
     }
 }
 
-/// Turning, colour conversion and Lanczos3: fast_image_resize takes 0.85 for 16 MP to 0.5 MP
-/// (DESIGN's figures are of codecs only), moxcms about as much again.
+/// Milliseconds per megapixel for orientation, colour conversion and Lanczos3 scaling.
+/// fast_image_resize takes 0.85 from 16 MP to 0.5 MP, moxcms about as much. (The figures of the
+/// design document cover codecs only.)
 const SHAPE_MS_MP: u128 = 3;
 
-/// SSIMULACRA2 of a sample, which has the same size for all but small pictures …
+/// Milliseconds to compute SSIMULACRA2 of a sample, whose size is the same for all but small
+/// pictures.
 const MEASURE_MS: u128 = 12;
-/// … and decoding the answer.
+/// Milliseconds per megapixel to decode the output for the measurement.
 const MEASURE_MS_MP: u128 = 8;
 
 impl Plan {

@@ -366,8 +366,7 @@ fn an_original_too_short_for_its_pixels_is_refused() {
     assert_eq!(refused, Err(Refusal::SparseSource));
 }
 
-/// The largest of today's cameras: a browser gets a WebP within the gigabyte that conversions have
-/// by default.
+/// The picture has the size of the largest current cameras; conversions have a gigabyte by default.
 #[test]
 fn a_photograph_of_102_megapixels_fits_into_a_gigabyte() {
     let facts = facts(Format::Jpeg, (11_648, 8_736));
@@ -377,7 +376,7 @@ fn a_photograph_of_102_megapixels_fits_into_a_gigabyte() {
     assert!(cost.memory_bytes <= 1 << 30, "{cost:?}");
 }
 
-/// Found by the fuzzer of messages.
+/// Regression: found by fuzzing the job messages.
 #[test]
 fn the_cost_of_a_plan_with_the_longest_sides_is_the_largest() {
     let plan = Plan {

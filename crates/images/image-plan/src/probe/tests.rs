@@ -164,7 +164,7 @@ fn bombs_cost_no_more_than_other_headers() {
     );
 }
 
-/// A GIF of 35 bytes that claims 100 megapixels has none of them; one of 10,000 bytes may have all.
+/// Both files state 100 megapixels. With fewer than 10,000 bytes they cannot contain them.
 #[test]
 fn a_file_too_short_for_its_pixels_is_sparse() {
     let gif = gif((10_000, 10_000), &[gif_image((10_000, 10_000), &[9])]);
@@ -176,7 +176,7 @@ fn a_file_too_short_for_its_pixels_is_sparse() {
             assert_eq!(!facts.sparse, is_sound, "{name}, {len_bytes} bytes");
         }
     }
-    // What is small is cheap.
+    // Small pictures never count as sparse.
     let small = bmp(
         40,
         &[(18, &[0, 8, 0, 0, 0, 8, 0, 0]), (28, &[8]), (30, &[1])],
