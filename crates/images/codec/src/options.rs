@@ -88,7 +88,7 @@ impl Limits {
         side_px_max: 65_535,
         profile_bytes_max: 4 << 20,
         scratch_bytes_max: 1 << 30,
-        // libjpeg writes 10, optimisers up to 20.
+        // libjpeg writes 10 scans, optimizers up to 20.
         jpeg_scans_max: 100,
     };
 

@@ -63,8 +63,8 @@ fn bound(handle: &mut Handle, limits: &Limits) -> Result<(), Error> {
     handle.set(tj::TJPARAM_TJPARAM_MAXMEMORY, scratch_mb)
 }
 
-/// Refuses more scans than the limit before the first is decoded: libjpeg would refuse the one
-/// after the last.
+/// Refuses files with too many scans before any is decoded. libjpeg enforces its own limit only
+/// after it has decoded the permitted scans.
 fn admit_scans(bytes: &[u8], limits: &Limits) -> Result<(), Error> {
     let scans = count_scans(bytes);
     if (limits.jpeg_scans_max as usize) < scans {
@@ -74,8 +74,8 @@ fn admit_scans(bytes: &[u8], limits: &Limits) -> Result<(), Error> {
     Ok(())
 }
 
-/// Scans of the picture, by the segments' lengths (ITU-T T.81 §B.1.1): those of a thumbnail in a
-/// segment do not count.
+/// Counts the scans of the picture. Skips segments by their length (ITU-T T.81 §B.1.1), so that the
+/// scans of an embedded thumbnail do not count.
 fn count_scans(bytes: &[u8]) -> usize {
     const END_OF_IMAGE: u8 = 0xd9;
     const START_OF_SCAN: u8 = 0xda;
@@ -87,7 +87,7 @@ fn count_scans(bytes: &[u8]) -> usize {
     {
         let marker = rest[at + 1];
         rest = &rest[at + 2..];
-        // TEM, RST0 to RST7 and SOI stand alone.
+        // TEM, RST0 to RST7 and SOI have no length.
         if matches!(marker, 0x01 | 0xd0..=0xd8) {
             continue;
         }

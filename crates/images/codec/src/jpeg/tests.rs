@@ -215,10 +215,10 @@ fn scans_beyond_the_limit_are_refused() {
     for limit in [2, 9] {
         let refusal = decode(limit).expect_err("refused");
         assert_eq!(refusal.kind, ErrorKind::TooLarge);
-        // They were counted, and none was decoded.
+        // The detail is that of the count before decoding.
         assert_eq!(refusal.detail, "jpeg: 10 scans");
     }
-    // libjpeg writes ten.
+    // libjpeg writes ten scans.
     assert!(!decode(10).expect("decodes").damaged);
 }
 
