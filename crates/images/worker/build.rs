@@ -1,9 +1,10 @@
-//! Has the linker keep code, constants and data in large pages of their own: in a microVM each is mapped by entries of
-//! 2 MB, and code is shared while data is private. Costs addresses, not bytes of the file.
+//! Makes the linker place code, constants and data in separate large pages. A microVM maps each by
+//! entries of 2 MB, and shares code while data is private. This costs address space, not file size.
 //!
-//! And has it send every allocation of the codecs through `cell`, which ends a job that has no memory left with a reply.
+//! Also makes the linker redirect all allocations of the codecs to `sandbox`, which ends a job that
+//! runs out of memory with a reply.
 
-/// What C code asks for memory by; `cell` has a function of each name behind `__wrap_`.
+/// Allocation functions of C. For each, `sandbox` defines a function with the prefix `__wrap_`.
 const ALLOCATIONS: [&str; 6] = [
     "malloc",
     "calloc",
@@ -18,7 +19,8 @@ fn main() {
     println!("cargo::rustc-link-arg-bins=-Wl,-z,max-page-size=0x200000");
     for name in ALLOCATIONS {
         println!("cargo::rustc-link-arg-bins=-Wl,--wrap={name}");
-        // Wanted from the start, so that it is taken from `cell`, which may stand before the code that calls it.
+        // Makes the symbol required from the start, so that the linker takes it from `sandbox`,
+        // even if that library precedes the code that calls the symbol.
         println!("cargo::rustc-link-arg-bins=-Wl,--undefined=__wrap_{name}");
     }
 }

@@ -1,4 +1,4 @@
-//! A job as a cell brings it: descriptors in, a reply out.
+//! Runs one job of a sandbox: descriptors in, a reply out.
 
 use crate::{Error, ErrorKind, convert, convert_all};
 use image_plan::{Encoding, Format, Order, Orientation, Plan, Rect, Size, join_answers};
@@ -7,19 +7,19 @@ use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 
-/// What is written at once of what is made piece by piece. Somebody may hear it as it grows.
+/// Buffer size in bytes for output that is written in pieces. Clients may play it while it grows.
 const WRITE_BYTES: usize = 32 << 10;
 
-/// What is to be written, and said of it.
+/// Output of an image job, and the contents of its reply.
 struct Done {
     bytes: Vec<u8>,
-    /// Zeros for several pictures.
+    /// Width and height of the picture; zeros for several pictures.
     size_px: (u32, u32),
     remarks: Vec<String>,
 }
 
-/// Does `job`, whose plan is a [`Plan`], an [`Order`] or a [`audio_plan::Plan`]: reads `original`, writes `answer`, and says
-/// how it went.
+/// Runs `job`, whose plan is a [`Plan`], an [`Order`] or a [`audio_plan::Plan`]: reads `original`,
+/// writes `answer`, and returns the reply.
 #[must_use]
 pub fn answer(job: &Job<'_>, original: &File, answer: &File) -> AllegedReply {
     if audio_plan::Plan::is_plan(job.plan) {
@@ -40,8 +40,9 @@ fn failed(job: &Job<'_>, error: &Error) -> AllegedReply {
     AllegedReply::new(job.id, error.kind.status(), (0, 0), 0).with_detail(&error.detail)
 }
 
-/// Makes what a plan of sound says. What is read and written goes piece by piece, since a track may be longer than a job's
-/// memory. The descriptors were opened for this job alone, so their offsets are ours to move.
+/// Executes an audio plan. Input and output are processed in pieces, because a track may be larger
+/// than a job's memory. The file offsets may be moved, because the descriptors were opened for this
+/// job alone.
 fn transcode(job: &Job<'_>, original: &File, answer: &File) -> Result<(u64, Vec<String>), Error> {
     let plan = audio_plan::Plan::from_bytes(job.plan)
         .map_err(|why| Error::new(ErrorKind::Failed, why.to_string()))?;
@@ -61,7 +62,7 @@ fn transcode(job: &Job<'_>, original: &File, answer: &File) -> Result<(u64, Vec<
     Ok((sink.bytes, made.remarks))
 }
 
-/// An answer as it grows.
+/// Writer of an output that grows, with a limit on its size.
 struct Sink<'a> {
     answer: &'a File,
     bytes: u64,
@@ -70,7 +71,7 @@ struct Sink<'a> {
 
 impl Write for Sink<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        // The kernel would end the process for it.
+        // The kernel would kill the process for a write beyond its file size limit.
         if self.bytes_max - self.bytes < bytes.len() as u64 {
             return Err(std::io::ErrorKind::FileTooLarge.into());
         }
@@ -116,8 +117,8 @@ fn malformed(why: &image_plan::MalformedPlan) -> Error {
     Error::new(ErrorKind::Failed, why.to_string())
 }
 
-/// The whole original. Its descriptor was opened for this job alone, so its offset is ours to move; a cell has no
-/// `fstat` to ask for the length.
+/// Reads the whole original. Seeks to find its length, because a sandbox does not allow `fstat`.
+/// The file offset may be moved, because the descriptor was opened for this job alone.
 fn read(mut original: &File, bytes_max: u64) -> Result<Vec<u8>, Error> {
     let failed = |error| Error::new(ErrorKind::Failed, format!("read original: {error}"));
     let len_bytes = original.seek(SeekFrom::End(0)).map_err(failed)?;
@@ -130,10 +131,11 @@ fn read(mut original: &File, bytes_max: u64) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Runs every codec and kernel once, so that what they set up on first use is there before a job is forked.
+/// Runs every codec and kernel once, so that their first-use initialisation is done before jobs are
+/// forked from the process.
 ///
 /// # Panics
-/// When one of them fails: then this build is broken.
+/// If a codec or kernel fails, which means that the build is broken.
 pub fn warm_up() {
     codec::warm_up();
     audio::warm_up();

@@ -1,4 +1,4 @@
-//! The pipeline.
+//! Pipeline from the original to the encoded output.
 
 use crate::Error;
 use crate::floor::Floor;
@@ -8,30 +8,31 @@ use image_plan::{Encoding, Layout, Order, Plan, Raster, Size, Subsampling, Targe
 use pixel::colour::{Disposition, judge};
 use pixel::{Area, far, flatten, ink_to_rgb, look, orient, pad, scale, stored, to_packed};
 
-/// A converted picture.
+/// Converted picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The file.
+    /// Encoded file.
     pub bytes: Vec<u8>,
-    /// Size of the picture that was encoded.
+    /// Size of the encoded picture.
     pub size: Size,
-    /// For the log: what was wrong with the original though it was converted. Empty for a sound one.
+    /// Defects of the original that did not prevent the conversion, for the log. Empty for a valid
+    /// original.
     pub remarks: Vec<String>,
 }
 
-/// What came of an order.
+/// Outputs of an [`Order`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answers {
-    /// The files, in the order of their plans, and the look behind them where it was asked for.
+    /// Files in the order of their plans, then the placeholder if requested.
     pub files: Vec<Vec<u8>>,
-    /// As [`Answer::remarks`].
+    /// Defects of the original, as in [`Answer::remarks`].
     pub remarks: Vec<String>,
 }
 
-/// Makes of `original` what `plan` says.
+/// Converts `original` according to `plan`.
 ///
 /// # Errors
-/// [`ErrorKind`](crate::ErrorKind) says whose fault it is.
+/// An [`Error`] whose [`ErrorKind`](crate::ErrorKind) names the fault.
 pub fn convert(plan: &Plan, original: &[u8]) -> Result<Answer, Error> {
     let (raster, colours, remarks) = decode(plan, original)?;
     let (bytes, size) = make(plan, raster, &colours)?;
@@ -42,10 +43,11 @@ pub fn convert(plan: &Plan, original: &[u8]) -> Result<Answer, Error> {
     })
 }
 
-/// Makes of `original` all that `order` says, from one decode. Each file has the bytes that its plan alone would give.
+/// Executes all plans of `order` on `original`, with one decode. Each file has the same bytes as
+/// with its plan alone.
 ///
 /// # Errors
-/// As [`convert`]; one plan that fails fails all.
+/// As [`convert`]. If one plan fails, the whole order fails.
 pub fn convert_all(order: &Order, original: &[u8]) -> Result<Answers, Error> {
     let [others @ .., last] = order.plans() else {
         unreachable!("an order has a plan");
@@ -59,19 +61,20 @@ pub fn convert_all(order: &Order, original: &[u8]) -> Result<Answers, Error> {
     for plan in others {
         files.push(make(plan, raster.clone(), &colours)?.0);
     }
-    // Only the last may use up what was decoded, which can be large.
+    // The last plan consumes the decoded picture instead of copying it, because it can be large.
     files.push(make(last, raster, &colours)?.0);
     files.extend(look.map(|look| look.to_bytes().to_vec()));
     Ok(Answers { files, remarks })
 }
 
-/// What an original's numbers mean.
+/// Colour profile of an original, and its treatment.
 struct Colours {
     profile: Option<Vec<u8>>,
     disposition: Disposition,
 }
 
-/// The original as `plan`, and every plan that shares its decode, wants it, and what was wrong with it.
+/// Decodes the original for `plan` and all plans that share its decode. Also returns remarks on
+/// defects of the original.
 fn decode(plan: &Plan, original: &[u8]) -> Result<(Raster, Colours, Vec<String>), Error> {
     let decoded = codec::decode(plan.source, original, &options(plan))
         .map_err(|error| Error::decode(&error))?;
@@ -93,7 +96,8 @@ fn decode(plan: &Plan, original: &[u8]) -> Result<(Raster, Colours, Vec<String>)
     Ok((decoded.raster, colours, remarks))
 }
 
-/// The file that `plan` makes of what was decoded, and the size of the picture in it.
+/// Produces the file of `plan` from the decoded picture. Also returns the size of the picture in
+/// it.
 fn make(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u8>, Size), Error> {
     let disposition = &colours.disposition;
     let form = Form::of(plan.encoding);
@@ -102,7 +106,7 @@ fn make(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u8>, Size
     let profile = colours.profile.as_deref();
     let profile = profile.filter(|_| matches!(disposition, Disposition::Carry));
     let size = raster.size();
-    // Before its form costs it any chroma.
+    // The floor samples the picture before `form` subsamples its chroma.
     let bytes = match Floor::of(&raster, plan.encoding) {
         None => encode(&form.of_raster(raster), profile, plan.encoding)?,
         Some(floor) => encode_above(&floor, raster, profile, plan.encoding)?,
@@ -114,7 +118,8 @@ fn encode(raster: &Raster, profile: Option<&[u8]>, encoding: Encoding) -> Result
     codec::encode(raster, profile, encoding).map_err(|error| Error::encode(&error))
 }
 
-/// Encodes at the quality of `encoding`; at a higher one, with full chroma, or without loss, where that falls below the floor.
+/// Encodes the picture with `encoding`. If the result is below the quality floor, encodes again:
+/// lossless, with full chroma, or at higher quality.
 fn encode_above(
     floor: &Floor,
     raster: Raster,
@@ -131,7 +136,7 @@ fn encode_above(
     if let (Some(pixels), Some(lossless)) = (&pixels, floor.lossless(encoding))
         && (floor.is_flat() || raised.is_some() && !floor.is_met_by(&raster))
     {
-        // For want of memory or time the lossy answer is good enough.
+        // If this fails for lack of memory or time, the lossy output is used.
         let exact = encode(
             &Form::of(lossless).of_raster(pixels.clone()),
             profile,
@@ -178,7 +183,7 @@ fn shrink(plan: &Plan) -> Shrink {
     shrink.expect("a plan shrinks by a power of two up to eight")
 }
 
-/// The plan's crop at the plan's size, not yet upright.
+/// Scales the plan's crop to the plan's size, before orientation.
 fn scaled(plan: &Plan, raster: Raster, form: Form, disposition: &Disposition) -> Raster {
     let divisor = shrink(plan).divisor();
     let crop = stored(plan.crop, plan.stored, plan.orientation);
@@ -195,7 +200,7 @@ fn scaled(plan: &Plan, raster: Raster, form: Form, disposition: &Disposition) ->
     scale(raster, area, size, chroma)
 }
 
-/// The picture in the colours that its answer will state.
+/// Converts the picture to the colour space that the output will have.
 fn in_colour(raster: Raster, disposition: &Disposition) -> Raster {
     match (disposition, raster) {
         (Disposition::Convert(converter), raster) => converter.to_srgb(raster),
@@ -206,7 +211,7 @@ fn in_colour(raster: Raster, disposition: &Disposition) -> Raster {
     }
 }
 
-/// The picture turned and framed.
+/// Orients and pads the picture, and removes transparency for JPEG.
 fn upright(plan: &Plan, raster: Raster) -> Raster {
     let raster = orient(raster, plan.orientation);
     let raster = pad(raster, plan.target);

@@ -1,26 +1,26 @@
-//! Why a job has no answer.
+//! Failures of jobs.
 
 use std::fmt;
 
 use sandbox_protocol::Status;
 
-/// What the server does about an [`Error`].
+/// Kind of an [`Error`], by fault; the server decides by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The media's fault: the original cannot be decoded.
     Undecodable,
-    /// The media's fault: the original is sound, but of a sort that is not handled.
+    /// The media's fault: the original is valid, but of an unsupported kind.
     Unsupported,
-    /// The media's fault: the original or the answer needs more than the job allows.
+    /// The media's fault: the original or the output exceeds the limits of the job.
     TooLarge,
-    /// Ours: an encoder failed on a sound picture.
+    /// Our fault: an encoder failed on a valid picture.
     Unencodable,
-    /// Ours: a malformed plan, or a decoder that failed where it must not.
+    /// Our fault: the plan is malformed, or a decoder failed unexpectedly.
     Failed,
 }
 
 impl ErrorKind {
-    /// How a reply says it.
+    /// Returns the corresponding status of a reply.
     #[must_use]
     pub const fn status(self) -> Status {
         match self {
@@ -33,12 +33,12 @@ impl ErrorKind {
     }
 }
 
-/// A job without an answer.
+/// Failure of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What to do about it.
+    /// Kind of the failure.
     pub kind: ErrorKind,
-    /// For the log: which step, and what it said.
+    /// Description for the log: the step and the library's message.
     pub detail: String,
 }
 
@@ -50,19 +50,20 @@ impl Error {
         }
     }
 
-    /// An error of `codec` while it decoded.
+    /// Converts an error that `codec` returned while decoding.
     pub(crate) fn decode(error: &codec::Error) -> Error {
         let kind = match error.kind {
             codec::ErrorKind::Undecodable => ErrorKind::Undecodable,
             codec::ErrorKind::Unsupported => ErrorKind::Unsupported,
-            // A job's memory is its limit, not the host's.
+            // The memory limit is the job's, so it is not the host's fault.
             codec::ErrorKind::TooLarge | codec::ErrorKind::OutOfMemory => ErrorKind::TooLarge,
             codec::ErrorKind::Failed => ErrorKind::Failed,
         };
         Error::new(kind, format!("decode: {}", error.detail))
     }
 
-    /// An error of `codec` while it encoded: whatever the encoder says, the original has been decoded.
+    /// Converts an error that `codec` returned while encoding. It cannot mean that the original is
+    /// undecodable, because decoding has succeeded.
     pub(crate) fn encode(error: &codec::Error) -> Error {
         let kind = match error.kind {
             codec::ErrorKind::TooLarge | codec::ErrorKind::OutOfMemory => ErrorKind::TooLarge,
@@ -73,7 +74,7 @@ impl Error {
         Error::new(kind, format!("encode: {}", error.detail))
     }
 
-    /// An error of `audio`.
+    /// Converts an error of `audio`.
     pub(crate) fn audio(error: &audio::Error) -> Error {
         let kind = match error.kind {
             audio::ErrorKind::Undecodable => ErrorKind::Undecodable,

@@ -1,14 +1,17 @@
-//! The least quality of lossy answers: each is decoded again and compared with what was encoded, on a sample.
+//! Minimum quality of lossy outputs: a sample of each output is decoded and compared with the
+//! picture before encoding.
 //!
-//! A quality setting gives its quality on average. Dark or faint detail, which an encoder takes for noise, can be lost at a
-//! setting that keeps photographs well; such answers are made again at a higher setting.
+//! A quality setting gives its quality on average only. An encoder may treat dark or faint detail
+//! as noise and lose it at a setting that preserves photographs well. Such outputs are encoded
+//! again at a higher setting.
 //!
 //! ```text
-//! picture ─ tiles ─► sample ─────────────────────► SSIMULACRA2 ─► below the floor: a higher quality
-//!    └─ encode ─► answer ─ decode ─ tiles ─► sample ──┘
+//! picture ─ tiles ─► sample ──────────────────────┬─► SSIMULACRA2 ─► low: encode again, higher
+//!    └─ encode ─► output ─ decode ─ tiles ─► sample ─┘
 //! ```
-//! The measure is SSIMULACRA2: 100 is identical, 70 high, 50 medium quality. It pools the errors of all places at six scales,
-//! so tiles that are spread evenly over a picture stand for all of it, and cost the same whatever its size.
+//! The measure is SSIMULACRA2: 100 is identical, 70 high, 50 medium quality. It pools errors over
+//! the whole picture at six scales, so tiles spread evenly over a picture represent all of it, and
+//! cost the same for every large picture.
 
 #[cfg(test)]
 mod tests;
@@ -17,29 +20,30 @@ use fast_ssim2::{PixelDescriptor, PixelSlice, Ssimulacra2Reference};
 use image_plan::{Encoding, Layout, Packed, Plane, Raster, Size, Yuv};
 use pixel::to_packed;
 
-/// Score below which an answer is made again. Above the 60 that is promised, since a sample does not tell the whole's score
-/// to the point.
+/// Score below which an output is encoded again. Higher than the promised 60, because the score of
+/// a sample differs from that of the whole picture by a few points.
 const SCORE_MIN: f64 = 63.0;
-/// How often an answer is made again.
+/// Maximum number of times that an output is encoded again.
 const ATTEMPTS_MAX: u32 = 4;
-/// Points that one step of quality is expected to give.
+/// Expected points of SSIMULACRA2 per step of quality.
 const POINTS_PER_STEP: f64 = 0.8;
-/// Quality above which an encoder adds bytes and little else.
+/// Quality above which an encoder adds bytes and little quality.
 const QUALITY_MAX: u8 = 98;
 
-/// What the form alone must leave above the floor, or else full chroma is worth its bytes.
+/// Points above the floor that a picture must keep in the encoder's pixel layout alone. Otherwise
+/// full chroma is worth its bytes.
 const FORM_POINTS_MIN: f64 = 8.0;
-/// Share of pixels that are as their left neighbours from which a picture counts as flat.
+/// Percentage of pixels equal to their left neighbour from which a picture counts as flat.
 const FLAT_PCT: u64 = 60;
-/// Lossless coding takes several times as long as lossy coding.
+/// Maximum pixels of a lossless output, which takes several times as long as a lossy one.
 const LOSSLESS_PIXELS_MAX: u64 = 4 << 20;
 
-/// Side of a tile; a multiple of what chroma is divided by.
+/// Side of a tile in pixels; a multiple of all chroma divisors.
 const TILE_PX: u32 = 128;
-/// Tiles along each side of a picture.
+/// Maximum number of tiles along each side of a picture.
 const TILES: u32 = 3;
 
-/// What answers are compared with.
+/// Sample of a picture, with which outputs are compared.
 pub(crate) struct Floor {
     size: Size,
     has_alpha: bool,
@@ -48,7 +52,8 @@ pub(crate) struct Floor {
 }
 
 impl Floor {
-    /// The floor for lossy answers that show `raster`; `None` where the encoding is lossless.
+    /// Samples `raster`, the picture before encoding. Returns `None` if the encoding is lossless or
+    /// the picture cannot be measured.
     pub(crate) fn of(raster: &Raster, encoding: Encoding) -> Option<Floor> {
         quality(encoding)?;
         let sample = sample(raster);
@@ -60,8 +65,8 @@ impl Floor {
         })
     }
 
-    /// The encoding to try in the place of `encoding`, which gave `answer` after `attempts` others. `None` where the answer is
-    /// good enough, or as good as it gets.
+    /// Returns the encoding to try instead of `encoding`, which produced `answer` after `attempts`
+    /// earlier repetitions. Returns `None` if `answer` is good enough or cannot be improved.
     pub(crate) fn raised(
         &self,
         encoding: Encoding,
@@ -82,7 +87,7 @@ impl Floor {
         Some(with_quality(encoding, (quality + step).min(QUALITY_MAX)))
     }
 
-    /// The same format without loss, where that is worth a try.
+    /// Returns the lossless variant of the encoding if it is worth trying: WebP of a limited size.
     pub(crate) fn lossless(&self, encoding: Encoding) -> Option<Encoding> {
         match encoding {
             Encoding::Webp {
@@ -98,18 +103,19 @@ impl Floor {
         }
     }
 
-    /// Whether most of the picture is of one colour here and of another there, as drawings and text are.
+    /// Returns whether most pixels equal their left neighbour, as in drawings and text.
     pub(crate) fn is_flat(&self) -> bool {
         self.is_flat
     }
 
-    /// Whether `raster`, in the form that an encoder takes, is above the floor by as much as its encoding may cost.
+    /// Returns whether `raster`, in the encoder's pixel layout, exceeds the floor by the points
+    /// that encoding may cost.
     pub(crate) fn is_met_by(&self, raster: &Raster) -> bool {
         let score = self.compare(raster);
         score.is_none_or(|score| SCORE_MIN + FORM_POINTS_MIN <= score)
     }
 
-    /// The score of `answer`; `None` where the answer cannot be decoded, which the server finds out.
+    /// Returns the score of `answer`; `None` if it cannot be decoded, which the server detects.
     fn score(&self, encoding: Encoding, answer: &[u8]) -> Option<f64> {
         let options = codec::DecodeOptions::whole(self.size);
         let format = encoding.target().format();
@@ -127,7 +133,7 @@ impl Floor {
     }
 }
 
-/// Whether at least [`FLAT_PCT`] of the pixels are as their left neighbours.
+/// Returns whether at least [`FLAT_PCT`] per cent of the pixels equal their left neighbour.
 fn is_flat(picture: &Packed) -> bool {
     let channels = picture.layout.channels();
     let left = picture.data.chunks_exact(channels);
@@ -138,7 +144,7 @@ fn is_flat(picture: &Packed) -> bool {
     picture.size.pixels() * FLAT_PCT <= 100 * same.count() as u64
 }
 
-/// The setting that trades quality for bytes; `None` where there is none.
+/// Returns the quality setting; `None` if the encoding is lossless.
 const fn quality(encoding: Encoding) -> Option<u8> {
     match encoding {
         Encoding::Jpeg { quality }
@@ -166,7 +172,8 @@ fn with_quality(mut encoding: Encoding, raised: u8) -> Encoding {
     encoding
 }
 
-/// Evenly spread tiles of `raster` as one picture, or all of `raster` where tiles would leave little out.
+/// Returns evenly spread tiles of `raster` as one picture, or all of `raster` if the tiles would
+/// cover most of it.
 fn sample(raster: &Raster) -> Packed {
     let Some(tiles) = Tiles::of(raster.size()) else {
         return to_packed(raster.clone());
@@ -204,7 +211,7 @@ fn sample(raster: &Raster) -> Packed {
     }
 }
 
-/// Where the tiles of a picture's sample lie.
+/// Positions of a sample's tiles in a picture.
 struct Tiles {
     of: Size,
     columns: u32,
@@ -212,7 +219,8 @@ struct Tiles {
 }
 
 impl Tiles {
-    /// `None` for a picture that is hardly larger than its sample.
+    /// Returns `None` if the tiles would cover 80 % of the picture or more, or if it is smaller
+    /// than a tile.
     fn of(of: Size) -> Option<Tiles> {
         let tiles = Tiles {
             of,
@@ -227,15 +235,16 @@ impl Tiles {
         Size::new(self.columns * TILE_PX, self.rows * TILE_PX)
     }
 
-    /// Where tile `number` of `count` begins along a side of `length_px`: its middle is that of its part of the side.
+    /// Returns the start of tile `number` of `count` along a side of `length_px`. The side is
+    /// divided into `count` equal parts, and each tile is centred in its part.
     fn start(number: u32, count: u32, length_px: u32) -> usize {
         let middle = u64::from(length_px) * u64::from(2 * number + 1) / u64::from(2 * count);
         let start = middle as u32 - TILE_PX / 2;
         (start & !(TILE_PX / 8 - 1)) as usize
     }
 
-    /// The tiles' samples of `data`, which has rows of `stride` bytes and pixels of `pixel_bytes`, and is smaller than the
-    /// picture by `divisors`.
+    /// Copies the tiles from `data`, which has rows of `stride` bytes and `pixel_bytes` per pixel,
+    /// and whose sides are those of the picture divided by `divisors`.
     fn copy(
         &self,
         data: &[u8],
@@ -260,7 +269,7 @@ impl Tiles {
     }
 }
 
-/// Codecs leave out alpha that hides nothing.
+/// Adds opaque alpha to RGB, because decoders drop alpha if all pixels are opaque.
 fn with_alpha(picture: Packed) -> Packed {
     if picture.layout != Layout::Rgb {
         return picture;

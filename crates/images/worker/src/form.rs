@@ -1,19 +1,20 @@
-//! The forms in which encoders take pictures.
+//! Pixel layouts that the encoders accept.
 
 use image_plan::{Encoding, Matrix, Plane, Range, Raster, Subsampling, Yuv};
 use pixel::{to_packed, to_planes};
 
-/// From this quality on a JPEG has full chroma: who asks for so much has edges in colour in mind.
+/// Lowest JPEG quality with 4:4:4 chroma. Requests for such a quality usually aim at sharp coloured
+/// edges.
 const JPEG_FULL_CHROMA_QUALITY: u8 = 90;
 
-/// What an encoder takes.
+/// Pixel layout that an encoder accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Planes of this subsampling, range and matrix; grey as luma alone.
+    /// Planes of this subsampling, range and matrix; grey has luma only.
     Planes(Subsampling, Range, Matrix),
-    /// As above, but grey needs neutral chroma.
+    /// As `Planes`, but grey pictures get neutral chroma planes.
     ColourPlanes(Subsampling, Range, Matrix),
-    /// Planes of this subsampling in whatever range and matrix they are: the file states both.
+    /// Planes of this subsampling, in any range and matrix; the file states both.
     AnyPlanes(Subsampling),
     /// RGB or RGBA.
     Pixels,
@@ -39,8 +40,8 @@ impl Form {
         }
     }
 
-    /// A form that keeps full chroma where [`Form::of`] halves it, and the encoding that goes with it; `None` where the format
-    /// has none.
+    /// Returns a form with full chroma, and the encoding for it, if [`Form::of`] subsamples chroma.
+    /// Returns `None` if the format does not support full chroma.
     pub(crate) fn with_full_chroma(encoding: Encoding) -> Option<(Form, Encoding)> {
         match encoding {
             Encoding::Jpeg { quality } if quality < JPEG_FULL_CHROMA_QUALITY => {
@@ -55,7 +56,8 @@ impl Form {
         }
     }
 
-    /// The subsampling that planes are best scaled to on their way to this form: chroma is filtered once.
+    /// Returns the subsampling to which planes should be scaled for this form, so that chroma is
+    /// filtered only once.
     pub(crate) fn chroma_for(self, raster: &Raster) -> Subsampling {
         let own = match raster {
             Raster::Yuv(yuv) => yuv.matrix,
@@ -68,12 +70,12 @@ impl Form {
                 chroma
             }
             Form::AnyPlanes(chroma) => chroma,
-            // By way of RGB.
+            // The conversion goes through RGB.
             _ => Subsampling::S444,
         }
     }
 
-    /// The picture in this form.
+    /// Converts the picture to this form.
     pub(crate) fn of_raster(self, raster: Raster) -> Raster {
         match self {
             Form::Planes(chroma, range, matrix) => {
@@ -102,7 +104,7 @@ impl Form {
     }
 }
 
-/// Grey planes with chroma that says so.
+/// Adds neutral chroma planes to a grey picture.
 fn coloured(mut yuv: Yuv, subsampling: Subsampling) -> Yuv {
     if yuv.chroma.is_none() {
         let neutral = Plane::filled(subsampling.chroma(yuv.size), 128);

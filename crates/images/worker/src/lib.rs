@@ -1,31 +1,42 @@
-//! One job: a plan and an original in, the answer out. Runs inside a cell, and is the only user of `codec` and `audio`. No
-//! decisions beyond the form an encoder takes: `image_plan::plan` and `audio_plan::decide` made them.
+//! Runs one job: a plan and an original in, the output out. Runs inside a sandbox, and is the only
+//! user of `codec` and `audio`. All decisions were made by `image_plan::plan` and
+//! `audio_plan::decide`, except the pixel layout passed to an encoder and the higher quality of
+//! outputs that fall below the quality floor.
 //!
-//! Principal functions: [`convert`], and [`convert_all`] for several sizes, and a look, from one decode.
+//! Principal functions: [`convert`], and [`convert_all`] for several sizes and a placeholder from
+//! one decode.
 //!
 //! ```text
-//! original ─ decode ─► raster ─ scale ─► small ─ colour ─► sRGB ─ orient ─► upright ─ pad ─► form ─ encode ─► answer
-//!             JPEG by DCT too   area of the stored picture                   planes or pixels, range, subsampling
+//! original ─ decode ─► raster ─ scale ─► small ─ colour ─► sRGB ─ orient ─► upright ─ pad ─┐
+//!                                                                                          ▼
+//!                                              output ◄─ floor ◄─ encode ◄─ form ◄─────────┘
+//!
+//! decode   JPEG is also shrunk in its DCT       form    planes or pixels, subsampling and range
+//! scale    crop, located in the stored picture  floor   encodes again if the quality is too low
 //! ```
 //!
-//! A plan of sound is `audio`'s to do; nothing is added here but where its bytes come from and go.
+//! Audio plans are executed by `audio`; this crate only connects its input and output.
 //!
-//! A plan speaks of the upright picture: orient, crop, scale, pad. The work is done in another order with the same
-//! result: the crop is found in the stored picture and scaled there, and only the small picture is converted and turned.
+//! A plan describes the steps in this order: orient, crop, scale, pad. The worker gets the same
+//! result in another order: it locates the crop in the stored picture and scales it there, so that
+//! only the small picture is converted and oriented.
 //!
-//! - **Forms.** What comes as planes stays planes where the encoder takes planes: a 4:2:0 JPEG becomes a full-range AVIF
-//!   without any sample touched, and a WebP by a change of range alone.
-//! - **Subsampling.** Lossy answers are 4:2:0 whatever the source was, as peers' are: at the qualities asked of us the
-//!   bytes of full chroma are better spent on luma. Exceptions: grey stays grey where the format can, JPEG is 4:4:4
-//!   from quality 90 on, and so is what halved chroma alone would take below the floor.
-//! - **Floor.** A sample of each lossy answer is decoded and measured by SSIMULACRA2; an answer below 60 is made again.
-//! - **Metadata.** EXIF and XMP are never copied. A colour profile is dropped when it says sRGB, carried when it is
-//!   small and simple, and otherwise the pixels are converted (`pixel::colour`). Ink without a usable profile is
-//!   converted as viewers do.
+//! - **Forms.** Planes stay planes if the encoder accepts planes: a 4:2:0 JPEG becomes a full-range
+//!   AVIF without changing a sample, and a WebP by a change of range alone.
+//! - **Subsampling.** Lossy outputs are 4:2:0 for every source, as in peers: at usual qualities the
+//!   bytes of full chroma are better spent on luma. Exceptions: grey stays grey if the format
+//!   supports it; JPEG is 4:4:4 from quality 90 on; and a picture that subsampling alone would move
+//!   below the quality floor gets full chroma.
+//! - **Floor.** A sample of each lossy output is decoded and measured by SSIMULACRA2. An output
+//!   below the floor is encoded again at higher quality; the promised minimum is 60.
+//! - **Metadata.** EXIF and XMP are never copied. A colour profile is dropped if it is sRGB,
+//!   embedded if it is small and simple; otherwise the pixels are converted (`pixel::colour`). CMYK
+//!   without a usable profile is converted as in viewers without colour management.
 //!
-//! Units and limits: the plan's, which the server set; a decoder refuses a file that states another size than the plan.
-//! Memory is bounded by the cell. Errors: [`ErrorKind`], by fault of the media, except for `Failed`, which is a bug.
-//! Threads: none; the same plan and original give the same bytes.
+//! Units and limits: those of the plan, set by the server; a decoder refuses a file that states
+//! another size than the plan. The sandbox bounds the memory. Errors: [`ErrorKind`], mostly the
+//! media's fault; `Unencodable` and `Failed` are bugs. Threads: none; the same plan and original
+//! give the same bytes.
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,10 @@
-//! `worker`, the program inside a cell.
+//! `worker`, the program that runs inside a sandbox.
 //!
-//! Without arguments it is a zygote, and a cell's pool must have started it. `worker once PLAN_HEX [--repeat N]` does one
-//! job without a cell, from stdin to stdout, and prints the CPU time of each run on stderr. `worker follow PLAN_HEX ORIGINAL`
-//! does that job once for each byte of stdin, and answers each with a length and so many bytes. The lab compares both with
-//! jobs in cells.
+//! Without arguments it is a zygote, which must have been started by a pool of sandboxes. `worker
+//! once PLAN_HEX [--repeat N]` runs one job without a sandbox, from stdin to stdout, and prints the
+//! CPU time of each run on stderr. `worker follow PLAN_HEX ORIGINAL` runs the job once for each
+//! byte of stdin, and writes each output preceded by its length. The lab compares both with jobs in
+//! sandboxes.
 
 #![forbid(unsafe_code)]
 
@@ -15,11 +16,11 @@ use std::process::ExitCode;
 #[global_allocator]
 static HEAP: sandbox::inside::Heap = sandbox::inside::Heap;
 
-/// Exit code of a job without an answer.
+/// Exit code if the job failed.
 const EXIT_FINDINGS: u8 = 1;
-/// Exit code of a command line that means nothing.
+/// Exit code for an invalid command line.
 const EXIT_USAGE: u8 = 2;
-/// Exit code of a stream that cannot be read or written.
+/// Exit code if a stream cannot be read or written.
 const EXIT_HOST: u8 = 3;
 
 fn main() -> ExitCode {
@@ -34,13 +35,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is made, and what was wrong with the original.
+/// Output, and remarks on defects of the original.
 type Made = (Vec<u8>, Vec<String>);
 
-/// One way to make it, or what was wrong.
+/// Function that executes a plan on an original; fails with an error message.
 type Make = Box<dyn Fn(&[u8]) -> Result<Made, String>>;
 
-/// One job, `times` over; the answer is that of the last run, as all are equal.
+/// Runs one job `times` times and writes the output of the last run; all outputs are equal.
 fn once(plan: &str, times: &str) -> ExitCode {
     let Some(plan) = bytes_of_hex(plan) else {
         return usage("PLAN_HEX is not hexadecimal");
@@ -95,7 +96,8 @@ fn once(plan: &str, times: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Job after job in this process, until stdin ends. The original is read for each, as a cell does.
+/// Runs jobs in this process until stdin ends. Reads the original again for each job, as a sandbox
+/// does.
 fn follow(plan: &str, original: &str) -> ExitCode {
     let Some(Ok(plan)) = bytes_of_hex(plan).map(|bytes| Plan::from_bytes(&bytes)) else {
         return usage("PLAN_HEX is not a plan of this build");
@@ -127,7 +129,7 @@ fn usage(cause: &str) -> ExitCode {
     ExitCode::from(EXIT_USAGE)
 }
 
-/// CPU time this process has taken.
+/// Returns the CPU time of this process in microseconds.
 fn cpu_us() -> i64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec * 1_000_000 + time.tv_nsec / 1_000

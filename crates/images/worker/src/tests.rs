@@ -1,4 +1,4 @@
-//! Whole jobs: files in, files out, judged by the distance of their pixels.
+//! Tests of whole jobs: files in, files out, compared by the distance of their pixels.
 
 mod answer;
 mod colour;

@@ -1,4 +1,4 @@
-//! Jobs as a cell brings them, and originals that are not what they should be.
+//! Tests of jobs as a sandbox runs them, and of invalid originals.
 
 use super::pictures::{PNG, WEBP, done, jpeg, png, read, scene, whole};
 use crate::{ErrorKind, answer, convert, warm_up};
@@ -23,7 +23,7 @@ fn memory_file(bytes: &[u8]) -> File {
     file
 }
 
-/// Runs a job and believes its reply if it is honest.
+/// Runs a job and verifies its reply.
 fn run(plan: &[u8], original: &[u8], limits: JobLimits) -> (Reply, File) {
     let job = Job {
         id: 7,

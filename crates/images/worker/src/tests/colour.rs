@@ -1,4 +1,4 @@
-//! Colour profiles through whole jobs.
+//! Tests of colour profiles in whole jobs.
 
 use super::pictures::{
     AVIF, ENCODINGS, JPEG, PNG, WEBP, distance, done, file, planes, png, read, scene, whole,
@@ -6,9 +6,10 @@ use super::pictures::{
 use image_plan::{Encoding, Format, Layout, Packed, Range, Raster, Size, Subsampling};
 use moxcms::ColorProfile;
 
-/// Blocks of one colour each, large enough for chroma to settle.
+/// Side of the blocks of one colour, large enough for chroma to be exact at their centre.
 const BLOCK_PX: u32 = 16;
-/// Display P3, and the same colours in sRGB, worked out from the definitions in doubles.
+/// Colours in Display P3, and the same colours in sRGB, computed from the definitions in double
+/// precision.
 const PATCHES: [([u8; 3], [u8; 3]); 5] = [
     ([200, 100, 50], [215, 93, 31]),
     ([100, 150, 200], [83, 152, 205]),
@@ -34,7 +35,7 @@ fn bytes(profile: &ColorProfile) -> Vec<u8> {
     profile.encode().expect("a profile of moxcms' own")
 }
 
-/// Display P3 in a profile too long to be carried.
+/// Returns a profile of Display P3 that is too long to be embedded.
 fn long_profile() -> Vec<u8> {
     let mut profile = bytes(&ColorProfile::new_display_p3());
     profile.resize(8 << 10, 0);
@@ -50,7 +51,7 @@ fn middles(picture: &Packed) -> Vec<[u8; 3]> {
     columns.map(|x| row[x as usize]).collect()
 }
 
-/// CIE 1976 difference of two sRGB colours, white point D65.
+/// Returns the CIE 1976 colour difference of two sRGB colours, white point D65.
 fn delta_e(a: [u8; 3], b: [u8; 3]) -> f64 {
     let [a, b] = [a, b].map(lab);
     a.iter()
@@ -154,7 +155,7 @@ fn a_grey_profile_changes_lightness_and_nothing_else() {
         let plan = whole(Format::Png, size, encoding);
         let (pixels, profile) = read(&plan, &done(&plan, &original).bytes);
         assert_eq!(profile, None, "{encoding:?}");
-        // Linear light of 55/255 is sRGB's 128.
+        // Linear light of 55/255 is 128 in sRGB.
         assert!(
             pixels.data.iter().all(|sample| sample.abs_diff(128) <= 2),
             "{encoding:?}: {:?}",

@@ -1,4 +1,4 @@
-//! Every kind of source to every target.
+//! Tests of every kind of source with every target.
 
 use super::pictures::{
     AVIF, ENCODINGS, JPEG, JPEG_FULL_CHROMA, PNG, WEBP, distance, done, file, grey_of, jpeg,
@@ -8,7 +8,7 @@ use codec::{DecodeOptions, decode};
 use image_plan::{Encoding, Format, Layout, Packed, Plan, Range, Raster, Size, Subsampling};
 use pixel::{Area, flatten, scale, to_packed};
 
-/// Odd both ways, so that chroma planes have incomplete samples.
+/// Odd in both directions, so that chroma planes have incomplete samples.
 const SIZE: Size = Size::new(101, 67);
 const SMALL: Size = Size::new(45, 30);
 
@@ -17,7 +17,7 @@ struct Source {
     format: Format,
     bytes: Vec<u8>,
     pixels: Packed,
-    /// What hard edges add to the distance of a lossy answer.
+    /// Additional distance of a lossy output due to hard edges.
     edges: f64,
 }
 
@@ -81,7 +81,7 @@ fn opaque_sources() -> Vec<Source> {
     ]
 }
 
-/// A PNG of 16 bits a sample.
+/// Writes a PNG of 16 bits per sample.
 fn deep_png(rgb: &Packed) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, rgb.size.width_px, rgb.size.height_px);
@@ -94,7 +94,7 @@ fn deep_png(rgb: &Packed) -> Vec<u8> {
     bytes
 }
 
-/// The scene in 64 colours, four levels a channel.
+/// Reduces the scene to 64 colours, four levels per channel.
 fn patchwork(rgb: &Packed) -> Packed {
     let mut picture = rgb.clone();
     for sample in &mut picture.data {
@@ -122,7 +122,7 @@ fn gif(picture: &Packed) -> Vec<u8> {
     bytes
 }
 
-/// A bitmap of 24 bits a pixel: rows from the bottom, blue first, each filled up to four bytes.
+/// Writes a bitmap of 24 bits per pixel: rows bottom-up, blue first, padded to four bytes.
 fn bmp(rgb: &Packed) -> Vec<u8> {
     let Size {
         width_px,
@@ -159,7 +159,7 @@ fn bmp(rgb: &Packed) -> Vec<u8> {
     bytes
 }
 
-/// How far an answer may be from the picture: each lossy step costs up to two.
+/// Returns the maximum distance of an output from the picture. Lossy encodings get more.
 fn distance_max(encoding: Encoding) -> f64 {
     match encoding {
         PNG | JPEG_FULL_CHROMA => 2.0,
@@ -312,7 +312,8 @@ fn metadata_stays_behind() {
     }
 }
 
-/// The fixture's inks, as `testdata/README.md` tells them, shown by taking light away.
+/// The expected colours are the inks described in `testdata/README.md`, each absorbing its share of
+/// the light.
 #[test]
 fn ink_without_a_profile_looks_as_in_every_viewer() {
     let size = Size::new(48, 32);

@@ -1,4 +1,4 @@
-//! Orientation, crop, scale, shrinking decoders and frames.
+//! Tests of orientation, crop, scale, shrinking decoders and padding.
 
 use super::pictures::{
     AVIF, JPEG, PNG, WEBP, distance, done, jpeg, png, read, scene, seen_through, whole,
@@ -8,7 +8,7 @@ use pixel::{Area, orient, scale, to_packed};
 
 const UPRIGHT: Size = Size::new(93, 62);
 
-/// Orientations with the one that undoes each.
+/// Orientations, each with its inverse.
 const ORIENTATIONS: [(Orientation, Orientation); 8] = [
     (Orientation::Upright, Orientation::Upright),
     (Orientation::Mirror, Orientation::Mirror),

@@ -1,4 +1,4 @@
-//! Several answers from one decode, and looks.
+//! Tests of several outputs from one decode, and of placeholders.
 
 use super::pictures::{WEBP, done, jpeg, scene, whole};
 use crate::convert_all;
@@ -47,7 +47,7 @@ fn a_look_is_of_the_upright_picture() {
         Look::from_bytes(&answers.files[1]).expect("a look")
     };
     let (upright, turned) = (look(Orientation::Upright), look(Orientation::Turn90));
-    // The first digit tells how many waves go each way: four by three, three by four.
+    // The first digit encodes the number of components: 4 × 3, and 3 × 4.
     assert_eq!(
         (&upright.blurhash()[..1], &turned.blurhash()[..1]),
         ("L", "T")

@@ -1,4 +1,4 @@
-//! Pictures made in code, files of them, and how far apart two are.
+//! Synthetic pictures, files of them, and the distance between two pictures.
 
 use crate::{Answer, convert};
 use codec::{DecodeOptions, decode, encode};
@@ -32,7 +32,7 @@ pub(super) const JPEG: Encoding = Encoding::Jpeg { quality: 89 };
 pub(super) const JPEG_FULL_CHROMA: Encoding = Encoding::Jpeg { quality: 95 };
 pub(super) const PNG: Encoding = Encoding::Png;
 
-/// Every encoder, each with the forms it takes.
+/// All encoders, each with the pixel layouts that it accepts.
 pub(super) const ENCODINGS: [Encoding; 7] = [
     AVIF,
     AVIF_LOSSLESS,
@@ -43,7 +43,7 @@ pub(super) const ENCODINGS: [Encoding; 7] = [
     PNG,
 ];
 
-/// Smooth, and different in each corner, so that no turn or mirror leaves it near itself.
+/// Returns a smooth picture with different corners, so that every rotation or mirroring changes it.
 pub(super) fn scene(size: Size) -> Packed {
     let part = |at: u32, side: u32| (f64::from(at) + 0.5) / f64::from(side);
     let mut data = Vec::new();
@@ -66,7 +66,7 @@ pub(super) fn scene(size: Size) -> Packed {
     }
 }
 
-/// The scene, seen through more and more from top to bottom.
+/// Returns the scene with transparency that increases from top to bottom.
 pub(super) fn seen_through(size: Size) -> Packed {
     let rgb = scene(size);
     let pixels = rgb.data.as_chunks::<3>().0.iter().enumerate();
@@ -118,7 +118,7 @@ pub(super) fn png(packed: &Packed, profile: Option<&[u8]>) -> Vec<u8> {
     file(&Raster::Packed(packed.clone()), profile, PNG)
 }
 
-/// All of an upright picture as it is.
+/// Returns a plan for a whole upright picture at its own size.
 pub(super) fn whole(source: Format, stored: Size, encoding: Encoding) -> Plan {
     Plan {
         source,
@@ -135,7 +135,7 @@ pub(super) fn whole(source: Format, stored: Size, encoding: Encoding) -> Plan {
     }
 }
 
-/// Runs a job, twice: the same plan and original must give the same bytes.
+/// Runs a job twice and asserts that both outputs are equal.
 #[track_caller]
 pub(super) fn done(plan: &Plan, original: &[u8]) -> Answer {
     let plan = Plan::from_bytes(&plan.to_bytes()).expect("a plan that can be sent");
@@ -145,7 +145,7 @@ pub(super) fn done(plan: &Plan, original: &[u8]) -> Answer {
     answer
 }
 
-/// The pixels of an answer, and the profile it carries.
+/// Decodes an output; returns its pixels and its profile, if any.
 #[track_caller]
 pub(super) fn read(plan: &Plan, answer: &[u8]) -> (Packed, Option<Vec<u8>>) {
     let format = plan.encoding.target().format();
@@ -156,7 +156,7 @@ pub(super) fn read(plan: &Plan, answer: &[u8]) -> (Packed, Option<Vec<u8>>) {
     (to_packed(decoded.raster), decoded.profile)
 }
 
-/// Mean difference of two pictures' samples.
+/// Returns the mean absolute difference of the samples of two pictures.
 #[track_caller]
 pub(super) fn distance(a: &Packed, b: &Packed) -> f64 {
     assert_eq!((a.size, a.layout), (b.size, b.layout));

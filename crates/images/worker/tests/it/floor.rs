@@ -1,6 +1,8 @@
-//! No lossy answer is below the floor of quality, measured whole, where the worker measures a sample.
+//! Tests that no lossy output is below the quality floor. Measures whole pictures, of which the
+//! worker measures a sample.
 //!
-//! `cargo xtask conform pictures` takes all pictures of Debian's packages of wallpapers instead of a few of our own.
+//! `cargo xtask conform pictures` runs this test on all pictures of Debian's wallpaper packages
+//! instead of a few synthetic ones.
 
 use std::fs;
 use std::path::Path;
@@ -10,11 +12,11 @@ use image_plan::{
     Encoding, Facts, Format, Layout, Limits, Packed, Raster, Recipe, Size, Stage, Target,
 };
 
-/// Folders of pictures, with colons between.
+/// Environment variable with colon-separated folders of pictures.
 const FOLDERS: &str = "CONFORM_PICTURES";
 const SCORE_MIN: f64 = 60.0;
 
-/// The colour of a pixel of a drawing.
+/// Function from a position to the colour of a drawing.
 type Paint = fn(u32, u32) -> [u8; 3];
 
 fn drawn(size: Size, paint: Paint) -> Vec<u8> {
@@ -27,7 +29,7 @@ fn drawn(size: Size, paint: Paint) -> Vec<u8> {
     codec::encode(&raster, None, Encoding::Png).expect("a PNG takes everything")
 }
 
-/// A number without order for each place.
+/// Returns a pseudorandom number for a position.
 fn noise(x: u32, y: u32) -> u32 {
     let mixed = x.wrapping_mul(0x9e37_79b1) ^ y.wrapping_mul(0x85eb_ca77);
     (mixed ^ (mixed >> 15)).wrapping_mul(0x2c1b_3c6d) >> 24
@@ -37,7 +39,7 @@ fn grey(luma: u32) -> [u8; 3] {
     [luma as u8; 3]
 }
 
-/// A pattern of strokes as those of letters.
+/// Returns whether a pixel belongs to a pattern of strokes that resembles letters.
 fn is_stroke(x: u32, y: u32) -> bool {
     let (column, row) = (x % 16, y % 24);
     row < 14
@@ -68,7 +70,8 @@ const DRAWINGS: [(&str, Paint); 4] = [
     }),
 ];
 
-/// Black that is hardly there, and coarser in some places than in others: all detail is in the alpha plane.
+/// Returns a PNG of almost transparent black with varying coarseness: all detail is in the alpha
+/// plane.
 fn shadow(size: Size) -> Vec<u8> {
     let places = (0..size.height_px).flat_map(|y| (0..size.width_px).map(move |x| (x, y)));
     let alphas = places.map(|(x, y)| 20 + (x / 60 + y / 50) % 3 * 6 + noise(x / 2, y / 2) % 14);
@@ -80,7 +83,7 @@ fn shadow(size: Size) -> Vec<u8> {
     codec::encode(&raster, None, Encoding::Png).expect("a PNG takes everything")
 }
 
-/// Names and bytes of the pictures to convert.
+/// Returns names and bytes of the pictures to convert.
 fn pictures() -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     match std::env::var(FOLDERS) {
@@ -104,7 +107,7 @@ fn collect(folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
     let entries = fs::read_dir(folder).unwrap_or_else(|err| panic!("{}: {err}", folder.display()));
     for entry in entries {
         let path = entry.expect("the folder can be read").path();
-        // Packages link one name to another.
+        // The packages contain the same picture under several names.
         if path.is_symlink() {
             continue;
         }
@@ -123,7 +126,7 @@ fn decoded(format: Format, file: &[u8], size: Size) -> Packed {
     pixel::to_packed(decoded.raster)
 }
 
-/// Codecs leave out alpha that hides nothing.
+/// Adds opaque alpha to RGB, because decoders drop alpha if all pixels are opaque.
 fn with_alpha(picture: Packed) -> Packed {
     match picture.layout {
         Layout::Rgb => {
@@ -150,7 +153,7 @@ fn slice(picture: &Packed) -> PixelSlice<'_> {
     slice.expect("its size is that of its pixels").erase()
 }
 
-/// What came of one format at one effort.
+/// Results of one format at one effort.
 #[derive(Default)]
 struct Tally {
     answers: u32,
@@ -170,7 +173,7 @@ fn no_lossy_answer_is_below_the_floor() {
     let kinds = [Target::Avif, Target::Webp, Target::Jpeg]
         .into_iter()
         .flat_map(|target| [(target, Stage::Quick), (target, Stage::Better)])
-        // JPEG has one effort.
+        // JPEG has one level of effort only.
         .filter(|kind| *kind != (Target::Jpeg, Stage::Better));
     let kinds: Vec<_> = kinds.collect();
     let mut below = Vec::new();
@@ -194,7 +197,7 @@ fn no_lossy_answer_is_below_the_floor() {
             let (_, exact) = made(Target::Png, Stage::Quick);
             let reference = Ssimulacra2Reference::new(&slice(&exact)).expect("it has pixels");
             for ((target, stage), tally) in kinds.iter().zip(&mut tallies) {
-                // JPEG shows transparency over white, which is another picture.
+                // JPEG blends transparency over white, so the outputs cannot be compared.
                 if *target == Target::Jpeg && facts.alpha {
                     continue;
                 }

@@ -1,4 +1,5 @@
-//! The worker in its cell: every codec gets by with the calls that the filter allows, and a cell changes no byte.
+//! Tests of the worker in its sandbox: the seccomp filter allows all calls that the codecs need,
+//! and the output has the same bytes as without a sandbox.
 
 mod floor;
 
@@ -71,7 +72,7 @@ fn start(backend: Backend) -> Pool {
     Pool::start(&elf, limits).expect("the worker boots")
 }
 
-/// Those that this host has.
+/// Returns the backends that this host supports.
 fn backends() -> &'static [Backend] {
     match File::options().read(true).write(true).open("/dev/kvm") {
         Ok(_) => &[Backend::Process, Backend::Kvm],
@@ -82,7 +83,7 @@ fn backends() -> &'static [Backend] {
     }
 }
 
-/// Bytes without order in some places and with it in others, so that every tool of a codec finds work.
+/// Returns a picture of noisy and smooth areas, so that all coding tools of a codec are used.
 fn picture(layout: Layout) -> Raster {
     let channels = layout.channels();
     let count = channels * SIZE.pixels() as usize;
@@ -189,7 +190,7 @@ fn a_cell_gives_the_bytes_that_the_same_job_gives_outside() {
         .for_each(|backend| assert_same_bytes(*backend));
 }
 
-/// N10 in small: every codec, every encoding, as stored and scaled.
+/// Checks promise N10 on small pictures: every codec and every encoding, at full size and scaled.
 fn assert_same_bytes(backend: Backend) {
     let pool = start(backend);
     for (source, stored, original) in originals() {
@@ -223,7 +224,7 @@ fn an_original_that_is_no_picture_fails_its_job_and_no_other() {
     );
 }
 
-/// libavif aborts when it gets no memory, libaom and dav1d call it an error of their own.
+/// libavif aborts if an allocation fails; libaom and dav1d return errors of their own.
 #[test]
 fn memory_that_c_code_does_not_get_is_too_large_and_no_crash() {
     const LARGE: Size = Size::new(1_500, 1_000);
@@ -256,8 +257,9 @@ fn memory_that_c_code_does_not_get_is_too_large_and_no_crash() {
     }
 }
 
-/// P11: warm-up leaves nothing to the first job that others do not pay. CPU time, and the least of several pools, since
-/// this machine may do other work.
+/// Checks promise P11: after warm-up, the first job of a pool takes no longer than later ones.
+/// Compares CPU times, and uses the minimum of several pools, because the machine may do other
+/// work.
 #[test]
 fn p11_the_first_job_of_a_pool_takes_what_any_takes() {
     const POOLS: usize = 5;
