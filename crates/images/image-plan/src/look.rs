@@ -46,7 +46,7 @@ impl Look {
         bytes[..3].copy_from_slice(&colour);
         put(&mut bytes[BLURHASH_AT..THUMBHASH_AT], blurhash.as_bytes());
         put(&mut bytes[THUMBHASH_AT..END], thumbhash);
-        Look::from_bytes(&bytes).expect("a look of fitting parts")
+        Look::from_bytes(&bytes).expect("the parts form a valid placeholder")
     }
 
     /// Returns the serialized placeholder.
@@ -83,14 +83,14 @@ impl Look {
     /// Returns the BlurHash.
     #[must_use]
     pub fn blurhash(&self) -> &str {
-        let bytes = part(&self.0[BLURHASH_AT..THUMBHASH_AT]).expect("checked when it was made");
+        let bytes = part(&self.0[BLURHASH_AT..THUMBHASH_AT]).expect("checked on creation");
         str::from_utf8(bytes).expect("its digits are ASCII")
     }
 
     /// Returns the ThumbHash in base64, the usual notation.
     #[must_use]
     pub fn thumbhash(&self) -> String {
-        base64(part(&self.0[THUMBHASH_AT..END]).expect("checked when it was made"))
+        base64(part(&self.0[THUMBHASH_AT..END]).expect("checked on creation"))
     }
 }
 

@@ -41,7 +41,7 @@ impl Order {
         );
         assert!(
             plans.iter().all(|plan| plan.shares_decode(&plans[0])),
-            "plans of several decodes"
+            "plans do not share one decode"
         );
         Order {
             plans: plans.to_vec(),
@@ -143,7 +143,7 @@ impl Plan {
 pub fn join_answers(answers: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = answers.concat();
     for answer in answers {
-        let length = u32::try_from(answer.len()).expect("answers are bounded");
+        let length = u32::try_from(answer.len()).expect("limits bound the outputs");
         bytes.extend(length.to_le_bytes());
     }
     bytes

@@ -333,19 +333,22 @@ impl fmt::Display for Refusal {
                 )
             }
             Refusal::ProfileTooLarge { profile_bytes } => {
-                write!(f, "original has a colour profile of {profile_bytes} bytes")
+                write!(
+                    f,
+                    "original's colour profile of {profile_bytes} bytes exceeds the limit"
+                )
             }
             Refusal::UnsupportedSource(unsupported) => {
                 write!(f, "original is not converted: {unsupported}")
             }
-            Refusal::SparseSource => f.write_str("original is too short for its pixels"),
+            Refusal::SparseSource => f.write_str("original has too few bytes for its pixels"),
             Refusal::AnimatedSource => f.write_str("original is animated"),
             Refusal::TargetTooLarge { size } => {
                 let Size {
                     width_px,
                     height_px,
                 } = size;
-                write!(f, "answer of {width_px} x {height_px} pixels is too large")
+                write!(f, "output of {width_px} x {height_px} pixels is too large")
             }
         }
     }

@@ -154,7 +154,7 @@ impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Unsupported::Vector => "vector graphics",
-            Unsupported::Precision => "jpeg with other than 8 bits a sample",
+            Unsupported::Precision => "jpeg with a precision other than 8 bits",
             Unsupported::Process => "lossless or hierarchical jpeg",
             Unsupported::Components => "jpeg with other than 1, 3 or 4 components",
             Unsupported::Hdr => "high dynamic range",

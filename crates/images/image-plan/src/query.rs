@@ -293,7 +293,7 @@ impl Typed {
             Some(number @ 1..) if number <= max => Ok(Some(number)),
             _ => Err(QueryError::value(
                 parameter,
-                format!("must be a whole number of 1 to {max}"),
+                format!("must be a whole number from 1 to {max}"),
             )),
         }
     }
@@ -308,7 +308,7 @@ impl Typed {
             | (Some(one), _, Some(other))
             | (_, Some(one), Some(other)) => Err(contradiction(
                 one,
-                format!("cannot stand beside {}", other.name()),
+                format!("cannot be combined with {}", other.name()),
             )),
             (Some(_), None, None) => self.box_by_our_names(),
             (None, Some(_), None) => self.box_by_exact_names(),
@@ -330,7 +330,7 @@ impl Typed {
         if fit != Fit::Inside && (width.is_none() || height.is_none()) {
             return Err(contradiction(
                 Parameter::Fit,
-                "needs both w and h, unless inside",
+                "needs both w and h unless it is inside",
             ));
         }
         let dpr_pct = self.dpr_pct()?;
@@ -398,7 +398,7 @@ impl Typed {
             Some(pct @ 100..=800) => Ok(pct),
             _ => Err(QueryError::value(
                 Parameter::Dpr,
-                "must be a number of 1 to 8 with at most 2 decimals",
+                "must be a number from 1 to 8 with at most 2 decimals",
             )),
         }
     }
@@ -484,7 +484,7 @@ fn unknown(name: &str) -> QueryError {
         Some(nearest) => format!("unknown parameter, did you mean {nearest}?"),
         None => {
             let known = Parameter::ALL.map(Parameter::name).join(", ");
-            format!("unknown parameter, known are {known}")
+            format!("unknown parameter; known parameters are {known}")
         }
     };
     QueryError::new(QueryErrorKind::Unknown, name, problem)

@@ -176,10 +176,10 @@ fn originals_that_are_refused() {
             10000x12000 w=10 Png: 10x12
             10000x12001 w=10 Png: original has 120010000 pixels, at most 120000000 are converted
             4000x3000 w=10 Webp: 10x8
-            4000x3000 w=10 Webp: original has a colour profile of 4194305 bytes
+            4000x3000 w=10 Webp: original's colour profile of 4194305 bytes exceeds the limit
             4000x3000 w=10 Webp: original is animated
             4000x3000 w=10 Webp: original is not converted: high dynamic range
-            4000x3000  Jpeg: original is not converted: jpeg with other than 8 bits a sample
+            4000x3000  Jpeg: original is not converted: jpeg with a precision other than 8 bits
             4000x3000  Png: original is not converted: vector graphics
         "#]],
     );
@@ -206,17 +206,17 @@ fn answers_that_are_refused() {
         ],
         expect![[r#"
             16383x1  Webp: 16383x1
-            16384x1  Webp: answer of 16384 x 1 pixels is too large
+            16384x1  Webp: output of 16384 x 1 pixels is too large
             16384x1 w=16000 Webp: 16000x1
             65500x1  Jpeg: 65500x1
-            65501x1  Jpeg: answer of 65501 x 1 pixels is too large
+            65501x1  Jpeg: output of 65501 x 1 pixels is too large
             65535x1  Avif: 65535x1
-            65536x1  Avif: answer of 65536 x 1 pixels is too large
+            65536x1  Avif: output of 65536 x 1 pixels is too large
             65536x1  Png: 65536x1
             4000x3000 w=12000&enlarge=1 Png: 12000x9000
-            4000x3000 w=16000&enlarge=1 Png: answer of 16000 x 12000 pixels is too large
-            1x50000 w=16384&enlarge=1 Png: answer of 16384 x 819200000 pixels is too large
-            4000x3000 w=16000&h=16000&fit=contain Png: answer of 16000 x 16000 pixels is too large
+            4000x3000 w=16000&enlarge=1 Png: output of 16000 x 12000 pixels is too large
+            1x50000 w=16384&enlarge=1 Png: output of 16384 x 819200000 pixels is too large
+            4000x3000 w=16000&h=16000&fit=contain Png: output of 16000 x 16000 pixels is too large
         "#]],
     );
 }

@@ -31,10 +31,10 @@ pub enum MalformedPlan {
 impl fmt::Display for MalformedPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            MalformedPlan::Length => "plan of another length",
+            MalformedPlan::Length => "plan has the wrong length",
             MalformedPlan::Magic => "not a plan of this build",
-            MalformedPlan::Value => "plan with an unknown format or setting",
-            MalformedPlan::Geometry => "plan whose sizes contradict each other",
+            MalformedPlan::Value => "plan has an unknown format or setting",
+            MalformedPlan::Geometry => "plan has contradictory sizes",
         })
     }
 }
@@ -119,7 +119,7 @@ impl Plan {
             },
             inner: Size::new(inner_w, inner_h),
             target: Size::new(target_w, target_h),
-            encoding: encoding(bytes[6..12].try_into().expect("six of many"))
+            encoding: encoding(bytes[6..12].try_into().expect("the slice has six bytes"))
                 .ok_or(MalformedPlan::Value)?,
         };
         if plan.is_consistent() {

@@ -56,7 +56,7 @@ impl<'a> Head<'a> {
     /// # Panics
     /// If `count` exceeds [`WINDOW_BYTES`]; no parser asks for more at once.
     pub(super) fn bytes(&mut self, offset: u64, count: usize) -> Result<&[u8], ProbeError> {
-        assert!(count <= WINDOW_BYTES, "{count} bytes of a header at once");
+        assert!(count <= WINDOW_BYTES, "{count} bytes exceed the window");
         let end = offset.checked_add(count as u64);
         if end.is_none_or(|end| self.len_bytes < end) {
             return Err(ProbeError::truncated());

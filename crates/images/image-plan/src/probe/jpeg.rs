@@ -87,7 +87,9 @@ fn next_marker(head: &mut Head<'_>, from: u64) -> Result<(u8, u64), ProbeError> 
             _ => {}
         }
     }
-    Err(ProbeError::malformed("jpeg segments lead nowhere"))
+    Err(ProbeError::malformed(
+        "jpeg without a marker after a segment",
+    ))
 }
 
 impl Seen {
@@ -148,7 +150,9 @@ impl Seen {
             ))? = Some(sum.sum());
         }
         if at != payload.end {
-            return Err(ProbeError::malformed("jpeg with a cut quantisation table"));
+            return Err(ProbeError::malformed(
+                "jpeg with a truncated quantisation table",
+            ));
         }
         Ok(())
     }

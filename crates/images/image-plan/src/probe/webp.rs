@@ -45,7 +45,7 @@ fn lossy(head: &mut Head<'_>, data: &Range<u64>) -> Result<Facts, ProbeError> {
         return Err(ProbeError::malformed("webp without vp8's start code"));
     };
     if tag & 1 != 0 {
-        return Err(ProbeError::malformed("webp that is no key frame"));
+        return Err(ProbeError::malformed("webp frame is not a key frame"));
     }
     // The two highest bits request scaling, which decoders ignore.
     let side = |low, high| u32::from(u16::from_le_bytes([low, high]) & 0x3fff);

@@ -158,23 +158,23 @@ fn values_out_of_range() {
          q=101
          q=high",
         expect![[r#"
-            w -> Value: w: must be a whole number of 1 to 16384
-            w= -> Value: w: must be a whole number of 1 to 16384
-            w=0 -> Value: w: must be a whole number of 1 to 16384
-            w=16385 -> Value: w: must be a whole number of 1 to 16384
-            w=99999999999999999999 -> Value: w: must be a whole number of 1 to 16384
-            w=-1 -> Value: w: must be a whole number of 1 to 16384
-            w=+640 -> Value: w: must be a whole number of 1 to 16384
-            w=640px -> Value: w: must be a whole number of 1 to 16384
-            w=6.5 -> Value: w: must be a whole number of 1 to 16384
+            w -> Value: w: must be a whole number from 1 to 16384
+            w= -> Value: w: must be a whole number from 1 to 16384
+            w=0 -> Value: w: must be a whole number from 1 to 16384
+            w=16385 -> Value: w: must be a whole number from 1 to 16384
+            w=99999999999999999999 -> Value: w: must be a whole number from 1 to 16384
+            w=-1 -> Value: w: must be a whole number from 1 to 16384
+            w=+640 -> Value: w: must be a whole number from 1 to 16384
+            w=640px -> Value: w: must be a whole number from 1 to 16384
+            w=6.5 -> Value: w: must be a whole number from 1 to 16384
             w=% -> Value: w: malformed percent-encoding
             w=%4 -> Value: w: malformed percent-encoding
             w=%zz -> Value: w: malformed percent-encoding
             w=%ff -> Value: w: malformed percent-encoding
             %ff=1 -> Value: %ff: malformed percent-encoding
-            q=0 -> Value: q: must be a whole number of 1 to 100
-            q=101 -> Value: q: must be a whole number of 1 to 100
-            q=high -> Value: q: must be a whole number of 1 to 100
+            q=0 -> Value: q: must be a whole number from 1 to 100
+            q=101 -> Value: q: must be a whole number from 1 to 100
+            q=high -> Value: q: must be a whole number from 1 to 100
         "#]],
     );
 }
@@ -202,13 +202,13 @@ fn words_out_of_range() {
             fit=crop&w=640&h=480 -> Value: fit: must be inside, cover, contain or fill
             w=640&h=480&fit=Cover -> Value: fit: must be inside, cover, contain or fill
             w=640&enlarge=yes -> Value: enlarge: must be true or false
-            w=640&dpr=0.5 -> Value: dpr: must be a number of 1 to 8 with at most 2 decimals
-            w=640&dpr=9 -> Value: dpr: must be a number of 1 to 8 with at most 2 decimals
-            w=640&dpr=8.01 -> Value: dpr: must be a number of 1 to 8 with at most 2 decimals
-            w=640&dpr=1.234 -> Value: dpr: must be a number of 1 to 8 with at most 2 decimals
-            w=640&dpr=2. -> Value: dpr: must be a number of 1 to 8 with at most 2 decimals
-            w=640&dpr=.5 -> Value: dpr: must be a number of 1 to 8 with at most 2 decimals
-            w=640&dpr=1e1 -> Value: dpr: must be a number of 1 to 8 with at most 2 decimals
+            w=640&dpr=0.5 -> Value: dpr: must be a number from 1 to 8 with at most 2 decimals
+            w=640&dpr=9 -> Value: dpr: must be a number from 1 to 8 with at most 2 decimals
+            w=640&dpr=8.01 -> Value: dpr: must be a number from 1 to 8 with at most 2 decimals
+            w=640&dpr=1.234 -> Value: dpr: must be a number from 1 to 8 with at most 2 decimals
+            w=640&dpr=2. -> Value: dpr: must be a number from 1 to 8 with at most 2 decimals
+            w=640&dpr=.5 -> Value: dpr: must be a number from 1 to 8 with at most 2 decimals
+            w=640&dpr=1e1 -> Value: dpr: must be a number from 1 to 8 with at most 2 decimals
             w=16384&dpr=1.01 -> Value: dpr: w and h must be at most 16384 after dpr
             meta=1 -> Value: meta: must be full
         "#]],
@@ -230,13 +230,13 @@ fn contradictions() {
          w=640&%77=480",
         expect![[r#"
             fit=cover -> Contradiction: fit: needs w or h
-            fit=cover&w=640 -> Contradiction: fit: needs both w and h, unless inside
+            fit=cover&w=640 -> Contradiction: fit: needs both w and h unless it is inside
             dpr=2 -> Contradiction: dpr: needs w or h
             enlarge=true -> Contradiction: enlarge: needs w or h
-            w=640&width=640 -> Contradiction: w: cannot stand beside width
-            h=480&max_width=640 -> Contradiction: h: cannot stand beside max_width
-            width=200&max_width=400 -> Contradiction: width: cannot stand beside max_width
-            dpr=2&width=200 -> Contradiction: dpr: cannot stand beside width
+            w=640&width=640 -> Contradiction: w: cannot be combined with width
+            h=480&max_width=640 -> Contradiction: h: cannot be combined with max_width
+            width=200&max_width=400 -> Contradiction: width: cannot be combined with max_width
+            dpr=2&width=200 -> Contradiction: dpr: cannot be combined with width
             w=640&w=640 -> Duplicate: w: given more than once
             w=640&%77=480 -> Duplicate: w: given more than once
         "#]],
@@ -265,12 +265,12 @@ fn unknown_names() {
             Width=1 -> Unknown: Width: unknown parameter, did you mean width?
             maxwidth=1 -> Unknown: maxwidth: unknown parameter, did you mean max_width?
             formt=webp -> Unknown: formt: unknown parameter, did you mean format?
-            quality=80 -> Unknown: quality: unknown parameter, known are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
-            x=1 -> Unknown: x: unknown parameter, known are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
-            utm_source=news -> Unknown: utm_source: unknown parameter, known are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
-            a%0d%0ab=1 -> Unknown: a??b: unknown parameter, known are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
-            a-name-that-goes-on-and-on-and-on-and-on=1 -> Unknown: a-name-that-goes-on-and-on-and-o: unknown parameter, known are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
-            =1 -> Unknown: : unknown parameter, known are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
+            quality=80 -> Unknown: quality: unknown parameter; known parameters are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
+            x=1 -> Unknown: x: unknown parameter; known parameters are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
+            utm_source=news -> Unknown: utm_source: unknown parameter; known parameters are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
+            a%0d%0ab=1 -> Unknown: a??b: unknown parameter; known parameters are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
+            a-name-that-goes-on-and-on-and-on-and-on=1 -> Unknown: a-name-that-goes-on-and-on-and-o: unknown parameter; known parameters are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
+            =1 -> Unknown: : unknown parameter; known parameters are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
         "#]],
     );
 }
@@ -295,8 +295,8 @@ fn unknown_names_are_ignored() {
             w=640&v=123 -> w=640
             ?w=640 -> 
             crop=1 -> NotYet: crop: not supported yet
-            width=abc -> Value: width: must be a whole number of 1 to 16384
-            w=0&v=1 -> Value: w: must be a whole number of 1 to 16384
+            width=abc -> Value: width: must be a whole number from 1 to 16384
+            w=0&v=1 -> Value: w: must be a whole number from 1 to 16384
             w=1&w=2 -> Duplicate: w: given more than once
             w=%zz -> Value: w: malformed percent-encoding
             quality=80 -> 

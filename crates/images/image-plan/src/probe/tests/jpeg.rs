@@ -162,10 +162,10 @@ fn segments() {
             first exif wins: Jpeg 640x480 Ycc 8 S420 Turn180
             fill bytes: Jpeg 640x480 Ycc 8 S420
             garbage between segments: Jpeg 640x480 Ycc 8 S420
-            too much garbage: Malformed: jpeg segments lead nowhere
+            too much garbage: Malformed: jpeg without a marker after a segment
             table behind a restart: Jpeg 640x480 Ycc 8 S420 q100
             fifth table: Malformed: jpeg with a fifth quantisation table
-            table cut off: Malformed: jpeg with a cut quantisation table
+            table cut off: Malformed: jpeg with a truncated quantisation table
         "#]],
     );
 }

@@ -81,7 +81,7 @@ fn broken() {
         expect![[r#"
             no image: Truncated: header is cut off
             cut behind the head of the image: Webp 640x480 Ycc 8 S420
-            inter frame: Malformed: webp that is no key frame
+            inter frame: Malformed: webp frame is not a key frame
             no start code: Malformed: webp without vp8's start code
             no signature: Malformed: webp without vp8l's signature
             unknown first chunk: Malformed: webp that begins with an unknown chunk
