@@ -17,7 +17,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
         ColorType::Rgb8 => Layout::Rgb,
         ColorType::Rgba8 => Layout::Rgba,
         other => {
-            let detail = format!("bmp: pixels of {other:?}");
+            let detail = format!("bmp: unsupported pixel type {other:?}");
             return Err(Error::new(ErrorKind::Unsupported, detail));
         }
     };

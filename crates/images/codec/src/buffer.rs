@@ -15,7 +15,7 @@ pub(crate) fn zeroed(len: usize) -> Result<Vec<u8>, Error> {
 /// Reserves capacity for exactly `additional` more bytes.
 pub(crate) fn reserve(bytes: &mut Vec<u8>, additional: usize) -> Result<(), Error> {
     bytes.try_reserve_exact(additional).map_err(|_| {
-        let detail = format!("{additional} bytes");
+        let detail = format!("cannot allocate {additional} bytes");
         Error::new(ErrorKind::OutOfMemory, detail)
     })
 }

@@ -22,7 +22,7 @@ const TRANSFER_HLG: u16 = 18;
 /// every viewer.
 pub(crate) fn profile(primaries: u16, transfer: u16) -> Result<Option<Vec<u8>>, Error> {
     let unsupported = || {
-        let detail = format!("colours of H.273 primaries {primaries}, transfer {transfer}");
+        let detail = format!("unsupported H.273 primaries {primaries}, transfer {transfer}");
         Error::new(ErrorKind::Unsupported, detail)
     };
     if matches!(transfer, TRANSFER_PQ | TRANSFER_HLG) {
@@ -53,7 +53,7 @@ pub(crate) fn profile(primaries: u16, transfer: u16) -> Result<Option<Vec<u8>>, 
     // The curves are sufficient; a `cicp` tag would have to be kept consistent with them.
     profile.cicp = None;
     let bytes = profile.encode().map_err(|err| {
-        let detail = format!("profile for H.273 primaries {gamut}, transfer {curve}: {err}");
+        let detail = format!("no profile for H.273 primaries {gamut}, transfer {curve}: {err}");
         Error::new(ErrorKind::Failed, detail)
     })?;
     Ok(Some(bytes))
@@ -74,7 +74,7 @@ pub(crate) fn matrix(coefficients: u16, primaries: u16) -> Result<Option<Matrix>
         2 | 5 | 6 => Ok(Some(Matrix::Bt601)),
         9 => Ok(Some(Matrix::Bt2020)),
         _ => {
-            let detail = format!("planes of H.273 matrix {coefficients}");
+            let detail = format!("unsupported H.273 matrix {coefficients}");
             Err(Error::new(ErrorKind::Unsupported, detail))
         }
     }

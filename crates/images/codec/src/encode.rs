@@ -63,7 +63,7 @@ fn check(raster: &Raster) -> Result<(), Error> {
         Raster::Packed(packed) => is_full(packed),
     };
     if raster.size().pixels() == 0 || !whole {
-        let detail = "the raster's parts do not have the sizes it states";
+        let detail = "parts of the raster differ from its stated sizes";
         return Err(Error::new(ErrorKind::Failed, detail));
     }
     Ok(())

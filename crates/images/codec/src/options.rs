@@ -106,12 +106,12 @@ impl Limits {
         if stated.pixels() > u64::from(self.pixels_max)
             || width_px.max(height_px) > self.side_px_max
         {
-            let detail = format!("{codec}: {width_px} × {height_px} pixels");
+            let detail = format!("{codec}: {width_px} × {height_px} pixels exceed the limit");
             return Err(Error::new(ErrorKind::TooLarge, detail));
         }
         if stated != expected {
             let detail = format!(
-                "{codec}: states {width_px} × {height_px}, probed as {} × {}",
+                "{codec}: header states {width_px} × {height_px} pixels, expected {} × {}",
                 expected.width_px, expected.height_px
             );
             return Err(Error::new(ErrorKind::Undecodable, detail));
@@ -122,7 +122,7 @@ impl Limits {
     /// Fails if a profile exceeds the limit.
     pub(crate) fn admit_profile(&self, codec: &str, profile_bytes: usize) -> Result<(), Error> {
         if profile_bytes > self.profile_bytes_max {
-            let detail = format!("{codec}: ICC profile of {profile_bytes} bytes");
+            let detail = format!("{codec}: ICC profile of {profile_bytes} bytes exceeds the limit");
             return Err(Error::new(ErrorKind::TooLarge, detail));
         }
         Ok(())

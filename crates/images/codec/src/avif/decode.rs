@@ -64,7 +64,12 @@ fn image(decoder: &Owned<avif::avifDecoder>) -> Result<&avif::avifImage, Error> 
     // Only calls that need `&mut` of the decoder write to the image, and the result borrows the
     // decoder.
     let image = unsafe { decoder.image.as_ref() };
-    image.ok_or_else(|| Error::new(ErrorKind::Failed, "avif: no image after a success"))
+    image.ok_or_else(|| {
+        Error::new(
+            ErrorKind::Failed,
+            "avif: libavif reported success without an image",
+        )
+    })
 }
 
 fn size_of(image: &avif::avifImage) -> Size {
@@ -99,7 +104,7 @@ impl<'a> Source<'a> {
             avif::AVIF_PIXEL_FORMAT_YUV422 => Subsampling::S422,
             avif::AVIF_PIXEL_FORMAT_YUV444 => Subsampling::S444,
             format => {
-                let detail = format!("avif: pixel format {format}");
+                let detail = format!("avif: unsupported pixel format {format}");
                 return Err(Error::new(ErrorKind::Unsupported, detail));
             }
         };
@@ -113,7 +118,7 @@ impl<'a> Source<'a> {
             _ => cicp::matrix(image.matrixCoefficients, image.colorPrimaries)?,
         };
         if matrix.is_none() && (subsampling, range) != (Subsampling::S444, Range::Full) {
-            let detail = "avif: RGB that is not full-range 4:4:4";
+            let detail = "avif: RGB is not full-range 4:4:4";
             return Err(Error::new(ErrorKind::Unsupported, detail));
         }
         Ok(Source {
@@ -211,7 +216,10 @@ fn join(planes: Yuv) -> Result<Packed, Error> {
     };
     let mut packed = buffer::packed(planes.size, layout)?;
     let Some([blue, red]) = &planes.chroma else {
-        return Err(Error::new(ErrorKind::Failed, "avif: RGB of one plane"));
+        return Err(Error::new(
+            ErrorKind::Failed,
+            "avif: RGB without chroma planes",
+        ));
     };
     let samples = red
         .data

@@ -29,7 +29,7 @@ impl Narrow {
             return Ok(Narrow::Not);
         }
         if !(9..=16).contains(&depth_bits) {
-            let detail = format!("avif: {depth_bits} bits a sample");
+            let detail = format!("avif: unsupported depth of {depth_bits} bits per sample");
             return Err(Error::new(ErrorKind::Unsupported, detail));
         }
         // Limited range scales with powers of two, full range from 2^depth − 1 to 255 (ITU-T H.273

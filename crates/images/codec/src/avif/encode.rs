@@ -46,7 +46,10 @@ pub(crate) fn encode(
 ) -> Result<Vec<u8>, Error> {
     let size = raster.size();
     if size.width_px.max(size.height_px) > SIDE_PX_MAX {
-        let detail = format!("avif: {} × {} pixels", size.width_px, size.height_px);
+        let detail = format!(
+            "avif: {} × {} pixels exceed the format's limit",
+            size.width_px, size.height_px
+        );
         return Err(Error::new(ErrorKind::TooLarge, detail));
     }
     match raster {
@@ -73,7 +76,7 @@ pub(crate) fn encode(
             write(&planes, colours, profile, effort)
         }
         _ => {
-            let detail = "avif: lossy takes planes, lossless takes pixels";
+            let detail = "avif: lossy encoding needs planes, lossless needs packed pixels";
             Err(Error::new(ErrorKind::Failed, detail))
         }
     }
@@ -101,7 +104,10 @@ fn yuv_colours(yuv: &Yuv) -> Result<Colours, Error> {
             Subsampling::S422 => avif::AVIF_PIXEL_FORMAT_YUV422,
             Subsampling::S444 => avif::AVIF_PIXEL_FORMAT_YUV444,
             Subsampling::S440 | Subsampling::S411 => {
-                let detail = format!("avif: AV1 has no {:?}", yuv.subsampling);
+                let detail = format!(
+                    "avif: AV1 does not support subsampling {:?}",
+                    yuv.subsampling
+                );
                 return Err(Error::new(ErrorKind::Failed, detail));
             }
         },
@@ -244,7 +250,7 @@ fn separate(packed: &Packed) -> Result<Parts, Error> {
             Some(alpha)
         }
         Layout::Cmyk => {
-            let detail = "avif: CMYK pixels are not encoded";
+            let detail = "avif: cannot encode CMYK pixels";
             return Err(Error::new(ErrorKind::Failed, detail));
         }
     };
@@ -257,5 +263,5 @@ fn separate(packed: &Packed) -> Result<Parts, Error> {
 
 fn stride(plane: &Plane) -> Result<u32, Error> {
     u32::try_from(plane.stride)
-        .map_err(|_| Error::new(ErrorKind::TooLarge, "avif: stride beyond 32 bits"))
+        .map_err(|_| Error::new(ErrorKind::TooLarge, "avif: stride exceeds 32 bits"))
 }

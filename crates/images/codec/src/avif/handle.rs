@@ -34,7 +34,10 @@ impl<T> Owned<T> {
     unsafe fn new(start: *mut T, destroy: unsafe extern "C" fn(*mut T)) -> Result<Owned<T>, Error> {
         match NonNull::new(start) {
             Some(start) => Ok(Owned { start, destroy }),
-            None => Err(Error::new(ErrorKind::OutOfMemory, "avif: no instance")),
+            None => Err(Error::new(
+                ErrorKind::OutOfMemory,
+                "avif: cannot allocate an instance",
+            )),
         }
     }
 

@@ -68,7 +68,7 @@ fn bound(handle: &mut Handle, limits: &Limits) -> Result<(), Error> {
 fn admit_scans(bytes: &[u8], limits: &Limits) -> Result<(), Error> {
     let scans = count_scans(bytes);
     if (limits.jpeg_scans_max as usize) < scans {
-        let detail = format!("jpeg: {scans} scans");
+        let detail = format!("jpeg: {scans} scans exceed the limit");
         return Err(Error::new(ErrorKind::TooLarge, detail));
     }
     Ok(())
@@ -120,11 +120,14 @@ fn read_header(handle: &mut Handle, bytes: &[u8]) -> Result<Header, Error> {
     );
     if size.pixels() == 0 {
         // The file holds tables only: valid JPEG, but without a picture.
-        return Err(Error::new(ErrorKind::Undecodable, "jpeg: no picture"));
+        return Err(Error::new(
+            ErrorKind::Undecodable,
+            "jpeg: tables without a picture",
+        ));
     }
     let precision_bits = handle.parameter(tj::TJPARAM_TJPARAM_PRECISION);
     if precision_bits != 8 {
-        let detail = format!("jpeg: {precision_bits} bits a sample");
+        let detail = format!("jpeg: unsupported precision of {precision_bits} bits per sample");
         return Err(Error::new(ErrorKind::Unsupported, detail));
     }
     let subsampling = subsampling_from_tj(handle.parameter(tj::TJPARAM_TJPARAM_SUBSAMP));
@@ -253,7 +256,7 @@ fn decode_packed(
 
 fn stride_to_c(plane: &Plane) -> Result<c_int, Error> {
     c_int::try_from(plane.stride)
-        .map_err(|_| Error::new(ErrorKind::TooLarge, "jpeg: stride beyond 31 bits"))
+        .map_err(|_| Error::new(ErrorKind::TooLarge, "jpeg: stride exceeds 31 bits"))
 }
 
 /// Returns whether an Adobe APP14 marker precedes the first scan (ITU-T T.872 §6.5.3).

@@ -20,7 +20,7 @@ pub(crate) fn encode(
         height_px,
     } = raster.size();
     if width_px.max(height_px) > SIDE_PX_MAX {
-        let detail = format!("jpeg: {width_px} × {height_px} pixels");
+        let detail = format!("jpeg: {width_px} × {height_px} pixels exceed the format's limit");
         return Err(Error::new(ErrorKind::TooLarge, detail));
     }
     let mut handle = Handle::new(tj::TJINIT_TJINIT_COMPRESS)?;
@@ -53,7 +53,7 @@ fn carry_profile(handle: &mut Handle, profile: Option<&[u8]>) -> Result<(), Erro
 
 fn encode_planes(handle: &mut Handle, yuv: &Yuv) -> Result<Vec<u8>, Error> {
     if yuv.range != Range::Full || yuv.matrix != Matrix::Bt601 || yuv.alpha.is_some() {
-        let detail = "jpeg: planes that are not full-range BT.601 without alpha";
+        let detail = "jpeg: planes must be full-range BT.601 without alpha";
         return Err(Error::new(ErrorKind::Failed, detail));
     }
     let sampling = subsampling_to_tj(yuv.subsampling);
@@ -99,7 +99,7 @@ fn encode_planes(handle: &mut Handle, yuv: &Yuv) -> Result<Vec<u8>, Error> {
 
 fn encode_packed(handle: &mut Handle, packed: &Packed) -> Result<Vec<u8>, Error> {
     if packed.layout != Layout::Rgb {
-        let detail = format!("jpeg: {:?} pixels are not encoded", packed.layout);
+        let detail = format!("jpeg: cannot encode {:?} pixels", packed.layout);
         return Err(Error::new(ErrorKind::Failed, detail));
     }
     handle.set(tj::TJPARAM_TJPARAM_SUBSAMP, tj::TJSAMP_TJSAMP_420)?;
@@ -133,7 +133,7 @@ fn finish(handle: &mut Handle, status: c_int, block: &Block) -> Result<Vec<u8>, 
         // SAFETY: the call that filled the block succeeded.
         Outcome::Clean => buffer::copy(unsafe { block.bytes() }),
         Outcome::Damaged => {
-            let detail = "jpeg: the encoder warned of its own output";
+            let detail = "jpeg: the encoder reported a warning";
             Err(Error::new(ErrorKind::Failed, detail))
         }
     }
@@ -157,5 +157,6 @@ fn at_least(plane: &Plane, size: Size) -> Result<Cow<'_, Plane>, Error> {
 }
 
 fn to_c_int(value: usize) -> Result<c_int, Error> {
-    c_int::try_from(value).map_err(|_| Error::new(ErrorKind::TooLarge, "jpeg: size beyond 31 bits"))
+    c_int::try_from(value)
+        .map_err(|_| Error::new(ErrorKind::TooLarge, "jpeg: size exceeds 31 bits"))
 }

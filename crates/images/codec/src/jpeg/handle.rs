@@ -30,7 +30,10 @@ impl Handle {
         let instance = unsafe { tj::tj3Init(purpose as c_int) };
         match NonNull::new(instance) {
             Some(instance) => Ok(Handle { instance }),
-            None => Err(Error::new(ErrorKind::OutOfMemory, "jpeg: no instance")),
+            None => Err(Error::new(
+                ErrorKind::OutOfMemory,
+                "jpeg: cannot allocate an instance",
+            )),
         }
     }
 

@@ -216,7 +216,7 @@ fn scans_beyond_the_limit_are_refused() {
         let refusal = decode(limit).expect_err("refused");
         assert_eq!(refusal.kind, ErrorKind::TooLarge);
         // The detail is that of the count before decoding.
-        assert_eq!(refusal.detail, "jpeg: 10 scans");
+        assert_eq!(refusal.detail, "jpeg: 10 scans exceed the limit");
     }
     // libjpeg writes ten scans.
     assert!(!decode(10).expect("decodes").damaged);

@@ -124,7 +124,7 @@ fn raster(colours: ColorType, size: Size, samples: Vec<u8>) -> Result<Raster, Er
             Ok(Raster::Yuv(grey(luma, buffer::unless_idle(alpha))))
         }
         ColorType::Indexed => {
-            let detail = "png: a palette was left unexpanded";
+            let detail = "png: decoder did not expand the palette";
             Err(Error::new(ErrorKind::Failed, detail))
         }
     }

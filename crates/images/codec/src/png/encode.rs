@@ -19,7 +19,7 @@ pub(crate) fn encode(raster: &Raster, profile: Option<&[u8]>) -> Result<Vec<u8>,
                 Layout::Rgb => ColorType::Rgb,
                 Layout::Rgba => ColorType::Rgba,
                 Layout::Cmyk => {
-                    let detail = "png: CMYK pixels are not encoded";
+                    let detail = "png: cannot encode CMYK pixels";
                     return Err(Error::new(ErrorKind::Failed, detail));
                 }
             };
@@ -44,7 +44,7 @@ pub(crate) fn encode(raster: &Raster, profile: Option<&[u8]>) -> Result<Vec<u8>,
 /// Returns full-range grey samples, interleaved with alpha if any.
 fn grey_samples(yuv: &Yuv) -> Result<(ColorType, Cow<'_, [u8]>), Error> {
     if yuv.subsampling != Subsampling::S400 || yuv.range != Range::Full {
-        let detail = "png: planes that are not full-range grey";
+        let detail = "png: planes must be full-range grey";
         return Err(Error::new(ErrorKind::Failed, detail));
     }
     let mut samples = Vec::new();

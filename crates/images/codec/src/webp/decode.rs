@@ -53,7 +53,10 @@ fn read_header(bytes: &[u8]) -> Result<Header, Error> {
     // the callee wrote only integers.
     let features = unsafe { features.assume_init() };
     if features.has_animation != 0 {
-        return Err(Error::new(ErrorKind::Unsupported, "webp: animation"));
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "webp: animations are not supported",
+        ));
     }
     let side = |px: c_int| u32::try_from(px).unwrap_or(0);
     Ok(Header {
@@ -168,7 +171,10 @@ unsafe fn run(
     // before it writes a sample (`CheckDecBuffer`).
     let decoder = unsafe { webp::WebPINewDecoder(&raw mut target) };
     let Some(decoder) = NonNull::new(decoder).map(Decoder) else {
-        return Err(Error::new(ErrorKind::OutOfMemory, "webp: no decoder"));
+        return Err(Error::new(
+            ErrorKind::OutOfMemory,
+            "webp: cannot allocate a decoder",
+        ));
     };
     // SAFETY: `decoder` is live, and `bytes` outlives it; our caller guarantees the memory
     // referenced by `target`.
@@ -243,7 +249,7 @@ fn conceal(plane: &mut Plane, first_row: u32, value: u8) {
 
 fn to_c_int(value: usize) -> Result<c_int, Error> {
     c_int::try_from(value)
-        .map_err(|_| Error::new(ErrorKind::TooLarge, "webp: stride beyond 31 bits"))
+        .map_err(|_| Error::new(ErrorKind::TooLarge, "webp: stride exceeds 31 bits"))
 }
 
 fn error(status: VP8StatusCode) -> Error {

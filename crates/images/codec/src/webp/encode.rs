@@ -45,14 +45,17 @@ pub(crate) fn encode(
 ) -> Result<Vec<u8>, Error> {
     let size = raster.size();
     if size.width_px.max(size.height_px) > webp::WEBP_MAX_DIMENSION {
-        let detail = format!("webp: {} × {} pixels", size.width_px, size.height_px);
+        let detail = format!(
+            "webp: {} × {} pixels exceed the format's limit",
+            size.width_px, size.height_px
+        );
         return Err(Error::new(ErrorKind::TooLarge, detail));
     }
     let file = match raster {
         Raster::Yuv(yuv) if !effort.lossless => encode_planes(yuv, effort)?,
         Raster::Packed(packed) if effort.lossless => encode_packed(packed, effort)?,
         _ => {
-            let detail = "webp: lossy takes planes, lossless takes pixels";
+            let detail = "webp: lossy encoding needs planes, lossless needs packed pixels";
             return Err(Error::new(ErrorKind::Failed, detail));
         }
     };
@@ -67,7 +70,7 @@ fn encode_planes(yuv: &Yuv, effort: Effort) -> Result<Vec<u8>, Error> {
         && yuv.range == Range::Limited
         && yuv.matrix == Matrix::Bt601;
     let (Some([cb, cr]), true) = (&yuv.chroma, fits) else {
-        let detail = "webp: planes that are not limited-range BT.601 at 4:2:0";
+        let detail = "webp: planes must be limited-range BT.601 at 4:2:0";
         return Err(Error::new(ErrorKind::Failed, detail));
     };
     // If there is alpha, libwebp smooths the samples under fully transparent pixels in place, so it
@@ -81,7 +84,7 @@ fn encode_planes(yuv: &Yuv, effort: Effort) -> Result<Vec<u8>, Error> {
         Some(copies) => copies.each_mut().map(|copy| copy.as_mut_ptr()),
     };
     if cb.stride != cr.stride {
-        let detail = "webp: chroma planes of different strides";
+        let detail = "webp: chroma planes have different strides";
         return Err(Error::new(ErrorKind::Failed, detail));
     }
     let mut picture = new_picture(yuv.size)?;
@@ -109,7 +112,7 @@ fn encode_planes(yuv: &Yuv, effort: Effort) -> Result<Vec<u8>, Error> {
             Ok(file) => return Ok(file),
         }
     }
-    let detail = "webp: more modes than partition 0 holds";
+    let detail = "webp: modes exceed the size of partition 0";
     Err(Error::new(ErrorKind::TooLarge, detail))
 }
 
@@ -118,7 +121,7 @@ fn encode_packed(packed: &Packed, effort: Effort) -> Result<Vec<u8>, Error> {
         Layout::Rgb => webp::WebPPictureImportRGB,
         Layout::Rgba => webp::WebPPictureImportRGBA,
         Layout::Cmyk => {
-            let detail = "webp: CMYK pixels are not encoded";
+            let detail = "webp: cannot encode CMYK pixels";
             return Err(Error::new(ErrorKind::Failed, detail));
         }
     };
@@ -130,7 +133,10 @@ fn encode_packed(packed: &Packed, effort: Effort) -> Result<Vec<u8>, Error> {
     // `Imported` frees.
     let imported = unsafe { import(&raw mut picture.0, packed.data.as_ptr(), stride) };
     if imported == 0 {
-        return Err(Error::new(ErrorKind::OutOfMemory, "webp: pixels"));
+        return Err(Error::new(
+            ErrorKind::OutOfMemory,
+            "webp: cannot allocate the picture",
+        ));
     }
     let config = new_config(effort)?;
     // SAFETY: the picture's pixels are the copy that the import above allocated and the picture
@@ -138,9 +144,10 @@ fn encode_packed(packed: &Packed, effort: Effort) -> Result<Vec<u8>, Error> {
     let outcome = unsafe { run(&config, &mut picture.0) };
     outcome.map_err(|refusal| match refusal {
         Refusal::Other(err) => err,
-        Refusal::PartitionOverflow => {
-            Error::new(ErrorKind::Failed, "webp: VP8L has no partition 0")
-        }
+        Refusal::PartitionOverflow => Error::new(
+            ErrorKind::Failed,
+            "webp: VP8L reported an overflow of partition 0",
+        ),
     })
 }
 
@@ -221,7 +228,7 @@ unsafe extern "C" fn write(
 
 fn new_config(effort: Effort) -> Result<webp::WebPConfig, Error> {
     let mut config = webp::WebPConfig::new()
-        .map_err(|()| Error::new(ErrorKind::Failed, "webp: library of another version"))?;
+        .map_err(|()| Error::new(ErrorKind::Failed, "webp: library version mismatch"))?;
     config.quality = if effort.lossless {
         LOSSLESS_EFFORT
     } else {
@@ -244,7 +251,7 @@ fn new_picture(size: Size) -> Result<webp::WebPPicture, Error> {
     // built for.
     let ok = unsafe { webp::WebPPictureInit(picture.as_mut_ptr()) };
     if !ok {
-        let detail = "webp: library of another version";
+        let detail = "webp: library version mismatch";
         return Err(Error::new(ErrorKind::Failed, detail));
     }
     // SAFETY: `WebPPictureInit` succeeded, and all-zero is valid for the fields that it does not
@@ -261,5 +268,5 @@ fn duplicate(plane: &Plane) -> Result<Vec<u8>, Error> {
 
 fn to_c_int(value: usize) -> Result<c_int, Error> {
     c_int::try_from(value)
-        .map_err(|_| Error::new(ErrorKind::TooLarge, "webp: stride beyond 31 bits"))
+        .map_err(|_| Error::new(ErrorKind::TooLarge, "webp: stride exceeds 31 bits"))
 }
