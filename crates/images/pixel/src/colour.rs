@@ -92,7 +92,10 @@ impl Converter {
             }
             (Kind::Pixels(layout, transform), raster) => {
                 let packed = to_packed(raster);
-                assert_eq!(packed.layout, *layout, "the form that was judged");
+                assert_eq!(
+                    packed.layout, *layout,
+                    "raster differs in kind from the judged one"
+                );
                 Raster::Packed(transformed(&packed, transform.as_ref()))
             }
         }

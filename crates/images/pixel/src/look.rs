@@ -75,7 +75,7 @@ impl Pixels {
                 pixels.map(|&[r, g, b]| [r, g, b, 255]).collect()
             }
             Layout::Rgba => small.data.as_chunks::<4>().0.to_vec(),
-            Layout::Cmyk => panic!("ink has no look"),
+            Layout::Cmyk => panic!("CMYK pictures must be converted first"),
         };
         Pixels {
             width: width_px as usize,

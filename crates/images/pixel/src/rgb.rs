@@ -90,7 +90,7 @@ fn to_yuv(packed: &Packed, subsampling: Subsampling, matrix: Matrix) -> Yuv {
         (Layout::Rgb, Subsampling::S444) => yuv::rgb_to_yuv444,
         (Layout::Rgba, Subsampling::S420) => yuv::rgba_to_yuv420,
         (Layout::Rgba, Subsampling::S444) => yuv::rgba_to_yuv444,
-        (layout, other) => panic!("{layout:?} to {other:?}"),
+        (layout, other) => panic!("cannot convert {layout:?} to {other:?}"),
     };
     convert(
         &mut image,
