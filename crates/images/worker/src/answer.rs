@@ -58,7 +58,7 @@ fn transcode(job: &Job<'_>, original: &File, answer: &File) -> Result<(u64, Vec<
         .into_inner()
         .map_err(std::io::IntoInnerError::into_error);
     let sink =
-        written.map_err(|error| Error::new(ErrorKind::Failed, format!("write answer: {error}")))?;
+        written.map_err(|error| Error::new(ErrorKind::Failed, format!("write output: {error}")))?;
     Ok((sink.bytes, made.remarks))
 }
 
@@ -104,12 +104,12 @@ fn run(job: &Job<'_>, original: &File, answer: &File) -> Result<Done, Error> {
         }
     };
     if job.limits.answer_bytes_max < done.bytes.len() as u64 {
-        let detail = format!("answer of {} bytes", done.bytes.len());
+        let detail = format!("output of {} bytes exceeds the limit", done.bytes.len());
         return Err(Error::new(ErrorKind::TooLarge, detail));
     }
     answer
         .write_all_at(&done.bytes, 0)
-        .map_err(|error| Error::new(ErrorKind::Failed, format!("write answer: {error}")))?;
+        .map_err(|error| Error::new(ErrorKind::Failed, format!("write output: {error}")))?;
     Ok(done)
 }
 
@@ -123,7 +123,7 @@ fn read(mut original: &File, bytes_max: u64) -> Result<Vec<u8>, Error> {
     let failed = |error| Error::new(ErrorKind::Failed, format!("read original: {error}"));
     let len_bytes = original.seek(SeekFrom::End(0)).map_err(failed)?;
     if bytes_max < len_bytes {
-        let detail = format!("original of {len_bytes} bytes");
+        let detail = format!("original of {len_bytes} bytes exceeds the job's memory");
         return Err(Error::new(ErrorKind::TooLarge, detail));
     }
     let mut bytes = vec![0; len_bytes as usize];

@@ -80,14 +80,14 @@ fn decode(plan: &Plan, original: &[u8]) -> Result<(Raster, Colours, Vec<String>)
         .map_err(|error| Error::decode(&error))?;
     let mut remarks = Vec::new();
     if decoded.damaged {
-        remarks.push("damaged, decoded as far as it goes".to_owned());
+        remarks.push("original is damaged, only its valid part was decoded".to_owned());
     }
     let disposition = match &decoded.profile {
         None => Disposition::Drop,
         Some(profile) => judge(profile, &decoded.raster),
     };
     if let Disposition::Malformed(why) = &disposition {
-        remarks.push(format!("profile taken as sRGB: {why}"));
+        remarks.push(format!("unusable colour profile treated as sRGB: {why}"));
     }
     let colours = Colours {
         profile: decoded.profile,

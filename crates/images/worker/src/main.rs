@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         ["once", plan] => once(plan, "1"),
         ["once", plan, "--repeat", times] => once(plan, times),
         ["follow", plan, original] => follow(plan, original),
-        _ => usage("no such command"),
+        _ => usage("unknown command"),
     }
 }
 
@@ -61,7 +61,7 @@ fn once(plan: &str, times: &str) -> ExitCode {
         },
     };
     let Ok(times @ 1..) = times.parse::<u32>() else {
-        return usage("N is not a number above zero");
+        return usage("N must be a positive number");
     };
     let mut original = Vec::new();
     if let Err(error) = std::io::stdin().read_to_end(&mut original) {
@@ -90,7 +90,7 @@ fn once(plan: &str, times: &str) -> ExitCode {
         eprintln!("worker: {remark}");
     }
     if let Err(error) = std::io::stdout().write_all(&bytes) {
-        eprintln!("worker: write answer: {error}");
+        eprintln!("worker: write output: {error}");
         return ExitCode::from(EXIT_HOST);
     }
     ExitCode::SUCCESS
@@ -122,9 +122,9 @@ fn follow(plan: &str, original: &str) -> ExitCode {
 
 fn usage(cause: &str) -> ExitCode {
     eprintln!("worker: {cause}");
-    eprintln!("hint:   worker once PLAN_HEX [--repeat N] < original > answer");
+    eprintln!("hint:   worker once PLAN_HEX [--repeat N] < original > output");
     eprintln!(
-        "hint:   worker follow PLAN_HEX ORIGINAL < a byte a job > a length and an answer a job"
+        "hint:   worker follow PLAN_HEX ORIGINAL < one byte per job > length and output per job"
     );
     ExitCode::from(EXIT_USAGE)
 }

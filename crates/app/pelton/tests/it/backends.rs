@@ -98,7 +98,7 @@ fn run_says_how_a_program_failed_in_every_backend() {
         let (code, stdout, stderr) = run(&home, &words);
         assert_eq!((code, &stdout[..]), (1, ""), "{stderr}");
         assert!(
-            stderr.contains("exit code 2: worker: no such command"),
+            stderr.contains("exit code 2: worker: unknown command"),
             "{stderr}"
         );
     }

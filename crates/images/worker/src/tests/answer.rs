@@ -81,7 +81,7 @@ fn a_job_beyond_its_limits_has_no_answer() {
 fn a_plan_of_another_build_is_our_fault() {
     let (reply, _) = run(b"PLN0", &png(&scene(SIZE), None), LIMITS);
     assert_eq!(reply.status, Status::Failed);
-    assert_eq!(reply.detail, "plan of another length");
+    assert_eq!(reply.detail, "plan has the wrong length");
 }
 
 #[test]
@@ -114,7 +114,10 @@ fn a_cut_photograph_is_converted_as_far_as_it_goes() {
     let sound = jpeg(&scene(SIZE), Subsampling::S420);
     let plan = whole(Format::Jpeg, SIZE, WEBP);
     let answer = convert(&plan, &sound[..sound.len() * 3 / 4]).expect("most of a picture");
-    assert_eq!(answer.remarks, ["damaged, decoded as far as it goes"]);
+    assert_eq!(
+        answer.remarks,
+        ["original is damaged, only its valid part was decoded"]
+    );
     assert_eq!(read(&plan, &answer.bytes).0.size, SIZE);
 }
 

@@ -137,7 +137,7 @@ fn a_profile_that_is_none_is_remarked_on() {
     let answer = done(&plan, &original);
     assert_eq!(answer.remarks.len(), 1);
     assert!(
-        answer.remarks[0].starts_with("profile taken as sRGB: "),
+        answer.remarks[0].starts_with("unusable colour profile treated as sRGB: "),
         "{:?}",
         answer.remarks
     );
