@@ -307,8 +307,9 @@ impl Converter {
         outcome
     }
 
-    /// Returns why a result of `bytes` is not worth keeping, if it is not: the quick variant that it would replace is no larger,
-    /// or the original answers the same requests and is no larger. Their qualities are the same on average.
+    /// Returns the verdict on a result of `bytes` that saves nothing: the quick variant that it
+    /// would replace, or the original of the same requests, has at most as many bytes. Their
+    /// qualities are the same on average.
     fn useless(&self, task: &Task, bytes: u64) -> Option<Verdict> {
         let now_ms = clock::unix_ms();
         let quick = task.replaces;
@@ -650,8 +651,8 @@ fn verified(
     Some((sealed.collect::<Option<Vec<Sealed>>>()?, look))
 }
 
-/// Returns whether the sealed bytes are a picture of the planned format and size. A worker only alleges that they are, so both
-/// are read back from the bytes.
+/// Returns whether the sealed bytes are a picture of the planned format and size. A worker only
+/// alleges that they are, so both are read back from the bytes.
 fn is_as_planned(sealed: &Sealed, plan: &Plan) -> bool {
     let facts = image_plan::probe(sealed, sealed.bytes);
     let format = plan.encoding.target().format();

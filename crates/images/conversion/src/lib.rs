@@ -1,16 +1,19 @@
-//! Conversions: the queue, the rule that one key is converted once at a time, and the jobs in cells. It knows no protocol.
+//! Conversions: the queue, the rule that one key is converted once at a time, and the jobs in
+//! cells. It knows no protocol.
 //!
-//! Principal types: [`flight::Flights`], the queue of picture conversions, [`transcode::Transcoder`], that of tracks, and
-//! [`convert::Converter`], which runs one conversion from the original to the variant on disk.
+//! Principal types: [`flight::Flights`], the queue of picture conversions,
+//! [`transcode::Transcoder`], that of tracks, and [`convert::Converter`], which runs one conversion
+//! from the original to the variant on disk.
 //!
 //! ```text
 //! server -> flight or transcode -> convert -> cell
 //!                                          -> variants (disk)
 //! ```
 //!
-//! Units and limits: [`flight::Limits`], [`transcode::Limits`], bytes and milliseconds. Errors: an outcome says who is at fault;
-//! failures of a worker are remembered as verdicts, and originals that crash workers are quarantined. Threads: `convert-N`,
-//! `improve-N` and `transcode-N`; requests wait on channels.
+//! Units and limits: [`flight::Limits`], [`transcode::Limits`], bytes and milliseconds. Errors: an
+//! outcome says who is at fault; failures of a worker are remembered as verdicts, and originals
+//! that crash workers are quarantined. Threads: `convert-N`, `improve-N` and `transcode-N`;
+//! requests wait on channels.
 
 #![forbid(unsafe_code)]
 

@@ -2,9 +2,9 @@
 //! in a bounded queue that users share evenly.
 //!
 //! ```text
-//! request ─ join ─► flight for its key ─► waiting ─► transcode-N ─► cell ─► check of pages ─► variant
-//!    ▲                                                                                          │
-//!    └──────────────────────────── outcome, to every waiter ◄───────────────────────────────────┘
+//! request ─ join ─► flight for its key ─► waiting ─► transcode-N ─► cell ─► check ─► variant
+//!    ▲                                                                                 │
+//!    └──────────────────────── outcome, to every waiter ◄──────────────────────────────┘
 //! ```
 //!
 //! Transcodings have their own threads and cells, fewer than cores: one takes seconds, and pictures

@@ -5,7 +5,8 @@ use std::task::Poll;
 
 use super::{CHUNK_BYTES, Chunks};
 
-/// A read that waited for the disk brings what was wanted when it began, which may be more than is wanted by now.
+/// A read that waited for the disk brings what was wanted when it began, which may be more than is
+/// wanted by now.
 #[test]
 fn no_piece_is_larger_than_wanted() {
     let name = format!("origin-chunks-{}", std::process::id());

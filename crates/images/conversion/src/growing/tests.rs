@@ -41,7 +41,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
     local.block_on(&runtime.expect("a runtime"), future)
 }
 
-/// Where pages end.
+/// Ends of pages.
 fn ends() -> Vec<u64> {
     let begins = OPUS.windows(5).enumerate();
     let begins = begins.filter(|(_, bytes)| bytes == b"OggS\0");

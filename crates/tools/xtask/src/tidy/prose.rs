@@ -9,7 +9,6 @@ const COMMENT_COLUMNS_MAX: usize = 100;
 const PENDING: &[&str] = &[
     "catalog",
     "conform",
-    "conversion",
     "host",
     "http1",
     "http2",
@@ -20,7 +19,6 @@ const PENDING: &[&str] = &[
     "server",
     "testkit",
     "variants",
-    "worker",
     "xtask",
 ];
 
