@@ -1,16 +1,18 @@
-//! Finished variants and verdicts on disk, under a byte budget, the least recently used leaving first.
+//! Variant cache: finished variants and verdicts on disk, within a budget in bytes. The least
+//! recently used entries are evicted.
 //!
 //! ```text
 //! variants/ab/cd/KEY-LENGTH.avif         a variant; KEY begins with ab cd
-//! variants/ab/cd/KEY-0.larger            a verdict: no file of this kind is worth having
-//! variants/tmp/PID-N                     being written
+//! variants/ab/cd/KEY-0.larger            a verdict: a file of this kind would save nothing
+//! variants/tmp/PID-N                     a file that is being written
 //! ```
 //!
-//! A file gets its name by `rename` once it is whole, and the name holds its length: what a crash of the machine left
-//! short is not served but removed. The directory may be deleted at any time, also while we serve.
+//! A complete file gets its name by `rename`, and the name contains its length: a file that a power
+//! cut truncated is removed, not served. The directory may be deleted at any time, even while the
+//! server runs.
 //!
-//! Threads: a meeting place of all cores and conversion threads. The one lock guards the index, is held for a few map
-//! operations and never over I/O; a hit that a core has cached does not take it.
+//! Threads: all cores and conversion threads meet here. The one lock guards the index. It is held
+//! for a few map operations and never during I/O; a hit that a core has cached does not take it.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -29,25 +31,26 @@ use crate::library::Identity;
 use crate::sealed::Sealed;
 use crate::shared_index::{Change, Found, Ledger};
 
-/// Changes whenever the same plan would give other bytes: a new codec, another filter.
+/// Version of the encoders; increases whenever the same plan would give other bytes: a new codec,
+/// another filter.
 pub const ENCODER_VERSION: u32 = 7;
-/// The same for plans of sound.
+/// Version of the audio encoder, likewise.
 const SOUND_VERSION: u32 = 1;
-/// What an entry is charged beyond its bytes, for its inode and directory entry.
+/// Bytes charged per entry for its inode and directory entry.
 const ENTRY_BYTES: u64 = 512;
-/// How often times of use are written to the files.
+/// Interval between writes of the times of use.
 const PERSIST_USES: std::time::Duration = std::time::Duration::from_secs(60);
-/// How long a verdict counts that only memory holds.
+/// Lifetime of a verdict that only memory holds, in milliseconds.
 const REMEMBER_MS: u64 = 60_000;
-/// After the budget was exceeded, entries leave until this many sixteenths of it are used.
+/// Eviction frees space until this many sixteenths of the budget are used.
 const EVICT_TO_SIXTEENTHS: u64 = 15;
 
-/// Identity of a variant: the original's version, the plan, and the build's encoders.
+/// Identity of a variant: the original's version, the plan, and the versions of the encoders.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key([u8; 16]);
 
 impl Key {
-    /// The key of what `plan` makes of the original `identity`.
+    /// Returns the key of `plan` applied to the original `identity`.
     #[must_use]
     pub fn new(identity: &Identity, plan: &Plan) -> Key {
         let mut hash = blake3::Hasher::new();
@@ -57,13 +60,13 @@ impl Key {
         Key::end(&hash)
     }
 
-    /// The key of what a plan of sound makes of the original `identity`.
+    /// Returns the key of an audio plan applied to the original `identity`.
     #[must_use]
     pub fn of_sound(identity: &Identity, plan: &audio_plan::Plan) -> Key {
         let mut hash = blake3::Hasher::new();
         hash.update(&SOUND_VERSION.to_le_bytes());
         hash.update(&identity.to_bytes());
-        // It begins otherwise than a picture's plan, and has another length.
+        // The bytes differ from those of a picture's plan in their beginning and length.
         hash.update(&plan.to_bytes());
         Key::end(&hash)
     }
@@ -97,35 +100,36 @@ impl std::fmt::Debug for Key {
     }
 }
 
-/// Why there is no variant for a key and none need be tried again.
+/// Reason why a key has no variant, and why no conversion should be tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// It came out no smaller than the original.
+    /// The result was no smaller than the original.
     Larger,
     /// More effort produced no fewer bytes than the quick variant, which stays.
     Unimproved,
     /// The original cannot be decoded.
     Undecodable,
-    /// The original uses what no decoder here handles.
+    /// The original uses a feature that no decoder supports.
     Unsupported,
-    /// It took more memory or time than a job may. Never written: the next start may allow more.
+    /// The job exceeded its memory or time. Never written: the next start may allow more.
     TooCostly,
-    /// The encoder failed on it with these settings, or an improvement killed its worker.
+    /// The encoder failed with these settings, or an improvement crashed its worker.
     Unencodable,
-    /// The worker crashed, hung or lied over it. Never written: it may have been our fault, and is tried again.
+    /// The worker crashed, hung or violated the protocol. Never written: the server may be at
+    /// fault, so it is tried again.
     Faulty,
-    /// The original killed so many workers that it is not tried. Never written: it can be lifted.
+    /// The original crashed too many workers. Never written: the quarantine can be lifted.
     Quarantined,
 }
 
 impl Verdict {
-    /// Whether it is about one way to encode, so that another format may do.
+    /// Returns whether the verdict concerns one format only, so that another format may work.
     #[must_use]
     pub fn is_of_format(self) -> bool {
         matches!(self, Verdict::TooCostly | Verdict::Unencodable)
     }
 
-    /// Whether the worker is at fault, so that the original is the better answer than none.
+    /// Returns whether the worker is at fault, so that the original is better than an error.
     #[must_use]
     pub fn is_of_worker(self) -> bool {
         matches!(
@@ -135,19 +139,19 @@ impl Verdict {
     }
 }
 
-/// What is remembered under a key.
+/// Content of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Bytes in this format.
+    /// A picture in this format.
     Picture(Target),
     /// Opus in Ogg.
     Sound,
-    /// The knowledge that there is nothing to be had.
+    /// A verdict instead of a variant.
     Verdict(Verdict),
 }
 
 impl Kind {
-    /// The verdict that is no failure.
+    /// The most common verdict, which is not a failure.
     pub const LARGER: Kind = Kind::Verdict(Verdict::Larger);
 
     const VERDICTS: [(Verdict, &'static str); 8] = [
@@ -184,20 +188,21 @@ impl Kind {
     }
 }
 
-/// One entry; immutable but for when it was last used.
+/// Entry of the index; immutable except for its time of last use.
 #[derive(Debug)]
 pub struct Variant {
-    /// What it is the answer to.
+    /// Key of the entry.
     pub key: Key,
-    /// Bytes or a verdict.
+    /// Format or verdict.
     pub kind: Kind,
-    /// Length of its bytes; zero for a verdict.
+    /// Length of the file in bytes; zero for a verdict.
     pub bytes: u64,
-    /// Milliseconds since 1970 after which it counts no longer; only for some verdicts that the disk does not hold.
+    /// Time in milliseconds since 1970 at which the entry expires; only for some verdicts that the
+    /// disk does not hold.
     expires_ms: Option<u64>,
-    /// Milliseconds since 1970 of its last use, which orders eviction.
+    /// Time of last use in milliseconds since 1970, the order of eviction.
     used_ms: AtomicU64,
-    /// Its bytes, as long as some core keeps them.
+    /// Bytes of the file, while some core holds them.
     body: Mutex<Weak<[u8]>>,
 }
 
@@ -213,15 +218,16 @@ impl Variant {
         }
     }
 
-    /// Whether making it with more effort may give something better; failures are no matter of effort.
+    /// Returns whether more effort may improve the entry. Failures do not depend on effort.
     #[must_use]
     pub fn is_useful(&self) -> bool {
         matches!(self.kind, Kind::Picture(_) | Kind::Sound | Kind::LARGER)
     }
 
-    /// Notes a use at `now_ms`, milliseconds since 1970.
+    /// Records a use at `now_ms`, in milliseconds since 1970.
     pub fn touch(&self, now_ms: u64) {
-        // Most hits of a hot variant fall into the same millisecond: a load keeps the cache line shared.
+        // Most hits of a hot variant fall into the same millisecond: a load keeps the cache line
+        // shared.
         if self.used_ms.load(Ordering::Relaxed) < now_ms {
             self.used_ms.store(now_ms, Ordering::Relaxed);
         }
@@ -258,20 +264,20 @@ impl Variant {
     }
 }
 
-/// The index of all variants, and their directory.
+/// Index of all variants, and their directory.
 #[derive(Debug)]
 pub struct Variants {
     directory: PathBuf,
     bytes_max: u64,
     index: Mutex<Index>,
-    /// The directory was read to its end.
+    /// True once the directory has been read completely.
     loaded: AtomicBool,
-    /// The last write succeeded; a change of this is logged once.
+    /// True if the last write succeeded; a change is logged once.
     writable: AtomicBool,
     temporary: AtomicU64,
     evicted: AtomicU64,
     write_errors: AtomicU64,
-    /// Where every change is recorded, if anywhere.
+    /// Shared index that records every change, if any.
     ledger: Option<Arc<Ledger>>,
 }
 
@@ -281,14 +287,14 @@ struct Index {
     charged: u64,
 }
 
-/// Figures for the metrics.
+/// Figures of the cache for the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VariantStats {
     /// Entries in the index.
     pub entries: u64,
-    /// Bytes they are charged with.
+    /// Bytes charged for the entries.
     pub bytes: u64,
-    /// Entries that left for the budget's sake.
+    /// Entries that were evicted.
     pub evicted: u64,
     /// Variants that could not be written.
     pub write_errors: u64,
@@ -321,7 +327,8 @@ impl VariantStats {
 }
 
 impl Variants {
-    /// An index over `data`/variants that holds at most `bytes_max`. Nothing is read yet: see [`Variants::load`].
+    /// Creates an index over `data`/variants with a budget of `bytes_max`. Reads nothing yet: see
+    /// [`Variants::load`].
     #[must_use]
     pub fn new(data: &Path, bytes_max: u64) -> Variants {
         Variants {
@@ -337,7 +344,7 @@ impl Variants {
         }
     }
 
-    /// The same, with every change recorded.
+    /// Returns the index with every change recorded in the shared index.
     #[must_use]
     pub fn recorded(self, ledger: Option<Arc<Ledger>>) -> Variants {
         Variants { ledger, ..self }
@@ -349,10 +356,11 @@ impl Variants {
         }
     }
 
-    /// Names the directory, so that processes of this machine that share it agree; makes it, where it is not there yet. One
-    /// that cannot be had is nobody else's.
+    /// Returns an identifier of the directory, equal for all processes on this machine that share
+    /// it. Creates the directory if necessary. A directory that cannot be created is shared with no
+    /// process.
     pub fn files(&self) -> String {
-        // Whoever writes a variant tells what is wrong.
+        // The error is reported when a variant is written.
         drop(fs::create_dir_all(&self.directory));
         let host = rustix::system::uname();
         let host = host.nodename().to_string_lossy();
@@ -362,14 +370,14 @@ impl Variants {
         }
     }
 
-    /// The entry for `key` as the record has it, where this index has none: made by another process, or known before.
-    /// Blocks.
+    /// Adds the entry of the shared index for `key`, if this index has none: another process
+    /// converted it, or an earlier run did. Blocks.
     pub fn recall(&self, key: &Key, found: Found, now_ms: u64) -> Option<Arc<Variant>> {
         let Found { kind, bytes } = found;
         let mut variant = Variant::new(*key, kind, bytes, now_ms);
         match kind {
-            Kind::Picture(_) | Kind::Sound => drop(self.open(&variant).ok()?), // Its file is gone, or was never on this machine.
-            // Nothing on disk holds it, so it is asked for again.
+            Kind::Picture(_) | Kind::Sound => drop(self.open(&variant).ok()?), // The file is gone, or was never on this machine.
+            // The disk does not hold it, so it expires.
             Kind::Verdict(_) => variant.expires_ms = Some(now_ms + REMEMBER_MS),
         }
         let variant = Arc::new(variant);
@@ -377,13 +385,13 @@ impl Variants {
         Some(variant)
     }
 
-    /// The entry for `key` as far as the index knows.
+    /// Looks `key` up in the index.
     ///
     /// # Errors
-    /// [`StillLoading`] while the directory has not been read whole: then [`Variants::find_on_disk`] knows, where
-    /// sleeping is allowed.
+    /// [`StillLoading`] while the directory has not been read completely.
+    /// [`Variants::find_on_disk`] then knows, where sleeping is allowed.
     pub fn find(&self, key: &Key, now_ms: u64) -> Result<Option<Arc<Variant>>, StillLoading> {
-        // Read first: an entry that the loader added in between is then found below.
+        // Read first: an entry that the loader adds in between is then found below.
         let loaded = self.is_whole();
         let index = self.index();
         let live = |variant: &&Arc<Variant>| {
@@ -398,19 +406,19 @@ impl Variants {
         }
     }
 
-    /// Whether the index has all that its directory holds.
+    /// Returns whether the index contains all that its directory holds.
     pub fn is_whole(&self) -> bool {
         self.loaded.load(Ordering::Acquire)
     }
 
-    /// The entry for `key`, looked for on disk where the index has not got there yet.
+    /// Looks `key` up in the index and, while that is loading, on the disk.
     pub fn find_on_disk(&self, key: &Key, now_ms: u64) -> Option<Arc<Variant>> {
         if let Ok(known) = self.find(key, now_ms) {
             return known;
         }
         let name = key.to_string();
         let shelf = self.shelf(key);
-        let entries = fs::read_dir(&shelf).ok()?; // No shelf, no variant: the conversion that follows makes both.
+        let entries = fs::read_dir(&shelf).ok()?; // Without the folder there is no variant; the conversion creates both.
         for entry in entries.flatten().filter(|entry| {
             entry
                 .file_name()
@@ -422,8 +430,8 @@ impl Variants {
         self.index().entries.get(key).map(Arc::clone)
     }
 
-    /// The life of the thread that keeps the index: reads the directory, then writes times of use now and then, until
-    /// everybody else has let go of the index.
+    /// Runs the thread of the index: loads the directory, then writes times of use at intervals,
+    /// until all other owners are gone.
     pub fn keep(self: Arc<Self>) {
         if let Err(err) = self.load() {
             tracing::warn!(directory = %self.directory.display(), %err, "variants cannot be listed");
@@ -437,10 +445,12 @@ impl Variants {
         }
     }
 
-    /// Reads the whole directory into the index, removing what is broken or was left by a crash.
+    /// Loads the whole directory into the index, and removes files that are broken or were left by
+    /// a crash.
     ///
     /// # Errors
-    /// Where the directory exists but cannot be listed. The index then stays as it is, and counts as whole.
+    /// If the directory exists but cannot be listed. The index then stays as it is, and counts as
+    /// complete.
     pub fn load(&self) -> io::Result<()> {
         let result = self.load_shelves();
         self.loaded.store(true, Ordering::Release);
@@ -469,9 +479,9 @@ impl Variants {
         Ok(())
     }
 
-    /// Takes a file that an earlier run left into the index, or removes it.
+    /// Adds a file of an earlier run to the index, or removes it.
     fn adopt(&self, entry: &fs::DirEntry) {
-        let Ok(meta) = entry.metadata() else { return }; // Gone in between.
+        let Ok(meta) = entry.metadata() else { return }; // Removed in between.
         let used_ms =
             u64::try_from(meta.mtime()).unwrap_or(0) * 1000 + meta.mtime_nsec() as u64 / 1_000_000;
         let name = entry.file_name();
@@ -479,13 +489,13 @@ impl Variants {
             .to_str()
             .and_then(|name| Variant::from_file_name(name, used_ms))
         {
-            // An earlier release wrote these, which outlived the limits that they were due to.
+            // An earlier version wrote these verdicts, which outlived the limits that caused them.
             Some(variant) if variant.kind == Kind::Verdict(Verdict::TooCostly) => {
                 report_removal(&entry.path(), fs::remove_file(entry.path()));
             }
             Some(variant) if variant.bytes == meta.len() => {
                 let mut index = self.index();
-                // What this run made is newer than what the directory held when it was listed.
+                // Entries of this run are newer than the listing of the directory.
                 if !index.entries.contains_key(&variant.key) {
                     index.charged += variant.charge();
                     index.entries.insert(variant.key, Arc::new(variant));
@@ -498,11 +508,11 @@ impl Variants {
         }
     }
 
-    /// Remembers what a conversion gave.
+    /// Stores the result of a conversion.
     ///
     /// # Errors
-    /// Where the disk does not take it, or the budget has no room for anything of this size. The caller still has the
-    /// bytes, and serving goes on without the cache.
+    /// If the disk refuses the file, or the budget is too small for it. The caller still has the
+    /// bytes, and serving continues without the cache.
     pub fn store(
         &self,
         key: Key,
@@ -535,7 +545,8 @@ impl Variants {
         let named = made
             .and_then(|()| fs::create_dir_all(&shelf))
             .and_then(|()| {
-                // No fsync: a variant is made again when it is lost, and a short one is told by its name.
+                // No fsync: a lost variant is converted again, and a truncated one is recognised by
+                // its name.
                 fs::rename(&temporary, shelf.join(variant.file_name()))
             });
         if named.is_err() && temporary.exists() {
@@ -559,7 +570,7 @@ impl Variants {
         }
     }
 
-    /// Remembers a verdict in memory only, for a minute.
+    /// Stores a verdict in memory only, for a minute.
     pub fn remember(&self, key: Key, verdict: Verdict, now_ms: u64) -> Arc<Variant> {
         let mut variant = Variant::new(key, Kind::Verdict(verdict), 0, now_ms);
         variant.expires_ms = Some(now_ms + REMEMBER_MS);
@@ -568,15 +579,15 @@ impl Variants {
         variant
     }
 
-    /// Remembers that `key` is too costly: in memory, since the next start may allow more, and until `expires_ms` if that
-    /// is said.
+    /// Stores the verdict that `key` is too costly: in memory, since the next start may allow more,
+    /// and until `expires_ms`, if given.
     pub fn remember_costly(&self, key: Key, now_ms: u64, expires_ms: Option<u64>) -> Arc<Variant> {
         let costly = |expires_ms| {
             let mut variant = Variant::new(key, Kind::Verdict(Verdict::TooCostly), 0, now_ms);
             variant.expires_ms = expires_ms;
             Arc::new(variant)
         };
-        // Other processes may allow more, too, and are told for a while only.
+        // Other processes may allow more too, so the shared index gets an expiring entry.
         let shared = costly(Some(now_ms + REMEMBER_MS));
         self.note(|| Change::Kept(shared));
         let variant = costly(expires_ms);
@@ -597,10 +608,11 @@ impl Variants {
         }
     }
 
-    /// Opens a variant's bytes.
+    /// Opens the file of a variant.
     ///
     /// # Errors
-    /// Where they are gone or not as long as they were; the entry is then forgotten, and the next request makes it anew.
+    /// If the file is gone or has another length. The entry is then dropped, and the next request
+    /// converts again.
     pub fn open(&self, variant: &Variant) -> io::Result<File> {
         let path = self.shelf(&variant.key).join(variant.file_name());
         let opened = File::open(&path).and_then(|file| {
@@ -611,7 +623,7 @@ impl Variants {
             }
         });
         opened.inspect_err(|err| {
-            // Any other error is the host's, and says nothing about the variant.
+            // Other errors are the host's and say nothing about the variant.
             if matches!(
                 err.kind(),
                 io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof
@@ -621,7 +633,7 @@ impl Variants {
         })
     }
 
-    /// A variant's bytes in memory, shared with whichever core has them already.
+    /// Returns the bytes of a variant in memory, shared with other cores that hold them.
     ///
     /// # Errors
     /// As [`Variants::open`].
@@ -642,7 +654,7 @@ impl Variants {
         Ok(body)
     }
 
-    /// Drops the entry for `key` from the index, not its file.
+    /// Drops the entry for `key` from the index, but keeps its file.
     pub fn forget(&self, key: &Key) {
         self.note(|| Change::Gone(*key));
         let mut index = self.index();
@@ -651,7 +663,7 @@ impl Variants {
         }
     }
 
-    /// Drops the entry for `key` and its file: a better variant has replaced it.
+    /// Drops the entry for `key` and its file, because an improvement replaced it.
     pub fn remove(&self, key: &Key) {
         let removed = self.index().entries.get(key).map(Arc::clone);
         if let Some(variant) = removed {
@@ -661,7 +673,7 @@ impl Variants {
         }
     }
 
-    /// Removes the least recently used entries once the budget is exceeded.
+    /// Evicts the least recently used entries if the budget is exceeded.
     fn evict(&self) {
         for variant in self.take_evicted() {
             self.evicted.fetch_add(1, Ordering::Relaxed);
@@ -691,25 +703,26 @@ impl Variants {
         evicted
     }
 
-    /// Bytes that stay when something has to leave.
+    /// Returns the bytes that remain after an eviction.
     fn evict_to(&self) -> u64 {
         self.bytes_max / 16 * EVICT_TO_SIXTEENTHS
     }
 
-    /// Writes the times of use into the files' modification times, so that the order survives a restart.
+    /// Writes the times of use into the files' modification times, so that the order of eviction
+    /// survives a restart.
     pub fn persist_uses(&self, since_ms: u64) {
         for variant in self.used_since(since_ms) {
             let path = self.shelf(&variant.key).join(variant.file_name());
             let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(variant.used_ms());
             let touched = File::open(&path).and_then(|file| file.set_modified(time));
             if let Err(err) = touched {
-                // Gone or read-only: the order after a restart is a little older than it could be.
+                // The file is gone or read-only: the order after a restart is slightly outdated.
                 tracing::debug!(file = %path.display(), %err, "time of use not kept");
             }
         }
     }
 
-    /// The entries that were used since `since_ms`, milliseconds since 1970.
+    /// Returns the entries that were used since `since_ms`, in milliseconds since 1970.
     pub fn used_since(&self, since_ms: u64) -> Vec<Arc<Variant>> {
         let index = self.index();
         let entries = index.entries.values();
@@ -719,7 +732,7 @@ impl Variants {
             .collect()
     }
 
-    /// Figures for the metrics.
+    /// Returns the figures for the metrics.
     #[must_use]
     pub fn stats(&self) -> VariantStats {
         let index = self.index();
@@ -742,11 +755,11 @@ impl Variants {
     }
 }
 
-/// The directory has not been read whole, so absence from the index proves nothing.
+/// The directory has not been read completely, so a missing entry proves nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StillLoading;
 
-/// A panic aborts the process, so a poisoned lock is never seen by anyone.
+/// Locks `mutex`. A panic ends the process, so a poisoned lock is never observed.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -757,7 +770,7 @@ fn create(path: &Path) -> io::Result<File> {
             fs::create_dir_all(path.parent().expect("lies in variants/tmp"))?;
             File::create_new(path)
         }
-        // Left by an earlier process of the same number.
+        // Left by an earlier process with the same id.
         Err(err) if err.kind() == io::ErrorKind::AlreadyExists => File::create(path),
         result => result,
     }
@@ -778,7 +791,8 @@ fn copy(from: &Sealed, to: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// What lies on a shelf. Where somebody put something else there, it is left alone, and the other shelves count.
+/// Lists a folder of variants. A foreign file in its place is left alone; the other folders still
+/// count.
 fn listed(shelf: &Path) -> impl Iterator<Item = fs::DirEntry> {
     let entries = fs::read_dir(shelf).inspect_err(|err| {
         tracing::warn!(directory = %shelf.display(), %err, "shelf of variants cannot be listed");
@@ -802,7 +816,7 @@ fn remove_stale(scratch: &Path) {
     }
 }
 
-/// Removing is best effort, and a file that is gone is what was wanted.
+/// Logs a failed removal. A missing file is the desired state.
 fn report_removal(path: &Path, removed: io::Result<()>) {
     if let Err(err) = removed
         && err.kind() != io::ErrorKind::NotFound

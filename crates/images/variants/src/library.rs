@@ -1,7 +1,9 @@
-//! The originals: which file a request's path means, and whether it is still the one we knew.
+//! Library of originals: resolves paths of requests to files, and identifies the version of each
+//! file.
 //!
-//! Every path is resolved by the kernel below an open directory (`openat2` with `RESOLVE_BENEATH`), so neither `..` nor
-//! a symbolic link leaves the library. Nothing here reads a file's content.
+//! The kernel resolves every path below an open directory (`openat2` with `RESOLVE_BENEATH`), so
+//! neither `..` nor a symbolic link leads out of the library. This module never reads the content
+//! of a file.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -14,31 +16,31 @@ use std::sync::OnceLock;
 
 use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, stat};
 
-/// Longest path of an original, in bytes after decoding; Linux's `PATH_MAX`.
+/// Longest path of an original after decoding, in bytes; Linux's `PATH_MAX`.
 const PATH_BYTES_MAX: usize = 4096;
 
-/// What tells one version of an original from another, taken from a stat alone.
+/// Version of an original, from its stat alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
-    /// Device the file is on.
+    /// Device of the file.
     pub device: u64,
-    /// Its inode there.
+    /// Inode on that device.
     pub inode: u64,
-    /// Its size.
+    /// Size in bytes.
     pub size_bytes: u64,
-    /// Seconds of its last change.
+    /// Seconds of the modification time.
     pub modified_s: i64,
-    /// Nanoseconds of its last change.
+    /// Nanoseconds of the modification time.
     pub modified_ns: u32,
-    /// Seconds of the last change of its inode, which no program can set: a file that is overwritten in place may keep its
-    /// size and get its old time of change back.
+    /// Seconds of the inode's change time, which no program can set. A file that is overwritten in
+    /// place may keep its size and have its modification time restored.
     pub inode_changed_s: i64,
-    /// Nanoseconds of that.
+    /// Nanoseconds of the change time.
     pub inode_changed_ns: u32,
 }
 
 impl Identity {
-    /// Fixed-width bytes, for keys.
+    /// Returns the fields as bytes of fixed width, for keys.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; 48] {
         let mut out = [0; 48];
@@ -52,61 +54,61 @@ impl Identity {
         out
     }
 
-    /// The entity tag of the original itself.
+    /// Returns the entity tag of the untouched original.
     #[must_use]
     pub fn etag(&self) -> String {
-        // Hashed, since inode numbers are nobody's business.
+        // Hashed, since inode numbers are not public.
         let hash = blake3::hash(&self.to_bytes());
         format!("\"{}\"", &hash.to_hex()[..32])
     }
 }
 
-/// Why a path leads to no original.
+/// Reason why a path has no original.
 #[derive(Debug)]
 pub enum Missing {
-    /// Nothing there, nothing that may be served, or a way out of the library.
+    /// There is no file, it may not be served, or the path leads out of the library.
     NotFound,
-    /// The answer is not in the kernel's caches: ask again where sleeping is allowed.
+    /// The kernel has not cached the answer: ask again where sleeping is allowed.
     WouldSleep,
-    /// The host failed us: out of descriptors, an I/O error.
+    /// The host failed: out of descriptors, or an I/O error.
     Host(io::Error),
 }
 
-/// What lies in a folder.
+/// Content of a folder.
 #[derive(Debug, Default)]
 pub struct Listed {
     /// Names of folders.
     pub folders: Vec<OsString>,
-    /// Names of everything else that may be a file.
+    /// Names of other entries, which may be files.
     pub files: Vec<OsString>,
-    /// There is more than was asked for.
+    /// True if the folder has more entries than requested.
     pub cut: bool,
 }
 
-/// Whether a lookup may wait for a disk.
+/// Permission to wait for a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Only what the kernel has cached; for code on a core.
+    /// Use the kernel's caches only; for code on a core.
     Never,
-    /// As long as it takes; for the blocking pool.
+    /// Wait as long as necessary; for the blocking pool.
     Allowed,
 }
 
-/// A request's path after decoding: relative, without empty, hidden or dot segments.
+/// Decoded path of a request: relative, without empty, hidden or dot segments.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LibraryPath(Vec<u8>);
 
 impl LibraryPath {
-    /// Decodes the path of a request target, once. `None` where no original can be meant: a segment that is empty or hidden
-    /// (which covers `.` and `..`), a NUL or slash that was escaped, a broken escape, or more than 4,096 bytes. So slashes
-    /// have one spelling.
+    /// Decodes the path of a request target, once. Returns `None` if it cannot name an original: a
+    /// segment is empty or hidden (which includes `.` and `..`), a NUL or a slash is escaped, an
+    /// escape is invalid, or the path exceeds 4,096 bytes. Slashes therefore have one spelling.
     #[must_use]
     pub fn from_target(path: &str) -> Option<LibraryPath> {
         let segments = path.strip_prefix('/').unwrap_or(path).split('/');
         LibraryPath::of_segments(segments)
     }
 
-    /// As [`LibraryPath::from_target`], but slashes at the end and slashes next to each other do not count.
+    /// Decodes as [`LibraryPath::from_target`], but ignores trailing and repeated slashes.
     #[must_use]
     pub fn from_misspelt(path: &str) -> Option<LibraryPath> {
         LibraryPath::of_segments(path.split('/').filter(|segment| !segment.is_empty()))
@@ -129,7 +131,7 @@ impl LibraryPath {
         (!out.is_empty() && out.len() < PATH_BYTES_MAX).then_some(LibraryPath(out))
     }
 
-    /// The path of a file that a walk of the library found, by its path below the root.
+    /// Returns the path of a file from its path relative to the root.
     #[must_use]
     pub fn from_relative(path: &Path) -> Option<LibraryPath> {
         let bytes = path.as_os_str().as_bytes();
@@ -139,19 +141,19 @@ impl LibraryPath {
         (!hidden && bytes.len() < PATH_BYTES_MAX).then(|| LibraryPath(bytes.to_vec()))
     }
 
-    /// The path relative to the library's root.
+    /// Returns the path relative to the library's root.
     #[must_use]
     pub fn as_path(&self) -> &Path {
         Path::new(OsStr::from_bytes(&self.0))
     }
 
-    /// The target that means this path.
+    /// Returns the target that names this path.
     #[must_use]
     pub fn target(&self) -> String {
         format!("/{}", encode(self.as_path()))
     }
 
-    /// The file name's extension in lower case, without the dot.
+    /// Returns the file extension in lower case, without the dot.
     #[must_use]
     pub fn extension(&self) -> Option<String> {
         let extension = self.as_path().extension()?.to_str()?;
@@ -159,25 +161,26 @@ impl LibraryPath {
     }
 }
 
-/// A directory of originals under a prefix of the URL space.
+/// Directory of originals under a prefix of the URL paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// Leading segments of the request's path, without slashes at its ends; empty for the whole space.
+    /// Leading segments of the request's path, without slashes at the ends; empty for all paths.
     pub prefix: String,
-    /// The directory that stands for it.
+    /// Directory on disk.
     pub directory: PathBuf,
-    /// Whether only targets that the server itself puts together lead there, in whatever spelling clients ask.
+    /// True if only targets that the server itself composes lead there, whatever spelling clients
+    /// use.
     pub is_internal: bool,
 }
 
-/// The directories that hold the originals.
+/// Directories of originals.
 #[derive(Debug)]
 pub struct Library {
-    /// Longest prefix first, so that the first match is the right one.
+    /// Roots, the longest prefix first, so that the first match is correct.
     roots: Vec<Root>,
-    /// Our own data, which is served under no path: links and mounts give it others.
+    /// Data directory, which is served under no path: links and mounts may give it other paths.
     data: PathBuf,
-    /// Its device and inode, once it is there.
+    /// Device and inode of the data directory, once it exists.
     data_identity: OnceLock<(u64, u64)>,
 }
 
@@ -186,14 +189,15 @@ struct Root {
     prefix: Vec<u8>,
     directory: OwnedFd,
     is_internal: bool,
-    /// The directory's device and inode.
+    /// Device and inode of the directory.
     identity: (u64, u64),
-    /// Where our own data lies below it, if it does: never served.
+    /// Path of the data directory below this root, if it lies there; never served.
     hidden: Option<PathBuf>,
 }
 
 impl Library {
-    /// Opens each mount's directory; `data` is kept out of the library where it lies inside.
+    /// Opens the directory of each mount. The data directory `data` is never served, even if it
+    /// lies inside one.
     ///
     /// # Errors
     /// The first directory that cannot be opened, with its path.
@@ -211,36 +215,37 @@ impl Library {
         })
     }
 
-    /// The version of the original at `path` that is there now.
+    /// Returns the current version of the original at `path`.
     ///
     /// # Errors
-    /// [`Missing`]; [`Missing::WouldSleep`] only when `wait` is [`Wait::Never`].
+    /// [`Missing`]; [`Missing::WouldSleep`] only if `wait` is [`Wait::Never`].
     pub fn identify(&self, path: &LibraryPath, wait: Wait) -> Result<Identity, Missing> {
         let handle = self.descend(path, OFlags::PATH, wait)?;
         identity(&handle)
     }
 
-    /// Whether there is a folder at `path`. May wait for a disk.
+    /// Returns whether there is a folder at `path`. May wait for a disk.
     #[must_use]
     pub fn is_folder(&self, path: &LibraryPath) -> bool {
         let flags = OFlags::PATH | OFlags::DIRECTORY;
         self.descend(path, flags, Wait::Allowed).is_ok()
     }
 
-    /// Opens the original at `path` for reading; may wait for a disk.
+    /// Opens the original at `path` for reading. May wait for a disk.
     ///
     /// # Errors
     /// [`Missing::NotFound`] or [`Missing::Host`].
     pub fn open_original(&self, path: &LibraryPath) -> Result<(File, Identity), Missing> {
-        // A FIFO or device would hold us at `open`; O_NONBLOCK returns, and the type is judged after.
+        // `open` would block on a FIFO or device; with O_NONBLOCK it returns, and the type is
+        // checked afterwards.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let handle = self.descend(path, flags, Wait::Allowed)?;
         let identity = identity(&handle)?;
         Ok((File::from(handle), identity))
     }
 
-    /// What lies in a folder, `None` being the top: hidden names left out, in order, at most `entries_max`. May wait for
-    /// a disk.
+    /// Lists a folder, or the top for `None`: at most `entries_max` entries, in order, without
+    /// hidden names. May wait for a disk.
     ///
     /// # Errors
     /// [`Missing::NotFound`] or [`Missing::Host`].
@@ -282,7 +287,7 @@ impl Library {
             }
             match entry.file_type() {
                 FileType::Directory => listed.folders.push(name),
-                // A link is followed, or refused, when somebody asks for it.
+                // A link is followed, or refused, when it is requested.
                 FileType::RegularFile | FileType::Symlink | FileType::Unknown => {
                     listed.files.push(name)
                 }
@@ -294,7 +299,8 @@ impl Library {
         Ok(listed)
     }
 
-    /// Returns the path that a client's target means; `None` where no original can be meant, or only by the server itself.
+    /// Returns the path that a client's target names. Returns `None` if it cannot name an original,
+    /// or only the server may name it.
     #[must_use]
     pub fn path_for_clients(&self, target: &str) -> Option<LibraryPath> {
         LibraryPath::from_target(target).filter(|path| !self.is_internal(path))
@@ -306,7 +312,7 @@ impl Library {
         self.root_of(path).is_some_and(|(root, _)| root.is_internal)
     }
 
-    /// Whether `path` leads to our own data, which is no part of the library.
+    /// Returns whether `path` leads into the data directory, which is not served.
     #[must_use]
     pub fn hides(&self, path: &LibraryPath) -> bool {
         self.root_of(path)
@@ -333,17 +339,19 @@ impl Library {
             ) {
                 Ok(handle) if self.is_in_data(root, &handle)? => return Err(Missing::NotFound),
                 Ok(handle) => return Ok(handle),
-                // Something was renamed while the kernel looked; only RESOLVE_CACHED means "not cached".
+                // A concurrent rename interrupted the lookup. Only with RESOLVE_CACHED does this
+                // error mean "not cached".
                 Err(rustix::io::Errno::AGAIN) if wait == Wait::Allowed => {}
                 Err(err) => return Err(missing(err)),
             }
         }
     }
 
-    /// Returns whether an open file or folder lies in our own data, by the identity of each folder from there to the root.
+    /// Returns whether an open file or folder lies in the data directory. Compares the identity of
+    /// each folder up to the root.
     fn is_in_data(&self, root: &Root, handle: &OwnedFd) -> Result<bool, Missing> {
         let Some(data) = self.data_identity() else {
-            // Nothing is kept yet.
+            // There is no data yet.
             return Ok(false);
         };
         let found = fstat(handle).map_err(missing)?;
@@ -356,15 +364,15 @@ impl Library {
         {
             return Ok(true);
         }
-        // What the kernel found, without the links that led there.
+        // Path that the kernel found, without the links that led there.
         let name = format!("/proc/self/fd/{}", handle.as_raw_fd());
         let Ok(path) = std::fs::read_link(name) else {
-            // A host without /proc, where the path alone tells.
+            // Without /proc, only the path decides.
             return Ok(false);
         };
         for folder in path.ancestors().skip(1) {
             let Ok(found) = stat(folder) else {
-                // It was moved meanwhile.
+                // The file was moved meanwhile.
                 return Err(Missing::NotFound);
             };
             match (found.st_dev, found.st_ino) {
@@ -406,7 +414,7 @@ impl Root {
         let directory = open(&mount.directory, flags, Mode::empty())?;
         let found = fstat(&directory)?;
         let real = mount.directory.canonicalize()?;
-        // Data that is not there yet will be made by us, at this very path.
+        // A data directory that does not exist yet will be created at exactly this path.
         let data = data.canonicalize().or_else(|_| std::path::absolute(data))?;
         let hidden = data.strip_prefix(&real).ok().map(Path::to_path_buf);
         let prefix = mount.prefix.trim_matches('/').as_bytes().to_vec();
@@ -419,14 +427,14 @@ impl Root {
         })
     }
 
-    /// Whether a path below this root leads to our own data.
+    /// Returns whether a path below this root leads into the data directory.
     fn hides(&self, path: &Path) -> bool {
         let hidden = self.hidden.as_ref();
         hidden.is_some_and(|hidden| path.starts_with(hidden))
     }
 }
 
-/// The version of the original that is open.
+/// Returns the version of an open original.
 pub fn identity(handle: impl AsFd) -> Result<Identity, Missing> {
     let stat = fstat(handle).map_err(missing)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
@@ -443,7 +451,7 @@ pub fn identity(handle: impl AsFd) -> Result<Identity, Missing> {
     })
 }
 
-/// A client learns no more than "not found", whatever the file system said.
+/// Maps an error of the file system. Clients only learn "not found".
 fn missing(err: rustix::io::Errno) -> Missing {
     use rustix::io::Errno;
     match err {
@@ -456,7 +464,8 @@ fn missing(err: rustix::io::Errno) -> Missing {
     }
 }
 
-/// A path as it stands in a URL, and so in an attribute: all but the unreserved characters of RFC 3986 §2.3 escaped.
+/// Returns a path for a URL or an HTML attribute: all characters are escaped except the unreserved
+/// ones of RFC 3986 §2.3.
 pub fn encode(path: &Path) -> String {
     let mut out = String::new();
     for &byte in path.as_os_str().as_encoded_bytes() {

@@ -1,14 +1,16 @@
-//! What originals look like: told by the worker beside whatever it makes first of each, and kept, so that pages have
-//! something to show until a picture is there.
+//! Placeholders of originals: the worker computes one with the first conversion of each original,
+//! so that pages can show something until the picture arrives.
 //!
 //! ```text
-//! looks    records, each: key 16 · look 64 · checksum 8
+//! looks    records, each: key 16 · placeholder 64 · checksum 8
 //! ```
-//! A key is a hash of the original's version. Records are only added, each by one write; what a crash left half, or anybody
-//! changed, is told by its checksum and left out. The file may be deleted at any time.
 //!
-//! Threads: a meeting place of conversion threads and the blocking pool, which may wait for the disk. The one lock is held
-//! for map operations and, the first time, while the file is read.
+//! A key is a hash of the original's version. Records are only appended, each by one write. A
+//! record that a crash truncated, or that was changed, is recognised by its checksum and skipped.
+//! The file may be deleted at any time.
+//!
+//! Threads: conversion threads and the blocking pool meet here; both may wait for the disk. The one
+//! lock is held for map operations and, at first, while the file is read.
 
 #[cfg(test)]
 mod tests;
@@ -27,30 +29,30 @@ use crate::library::Identity;
 const KEY_BYTES: usize = 16;
 const CHECKED_BYTES: usize = KEY_BYTES + LOOK_BYTES;
 const RECORD_BYTES: usize = CHECKED_BYTES + 8;
-/// The file is written anew, with what is kept, once it holds so many times what may be kept.
+/// Size of the file, as a multiple of the limit, at which it is rewritten.
 const FILE_FACTOR: u64 = 2;
 
 type Key = [u8; KEY_BYTES];
 
-/// Looks by the version of the original.
+/// Placeholders by the version of the original.
 #[derive(Debug)]
 pub struct Looks {
     path: PathBuf,
     looks_max: NonZeroUsize,
-    /// None until somebody asks.
+    /// `None` until the first use.
     kept: Mutex<Option<Kept>>,
 }
 
 #[derive(Debug)]
 struct Kept {
     looks: LruCache<Key, Look>,
-    /// None once it could not be written; told when it happened.
+    /// `None` after a write failed, which was logged then.
     file: Option<File>,
     file_bytes: u64,
 }
 
 impl Looks {
-    /// Those of `data`, at most so many. Nothing is read yet.
+    /// Opens the placeholders in `data`, with a limit. Reads nothing yet.
     #[must_use]
     pub fn open(data: &Path, looks_max: NonZeroUsize) -> Looks {
         Looks {
@@ -60,7 +62,8 @@ impl Looks {
         }
     }
 
-    /// What this version of an original looks like, if anything was made of it. The first call may sleep.
+    /// Returns the placeholder of this version of an original, if it was ever converted. The first
+    /// call may sleep.
     #[must_use]
     pub fn find(&self, identity: &Identity) -> Option<Look> {
         let mut kept = self.lock();
@@ -68,7 +71,7 @@ impl Looks {
         kept.looks.get(&key(identity)).copied()
     }
 
-    /// Keeps what this version of an original looks like. Sleeps.
+    /// Stores the placeholder of this version of an original. Sleeps.
     pub fn keep(&self, identity: &Identity, look: Look) {
         let mut kept = self.lock();
         let kept = kept.get_or_insert_with(|| self.load());
@@ -138,7 +141,7 @@ impl Looks {
         Ok(())
     }
 
-    /// The file anew, with what is kept, the least recently used first.
+    /// Rewrites the file with the current placeholders, the least recently used first.
     fn rewrite(&self, kept: &mut Kept) -> io::Result<()> {
         let looks = kept.looks.iter().rev();
         let bytes: Vec<u8> = looks.flat_map(|(key, look)| record(key, look)).collect();

@@ -1,18 +1,19 @@
-//! The record of what was made, in a Redis-compatible store: for operators to look at, and for another process, or a
-//! later one, to find verdicts and variants that its own index does not know.
+//! Shared index of variants in a Redis-compatible store. Operators can read it; other processes,
+//! and later runs, find verdicts and variants that their own index lacks.
 //!
 //! ```text
 //! variants, convert ── note ──► changes ──► thread "ledger" ──► Store ──► HSET, DEL, EXPIRE …
 //! convert ── lock, find, before one ───────────────────────────► Store ──► HMGET
 //! ```
 //!
-//! The files are the truth, and the index is read from them: the record may be lost, behind, or out of reach at any
-//! time, and nothing is served differently for it but that a verdict is found out once more. When the store comes back,
-//! or has lost what it had, or the directory has been read whole, all is written again.
+//! The files are the truth, and each process reads its index from them. The shared index may be
+//! lost, outdated or unreachable at any time; the only effect is that a verdict is found out once
+//! more. When the store returns, has lost its data, or the directory has been read completely,
+//! everything is written again.
 //!
-//! Layout: see `layout.rs`, and docs/store.md for who reads it.
-//! Threads: whoever makes or drops a variant takes the lock of `changes` for one push; hits come nowhere near. One
-//! thread talks to the store, and conversion threads ask it before they begin.
+//! Layout: see `layout.rs`, and docs/store.md for its readers. Threads: a thread that adds or
+//! removes a variant takes the lock of `changes` for one push; hits do not. One thread talks to the
+//! store, and conversion threads ask it before they start.
 
 mod layout;
 
@@ -33,28 +34,29 @@ use crate::library::LibraryPath;
 /// Counters of this process by name, each since its start.
 pub type Totals = Vec<(&'static str, u64)>;
 
-/// A Redis-compatible store: in this process, or elsewhere.
+/// Redis-compatible store, in this process or elsewhere.
 pub trait Store: Debug + Send + Sync {
-    /// Runs commands in their order, and returns as many replies. Blocks, within a bound of its own.
+    /// Runs commands in order and returns as many replies. Blocks within a timeout of its own.
     ///
     /// # Errors
-    /// It is out of reach, or what it answers is no reply. Some of the commands may have run.
+    /// If the store is unreachable, or its reply is invalid. Some of the commands may have run.
     fn run(&self, commands: Vec<Vec<Bytes>>) -> io::Result<Vec<Reply>>;
 }
 
-/// Bounds of the record.
+/// Bounds of the shared index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Changes that wait for the store; beyond, they are dropped and all is written again. Default 16,384.
+    /// Changes that wait for the store. Beyond the limit they are dropped, and everything is
+    /// written again. Default 16,384.
     pub changes_max: usize,
-    /// Changes sent at a time. Default 256.
+    /// Changes per batch. Default 256.
     pub batch_max: usize,
-    /// How often the store is looked at when nothing changes, and tried again when it is out of reach, in
-    /// milliseconds. Default 1,000.
+    /// Interval between polls of the store without changes, and between retries of an unreachable
+    /// one, in milliseconds. Default 1,000.
     pub look_ms: u64,
-    /// How often times of use are written, in milliseconds. Default 60,000.
+    /// Interval between writes of the times of use, in milliseconds. Default 60,000.
     pub uses_ms: u64,
-    /// How long the record of a variant that nobody uses is kept, in milliseconds. Default 30 days.
+    /// Lifetime of an unused variant's entry, in milliseconds. Default 30 days.
     pub keep_ms: u64,
 }
 
@@ -70,20 +72,20 @@ impl Default for Limits {
     }
 }
 
-/// What is to be recorded.
+/// Change to record.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// There is this entry.
+    /// The entry exists.
     Kept(Arc<Variant>),
-    /// It was made of this original.
+    /// The entry was converted from this original.
     Made(Made),
-    /// There is no entry of this key any more.
+    /// The entry no longer exists.
     Gone(Key),
-    /// A conversion to it that had the lock has ended.
+    /// A conversion that held the lock of this key has ended.
     Ended(Key),
 }
 
-/// What a conversion knows of its result, and the index does not.
+/// Facts about a result that the conversion knows and the index does not.
 #[derive(Clone, Debug)]
 pub struct Made {
     /// Key of the variant.
@@ -98,7 +100,7 @@ pub struct Made {
     pub cpu_us: u64,
 }
 
-/// What the record says of a key.
+/// Entry of the shared index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Format, or verdict.
@@ -107,14 +109,14 @@ pub struct Found {
     pub bytes: u64,
 }
 
-/// A conversion that is about to begin.
+/// Conversion that is about to start.
 #[derive(Clone, Copy, Debug)]
 pub struct Flight<'a> {
-    /// Names the folder that its result goes to: processes of one folder use each other's variants.
+    /// Identifier of the result's folder: processes with the same folder use each other's variants.
     pub files: &'a str,
-    /// The original.
+    /// Path of the original.
     pub path: &'a LibraryPath,
-    /// How long it takes at most.
+    /// Longest duration of the conversion, in milliseconds.
     pub wall_ms_max: u32,
 }
 
@@ -125,36 +127,37 @@ impl Flight<'_> {
     }
 }
 
-/// Who has the lock of a key.
+/// Owner of a key's lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
-    /// The caller, from now on, until it notes [`Change::Ended`].
+    /// The caller holds the lock, until it notes [`Change::Ended`].
     Ours,
-    /// Somebody who makes it for the same folder.
+    /// Another process holds it and converts into the same folder.
     Shared,
-    /// Somebody whose result will not be here, or nobody.
+    /// Another process holds it and its result will not be here, or there is no lock.
     Elsewhere,
 }
 
-/// Figures for the metrics.
+/// Figures of the shared index for the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LedgerStats {
-    /// Whether the store answered when it was last spoken to.
+    /// True if the store answered the last request.
     pub is_reachable: bool,
-    /// Times it did not, or refused a command.
+    /// Requests that were not answered, or were refused.
     pub errors: u64,
-    /// Times that all was written.
+    /// Times that everything was written.
     pub publications: u64,
 }
 
-/// The way to the record.
+/// Connection to the shared index.
 #[derive(Debug)]
 pub struct Ledger {
     store: Arc<dyn Store>,
     limits: Limits,
     pending: Mutex<Pending>,
     changed: Condvar,
-    /// Asked before the store is, so that an unreachable one costs its deadline once a look, not once a conversion.
+    /// Checked before the store is used, so that an unreachable one costs one timeout per poll, not
+    /// per conversion.
     is_reachable: AtomicBool,
     errors: AtomicU64,
     publications: AtomicU64,
@@ -164,7 +167,7 @@ pub struct Ledger {
 #[derive(Debug, Default)]
 struct Pending {
     changes: Vec<Change>,
-    /// Some were dropped.
+    /// True if changes were dropped.
     overflowed: bool,
 }
 
@@ -190,7 +193,7 @@ impl LedgerStats {
 }
 
 impl Ledger {
-    /// A record in `store`. Nothing is written before [`Ledger::keep`] runs.
+    /// Creates a shared index in `store`. Nothing is written before [`Ledger::keep`] runs.
     pub fn new(store: Arc<dyn Store>, limits: Limits) -> Ledger {
         Ledger {
             store,
@@ -204,7 +207,7 @@ impl Ledger {
         }
     }
 
-    /// Has a change recorded, some time soon.
+    /// Queues a change to be recorded.
     pub fn note(&self, change: Change) {
         let mut pending = self.pending();
         if pending.changes.len() < self.limits.changes_max {
@@ -216,20 +219,20 @@ impl Ledger {
         self.changed.notify_one();
     }
 
-    /// What is recorded of `key`, and who is to make it. Blocks. Where the store is out of reach, nothing is recorded and
-    /// nobody has the lock.
+    /// Returns the entry of `key` and the owner of its lock. Blocks. If the store is unreachable,
+    /// there is no entry and no lock.
     pub fn find_or_lock(&self, key: &Key, flight: &Flight<'_>) -> (Option<Found>, Lock) {
         if !self.is_reachable.load(Ordering::Relaxed) {
             return (None, Lock::Elsewhere);
         }
-        // Told and counted where it fails.
+        // A failure has been logged and counted.
         match self.run(layout::lock_and_find(key, flight)).as_deref() {
             Ok([lock, entry]) => (layout::found(entry), layout::locked(lock, flight)),
             _ => (None, Lock::Elsewhere),
         }
     }
 
-    /// Figures for the metrics.
+    /// Returns the figures for the metrics.
     pub fn stats(&self) -> LedgerStats {
         LedgerStats {
             is_reachable: self.is_reachable.load(Ordering::Relaxed),
@@ -243,14 +246,14 @@ impl Ledger {
     pub fn keep(&self, variants: &Weak<Variants>, totals: &dyn Fn() -> Totals) {
         let mut kept = Kept::default();
         while let Some(variants) = variants.upgrade() {
-            // What went wrong was told and counted, and is tried again at the next look.
+            // The failure has been logged and counted; the next poll tries again.
             kept.is_published = self.catch_up(&mut kept, &variants, totals).is_ok();
             drop(variants);
             self.wait();
         }
     }
 
-    /// Until something changed, or it is time to look.
+    /// Waits until something changes, or until the next poll.
     fn wait(&self) {
         let look = Duration::from_millis(self.limits.look_ms);
         let waited = self
@@ -261,8 +264,8 @@ impl Ledger {
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Brings the store to where we are: by what changed, or by all there is where it has nothing of ours or the index has
-    /// just been read whole.
+    /// Updates the store: with the changes, or with everything if the store has no data of this
+    /// process or the index has just been loaded completely.
     fn catch_up(
         &self,
         kept: &mut Kept,
@@ -280,7 +283,7 @@ impl Ledger {
         if overflowed || !is_here || grew_whole {
             self.publish(variants, kept)?;
         }
-        // After a publication too: it knows no paths.
+        // Needed after a publication too, which contains no paths.
         for batch in changes.chunks(self.limits.batch_max) {
             let commands = batch
                 .iter()
@@ -302,7 +305,7 @@ impl Ledger {
 
     fn publish(&self, variants: &Variants, kept: &mut Kept) -> io::Result<()> {
         kept.uses_ms = clock::unix_ms();
-        // Asked first: what the directory holds is then all among those written below.
+        // Checked first: all that the directory holds is then among the entries below.
         kept.is_whole = variants.is_whole();
         self.write_all(&variants.used_since(0))?;
         self.run(layout::process(&self.process))?;
@@ -321,7 +324,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Runs commands, and notes whether the store can be reached; a change of that is logged once.
+    /// Runs commands, and records whether the store is reachable; a change is logged once.
     fn run(&self, commands: Vec<Vec<Bytes>>) -> io::Result<Vec<Reply>> {
         let answered = self.store.run(commands);
         let was_reachable = self.is_reachable.swap(answered.is_ok(), Ordering::Relaxed);
@@ -354,16 +357,16 @@ impl Ledger {
     }
 }
 
-/// What the thread remembers from one look to the next.
+/// State of the thread between polls.
 #[derive(Debug, Default)]
 struct Kept {
-    /// The store has all that there was at some time.
+    /// True if the store has received everything at some time.
     is_published: bool,
-    /// When that was written, the index had all that its directory holds.
+    /// True if the index was complete at that time.
     is_whole: bool,
-    /// When times of use were written, in milliseconds since 1970.
+    /// Time of the last write of times of use, in milliseconds since 1970.
     uses_ms: u64,
-    /// What was added to the counters.
+    /// Values that were added to the counters.
     counts: Totals,
 }
 
