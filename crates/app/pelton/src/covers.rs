@@ -13,7 +13,7 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
 use catalog::{AlbumId, ArtistId, CoverRules, Covered, TrackId};
-use image_plan::Look;
+use image_plan::Placeholder;
 use scan::{CoverLimits, Index, Keeper, TakeError};
 use server::Service;
 use server::gate::Part;
@@ -73,12 +73,12 @@ impl Covers {
     }
 
     /// What the picture looks like that stands for something. May sleep, as [`Covers::path`].
-    pub(crate) fn look(&self, catalog: &Index, of: Covered) -> Option<Look> {
+    pub(crate) fn look(&self, catalog: &Index, of: Covered) -> Option<Placeholder> {
         self.look_at(&self.path(catalog, of)?)
     }
 
     /// What a picture looks like, where that is known. May sleep.
-    pub(crate) fn look_at(&self, path: &LibraryPath) -> Option<Look> {
+    pub(crate) fn look_at(&self, path: &LibraryPath) -> Option<Placeholder> {
         let (looks, library) = self.seen.get()?;
         looks.find(&library.identify(path, Wait::Allowed).ok()?)
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use catalog::Covered;
-use image_plan::Look;
+use image_plan::Placeholder;
 use library_api::StoreError;
 use library_api::{
     Answer, ApiRequest, House, Limits, LoginError, Params, Reading, Request, Scanning, Server,
@@ -211,11 +211,11 @@ impl House for Shelf {
         self.covers.has(index, of)
     }
 
-    fn look(&self, index: &Index, of: Covered) -> Option<Look> {
+    fn look(&self, index: &Index, of: Covered) -> Option<Placeholder> {
         self.covers.look(index, of)
     }
 
-    fn look_of_file(&self, path: &[u8]) -> Option<Look> {
+    fn look_of_file(&self, path: &[u8]) -> Option<Placeholder> {
         let path = LibraryPath::from_relative(Path::new(OsStr::from_bytes(path)))?;
         self.covers.look_at(&path)
     }

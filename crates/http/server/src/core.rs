@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use conversion::growing::Growing;
 use http1::{Request, Target};
-use image_plan::{Accepts, Ask, Grammar};
+use image_plan::{Accepts, Grammar, ImageQuery};
 use lru::LruCache;
 use variants::cache::Key;
 use variants::library::LibraryPath;
@@ -370,7 +370,7 @@ impl Core {
     }
 
     /// Parses the query of a target.
-    pub(crate) fn ask(&self, target: &Target<'_>) -> Result<Ask, Problem> {
+    pub(crate) fn ask(&self, target: &Target<'_>) -> Result<ImageQuery, Problem> {
         let ask = self.grammar().parse(target.query.unwrap_or(""));
         ask.map_err(|err| Problem::BadParameter(err.to_string()))
     }
@@ -418,7 +418,7 @@ fn write_key(key: &mut Vec<u8>, target: &Target<'_>, accepts: Accepts, grammar: 
     };
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     let mut between = b'?';
-    for pair in pairs.filter(|pair| grammar.heeds(pair)) {
+    for pair in pairs.filter(|pair| grammar.is_relevant(pair)) {
         key.push(between);
         key.extend_from_slice(pair.as_bytes());
         between = b'&';

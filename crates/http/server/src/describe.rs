@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use image_plan::{Accepts, Look, Recipe, Stage, Target};
+use image_plan::{Accepts, Placeholder, Recipe, Stage, Target};
 use variants::library::{Identity, LibraryPath};
 
 use crate::problem::{Problem, json_string};
@@ -71,7 +71,7 @@ impl Service {
     }
 
     /// What an original looks like. Making the smallest variant tells that, and is bounded as every conversion is.
-    async fn look(&self, path: &LibraryPath, identity: &Identity) -> Option<Look> {
+    async fn look(&self, path: &LibraryPath, identity: &Identity) -> Option<Placeholder> {
         let find = || {
             let (looks, identity) = (Arc::clone(self.looks()), *identity);
             blocking(move || looks.find(&identity))

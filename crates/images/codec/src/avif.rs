@@ -30,7 +30,7 @@ fn check(result: avif::avifResult) -> Result<(), Error> {
         | avif::AVIF_RESULT_INVALID_ARGUMENT => ErrorKind::Failed,
         _ => ErrorKind::Undecodable,
     };
-    let detail = format!("avif: {}", handle::describe(result));
+    let detail = format!("avif: {}", handle::result_name(result));
     Err(Error::new(kind, detail))
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     let mut packed = buffer::packed(size, layout)?;
     decoder.read_image(&mut packed.data).map_err(error)?;
     if layout == Layout::Rgba {
-        packed = buffer::without_idle_alpha(packed);
+        packed = buffer::without_opaque_alpha(packed);
     }
     Ok(Decoded {
         raster: Raster::Packed(packed),

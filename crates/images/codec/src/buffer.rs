@@ -42,7 +42,7 @@ pub(crate) fn copy(bytes: &[u8]) -> Result<Vec<u8>, Error> {
 }
 
 /// Converts RGBA to RGB if all pixels are opaque, which saves one channel in all later steps.
-pub(crate) fn without_idle_alpha(mut rgba: Packed) -> Packed {
+pub(crate) fn without_opaque_alpha(mut rgba: Packed) -> Packed {
     assert_eq!(rgba.layout, Layout::Rgba);
     let (pixels, _) = rgba.data.as_chunks::<4>();
     if pixels.iter().any(|[_, _, _, alpha]| *alpha != 255) {
@@ -57,7 +57,7 @@ pub(crate) fn without_idle_alpha(mut rgba: Packed) -> Packed {
 }
 
 /// Returns `alpha`, or `None` if all pixels are opaque.
-pub(crate) fn unless_idle(alpha: Plane) -> Option<Plane> {
+pub(crate) fn unless_opaque(alpha: Plane) -> Option<Plane> {
     let opaque = (0..alpha.size.height_px).all(|y| alpha.row(y).iter().all(|a| *a == 255));
     if opaque { None } else { Some(alpha) }
 }

@@ -59,8 +59,8 @@ pub fn encode(
 /// checked here first.
 fn check(raster: &Raster) -> Result<(), Error> {
     let whole = match raster {
-        Raster::Yuv(yuv) => is_whole(yuv),
-        Raster::Packed(packed) => is_full(packed),
+        Raster::Yuv(yuv) => planes_match(yuv),
+        Raster::Packed(packed) => packed_matches(packed),
     };
     if raster.size().pixels() == 0 || !whole {
         let detail = "parts of the raster differ from its stated sizes";
@@ -69,7 +69,7 @@ fn check(raster: &Raster) -> Result<(), Error> {
     Ok(())
 }
 
-fn is_whole(yuv: &Yuv) -> bool {
+fn planes_match(yuv: &Yuv) -> bool {
     let chroma_size = yuv.subsampling.chroma(yuv.size);
     let chroma_fits = match &yuv.chroma {
         None => yuv.subsampling == Subsampling::S400,
@@ -88,7 +88,7 @@ fn holds(plane: &Plane, size: Size) -> bool {
         && needed_bytes.is_some_and(|needed| plane.data.len() >= needed)
 }
 
-fn is_full(packed: &Packed) -> bool {
+fn packed_matches(packed: &Packed) -> bool {
     let needed_bytes = usize::try_from(packed.size.pixels())
         .ok()
         .and_then(|pixels| pixels.checked_mul(packed.layout.channels()));

@@ -34,7 +34,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     let damaged = !paint(&mut decoder, &frame, &colours, &mut canvas)?;
     let profile = decoder.icc_profile().map(buffer::copy).transpose()?;
     Ok(Decoded {
-        raster: Raster::Packed(buffer::without_idle_alpha(canvas)),
+        raster: Raster::Packed(buffer::without_opaque_alpha(canvas)),
         profile,
         damaged,
     })

@@ -120,7 +120,7 @@ impl Limits {
     }
 
     /// Fails if a profile exceeds the limit.
-    pub(crate) fn admit_profile(&self, codec: &str, profile_bytes: usize) -> Result<(), Error> {
+    pub(crate) fn check_profile(&self, codec: &str, profile_bytes: usize) -> Result<(), Error> {
         if profile_bytes > self.profile_bytes_max {
             let detail = format!("{codec}: ICC profile of {profile_bytes} bytes exceeds the limit");
             return Err(Error::new(ErrorKind::TooLarge, detail));

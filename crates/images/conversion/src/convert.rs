@@ -13,7 +13,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use image_plan::{
-    LOOK_BYTES, Look, ORDER_PLANS_MAX, Order, Plan, Target, lengths_bytes, split_answers,
+    BATCH_PLANS_MAX, Batch, PLACEHOLDER_BYTES, Placeholder, Plan, Target, length_table_bytes,
+    split_outputs,
 };
 use sandbox::{Failure, FailureKind, Pool};
 use variants::cache::{Key, Kind, Variant, Variants, Verdict};
@@ -170,7 +171,7 @@ impl Converter {
     /// one outcome per task.
     ///
     /// # Panics
-    /// If there are no tasks, more than [`ORDER_PLANS_MAX`], or tasks of several originals: a bug
+    /// If there are no tasks, more than [`BATCH_PLANS_MAX`], or tasks of several originals: a bug
     /// of the caller.
     pub fn convert_all(&self, tasks: &[Task], terms: &mut Terms<'_>) -> Vec<Outcome> {
         let first = &tasks[0];
@@ -373,7 +374,7 @@ impl Converter {
     ) -> Result<Vec<Sealed>, Ended> {
         let identity = &tasks[0].identity;
         let plans: Vec<Plan> = tasks.iter().map(|task| task.plan).collect();
-        let order = Order::new(&plans, self.looks.find(identity).is_none());
+        let order = Batch::new(&plans, self.looks.find(identity).is_none());
         let attempt = |memory_bytes_max| {
             let bounds = Bounds {
                 wall_ms_max: self.wall_ms_max,
@@ -493,7 +494,7 @@ fn shared_decodes(tasks: &[Task], numbers: Vec<usize>) -> Vec<Vec<usize>> {
         let plan = &tasks[number].plan;
         let mut open = groups.iter_mut();
         let fitting = open.find(|group| {
-            group.len() < ORDER_PLANS_MAX && plan.shares_decode(&tasks[group[0]].plan)
+            group.len() < BATCH_PLANS_MAX && plan.shares_decode(&tasks[group[0]].plan)
         });
         match fitting {
             Some(group) => group.push(number),
@@ -516,7 +517,7 @@ pub fn run(
     wall_ms_max: u32,
     pace: Pace,
 ) -> Result<Sealed, Failure> {
-    let order = Order::new(std::slice::from_ref(plan), false);
+    let order = Batch::new(std::slice::from_ref(plan), false);
     let attempt = |memory_bytes_max| {
         let bounds = Bounds {
             wall_ms_max,
@@ -567,10 +568,10 @@ struct Bounds<'a> {
 /// Runs several plans as one job, with a placeholder if the order asks for one.
 fn run_order(
     pool: &Pool,
-    order: &Order,
+    order: &Batch,
     original: &File,
     bounds: &Bounds<'_>,
-) -> Result<(Vec<Sealed>, Option<Look>), Failure> {
+) -> Result<(Vec<Sealed>, Option<Placeholder>), Failure> {
     let plans = order.plans();
     // If the size of the original is unknown, only the plans bound the job.
     let original_bytes = original.metadata().map_or(u64::MAX, |file| file.len());
@@ -614,27 +615,27 @@ fn run_order(
 
 /// Returns the results if the reply is what the order asked for.
 fn verified(
-    order: &Order,
+    order: &Batch,
     finished: sandbox::Finished,
     is_single: bool,
-) -> Option<(Vec<Sealed>, Option<Look>)> {
+) -> Option<(Vec<Sealed>, Option<Placeholder>)> {
     let file = Arc::new(finished.body);
     let total = finished.answer_bytes;
     let mut ranges = if is_single {
         std::iter::once(0..total).collect()
     } else {
-        let mut lengths = vec![0; lengths_bytes(order.answers())];
+        let mut lengths = vec![0; length_table_bytes(order.answers())];
         let at = total.checked_sub(lengths.len() as u64)?;
         file.read_exact_at(&mut lengths, at).ok()?;
-        split_answers(&lengths, total)?
+        split_outputs(&lengths, total)?
     };
     let look = match order.look() {
         true => {
             let range = ranges.pop()?;
-            let mut bytes = [0; LOOK_BYTES];
-            let fits = range.end - range.start == LOOK_BYTES as u64;
+            let mut bytes = [0; PLACEHOLDER_BYTES];
+            let fits = range.end - range.start == PLACEHOLDER_BYTES as u64;
             file.read_exact_at(&mut bytes, range.start).ok()?;
-            Some(Look::from_bytes(&bytes).filter(|_| fits)?)
+            Some(Placeholder::from_bytes(&bytes).filter(|_| fits)?)
         }
         false => None,
     };

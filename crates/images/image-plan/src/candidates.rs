@@ -33,7 +33,7 @@ impl Accepts {
 
     /// Returns whether an original of `format` may be sent to the client unchanged.
     #[must_use]
-    pub const fn takes_original(self, format: Format) -> bool {
+    pub const fn accepts_original(self, format: Format) -> bool {
         self.reads(format) || !self.named
     }
 }
@@ -82,19 +82,19 @@ pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidate
     let geometry = Geometry::of(upright, recipe);
     let is_readable = match recipe.format {
         Some(target) => target.format() == facts.format,
-        None => accepts.takes_original(facts.format),
+        None => accepts.accepts_original(facts.format),
     };
     let original_competes = is_readable && geometry.keeps(upright);
-    let contends = |target: &Target| !original_competes || may_beat(facts, recipe, *target);
+    let is_candidate = |target: &Target| !original_competes || may_beat(facts, recipe, *target);
     let modern = |target: &Target| {
-        accepts.reads(target.format()) && target.holds(geometry.target) && contends(target)
+        accepts.reads(target.format()) && target.holds(geometry.target) && is_candidate(target)
     };
     let mut targets = match recipe.format {
-        Some(target) => [Some(target).filter(contends), None],
+        Some(target) => [Some(target).filter(is_candidate), None],
         None => [Target::Avif, Target::Webp].map(|target| Some(target).filter(modern)),
     };
     if targets == [None; 2] {
-        targets[0] = Some(baseline(facts)).filter(contends);
+        targets[0] = Some(baseline(facts)).filter(is_candidate);
     }
     Candidates {
         targets,

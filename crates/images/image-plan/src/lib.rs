@@ -21,8 +21,8 @@
 //! reading failed. [`Refusal`] is the picture's fault, or the client's for an output that is too
 //! large. Threads: none; all types are plain data.
 //!
-//! An [`Order`] combines several plans that share one decode, and optionally asks for the picture's
-//! placeholder ([`Look`]).
+//! An [`Batch`] combines several plans that share one decode, and optionally asks for the picture's
+//! placeholder ([`Placeholder`]).
 //!
 //! [`Raster`] and its parts are the pixel formats that `codec`, `pixel` and `worker` exchange. Each
 //! module names its own sources.
@@ -51,8 +51,8 @@ pub mod quality;
 
 pub use candidates::{Accepts, Candidates, candidates};
 pub use format::{Format, Orientation, SNIFF_BYTES, untouched};
-pub use look::{BASE_83, BLURHASH_BYTES_MAX, LOOK_BYTES, Look, THUMBHASH_BYTES_MAX};
-pub use order::{ORDER_PLANS_MAX, Order, join_answers, lengths_bytes, split_answers};
+pub use look::{BASE_83, BLURHASH_BYTES_MAX, PLACEHOLDER_BYTES, Placeholder, THUMBHASH_BYTES_MAX};
+pub use order::{BATCH_PLANS_MAX, Batch, join_outputs, length_table_bytes, split_outputs};
 pub use plan::{
     Cost, Encoding, Limits, MalformedPlan, PLAN_BYTES, Plan, Rect, Refusal, Stage, Target, plan,
 };
@@ -60,6 +60,6 @@ pub use probe::{
     Colour, Facts, PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX, ProbeError,
     ProbeErrorKind, ReadAt, Unsupported, heif_size, probe,
 };
-pub use query::{Ask, Grammar, QueryError, QueryErrorKind, parse_query};
+pub use query::{Grammar, ImageQuery, QueryError, QueryErrorKind, parse_query};
 pub use raster::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
-pub use recipe::{ASKED_SIDE_PX_MAX, Fit, Recipe};
+pub use recipe::{Fit, REQUESTED_SIDE_PX_MAX, Recipe};

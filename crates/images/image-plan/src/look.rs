@@ -15,7 +15,7 @@ mod tests;
 use std::fmt::Write as _;
 
 /// Size of a serialized placeholder in bytes.
-pub const LOOK_BYTES: usize = 64;
+pub const PLACEHOLDER_BYTES: usize = 64;
 /// Maximum length of a BlurHash, reached with 4 × 3 components.
 pub const BLURHASH_BYTES_MAX: usize = 28;
 /// Maximum length of a ThumbHash, reached by a square picture with transparency.
@@ -31,9 +31,9 @@ const END: usize = THUMBHASH_AT + 1 + THUMBHASH_BYTES_MAX;
 
 /// Placeholder of a picture: dominant colour, BlurHash and ThumbHash.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Look([u8; LOOK_BYTES]);
+pub struct Placeholder([u8; PLACEHOLDER_BYTES]);
 
-impl Look {
+impl Placeholder {
     /// Creates a placeholder from the dominant colour (red, green, blue), a BlurHash and a
     /// ThumbHash.
     ///
@@ -41,32 +41,32 @@ impl Look {
     /// If a part is too long or empty, or if the BlurHash contains a character that is not a
     /// base-83 digit: a bug of the caller.
     #[must_use]
-    pub fn new(colour: [u8; 3], blurhash: &str, thumbhash: &[u8]) -> Look {
-        let mut bytes = [0; LOOK_BYTES];
+    pub fn new(colour: [u8; 3], blurhash: &str, thumbhash: &[u8]) -> Placeholder {
+        let mut bytes = [0; PLACEHOLDER_BYTES];
         bytes[..3].copy_from_slice(&colour);
         put(&mut bytes[BLURHASH_AT..THUMBHASH_AT], blurhash.as_bytes());
         put(&mut bytes[THUMBHASH_AT..END], thumbhash);
-        Look::from_bytes(&bytes).expect("the parts form a valid placeholder")
+        Placeholder::from_bytes(&bytes).expect("the parts form a valid placeholder")
     }
 
     /// Returns the serialized placeholder.
     #[must_use]
-    pub fn to_bytes(&self) -> [u8; LOOK_BYTES] {
+    pub fn to_bytes(&self) -> [u8; PLACEHOLDER_BYTES] {
         self.0
     }
 
     /// Checks untrusted bytes and returns the placeholder if they are valid. Its parts are later
     /// written into HTML pages.
     #[must_use]
-    pub fn from_bytes(bytes: &[u8]) -> Option<Look> {
-        let bytes: &[u8; LOOK_BYTES] = bytes.try_into().ok()?;
+    pub fn from_bytes(bytes: &[u8]) -> Option<Placeholder> {
+        let bytes: &[u8; PLACEHOLDER_BYTES] = bytes.try_into().ok()?;
         let blurhash = part(&bytes[BLURHASH_AT..THUMBHASH_AT])?;
         let thumbhash = part(&bytes[THUMBHASH_AT..END])?;
         let is_sound = blurhash.iter().all(|digit| BASE_83.contains(digit))
             && !blurhash.is_empty()
             && !thumbhash.is_empty()
             && bytes[END..].iter().all(|byte| *byte == 0);
-        is_sound.then_some(Look(*bytes))
+        is_sound.then_some(Placeholder(*bytes))
     }
 
     /// Returns the colour in CSS notation: `#` and six hexadecimal digits.
@@ -94,7 +94,7 @@ impl Look {
     }
 }
 
-impl std::fmt::Debug for Look {
+impl std::fmt::Debug for Placeholder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Look")
             .field("colour", &self.colour())

@@ -9,11 +9,11 @@
 #[cfg(test)]
 mod tests;
 
-use crate::{LOOK_BYTES, MalformedPlan, PLAN_BYTES, Plan};
+use crate::{MalformedPlan, PLACEHOLDER_BYTES, PLAN_BYTES, Plan};
 use std::ops::Range;
 
 /// Maximum number of plans in one order. A cover has fewer sizes than this.
-pub const ORDER_PLANS_MAX: usize = 8;
+pub const BATCH_PLANS_MAX: usize = 8;
 
 const MAGIC: [u8; 4] = *b"ORD1";
 const HEAD_BYTES: usize = 8;
@@ -21,21 +21,21 @@ const LENGTH_BYTES: usize = 4;
 
 /// Conversions of one original that is decoded once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct Batch {
     plans: Vec<Plan>,
     look: bool,
 }
 
-impl Order {
+impl Batch {
     /// Creates an order of `plans`, and of the original's placeholder if `look` is true.
     ///
     /// # Panics
-    /// If there are no plans or more than [`ORDER_PLANS_MAX`], or if the plans do not share one
+    /// If there are no plans or more than [`BATCH_PLANS_MAX`], or if the plans do not share one
     /// decode: a bug of the caller.
     #[must_use]
-    pub fn new(plans: &[Plan], look: bool) -> Order {
+    pub fn new(plans: &[Plan], look: bool) -> Batch {
         assert!(
-            (1..=ORDER_PLANS_MAX).contains(&plans.len()),
+            (1..=BATCH_PLANS_MAX).contains(&plans.len()),
             "{} plans",
             plans.len()
         );
@@ -43,7 +43,7 @@ impl Order {
             plans.iter().all(|plan| plan.shares_decode(&plans[0])),
             "plans do not share one decode"
         );
-        Order {
+        Batch {
             plans: plans.to_vec(),
             look,
         }
@@ -71,7 +71,7 @@ impl Order {
     /// a reply that do not belong to a plan's output.
     #[must_use]
     pub fn extra_bytes(&self) -> u64 {
-        let look = if self.look { LOOK_BYTES } else { 0 };
+        let look = if self.look { PLACEHOLDER_BYTES } else { 0 };
         (look + LENGTH_BYTES * self.answers()) as u64
     }
 
@@ -89,7 +89,7 @@ impl Order {
 
     /// Returns whether `bytes` begin like an order; a single plan begins differently.
     #[must_use]
-    pub fn is_order(bytes: &[u8]) -> bool {
+    pub fn is_batch(bytes: &[u8]) -> bool {
         bytes.starts_with(&MAGIC)
     }
 
@@ -97,7 +97,7 @@ impl Order {
     ///
     /// # Errors
     /// [`MalformedPlan`] if the bytes are not exactly one order of this version.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Order, MalformedPlan> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Batch, MalformedPlan> {
         let (head, rest) = bytes
             .split_first_chunk::<HEAD_BYTES>()
             .ok_or(MalformedPlan::Length)?;
@@ -108,7 +108,7 @@ impl Order {
             return Err(MalformedPlan::Magic);
         }
         let count = usize::from(*count);
-        if !(1..=ORDER_PLANS_MAX).contains(&count) || rest.len() != count * PLAN_BYTES {
+        if !(1..=BATCH_PLANS_MAX).contains(&count) || rest.len() != count * PLAN_BYTES {
             return Err(MalformedPlan::Length);
         }
         let look = match look {
@@ -121,7 +121,7 @@ impl Order {
         if plans.iter().any(|plan| !plan.shares_decode(&plans[0])) {
             return Err(MalformedPlan::Geometry);
         }
-        Ok(Order { plans, look })
+        Ok(Batch { plans, look })
     }
 }
 
@@ -140,7 +140,7 @@ impl Plan {
 /// # Panics
 /// If an output has 4 GiB or more, which the limits of every order rule out.
 #[must_use]
-pub fn join_answers(answers: &[Vec<u8>]) -> Vec<u8> {
+pub fn join_outputs(answers: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = answers.concat();
     for answer in answers {
         let length = u32::try_from(answer.len()).expect("limits bound the outputs");
@@ -151,7 +151,7 @@ pub fn join_answers(answers: &[Vec<u8>]) -> Vec<u8> {
 
 /// Returns the size in bytes of the list of lengths for `count` outputs.
 #[must_use]
-pub const fn lengths_bytes(count: usize) -> usize {
+pub const fn length_table_bytes(count: usize) -> usize {
     count * LENGTH_BYTES
 }
 
@@ -159,7 +159,7 @@ pub const fn lengths_bytes(count: usize) -> usize {
 /// lengths at the end of the reply. Returns `None` if the lengths contradict `total_bytes` or an
 /// output is empty: a protocol violation by the worker.
 #[must_use]
-pub fn split_answers(lengths: &[u8], total_bytes: u64) -> Option<Vec<Range<u64>>> {
+pub fn split_outputs(lengths: &[u8], total_bytes: u64) -> Option<Vec<Range<u64>>> {
     let (lengths, rest) = lengths.as_chunks::<LENGTH_BYTES>();
     let mut start = 0_u64;
     let mut found = Vec::with_capacity(lengths.len());
@@ -168,7 +168,7 @@ pub fn split_answers(lengths: &[u8], total_bytes: u64) -> Option<Vec<Range<u64>>
         found.push(start..end);
         start = end;
     }
-    let all = start.checked_add(lengths_bytes(lengths.len()) as u64)?;
+    let all = start.checked_add(length_table_bytes(lengths.len()) as u64)?;
     (rest.is_empty() && all == total_bytes && found.iter().all(|range| !range.is_empty()))
         .then_some(found)
 }

@@ -12,7 +12,7 @@ mod tests;
 mod webp;
 
 use crate::{Format, Orientation, SNIFF_BYTES, Size, Subsampling};
-use head::Head;
+use head::HeaderReader;
 use std::{error, fmt, io};
 
 pub use head::{PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX};
@@ -254,7 +254,7 @@ fn is_sparse(facts: &Facts, len_bytes: u64) -> bool {
 /// # Errors
 /// [`ProbeError`] if the bytes are not a picture that Pelton knows, or not a valid one.
 pub fn probe(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Facts, ProbeError> {
-    let mut head = Head::new(&source, len_bytes);
+    let mut head = HeaderReader::new(&source, len_bytes);
     let sniffed = head.bytes(0, len_bytes.min(SNIFF_BYTES as u64) as usize)?;
     let Some(format) = Format::sniff(sniffed) else {
         return Err(ProbeError::unknown());
@@ -287,7 +287,7 @@ pub fn probe(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Facts, P
 /// # Errors
 /// [`ProbeError`] if the bytes are not HEIC or HEIF, or not valid.
 pub fn heif_size(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Size, ProbeError> {
-    let size = avif::heif_size(&mut Head::new(&source, len_bytes))?;
+    let size = avif::heif_size(&mut HeaderReader::new(&source, len_bytes))?;
     match size.pixels() {
         0 => Err(ProbeError::malformed("picture without pixels")),
         _ => Ok(size),

@@ -5,7 +5,7 @@
 mod tests;
 
 use crate::Target;
-use crate::recipe::{ASKED_SIDE_PX_MAX, Fit, Recipe};
+use crate::recipe::{Fit, REQUESTED_SIDE_PX_MAX, Recipe};
 use std::{error, fmt};
 
 /// Maximum number of characters of a parameter's name that an error repeats.
@@ -13,7 +13,7 @@ const NAME_CHARS_MAX: usize = 32;
 
 /// Meaning of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Ask {
+pub struct ImageQuery {
     /// Requested picture.
     pub recipe: Recipe,
     /// True if the client wants a JSON description instead of the picture (`meta=full`).
@@ -26,7 +26,7 @@ pub enum QueryErrorKind {
     /// The parameter is unknown.
     Unknown,
     /// The parameter is reserved but not supported yet.
-    NotYet,
+    Reserved,
     /// The parameter is given more than once.
     Duplicate,
     /// The parameter contradicts another one, or needs one that is missing.
@@ -148,18 +148,18 @@ impl Grammar {
     /// # Errors
     /// [`QueryError`] for the first parameter at fault. The lenient grammars (`WebpServerGo`,
     /// `MetaOnly`) never fail.
-    pub fn parse(self, query: &str) -> Result<Ask, QueryError> {
-        let typed = Typed::read(query, self)?;
+    pub fn parse(self, query: &str) -> Result<ImageQuery, QueryError> {
+        let typed = RawParameters::read(query, self)?;
         match self {
             Grammar::Pelton | Grammar::Strict => typed.ask(),
-            Grammar::WebpServerGo | Grammar::MetaOnly => Ok(typed.ask_leniently()),
+            Grammar::WebpServerGo | Grammar::MetaOnly => Ok(typed.interpret_leniently()),
         }
     }
 
     /// Returns whether `pair`, the text between two `&`, can change the meaning of a query or cause
     /// a refusal. Escaped names are not decoded here and count as known.
     #[must_use]
-    pub fn heeds(self, pair: &str) -> bool {
+    pub fn is_relevant(self, pair: &str) -> bool {
         let name = pair.split_once('=').map_or(pair, |(name, _)| name);
         let is_known = Parameter::ALL.iter().any(|known| known.name() == name);
         match self {
@@ -176,18 +176,18 @@ impl Grammar {
 /// # Errors
 /// [`QueryError`] for the first parameter that is unknown, repeated, out of range or in
 /// contradiction with another.
-pub fn parse_query(query: &str) -> Result<Ask, QueryError> {
+pub fn parse_query(query: &str) -> Result<ImageQuery, QueryError> {
     Grammar::Strict.parse(query)
 }
 /// Decoded value of each parameter, in the order of [`Parameter::ALL`].
-struct Typed([Option<String>; Parameter::ALL.len()]);
+struct RawParameters([Option<String>; Parameter::ALL.len()]);
 
 /// Width and height of the box, the fit, and whether the picture may be enlarged.
-type Wanted = (Option<u32>, Option<u32>, Fit, bool);
+type BoxParameters = (Option<u32>, Option<u32>, Fit, bool);
 
-impl Typed {
-    fn read(query: &str, grammar: Grammar) -> Result<Typed, QueryError> {
-        let mut typed = Typed([const { None }; Parameter::ALL.len()]);
+impl RawParameters {
+    fn read(query: &str, grammar: Grammar) -> Result<RawParameters, QueryError> {
+        let mut typed = RawParameters([const { None }; Parameter::ALL.len()]);
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let name = match percent_decoded(name, name) {
@@ -205,7 +205,7 @@ impl Typed {
             }
         }
         if grammar == Grammar::MetaOnly {
-            typed.forget(|parameter| parameter != Parameter::Meta);
+            typed.clear(|parameter| parameter != Parameter::Meta);
         }
         Ok(typed)
     }
@@ -225,14 +225,14 @@ impl Typed {
         Ok(())
     }
 
-    fn forget(&mut self, which: impl Fn(Parameter) -> bool) {
+    fn clear(&mut self, which: impl Fn(Parameter) -> bool) {
         for parameter in Parameter::ALL.into_iter().filter(|it| which(*it)) {
             self.0[parameter as usize] = None;
         }
     }
 
     /// Interprets all parameters together.
-    fn ask(&self) -> Result<Ask, QueryError> {
+    fn ask(&self) -> Result<ImageQuery, QueryError> {
         let (width_px, height_px, fit, enlarge) = self.size()?;
         let format = self.format()?;
         let quality_pct = self.number(Parameter::Q, 100)?;
@@ -247,7 +247,7 @@ impl Typed {
                 .map(|quality| quality as u8),
             format,
         };
-        Ok(Ask {
+        Ok(ImageQuery {
             recipe,
             meta: self.meta()?,
         })
@@ -256,20 +256,20 @@ impl Typed {
     /// Interprets all parameters and drops the invalid ones. Each error removes one parameter, so
     /// the loop ends. If `width` or `height` is valid, `max_width` and `max_height` are ignored, as
     /// in WebP Server Go.
-    fn ask_leniently(mut self) -> Ask {
+    fn interpret_leniently(mut self) -> ImageQuery {
         use Parameter::{Height, MaxHeight, MaxWidth, Width};
         for side in [Width, Height] {
-            if self.number(side, ASKED_SIDE_PX_MAX).is_err() {
-                self.forget(|parameter| parameter == side);
+            if self.number(side, REQUESTED_SIDE_PX_MAX).is_err() {
+                self.clear(|parameter| parameter == side);
             }
         }
         if self.first(&[Width, Height]).is_some() {
-            self.forget(|parameter| matches!(parameter, MaxWidth | MaxHeight));
+            self.clear(|parameter| matches!(parameter, MaxWidth | MaxHeight));
         }
         loop {
             match self.ask() {
                 Ok(ask) => return ask,
-                Err(err) => self.forget(|parameter| parameter.name() == err.parameter),
+                Err(err) => self.clear(|parameter| parameter.name() == err.parameter),
             }
         }
     }
@@ -298,7 +298,7 @@ impl Typed {
         }
     }
 
-    fn size(&self) -> Result<Wanted, QueryError> {
+    fn size(&self) -> Result<BoxParameters, QueryError> {
         use Parameter::{Dpr, Enlarge, Fit, H, Height, MaxHeight, MaxWidth, W, Width};
         let ours = self.first(&[W, H, Fit, Dpr, Enlarge]);
         let exact = self.first(&[Width, Height]);
@@ -310,8 +310,8 @@ impl Typed {
                 one,
                 format!("cannot be combined with {}", other.name()),
             )),
-            (Some(_), None, None) => self.box_by_our_names(),
-            (None, Some(_), None) => self.box_by_exact_names(),
+            (Some(_), None, None) => self.parse_box(),
+            (None, Some(_), None) => self.parse_exact_box(),
             (None, None, _) => {
                 let (width, height) = self.sides(MaxWidth, MaxHeight)?;
                 Ok((width, height, crate::Fit::Inside, false))
@@ -320,7 +320,7 @@ impl Typed {
     }
 
     /// Reads the box from `w`, `h`, `fit`, `dpr` and `enlarge`.
-    fn box_by_our_names(&self) -> Result<Wanted, QueryError> {
+    fn parse_box(&self) -> Result<BoxParameters, QueryError> {
         let (width, height) = self.sides(Parameter::W, Parameter::H)?;
         let needs_box = self.first(&[Parameter::Fit, Parameter::Dpr, Parameter::Enlarge]);
         if let (None, None, Some(parameter)) = (width, height, needs_box) {
@@ -336,8 +336,8 @@ impl Typed {
         let dpr_pct = self.dpr_pct()?;
         let scaled = |side: u32| (side * dpr_pct + 50) / 100;
         let (width, height) = (width.map(scaled), height.map(scaled));
-        if width.max(height) > Some(ASKED_SIDE_PX_MAX) {
-            let problem = format!("w and h must be at most {ASKED_SIDE_PX_MAX} after dpr");
+        if width.max(height) > Some(REQUESTED_SIDE_PX_MAX) {
+            let problem = format!("w and h must be at most {REQUESTED_SIDE_PX_MAX} after dpr");
             return Err(QueryError::value(Parameter::Dpr, problem));
         }
         Ok((width, height, fit, self.enlarge()?))
@@ -346,7 +346,7 @@ impl Typed {
     /// Reads `width` and `height` with their meaning in WebP Server Go: both together crop, one
     /// alone keeps the proportions, and the picture is not resized if it is smaller than a given
     /// side. For one alone, [`Fit::Inside`] does the same.
-    fn box_by_exact_names(&self) -> Result<Wanted, QueryError> {
+    fn parse_exact_box(&self) -> Result<BoxParameters, QueryError> {
         let (width, height) = self.sides(Parameter::Width, Parameter::Height)?;
         let fit = match (width, height) {
             (Some(_), Some(_)) => Fit::CoverOrKeep,
@@ -361,8 +361,8 @@ impl Typed {
         height: Parameter,
     ) -> Result<(Option<u32>, Option<u32>), QueryError> {
         Ok((
-            self.number(width, ASKED_SIDE_PX_MAX)?,
-            self.number(height, ASKED_SIDE_PX_MAX)?,
+            self.number(width, REQUESTED_SIDE_PX_MAX)?,
+            self.number(height, REQUESTED_SIDE_PX_MAX)?,
         ))
     }
 
@@ -478,7 +478,7 @@ fn hex_digit(byte: u8) -> Option<u8> {
 
 fn unknown(name: &str) -> QueryError {
     if PLANNED.contains(&name) {
-        return QueryError::new(QueryErrorKind::NotYet, name, "not supported yet");
+        return QueryError::new(QueryErrorKind::Reserved, name, "not supported yet");
     }
     let problem = match nearest(name) {
         Some(nearest) => format!("unknown parameter, did you mean {nearest}?"),

@@ -4,7 +4,7 @@ use crate::Target;
 use std::fmt;
 
 /// Maximum requested side in pixels, after multiplication with `dpr`.
-pub const ASKED_SIDE_PX_MAX: u32 = 16_384;
+pub const REQUESTED_SIDE_PX_MAX: u32 = 16_384;
 
 /// Rule by which a picture is fitted into the box of `width_px` × `height_px`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -28,9 +28,9 @@ pub enum Fit {
 /// empty one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Recipe {
-    /// Width of the box, multiplied with `dpr`: 1…[`ASKED_SIDE_PX_MAX`].
+    /// Width of the box, multiplied with `dpr`: 1…[`REQUESTED_SIDE_PX_MAX`].
     pub width_px: Option<u32>,
-    /// Height of the box, multiplied with `dpr`: 1…[`ASKED_SIDE_PX_MAX`].
+    /// Height of the box, multiplied with `dpr`: 1…[`REQUESTED_SIDE_PX_MAX`].
     pub height_px: Option<u32>,
     /// Fit of the picture into the box; [`Fit::Inside`] unless both sides are given.
     pub fit: Fit,

@@ -21,7 +21,7 @@ pub const CARRY_BYTES_MAX: usize = 4 << 10;
 pub const PROFILE_BYTES_MAX: usize = 4 << 20;
 
 /// Treatment of a picture's colour profile.
-pub enum Disposition {
+pub enum ProfileAction {
     /// The profile is sRGB, which is also the meaning of a missing profile, so it is dropped.
     Drop,
     /// The profile is embedded in the output unchanged.
@@ -33,7 +33,7 @@ pub enum Disposition {
     Malformed(String),
 }
 
-/// Conversion of pixels to sRGB, created by [`judge`] for one kind of raster.
+/// Conversion of pixels to sRGB, created by [`classify`] for one kind of raster.
 pub struct Converter(Kind);
 
 enum Kind {
@@ -44,21 +44,23 @@ enum Kind {
 
 /// Decides the treatment of `profile`, the profile of `raster`.
 #[must_use]
-pub fn judge(profile: &[u8], raster: &Raster) -> Disposition {
+pub fn classify(profile: &[u8], raster: &Raster) -> ProfileAction {
     let options = ParsingOptions {
         max_profile_size: PROFILE_BYTES_MAX,
         ..ParsingOptions::default()
     };
     let parsed = match ColorProfile::new_from_slice_with_options(profile, options) {
         Ok(parsed) => parsed,
-        Err(err) => return Disposition::Malformed(err.to_string()),
+        Err(err) => return ProfileAction::Malformed(err.to_string()),
     };
     let judged = match (parsed.color_space, Form::of(raster)) {
-        (DataColorSpace::Rgb, Form::Rgb | Form::Rgba) if is_srgb(&parsed) => Ok(Disposition::Drop),
+        (DataColorSpace::Rgb, Form::Rgb | Form::Rgba) if is_srgb(&parsed) => {
+            Ok(ProfileAction::Drop)
+        }
         (DataColorSpace::Rgb, Form::Rgb | Form::Rgba)
             if is_matrix(&parsed) && profile.len() <= CARRY_BYTES_MAX =>
         {
-            Ok(Disposition::Carry)
+            Ok(ProfileAction::Carry)
         }
         (DataColorSpace::Rgb, Form::Rgb) => pixels(&parsed, Layout::Rgb),
         (DataColorSpace::Rgb, Form::Rgba) => pixels(&parsed, Layout::Rgba),
@@ -68,20 +70,20 @@ pub fn judge(profile: &[u8], raster: &Raster) -> Disposition {
             curve(&parsed, IccLayout::Gray)
         }
         (DataColorSpace::Rgb, Form::Grey) => curve(&parsed, IccLayout::Rgb),
-        (space, form) => return Disposition::Malformed(format!("{space:?} profile on {form:?}")),
+        (space, form) => return ProfileAction::Malformed(format!("{space:?} profile on {form:?}")),
     };
-    judged.unwrap_or_else(|err| Disposition::Malformed(err.to_string()))
+    judged.unwrap_or_else(|err| ProfileAction::Malformed(err.to_string()))
 }
 
 impl Converter {
     /// Converts the picture to sRGB. Grey stays grey, everything else becomes RGB or RGBA.
     ///
     /// # Panics
-    /// If the raster is of another kind than the one passed to [`judge`].
+    /// If the raster is of another kind than the one passed to [`classify`].
     #[must_use]
     pub fn to_srgb(&self, raster: Raster) -> Raster {
         match (&self.0, raster) {
-            (Kind::Curve(curve), Raster::Yuv(yuv)) => Raster::Yuv(curved(yuv, curve)),
+            (Kind::Curve(curve), Raster::Yuv(yuv)) => Raster::Yuv(apply_curve(yuv, curve)),
             (Kind::Curve(curve), Raster::Packed(mut packed)) => {
                 for pixel in packed.data.chunks_exact_mut(packed.layout.channels()) {
                     for sample in &mut pixel[..3] {
@@ -96,7 +98,7 @@ impl Converter {
                     packed.layout, *layout,
                     "raster differs in kind from the judged one"
                 );
-                Raster::Packed(transformed(&packed, transform.as_ref()))
+                Raster::Packed(apply_transform(&packed, transform.as_ref()))
             }
         }
     }
@@ -192,7 +194,7 @@ fn options(profile: &ColorProfile) -> TransformOptions {
     }
 }
 
-fn pixels(profile: &ColorProfile, layout: Layout) -> Result<Disposition, moxcms::CmsError> {
+fn pixels(profile: &ColorProfile, layout: Layout) -> Result<ProfileAction, moxcms::CmsError> {
     let (from, to) = match layout {
         Layout::Rgb => (IccLayout::Rgb, IccLayout::Rgb),
         // moxcms uses the RGBA layout for CMYK.
@@ -201,14 +203,14 @@ fn pixels(profile: &ColorProfile, layout: Layout) -> Result<Disposition, moxcms:
     };
     let srgb = ColorProfile::new_srgb();
     let transform = profile.create_transform_8bit(from, &srgb, to, options(profile))?;
-    Ok(Disposition::Convert(Converter(Kind::Pixels(
+    Ok(ProfileAction::Convert(Converter(Kind::Pixels(
         layout, transform,
     ))))
 }
 
 /// Builds the conversion of grey as a table of 256 values. An RGB profile is evaluated for its
 /// neutral colours.
-fn curve(profile: &ColorProfile, from: IccLayout) -> Result<Disposition, moxcms::CmsError> {
+fn curve(profile: &ColorProfile, from: IccLayout) -> Result<ProfileAction, moxcms::CmsError> {
     let srgb = ColorProfile::new_srgb();
     let transform = profile.create_transform_8bit(from, &srgb, IccLayout::Rgb, options(profile))?;
     let greys: Vec<u8> = (0..=255)
@@ -219,13 +221,13 @@ fn curve(profile: &ColorProfile, from: IccLayout) -> Result<Disposition, moxcms:
     let curve: Box<[u8; 256]> = Box::new(std::array::from_fn(|grey| colours[3 * grey + 1]));
     let is_srgb = (0..=255_u8).all(|grey| curve[usize::from(grey)].abs_diff(grey) <= 1);
     Ok(if is_srgb {
-        Disposition::Drop
+        ProfileAction::Drop
     } else {
-        Disposition::Convert(Converter(Kind::Curve(curve)))
+        ProfileAction::Convert(Converter(Kind::Curve(curve)))
     })
 }
 
-fn curved(mut yuv: Yuv, curve: &[u8; 256]) -> Yuv {
+fn apply_curve(mut yuv: Yuv, curve: &[u8; 256]) -> Yuv {
     yuv = with_range(yuv, Range::Full);
     for sample in &mut yuv.luma.data {
         *sample = curve[usize::from(*sample)];
@@ -233,7 +235,7 @@ fn curved(mut yuv: Yuv, curve: &[u8; 256]) -> Yuv {
     yuv
 }
 
-fn transformed(packed: &Packed, transform: &Transform8BitExecutor) -> Packed {
+fn apply_transform(packed: &Packed, transform: &Transform8BitExecutor) -> Packed {
     let layout = match packed.layout {
         Layout::Rgba => Layout::Rgba,
         Layout::Rgb | Layout::Cmyk => Layout::Rgb,

@@ -30,7 +30,7 @@
 //! Units and limits: sizes in pixels, 8 bits per sample. Each step holds its input and its output;
 //! scaling RGBA holds a premultiplied copy too. The caller bounds the sizes; empty sizes and areas
 //! outside the picture are bugs of the caller and panic. Errors: none, except that a colour profile
-//! may be malformed ([`colour::Disposition::Malformed`]), which is the media's fault. Threads: pure
+//! may be malformed ([`colour::ProfileAction::Malformed`]), which is the media's fault. Threads: pure
 //! functions, one thread.
 
 mod alpha;
@@ -49,5 +49,5 @@ pub use alpha::flatten;
 pub use look::{far, look};
 pub use orient::{orient, stored};
 pub use pad::pad;
-pub use rgb::{ink_to_rgb, to_packed, to_planes};
+pub use rgb::{cmyk_to_rgb, to_packed, to_planes};
 pub use scale::{Area, scale};

@@ -12,7 +12,7 @@ mod colour;
 mod thumbhash;
 
 use crate::scale::{Area, scale};
-use image_plan::{Layout, Look, Packed, Plane, Raster, Size, Subsampling, Yuv};
+use image_plan::{Layout, Packed, Placeholder, Plane, Raster, Size, Subsampling, Yuv};
 
 /// Longest side in pixels of the picture that the placeholder is computed from.
 const SIDE_PX: u32 = 32;
@@ -24,7 +24,7 @@ const THIN_SIDE_PX: u32 = 128;
 /// to the caller.
 #[must_use]
 pub fn far(raster: &Raster) -> Raster {
-    let thin = thinned(raster);
+    let thin = thin_out(raster);
     let size = thin.size();
     let longest = u64::from(size.width_px.max(size.height_px));
     if longest <= u64::from(SIDE_PX) {
@@ -43,9 +43,9 @@ pub fn far(raster: &Raster) -> Raster {
 /// # Panics
 /// If the picture is larger than the result of [`far`], or is CMYK.
 #[must_use]
-pub fn look(small: &Packed) -> Look {
+pub fn look(small: &Packed) -> Placeholder {
     let pixels = Pixels::of(small);
-    Look::new(
+    Placeholder::new(
         colour::of(&pixels),
         &blurhash::of(&pixels),
         &thumbhash::of(&pixels),
@@ -90,7 +90,7 @@ impl Pixels {
 }
 
 /// Keeps every `step`-th row and column. Chroma still fits its luma, since ⌈⌈w/s⌉/k⌉ = ⌈⌈w/k⌉/s⌉.
-fn thinned(raster: &Raster) -> Raster {
+fn thin_out(raster: &Raster) -> Raster {
     let size = raster.size();
     let step = size.width_px.max(size.height_px).div_ceil(THIN_SIDE_PX);
     let thin = Size::new(size.width_px.div_ceil(step), size.height_px.div_ceil(step));

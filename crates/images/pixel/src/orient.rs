@@ -1,6 +1,6 @@
 //! Rotation and mirroring for the eight EXIF orientations.
 
-use crate::scale::{shifted, with_subsampling};
+use crate::scale::{shift_grid, with_subsampling};
 use image_plan::{Orientation, Packed, Plane, Raster, Rect, Size, Subsampling, Yuv};
 
 /// Rotates and mirrors the picture upright.
@@ -75,11 +75,11 @@ fn orient_packed(packed: &Packed, turn: Turn) -> Packed {
     let data = match packed.layout.channels() {
         3 => {
             let pixels = packed.data.as_chunks::<3>().0;
-            turned(pixels, width, packed.size, turn).into_flattened()
+            orient_pixels(pixels, width, packed.size, turn).into_flattened()
         }
         _ => {
             let pixels = packed.data.as_chunks::<4>().0;
-            turned(pixels, width, packed.size, turn).into_flattened()
+            orient_pixels(pixels, width, packed.size, turn).into_flattened()
         }
     };
     Packed {
@@ -112,7 +112,7 @@ fn orient_yuv(yuv: Yuv, turn: Turn) -> Yuv {
         if (right_px, down_px) == (0.0, 0.0) {
             plane
         } else {
-            shifted(&plane, right_px, down_px)
+            shift_grid(&plane, right_px, down_px)
         }
     };
     Yuv {
@@ -143,9 +143,9 @@ fn overhang(mirrored: bool, luma_px: u32, divisor: u32) -> f64 {
 fn orient_plane(plane: &Plane, turn: Turn) -> Plane {
     let size = turn.size(plane.size);
     let data = if turn.transposes {
-        transposed_bytes(plane, turn)
+        transpose_plane(plane, turn)
     } else {
-        turned(&plane.data, plane.stride, plane.size, turn)
+        orient_pixels(&plane.data, plane.stride, plane.size, turn)
     };
     Plane {
         size,
@@ -158,7 +158,7 @@ fn orient_plane(plane: &Plane, turn: Turn) -> Plane {
 /// first-level cache.
 const BLOCK: usize = 16;
 
-fn turned<P: Copy>(pixels: &[P], stride: usize, size: Size, turn: Turn) -> Vec<P> {
+fn orient_pixels<P: Copy>(pixels: &[P], stride: usize, size: Size, turn: Turn) -> Vec<P> {
     let (width, height) = (size.width_px as usize, size.height_px as usize);
     let row = |y: usize| {
         let y = if turn.mirrors_rows { height - 1 - y } else { y };
@@ -194,9 +194,9 @@ fn turned<P: Copy>(pixels: &[P], stride: usize, size: Size, turn: Turn) -> Vec<P
     out
 }
 
-/// Does the same as [`turned`] for transposed planes, the frequent case: photographs taken upright
+/// Does the same as [`orient_pixels`] for transposed planes, the frequent case: photographs taken upright
 /// are stored lying. Each plane is transposed in squares of 8 × 8 bytes, each in eight registers.
-fn transposed_bytes(plane: &Plane, turn: Turn) -> Vec<u8> {
+fn transpose_plane(plane: &Plane, turn: Turn) -> Vec<u8> {
     let (width, height) = (plane.size.width_px as usize, plane.size.height_px as usize);
     let row = |y: usize| plane.row(if turn.mirrors_rows { height - 1 - y } else { y } as u32);
     let column = |x: usize| {

@@ -58,7 +58,7 @@ fn pad_yuv(yuv: &Yuv, frame: Size, left_px: u32, top_px: u32) -> Yuv {
     let (left, top) = (left_px / across, top_px / down);
     let at = (left * across, top * down);
     let chroma = |plane: &Plane| {
-        let mut plane = faded(plane, yuv.size, (across, down), at, frame);
+        let mut plane = blend_margin(plane, yuv.size, (across, down), at, frame);
         plane = pad_plane(&plane, yuv.subsampling.chroma(frame), (left, top), 128);
         plane
     };
@@ -81,7 +81,7 @@ fn pad_yuv(yuv: &Yuv, frame: Size, left_px: u32, top_px: u32) -> Yuv {
 
 /// Returns a chroma plane whose last column and row are blended with neutral chroma, in proportion
 /// to their part in the margin.
-fn faded(
+fn blend_margin(
     plane: &Plane,
     luma: Size,
     (across, down): (u32, u32),

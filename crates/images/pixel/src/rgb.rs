@@ -155,7 +155,7 @@ fn limited_to_rgb(luma: &Plane, [cb, cr]: &[Plane; 2], matrix: Matrix, rgb: &mut
 /// # Panics
 /// If the picture is not [`Layout::Cmyk`].
 #[must_use]
-pub fn ink_to_rgb(packed: &Packed) -> Packed {
+pub fn cmyk_to_rgb(packed: &Packed) -> Packed {
     assert_eq!(packed.layout, Layout::Cmyk);
     let light = |ink: u8, black: u8| {
         let product = u16::from(255 - ink) * u16::from(255 - black);

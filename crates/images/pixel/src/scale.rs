@@ -2,7 +2,7 @@
 
 mod plane;
 
-use self::plane::{Axis, Known, View, filtered};
+use self::plane::{Axis, TapsCache, View, filtered};
 use crate::rgb::to_packed;
 use crate::subsample::reduce;
 use fast_image_resize::images::{TypedCroppedImage, TypedImage, TypedImageRef};
@@ -121,7 +121,7 @@ pub(crate) fn with_subsampling(yuv: Yuv, subsampling: Subsampling) -> Yuv {
 }
 
 /// Resamples a plane to a grid that is shifted by `right_px` and `down_px`. Edges are repeated.
-pub(crate) fn shifted(plane: &Plane, right_px: f64, down_px: f64) -> Plane {
+pub(crate) fn shift_grid(plane: &Plane, right_px: f64, down_px: f64) -> Plane {
     let size = plane.size;
     let extended = extended(plane);
     let area = Area {
@@ -141,12 +141,12 @@ fn extended(plane: &Plane) -> Plane {
         data.extend_from_slice(row);
         data.push(row[row.len() - 1]);
     }
-    tight(size, data)
+    unpadded_plane(size, data)
 }
 
 struct Scaler {
     resizer: Resizer,
-    taps: Known,
+    taps: TapsCache,
     /// True if luma keeps its size, so that at most the grid of chroma changes.
     copies_luma: bool,
     /// True if the fourth channel is alpha.
@@ -157,7 +157,7 @@ impl Scaler {
     fn new(copies_luma: bool) -> Scaler {
         Scaler {
             resizer: Resizer::new(),
-            taps: Known::default(),
+            taps: TapsCache::default(),
             copies_luma,
             premultiplies: false,
         }
@@ -195,7 +195,7 @@ impl Scaler {
         let area = area.divided(from_x, from_y);
         let coarser = to_x.is_multiple_of(from_x) && to_y.is_multiple_of(from_y);
         if self.copies_luma && coarser && area.begins_on_a_pixel() {
-            let blocks = cut(plane, area);
+            let blocks = crop_pixels(plane, area);
             return reduce(blocks, to_x / from_x, to_y / from_y);
         }
         if size.width_px.is_multiple_of(to_x) && size.height_px.is_multiple_of(to_y) {
@@ -209,7 +209,7 @@ impl Scaler {
 
     fn plane(&mut self, plane: Plane, area: Area, size: Size) -> Plane {
         if area.is_size(size) && area.begins_on_a_pixel() {
-            return cut(plane, area);
+            return crop_pixels(plane, area);
         }
         let outer = area.outer(plane.size);
         if !self.copies_luma {
@@ -219,7 +219,7 @@ impl Scaler {
         let stored = Size::new(stride, plane.size.height_px);
         let rows = TypedImageRef::<U8>::from_buffer(stored.width_px, stored.height_px, &plane.data)
             .expect("a plane has stride × height bytes");
-        tight(size, self.resize(&rows, outer, area, size))
+        unpadded_plane(size, self.resize(&rows, outer, area, size))
     }
 
     /// Applies Lanczos3 to the samples of `outer` only.
@@ -361,17 +361,17 @@ fn inside(start: f64, extent: f64, origin: u32, length: u32) -> (f64, f64) {
 }
 
 /// Returns the pixels that `area` touches, unchanged.
-fn cut(plane: Plane, area: Area) -> Plane {
+fn crop_pixels(plane: Plane, area: Area) -> Plane {
     let Rect { x, y, size } = area.outer(plane.size);
     if size == plane.size {
         return plane;
     }
     let columns = x as usize..(x + size.width_px) as usize;
     let data = (y..y + size.height_px).flat_map(|y| &plane.row(y)[columns.clone()]);
-    tight(size, data.copied().collect())
+    unpadded_plane(size, data.copied().collect())
 }
 
-fn tight(size: Size, data: Vec<u8>) -> Plane {
+fn unpadded_plane(size: Size, data: Vec<u8>) -> Plane {
     assert_eq!(data.len() as u64, size.pixels());
     Plane {
         size,

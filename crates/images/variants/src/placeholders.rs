@@ -21,13 +21,13 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use image_plan::{LOOK_BYTES, Look};
+use image_plan::{PLACEHOLDER_BYTES, Placeholder};
 use lru::LruCache;
 
 use crate::library::Identity;
 
 const KEY_BYTES: usize = 16;
-const CHECKED_BYTES: usize = KEY_BYTES + LOOK_BYTES;
+const CHECKED_BYTES: usize = KEY_BYTES + PLACEHOLDER_BYTES;
 const RECORD_BYTES: usize = CHECKED_BYTES + 8;
 /// Size of the file, as a multiple of the limit, at which it is rewritten.
 const FILE_FACTOR: u64 = 2;
@@ -45,7 +45,7 @@ pub struct Looks {
 
 #[derive(Debug)]
 struct Kept {
-    looks: LruCache<Key, Look>,
+    looks: LruCache<Key, Placeholder>,
     /// `None` after a write failed, which was logged then.
     file: Option<File>,
     file_bytes: u64,
@@ -65,14 +65,14 @@ impl Looks {
     /// Returns the placeholder of this version of an original, if it was ever converted. The first
     /// call may sleep.
     #[must_use]
-    pub fn find(&self, identity: &Identity) -> Option<Look> {
+    pub fn find(&self, identity: &Identity) -> Option<Placeholder> {
         let mut kept = self.lock();
         let kept = kept.get_or_insert_with(|| self.load());
         kept.looks.get(&key(identity)).copied()
     }
 
     /// Stores the placeholder of this version of an original. Sleeps.
-    pub fn keep(&self, identity: &Identity, look: Look) {
+    pub fn keep(&self, identity: &Identity, look: Placeholder) {
         let mut kept = self.lock();
         let kept = kept.get_or_insert_with(|| self.load());
         let key = key(identity);
@@ -158,7 +158,7 @@ fn key(identity: &Identity) -> Key {
     *hash.as_bytes().first_chunk().expect("a hash has 32 bytes")
 }
 
-fn record(key: &Key, look: &Look) -> [u8; RECORD_BYTES] {
+fn record(key: &Key, look: &Placeholder) -> [u8; RECORD_BYTES] {
     let mut out = [0; RECORD_BYTES];
     out[..KEY_BYTES].copy_from_slice(key);
     out[KEY_BYTES..CHECKED_BYTES].copy_from_slice(&look.to_bytes());
@@ -167,8 +167,8 @@ fn record(key: &Key, look: &Look) -> [u8; RECORD_BYTES] {
     out
 }
 
-fn read(found: &[u8; RECORD_BYTES]) -> Option<(Key, Look)> {
+fn read(found: &[u8; RECORD_BYTES]) -> Option<(Key, Placeholder)> {
     let key = *found.first_chunk().expect("a record begins with a key");
-    let look = Look::from_bytes(&found[KEY_BYTES..CHECKED_BYTES])?;
+    let look = Placeholder::from_bytes(&found[KEY_BYTES..CHECKED_BYTES])?;
     (record(&key, &look) == *found).then_some((key, look))
 }

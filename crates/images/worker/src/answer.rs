@@ -1,7 +1,7 @@
 //! Runs one job of a sandbox: descriptors in, a reply out.
 
-use crate::{Error, ErrorKind, convert, convert_all};
-use image_plan::{Encoding, Format, Order, Orientation, Plan, Rect, Size, join_answers};
+use crate::{Error, ErrorKind, convert, convert_batch};
+use image_plan::{Batch, Encoding, Format, Orientation, Plan, Rect, Size, join_outputs};
 use sandbox_protocol::{AllegedReply, Job, Status};
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
@@ -18,7 +18,7 @@ struct Done {
     remarks: Vec<String>,
 }
 
-/// Runs `job`, whose plan is a [`Plan`], an [`Order`] or a [`audio_plan::Plan`]: reads `original`,
+/// Runs `job`, whose plan is a [`Plan`], an [`Batch`] or a [`audio_plan::Plan`]: reads `original`,
 /// writes `answer`, and returns the reply.
 #[must_use]
 pub fn answer(job: &Job<'_>, original: &File, answer: &File) -> AllegedReply {
@@ -86,11 +86,11 @@ impl Write for Sink<'_> {
 }
 
 fn run(job: &Job<'_>, original: &File, answer: &File) -> Result<Done, Error> {
-    let done = if Order::is_order(job.plan) {
-        let order = Order::from_bytes(job.plan).map_err(|why| malformed(&why))?;
-        let done = convert_all(&order, &read(original, job.limits.memory_bytes_max)?)?;
+    let done = if Batch::is_batch(job.plan) {
+        let order = Batch::from_bytes(job.plan).map_err(|why| malformed(&why))?;
+        let done = convert_batch(&order, &read(original, job.limits.memory_bytes_max)?)?;
         Done {
-            bytes: join_answers(&done.files),
+            bytes: join_outputs(&done.files),
             size_px: (0, 0),
             remarks: done.remarks,
         }

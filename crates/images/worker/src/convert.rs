@@ -2,15 +2,15 @@
 
 use crate::Error;
 use crate::floor::Floor;
-use crate::form::Form;
+use crate::form::EncoderInput;
 use codec::{DecodeOptions, Shrink};
-use image_plan::{Encoding, Layout, Order, Plan, Raster, Size, Subsampling, Target};
-use pixel::colour::{Disposition, judge};
-use pixel::{Area, far, flatten, ink_to_rgb, look, orient, pad, scale, stored, to_packed};
+use image_plan::{Batch, Encoding, Layout, Plan, Raster, Size, Subsampling, Target};
+use pixel::colour::{ProfileAction, classify};
+use pixel::{Area, cmyk_to_rgb, far, flatten, look, orient, pad, scale, stored, to_packed};
 
 /// Converted picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct ConvertedPicture {
     /// Encoded file.
     pub bytes: Vec<u8>,
     /// Size of the encoded picture.
@@ -20,12 +20,12 @@ pub struct Answer {
     pub remarks: Vec<String>,
 }
 
-/// Outputs of an [`Order`].
+/// Outputs of an [`Batch`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answers {
+pub struct BatchOutput {
     /// Files in the order of their plans, then the placeholder if requested.
     pub files: Vec<Vec<u8>>,
-    /// Defects of the original, as in [`Answer::remarks`].
+    /// Defects of the original, as in [`ConvertedPicture::remarks`].
     pub remarks: Vec<String>,
 }
 
@@ -33,10 +33,10 @@ pub struct Answers {
 ///
 /// # Errors
 /// An [`Error`] whose [`ErrorKind`](crate::ErrorKind) names the fault.
-pub fn convert(plan: &Plan, original: &[u8]) -> Result<Answer, Error> {
+pub fn convert(plan: &Plan, original: &[u8]) -> Result<ConvertedPicture, Error> {
     let (raster, colours, remarks) = decode(plan, original)?;
     let (bytes, size) = make(plan, raster, &colours)?;
-    Ok(Answer {
+    Ok(ConvertedPicture {
         bytes,
         size,
         remarks,
@@ -48,13 +48,13 @@ pub fn convert(plan: &Plan, original: &[u8]) -> Result<Answer, Error> {
 ///
 /// # Errors
 /// As [`convert`]. If one plan fails, the whole order fails.
-pub fn convert_all(order: &Order, original: &[u8]) -> Result<Answers, Error> {
+pub fn convert_batch(order: &Batch, original: &[u8]) -> Result<BatchOutput, Error> {
     let [others @ .., last] = order.plans() else {
         unreachable!("an order has a plan");
     };
     let (raster, colours, remarks) = decode(last, original)?;
     let look = order.look().then(|| {
-        let small = in_colour(far(&raster), &colours.disposition);
+        let small = convert_colour(far(&raster), &colours.disposition);
         look(&to_packed(orient(small, last.orientation)))
     });
     let mut files = Vec::with_capacity(order.answers());
@@ -64,13 +64,13 @@ pub fn convert_all(order: &Order, original: &[u8]) -> Result<Answers, Error> {
     // The last plan consumes the decoded picture instead of copying it, because it can be large.
     files.push(make(last, raster, &colours)?.0);
     files.extend(look.map(|look| look.to_bytes().to_vec()));
-    Ok(Answers { files, remarks })
+    Ok(BatchOutput { files, remarks })
 }
 
 /// Colour profile of an original, and its treatment.
 struct Colours {
     profile: Option<Vec<u8>>,
-    disposition: Disposition,
+    disposition: ProfileAction,
 }
 
 /// Decodes the original for `plan` and all plans that share its decode. Also returns remarks on
@@ -83,10 +83,10 @@ fn decode(plan: &Plan, original: &[u8]) -> Result<(Raster, Colours, Vec<String>)
         remarks.push("original is damaged, only its valid part was decoded".to_owned());
     }
     let disposition = match &decoded.profile {
-        None => Disposition::Drop,
-        Some(profile) => judge(profile, &decoded.raster),
+        None => ProfileAction::Drop,
+        Some(profile) => classify(profile, &decoded.raster),
     };
-    if let Disposition::Malformed(why) = &disposition {
+    if let ProfileAction::Malformed(why) = &disposition {
         remarks.push(format!("unusable colour profile treated as sRGB: {why}"));
     }
     let colours = Colours {
@@ -100,16 +100,16 @@ fn decode(plan: &Plan, original: &[u8]) -> Result<(Raster, Colours, Vec<String>)
 /// it.
 fn make(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u8>, Size), Error> {
     let disposition = &colours.disposition;
-    let form = Form::of(plan.encoding);
+    let form = EncoderInput::of(plan.encoding);
     let raster = scaled(plan, raster, form, disposition);
-    let raster = upright(plan, in_colour(raster, disposition));
+    let raster = upright(plan, convert_colour(raster, disposition));
     let profile = colours.profile.as_deref();
-    let profile = profile.filter(|_| matches!(disposition, Disposition::Carry));
+    let profile = profile.filter(|_| matches!(disposition, ProfileAction::Carry));
     let size = raster.size();
     // The floor samples the picture before `form` subsamples its chroma.
     let bytes = match Floor::of(&raster, plan.encoding) {
-        None => encode(&form.of_raster(raster), profile, plan.encoding)?,
-        Some(floor) => encode_above(&floor, raster, profile, plan.encoding)?,
+        None => encode(&form.convert_raster(raster), profile, plan.encoding)?,
+        Some(floor) => encode_with_floor(&floor, raster, profile, plan.encoding)?,
     };
     Ok((bytes, size))
 }
@@ -120,7 +120,7 @@ fn encode(raster: &Raster, profile: Option<&[u8]>, encoding: Encoding) -> Result
 
 /// Encodes the picture with `encoding`. If the result is below the quality floor, encodes again:
 /// lossless, with full chroma, or at higher quality.
-fn encode_above(
+fn encode_with_floor(
     floor: &Floor,
     raster: Raster,
     profile: Option<&[u8]>,
@@ -130,15 +130,15 @@ fn encode_above(
         Raster::Packed(_) => Some(raster.clone()),
         Raster::Yuv(_) => None,
     };
-    let mut raster = Form::of(encoding).of_raster(raster);
+    let mut raster = EncoderInput::of(encoding).convert_raster(raster);
     let mut bytes = encode(&raster, profile, encoding)?;
     let mut raised = floor.raised(encoding, &bytes, 0);
     if let (Some(pixels), Some(lossless)) = (&pixels, floor.lossless(encoding))
-        && (floor.is_flat() || raised.is_some() && !floor.is_met_by(&raster))
+        && (floor.is_flat() || raised.is_some() && !floor.is_exceeded_by(&raster))
     {
         // If this fails for lack of memory or time, the lossy output is used.
         let exact = encode(
-            &Form::of(lossless).of_raster(pixels.clone()),
+            &EncoderInput::of(lossless).convert_raster(pixels.clone()),
             profile,
             lossless,
         );
@@ -150,10 +150,10 @@ fn encode_above(
     }
     if raised.is_some()
         && let Some(pixels) = pixels
-        && !floor.is_met_by(&raster)
-        && let Some((form, full)) = Form::with_full_chroma(encoding)
+        && !floor.is_exceeded_by(&raster)
+        && let Some((form, full)) = EncoderInput::with_full_chroma(encoding)
     {
-        raster = form.of_raster(pixels);
+        raster = form.convert_raster(pixels);
         encoding = full;
         bytes = encode(&raster, profile, encoding)?;
         raised = floor.raised(encoding, &bytes, 0);
@@ -184,7 +184,7 @@ fn shrink(plan: &Plan) -> Shrink {
 }
 
 /// Scales the plan's crop to the plan's size, before orientation.
-fn scaled(plan: &Plan, raster: Raster, form: Form, disposition: &Disposition) -> Raster {
+fn scaled(plan: &Plan, raster: Raster, form: EncoderInput, disposition: &ProfileAction) -> Raster {
     let divisor = shrink(plan).divisor();
     let crop = stored(plan.crop, plan.stored, plan.orientation);
     let area = Area::from(crop).divided(divisor, divisor);
@@ -194,18 +194,18 @@ fn scaled(plan: &Plan, raster: Raster, form: Form, disposition: &Disposition) ->
         plan.inner
     };
     let chroma = match disposition {
-        Disposition::Convert(converter) if converter.needs_rgb() => Subsampling::S444,
+        ProfileAction::Convert(converter) if converter.needs_rgb() => Subsampling::S444,
         _ => form.chroma_for(&raster),
     };
     scale(raster, area, size, chroma)
 }
 
 /// Converts the picture to the colour space that the output will have.
-fn in_colour(raster: Raster, disposition: &Disposition) -> Raster {
+fn convert_colour(raster: Raster, disposition: &ProfileAction) -> Raster {
     match (disposition, raster) {
-        (Disposition::Convert(converter), raster) => converter.to_srgb(raster),
+        (ProfileAction::Convert(converter), raster) => converter.to_srgb(raster),
         (_, Raster::Packed(packed)) if packed.layout == Layout::Cmyk => {
-            Raster::Packed(ink_to_rgb(&packed))
+            Raster::Packed(cmyk_to_rgb(&packed))
         }
         (_, raster) => raster,
     }

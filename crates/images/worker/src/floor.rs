@@ -32,7 +32,7 @@ const QUALITY_MAX: u8 = 98;
 
 /// Points above the floor that a picture must keep in the encoder's pixel layout alone. Otherwise
 /// full chroma is worth its bytes.
-const FORM_POINTS_MIN: f64 = 8.0;
+const HEADROOM_POINTS_MIN: f64 = 8.0;
 /// Percentage of pixels equal to their left neighbour from which a picture counts as flat.
 const FLAT_PCT: u64 = 60;
 /// Maximum pixels of a lossless output, which takes several times as long as a lossy one.
@@ -110,9 +110,9 @@ impl Floor {
 
     /// Returns whether `raster`, in the encoder's pixel layout, exceeds the floor by the points
     /// that encoding may cost.
-    pub(crate) fn is_met_by(&self, raster: &Raster) -> bool {
+    pub(crate) fn is_exceeded_by(&self, raster: &Raster) -> bool {
         let score = self.compare(raster);
-        score.is_none_or(|score| SCORE_MIN + FORM_POINTS_MIN <= score)
+        score.is_none_or(|score| SCORE_MIN + HEADROOM_POINTS_MIN <= score)
     }
 
     /// Returns the score of `answer`; `None` if it cannot be decoded, which the server detects.

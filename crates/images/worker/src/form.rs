@@ -9,7 +9,7 @@ const JPEG_FULL_CHROMA_QUALITY: u8 = 90;
 
 /// Pixel layout that an encoder accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum EncoderInput {
     /// Planes of this subsampling, range and matrix; grey has luma only.
     Planes(Subsampling, Range, Matrix),
     /// As `Planes`, but grey pictures get neutral chroma planes.
@@ -22,36 +22,38 @@ pub(crate) enum Form {
     PixelsOrGrey,
 }
 
-impl Form {
-    pub(crate) const fn of(encoding: Encoding) -> Form {
+impl EncoderInput {
+    pub(crate) const fn of(encoding: Encoding) -> EncoderInput {
         match encoding {
             Encoding::Jpeg { quality } if JPEG_FULL_CHROMA_QUALITY <= quality => {
-                Form::Planes(Subsampling::S444, Range::Full, Matrix::Bt601)
+                EncoderInput::Planes(Subsampling::S444, Range::Full, Matrix::Bt601)
             }
-            Encoding::Jpeg { .. } => Form::Planes(Subsampling::S420, Range::Full, Matrix::Bt601),
-            Encoding::Png => Form::PixelsOrGrey,
+            Encoding::Jpeg { .. } => {
+                EncoderInput::Planes(Subsampling::S420, Range::Full, Matrix::Bt601)
+            }
+            Encoding::Png => EncoderInput::PixelsOrGrey,
             Encoding::Webp { lossless: true, .. } | Encoding::Avif { lossless: true, .. } => {
-                Form::Pixels
+                EncoderInput::Pixels
             }
             Encoding::Webp { .. } => {
-                Form::ColourPlanes(Subsampling::S420, Range::Limited, Matrix::Bt601)
+                EncoderInput::ColourPlanes(Subsampling::S420, Range::Limited, Matrix::Bt601)
             }
-            Encoding::Avif { .. } => Form::AnyPlanes(Subsampling::S420),
+            Encoding::Avif { .. } => EncoderInput::AnyPlanes(Subsampling::S420),
         }
     }
 
-    /// Returns a form with full chroma, and the encoding for it, if [`Form::of`] subsamples chroma.
+    /// Returns a form with full chroma, and the encoding for it, if [`EncoderInput::of`] subsamples chroma.
     /// Returns `None` if the format does not support full chroma.
-    pub(crate) fn with_full_chroma(encoding: Encoding) -> Option<(Form, Encoding)> {
+    pub(crate) fn with_full_chroma(encoding: Encoding) -> Option<(EncoderInput, Encoding)> {
         match encoding {
             Encoding::Jpeg { quality } if quality < JPEG_FULL_CHROMA_QUALITY => {
                 let quality = JPEG_FULL_CHROMA_QUALITY;
                 let encoding = Encoding::Jpeg { quality };
-                Some((Form::of(encoding), encoding))
+                Some((EncoderInput::of(encoding), encoding))
             }
             Encoding::Avif {
                 lossless: false, ..
-            } => Some((Form::AnyPlanes(Subsampling::S444), encoding)),
+            } => Some((EncoderInput::AnyPlanes(Subsampling::S444), encoding)),
             _ => None,
         }
     }
@@ -64,34 +66,36 @@ impl Form {
             Raster::Packed(_) => return Subsampling::S444,
         };
         match self {
-            Form::Planes(chroma, _, matrix) | Form::ColourPlanes(chroma, _, matrix)
+            EncoderInput::Planes(chroma, _, matrix)
+            | EncoderInput::ColourPlanes(chroma, _, matrix)
                 if matrix == own =>
             {
                 chroma
             }
-            Form::AnyPlanes(chroma) => chroma,
+            EncoderInput::AnyPlanes(chroma) => chroma,
             // The conversion goes through RGB.
             _ => Subsampling::S444,
         }
     }
 
     /// Converts the picture to this form.
-    pub(crate) fn of_raster(self, raster: Raster) -> Raster {
+    pub(crate) fn convert_raster(self, raster: Raster) -> Raster {
         match self {
-            Form::Planes(chroma, range, matrix) => {
+            EncoderInput::Planes(chroma, range, matrix) => {
                 Raster::Yuv(to_planes(raster, chroma, range, matrix))
             }
-            Form::ColourPlanes(chroma, range, matrix) => {
-                Raster::Yuv(coloured(to_planes(raster, chroma, range, matrix), chroma))
-            }
-            Form::AnyPlanes(chroma) => {
+            EncoderInput::ColourPlanes(chroma, range, matrix) => Raster::Yuv(with_neutral_chroma(
+                to_planes(raster, chroma, range, matrix),
+                chroma,
+            )),
+            EncoderInput::AnyPlanes(chroma) => {
                 let (range, matrix) = match &raster {
                     Raster::Yuv(yuv) => (yuv.range, yuv.matrix),
                     Raster::Packed(_) => (Range::Full, Matrix::Bt601),
                 };
                 Raster::Yuv(to_planes(raster, chroma, range, matrix))
             }
-            Form::PixelsOrGrey => match raster {
+            EncoderInput::PixelsOrGrey => match raster {
                 Raster::Yuv(yuv) if yuv.chroma.is_none() => {
                     let matrix = yuv.matrix;
                     let grey = Raster::Yuv(yuv);
@@ -99,13 +103,13 @@ impl Form {
                 }
                 other => Raster::Packed(to_packed(other)),
             },
-            Form::Pixels => Raster::Packed(to_packed(raster)),
+            EncoderInput::Pixels => Raster::Packed(to_packed(raster)),
         }
     }
 }
 
 /// Adds neutral chroma planes to a grey picture.
-fn coloured(mut yuv: Yuv, subsampling: Subsampling) -> Yuv {
+fn with_neutral_chroma(mut yuv: Yuv, subsampling: Subsampling) -> Yuv {
     if yuv.chroma.is_none() {
         let neutral = Plane::filled(subsampling.chroma(yuv.size), 128);
         yuv.subsampling = subsampling;

@@ -3,7 +3,7 @@
 //! `audio_plan::decide`, except the pixel layout passed to an encoder and the higher quality of
 //! outputs that fall below the quality floor.
 //!
-//! Principal functions: [`convert`], and [`convert_all`] for several sizes and a placeholder from
+//! Principal functions: [`convert`], and [`convert_batch`] for several sizes and a placeholder from
 //! one decode.
 //!
 //! ```text
@@ -47,7 +47,7 @@ mod floor;
 mod form;
 
 pub use answer::{answer, warm_up};
-pub use convert::{Answer, Answers, convert, convert_all};
+pub use convert::{BatchOutput, ConvertedPicture, convert, convert_batch};
 pub use error::{Error, ErrorKind};
 
 #[cfg(test)]

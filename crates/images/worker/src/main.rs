@@ -36,17 +36,17 @@ fn main() -> ExitCode {
 }
 
 /// Output, and remarks on defects of the original.
-type Made = (Vec<u8>, Vec<String>);
+type JobOutput = (Vec<u8>, Vec<String>);
 
 /// Function that executes a plan on an original; fails with an error message.
-type Make = Box<dyn Fn(&[u8]) -> Result<Made, String>>;
+type Executor = Box<dyn Fn(&[u8]) -> Result<JobOutput, String>>;
 
 /// Runs one job `times` times and writes the output of the last run; all outputs are equal.
 fn once(plan: &str, times: &str) -> ExitCode {
     let Some(plan) = bytes_of_hex(plan) else {
         return usage("PLAN_HEX is not hexadecimal");
     };
-    let make: Make = match Plan::from_bytes(&plan) {
+    let make: Executor = match Plan::from_bytes(&plan) {
         Ok(plan) => Box::new(move |original| {
             let made = worker::convert(&plan, original).map_err(|error| error.to_string())?;
             Ok((made.bytes, made.remarks))

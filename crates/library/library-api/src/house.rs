@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use catalog::Covered;
-use image_plan::Look;
+use image_plan::Placeholder;
 
 use crate::server::Index;
 
@@ -29,10 +29,10 @@ pub trait House: Send + Sync {
     fn has_cover(&self, index: &Index, of: Covered) -> bool;
 
     /// What the picture of something looks like, where that is known. May have to take it out of a file.
-    fn look(&self, index: &Index, of: Covered) -> Option<Look>;
+    fn look(&self, index: &Index, of: Covered) -> Option<Placeholder>;
 
     /// What the picture at a path of the library looks like, where that is known.
-    fn look_of_file(&self, path: &[u8]) -> Option<Look>;
+    fn look_of_file(&self, path: &[u8]) -> Option<Placeholder>;
 
     /// The target at which the picture of this name is served, which [`Store::avatar`](crate::Store::avatar) gives.
     fn avatar(&self, name: &str) -> Option<String>;

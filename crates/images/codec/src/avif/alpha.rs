@@ -7,7 +7,7 @@ use image_plan::{Plane, Range, Subsampling, Yuv};
 /// alpha, hence it is divided by the block's mean alpha.
 ///
 /// If `rgb` is true, the "chroma" planes hold colours, whose zero is 0 instead of the middle.
-pub(super) fn straighten(yuv: &mut Yuv, rgb: bool) {
+pub(super) fn unpremultiply(yuv: &mut Yuv, rgb: bool) {
     let Some(alpha) = &yuv.alpha else {
         return;
     };

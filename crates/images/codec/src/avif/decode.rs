@@ -5,7 +5,7 @@ use std::slice;
 use image_plan::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 use libavif_sys as avif;
 
-use super::depth::Narrow;
+use super::depth::DepthConversion;
 use super::handle::{Owned, new_decoder};
 use super::{alpha, check};
 use crate::{DecodeOptions, Decoded, Error, ErrorKind, Limits, buffer, cicp};
@@ -80,7 +80,7 @@ fn profile(image: &avif::avifImage, limits: &Limits) -> Result<Option<Vec<u8>>, 
     if image.icc.size == 0 || image.icc.data.is_null() {
         return cicp::profile(image.colorPrimaries, image.transferCharacteristics);
     }
-    limits.admit_profile("avif", image.icc.size)?;
+    limits.check_profile("avif", image.icc.size)?;
     // SAFETY: libavif keeps `size` initialised bytes at `data` as long as the image lives, which
     // `image` borrows.
     let profile = unsafe { slice::from_raw_parts(image.icc.data, image.icc.size) };
@@ -135,15 +135,15 @@ impl<'a> Source<'a> {
         let luma = self.plane(
             avif::AVIF_CHAN_Y,
             size,
-            &Narrow::luma(depth_bits, self.range)?,
+            &DepthConversion::luma(depth_bits, self.range)?,
         )?;
         let chroma = match (self.subsampling, self.matrix) {
             (Subsampling::S400, _) => None,
             (subsampling, matrix) => {
                 let chroma_size = subsampling.chroma(size);
                 let narrow = match matrix {
-                    Some(_) => Narrow::chroma(depth_bits, self.range)?,
-                    None => Narrow::luma(depth_bits, self.range)?,
+                    Some(_) => DepthConversion::chroma(depth_bits, self.range)?,
+                    None => DepthConversion::luma(depth_bits, self.range)?,
                 };
                 Some([
                     self.plane(avif::AVIF_CHAN_U, chroma_size, &narrow)?,
@@ -155,8 +155,8 @@ impl<'a> Source<'a> {
             None
         } else {
             // libavif has converted alpha to full range.
-            let narrow = Narrow::luma(depth_bits, Range::Full)?;
-            buffer::unless_idle(self.plane(avif::AVIF_CHAN_A, size, &narrow)?)
+            let narrow = DepthConversion::luma(depth_bits, Range::Full)?;
+            buffer::unless_opaque(self.plane(avif::AVIF_CHAN_A, size, &narrow)?)
         };
         let mut yuv = Yuv {
             size,
@@ -168,10 +168,10 @@ impl<'a> Source<'a> {
             alpha,
         };
         if self.image.alphaPremultiplied != 0 {
-            alpha::straighten(&mut yuv, self.matrix.is_none());
+            alpha::unpremultiply(&mut yuv, self.matrix.is_none());
         }
         if self.matrix.is_none() {
-            return join(yuv).map(Raster::Packed);
+            return interleave(yuv).map(Raster::Packed);
         }
         Ok(Raster::Yuv(yuv))
     }
@@ -181,7 +181,7 @@ impl<'a> Source<'a> {
         &self,
         channel: avif::avifChannelIndex,
         size: Size,
-        narrow: &Narrow,
+        narrow: &DepthConversion,
     ) -> Result<Plane, Error> {
         let channel = channel as i32;
         // SAFETY: the callee reads fields of the image.
@@ -209,7 +209,7 @@ impl<'a> Source<'a> {
 }
 
 /// Interleaves planes of green, blue and red (in this order), and alpha if any.
-fn join(planes: Yuv) -> Result<Packed, Error> {
+fn interleave(planes: Yuv) -> Result<Packed, Error> {
     let layout = match planes.alpha {
         Some(_) => Layout::Rgba,
         None => Layout::Rgb,

@@ -5,28 +5,28 @@ use image_plan::Range;
 use crate::{Error, ErrorKind};
 
 /// Conversion of samples to 8 bits.
-pub(super) enum Narrow {
+pub(super) enum DepthConversion {
     /// No conversion: the samples have 8 bits.
-    Not,
+    Identity,
     /// Lookup table from a sample of two bytes in native order to its 8-bit level.
-    By(Vec<u8>),
+    Table(Vec<u8>),
 }
 
-impl Narrow {
+impl DepthConversion {
     /// Creates the conversion for luma, alpha, and planes of RGB.
-    pub(super) fn luma(depth_bits: u32, range: Range) -> Result<Narrow, Error> {
-        Narrow::around(depth_bits, range, 0)
+    pub(super) fn luma(depth_bits: u32, range: Range) -> Result<DepthConversion, Error> {
+        DepthConversion::around(depth_bits, range, 0)
     }
 
     /// Creates the conversion for chroma, which maps the neutral level to 128.
-    pub(super) fn chroma(depth_bits: u32, range: Range) -> Result<Narrow, Error> {
-        Narrow::around(depth_bits, range, 128)
+    pub(super) fn chroma(depth_bits: u32, range: Range) -> Result<DepthConversion, Error> {
+        DepthConversion::around(depth_bits, range, 128)
     }
 
     /// Creates a conversion that maps `middle << (depth_bits - 8)` to `middle`.
-    fn around(depth_bits: u32, range: Range, middle: i64) -> Result<Narrow, Error> {
+    fn around(depth_bits: u32, range: Range, middle: i64) -> Result<DepthConversion, Error> {
         if depth_bits == 8 {
-            return Ok(Narrow::Not);
+            return Ok(DepthConversion::Identity);
         }
         if !(9..=16).contains(&depth_bits) {
             let detail = format!("avif: unsupported depth of {depth_bits} bits per sample");
@@ -44,22 +44,24 @@ impl Narrow {
             let rounded = (2 * distance + from).div_euclid(2 * from);
             (middle + rounded).clamp(0, 255) as u8
         };
-        Ok(Narrow::By((0..1 << depth_bits).map(level).collect()))
+        Ok(DepthConversion::Table(
+            (0..1 << depth_bits).map(level).collect(),
+        ))
     }
 
     /// Returns the number of bytes of an input sample.
     pub(super) fn sample_bytes(&self) -> usize {
         match self {
-            Narrow::Not => 1,
-            Narrow::By(_) => 2,
+            DepthConversion::Identity => 1,
+            DepthConversion::Table(_) => 2,
         }
     }
 
     /// Converts one row.
     pub(super) fn apply(&self, wide: &[u8], out: &mut [u8]) {
         match self {
-            Narrow::Not => out.copy_from_slice(wide),
-            Narrow::By(levels) => {
+            DepthConversion::Identity => out.copy_from_slice(wide),
+            DepthConversion::Table(levels) => {
                 let (samples, _) = wide.as_chunks::<2>();
                 let highest = levels.len() - 1;
                 for (level, sample) in out.iter_mut().zip(samples) {

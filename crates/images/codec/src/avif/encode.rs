@@ -62,7 +62,7 @@ pub(crate) fn encode(
             write(&planes, yuv_colours(yuv)?, profile, effort)
         }
         Raster::Packed(packed) if effort.lossless => {
-            let parts = separate(packed)?;
+            let parts = split_planes(packed)?;
             let planes = Planes {
                 luma: &parts.green,
                 chroma: Some(&parts.blue_red),
@@ -129,7 +129,7 @@ fn write(
     profile: Option<&[u8]>,
     effort: Effort,
 ) -> Result<Vec<u8>, Error> {
-    let mut image = describe(planes, colours, profile)?;
+    let mut image = wrap_planes(planes, colours, profile)?;
     let mut encoder = new_encoder()?;
     let quality = if effort.lossless { 100 } else { effort.quality };
     encoder.codecChoice = avif::AVIF_CODEC_CHOICE_AOM;
@@ -154,7 +154,7 @@ fn write(
         )
     };
     check(result)?;
-    let mut file = File::with_room(room_bytes(planes.luma.size))?;
+    let mut file = File::with_capacity(capacity_bytes(planes.luma.size))?;
     // SAFETY: the encoder belongs to libavif and has been given an image; the callee allocates the
     // memory that it stores in the slot.
     let result = unsafe { avif::avifEncoderFinish(encoder.as_ptr(), file.slot()) };
@@ -176,14 +176,14 @@ fn set_option(
 
 /// Returns the initial capacity for the file: two bits per pixel, which is four times the size of a
 /// photograph at the default quality.
-fn room_bytes(size: Size) -> usize {
+fn capacity_bytes(size: Size) -> usize {
     const BOXES_BYTES: u64 = 4 << 10;
     usize::try_from(size.pixels() / 4 + BOXES_BYTES)
         .expect("planes of that many pixels are in memory")
 }
 
 /// Creates an image that references the planes without owning them.
-fn describe(
+fn wrap_planes(
     planes: &Planes<'_>,
     colours: Colours,
     profile: Option<&[u8]>,
@@ -219,13 +219,13 @@ fn describe(
 }
 
 /// Pixels separated into planes, in the order in which AV1 stores RGB (ITU-T H.273, matrix 0).
-struct Parts {
+struct RgbPlanes {
     green: Plane,
     blue_red: [Plane; 2],
     alpha: Option<Plane>,
 }
 
-fn separate(packed: &Packed) -> Result<Parts, Error> {
+fn split_planes(packed: &Packed) -> Result<RgbPlanes, Error> {
     let size: Size = packed.size;
     let (mut green, mut blue, mut red) = (
         buffer::plane(size)?,
@@ -254,7 +254,7 @@ fn separate(packed: &Packed) -> Result<Parts, Error> {
             return Err(Error::new(ErrorKind::Failed, detail));
         }
     };
-    Ok(Parts {
+    Ok(RgbPlanes {
         green,
         blue_red: [blue, red],
         alpha,

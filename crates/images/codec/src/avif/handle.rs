@@ -11,7 +11,7 @@ use super::check;
 use crate::{Error, ErrorKind};
 
 /// Returns libavif's name of a result.
-pub(super) fn describe(result: avif::avifResult) -> &'static str {
+pub(super) fn result_name(result: avif::avifResult) -> &'static str {
     // SAFETY: the callee accepts any number and returns a string literal.
     let text = unsafe { avif::avifResultToString(result) };
     // SAFETY: string literals are NUL-terminated and have static lifetime.
@@ -106,7 +106,7 @@ pub(super) struct File(avif::avifRWData);
 impl File {
     /// Creates an empty file with a capacity of `bytes`. Beyond that libavif grows it by a megabyte
     /// at a time. Without the capacity, even a short file would start with a megabyte.
-    pub(super) fn with_room(bytes: usize) -> Result<File, Error> {
+    pub(super) fn with_capacity(bytes: usize) -> Result<File, Error> {
         let mut file = File(avif::avifRWData {
             data: std::ptr::null_mut(),
             size: 0,

@@ -4,8 +4,8 @@
 use image_plan::{Layout, Matrix, Packed, Range, Raster, Size, Subsampling, Yuv};
 use libavif_sys as avif;
 
-use super::alpha::straighten;
-use super::depth::Narrow;
+use super::alpha::unpremultiply;
+use super::depth::DepthConversion;
 use super::handle::{File, new_encoder, new_image};
 use crate::tests::pictures::{distance, with_alpha, yuv};
 use crate::{DecodeOptions, Decoded, Error, ErrorKind};
@@ -31,7 +31,7 @@ fn write(
     encoder.speed = 9;
     encoder.quality = 100;
     encoder.qualityAlpha = 100;
-    let mut file = File::with_room(0).expect("no room takes no memory");
+    let mut file = File::with_capacity(0).expect("no room takes no memory");
     // SAFETY: each plane has 33 × 31 samples, which are the stride and rows of luma, and at least
     // those of chroma; `change` must keep this true.
     let result = unsafe { avif::avifEncoderWrite(encoder.as_ptr(), image.as_ptr(), file.slot()) };
@@ -89,8 +89,8 @@ fn limited_range_keeps_its_ends_and_its_middle() {
         let wide = |level: u16| (level << (depth_bits - 8)).to_ne_bytes();
         let samples: Vec<u8> = [16, 128, 235].into_iter().flat_map(wide).collect();
         for narrow in [
-            Narrow::luma(depth_bits, Range::Limited),
-            Narrow::chroma(depth_bits, Range::Limited),
+            DepthConversion::luma(depth_bits, Range::Limited),
+            DepthConversion::chroma(depth_bits, Range::Limited),
         ] {
             let mut levels = [0; 3];
             narrow.expect("a depth of AV1").apply(&samples, &mut levels);
@@ -220,7 +220,7 @@ fn premultiplied_planes_become_straight() {
                 &Raster::Yuv(treated.clone()),
                 &Raster::Yuv(straight.clone()),
             );
-            straighten(&mut treated, false);
+            unpremultiply(&mut treated, false);
             let after = distance(&Raster::Yuv(treated), &Raster::Yuv(straight));
             assert!(
                 before > 5.0 && after < 0.6,
@@ -246,7 +246,7 @@ fn premultiplied_rgb_becomes_straight() {
     image.alphaRowBytes = 1;
     let mut encoder = new_encoder().expect("an encoder");
     (encoder.quality, encoder.qualityAlpha, encoder.speed) = (100, 100, 9);
-    let mut file = File::with_room(0).expect("no room takes no memory");
+    let mut file = File::with_capacity(0).expect("no room takes no memory");
     // SAFETY: the picture has one pixel, and its planes of one byte live until the end of this
     // function.
     let result = unsafe { avif::avifEncoderWrite(encoder.as_ptr(), image.as_ptr(), file.slot()) };

@@ -11,10 +11,10 @@ use crate::{DecodeOptions, Decoded, Error, ErrorKind, Limits, Shrink, buffer};
 
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
     let mut handle = Handle::new(tj::TJINIT_TJINIT_DECOMPRESS)?;
-    bound(&mut handle, &options.limits)?;
+    set_limits(&mut handle, &options.limits)?;
     let header = read_header(&mut handle, bytes)?;
     options.limits.admit("jpeg", header.size, options.stored)?;
-    admit_scans(bytes, &options.limits)?;
+    check_scans(bytes, &options.limits)?;
     let profile = take_profile(&mut handle, &options.limits)?;
     shrink(&mut handle, options.shrink)?;
     let size = options.shrink.apply(header.size);
@@ -52,7 +52,7 @@ enum Form {
     Packed(Layout),
 }
 
-fn bound(handle: &mut Handle, limits: &Limits) -> Result<(), Error> {
+fn set_limits(handle: &mut Handle, limits: &Limits) -> Result<(), Error> {
     let whole = |limit: usize| i32::try_from(limit).unwrap_or(i32::MAX);
     // Each limit is at least 1, because 0 means no limit to TurboJPEG.
     let scans = whole(limits.jpeg_scans_max as usize).max(1);
@@ -65,7 +65,7 @@ fn bound(handle: &mut Handle, limits: &Limits) -> Result<(), Error> {
 
 /// Refuses files with too many scans before any is decoded. libjpeg enforces its own limit only
 /// after it has decoded the permitted scans.
-fn admit_scans(bytes: &[u8], limits: &Limits) -> Result<(), Error> {
+fn check_scans(bytes: &[u8], limits: &Limits) -> Result<(), Error> {
     let scans = count_scans(bytes);
     if (limits.jpeg_scans_max as usize) < scans {
         let detail = format!("jpeg: {scans} scans exceed the limit");
@@ -155,7 +155,7 @@ fn take_profile(handle: &mut Handle, limits: &Limits) -> Result<Option<Vec<u8>>,
     }
     // SAFETY: the call above succeeded.
     let profile = unsafe { block.bytes() };
-    limits.admit_profile("jpeg", profile.len())?;
+    limits.check_profile("jpeg", profile.len())?;
     buffer::copy(profile).map(Some)
 }
 

@@ -59,10 +59,10 @@ fn encode_planes(handle: &mut Handle, yuv: &Yuv) -> Result<Vec<u8>, Error> {
     let sampling = subsampling_to_tj(yuv.subsampling);
     handle.set(tj::TJPARAM_TJPARAM_SUBSAMP, sampling)?;
     let [luma_size, chroma_size] = padded(yuv.subsampling, yuv.size);
-    let luma = at_least(&yuv.luma, luma_size)?;
+    let luma = extend_to(&yuv.luma, luma_size)?;
     let chroma = match &yuv.chroma {
         None => None,
-        Some([cb, cr]) => Some([at_least(cb, chroma_size)?, at_least(cr, chroma_size)?]),
+        Some([cb, cr]) => Some([extend_to(cb, chroma_size)?, extend_to(cr, chroma_size)?]),
     };
     let (mut planes, mut strides) = ([std::ptr::null(); 3], [0; 3]);
     let parts = std::iter::once(&luma).chain(chroma.iter().flatten());
@@ -77,7 +77,7 @@ fn encode_planes(handle: &mut Handle, yuv: &Yuv) -> Result<Vec<u8>, Error> {
     let mut block = Block::empty();
     let (start, len) = block.slots();
     // SAFETY: the callee reads, in each plane and at the given stride, the rows and columns of
-    // `padded` for this size and subsampling. `at_least` returned planes of these sizes, given
+    // `padded` for this size and subsampling. `extend_to` returned planes of these sizes, given
     // whole planes, and `encode::check` verified that they are whole and that chroma exists exactly
     // if the subsampling has it. A test compares `padded` with TurboJPEG's own arithmetic. The
     // block's slots are exclusive borrows and empty, so the callee allocates, and stores address
@@ -141,7 +141,7 @@ fn finish(handle: &mut Handle, status: c_int, block: &Block) -> Result<Vec<u8>, 
 
 /// Returns `plane` extended to `size` by repeating its last column and row, or `plane` itself if it
 /// has that size.
-fn at_least(plane: &Plane, size: Size) -> Result<Cow<'_, Plane>, Error> {
+fn extend_to(plane: &Plane, size: Size) -> Result<Cow<'_, Plane>, Error> {
     if plane.size == size {
         return Ok(Cow::Borrowed(plane));
     }

@@ -41,7 +41,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     let (profile, profile_lost) = match embedded {
         Embedded::Nothing => (None, false),
         Embedded::Profile(profile) => (Some(profile), false),
-        Embedded::Broken => (None, true),
+        Embedded::Invalid => (None, true),
     };
     Ok(Decoded {
         raster: raster(colours, size, samples)?,
@@ -104,7 +104,7 @@ fn raster(colours: ColorType, size: Size, samples: Vec<u8>) -> Result<Raster, Er
         ColorType::Rgb => Ok(Raster::Packed(packed(Layout::Rgb, samples))),
         ColorType::Rgba => {
             let rgba = packed(Layout::Rgba, samples);
-            Ok(Raster::Packed(buffer::without_idle_alpha(rgba)))
+            Ok(Raster::Packed(buffer::without_opaque_alpha(rgba)))
         }
         ColorType::Grayscale => Ok(Raster::Yuv(grey(
             Plane {
@@ -121,7 +121,7 @@ fn raster(colours: ColorType, size: Size, samples: Vec<u8>) -> Result<Raster, Er
             for ((y, a), pixel) in planes.zip(pixels) {
                 [*y, *a] = *pixel;
             }
-            Ok(Raster::Yuv(grey(luma, buffer::unless_idle(alpha))))
+            Ok(Raster::Yuv(grey(luma, buffer::unless_opaque(alpha))))
         }
         ColorType::Indexed => {
             let detail = "png: decoder did not expand the palette";

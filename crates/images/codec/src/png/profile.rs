@@ -9,7 +9,7 @@ pub(super) enum Embedded {
     Nothing,
     Profile(Vec<u8>),
     /// The chunk cannot be decompressed. Browsers show such files as sRGB.
-    Broken,
+    Invalid,
 }
 
 /// Reads the first `iCCP` chunk before the pixels. The `png` crate validates the rest of the file.
@@ -21,14 +21,14 @@ pub(super) fn read(file: &[u8], limits: &Limits) -> Result<Embedded, Error> {
     // stream.
     let name_bytes = payload.iter().take(80).position(|byte| *byte == 0);
     let Some([_, 0, stream @ ..]) = name_bytes.and_then(|end| payload.get(end..)) else {
-        return Ok(Embedded::Broken);
+        return Ok(Embedded::Invalid);
     };
     match fdeflate::decompress_to_vec_bounded(stream, limits.profile_bytes_max) {
         Ok(profile) => Ok(Embedded::Profile(profile)),
-        Err(BoundedDecompressionError::DecompressionError { .. }) => Ok(Embedded::Broken),
+        Err(BoundedDecompressionError::DecompressionError { .. }) => Ok(Embedded::Invalid),
         Err(BoundedDecompressionError::OutputTooLarge { partial_output }) => {
-            limits.admit_profile("png", partial_output.len() + 1)?;
-            Ok(Embedded::Broken)
+            limits.check_profile("png", partial_output.len() + 1)?;
+            Ok(Embedded::Invalid)
         }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     options.limits.admit("webp", header.size, options.stored)?;
     let profile = match container::profile(bytes) {
         Some(profile) => {
-            options.limits.admit_profile("webp", profile.len())?;
+            options.limits.check_profile("webp", profile.len())?;
             Some(buffer::copy(profile)?)
         }
         None => None,
@@ -77,9 +77,13 @@ fn decode_planes(bytes: &[u8], header: &Header) -> Result<(Raster, bool), Error>
 
     let (colours, a) = match &mut alpha {
         None => (WEBP_CSP_MODE::MODE_YUV, Default::default()),
-        Some(alpha) => (WEBP_CSP_MODE::MODE_YUVA, Slot::of(alpha)?),
+        Some(alpha) => (WEBP_CSP_MODE::MODE_YUVA, PlaneBuffer::of(alpha)?),
     };
-    let (y, u, v) = (Slot::of(&mut luma)?, Slot::of(&mut cb)?, Slot::of(&mut cr)?);
+    let (y, u, v) = (
+        PlaneBuffer::of(&mut luma)?,
+        PlaneBuffer::of(&mut cb)?,
+        PlaneBuffer::of(&mut cr)?,
+    );
     let planes = webp::WebPYUVABuffer {
         y: y.start,
         u: u.start,
@@ -101,11 +105,11 @@ fn decode_planes(bytes: &[u8], header: &Header) -> Result<(Raster, bool), Error>
 
     let whole = rows == size.height_px;
     if !whole {
-        conceal(&mut luma, rows, MID_GREY);
-        conceal(&mut cb, rows.div_ceil(2), NEUTRAL);
-        conceal(&mut cr, rows.div_ceil(2), NEUTRAL);
+        fill_missing(&mut luma, rows, MID_GREY);
+        fill_missing(&mut cb, rows.div_ceil(2), NEUTRAL);
+        fill_missing(&mut cr, rows.div_ceil(2), NEUTRAL);
         if let Some(alpha) = &mut alpha {
-            conceal(alpha, rows, OPAQUE);
+            fill_missing(alpha, rows, OPAQUE);
         }
     }
     let yuv = Yuv {
@@ -115,7 +119,7 @@ fn decode_planes(bytes: &[u8], header: &Header) -> Result<(Raster, bool), Error>
         matrix: Matrix::Bt601,
         luma,
         chroma: Some([cb, cr]),
-        alpha: alpha.and_then(buffer::unless_idle),
+        alpha: alpha.and_then(buffer::unless_opaque),
     };
     Ok((Raster::Yuv(yuv), whole))
 }
@@ -139,7 +143,7 @@ fn decode_packed(bytes: &[u8], header: &Header) -> Result<(Raster, bool), Error>
     // until the call returns.
     let rows = unsafe { run(bytes, colours, output) }?;
     if layout == Layout::Rgba {
-        packed = buffer::without_idle_alpha(packed);
+        packed = buffer::without_opaque_alpha(packed);
     }
     Ok((Raster::Packed(packed), rows == size.height_px))
 }
@@ -211,15 +215,15 @@ impl Drop for Decoder {
 }
 
 /// Address, stride and length of a plane, in libwebp's types.
-struct Slot {
+struct PlaneBuffer {
     start: *mut u8,
     stride: c_int,
     len: usize,
 }
 
-impl Slot {
-    fn of(plane: &mut Plane) -> Result<Slot, Error> {
-        Ok(Slot {
+impl PlaneBuffer {
+    fn of(plane: &mut Plane) -> Result<PlaneBuffer, Error> {
+        Ok(PlaneBuffer {
             start: plane.data.as_mut_ptr(),
             stride: to_c_int(plane.stride)?,
             len: plane.data.len(),
@@ -227,9 +231,9 @@ impl Slot {
     }
 }
 
-impl Default for Slot {
-    fn default() -> Slot {
-        Slot {
+impl Default for PlaneBuffer {
+    fn default() -> PlaneBuffer {
+        PlaneBuffer {
             start: std::ptr::null_mut(),
             stride: 0,
             len: 0,
@@ -243,7 +247,7 @@ const MID_GREY: u8 = 126;
 const NEUTRAL: u8 = 128;
 const OPAQUE: u8 = 255;
 
-fn conceal(plane: &mut Plane, first_row: u32, value: u8) {
+fn fill_missing(plane: &mut Plane, first_row: u32, value: u8) {
     plane.data[first_row as usize * plane.stride..].fill(value);
 }
 

@@ -107,8 +107,8 @@ fn encode_planes(yuv: &Yuv, effort: Effort) -> Result<Vec<u8>, Error> {
         // Breaks if alpha is ever set without copies.
         let outcome = unsafe { run(&config, &mut picture) };
         match outcome {
-            Err(Refusal::PartitionOverflow) => {}
-            Err(Refusal::Other(err)) => return Err(err),
+            Err(EncodeFailure::PartitionOverflow) => {}
+            Err(EncodeFailure::Other(err)) => return Err(err),
             Ok(file) => return Ok(file),
         }
     }
@@ -143,8 +143,8 @@ fn encode_packed(packed: &Packed, effort: Effort) -> Result<Vec<u8>, Error> {
     // owns.
     let outcome = unsafe { run(&config, &mut picture.0) };
     outcome.map_err(|refusal| match refusal {
-        Refusal::Other(err) => err,
-        Refusal::PartitionOverflow => Error::new(
+        EncodeFailure::Other(err) => err,
+        EncodeFailure::PartitionOverflow => Error::new(
             ErrorKind::Failed,
             "webp: VP8L reported an overflow of partition 0",
         ),
@@ -163,7 +163,7 @@ impl Drop for Imported {
 }
 
 /// Reason why libwebp produced no file.
-enum Refusal {
+enum EncodeFailure {
     PartitionOverflow,
     Other(Error),
 }
@@ -176,7 +176,7 @@ enum Refusal {
 unsafe fn run(
     config: &webp::WebPConfig,
     picture: &mut webp::WebPPicture,
-) -> Result<Vec<u8>, Refusal> {
+) -> Result<Vec<u8>, EncodeFailure> {
     let mut file = Vec::new();
     picture.writer = Some(write);
     picture.custom_ptr = (&raw mut file).cast();
@@ -190,7 +190,7 @@ unsafe fn run(
     let code = picture.error_code;
     let kind = match code {
         WebPEncodingError::VP8_ENC_ERROR_PARTITION0_OVERFLOW => {
-            return Err(Refusal::PartitionOverflow);
+            return Err(EncodeFailure::PartitionOverflow);
         }
         WebPEncodingError::VP8_ENC_ERROR_OUT_OF_MEMORY
         | WebPEncodingError::VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY
@@ -200,7 +200,10 @@ unsafe fn run(
         | WebPEncodingError::VP8_ENC_ERROR_FILE_TOO_BIG => ErrorKind::TooLarge,
         _ => ErrorKind::Failed,
     };
-    Err(Refusal::Other(Error::new(kind, format!("webp: {code:?}"))))
+    Err(EncodeFailure::Other(Error::new(
+        kind,
+        format!("webp: {code:?}"),
+    )))
 }
 
 /// Output callback of libwebp: appends to the vector at `custom_ptr`. Returns 1 on success.

@@ -1,11 +1,11 @@
-use super::{LOOK_BYTES, Look, base64};
+use super::{PLACEHOLDER_BYTES, Placeholder, base64};
 
 const BLURHASH: &str = "LEHV6nWB2yk8pyo0adR*.7kCMdnj";
 
 #[test]
 fn a_look_comes_back_from_its_bytes() {
-    let look = Look::new([0x0a, 0xff, 0x10], BLURHASH, &[1, 2, 3, 4, 250]);
-    let again = Look::from_bytes(&look.to_bytes()).expect("sound");
+    let look = Placeholder::new([0x0a, 0xff, 0x10], BLURHASH, &[1, 2, 3, 4, 250]);
+    let again = Placeholder::from_bytes(&look.to_bytes()).expect("sound");
     assert_eq!(again, look);
     assert_eq!(
         (&*again.colour(), again.blurhash(), &*again.thumbhash()),
@@ -15,8 +15,8 @@ fn a_look_comes_back_from_its_bytes() {
 
 #[test]
 fn what_no_worker_makes_is_refused() {
-    let sound = Look::new([1, 2, 3], BLURHASH, &[9; 25]).to_bytes();
-    assert!(Look::from_bytes(&sound[1..]).is_none());
+    let sound = Placeholder::new([1, 2, 3], BLURHASH, &[9; 25]).to_bytes();
+    assert!(Placeholder::from_bytes(&sound[1..]).is_none());
     // A quote would end the HTML attribute that contains the BlurHash.
     for (at, byte) in [
         (4, b'"'),
@@ -25,11 +25,11 @@ fn what_no_worker_makes_is_refused() {
         (3, 27),
         (32, 26),
         (32, 0),
-        (LOOK_BYTES - 1, 1),
+        (PLACEHOLDER_BYTES - 1, 1),
     ] {
         let mut odd = sound;
         odd[at] = byte;
-        assert!(Look::from_bytes(&odd).is_none(), "{byte} at {at}");
+        assert!(Placeholder::from_bytes(&odd).is_none(), "{byte} at {at}");
     }
 }
 

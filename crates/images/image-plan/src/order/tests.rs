@@ -20,8 +20,8 @@ fn boxed(side_px: u32, cover_px: u32) -> Plan {
 #[test]
 fn an_order_comes_back_from_its_bytes() {
     for look in [false, true] {
-        let order = Order::new(&[boxed(300, 1000), boxed(140, 1000)], look);
-        assert_eq!(Order::from_bytes(&order.to_bytes()), Ok(order));
+        let order = Batch::new(&[boxed(300, 1000), boxed(140, 1000)], look);
+        assert_eq!(Batch::from_bytes(&order.to_bytes()), Ok(order));
     }
 }
 
@@ -36,10 +36,10 @@ fn sizes_of_a_cover_share_a_decode_whatever_the_cover_is() {
 
 #[test]
 fn what_no_planner_makes_is_refused() {
-    let sound = Order::new(&[boxed(300, 1000)], true).to_bytes();
-    assert_eq!(Order::from_bytes(&sound[..7]), Err(MalformedPlan::Length));
+    let sound = Batch::new(&[boxed(300, 1000)], true).to_bytes();
+    assert_eq!(Batch::from_bytes(&sound[..7]), Err(MalformedPlan::Length));
     assert_eq!(
-        Order::from_bytes(&sound[..sound.len() - 1]),
+        Batch::from_bytes(&sound[..sound.len() - 1]),
         Err(MalformedPlan::Length)
     );
     for (at, byte, why) in [
@@ -52,20 +52,20 @@ fn what_no_planner_makes_is_refused() {
     ] {
         let mut odd = sound.clone();
         odd[at] = byte;
-        assert_eq!(Order::from_bytes(&odd), Err(why), "{byte} at {at}");
+        assert_eq!(Batch::from_bytes(&odd), Err(why), "{byte} at {at}");
     }
-    let mut two = Order::new(&[boxed(300, 1000), boxed(140, 1000)], false).to_bytes();
+    let mut two = Batch::new(&[boxed(300, 1000), boxed(140, 1000)], false).to_bytes();
     let other = boxed(300, 999).to_bytes();
     two[8 + PLAN_BYTES..].copy_from_slice(&other);
-    assert_eq!(Order::from_bytes(&two), Err(MalformedPlan::Geometry));
+    assert_eq!(Batch::from_bytes(&two), Err(MalformedPlan::Geometry));
 }
 
 #[test]
 fn answers_come_back_where_they_were_put() {
     let answers = [b"first".to_vec(), b"2".to_vec(), b"third one".to_vec()];
-    let bytes = join_answers(&answers);
-    let lengths = &bytes[bytes.len() - lengths_bytes(3)..];
-    let found = split_answers(lengths, bytes.len() as u64).expect("sound");
+    let bytes = join_outputs(&answers);
+    let lengths = &bytes[bytes.len() - length_table_bytes(3)..];
+    let found = split_outputs(lengths, bytes.len() as u64).expect("sound");
     let found = found.into_iter();
     let found: Vec<&[u8]> = found
         .map(|range| &bytes[range.start as usize..range.end as usize])
@@ -77,7 +77,7 @@ fn answers_come_back_where_they_were_put() {
 fn lengths_that_contradict_each_other_are_refused() {
     let split = |lengths: &[u32], total| {
         let bytes: Vec<u8> = lengths.iter().flat_map(|it| it.to_le_bytes()).collect();
-        split_answers(&bytes, total)
+        split_outputs(&bytes, total)
     };
     assert_eq!(split(&[3, 4], 15), Some(vec![0..3, 3..7]));
     assert_eq!(split(&[3, 4], 14), None, "longer than there is");
@@ -88,5 +88,5 @@ fn lengths_that_contradict_each_other_are_refused() {
         None,
         "no sum of them wraps"
     );
-    assert_eq!(split_answers(&[1, 0, 0], 4), None, "half a length");
+    assert_eq!(split_outputs(&[1, 0, 0], 4), None, "half a length");
 }

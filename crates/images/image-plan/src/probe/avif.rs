@@ -9,7 +9,7 @@
 //! ```
 //! Sources: AV1 Image File Format 1.1; ISO/IEC 14496-12 and 23008-12 for the boxes.
 
-use super::head::Head;
+use super::head::HeaderReader;
 use super::png::{TRANSFER_HLG, TRANSFER_PQ};
 use super::{Colour, Facts, ProbeError, Unsupported};
 use crate::format::ftyp_brands;
@@ -39,7 +39,7 @@ type Kind = [u8; 4];
 /// Property or other box: its kind and the range of its content.
 type Property = (Kind, Range<u64>);
 
-pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
+pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
     let sniffed = head.bytes(0, head.len_bytes().min(SNIFF_BYTES as u64) as usize)?;
     let animated = ftyp_brands(sniffed).any(|brand| brand == b"avis");
     let file = 0..head.len_bytes();
@@ -60,7 +60,7 @@ pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
 
 /// Returns the size of the upright primary item of a HEIC or HEIF file, which has the same boxes as
 /// AVIF.
-pub(super) fn heif_size(head: &mut Head<'_>) -> Result<Size, ProbeError> {
+pub(super) fn heif_size(head: &mut HeaderReader<'_>) -> Result<Size, ProbeError> {
     let sniffed = head.bytes(0, head.len_bytes().min(SNIFF_BYTES as u64) as usize)?;
     if !ftyp_brands(sniffed).any(|brand| HEIF_BRANDS.iter().any(|known| known == brand)) {
         return Err(ProbeError::unknown());
@@ -72,7 +72,7 @@ pub(super) fn heif_size(head: &mut Head<'_>) -> Result<Size, ProbeError> {
 
 /// Reads the size of a sequence. No other property is needed, because sequences are sent unchanged.
 /// The optional still picture of a sequence may lack required properties, so it is not used.
-fn sequence(head: &mut Head<'_>, moov: Range<u64>) -> Result<Facts, ProbeError> {
+fn sequence(head: &mut HeaderReader<'_>, moov: Range<u64>) -> Result<Facts, ProbeError> {
     let trak = child(head, &moov, b"trak")?;
     let tkhd = child(head, &trak, b"tkhd")?;
     // Width and height are the last fields of the box in all its versions.
@@ -85,7 +85,7 @@ fn sequence(head: &mut Head<'_>, moov: Range<u64>) -> Result<Facts, ProbeError> 
     Ok(Facts::new(Format::Avif, size, Colour::Ycc))
 }
 
-fn still(head: &mut Head<'_>, meta: &Range<u64>) -> Result<Facts, ProbeError> {
+fn still(head: &mut HeaderReader<'_>, meta: &Range<u64>) -> Result<Facts, ProbeError> {
     let meta = meta.start + VERSION_BYTES..meta.end;
     let pitm = child(head, &meta, b"pitm")?;
     let primary = primary_item(head, &pitm)?;
@@ -117,7 +117,7 @@ fn still(head: &mut Head<'_>, meta: &Range<u64>) -> Result<Facts, ProbeError> {
 
 /// Records a property of the primary item in `facts`.
 fn apply(
-    head: &mut Head<'_>,
+    head: &mut HeaderReader<'_>,
     facts: &mut Facts,
     kind: &Kind,
     content: &Range<u64>,
@@ -161,7 +161,7 @@ fn apply(
 /// Reads `av1C`. The third byte holds tier u1 · high depth u1 · twelve u1 · monochrome u1 ·
 /// subsampling x u1, y u1 · siting u2.
 fn configuration(
-    head: &mut Head<'_>,
+    head: &mut HeaderReader<'_>,
     facts: &mut Facts,
     content: &Range<u64>,
 ) -> Result<(), ProbeError> {
@@ -186,7 +186,11 @@ fn configuration(
 
 /// Reads `colr`: an ICC profile, or code points of H.273: primaries u16 · transfer u16 · matrix u16
 /// · range u1.
-fn colour(head: &mut Head<'_>, facts: &mut Facts, content: &Range<u64>) -> Result<(), ProbeError> {
+fn colour(
+    head: &mut HeaderReader<'_>,
+    facts: &mut Facts,
+    content: &Range<u64>,
+) -> Result<(), ProbeError> {
     const MATRIX_IDENTITY: u16 = 0;
     let kind: Kind = head.field(content, 0)?;
     match &kind {
@@ -205,7 +209,7 @@ fn colour(head: &mut Head<'_>, facts: &mut Facts, content: &Range<u64>) -> Resul
     Ok(())
 }
 
-fn is_alpha(head: &mut Head<'_>, content: &Range<u64>) -> Result<bool, ProbeError> {
+fn is_alpha(head: &mut HeaderReader<'_>, content: &Range<u64>) -> Result<bool, ProbeError> {
     let urn = content.start + VERSION_BYTES;
     for alpha in ALPHA_URNS {
         let fits = urn + alpha.len() as u64 <= content.end;
@@ -217,14 +221,14 @@ fn is_alpha(head: &mut Head<'_>, content: &Range<u64>) -> Result<bool, ProbeErro
 }
 
 /// Reads `pitm`: an id of 16 bits in version 0, of 32 bits in later versions.
-fn primary_item(head: &mut Head<'_>, pitm: &Range<u64>) -> Result<u32, ProbeError> {
+fn primary_item(head: &mut HeaderReader<'_>, pitm: &Range<u64>) -> Result<u32, ProbeError> {
     let [version, _, _, _] = head.field(pitm, 0)?;
     item_id(head, pitm, VERSION_BYTES, version)
 }
 
 /// Reads the item id at `offset` in `content`; its size is [`item_id_bytes`].
 fn item_id(
-    head: &mut Head<'_>,
+    head: &mut HeaderReader<'_>,
     content: &Range<u64>,
     offset: u64,
     version: u8,
@@ -239,7 +243,7 @@ const fn item_id_bytes(version: u8) -> u64 {
     if version == 0 { 2 } else { 4 }
 }
 
-fn properties(head: &mut Head<'_>, ipco: &Range<u64>) -> Result<Vec<Property>, ProbeError> {
+fn properties(head: &mut HeaderReader<'_>, ipco: &Range<u64>) -> Result<Vec<Property>, ProbeError> {
     let mut properties = Vec::new();
     let mut at = ipco.start;
     while let Some((kind, content)) = next_box(head, at..ipco.end)? {
@@ -258,7 +262,11 @@ fn properties(head: &mut Head<'_>, ipco: &Range<u64>) -> Result<Vec<Property>, P
 /// ipma: version u8 · flags u24 · entries u32 · (item id · count u8 · count × number)…
 ///       number: essential u1 · index u7, or u15 when flag 1 is set
 /// ```
-fn associations(head: &mut Head<'_>, iprp: &Range<u64>, item: u32) -> Result<Vec<u16>, ProbeError> {
+fn associations(
+    head: &mut HeaderReader<'_>,
+    iprp: &Range<u64>,
+    item: u32,
+) -> Result<Vec<u16>, ProbeError> {
     let mut at = iprp.start;
     while let Some((kind, content)) = next_box(head, at..iprp.end)? {
         at = content.end;
@@ -292,14 +300,18 @@ fn associations(head: &mut Head<'_>, iprp: &Range<u64>, item: u32) -> Result<Vec
 }
 
 /// Returns the content of the first box of `kind` in `area`. Fails if there is none.
-fn child(head: &mut Head<'_>, area: &Range<u64>, kind: &Kind) -> Result<Range<u64>, ProbeError> {
+fn child(
+    head: &mut HeaderReader<'_>,
+    area: &Range<u64>,
+    kind: &Kind,
+) -> Result<Range<u64>, ProbeError> {
     let found = find(head, area, kind)?;
     found.ok_or(ProbeError::malformed("avif without a picture"))
 }
 
 /// Returns the content of the first box of `kind` in `area`, if any.
 fn find(
-    head: &mut Head<'_>,
+    head: &mut HeaderReader<'_>,
     area: &Range<u64>,
     kind: &Kind,
 ) -> Result<Option<Range<u64>>, ProbeError> {
@@ -319,7 +331,7 @@ fn find(
 /// ```text
 /// size u32 · kind · [size u64 when the first is 1] · content          size 0: to the end
 /// ```
-fn next_box(head: &mut Head<'_>, area: Range<u64>) -> Result<Option<Property>, ProbeError> {
+fn next_box(head: &mut HeaderReader<'_>, area: Range<u64>) -> Result<Option<Property>, ProbeError> {
     if area.end <= area.start {
         return Ok(None);
     }

@@ -8,7 +8,7 @@
 //! ```
 //! Sources: Microsoft, BITMAPINFOHEADER and BITMAPV5HEADER; OS/2's headers of 12, 16 and 64 bytes.
 
-use super::head::Head;
+use super::head::HeaderReader;
 use super::{Colour, Facts, ProbeError, Unsupported};
 use crate::{Format, Size};
 
@@ -26,7 +26,7 @@ const ALPHA_BIT_FIELDS: u32 = 6;
 /// Colour space `PROFILE_EMBEDDED`: the file contains an ICC profile.
 const SPACE_EMBEDDED: u32 = u32::from_be_bytes(*b"MBED");
 
-pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
+pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
     let header_bytes = u32::from_le_bytes(head.array(14)?);
     if header_bytes == HEADER_OS2 {
         let [w0, w1, h0, h1, _, _, bits, _] = head.array(18)?;

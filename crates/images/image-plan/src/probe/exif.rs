@@ -5,7 +5,7 @@
 //! directory: count u16, then count × 12 bytes: tag u16 · type u16 · values u32 · value or offset
 //! ```
 
-use super::head::Head;
+use super::head::HeaderReader;
 use super::{ProbeError, ProbeErrorKind};
 use crate::Orientation;
 use std::ops::Range;
@@ -19,7 +19,7 @@ const TYPE_SHORT: u16 = 3;
 /// Returns the orientation stated by the EXIF block at `block`. Upright if the block states none or
 /// is malformed: broken metadata must not make a valid picture unreadable.
 pub(super) fn orientation(
-    head: &mut Head<'_>,
+    head: &mut HeaderReader<'_>,
     block: Range<u64>,
 ) -> Result<Orientation, ProbeError> {
     match stated(head, block) {
@@ -29,7 +29,10 @@ pub(super) fn orientation(
     }
 }
 
-fn stated(head: &mut Head<'_>, block: Range<u64>) -> Result<Option<Orientation>, ProbeError> {
+fn stated(
+    head: &mut HeaderReader<'_>,
+    block: Range<u64>,
+) -> Result<Option<Orientation>, ProbeError> {
     // JPEG has this prefix before the TIFF structure, and some writers of WebP and PNG add it too.
     let prefix: [u8; 6] = head.field(&block, 0)?;
     let tiff = match &prefix {

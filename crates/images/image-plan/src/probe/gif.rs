@@ -9,7 +9,7 @@
 //! Source: GIF89a specification. Decoders differ on truncated files, so the end of the file counts
 //! as the end of the picture.
 
-use super::head::Head;
+use super::head::HeaderReader;
 use super::{Colour, Facts, ProbeError};
 use crate::{Format, Size};
 
@@ -24,7 +24,7 @@ const GRAPHIC_CONTROL: u8 = 0xf9;
 const IMAGE: u8 = 0x2c;
 const END: u8 = 0x3b;
 
-pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
+pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
     let [w0, w1, h0, h1, flags]: [u8; 5] = head.array(6)?;
     let screen = Size::new(
         u16::from_le_bytes([w0, w1]).into(),
@@ -36,7 +36,7 @@ pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
     };
     let mut at = SCREEN_END + colours_bytes(flags);
     let mut images = 0;
-    head.widen();
+    head.enlarge_window();
     while at < head.len_bytes() {
         if WALK_BYTES_MAX < at {
             facts.animated = true;
@@ -94,7 +94,7 @@ fn colours_bytes(flags: u8) -> u64 {
 
 /// Returns the offset behind the chain of sub-blocks at `at`. Stops early behind the end of the
 /// file or [`WALK_BYTES_MAX`].
-fn skip_sub_blocks(head: &mut Head<'_>, mut at: u64) -> Result<u64, ProbeError> {
+fn skip_sub_blocks(head: &mut HeaderReader<'_>, mut at: u64) -> Result<u64, ProbeError> {
     while at < head.len_bytes() && at <= WALK_BYTES_MAX {
         let [length] = head.array(at)?;
         at += 1 + u64::from(length);

@@ -16,7 +16,7 @@ pub const PROBE_BYTES_MAX: u64 = 4 << 20;
 const WINDOW_BYTES: usize = 4096;
 
 /// Buffered reader of a file's header.
-pub(super) struct Head<'a> {
+pub(super) struct HeaderReader<'a> {
     source: &'a dyn ReadAt,
     len_bytes: u64,
     /// Bytes of the last read.
@@ -28,9 +28,9 @@ pub(super) struct Head<'a> {
     bytes_left: u64,
 }
 
-impl<'a> Head<'a> {
-    pub(super) fn new(source: &'a dyn ReadAt, len_bytes: u64) -> Head<'a> {
-        Head {
+impl<'a> HeaderReader<'a> {
+    pub(super) fn new(source: &'a dyn ReadAt, len_bytes: u64) -> HeaderReader<'a> {
+        HeaderReader {
             source,
             len_bytes,
             window: Vec::new(),
@@ -47,7 +47,7 @@ impl<'a> Head<'a> {
     }
 
     /// Enlarges all following reads to the maximum, for parsers that read the file without gaps.
-    pub(super) fn widen(&mut self) {
+    pub(super) fn enlarge_window(&mut self) {
         self.window_bytes = PROBE_READ_BYTES_MAX;
     }
 

@@ -5,7 +5,7 @@
 //! ```
 //! Sources: ITU-T T.81, annex B; Adobe technical note 5116 for APP14; ICC.1 annex B.4 for APP2.
 
-use super::head::Head;
+use super::head::HeaderReader;
 use super::{Colour, Facts, ProbeError, Unsupported, exif};
 use crate::{Format, Orientation, Size, Subsampling};
 use std::ops::Range;
@@ -26,7 +26,7 @@ const PROFILE_TAG: &[u8; 12] = b"ICC_PROFILE\0";
 
 /// State collected from the segments.
 #[derive(Default)]
-struct Seen {
+struct Segments {
     frame: Option<Frame>,
     orientation: Option<Orientation>,
     profile_bytes: u64,
@@ -49,8 +49,8 @@ struct Frame {
     table: u8,
 }
 
-pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
-    let mut seen = Seen::default();
+pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
+    let mut seen = Segments::default();
     let mut at = 2;
     loop {
         let (marker, next) = next_marker(head, at)?;
@@ -76,7 +76,7 @@ pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
 }
 
 /// Returns the next marker and the offset behind it. A marker may be preceded by any number of FF.
-fn next_marker(head: &mut Head<'_>, from: u64) -> Result<(u8, u64), ProbeError> {
+fn next_marker(head: &mut HeaderReader<'_>, from: u64) -> Result<(u8, u64), ProbeError> {
     let mut after_ff = false;
     for at in from..from + GARBAGE_BYTES_MAX {
         let [byte] = head.array(at)?;
@@ -92,10 +92,10 @@ fn next_marker(head: &mut Head<'_>, from: u64) -> Result<(u8, u64), ProbeError> 
     ))
 }
 
-impl Seen {
+impl Segments {
     fn segment(
         &mut self,
-        head: &mut Head<'_>,
+        head: &mut HeaderReader<'_>,
         marker: u8,
         payload: Range<u64>,
     ) -> Result<(), ProbeError> {
@@ -131,7 +131,11 @@ impl Seen {
 
     /// Reads a DQT segment: tables of 64 entries of one or two bytes, each table preceded by one
     /// byte with its precision and number.
-    fn tables(&mut self, head: &mut Head<'_>, payload: Range<u64>) -> Result<(), ProbeError> {
+    fn tables(
+        &mut self,
+        head: &mut HeaderReader<'_>,
+        payload: Range<u64>,
+    ) -> Result<(), ProbeError> {
         let mut at = payload.start;
         while at < payload.end {
             let [kind] = head.array(at)?;
@@ -195,7 +199,11 @@ impl Frame {
     /// 0 precision u8 · 1 height u16 · 3 width u16 · 5 components u8
     /// 6 id u8 · sampling u8 · table u8, for each component
     /// ```
-    fn read(head: &mut Head<'_>, marker: u8, payload: Range<u64>) -> Result<Frame, ProbeError> {
+    fn read(
+        head: &mut HeaderReader<'_>,
+        marker: u8,
+        payload: Range<u64>,
+    ) -> Result<Frame, ProbeError> {
         let [precision, h1, h0, w1, w0, components] = head.field(&payload, 0)?;
         let mut frame = Frame {
             marker,

@@ -6,7 +6,7 @@
 //! ```
 //! Source: PNG (third edition), §5 and §11. The decoder checks the CRCs.
 
-use super::head::Head;
+use super::head::HeaderReader;
 use super::{Colour, Facts, ProbeError, Unsupported, exif};
 use crate::{Format, Size};
 
@@ -19,7 +19,7 @@ const INTEGER_MAX: u32 = i32::MAX as u32;
 pub(super) const TRANSFER_PQ: u16 = 16;
 pub(super) const TRANSFER_HLG: u16 = 18;
 
-pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
+pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
     let mut facts = header(head)?;
     let mut at = 8 + CHUNK_FRAME_BYTES + 13;
     loop {
@@ -51,7 +51,7 @@ pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
     }
 }
 
-fn header(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
+fn header(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
     let start: [u8; 8] = head.array(8)?;
     if start != *b"\0\0\0\x0dIHDR" {
         return Err(ProbeError::malformed("png without a header"));

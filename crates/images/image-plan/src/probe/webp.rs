@@ -10,7 +10,7 @@
 //! ```
 //! Sources: RFC 9649 §2; RFC 6386 §9.1.
 
-use super::head::Head;
+use super::head::HeaderReader;
 use super::{Colour, Facts, ProbeError, exif};
 use crate::{Format, Size, Subsampling};
 use std::ops::Range;
@@ -20,7 +20,7 @@ const CHUNK_HEAD_BYTES: u64 = 8;
 const FLAG_ANIMATION: u8 = 0x02;
 const FLAG_ALPHA: u8 = 0x10;
 
-pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
+pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
     let (kind, data) = chunk(head, FIRST_CHUNK)?;
     match &kind {
         b"VP8 " => lossy(head, &data),
@@ -33,14 +33,14 @@ pub(super) fn probe(head: &mut Head<'_>) -> Result<Facts, ProbeError> {
 }
 
 /// Returns the kind of the chunk at `at` and the range of its data.
-fn chunk(head: &mut Head<'_>, at: u64) -> Result<([u8; 4], Range<u64>), ProbeError> {
+fn chunk(head: &mut HeaderReader<'_>, at: u64) -> Result<([u8; 4], Range<u64>), ProbeError> {
     let kind = head.array(at)?;
     let size = u32::from_le_bytes(head.array(at + 4)?);
     let data = at + CHUNK_HEAD_BYTES;
     Ok((kind, data..data + u64::from(size)))
 }
 
-fn lossy(head: &mut Head<'_>, data: &Range<u64>) -> Result<Facts, ProbeError> {
+fn lossy(head: &mut HeaderReader<'_>, data: &Range<u64>) -> Result<Facts, ProbeError> {
     let [tag, _, _, 0x9d, 0x01, 0x2a, w0, w1, h0, h1] = head.field(data, 0)? else {
         return Err(ProbeError::malformed("webp without vp8's start code"));
     };
@@ -56,7 +56,7 @@ fn lossy(head: &mut Head<'_>, data: &Range<u64>) -> Result<Facts, ProbeError> {
     })
 }
 
-fn lossless(head: &mut Head<'_>, data: &Range<u64>) -> Result<Facts, ProbeError> {
+fn lossless(head: &mut HeaderReader<'_>, data: &Range<u64>) -> Result<Facts, ProbeError> {
     let [0x2f, bits @ ..]: [u8; 5] = head.field(data, 0)? else {
         return Err(ProbeError::malformed("webp without vp8l's signature"));
     };
@@ -69,7 +69,7 @@ fn lossless(head: &mut Head<'_>, data: &Range<u64>) -> Result<Facts, ProbeError>
     })
 }
 
-fn extended(head: &mut Head<'_>, data: &Range<u64>) -> Result<Facts, ProbeError> {
+fn extended(head: &mut HeaderReader<'_>, data: &Range<u64>) -> Result<Facts, ProbeError> {
     let [flags, _, _, _, w0, w1, w2, h0, h1, h2] = head.field(data, 0)?;
     let side = |bytes| u32::from_le_bytes(bytes) + 1;
     let canvas = Size::new(side([w0, w1, w2, 0]), side([h0, h1, h2, 0]));

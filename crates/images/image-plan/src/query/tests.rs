@@ -11,11 +11,11 @@ fn check_by(grammar: Grammar, queries: &str, expect: Expect) {
     let mut table = String::new();
     for query in queries.split_whitespace() {
         let outcome = match grammar.parse(query) {
-            Ok(Ask {
+            Ok(ImageQuery {
                 recipe,
                 meta: false,
             }) => format!("{recipe}"),
-            Ok(Ask { recipe, meta: true }) => format!("{recipe} with meta"),
+            Ok(ImageQuery { recipe, meta: true }) => format!("{recipe} with meta"),
             Err(err) => format!("{:?}: {err}", err.kind),
         };
         table.push_str(&format!("{query} -> {outcome}\n"));
@@ -371,7 +371,7 @@ proptest! {
         query in "((w|h|v|width|max_width|meta|crop|%77|utm_a|fit)=?(1|20|x|full|%zz|cover)?&){0,6}"
     ) {
         for grammar in [Grammar::Pelton, Grammar::Strict, Grammar::WebpServerGo, Grammar::MetaOnly] {
-            let heeded: Vec<_> = query.split('&').filter(|pair| grammar.heeds(pair)).collect();
+            let heeded: Vec<_> = query.split('&').filter(|pair| grammar.is_relevant(pair)).collect();
             prop_assert_eq!(grammar.parse(&heeded.join("&")), grammar.parse(&query));
         }
         if let Ok(ask) = Grammar::Strict.parse(&query) {

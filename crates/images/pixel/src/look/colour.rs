@@ -14,20 +14,20 @@ pub(super) fn of(pixels: &Pixels) -> [u8; 3] {
         if *alpha < 128 {
             continue;
         }
-        let sum = &mut sums[place([red, green, blue].map(|level| usize::from(level / 32)))];
+        let sum = &mut sums[box_index([red, green, blue].map(|level| usize::from(level / 32)))];
         for (sum, more) in sum.iter_mut().zip([*red, *green, *blue, 1]) {
             *sum += u32::from(more);
         }
     }
-    let count = |at: [usize; 3]| sums[place(at)][3];
+    let count = |at: [usize; 3]| sums[box_index(at)][3];
     let weight = |at: [usize; 3]| {
         let mut weight = 2 * count(at);
         for axis in 0..3 {
             for side in [at[axis].wrapping_sub(1), at[axis] + 1] {
                 if side < BOXES {
-                    let mut beside = at;
-                    beside[axis] = side;
-                    weight += count(beside);
+                    let mut neighbour = at;
+                    neighbour[axis] = side;
+                    weight += count(neighbour);
                 }
             }
         }
@@ -38,11 +38,11 @@ pub(super) fn of(pixels: &Pixels) -> [u8; 3] {
     let filled = boxes.filter(|at| count(*at) != 0).rev();
     let fullest = filled.max_by_key(|at| weight(*at));
     fullest.map_or([0; 3], |at| {
-        let [red, green, blue, count] = sums[place(at)];
+        let [red, green, blue, count] = sums[box_index(at)];
         [red, green, blue].map(|sum| ((sum + count / 2) / count) as u8)
     })
 }
 
-fn place([red, green, blue]: [usize; 3]) -> usize {
+fn box_index([red, green, blue]: [usize; 3]) -> usize {
     (red * BOXES + green) * BOXES + blue
 }

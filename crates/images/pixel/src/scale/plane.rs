@@ -104,9 +104,9 @@ impl Taps {
 
 /// Cache of taps by axis. The planes of a picture share taps, as do both sides of a square.
 #[derive(Default)]
-pub(super) struct Known(Vec<(Axis, Rc<Taps>)>);
+pub(super) struct TapsCache(Vec<(Axis, Rc<Taps>)>);
 
-impl Known {
+impl TapsCache {
     pub(super) fn taps(&mut self, axis: Axis) -> Rc<Taps> {
         let known = self.0.iter().find(|(known, _)| *known == axis);
         match known {
@@ -153,15 +153,15 @@ impl<'a> View<'a> {
 /// If the taps were made for other lengths than the view's.
 pub(super) fn filtered(view: View<'_>, across: &Taps, down: &Taps) -> Plane {
     assert_eq!((view.width, view.height), (across.length, down.length));
-    let low = turned(&summed(view, down));
-    turned(&summed(View::whole(&low), across))
+    let low = transpose(&sum_rows(view, down));
+    transpose(&sum_rows(View::whole(&low), across))
 }
 
 /// Two rows and their weights.
 type Pair<'a> = (&'a [u8], &'a [u8], [i16; 2]);
 
 /// Computes each output row as the weighted sum of the input rows of its tap.
-fn summed(view: View<'_>, taps: &Taps) -> Plane {
+fn sum_rows(view: View<'_>, taps: &Taps) -> Plane {
     let mut out = Plane::filled(size(view.width, taps.each.len()), 0);
     let mut pairs: Vec<Pair<'_>> = Vec::new();
     for (tap, out) in taps.each.iter().zip(out.data.chunks_exact_mut(view.width)) {
@@ -184,10 +184,10 @@ fn sum(pairs: &[Pair<'_>], precision: u32, out: &mut [u8]) {
         // compiled.
         return unsafe { avx2::sum(pairs, precision, out) };
     }
-    sum_plainly(pairs, precision, out);
+    sum_scalar(pairs, precision, out);
 }
 
-fn sum_plainly(pairs: &[Pair<'_>], precision: u32, out: &mut [u8]) {
+fn sum_scalar(pairs: &[Pair<'_>], precision: u32, out: &mut [u8]) {
     for (x, out) in out.iter_mut().enumerate() {
         let products = pairs.iter().map(|(a, b, [low, high])| {
             i32::from(*low) * i32::from(a[x]) + i32::from(*high) * i32::from(b[x])
@@ -263,7 +263,7 @@ mod avx2 {
 }
 
 /// Transposes a plane.
-fn turned(plane: &Plane) -> Plane {
+fn transpose(plane: &Plane) -> Plane {
     let (width, height) = (plane.size.width_px as usize, plane.size.height_px as usize);
     let mut out = Plane::filled(size(height, width), 0);
     let (whole_x, whole_y) = (width / 8 * 8, height / 8 * 8);
@@ -274,7 +274,7 @@ fn turned(plane: &Plane) -> Plane {
                 let eight = plane.data[start..].first_chunk();
                 u64::from_le_bytes(*eight.expect("a whole block"))
             });
-            for (column, eight) in turned_block(rows).into_iter().enumerate() {
+            for (column, eight) in transpose_block(rows).into_iter().enumerate() {
                 let start = (x + column) * out.stride + y;
                 out.data[start..start + 8].copy_from_slice(&eight.to_le_bytes());
             }
@@ -290,7 +290,7 @@ fn turned(plane: &Plane) -> Plane {
 }
 
 /// Transposes eight rows of eight bytes: exchanges blocks of four, then of two, then single bytes.
-fn turned_block(mut rows: [u64; 8]) -> [u64; 8] {
+fn transpose_block(mut rows: [u64; 8]) -> [u64; 8] {
     for (side, mask) in [
         (4, 0x0000_0000_ffff_ffff),
         (2, 0x0000_ffff_0000_ffff),
@@ -358,14 +358,14 @@ mod tests {
             let axis = Axis { length: height, start: 0.0, extent: height as f64, count };
             let taps = Taps::new(axis);
             let view = View::whole(&plane);
-            let made = summed(view, &taps);
+            let made = sum_rows(view, &taps);
             for (tap, made) in taps.each.iter().zip(made.data.chunks(width)) {
                 let pairs: Vec<Pair<'_>> = (tap.from..tap.to).map(|at| {
                     let y = tap.first + 2 * (at - tap.from);
                     (view.row(y), view.row((y + 1).min(height - 1)), taps.weights[at])
                 }).collect();
                 let mut plain = vec![0; width];
-                sum_plainly(&pairs, taps.precision, &mut plain);
+                sum_scalar(&pairs, taps.precision, &mut plain);
                 prop_assert_eq!(made, &plain[..]);
             }
         }
@@ -373,7 +373,7 @@ mod tests {
         #[test]
         fn turning_over_makes_rows_columns(width in 1_usize..40, height in 1_usize..40, seed: u32) {
             let plane = noise(width, height, seed);
-            let over = turned(&plane);
+            let over = transpose(&plane);
             prop_assert_eq!(over.size, size(height, width));
             for y in 0..height {
                 for x in 0..width {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::colour::{CARRY_BYTES_MAX, Converter, Disposition, judge};
+use crate::colour::{CARRY_BYTES_MAX, Converter, ProfileAction, classify};
 use moxcms::{ColorProfile, curve_from_gamma};
 
 fn bytes(profile: &ColorProfile) -> Vec<u8> {
@@ -30,24 +30,24 @@ fn grey_row(samples: &[u8]) -> Raster {
 
 #[track_caller]
 fn converter(profile: &[u8], raster: &Raster) -> Converter {
-    match judge(profile, raster) {
-        Disposition::Convert(converter) => converter,
+    match classify(profile, raster) {
+        ProfileAction::Convert(converter) => converter,
         other => panic!("{}", name(&other)),
     }
 }
 
-fn name(disposition: &Disposition) -> &str {
+fn name(disposition: &ProfileAction) -> &str {
     match disposition {
-        Disposition::Drop => "drop",
-        Disposition::Carry => "carry",
-        Disposition::Convert(_) => "convert",
-        Disposition::Malformed(why) => why,
+        ProfileAction::Drop => "drop",
+        ProfileAction::Carry => "carry",
+        ProfileAction::Convert(_) => "convert",
+        ProfileAction::Malformed(why) => why,
     }
 }
 
 #[track_caller]
 fn check(profile: &[u8], raster: &Raster, expected: &str) {
-    assert_eq!(name(&judge(profile, raster)), expected);
+    assert_eq!(name(&classify(profile, raster)), expected);
 }
 
 /// Serializes a profile and appends `tail` bytes that no tag refers to.
@@ -157,8 +157,8 @@ fn what_is_no_profile_or_does_not_fit_is_taken_as_srgb_with_a_reason() {
     let ink = row(Layout::Cmyk, &[1, 2, 3, 4]);
     let profile = bytes(&ColorProfile::new_display_p3());
     for (profile, raster) in [(&[][..], &rgb), (&[7; 300], &rgb), (&profile, &ink)] {
-        let judged = judge(profile, raster);
-        let Disposition::Malformed(why) = judged else {
+        let judged = classify(profile, raster);
+        let ProfileAction::Malformed(why) = judged else {
             panic!("{}", name(&judged));
         };
         assert_ne!(why, "");
@@ -247,7 +247,7 @@ proptest! {
             row(Layout::Cmyk, &[1, 2, 3, 4]),
             grey_row(&[1, 2]),
         ] {
-            if let Disposition::Convert(converter) = judge(&profile, &raster) {
+            if let ProfileAction::Convert(converter) = classify(&profile, &raster) {
                 let size = raster.size();
                 prop_assert_eq!(converter.to_srgb(raster).size(), size);
             }

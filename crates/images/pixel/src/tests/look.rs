@@ -2,7 +2,7 @@
 
 use super::{noise, noise_packed, noise_yuv};
 use crate::{far, look, to_packed};
-use image_plan::{BASE_83, Layout, Look, Packed, Raster, Size, Subsampling};
+use image_plan::{BASE_83, Layout, Packed, Placeholder, Raster, Size, Subsampling};
 use proptest::prelude::*;
 
 fn packed(size: Size, rgba: impl Fn(u32, u32) -> [u8; 4]) -> Packed {
@@ -14,7 +14,7 @@ fn packed(size: Size, rgba: impl Fn(u32, u32) -> [u8; 4]) -> Packed {
     }
 }
 
-fn of(raster: &Raster) -> Look {
+fn of(raster: &Raster) -> Placeholder {
     look(&to_packed(far(raster)))
 }
 
@@ -85,7 +85,7 @@ proptest! {
             _ => Raster::Yuv(noise_yuv(size, chroma, true, Some(7))),
         };
         let look = of(&raster);
-        prop_assert_eq!(Look::from_bytes(&look.to_bytes()), Some(look));
+        prop_assert_eq!(Placeholder::from_bytes(&look.to_bytes()), Some(look));
     }
 
     #[test]
@@ -103,7 +103,7 @@ proptest! {
         let ours = look(&small);
         let theirs = thumbhash::rgba_to_thumb_hash(width_px as usize, height_px as usize, &rgba);
         prop_assert_eq!(
-            Look::new([0; 3], "0", &theirs).thumbhash(),
+            Placeholder::new([0; 3], "0", &theirs).thumbhash(),
             ours.thumbhash()
         );
         if !alpha {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::range::with_range;
-use crate::{ink_to_rgb, to_packed, to_planes};
+use crate::{cmyk_to_rgb, to_packed, to_planes};
 
 const RANGES: [Range; 2] = [Range::Full, Range::Limited];
 const MATRICES: [Matrix; 3] = [Matrix::Bt601, Matrix::Bt709, Matrix::Bt2020];
@@ -173,7 +173,7 @@ fn ink_takes_its_light_away() {
         layout: Layout::Cmyk,
         data: vec![0, 0, 0, 0, 255, 0, 0, 0, 0, 0, 0, 255, 0, 128, 255, 128],
     };
-    let rgb = ink_to_rgb(&packed);
+    let rgb = cmyk_to_rgb(&packed);
     assert_eq!(rgb.layout, Layout::Rgb);
     assert_eq!(rgb.data, [255, 255, 255, 0, 255, 255, 0, 0, 0, 127, 63, 0]);
 }

@@ -3,7 +3,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use image_plan::Look;
+use image_plan::Placeholder;
 
 use super::{Looks, RECORD_BYTES};
 use crate::library::Identity;
@@ -47,8 +47,8 @@ fn identity(inode: u64) -> Identity {
     }
 }
 
-fn look(number: u8) -> Look {
-    Look::new([number, 0, 0], "00", &[number])
+fn look(number: u8) -> Placeholder {
+    Placeholder::new([number, 0, 0], "00", &[number])
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Tests of several outputs from one decode, and of placeholders.
 
 use super::pictures::{WEBP, done, jpeg, scene, whole};
-use crate::convert_all;
-use image_plan::{Format, Look, Order, Orientation, Plan, Size, Subsampling};
+use crate::convert_batch;
+use image_plan::{Batch, Format, Orientation, Placeholder, Plan, Size, Subsampling};
 
 fn sized(plan: Plan, side_px: u32) -> Plan {
     let size = Size::new(side_px, side_px);
@@ -19,10 +19,10 @@ fn an_order_gives_the_bytes_that_each_of_its_plans_gives() {
     let original = jpeg(&scene(stored), Subsampling::S420);
     let plan = whole(Format::Jpeg, stored, WEBP);
     let plans = [sized(plan, 300), sized(plan, 140)];
-    let answers = convert_all(&Order::new(&plans, true), &original).expect("a sound picture");
+    let answers = convert_batch(&Batch::new(&plans, true), &original).expect("a sound picture");
     let alone = plans.map(|plan| done(&plan, &original).bytes);
     assert_eq!(answers.files[..2], alone);
-    assert!(Look::from_bytes(&answers.files[2]).is_some());
+    assert!(Placeholder::from_bytes(&answers.files[2]).is_some());
     assert_eq!(answers.files.len(), 3);
 }
 
@@ -43,8 +43,8 @@ fn a_look_is_of_the_upright_picture() {
             },
             ..sized(plan, 200)
         };
-        let answers = convert_all(&Order::new(&[plan], true), &original).expect("sound");
-        Look::from_bytes(&answers.files[1]).expect("a look")
+        let answers = convert_batch(&Batch::new(&[plan], true), &original).expect("sound");
+        Placeholder::from_bytes(&answers.files[1]).expect("a look")
     };
     let (upright, turned) = (look(Orientation::Upright), look(Orientation::Turn90));
     // The first digit encodes the number of components: 4 × 3, and 3 × 4.

@@ -1,6 +1,6 @@
 //! Synthetic pictures, files of them, and the distance between two pictures.
 
-use crate::{Answer, convert};
+use crate::{ConvertedPicture, convert};
 use codec::{DecodeOptions, decode, encode};
 use image_plan::{
     Encoding, Format, Layout, Matrix, Orientation, Packed, Plan, Range, Raster, Rect, Size,
@@ -137,7 +137,7 @@ pub(super) fn whole(source: Format, stored: Size, encoding: Encoding) -> Plan {
 
 /// Runs a job twice and asserts that both outputs are equal.
 #[track_caller]
-pub(super) fn done(plan: &Plan, original: &[u8]) -> Answer {
+pub(super) fn done(plan: &Plan, original: &[u8]) -> ConvertedPicture {
     let plan = Plan::from_bytes(&plan.to_bytes()).expect("a plan that can be sent");
     let answer = convert(&plan, original).expect("a sound original");
     assert_eq!(convert(&plan, original).as_ref(), Ok(&answer), "{plan:?}");

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use catalog::{Content, Covered};
-use image_plan::Look;
+use image_plan::Placeholder;
 
 use super::{Ask, Refusal};
 use crate::ids::Id;
@@ -211,7 +211,7 @@ impl Ask<'_> {
 }
 
 /// What to show until a picture is there.
-fn look(out: &mut Writer, look: Option<Look>) {
+fn look(out: &mut Writer, look: Option<Placeholder>) {
     if let Some(look) = look {
         out.object("look", |out| {
             out.text("colour", &look.colour());

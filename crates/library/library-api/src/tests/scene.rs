@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use catalog::{Catalog, Content, Covered, Entry, Photo, Stat, build};
-use image_plan::Look;
+use image_plan::Placeholder;
 use serde_json::Value;
 use tags::{
     Audio, AudioHash, Codec, Container, Field, Listed, Listing, Media, Mime, PhotoMetadata,
@@ -67,12 +67,12 @@ impl House for Shelf {
         index.album(row).is_some_and(|album| album.title == "Über")
     }
 
-    fn look(&self, index: &Index, of: Covered) -> Option<Look> {
+    fn look(&self, index: &Index, of: Covered) -> Option<Placeholder> {
         let is_album = matches!(of, Covered::Album(_));
         (is_album && self.has_cover(index, of)).then(seen)
     }
 
-    fn look_of_file(&self, path: &[u8]) -> Option<Look> {
+    fn look_of_file(&self, path: &[u8]) -> Option<Placeholder> {
         path.ends_with(b"cover.jpg").then(seen)
     }
 
@@ -91,8 +91,8 @@ impl House for Shelf {
 }
 
 /// What every picture here looks like.
-fn seen() -> Look {
-    Look::new(
+fn seen() -> Placeholder {
+    Placeholder::new(
         [0x1f, 0x2e, 0x3d],
         "LEHV6nWB2yk8pyo0adR*.7kCMdnj",
         &[29, 7, 6],

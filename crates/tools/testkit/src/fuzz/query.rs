@@ -1,6 +1,6 @@
 //! A target's query.
 
-use image_plan::{ASKED_SIDE_PX_MAX, parse_query};
+use image_plan::{REQUESTED_SIDE_PX_MAX, parse_query};
 
 /// A query string: what is accepted is within bounds and has one spelling, what is refused may be shown to anyone.
 pub fn query(bytes: &[u8]) {
@@ -11,7 +11,7 @@ pub fn query(bytes: &[u8]) {
         Ok(ask) => {
             let recipe = ask.recipe;
             for side in [recipe.width_px, recipe.height_px].into_iter().flatten() {
-                assert!((1..=ASKED_SIDE_PX_MAX).contains(&side));
+                assert!((1..=REQUESTED_SIDE_PX_MAX).contains(&side));
             }
             assert!(
                 recipe
