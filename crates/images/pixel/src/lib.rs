@@ -30,8 +30,8 @@
 //! Units and limits: sizes in pixels, 8 bits per sample. Each step holds its input and its output;
 //! scaling RGBA holds a premultiplied copy too. The caller bounds the sizes; empty sizes and areas
 //! outside the picture are bugs of the caller and panic. Errors: none, except that a colour profile
-//! may be malformed ([`colour::ProfileAction::Malformed`]), which is the media's fault. Threads: pure
-//! functions, one thread.
+//! may be malformed ([`colour::ProfileAction::Malformed`]), which is the media's fault. Threads:
+//! pure functions, one thread.
 
 mod alpha;
 pub mod colour;

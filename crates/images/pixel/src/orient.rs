@@ -194,8 +194,9 @@ fn orient_pixels<P: Copy>(pixels: &[P], stride: usize, size: Size, turn: Turn) -
     out
 }
 
-/// Does the same as [`orient_pixels`] for transposed planes, the frequent case: photographs taken upright
-/// are stored lying. Each plane is transposed in squares of 8 × 8 bytes, each in eight registers.
+/// Does the same as [`orient_pixels`] for transposed planes, the frequent case: photographs taken
+/// upright are stored lying. Each plane is transposed in squares of 8 × 8 bytes, each in eight
+/// registers.
 fn transpose_plane(plane: &Plane, turn: Turn) -> Vec<u8> {
     let (width, height) = (plane.size.width_px as usize, plane.size.height_px as usize);
     let row = |y: usize| plane.row(if turn.mirrors_rows { height - 1 - y } else { y } as u32);

@@ -1,5 +1,5 @@
-//! The variant cache: originals on disk, the index of their variants, and what is remembered about originals. It converts
-//! nothing and knows no protocol.
+//! The variant cache: originals on disk, the index of their variants, and what is remembered about
+//! originals. It converts nothing and knows no protocol.
 //!
 //! Principal type: [`cache::Variants`], the index over the directory of variants.
 //!
@@ -10,9 +10,9 @@
 //! shared_index  the cache's changes, written to a Redis-compatible store
 //! ```
 //!
-//! Units and limits: bytes and milliseconds since 1970; the caller sets the budget in bytes. Errors: [`library::Missing`] for
-//! paths; a disk that refuses writes leaves the cache smaller, and is counted. Threads: any; each module says which lock is
-//! held for what.
+//! Units and limits: bytes and milliseconds since 1970; the caller sets the budget in bytes.
+//! Errors: [`library::Missing`] for paths; a disk that refuses writes leaves the cache smaller, and
+//! is counted. Threads: any; each module says which lock is held for what.
 
 #![forbid(unsafe_code)]
 

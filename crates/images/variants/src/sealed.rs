@@ -4,16 +4,17 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-/// Bytes that a cell gave back, in memory and beyond anybody's reach.
+/// Result of a job in a sealed memory file, which no process can change.
 #[derive(Debug)]
 pub struct Sealed {
-    /// A sealed memory file that holds them.
+    /// Sealed memory file.
     pub file: Arc<File>,
-    /// Where they begin in it.
+    /// Offset of the bytes in the file.
     pub start: u64,
-    /// How many there are.
+    /// Number of bytes.
     pub bytes: u64,
-    /// CPU time it took to make them, in the worker's words; of several that were made at once, their share.
+    /// CPU time it took to make them, in the worker's words; of several that were made at once,
+    /// their share.
     pub cpu_us: u64,
 }
 

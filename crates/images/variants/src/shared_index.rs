@@ -241,8 +241,8 @@ impl Ledger {
         }
     }
 
-    /// Runs the thread that talks to the store until all owners of `variants` are gone. `totals` returns named counters, which
-    /// are added to those in the store.
+    /// Runs the thread that talks to the store until all owners of `variants` are gone. `totals`
+    /// returns named counters, which are added to those in the store.
     pub fn keep(&self, variants: &Weak<Variants>, totals: &dyn Fn() -> Totals) {
         let mut kept = Kept::default();
         while let Some(variants) = variants.upgrade() {

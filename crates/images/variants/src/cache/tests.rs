@@ -191,7 +191,8 @@ fn the_least_recently_used_leaves_first_and_the_order_survives_a_restart() {
         .touch(40_000);
     variants.persist_uses(0);
 
-    // Room for three and a half: the fourth pushes out what was used longest ago, which is the second.
+    // Room for three and a half: the fourth pushes out what was used longest ago, which is the
+    // second.
     let variants = data.loaded(3 * 1512 + 756);
     variants
         .store(key(4), WEBP, Some(&sealed(&data, &body)), 50_000)

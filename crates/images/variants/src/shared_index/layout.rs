@@ -41,8 +41,8 @@ fn named(process: &str) -> String {
     format!("pelton:process:{process}")
 }
 
-/// Asks for the lock of a key, for so long at most, and then for its entry: who gets the lock after its holder has
-/// finished then sees what came of it.
+/// Asks for the lock of a key, for so long at most, and then for its entry: who gets the lock after
+/// its holder has finished then sees what came of it.
 pub(super) fn lock_and_find(key: &Key, flight: &Flight<'_>) -> Vec<Words> {
     vec![
         words(&[
@@ -68,7 +68,8 @@ pub(super) fn locked(reply: &Reply, flight: &Flight<'_>) -> Lock {
     }
 }
 
-/// Reads the second answer to [`lock_and_find`]. What makes no sense, for whatever reason, is no entry.
+/// Reads the second answer to [`lock_and_find`]. What makes no sense, for whatever reason, is no
+/// entry.
 pub(super) fn found(reply: &Reply) -> Option<Found> {
     let Reply::Array(fields) = reply else {
         return None;
