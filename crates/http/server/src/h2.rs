@@ -1,13 +1,14 @@
-//! HTTP/2 by `http2`, with the answers of HTTP/1.1.
+//! HTTP/2 over the crate `http2`, with the same responses as HTTP/1.1.
 //!
-//! A stream's head is put into the words of HTTP/1.1 and judged by the same rules ([`translate`]), answered by the same
-//! code, and the answer's fields put into a block ([`crate::head`]). What a read brought is answered as a whole and leaves
-//! in one write ([`outgoing`]); a hit is no task of its own. Bodies in memory are passed on as they are, files in chunks,
-//! a few at a time for each connection.
+//! A stream's head is converted to the form of HTTP/1.1, validated by the same rules
+//! ([`translate`]) and answered by the same code; the fields of the response become a field block
+//! ([`crate::head`]). All requests of one read are answered together and leave in one write
+//! ([`outgoing`]); a hit needs no task of its own. Bodies in memory are passed on by reference,
+//! files in chunks, a few at a time per connection.
 //!
-//! `http2` bounds what it must remember. [`pulse`] judges what only we can know: whether a client takes what it asked for,
-//! and whether what it sends is more than noise. Deadlines are the connection's own, so that eviction and drain work as
-//! they do for HTTP/1.1.
+//! `http2` bounds what it must remember. [`pulse`] judges what only the server can know: whether a
+//! client reads the responses it requested, and whether it sends more than noise. Deadlines are
+//! those of the connection, so that eviction and drain work as for HTTP/1.1.
 
 mod making;
 mod outgoing;
@@ -33,20 +34,21 @@ pub(crate) use http2::PREFACE;
 use session::Session;
 pub(crate) use wire::Carrier;
 
-/// Bounds of one HTTP/2 connection. A head is bounded as HTTP/1.1's is.
+/// Bounds of one HTTP/2 connection. Heads are bounded as in HTTP/1.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Streams open at the same time; RFC 9113 §6.5.2 wants 100 at least. Default 100.
+    /// Concurrent streams; RFC 9113 §6.5.2 recommends at least 100. Default 100.
     pub streams_max: u32,
-    /// Bytes read from files that wait for the client, over all streams; one chunk more is possible. What is sent from
-    /// memory is shared and does not count. Default 16 KiB.
+    /// Bytes read from files that wait for the client, over all streams; one more chunk is
+    /// possible. Shared memory does not count. Default 16 KiB.
     pub buffer_bytes_max: usize,
-    /// Answers in the making that are not ready, over all streams; more wait for their turn. Default 32.
+    /// Responses in preparation, over all streams; further ones wait for their turn. Default 32.
     pub making_max: usize,
-    /// Bytes a client may send without a new request, or taking anything of an answer. Default 256 KiB.
+    /// Bytes that a client may send without a new request and without reading a response. Default
+    /// 256 KiB.
     pub idle_bytes_max: usize,
-    /// Streams given up by the client before their answer was sent, or refused for its mistakes, beyond those it took.
-    /// Default 256.
+    /// Streams that the client reset before their response was sent, or that were refused for its
+    /// errors, beyond the streams it completed. Default 256.
     pub resets_max: u32,
 }
 
@@ -62,19 +64,19 @@ impl Default for Limits {
     }
 }
 
-/// Bytes that are dropped behind the end of a connection whose client made a mistake or floods: it has a GOAWAY to read, and
-/// no answer.
+/// Bytes that are dropped after the end of a connection whose client made an error or floods: it
+/// has only a GOAWAY to read.
 const FAULT_LINGER_BYTES_MAX: usize = 64 << 10;
 
-/// Serves `conn`, of which `begun` has been read, until either side ends it.
+/// Serves `conn`, of which `begun` has been read, until either side closes it.
 pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Input) {
     let (stream, conn) = conn.swap(());
     let mut drained = pin!(core.reactor.drain_begun());
-    // Looked at by both of what follows, never at the same time.
+    // Both futures below use the session, never at the same time.
     let session = RefCell::new(Session::new(&core, &conn, stream, begun));
     let serving = poll_fn(|context| {
         let session = &mut *session.borrow_mut();
-        // A new configuration wakes nobody: as in HTTP/1.1, it is noticed with the next request.
+        // A reload wakes no connection: as in HTTP/1.1, the next request notices it.
         if !session.is_leaving()
             && (session.has_had_enough(0)
                 || core.is_superseded()
@@ -88,14 +90,14 @@ pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Inpu
     let ended = conn.deadline.within_while(serving, keeps_pace).await;
     let mut session = session.into_inner();
     if ended.is_err() {
-        // It has been waited for long enough, or its place is needed.
+        // The client took too long, or its place is needed.
         if conn.deadline.is_armed(Wait::Write) {
             session.stream.reset_when_closed();
         }
         session.leave_now();
         conn.deadline.arm(Wait::Linger);
         let leaving = poll_fn(|context| session.poll(context));
-        // How the client takes its leave changes nothing any more.
+        // The result does not matter any more.
         drop(conn.deadline.within(leaving).await);
     }
     if session.is_sound() {
@@ -108,8 +110,8 @@ pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Inpu
     }
 }
 
-/// Says that nothing more comes, and drops what the client still sends: to close with bytes unread would send a reset,
-/// which discards the last words that are on their way.
+/// Closes the sending side and drops what the client still sends. Closing with unread bytes would
+/// send a reset, which discards the last bytes in flight.
 async fn linger<S: Carrier>(stream: &mut S, mut bounds: Linger<'_>) {
     let mut stream = Pin::new(stream.stream());
     if poll_fn(|context| stream.as_mut().poll_shutdown(context))

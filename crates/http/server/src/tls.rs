@@ -1,9 +1,9 @@
-//! TLS 1.2 and 1.3 by rustls: certificates by name, replaced while serving, sessions resumed.
+//! TLS 1.2 and 1.3 by rustls: certificates by name, replaced while serving; sessions are resumed.
 //!
-//! Principal type: [`Tls`], shared by all cores. A handshake's only shared writes are those of the session cache, which
-//! TLS 1.2 clients without tickets need; tickets carry everything else. The cryptography is ring's: it builds with a C
-//! compiler alone, in seconds and statically, where aws-lc-rs wants CMake and minutes; what it lacks is post-quantum
-//! key exchange.
+//! Principal type: [`Tls`], which all cores share. The only shared writes of a handshake are those
+//! of the session cache, for TLS 1.2 clients without tickets. The cryptography is ring's: it builds
+//! statically with a C compiler in seconds, while aws-lc-rs needs CMake and minutes. ring lacks
+//! post-quantum key exchange.
 
 mod certificate;
 mod error;
@@ -35,12 +35,12 @@ pub use error::{Error, ErrorKind};
 pub(crate) use handshakes::Handshakes;
 use keyring::{Keyring, Resolver};
 
-/// A certificate with those that lead to its root, and its key: two PEM files.
+/// Certificate chain and key: two PEM files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The server's own certificate first.
+    /// File of the chain, the server's own certificate first.
     pub certificates: PathBuf,
-    /// PKCS #8, SEC 1 or PKCS #1, without a passphrase.
+    /// File of the key: PKCS #8, SEC 1 or PKCS #1, without a passphrase.
     pub key: PathBuf,
 }
 
@@ -50,25 +50,26 @@ pub struct Tls {
     config: Arc<ServerConfig>,
     resolver: Arc<Resolver>,
     pairs: Vec<Pair>,
-    /// When the files were written that were last looked at.
+    /// Modification times of the files at the last check.
     seen: Mutex<Vec<Option<SystemTime>>>,
 }
 
-/// What became of a reload.
+/// Result of a check.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Reload {
-    /// The files are those last looked at.
+    /// The files have not changed.
     Unchanged,
-    /// Handshakes from now on get the new certificates, which an operator should know this of.
+    /// New handshakes use the new certificates; the warnings are for the operator.
     Changed(Vec<Concern>),
 }
 
 impl Tls {
-    /// Reads the files, and tells what an operator should know of their certificates. The first pair is for clients
-    /// that ask for no name or an unknown one. At most `sessions_max` sessions are kept for clients without tickets.
+    /// Loads the files and returns warnings about their certificates for the operator. The first
+    /// pair serves clients that send no name or an unknown one. At most `sessions_max` sessions are
+    /// kept for clients without tickets.
     ///
     /// # Errors
-    /// A file cannot be read or makes no sense, or a key is not its certificate's.
+    /// If a file cannot be read or is invalid, or a key does not match its certificate.
     ///
     /// # Panics
     /// Without a pair.
@@ -94,10 +95,11 @@ impl Tls {
         Ok((tls, concerns))
     }
 
-    /// Reads the files again. Connections that are open keep what they have, and sessions can still be resumed.
+    /// Reloads the files. Open connections keep their certificates, and sessions can still be
+    /// resumed.
     ///
     /// # Errors
-    /// As [`Tls::load`]; what was there before goes on being used.
+    /// As [`Tls::load`]; the previous certificates stay in use.
     pub fn reload(&self) -> Result<Vec<Concern>, Error> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         *seen = written(&self.pairs);
@@ -106,11 +108,11 @@ impl Tls {
         Ok(concerns)
     }
 
-    /// Reads the files again if one of them was written since they were last looked at: a `stat` each, and so cheap
-    /// enough to be called by a clock. Who renews a certificate need not tell us.
+    /// Reloads the files if one of them was written since the last check. A check is one `stat` per
+    /// file, cheap enough for a timer, so that renewal tools need not notify the server.
     ///
     /// # Errors
-    /// As [`Tls::reload`], once for each change.
+    /// As [`Tls::reload`], once per change.
     pub fn reload_if_changed(&self) -> Result<Reload, Error> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let unchanged = *seen == written(&self.pairs);
@@ -121,27 +123,27 @@ impl Tls {
         self.reload().map(Reload::Changed)
     }
 
-    /// Whether a certificate is for `host`: a name, or an address as URLs have it.
+    /// Returns whether a certificate matches `host`: a name, or an address in the form of URLs.
     #[must_use]
     pub fn covers(&self, host: &str) -> bool {
         self.resolver.covers(host)
     }
 }
 
-/// When each file was written; `None` where the host does not say.
+/// Returns the modification times of the files; `None` if the host does not report one.
 fn written(pairs: &[Pair]) -> Vec<Option<SystemTime>> {
     let files = pairs
         .iter()
         .flat_map(|pair| [&pair.certificates, &pair.key]);
     let written = files.map(|file| std::fs::metadata(file).and_then(|file| file.modified()));
-    // What is wrong with a file is told by whoever reads it.
+    // The error is reported when the file is read.
     written.map(Result::ok).collect()
 }
 
-/// Shakes hands, then speaks what ALPN decided.
+/// Performs the handshake, then serves the protocol that ALPN selected.
 pub(crate) async fn serve(core: Rc<Core>, conn: Conn, tls: Arc<Tls>) {
     let listener = conn.listener;
-    // Boxed, as what follows: a connection holds what it needs for one of them, not for all.
+    // Boxed like the rest, so that a connection holds the state of one step only.
     let Some((protocol, conn)) = Box::pin(handshake(&core, conn, &tls)).await else {
         return;
     };

@@ -1,4 +1,4 @@
-//! Answers that take their time: each a task on its core, so many at a time.
+//! Responses that need waiting: each a task on its core, a limited number at a time.
 
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
@@ -13,17 +13,17 @@ use crate::answer::Answer;
 use crate::core::Core;
 use crate::mount::Came;
 
-/// What an answer is to be made for.
+/// Request whose response is to be prepared.
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) stream: u32,
     pub(super) asker: Asker,
-    /// The request's head in the words of HTTP/1.1, which was judged sound.
+    /// Validated head of the request in the form of HTTP/1.1.
     pub(super) text: Vec<u8>,
     pub(super) came: Came,
 }
 
-/// Answers in the making, and those that wait for their turn.
+/// Responses in preparation, and requests that wait for their turn.
 #[derive(Debug, Default)]
 pub(super) struct Making {
     tasks: JoinSet<(u32, Answer)>,
@@ -32,7 +32,7 @@ pub(super) struct Making {
 }
 
 impl Making {
-    /// Those begun and those that wait.
+    /// Returns the number of both.
     pub(super) fn len(&self) -> usize {
         self.begun.len() + self.waiting.len()
     }
@@ -41,7 +41,7 @@ impl Making {
         self.waiting.push_back(order);
     }
 
-    /// Begins those whose turn it is, until `making_max` are under way.
+    /// Starts requests until `making_max` are in preparation.
     pub(super) fn begin(&mut self, core: &Rc<Core>, making_max: usize) -> bool {
         let mut any = false;
         while self.begun.len() < making_max
@@ -66,12 +66,12 @@ impl Making {
         any
     }
 
-    /// One that is ready; a panic goes on in the connection.
+    /// Returns a response that is ready. A panic propagates to the connection.
     pub(super) fn poll_made(&mut self, context: &mut Context<'_>) -> Option<(u32, Asker, Answer)> {
         while let Poll::Ready(Some(joined)) = self.tasks.poll_join_next(context) {
             match joined {
                 Ok((stream, answer)) => {
-                    // One that was given up meanwhile is not here any more.
+                    // A stream that was reset meanwhile is no longer listed.
                     if let Some(asker) = self.take(stream) {
                         return Some((stream, asker, answer));
                     }
@@ -89,7 +89,7 @@ impl Making {
         Some(asker)
     }
 
-    /// Gives one up.
+    /// Cancels the response of a stream.
     pub(super) fn drop(&mut self, stream: u32) {
         self.waiting.retain(|order| order.stream != stream);
         if let Some(index) = self.begun.iter().position(|(begun, ..)| *begun == stream) {

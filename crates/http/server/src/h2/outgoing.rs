@@ -1,5 +1,5 @@
-//! Bytes on their way to the client, in order. Heads and small bodies are copied behind each other; what is larger is
-//! pointed at.
+//! Queue of bytes to the client, in order. Heads and small bodies are copied one behind the other;
+//! larger ones are referenced.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -13,33 +13,34 @@ use tokio::io::AsyncWrite;
 
 use crate::batch::Batch;
 
-/// Pieces that one system call takes.
+/// Pieces per system call.
 const PIECES_AT_ONCE: usize = 32;
-/// Written text that is kept until all of it is written: beyond, the rest is moved to the front.
+/// Written bytes of the buffer that are kept until all of it is written; beyond, the rest moves to
+/// the front.
 const WRITTEN_TEXT_MAX: usize = 64 << 10;
 
-/// What waits to be written.
+/// Queue of bytes to be written.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
-    /// Text in the room of a batch; what is appended goes behind all pieces.
+    /// Buffer of frames in the capacity of a batch; appended bytes follow all pieces.
     text: Vec<u8>,
-    /// Of `text`: written, and made a piece.
+    /// Bytes of `text` that are written, and those that belong to a piece.
     text_written: usize,
     text_sealed: usize,
     pieces: VecDeque<Piece>,
     /// Bytes of the first piece that are written.
     begun: usize,
-    /// Bytes of all pieces, and of those that no one else shares.
+    /// Bytes of all pieces, and of the pieces that are not shared.
     piece_bytes: usize,
     own_bytes: usize,
-    /// Bytes of pieces that were written whole, text left aside, since last asked for.
+    /// Bytes of completely written pieces, without frames, since the last query.
     written_bytes: usize,
 }
 
-/// Bytes to be written.
+/// Piece of the queue.
 #[derive(Debug)]
 pub(super) enum Piece {
-    /// The next so many of the text.
+    /// The next bytes of the buffer.
     Text(usize),
     Shared(Arc<[u8]>, Range<usize>),
     Owned(Bytes),
@@ -47,7 +48,7 @@ pub(super) enum Piece {
 }
 
 impl Outgoing {
-    /// Where frames are appended.
+    /// Returns the buffer to which frames are appended.
     pub(super) fn text(&mut self) -> &mut Vec<u8> {
         if self.text.capacity() == 0 {
             self.text = Batch::take().out;
@@ -55,7 +56,7 @@ impl Outgoing {
         &mut self.text
     }
 
-    /// Appends a piece behind all text.
+    /// Appends a piece behind all frames.
     pub(super) fn push(&mut self, piece: Piece) {
         self.seal();
         self.piece_bytes += self.bytes(&piece).len();
@@ -67,27 +68,27 @@ impl Outgoing {
         self.queued_bytes() == 0
     }
 
-    /// Bytes that wait.
+    /// Returns the number of waiting bytes.
     pub(super) fn queued_bytes(&self) -> usize {
         self.piece_bytes - self.begun + self.text.len() - self.text_sealed
     }
 
-    /// Those of them that no one else shares, text left aside.
+    /// Returns the number of waiting bytes that are not shared, without frames.
     pub(super) fn own_bytes(&self) -> usize {
         self.own_bytes
     }
 
-    /// Bytes of bodies that were written, those left aside that are text, since this was asked last.
+    /// Returns the bytes of bodies written since the last query, without those in the buffer.
     pub(super) fn take_written(&mut self) -> usize {
         std::mem::take(&mut self.written_bytes)
     }
 
-    /// Bytes of text that wait.
+    /// Returns the bytes of frames that wait.
     pub(super) fn text_bytes(&self) -> usize {
         self.text.len() - self.text_written
     }
 
-    /// Makes a piece of the text that is none yet.
+    /// Makes the new part of the buffer a piece.
     fn seal(&mut self) {
         let bytes = self.text.len() - self.text_sealed;
         if bytes != 0 {
@@ -106,7 +107,7 @@ impl Outgoing {
         }
     }
 
-    /// Writes once, and tells how much.
+    /// Writes once and returns how much.
     pub(super) fn poll_write<S: AsyncWrite + Unpin>(
         &mut self,
         stream: &mut S,
@@ -118,7 +119,7 @@ impl Outgoing {
         let mut text_begin = self.text_written;
         for (part, piece) in parts.iter_mut().zip(&self.pieces) {
             let bytes = match piece {
-                // Later text lies behind that of the pieces before.
+                // Later frames lie behind those of earlier pieces.
                 Piece::Text(bytes) => {
                     let range = text_begin..text_begin + bytes;
                     text_begin = range.end;
@@ -171,7 +172,7 @@ impl Outgoing {
         }
     }
 
-    /// Gives the room back that an idle connection needs not.
+    /// Frees memory that an idle connection does not need.
     pub(super) fn rest(&mut self) {
         if self.text.is_empty() && self.text.capacity() != 0 {
             let out = std::mem::take(&mut self.text);

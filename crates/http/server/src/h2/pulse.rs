@@ -1,9 +1,9 @@
-//! Whether a client is worth waiting for, and what for.
+//! Flood guard: decides what a client is waited for, and whether it is worth waiting for.
 //!
 //! ```text
-//!   an answer is in the making ─► nothing is armed
-//!   else, something is not written, or more is to be ─► Wait::Write, anew with each step of it
-//!   else, a frame or a head has begun ─► Wait::Head, anew with each request
+//!   a response is in preparation ─► nothing is armed
+//!   else, bytes are unwritten, or more will follow ─► Wait::Write, renewed by each step
+//!   else, a frame or a head is incomplete ─► Wait::Head, renewed by each request
 //!   else ─► Wait::Idle
 //! ```
 
@@ -11,45 +11,45 @@ use reactor::{Deadline, Wait};
 
 use super::Limits;
 
-/// What a connection is judged by.
+/// Counters by which a connection is judged.
 #[derive(Debug)]
 pub(super) struct Pulse {
     limits: Limits,
-    /// Bytes of bodies that make a step: what the client must take in the time of one wait.
+    /// Bytes of bodies per step: what the client must read within one wait.
     step_bytes: u64,
-    /// Those since the last step.
+    /// Bytes since the last step.
     since_step: u64,
-    /// Steps, and answers handed over whole.
+    /// Number of steps, and of responses handed over whole.
     steps: u64,
-    /// Requests that came.
+    /// Number of requests.
     requests: u64,
-    /// Bytes that came since a request or a step.
+    /// Bytes received since the last request or step.
     idle_bytes: usize,
-    /// Streams given up by the client, less those it took.
+    /// Streams reset by the client, minus the streams it completed.
     resets: u32,
-    /// What is armed, once the client has said anything.
+    /// Armed wait, after the first bytes of the client.
     armed: Option<Armed>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Armed {
     Nothing,
-    /// Since so many steps.
+    /// Armed at this number of steps.
     Write(u64),
-    /// Since so many requests: who sends the next one byte by byte gets no more time for it.
+    /// Armed at this number of requests: a client that sends single bytes gets no extra time.
     Head(u64),
-    /// Since so many steps: answers that left at once were a sign of life, too.
+    /// Armed at this number of steps: responses that left at once are a sign of life too.
     Idle(u64),
 }
 
-/// What a connection is at.
+/// State of a connection's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Work {
-    /// Something is in the making.
+    /// True if a response is in preparation.
     pub(super) makes: bool,
-    /// Something waits for the client.
+    /// True if bytes wait for the client.
     pub(super) sends: bool,
-    /// A frame, or a head of several, has begun and is not whole.
+    /// True if a frame, or a head of several frames, is incomplete.
     pub(super) has_begun: bool,
 }
 
@@ -67,24 +67,24 @@ impl Pulse {
         }
     }
 
-    /// So many bytes came.
+    /// Records received bytes.
     pub(super) fn came(&mut self, bytes: usize) {
         self.armed = self.armed.or(Some(Armed::Nothing));
         self.idle_bytes += bytes;
     }
 
-    /// So many of them were a body's.
+    /// Records that some of the received bytes belong to a body.
     pub(super) fn expected(&mut self, bytes: usize) {
         self.idle_bytes = self.idle_bytes.saturating_sub(bytes);
     }
 
-    /// A request came.
+    /// Records a request.
     pub(super) fn asked(&mut self) {
         self.requests += 1;
         self.idle_bytes = 0;
     }
 
-    /// So many bytes of bodies were written. What answers noise is no step.
+    /// Records written bytes of bodies. Responses to noise do not count.
     pub(super) fn took(&mut self, bytes: usize) {
         self.since_step += bytes as u64;
         if self.step_bytes <= self.since_step {
@@ -98,23 +98,23 @@ impl Pulse {
         self.idle_bytes = 0;
     }
 
-    /// An answer was handed over whole.
+    /// Records a response that was handed over whole.
     pub(super) fn took_whole(&mut self) {
         self.resets = self.resets.saturating_sub(1);
         self.step();
     }
 
-    /// A stream ended without its answer.
+    /// Records a stream that ended without its response.
     pub(super) fn gave_up(&mut self) {
         self.resets += 1;
     }
 
-    /// Whether what the client sends is mostly noise, or requests it does not want.
+    /// Returns whether the client mostly sends noise, or requests that it then resets.
     pub(super) fn is_abused(&self) -> bool {
         self.limits.idle_bytes_max < self.idle_bytes || self.limits.resets_max < self.resets
     }
 
-    /// Arms what is now waited for. Until the first bytes that is what was armed before.
+    /// Arms the wait for the current state. Before the first bytes the initial wait stays.
     pub(super) fn settle(&mut self, deadline: &Deadline, work: Work) {
         let Some(armed) = self.armed else {
             return;

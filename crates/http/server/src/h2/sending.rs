@@ -1,4 +1,4 @@
-//! An answer whose body is not handed over whole.
+//! Response whose body is handed over in parts.
 
 use std::fs::File;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::answer::Payload;
 use crate::archive::Archive;
 use crate::parted::Parted;
 
-/// One answer.
+/// Response in progress.
 #[derive(Debug)]
 pub(super) struct Sending {
     pub(super) stream: u32,
@@ -25,11 +25,11 @@ pub(super) struct Sending {
     left: Left,
 }
 
-/// What is still to be handed over.
+/// Remaining body.
 #[derive(Debug)]
 enum Left {
     Memory(Arc<[u8]>, Range<usize>),
-    /// This stream's own memory, so it keeps its turn until that is handed over.
+    /// Memory of this stream alone, which keeps its turn until the memory is handed over.
     Owned(Bytes),
     File(Opened, Chunks),
     Parted(Box<Parted>),
@@ -43,17 +43,17 @@ enum Opened {
     Sealed(Arc<Sealed>),
 }
 
-/// A part of a body.
+/// Part of a body.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) piece: Piece,
     pub(super) bytes: usize,
-    /// There is no other behind it.
+    /// True for the last part.
     pub(super) is_last: bool,
 }
 
 impl Sending {
-    /// `None` when there is no body.
+    /// Creates the state for a body. Returns `None` if there is no body.
     pub(super) fn new(stream: u32, told: Told, payload: Payload) -> Result<Sending, Told> {
         let left = match payload {
             Payload::None => return Err(told),
@@ -70,12 +70,12 @@ impl Sending {
         Ok(Sending { stream, told, left })
     }
 
-    /// Whether it holds memory of its own.
+    /// Returns whether the body occupies memory of its own.
     pub(super) fn is_owned(&self) -> bool {
         matches!(self.left, Left::Owned(_))
     }
 
-    /// Whether it has to be read from a file.
+    /// Returns whether the body must be read from a file.
     pub(super) fn is_read(&self) -> bool {
         matches!(
             self.left,
@@ -83,10 +83,10 @@ impl Sending {
         )
     }
 
-    /// The next part, of `bytes_max` at most, which must be more than nothing.
+    /// Returns the next part, of at most `bytes_max`, which must be positive.
     ///
     /// # Errors
-    /// The file cannot be read, or has shrunk. Logged here.
+    /// If the file cannot be read, or has shrunk. Logged here.
     pub(super) fn poll_part(
         &mut self,
         bytes_max: usize,
@@ -161,7 +161,7 @@ impl Sending {
 fn noted(ended: Ended) -> Ended {
     match &ended {
         Ended::File(err) => tracing::error!(%err, "file cannot be read; stream reset"),
-        // The other one that chunks have.
+        // The other end that chunks can have.
         ended => tracing::warn!(?ended, "original shrank while it was sent; stream reset"),
     }
     ended

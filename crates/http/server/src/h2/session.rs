@@ -1,4 +1,4 @@
-//! One connection: what came is answered, what is ready is written, and again.
+//! Loop of one connection: answer the received frames, write what is ready, repeat.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -26,16 +26,17 @@ use crate::input::Input;
 use crate::mount::TOO_SLOW;
 use crate::problem::Problem;
 
-/// Bodies, or parts of them, up to this size are copied behind their head.
+/// Largest body, or part of one, that is copied behind its head, in bytes.
 const COPY_BYTES_MAX: usize = 4 << 10;
-/// What is handed over at a time, so that streams take turns and a reset does not come too late.
+/// Bytes handed over at a time, so that streams take turns and a reset is noticed soon.
 const QUEUED_BYTES_MAX: usize = 128 << 10;
-/// Text that waits, mostly answers to what the client sends unasked, beyond which nothing more is read.
+/// Bytes of waiting frames, mostly responses to unsolicited frames, beyond which nothing more is
+/// read.
 const TEXT_BYTES_MAX: usize = 64 << 10;
-/// Answers counted at a time.
+/// Responses that are counted at a time.
 const DONE_MAX: usize = 256;
 
-/// A connection's state.
+/// State of a connection.
 pub(super) struct Session<'c, S> {
     core: &'c Rc<Core>,
     conn: &'c Conn<()>,
@@ -43,28 +44,28 @@ pub(super) struct Session<'c, S> {
     http2: Connection,
     input: Input,
     out: Outgoing,
-    /// Bodies, whose next parts are handed over in turn.
+    /// Bodies in progress, whose next parts are handed over in turn.
     sending: VecDeque<Sending>,
-    /// Answers handed over and not written.
+    /// Responses that are handed over and not yet written.
     done: Vec<Told>,
     making: Making,
     uploads: Vec<Upload>,
-    /// Until the first of the uploads is due.
+    /// Timer of the first upload that is due.
     upload_due: Option<Pin<Box<Sleep>>>,
     pulse: Pulse,
-    /// What the client had acknowledged when last asked.
+    /// Bytes that the client had acknowledged at the last query.
     acked_bytes: Cell<u64>,
     requests: u32,
-    /// Where a head is put into words.
+    /// Buffer for a head in the form of HTTP/1.1.
     text: Vec<u8>,
-    /// The date as a field, and of when it is.
+    /// Current date as a field.
     date: Option<([u8; 29], Line)>,
-    /// When the last bytes came.
+    /// Time of the last received bytes.
     now: Instant,
     state: State,
-    /// The client sends no more.
+    /// True if the client closed its sending side.
     has_ended: bool,
-    /// The client's mistake was told, or tried to.
+    /// True if the GOAWAY for the client's error was sent, or attempted.
     has_told: bool,
     needs_flush: bool,
 }
@@ -72,13 +73,13 @@ pub(super) struct Session<'c, S> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Serving,
-    /// No more streams are wanted.
+    /// No new streams are accepted.
     Leaving,
-    /// It has been waited for long enough.
+    /// The client was given enough time to leave.
     Left,
-    /// The client made a mistake, of which it is told.
+    /// The client made an error and gets a GOAWAY.
     Failed,
-    /// The socket did not do what it should.
+    /// The socket failed.
     Broken,
 }
 
@@ -126,18 +127,18 @@ impl<'c, S: Carrier> Session<'c, S> {
         self.state != State::Serving
     }
 
-    /// Whether there were as many requests as one connection may have, and `more`.
+    /// Returns whether the connection has reached its limit of requests, plus `more`.
     pub(super) fn has_had_enough(&self, more: u32) -> bool {
         let requests_max = self.core.service.settings.limits.connection_requests_max;
         requests_max.saturating_add(more) <= self.requests
     }
 
-    /// Whether the client takes what it is told, so that good-bye is worth saying.
+    /// Returns whether the client reads what it is sent, so that a GOAWAY is useful.
     pub(super) fn is_sound(&self) -> bool {
         self.state != State::Broken && !self.has_ended && self.is_written()
     }
 
-    /// Returns whether the connection ended for a mistake or a flood of its client.
+    /// Returns whether the connection ended because of an error or a flood of its client.
     pub(super) fn is_at_fault(&self) -> bool {
         self.state == State::Failed
     }
@@ -146,9 +147,9 @@ impl<'c, S: Carrier> Session<'c, S> {
         self.out.is_empty() && !self.needs_flush
     }
 
-    /// Whether the client took what it must of what it asked for. A part that is not written whole yet may be on its way all
-    /// the same. What was acknowledged is compared with the last time it was asked for, so a connection gets the time of
-    /// one wait more than it should, once.
+    /// Returns whether the client reads its responses fast enough. A partially written piece may
+    /// still be in flight. Acknowledged bytes are compared with the previous query, so a connection
+    /// once gets the time of one wait too much.
     pub(super) fn keeps_pace(&self) -> bool {
         self.conn.deadline.is_armed(reactor::Wait::Write)
             && self.stream.acked_bytes().is_ok_and(|acked| {
@@ -163,7 +164,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         self.http2.leave(self.out.text());
     }
 
-    /// The same, at once, and its deadlines are no longer its own.
+    /// Leaves at once; deadlines no longer belong to the session.
     pub(super) fn leave_now(&mut self) {
         if !matches!(self.state, State::Failed | State::Broken) {
             self.state = State::Left;
@@ -171,7 +172,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         }
     }
 
-    /// Goes on until there is nothing to do but wait; ready when the connection is over.
+    /// Runs until it must wait; ready when the connection is over.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             let mut moved = false;
@@ -207,14 +208,14 @@ impl<'c, S: Carrier> Session<'c, S> {
     fn is_over(&self) -> bool {
         match self.state {
             State::Broken => true,
-            // It was written to after its mistake; who takes nothing is not waited for.
+            // The client was sent its GOAWAY; a client that reads nothing is not waited for.
             State::Failed => self.has_told,
             _ if self.has_ended => self.is_written() && self.http2.streams() == 0,
             _ => self.is_written() && self.http2.is_over(),
         }
     }
 
-    /// Answers what was made by now, and begins what has its turn.
+    /// Sends responses that became ready, and starts those whose turn it is.
     fn poll_answers(&mut self, context: &mut Context<'_>) -> bool {
         let mut moved = false;
         while let Some((stream, asker, answer)) = self.making.poll_made(context) {
@@ -229,7 +230,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         moved | self.poll_uploads(context)
     }
 
-    /// Answers those whose bodies came too slowly.
+    /// Responds to uploads that are too slow.
     fn poll_uploads(&mut self, context: &mut Context<'_>) -> bool {
         let Some(first) = self.uploads.iter().map(|upload| upload.due).min() else {
             self.upload_due = None;
@@ -304,7 +305,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         }
     }
 
-    /// Takes every whole frame of the input.
+    /// Processes every complete frame of the input.
     fn receive(&mut self) {
         self.now = Instant::now();
         let mut input = std::mem::take(&mut self.input);
@@ -356,7 +357,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         }
     }
 
-    /// Forgets a stream that is over; what was sent of its answer counts.
+    /// Forgets a stream that has ended; what was sent of its response counts.
     fn drop_stream(&mut self, stream: u32) {
         self.making.drop(stream);
         self.uploads.retain(|upload| upload.stream != stream);
@@ -369,7 +370,7 @@ impl<'c, S: Carrier> Session<'c, S> {
 
     fn request(&mut self, stream: u32, ends: bool) {
         self.requests = self.requests.saturating_add(1);
-        // What was on its way has come; who goes on has not listened.
+        // All frames in flight have arrived; a client that continues ignored the GOAWAY.
         if self.has_had_enough(self.core.service.settings.limits.h2.streams_max) {
             self.http2.leave_now(self.out.text());
         }
@@ -413,12 +414,12 @@ impl<'c, S: Carrier> Session<'c, S> {
         let Some(index) = self.uploads.iter().position(|it| it.stream == stream) else {
             return self.http2.skip(bytes.len(), self.out.text());
         };
-        // It is looked at at once.
+        // The window is released at once because the bytes are processed at once.
         self.http2.release(stream, bytes.len(), self.out.text());
         match self.uploads[index].take(self.core, bytes) {
             Ok(()) if !ends => return,
             Ok(()) => {}
-            // The answer does not depend on it, and it is too long to be waited for.
+            // The response does not depend on the body, which is too long to wait for.
             Err(_) if !self.uploads[index].is_kept => {}
             Err(reject) => {
                 let upload = self.uploads.swap_remove(index);
@@ -454,7 +455,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         self.answer(stream, asker, answer);
     }
 
-    /// Hands an answer's head over, and queues its body.
+    /// Hands over the head of a response and queues its body.
     fn answer(&mut self, stream: u32, asker: Asker, mut answer: Answer) {
         answer.complete(self.core);
         asker.tell_trace(&mut answer, self.core);
@@ -474,7 +475,7 @@ impl<'c, S: Carrier> Session<'c, S> {
             Ok(sending) if !ends => sending,
             Ok(Sending { told, .. }) | Err(told) => return self.wrote_whole(told),
         };
-        // Most bodies are handed over whole, at once. What has to be read waits for its turn.
+        // Most bodies are handed over whole at once. A body that must be read waits for its turn.
         if self.sending.is_empty() && !sending.is_read() {
             let context = &mut Context::from_waker(Waker::noop());
             if let Handed::Last = self.hand_over_part(&mut sending, context) {
@@ -492,7 +493,8 @@ impl<'c, S: Carrier> Session<'c, S> {
         }
     }
 
-    /// Hands over what the client's windows and our bounds allow: a part of each body in turn.
+    /// Hands over as much as the client's windows and the limits allow: a part of each body in
+    /// turn.
     fn hand_over(&mut self, context: &mut Context<'_>) {
         let mut waiting = 0;
         while waiting < self.sending.len() && self.out.queued_bytes() < QUEUED_BYTES_MAX {
@@ -552,7 +554,7 @@ impl<'c, S: Carrier> Session<'c, S> {
 }
 
 impl<S> Drop for Session<'_, S> {
-    /// What was sent of an answer counts, whatever ended it.
+    /// What was sent of a response counts, however it ended.
     fn drop(&mut self) {
         self.done
             .extend(self.sending.drain(..).map(|sending| sending.told));
@@ -560,7 +562,7 @@ impl<S> Drop for Session<'_, S> {
     }
 }
 
-/// Counts answers that are over.
+/// Counts finished responses.
 fn count(core: &Core, done: &mut Vec<Told>) {
     if done.is_empty() {
         return;
@@ -571,9 +573,9 @@ fn count(core: &Core, done: &mut Vec<Told>) {
     }
 }
 
-/// What became of a body's turn.
+/// Result of a body's turn.
 enum Handed {
-    /// The client, the disk or our bounds have to be waited for.
+    /// The client, the disk or a limit makes it wait.
     Nothing,
     Part,
     Last,

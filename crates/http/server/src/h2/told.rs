@@ -1,4 +1,4 @@
-//! What metrics and the access log are told of a stream.
+//! Records of streams for the metrics and the access log.
 
 use std::net::IpAddr;
 use std::time::Instant;
@@ -15,19 +15,19 @@ use crate::metrics::{Answered, Protocol};
 use crate::request_id::RequestId;
 use crate::trace::TraceId;
 
-/// What was asked.
+/// Record of a request.
 #[derive(Debug)]
 pub(super) struct Asker {
     begun: Instant,
     pub(super) method: Method,
-    /// What the access log says of it; empty when that is off.
+    /// Record for the access log; empty if the log is off.
     asked: Vec<u8>,
-    /// Where that is logged, the trace it belongs to.
+    /// Trace of the request, if it is logged.
     trace: Option<TraceId>,
 }
 
 impl Asker {
-    /// Who asks with `head`, whether or not it is refused, and since when.
+    /// Records the client and time of a request with `head`, rejected or not.
     pub(super) fn new(core: &Core, head: &Head, peer: IpAddr, begun: Instant) -> Asker {
         let mut asker = Asker {
             begun,
@@ -44,7 +44,7 @@ impl Asker {
         asker
     }
 
-    /// Has the answer say which span of a trace it is.
+    /// Adds the field that names the span of the trace.
     pub(super) fn tell_trace(&self, answer: &mut Answer, core: &Core) {
         if let Some(trace) = self.trace {
             trace.tell(answer, core);
@@ -52,7 +52,7 @@ impl Asker {
     }
 }
 
-/// What was answered, of whose body so much counts as was handed over.
+/// Record of a response; bytes of its body count when they are handed over.
 #[derive(Debug)]
 pub(super) struct Told {
     asker: Asker,
@@ -76,7 +76,7 @@ impl Told {
         }
     }
 
-    /// Counts and logs it, which ended at `now`.
+    /// Counts and logs the response, which ended at `now`.
     pub(super) fn tell(&self, core: &Core, now: Instant) {
         let duration_us = now.duration_since(self.asker.begun).as_micros() as u64;
         let index = core.reactor.index();

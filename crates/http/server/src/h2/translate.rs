@@ -1,7 +1,8 @@
-//! A stream's head in the words of HTTP/1.1, so that one set of rules judges both: targets, hosts, limits, preconditions.
+//! Conversion of a stream's head to the form of HTTP/1.1, so that one set of rules validates
+//! targets, hosts, limits and preconditions of both.
 //!
-//! These words never touch a wire, and nothing in them can break out of its line: no value of a head holds CR, LF or NUL.
-//! What frames a message or speaks of its connection is HTTP/2's own business and left out.
+//! The converted text is never sent, and no value can leave its line: values contain no CR, LF or
+//! NUL. Fields of framing and of the connection belong to HTTP/2 and are left out.
 
 use std::net::IpAddr;
 
@@ -11,10 +12,11 @@ use http2::Head;
 use crate::access::Asked;
 use crate::trace::Traceparent;
 
-/// Judges `head` by way of `text`, which must be empty and which the request borrows.
+/// Validates `head` by way of `text`, which must be empty and which the request borrows.
 ///
 /// # Errors
-/// As [`http1::parse`]. The stream gets the answer, and the connection goes on: HTTP/2's framing is not in doubt.
+/// As [`http1::parse`]. The stream gets the response and the connection continues: the framing of
+/// HTTP/2 is not in doubt.
 pub(super) fn request<'t>(
     head: &Head,
     text: &'t mut Vec<u8>,
@@ -31,7 +33,7 @@ pub(super) fn request<'t>(
     read(text, limits)
 }
 
-/// The request that was put into words before.
+/// Parses a request that was converted before.
 ///
 /// # Errors
 /// As [`request`].
@@ -59,7 +61,8 @@ fn write(head: &Head, text: &mut Vec<u8>) -> Result<(), Reject> {
     let mut has_cookie = false;
     for (name, value) in head.fields() {
         match (name, authority) {
-            // RFC 9113 §8.3.1: :authority takes Host's place, and a Host that differs makes the request malformed.
+            // RFC 9113 §8.3.1: :authority replaces Host, and a different Host makes the request
+            // malformed.
             (b"host", Some(authority)) if !value.eq_ignore_ascii_case(authority) => {
                 return Err(TWO_HOSTS);
             }
@@ -77,8 +80,8 @@ fn write(head: &Head, text: &mut Vec<u8>) -> Result<(), Reject> {
     Ok(())
 }
 
-/// Refuses what HTTP/1.1 would read as another target than HTTP/2 means: RFC 9113 §8.3.1 has a path in `:path`, and the scheme
-/// beside it. CONNECT has neither.
+/// Rejects targets that mean different things in HTTP/1.1 and HTTP/2. RFC 9113 §8.3.1: `:path` is a
+/// path, the scheme stands beside it. CONNECT has neither.
 fn judge_target(head: &Head) -> Result<(), Reject> {
     const NO_PATH: Reject = Reject {
         status: 400,
@@ -101,8 +104,8 @@ fn judge_target(head: &Head) -> Result<(), Reject> {
     }
 }
 
-/// Appends all Cookie fields as one line: RFC 9113 §8.2.3 lets a client send each pair as a field of its own, and HTTP/1.1 has
-/// one field.
+/// Appends all Cookie fields as one line. RFC 9113 §8.2.3 lets a client send each pair as its own
+/// field; HTTP/1.1 has one field.
 fn cookies(text: &mut Vec<u8>, head: &Head) {
     let is_crumb = |(name, value): &(&[u8], &[u8])| *name == b"cookie" && !value.is_empty();
     let crumbs = head.fields().filter(is_crumb);
@@ -114,7 +117,7 @@ fn cookies(text: &mut Vec<u8>, head: &Head) {
     text.extend_from_slice(b"\r\n");
 }
 
-/// The method of `head`, as it is counted.
+/// Returns the method of `head` for the metrics.
 pub(super) fn method(head: &Head) -> Method {
     match head.method() {
         b"GET" => Method::Get,
@@ -124,7 +127,7 @@ pub(super) fn method(head: &Head) -> Method {
     }
 }
 
-/// What `head` says, also where it is refused, for the access log.
+/// Returns the record of `head` for the access log, even if it is rejected.
 pub(super) fn asked(head: &Head, remote: IpAddr) -> Asked<'_> {
     let field = |wanted: &[u8]| {
         let mut fields = head.fields();
@@ -148,7 +151,7 @@ pub(super) fn asked(head: &Head, remote: IpAddr) -> Asked<'_> {
     }
 }
 
-/// CONNECT asks for an authority alone.
+/// Returns the target; for CONNECT, the authority.
 fn target(head: &Head) -> &[u8] {
     match (head.path(), head.authority()) {
         (b"", Some(authority)) => authority,

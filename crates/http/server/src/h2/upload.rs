@@ -1,4 +1,4 @@
-//! A request whose body is on its way. It is answered when that is whole.
+//! Request whose body is being received. The response follows the whole body.
 
 use std::time::Duration;
 
@@ -9,21 +9,21 @@ use super::told::Asker;
 use crate::core::Core;
 use crate::mount::Came;
 
-/// One request.
+/// Upload of one request.
 #[derive(Debug)]
 pub(super) struct Upload {
     pub(super) stream: u32,
     pub(super) asker: Asker,
-    /// Its head in the words of HTTP/1.1.
+    /// Head in the form of HTTP/1.1.
     pub(super) text: Vec<u8>,
     pub(super) came: Came,
-    /// A mount wants the body.
+    /// True if a mount needs the body.
     pub(super) is_kept: bool,
-    /// Bytes that may still come.
+    /// Bytes that may still arrive.
     left: u64,
-    /// Those that came since the time began anew.
+    /// Bytes that arrived since the timer was restarted.
     window_bytes: u64,
-    /// When it is too slow: RFC 9110 §15.5.9.
+    /// Time at which the upload is too slow: RFC 9110 §15.5.9.
     pub(super) due: Instant,
 }
 
@@ -51,10 +51,10 @@ impl Upload {
         }
     }
 
-    /// Takes the next part: to keep it, or nowhere.
+    /// Appends or drops the next part.
     ///
     /// # Errors
-    /// It is too large.
+    /// If the body is too large.
     pub(super) fn take(&mut self, core: &Core, part: &[u8]) -> Result<(), Reject> {
         const TOO_LARGE: Reject = Reject {
             status: 413,

@@ -1,4 +1,4 @@
-//! What HTTP/2 travels on.
+//! Transports of HTTP/2.
 
 use std::io;
 
@@ -8,14 +8,14 @@ use tokio_rustls::server::TlsStream;
 
 use crate::transport::Secured;
 
-/// A socket, or TLS over one.
+/// A socket, or TLS over a socket.
 pub(crate) trait Carrier: Unpin + 'static {
-    /// As [`AsyncRead`] and [`AsyncWrite`] have it.
+    /// Stream with [`AsyncRead`] and [`AsyncWrite`].
     type Stream: AsyncRead + AsyncWrite + Unpin;
 
     fn stream(&mut self) -> &mut Self::Stream;
 
-    /// Bytes that the client has acknowledged.
+    /// Returns the number of bytes that the client has acknowledged.
     fn acked_bytes(&self) -> io::Result<u64>;
 
     /// As [`reactor::reset_when_closed`].

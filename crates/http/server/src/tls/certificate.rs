@@ -1,4 +1,4 @@
-//! What a certificate says of itself: whom it is for, and until when.
+//! Contents of a certificate: its names and its validity.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -12,15 +12,15 @@ use x509_cert::ext::pkix::name::GeneralName;
 
 use super::{Error, ErrorKind};
 
-/// Days before its end at which an operator is told: less than what automatic renewal leaves.
+/// Days before the expiry at which the operator is warned: less than automatic renewal leaves.
 const RENEW_DAYS: i64 = 14;
 
-/// Something about a certificate that clients will not like. It is used all the same.
+/// Warning about a certificate that clients may reject. The certificate is used all the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Concern {
-    /// Its file.
+    /// File of the certificate.
     pub path: PathBuf,
-    /// What it is.
+    /// Text of the warning.
     pub what: String,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for Concern {
     }
 }
 
-/// Whom a certificate is for, and when.
+/// Names and validity of a certificate.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Statement {
     /// Names in lower case; `*.` stands for one label.
@@ -41,7 +41,7 @@ pub(super) struct Statement {
 }
 
 impl Statement {
-    /// Reads the certificate `der`, which is the first in the file `path`.
+    /// Parses the certificate `der`, the first in the file `path`.
     pub(super) fn read(der: &[u8], path: &Path) -> Result<Statement, Error> {
         let bad = |err: x509_cert::der::Error| {
             Error::because(ErrorKind::BadCertificate, path, err.to_string())
@@ -57,7 +57,7 @@ impl Statement {
             match alternative {
                 GeneralName::DnsName(name) => names.push(name.as_str().to_ascii_lowercase()),
                 GeneralName::IpAddress(octets) => addresses.extend(address(octets.as_bytes())),
-                // Clients match nothing else against a host (RFC 9525 §6).
+                // Clients match no other kind of name against a host (RFC 9525 §6).
                 _ => {}
             }
         }
@@ -70,7 +70,7 @@ impl Statement {
         })
     }
 
-    /// What clients will not like at the time `now_unix_s`.
+    /// Returns the warnings at the time `now_unix_s`.
     pub(super) fn concerns(&self, now_unix_s: i64, path: &Path) -> Vec<Concern> {
         let mut what = Vec::new();
         let day = |unix_s| {
@@ -96,7 +96,7 @@ impl Statement {
     }
 }
 
-/// RFC 5280 §4.2.1.6: four octets or sixteen.
+/// Parses an IP address of four or sixteen octets. RFC 5280 §4.2.1.6.
 fn address(octets: &[u8]) -> Option<IpAddr> {
     if let Ok(octets) = <[u8; 4]>::try_from(octets) {
         return Some(octets.into());

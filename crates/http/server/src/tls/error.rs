@@ -1,35 +1,35 @@
-//! Why certificates cannot be used, and what to do about it. Always the operator's to mend.
+//! Errors of certificates, and what to do about them. The operator must fix their cause.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Certificates or keys that cannot be used.
+/// Error of a certificate or key.
 #[derive(Debug)]
 pub struct Error {
-    /// What is wrong.
+    /// Kind of the error.
     pub kind: ErrorKind,
-    /// The file it is wrong with.
+    /// Affected file.
     pub path: PathBuf,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// What can be wrong with a file.
+/// Kinds of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// It cannot be read.
+    /// The file cannot be read.
     Unreadable,
-    /// It holds no certificate.
+    /// The file contains no certificate.
     NoCertificate,
-    /// It holds no private key.
+    /// The file contains no private key.
     NoKey,
-    /// Its first certificate makes no sense.
+    /// The first certificate is invalid.
     BadCertificate,
-    /// Its key makes no sense, or is of a kind that nobody signs with any more.
+    /// The key is invalid, or of an obsolete kind.
     BadKey,
-    /// Its key is not the certificate's.
+    /// The key does not match the certificate.
     Mismatch,
-    /// Not the file's fault: the host gives no random numbers.
+    /// The host provides no random numbers; the file is not at fault.
     NoRandomness,
 }
 
@@ -61,7 +61,7 @@ impl Error {
         Error::because(ErrorKind::NoRandomness, Path::new(""), source)
     }
 
-    /// What an operator can do.
+    /// Returns what the operator can do.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self.kind {

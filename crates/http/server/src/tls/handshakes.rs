@@ -1,22 +1,23 @@
-//! The handshakes of one core that are under way, and their bound.
+//! Handshakes in progress on one core, and their limit.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use tokio::sync::oneshot::{self, Receiver, Sender};
 
-/// Handshakes under way. When there are too many the oldest is ended, not the newest refused: whoever holds them all
-/// would otherwise keep everybody out for as long as a handshake may take, and so needs a new one for each that he
-/// stops, in the time that an honest one takes.
+/// Handshakes in progress. Beyond the limit the oldest is closed, not the newest refused. An
+/// attacker who occupies all places could otherwise lock out other clients for the duration of a
+/// handshake; this way each occupied place costs a new handshake, in the time that an honest one
+/// takes.
 #[derive(Debug)]
 pub(crate) struct Handshakes {
     max: usize,
     number: Cell<u64>,
-    /// In order of their begin.
+    /// Handshakes in order of their start.
     running: RefCell<VecDeque<(u64, Sender<()>)>>,
 }
 
-/// One handshake's place.
+/// Place of one handshake.
 #[derive(Debug)]
 pub(crate) struct Place<'a> {
     handshakes: &'a Handshakes,
@@ -40,7 +41,7 @@ impl Handshakes {
         let running = &mut *self.running.borrow_mut();
         running.push_back((number, end));
         if self.max < running.len() {
-            // Dropping its sender wakes it.
+            // Dropping the sender wakes the handshake.
             running.pop_front();
         }
         Place {
@@ -52,7 +53,7 @@ impl Handshakes {
 }
 
 impl Place<'_> {
-    /// Waits until the place is needed for another. Cancel-safe.
+    /// Waits until the place is needed for another handshake. Cancel-safe.
     pub(crate) async fn taken(&mut self) {
         // The sender is only ever dropped.
         drop((&mut self.ended).await);

@@ -1,4 +1,4 @@
-//! Certificates with their keys, found by the name that a client asks for.
+//! Certificates with their keys, by the names that clients send.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -19,20 +19,21 @@ use super::{Concern, Error, ErrorKind, Pair};
 /// Bytes read of one file: some hundred certificates.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// All certificates there are.
+/// All loaded certificates.
 #[derive(Debug)]
 pub(super) struct Keyring {
-    /// By name, those that cost less to sign with first.
+    /// Certificates by name, those with cheaper signatures first.
     by_name: HashMap<String, Vec<Arc<CertifiedKey>>>,
-    /// Those whose name is `*.` and the key of this map.
+    /// Wildcard certificates, by the name behind `*.`.
     by_parent: HashMap<String, Vec<Arc<CertifiedKey>>>,
     addresses: HashSet<IpAddr>,
-    /// All that are for a name of the first pair's, or the first alone: for clients that ask for no name we know.
+    /// Certificates that match a name of the first pair, or the first alone, for clients that send
+    /// no known name.
     default: Vec<Arc<CertifiedKey>>,
 }
 
 impl Keyring {
-    /// Reads the files, and tells what clients will not like about the certificates.
+    /// Loads the files and returns warnings about the certificates.
     pub(super) fn read(pairs: &[Pair]) -> Result<(Keyring, Vec<Concern>), Error> {
         let mut keyring = Keyring {
             by_name: HashMap::new(),
@@ -63,14 +64,14 @@ impl Keyring {
         Ok((keyring, concerns))
     }
 
-    /// The certificate for a client that asks for `name` and can check `schemes`.
+    /// Returns the certificate for a client that sends `name` and can verify `schemes`.
     fn choose(&self, name: Option<&str>, schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
         let found = name.and_then(|name| self.named(&name.to_ascii_lowercase()));
         let candidates = found.unwrap_or(&self.default);
         let fitting = candidates
             .iter()
             .find(|certified| certified.key.choose_scheme(schemes).is_some());
-        // A client that can check none may yet not check at all.
+        // A client that can verify none may not verify at all.
         fitting.or_else(|| candidates.first()).cloned()
     }
 
@@ -91,7 +92,7 @@ impl Keyring {
     }
 }
 
-/// Adds in order of what a signature costs: ours of RSA takes ten times as long as one of ECDSA.
+/// Inserts in order of the cost of a signature: RSA takes ten times as long as ECDSA.
 fn insert(candidates: &mut Vec<Arc<CertifiedKey>>, certified: &Arc<CertifiedKey>) {
     let cost = |certified: &CertifiedKey| certified.key.algorithm() == SignatureAlgorithm::RSA;
     let index = candidates.partition_point(|before| cost(before) <= cost(certified));
@@ -135,7 +136,8 @@ fn io_read(file: std::fs::File, bytes: &mut Vec<u8>) -> std::io::Result<usize> {
     file.take(FILE_BYTES_MAX).read_to_end(bytes)
 }
 
-/// The keyring in use. Where cores meet: read once a handshake, written once a reload, and held for neither's work.
+/// Current keyring. All cores meet here: it is read once per handshake, written once per reload,
+/// and the lock is held for neither's work.
 #[derive(Debug)]
 pub(super) struct Resolver(RwLock<Arc<Keyring>>);
 
