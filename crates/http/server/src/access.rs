@@ -1,13 +1,14 @@
-//! The access log: a JSON object a line for each answer, in UTF-8.
+//! Access log: one JSON object per line and response, in UTF-8.
 //!
 //! ```text
 //! core 0 ─► lines ─┐ swapped with an empty buffer, ten nanoseconds under a lock
 //! core 1 ─► lines ─┴─► thread `access` ─► file or stderr
 //! ```
 //!
-//! A core writes into memory it has and never waits: where the lock is held or the room is gone, the line is dropped and
-//! counted. The thread looks every [`PAUSE`], and is woken when a buffer is half full, so that a line costs no system
-//! call. The file is opened for appending and opened anew when asked, after another program has moved it away.
+//! A core writes into memory that it owns and never waits: if the lock is held or the buffer is
+//! full, the line is dropped and counted. The thread polls every [`PAUSE`] and is woken when a
+//! buffer is half full, so that a line costs no system call. The file is opened for appending, and
+//! reopened on request after another program has moved it.
 
 mod line;
 #[cfg(test)]
@@ -23,33 +24,34 @@ use std::time::{Duration, Instant};
 
 pub(crate) use line::{Asked, Said};
 
-/// How long a line may wait to be written.
+/// Longest time that a line waits to be written.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Most bytes of one write, so that progress is seen.
+/// Largest write, in bytes, so that progress is visible.
 const WRITE_BYTES_MAX: usize = 64 << 10;
-/// How long the end of the log waits for a file or a reader that takes nothing.
+/// Time that the end of the log waits for a file or reader that accepts nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often a core tries the lock, which is held for a swap, before it drops the line.
+/// Attempts of a core to take the lock, which is held for a swap, before it drops the line.
 const TRIES: usize = 64;
 
-/// Where the lines go.
+/// Destination of the lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Sink {
-    /// Nowhere; no line is made.
+    /// No lines are written.
     #[default]
     Off,
-    /// Among the lines of the other log.
+    /// Stderr, among the lines of the other log.
     Stderr,
-    /// To the end of this file.
+    /// The end of this file.
     File(PathBuf),
 }
 
 /// Bounds of the access log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Lines of one core that wait to be written; beyond, they are dropped and counted. Default 1 MiB.
+    /// Bytes of waiting lines per core; beyond the limit, lines are dropped and counted. Default 1
+    /// MiB.
     pub buffer_bytes: usize,
-    /// Of each text that a client sent, such as its User-Agent. Default 512 bytes.
+    /// Bytes of each client-supplied text, such as the User-Agent. Default 512.
     pub field_bytes_max: usize,
 }
 
@@ -62,7 +64,7 @@ impl Default for Limits {
     }
 }
 
-/// The log, shared by all cores.
+/// Access log that all cores share.
 #[derive(Debug)]
 pub struct AccessLog {
     shared: Arc<Shared>,
@@ -74,27 +76,27 @@ pub struct AccessLog {
 struct Shared {
     cores: Box<[Lines]>,
     limits: Limits,
-    /// Bytes written, ever.
+    /// Bytes written in total.
     written: AtomicU64,
     reopen: AtomicBool,
     ends: AtomicBool,
 }
 
-/// One core's lines, on cache lines of their own.
+/// Lines of one core, on cache lines of their own.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Lines {
-    /// Never grows beyond `buffer_bytes`.
+    /// Waiting lines; never grows beyond `buffer_bytes`.
     waiting: Mutex<Vec<u8>>,
     logged: AtomicU64,
     dropped: AtomicU64,
 }
 
 impl AccessLog {
-    /// Starts the log of so many cores; `None` where it is off.
+    /// Starts the log for `cores` cores. Returns `None` if it is off.
     ///
     /// # Errors
-    /// The file cannot be opened, or the thread not started.
+    /// If the file cannot be opened, or the thread not started.
     pub(crate) fn start(
         sink: &Sink,
         cores: usize,
@@ -126,12 +128,12 @@ impl AccessLog {
         }))
     }
 
-    /// Most bytes of a text that a client sent.
+    /// Returns the largest size of a client-supplied text, in bytes.
     pub(crate) fn field_bytes_max(&self) -> usize {
         self.shared.limits.field_bytes_max
     }
 
-    /// Adds a line of one core: `asked` as [`Asked::write`] wrote it, and what was answered.
+    /// Adds a line of one core: `asked` from [`Asked::write`], and the response.
     pub(crate) fn add(&self, core: usize, asked: &[u8], said: &Said) {
         let lines = &self.shared.cores[core];
         let room = self.shared.limits.buffer_bytes;
@@ -152,13 +154,14 @@ impl AccessLog {
         }
     }
 
-    /// Has the file opened anew.
+    /// Requests that the file is reopened.
     pub fn reopen(&self) {
         self.shared.reopen.store(true, Relaxed);
         self.thread.unpark();
     }
 
-    /// Writes what waits, as long as some of it is taken each second, and ends the log. Lines that are added later are lost.
+    /// Writes the waiting lines, as long as some are accepted each second, and ends the log. Later
+    /// lines are lost.
     pub fn finish(&self) {
         self.shared.ends.store(true, Relaxed);
         self.thread.unpark();
@@ -184,7 +187,7 @@ impl AccessLog {
         }
     }
 
-    /// Lines taken on, and lines dropped.
+    /// Returns the number of accepted and of dropped lines.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let sum = |pick: fn(&Lines) -> &AtomicU64| {
             let counts = self
@@ -198,13 +201,13 @@ impl AccessLog {
     }
 }
 
-/// Only its own core counts, so a load and a store do.
+/// Increments a counter. Only its own core writes it, so a load and a store suffice.
 fn count(counter: &AtomicU64) {
     counter.store(counter.load(Relaxed) + 1, Relaxed);
 }
 
 impl Lines {
-    /// Runs `work` on what waits, unless the lock is held for longer than a swap takes.
+    /// Runs `work` on the waiting lines, unless the lock is held for longer than a swap takes.
     fn try_with<T>(&self, work: impl FnOnce(&mut Vec<u8>) -> Option<T>) -> Option<T> {
         for _ in 0..TRIES {
             match self.waiting.try_lock() {
@@ -218,7 +221,7 @@ impl Lines {
 }
 
 impl Shared {
-    /// Writes in pieces, and counts them.
+    /// Writes in pieces and counts them.
     fn write_out(&self, out: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
         for piece in bytes.chunks(WRITE_BYTES_MAX) {
             out.write_all(piece)?;
@@ -227,11 +230,11 @@ impl Shared {
         out.flush()
     }
 
-    /// The thread: until the log ends, writes what the cores have left.
+    /// Runs the thread: writes the cores' lines until the log ends.
     fn write(&self, mut out: Box<dyn Write + Send>, sink: &Sink) {
         let mut taken = Vec::with_capacity(self.limits.buffer_bytes);
         loop {
-            // Read before the lines, so that what was added before the end was asked for is written.
+            // Read before the lines, so that lines from before the end are written.
             let ends = self.ends.load(Relaxed);
             for core in &self.cores {
                 let mut waiting = core.waiting.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,24 +1,25 @@
-//! Memory of answers that are no files and that clients have not taken yet, of all cores together: mounts' answers, pages,
-//! metrics, and what content codings make of them. Without a bound, slow readers of long documents would hold all memory.
+//! Memory of responses without a file that clients have not read yet, over all cores: responses of
+//! mounts, pages, metrics, and their compressed forms. Without a limit, slow readers of long
+//! documents would occupy all memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 
-/// Count of the bytes that are held.
+/// Counter of the held bytes.
 #[derive(Debug, Default)]
 pub(crate) struct AnswerMemory(Arc<AtomicUsize>);
 
-/// A body that counts until its last part is dropped.
+/// Body that counts until its last part is dropped.
 struct Counted {
     body: Bytes,
     held: Arc<AtomicUsize>,
 }
 
 impl AnswerMemory {
-    /// Counts `body`, unless bodies of `bytes_max` are held already. The one that reaches the bound may go beyond it, so that
-    /// none is too large to be sent at all.
+    /// Counts `body`, unless bodies of `bytes_max` are held already. The body that reaches the
+    /// limit may exceed it, so that no body is too large to be sent at all.
     pub(crate) fn hold(&self, body: Bytes, bytes_max: usize) -> Option<Bytes> {
         let length = body.len();
         if bytes_max <= self.0.fetch_add(length, Ordering::Relaxed) {
@@ -29,7 +30,7 @@ impl AnswerMemory {
         Some(Bytes::from_owner(Counted { body, held }))
     }
 
-    /// Shares what is counted with a service that takes over.
+    /// Shares the counter with the service that takes over.
     pub(crate) fn share(&self) -> AnswerMemory {
         AnswerMemory(Arc::clone(&self.0))
     }

@@ -1,11 +1,13 @@
-//! Several files of the library as one ZIP, stored as they are and read while they are sent: no more than a piece of it is
-//! ever in memory, and nothing of it on disk.
+//! ZIP archive of several files of the library, uncompressed and read while it is sent: at most one
+//! piece of it is in memory, and nothing on disk.
 //!
 //! ```text
 //! each member: local header · bytes of the file        then: a directory entry for each · end of the directory
 //! ```
-//! A member is read twice, first for its checksum, which stands before it: readers that do not look at the directory at the
-//! end could not tell where a stored member ends otherwise. The length of the whole is known from the beginning.
+//!
+//! A member is read twice, first for its checksum, which precedes its bytes: readers that ignore
+//! the directory at the end could not find the end of an uncompressed member otherwise. The total
+//! length is known from the start.
 //!
 //! Limits: 4 GiB and 4,096 files, see the constants. Source: PKWARE's APPNOTE.TXT 6.3.
 
@@ -23,9 +25,9 @@ use variants::library::{Identity, Library, LibraryPath, Wait};
 
 use crate::problem::Problem;
 
-/// Size that the format holds without its extension to 64 bits.
+/// Largest archive without the 64-bit extension of the format.
 const ARCHIVE_BYTES_MAX: u64 = u32::MAX as u64;
-/// Files of one archive; about 300 bytes of memory each while it is sent.
+/// Files of one archive; each takes about 300 bytes of memory while it is sent.
 const MEMBERS_MAX: usize = 4_096;
 /// Bytes of a member's name.
 const NAME_BYTES_MAX: usize = 4_096;
@@ -33,35 +35,35 @@ const NAME_BYTES_MAX: usize = 4_096;
 const LOCAL_BYTES: u64 = 30;
 const ENTRY_BYTES: u64 = 46;
 const END_BYTES: u64 = 22;
-/// Names are UTF-8.
+/// Flag for names in UTF-8.
 const FLAGS: u16 = 1 << 11;
 const VERSION: u16 = 20;
 const STORED: u16 = 0;
-/// The first day that MS-DOS knows, 1980-01-01: the same files give the same archive.
+/// First day of MS-DOS's calendar, 1980-01-01: the same files give the same archive.
 const DATE: u16 = 1 << 5 | 1;
-/// Bytes that are read at a time for a checksum.
+/// Bytes per read for a checksum.
 const READ_BYTES: usize = 256 << 10;
 
-/// A file to put into an archive.
+/// File of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Its path in the library, as in a target.
+    /// Path in the library, as in a target.
     pub path: String,
-    /// Its name in the archive, with `/` between folders.
+    /// Name in the archive, with `/` between folders.
     pub name: String,
 }
 
-/// An archive on its way to one client.
+/// Archive on its way to one client.
 #[derive(Debug)]
 pub(crate) struct Archive {
     library: Arc<Library>,
     members: Vec<Member>,
-    /// The member that is sent, or the number of all.
+    /// Index of the current member; the number of members at the end.
     at: usize,
     step: Step,
-    /// Headers that are to be sent next.
+    /// Headers that are sent next.
     out: Vec<u8>,
-    /// Bytes that went before `out` and what is in it.
+    /// Bytes that precede `out` and its content.
     begun_bytes: u64,
     left: u64,
 }
@@ -77,7 +79,7 @@ struct Member {
 
 #[derive(Debug)]
 enum Step {
-    /// The next member is due, or the directory.
+    /// The next member or the directory follows.
     Next,
     Opening(JoinHandle<io::Result<(File, u32)>>),
     Sending(File, Chunks),
@@ -85,10 +87,10 @@ enum Step {
 }
 
 impl Archive {
-    /// Looks at the files that are wanted. Sleeps.
+    /// Checks the files and plans the archive. Sleeps.
     ///
     /// # Errors
-    /// One of them is not there, or they are too many or too large together.
+    /// If a file is missing, or the files are too many or too large together.
     pub(crate) fn plan(library: &Arc<Library>, wanted: Vec<Wanted>) -> Result<Archive, Problem> {
         if MEMBERS_MAX < wanted.len() {
             return Err(Problem::ArchiveTooLarge);
@@ -125,15 +127,15 @@ impl Archive {
         })
     }
 
-    /// Returns the bytes that are still to be sent.
+    /// Returns the number of bytes that remain.
     pub(crate) fn left(&self) -> u64 {
         self.left
     }
 
-    /// Returns the next piece, of `bytes_max` and a chunk at most; an empty one at the end.
+    /// Returns the next piece, of at most `bytes_max` and one chunk; an empty one at the end.
     ///
     /// # Errors
-    /// [`Ended::File`] and [`Ended::ShortFile`], where a file is no longer what it was.
+    /// [`Ended::File`] and [`Ended::ShortFile`] if a file has changed.
     pub(crate) fn poll_next(
         &mut self,
         bytes_max: usize,
@@ -204,11 +206,11 @@ impl Archive {
         let mut out = Vec::new();
         for member in &self.members {
             out.extend(0x0201_4b50_u32.to_le_bytes());
-            // Made by UNIX, so that the rights below mean something.
+            // Made by UNIX, so that the file modes below apply.
             out.extend((3 << 8 | VERSION).to_le_bytes());
             out.extend(VERSION.to_le_bytes());
             out.extend(member.facts());
-            // No extra field, comment, disk or attributes of text.
+            // No extra field, comment, disk number or text attribute.
             out.extend([0; 8]);
             out.extend((0o100_644_u32 << 16).to_le_bytes());
             out.extend(member.offset.to_le_bytes());
@@ -227,7 +229,8 @@ impl Archive {
 }
 
 impl Member {
-    /// Writes what a member's header and its entry have in common: flags, method, time, checksum, sizes and the name's length.
+    /// Returns the common part of a member's header and its entry: flags, method, time, checksum,
+    /// sizes and length of the name.
     fn facts(&self) -> Vec<u8> {
         let size_bytes = self.identity.size_bytes as u32;
         let mut out = Vec::with_capacity(22);
@@ -242,7 +245,7 @@ impl Member {
     }
 }
 
-/// Opens a file that is still what it was, and sums it up.
+/// Opens a file that has not changed and computes its checksum.
 fn open(library: &Library, path: &LibraryPath, wanted: &Identity) -> io::Result<(File, u32)> {
     let changed = || io::Error::other("a file changed while it was sent in an archive");
     let (file, identity) = library.open_original(path).map_err(|_| changed())?;
@@ -261,7 +264,7 @@ fn open(library: &Library, path: &LibraryPath, wanted: &Identity) -> io::Result<
     Ok((file, crc.end()))
 }
 
-/// CRC-32 as ZIP, PNG and Ethernet have it.
+/// CRC-32 of ZIP, PNG and Ethernet.
 struct Crc(u32);
 
 impl Crc {

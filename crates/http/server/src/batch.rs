@@ -1,13 +1,14 @@
-//! Answers made and not yet written.
+//! Responses that are prepared and not yet written.
 
 use std::cell::RefCell;
 
 use crate::metrics::Answered;
 use crate::request_id::RequestId;
 
-/// Batches kept for the next requests: more than one core's connections are answered at the same moment.
+/// Batches that are kept for later requests: more than the connections of one core that are
+/// answered at the same moment.
 const BATCHES_MAX: usize = 64;
-/// Room of a batch that is kept. One that a long answer made larger is not worth it.
+/// Largest capacity of a kept batch, in bytes. A long response may have enlarged it.
 const KEPT_BYTES_MAX: usize = 128 << 10;
 
 thread_local! {
@@ -15,33 +16,33 @@ thread_local! {
     static BATCHES: RefCell<Vec<Batch>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What one write sends, and what it counts as. A new one holds nothing.
+/// Content of one write, and its records. A new batch holds no memory.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    /// Heads, with those bodies that are copied.
+    /// Heads, and the bodies that are copied behind them.
     pub(crate) out: Vec<u8>,
-    /// The answers in `out`, and those that were written on their own.
+    /// Responses in `out`, and those that were written separately.
     pub(crate) answered: Vec<Entry>,
-    /// What the access log says of their requests, one after the other; empty when it is off.
+    /// Records of their requests for the access log, one behind the other; empty if the log is off.
     pub(crate) asked: Vec<u8>,
 }
 
-/// An answer of a batch.
+/// Response of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) answered: Answered,
     pub(crate) id: RequestId,
-    /// Where its part of `asked` ends.
+    /// End of its part of `asked`.
     pub(crate) asked_end: usize,
 }
 
 impl Batch {
-    /// An empty batch, with room from earlier ones where there is some.
+    /// Returns an empty batch, with capacity of an earlier one if available.
     pub(crate) fn take() -> Batch {
         BATCHES.with_borrow_mut(Vec::pop).unwrap_or_default()
     }
 
-    /// Gives the room back for others. What was in it is gone.
+    /// Releases the capacity for others. The content is dropped.
     pub(crate) fn give_back(mut self) {
         self.out.clear();
         self.answered.clear();

@@ -1,6 +1,8 @@
-//! Content codings of text: which of them a client reads, and a body in one of them (RFC 9110 §8.4, §12.5.3).
+//! Content codings of text: selection by the client's fields, and encoding of bodies (RFC 9110
+//! §8.4, §12.5.3).
 //!
-//! Pictures and audio are compressed already. Text is compressed in memory, on the blocking pool, up to a bound.
+//! Pictures and audio are compressed already. Text is compressed in memory, on the blocking pool,
+//! up to a limit.
 
 use std::io::Write as _;
 
@@ -15,14 +17,14 @@ use crate::core::Core;
 use crate::mount::Field;
 use crate::service::blocking;
 
-/// Bodies below this size gain nothing worth their cost.
+/// Smallest body whose compression is worth its cost, in bytes.
 pub(crate) const CODED_BYTES_MIN: u64 = 256;
-/// Of 0 to 11. A quality of 5 takes 20 ms for a megabyte of JSON.
+/// Brotli's quality, from 0 to 11. Quality 5 takes 20 ms per megabyte of JSON.
 const BROTLI_QUALITY: i32 = 5;
-/// Of 10 to 24, as a power of two.
+/// Brotli's window, from 10 to 24, as a power of two.
 const BROTLI_WINDOW: i32 = 20;
 
-/// A content coding.
+/// Content coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coding {
     Brotli,
@@ -31,12 +33,12 @@ pub(crate) enum Coding {
 }
 
 impl Coding {
-    /// How many there are.
+    /// Number of content codings.
     pub(crate) const COUNT: usize = 3;
-    /// In the order of preference: the one that gives the fewest bytes first.
+    /// Codings in order of preference, the smallest result first.
     const ALL: [Coding; Coding::COUNT] = [Coding::Brotli, Coding::Gzip, Coding::Zstd];
 
-    /// Its name in Content-Encoding.
+    /// Returns the name in Content-Encoding.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Coding::Brotli => "br",
@@ -45,7 +47,7 @@ impl Coding {
         }
     }
 
-    /// The one to answer `request` with, if its client reads any.
+    /// Returns the preferred coding that the client of `request` accepts, if any.
     pub(crate) fn wanted(request: &Request<'_>) -> Option<Coding> {
         let names = Coding::ALL.map(Coding::name);
         let reads = accept::fold(request.values("accept-encoding"), &names);
@@ -53,7 +55,7 @@ impl Coding {
         wanted.find_map(|(coding, reads)| reads.then_some(coding))
     }
 
-    /// `bytes` in this coding, unless that takes as many. Takes its time.
+    /// Encodes `bytes`. Returns `None` if that saves nothing. Slow.
     pub(crate) fn encode(self, bytes: &[u8]) -> Option<Vec<u8>> {
         const IN_MEMORY: &str = "memory takes what is written to it";
         let coded = match self {
@@ -79,7 +81,7 @@ impl Coding {
     }
 }
 
-/// Whether bodies of this media type are text, so that a coding makes them smaller.
+/// Returns whether bodies of this media type are text, so that compression helps.
 pub(crate) fn is_text(media_type: &str) -> bool {
     let name = media_type.split(';').next().unwrap_or("").trim();
     name.starts_with("text/")
@@ -94,13 +96,13 @@ pub(crate) fn is_text(media_type: &str) -> bool {
         )
 }
 
-/// An entity tag for a coding of what `etag` is for: RFC 9110 §8.8.3.3.
+/// Returns the entity tag for a coding of the representation with `etag`: RFC 9110 §8.8.3.3.
 pub(crate) fn tagged(etag: &str, coding: Coding) -> String {
     let tag = etag.strip_suffix('"').unwrap_or(etag);
     format!("{tag}-{}\"", coding.name())
 }
 
-/// The value of Vary with `name` in it.
+/// Returns the value of Vary extended by `name`.
 pub(crate) fn varying(vary: &str, name: &str) -> String {
     let mut names = vary.split(',').map(str::trim);
     if vary.is_empty() {
@@ -113,7 +115,8 @@ pub(crate) fn varying(vary: &str, name: &str) -> String {
 }
 
 impl Core {
-    /// Puts the body of `answer` into a coding that the client reads, where it is text of ours or of a mount's.
+    /// Compresses the body of `answer` if the client accepts a coding and the text is the server's
+    /// or a mount's.
     pub(crate) async fn encoded(&self, mut answer: Answer, request: &Request<'_>) -> Answer {
         let Some(length) = self.codable(&answer) else {
             return answer;
@@ -127,14 +130,14 @@ impl Core {
             return answer;
         };
         let Payload::Owned(body) = &answer.payload else {
-            // Of an answer to HEAD nothing tells how long a GET's would be: RFC 9110 §8.6.
+            // The length of a GET response is unknown for HEAD: RFC 9110 §8.6.
             fields.retain(|(name, _)| name != "content-length");
             return answer;
         };
         debug_assert_eq!(length, body.len() as u64);
         let body = body.clone();
         let coded = blocking(move || coding.encode(&body)).await;
-        // Where there is no room for the coded body, the body as it is goes out, which has its room.
+        // Without memory for the encoded body, the plain one is sent, which is counted already.
         if let Some(coded) = coded.and_then(|coded| self.hold(coded.into())) {
             set(fields, "content-length", coded.len().to_string());
             set(fields, "content-encoding", coding.name().to_owned());
@@ -146,7 +149,7 @@ impl Core {
         answer
     }
 
-    /// The length of a body that may be put into a coding.
+    /// Returns the length of a body that may be compressed.
     fn codable(&self, answer: &Answer) -> Option<u64> {
         let Fields::Listed(fields) = &answer.fields else {
             return None;
@@ -168,7 +171,7 @@ fn value<'f>(fields: &'f [Field], name: &str) -> Option<&'f str> {
     found.map(|(_, value)| &**value)
 }
 
-/// Sets the one field of this name.
+/// Sets the only field of this name.
 fn set(fields: &mut Vec<Field>, name: &'static str, value: String) {
     fields.retain(|(known, _)| known != name);
     fields.push((name.into(), value.into()));

@@ -1,4 +1,4 @@
-//! `meta=full`: a picture's facts as JSON, under the names WebP Server Go gives them.
+//! `meta=full`: facts about a picture as JSON, with the names of WebP Server Go.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -9,17 +9,18 @@ use variants::library::{Identity, LibraryPath};
 use crate::problem::{Problem, json_string};
 use crate::service::{Known, Service, blocking};
 
-/// Side of the variant that is made for its look's sake.
+/// Side of the variant that is created only for the placeholder, in pixels.
 const TINY_PX: u32 = 64;
 
 impl Service {
-    /// The size and format that a request without `meta` and with no format asked for would start from.
+    /// Returns the size and format that a request without `meta` and without a format would start
+    /// from.
     ///
-    /// `blurhash`, `thumbhash` and `colour` need the pixels: where nothing was made of the original yet, a tiny variant is. A
-    /// picture that is not converted goes without them.
+    /// `blurhash`, `thumbhash` and `colour` need the pixels: if the original was never converted, a
+    /// tiny variant is created. A picture that cannot be converted lacks them.
     ///
     /// # Errors
-    /// [`Problem`]: not found, or no picture.
+    /// [`Problem`]: not found, or not a picture.
     pub(crate) async fn describe(
         &self,
         path: &LibraryPath,
@@ -31,7 +32,8 @@ impl Service {
             Known::Damaged => return Err(Problem::Undecodable),
             _ => return Err(Problem::Unsupported),
         };
-        // Any format would do: the size is the same in all, and a picture that is not converted keeps its own.
+        // Any format works: the size is the same in all, and a picture that cannot be converted
+        // keeps its own.
         let plan = image_plan::plan(
             &facts,
             &recipe,
@@ -70,7 +72,8 @@ impl Service {
         Ok(out)
     }
 
-    /// What an original looks like. Making the smallest variant tells that, and is bounded as every conversion is.
+    /// Returns the placeholder of an original. The conversion of the smallest variant computes it,
+    /// within the usual limits.
     async fn look(&self, path: &LibraryPath, identity: &Identity) -> Option<Placeholder> {
         let find = || {
             let (looks, identity) = (Arc::clone(self.looks()), *identity);
@@ -85,7 +88,8 @@ impl Service {
             format: Some(Target::Webp),
             ..Recipe::default()
         };
-        // Whatever kept it from being made, there is no look then; who asks for the picture is told why.
+        // If the conversion fails, there is no placeholder; a request for the picture gets the
+        // reason.
         self.choose(path, tiny, Accepts::default()).await.ok()?;
         find().await
     }

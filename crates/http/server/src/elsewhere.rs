@@ -1,4 +1,5 @@
-//! Where a target leads that is no file: to the one spelling of a file's path, or to the page of a folder.
+//! Redirects for targets that are not files: to the canonical spelling of a file's path, or to the
+//! page of a folder.
 
 use std::sync::Arc;
 
@@ -12,8 +13,8 @@ use crate::metrics::Served;
 use crate::service::blocking;
 
 impl Core {
-    /// Sends a client on whose target is no file, if there is anything to be sent to. A folder has a page for people, so only
-    /// for clients that read HTML.
+    /// Redirects a client whose target is not a file, if there is a destination. Pages of folders
+    /// are for people, so only clients that accept HTML are redirected there.
     pub(crate) async fn answer_moved(&self, request: &Request<'_>) -> Option<Answer> {
         let target = request.target;
         let path = LibraryPath::from_misspelt(target.path)?;

@@ -1,14 +1,14 @@
-//! The icon that browsers ask for beside every page, where the library has none.
+//! Icon for browsers, if the library has none.
 
 use crate::answer::{Answer, Fields, Payload};
 use crate::metrics::Served;
 
-/// Where browsers ask for it.
+/// Path that browsers request.
 pub(crate) const PATH: &str = "/favicon.ico";
-/// A ring around a point, 32 by 32 pixels. Browsers go by the media type, not by the name.
+/// A ring around a point, 32 by 32 pixels. Browsers use the media type, not the file name.
 const ICON: &[u8] = include_bytes!("favicon.png");
 
-/// Answers with the icon; `bodiless` for HEAD.
+/// Returns the response with the icon; `bodiless` for HEAD.
 pub(crate) fn answer(bodiless: bool) -> Answer {
     Answer {
         status: 200,

@@ -1,5 +1,5 @@
-//! The page: folders and pictures of the library, for people who open the server's URL. Plain HTML, no script; what it
-//! shows goes through the same variants as every other request. A folder is shown by its first picture.
+//! Gallery: pages of the folders and pictures of the library, as plain HTML without scripts. Its
+//! pictures are variants like those of any request. The first picture of a folder represents it.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -11,20 +11,21 @@ use variants::library::{Library, LibraryPath, Listed, Missing, Wait, encode};
 use crate::problem::Problem;
 use crate::service::{Service, blocking};
 
-/// Where the page lives.
+/// Path of the gallery.
 pub(crate) const PAGE: &str = "/-/";
-/// Where the pages of folders live. A folder is also found right below [`PAGE`], unless its name is taken there, as `music` and
-/// `api` are.
+/// Path of the folders' pages. A folder is also found directly below [`PAGE`], unless its name is
+/// taken there, such as `music` and `api`.
 const FOLDERS: &str = "/-/at/";
-/// Where the page to listen at is mounted, if it is.
+/// Path of the music page, if it is mounted.
 const MUSIC: &str = "/-/music";
-/// Nothing but our own pictures and the style in the page itself.
+/// Policy that allows only our own pictures and the inline style of the page.
 pub(crate) const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// How many folders of a page are shown by a picture; a disk that rotates takes 10 ms for each. Others are links.
+/// Folders per page that are represented by a picture; on a rotating disk each takes 10 ms. Others
+/// are plain links.
 const FRONTS_MAX: usize = 100;
-/// How many entries of a folder are looked at for that.
+/// Entries of a folder that are examined for its picture.
 const FRONT_ENTRIES_MAX: usize = 100;
-/// Extensions of files that are shown as pictures; what is inside is judged when it is asked for.
+/// Extensions of files that are shown as pictures; their content is examined on request.
 const SHOWN: [&str; 9] = [
     "jpg", "jpeg", "png", "gif", "webp", "avif", "bmp", "svg", "apng",
 ];
@@ -37,10 +38,10 @@ span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;fon
 .folder{color:#ddd;font-size:1rem}";
 
 impl Service {
-    /// The page of the folder that `target` names, which begins with [`PAGE`].
+    /// Returns the page of the folder that `target` names, which begins with [`PAGE`].
     ///
     /// # Errors
-    /// [`Problem::NotFound`], or the host's.
+    /// [`Problem::NotFound`], or a failure of the host.
     pub(crate) async fn gallery(&self, target: &str) -> Result<String, Problem> {
         let below = target.strip_prefix(FOLDERS);
         let below = below.or_else(|| target.strip_prefix(PAGE)).unwrap_or("");
@@ -78,7 +79,8 @@ impl Service {
     }
 }
 
-/// The first picture in each of the `folders` of `folder`, where it has one that may be a front. At most `entries_max` entries are looked at.
+/// Returns the first picture of each folder in `folders`, if it has one. Examines at most
+/// `entries_max` entries.
 fn fronts(
     library: &Library,
     folder: Option<&LibraryPath>,
@@ -103,8 +105,8 @@ fn fronts(
     folders.iter().enumerate().map(front).collect()
 }
 
-/// `fronts` has a picture of each folder that has one. `colour` is that of a picture, as CSS has it, where it is known: it stands
-/// there until the picture does.
+/// Renders a page. `fronts` maps folders to their pictures. `colour` returns a picture's colour for
+/// CSS, if known, which fills its place until it is loaded.
 fn render(
     folder: Option<&LibraryPath>,
     listed: &Listed,
@@ -174,7 +176,7 @@ fn render(
     out
 }
 
-/// A picture with words under it, and where both lead.
+/// Renders a link with a picture and a caption.
 fn tile(leads: &str, picture: &str, colour: Option<String>, class: &str, label: &str) -> String {
     let style = colour.map_or_else(String::new, |colour| {
         format!(" style=\"background:{colour}\"")
@@ -188,18 +190,18 @@ fn link(out: &mut String, target: &str, label: &str) {
     write!(out, "<a href=\"{target}\">{label}</a>").expect("strings take everything");
 }
 
-/// Where an entry of a folder is.
+/// Returns the target of a folder's entry.
 fn target_of(folder: Option<&LibraryPath>, name: impl AsRef<Path>) -> String {
     let folder = folder.map_or(Path::new(""), LibraryPath::as_path);
     format!("/{}", encode(&folder.join(name)))
 }
 
-/// Where the page of a folder is.
+/// Returns the path of a folder's page.
 pub(crate) fn page(folder: &LibraryPath) -> String {
     format!("{FOLDERS}{}/", encode(folder.as_path()))
 }
 
-/// Where the page of a folder in a folder is.
+/// Returns the path of a subfolder's page.
 fn page_of(folder: Option<&LibraryPath>, name: &OsStr) -> String {
     format!("{FOLDERS}{}/", &target_of(folder, name)[1..])
 }

@@ -1,4 +1,5 @@
-//! Media types of what is no picture: audio by its magic bytes, allowed files by their extension.
+//! Media types of files that are not pictures: audio by its magic bytes, allowed files by their
+//! extension.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -6,7 +7,7 @@ use std::path::Path;
 
 use tags::{Container, ErrorKind};
 
-/// The media type of audio that begins with `head`.
+/// Returns the media type of audio that begins with `head`.
 #[must_use]
 pub fn audio(head: &[u8]) -> Option<&'static str> {
     let at = |offset: usize, magic: &[u8]| {
@@ -14,7 +15,7 @@ pub fn audio(head: &[u8]) -> Option<&'static str> {
             .is_some_and(|rest| rest.starts_with(magic))
     };
     let brand = |name: &[u8]| at(4, b"ftyp") && at(8, name);
-    // MPEG audio, layers I–III: eleven sync bits, then a version and a layer that are not the reserved ones.
+    // MPEG audio, layers I–III: eleven sync bits, then a version and a layer that are not reserved.
     let frame_sync = |head: &[u8]| {
         matches!(head, [0xff, second, third, ..]
             if second & 0xe0 == 0xe0 && second & 0x18 != 0x08 && second & 0x06 != 0 && third & 0xf0 != 0xf0)
@@ -30,7 +31,7 @@ pub fn audio(head: &[u8]) -> Option<&'static str> {
         _ if at(0, b"FORM") && (at(8, b"AIFF") || at(8, b"AIFC")) => Some("audio/aiff"),
         _ if frame_sync(head) => Some("audio/mpeg"),
         _ if at(0, b"wvpk") => Some("audio/x-wavpack"),
-        // A text may begin so; no text has a version behind it.
+        // Text may begin with these letters, but has no version behind them.
         _ if at(0, b"MAC ") && (at(5, &[0x0e]) || at(5, &[0x0f])) => Some("audio/x-ape"),
         _ if at(0, b"MPCK") => Some("audio/x-musepack"),
         _ if at(0, b"MP+\x07") || at(0, b"MP+\x17") => Some("audio/x-musepack"),
@@ -42,17 +43,17 @@ pub fn audio(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Extensions of music whose first bytes need not tell it: MP4 of any brand, ASF and Matroska, which may be films, and
-/// streams that were recorded from the middle of a frame on.
+/// Extensions of music that its first bytes need not identify: MP4 of any brand, ASF and Matroska,
+/// which may be films, and streams recorded from the middle of a frame.
 const MUSIC: [&str; 13] = [
     "aac", "m4a", "m4b", "m4r", "mka", "mp1", "mp2", "mp3", "mp4", "mpga", "weba", "webm", "wma",
 ];
 
-/// The media type of music that is called so and is found by reading as a scan of the library reads it. An `.mp4` with moving
-/// pictures is none.
+/// Returns the media type of music with such an extension, which is read as a scan of the library
+/// reads it. An `.mp4` with moving pictures is not music.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// If the file cannot be read.
 pub(crate) fn audio_within(
     source: &(impl tags::ReadAt + ?Sized),
     file_bytes: u64,
@@ -104,17 +105,17 @@ const BY_EXTENSION: &[(&str, &str)] = &[
     ("zip", "application/zip"),
 ];
 
-/// A set of extensions of files.
+/// Set of file extensions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowedTypes {
-    /// Every extension, and none.
+    /// True if every extension belongs to the set, and files without one.
     pub all: bool,
     /// Extensions in lower case, without the dot.
     pub extensions: BTreeSet<String>,
 }
 
 impl AllowedTypes {
-    /// Every extension.
+    /// Returns the set of all extensions.
     #[must_use]
     pub fn every() -> AllowedTypes {
         AllowedTypes {
@@ -123,7 +124,7 @@ impl AllowedTypes {
         }
     }
 
-    /// Whether a file of this name has one of the extensions.
+    /// Returns whether a file of this name has one of the extensions.
     #[must_use]
     pub fn admits(&self, name: &Path) -> bool {
         let extension = name.extension().and_then(|extension| extension.to_str());
@@ -132,7 +133,7 @@ impl AllowedTypes {
                 .is_some_and(|extension| self.extensions.contains(&extension.to_ascii_lowercase()))
     }
 
-    /// The media type of a file with this extension; `None` where it is not allowed.
+    /// Returns the media type of a file with this extension, or `None` if it is not allowed.
     #[must_use]
     pub fn media_type(&self, extension: &str) -> Option<&'static str> {
         if !self.all && !self.extensions.contains(extension) {

@@ -1,4 +1,4 @@
-//! Several parts of one representation in one body: RFC 9110 §14.6.
+//! Several ranges of one representation in one body: RFC 9110 §14.6.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -11,13 +11,13 @@ use reactor::Ended;
 
 use crate::representation::{Bytes, Representation};
 
-/// A body of type `multipart/byteranges` whose bytes are in a file, and how far it has been read.
+/// Body of type `multipart/byteranges` whose bytes are in a file, with its read position.
 #[derive(Debug)]
 pub(crate) struct Parted {
     source: Bytes,
     steps: VecDeque<Step>,
     reading: Option<Chunks>,
-    /// Of all of it.
+    /// Total length in bytes.
     pub(crate) length: u64,
 }
 
@@ -28,7 +28,7 @@ enum Step {
 }
 
 impl Parted {
-    /// The `parts` of `representation`, between lines that name `boundary`.
+    /// Returns the body with `parts` of `representation`, separated by `boundary`.
     pub(crate) fn new(representation: &Representation, parts: &Parts, boundary: &str) -> Parted {
         let media_type = representation.media_type();
         let all = representation.length;
@@ -54,7 +54,7 @@ impl Parted {
         }
     }
 
-    /// The same in one piece, where the representation is in memory.
+    /// Returns the body in one piece if the representation is in memory.
     pub(crate) fn joined(&self) -> Option<Vec<u8>> {
         let Bytes::Memory(bytes) = &self.source else {
             return None;
@@ -71,10 +71,10 @@ impl Parted {
         Some(out)
     }
 
-    /// The next piece, of `bytes_max` at most, and whether it is the last.
+    /// Returns the next piece, of at most `bytes_max`, and whether it is the last.
     ///
     /// # Errors
-    /// The file cannot be read, or has shrunk.
+    /// If the file cannot be read, or has shrunk.
     pub(crate) fn poll_next(
         &mut self,
         bytes_max: usize,
@@ -109,7 +109,7 @@ impl Parted {
     }
 }
 
-/// The file that holds `bytes`, and where they begin in it.
+/// Returns the file that contains `bytes`, and their offset.
 fn file(bytes: &Bytes) -> Option<(&File, u64)> {
     match bytes {
         Bytes::Memory(_) => None,

@@ -1,4 +1,5 @@
-//! Makes variants ahead of any request, in every enabled format. Requests then find them under the same keys.
+//! Prefetch: creates variants ahead of requests, in every enabled format, under the keys that
+//! requests use.
 
 use std::fs;
 use std::path::Path;
@@ -13,30 +14,30 @@ use variants::library::{Identity, LibraryPath, Mount};
 
 use crate::service::{Known, Service, look};
 
-/// Deepest folder looked into; deeper ones are reported and left out.
+/// Deepest folder that is visited; deeper ones are logged and skipped.
 const DEPTH_MAX: usize = 64;
 
-/// What a prefetch has come to, so far or in the end.
+/// Figures of a prefetch, while it runs or at its end.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Recipes of originals that are done.
+    /// Finished recipes of originals.
     pub files: AtomicU64,
-    /// Variants made.
+    /// Created variants.
     pub made: AtomicU64,
-    /// Variants that were there already, or known not to be worth having.
+    /// Variants that existed, or were known to save nothing.
     pub known: AtomicU64,
-    /// Tried, and no smaller than their original.
+    /// Results that were no smaller than their original.
     pub larger: AtomicU64,
-    /// Not to be made; the log says which and why.
+    /// Failed conversions; the log has the reasons.
     pub failed: AtomicU64,
-    /// Bytes of the originals, once for each variant made.
+    /// Bytes of the originals, once per created variant.
     pub original_bytes: AtomicU64,
-    /// Bytes of the variants made.
+    /// Bytes of the created variants.
     pub variant_bytes: AtomicU64,
 }
 
 impl Service {
-    /// Every file that requests can name, in order of path.
+    /// Returns every file that requests can name, in order of path.
     #[must_use]
     pub fn list(&self) -> Vec<LibraryPath> {
         let mut found = Vec::new();
@@ -49,9 +50,9 @@ impl Service {
         found
     }
 
-    /// Makes what is missing for these recipes of originals, as requests get it first or as well as it can be made, on as many
-    /// threads as there are conversions at a time; `tally` may be watched from another thread. Recipes of one original that
-    /// follow each other are made of one decode where that serves them.
+    /// Creates the missing variants for these recipes, at low or high effort, on as many threads as
+    /// there are concurrent conversions. Another thread may read `tally` meanwhile. Consecutive
+    /// recipes of one original share a decode if possible.
     pub fn prefetch(&self, wanted: &[(LibraryPath, Recipe)], stage: Stage, tally: &Tally) {
         let originals: Vec<_> = wanted.chunk_by(|a, b| a.0 == b.0).collect();
         let next = AtomicUsize::new(0);
@@ -69,7 +70,7 @@ impl Service {
         });
     }
 
-    /// Makes what is missing of one original.
+    /// Creates the missing variants of one original.
     fn prefetch_one(&self, wanted: &[(LibraryPath, Recipe)], stage: Stage, tally: &Tally) {
         let path = &wanted[0].0;
         let looked = look(self.library(), path, &self.settings.allowed_types);
@@ -111,7 +112,7 @@ impl Service {
             }
         }
         if !tasks.is_empty() {
-            // As many run as there are threads, whatever they take.
+            // The number of threads bounds the memory.
             let mut terms = Terms {
                 cancel: None,
                 claim: &mut |_| true,

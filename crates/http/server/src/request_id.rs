@@ -1,8 +1,8 @@
-//! Names of requests, by which a client's complaint finds its line in the access log.
+//! Request ids, by which a client's report is matched with its line in the access log.
 
 use std::fmt;
 
-/// One request of one core of one run, in 24 hexadecimal digits that no other request has:
+/// Id of one request on one core in one run: 24 hexadecimal digits that no other request has.
 ///
 /// ```text
 /// 19aa8b3c4d5 003 00000000f7
@@ -11,14 +11,15 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequestId {
-    /// When the service started, in milliseconds since 1970.
+    /// Start of the service, in milliseconds since 1970.
     pub(crate) start_unix_ms: u64,
     pub(crate) core: u16,
     pub(crate) number: u64,
 }
 
 impl RequestId {
-    /// A number for a span of W3C Trace Context, never zero, that looks like chance but costs none.
+    /// Returns a span id for W3C Trace Context, never zero. It looks random, but costs no random
+    /// number.
     pub(crate) fn span(self) -> u64 {
         // The finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
         let mut bits =

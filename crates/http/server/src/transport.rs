@@ -1,6 +1,7 @@
-//! What a connection of HTTP/1.1 travels on: a socket, or TLS over one.
+//! Transports of an HTTP/1.1 connection: a socket, or TLS over a socket.
 //!
-//! Chosen when the connection begins, and static from then on: a hit on a plain socket pays nothing for TLS.
+//! The transport is chosen when the connection starts, and static from then on: a hit on a plain
+//! socket pays nothing for TLS.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -21,9 +22,10 @@ use conversion::chunks::{CHUNK_BYTES, Chunks};
 /// TLS over a socket.
 #[derive(Debug)]
 pub(crate) struct Secured {
-    /// Boxed, as each state of a task that holds it would else be a kilobyte larger.
+    /// TLS stream; boxed, because each state of a task that holds it would otherwise grow by a
+    /// kilobyte.
     pub(crate) tls: Box<TlsStream<CountedStream>>,
-    /// What the client had acknowledged when the time for its answer last began.
+    /// Bytes that the client had acknowledged when the time for its response last started.
     acked_bytes: Cell<u64>,
 }
 
@@ -36,12 +38,12 @@ impl Secured {
     }
 }
 
-/// A connection that requests can be read from and answers written to, each call under its deadline.
+/// Connection with a deadline for each call.
 pub(crate) trait Transport {
-    /// The client's address.
+    /// Returns the address of the client.
     fn remote(&self) -> IpAddr;
 
-    /// When it is to be ended.
+    /// Returns the deadline of the connection.
     fn deadline(&self) -> &Deadline;
 
     /// As [`Conn::written_bytes`].
@@ -56,7 +58,7 @@ pub(crate) trait Transport {
     /// As [`Conn::write_all`].
     async fn write_all(&mut self, parts: &mut [IoSlice<'_>]) -> Result<(), Ended>;
 
-    /// Writes `head`, then a part of a file, as [`Conn::write_file`] does.
+    /// Writes `head` and then a range of a file, as [`Conn::write_file`] does.
     async fn write_file(
         &mut self,
         head: &[u8],
@@ -64,13 +66,14 @@ pub(crate) trait Transport {
         range: Range<u64>,
     ) -> Result<(), Ended>;
 
-    /// Ends a connection whose client has sent everything that was answered.
+    /// Closes a connection whose client has sent its whole request.
     async fn close(self);
 
-    /// Ends a connection whose client may still send; as [`Conn::linger`].
+    /// Closes a connection whose client may still send; as [`Conn::linger`].
     async fn linger(self);
 
-    /// Ends a connection whose client does not take its answer: as [`reactor::reset_when_closed`].
+    /// Closes a connection whose client does not read its response: as
+    /// [`reactor::reset_when_closed`].
     fn abandon(self);
 }
 
@@ -116,7 +119,7 @@ impl Transport for Conn<TcpStream> {
     async fn close(self) {}
 
     async fn linger(self) {
-        // How the client takes its leave changes nothing any more.
+        // The result does not matter any more.
         drop(Conn::linger(self).await);
     }
 
@@ -140,7 +143,7 @@ impl Transport for Conn<Secured> {
 
     async fn readable(&mut self) -> Result<(), Ended> {
         let (socket, session) = self.stream.tls.get_ref();
-        // What was decrypted already is no socket's to announce.
+        // The socket does not announce bytes that are decrypted already.
         if !session.wants_read() {
             return Ok(());
         }
@@ -183,7 +186,7 @@ impl Transport for Conn<Secured> {
         let mut head = head;
         let mut chunks = Chunks::new(range);
         loop {
-            // Nothing is read ahead of a slow client: either it waits in the file, or it is encrypted.
+            // Nothing is read ahead of a slow client: the data waits in the file, or encrypted.
             writing(self, |stream, context| stream.poll_flush(context)).await?;
             let chunk = poll_fn(|context| chunks.poll_next(file, CHUNK_BYTES, context)).await?;
             let Some(chunk) = chunk else { break };
@@ -202,7 +205,8 @@ impl Transport for Conn<Secured> {
     }
 
     async fn close(mut self) {
-        // RFC 8446 §6.1: says that nothing was cut off. Who does not wait for it has read the length.
+        // RFC 8446 §6.1: shows that nothing was cut off. A client that does not wait for it knows
+        // the length.
         self.deadline.arm(Wait::Linger);
         let Conn {
             stream, deadline, ..
@@ -234,7 +238,7 @@ impl Transport for Conn<Secured> {
     }
 }
 
-/// Hands over some of `parts`, and tells how much.
+/// Writes some of `parts` and returns how much.
 async fn write_some(conn: &mut Conn<Secured>, parts: &[IoSlice<'_>]) -> Result<usize, Ended> {
     let written = writing(conn, |stream, context| {
         stream.poll_write_vectored(context, parts)
@@ -245,7 +249,7 @@ async fn write_some(conn: &mut Conn<Secured>, parts: &[IoSlice<'_>]) -> Result<u
     Ok(written)
 }
 
-/// Writes with `poll`, and waits for as long as the client keeps pace, as [`Conn::room`] does.
+/// Writes with `poll`, and waits while the client keeps the minimum rate, as [`Conn::room`] does.
 async fn writing<T>(
     conn: &mut Conn<Secured>,
     mut poll: impl FnMut(Pin<&mut TlsStream<CountedStream>>, &mut Context<'_>) -> Poll<io::Result<T>>,
@@ -257,7 +261,7 @@ async fn writing<T>(
         ..
     } = conn;
     let Secured { tls, acked_bytes } = stream;
-    // Looked at by both of what follows, never at the same time.
+    // Both futures below use the stream, never at the same time.
     let tls = RefCell::new(tls);
     let acked = || reactor::acked_bytes(tls.borrow().get_ref().0.get_ref());
     let written = poll_fn(|context| {

@@ -1,4 +1,4 @@
-//! One line: what was asked, then what was said to it. Nothing here allocates but the buffer that is written to.
+//! Line of the access log: the request, then the response. Only the output buffer allocates.
 
 use std::io::Write as _;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use crate::metrics::{Answered, Served};
 use crate::request_id::RequestId;
 use crate::trace::Traceparent;
 
-/// What a client asked, as it said it. A request that could not be read has nothing but its address.
+/// Request as the client sent it. A request that could not be parsed has its address only.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
     pub(crate) remote: IpAddr,
@@ -23,7 +23,7 @@ pub(crate) struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// A request that broke HTTP.
+    /// Returns the record of a request that violated HTTP.
     pub(crate) fn unread(remote: IpAddr) -> Asked<'a> {
         Asked {
             remote,
@@ -37,7 +37,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// A request that was parsed from `head`.
+    /// Returns the record of a request that was parsed from `head`.
     pub(crate) fn of(request: &Request<'a>, head: &'a [u8], remote: IpAddr) -> Asked<'a> {
         let line = head.trim_ascii_start().split(|byte| *byte == b'\r').next();
         let mut words = line.unwrap_or(b"").split(|byte| *byte == b' ');
@@ -70,7 +70,7 @@ impl<'a> Asked<'a> {
         asked
     }
 
-    /// Appends the members that a request decides. Texts are cut to `field_bytes_max`.
+    /// Appends the members that the request determines. Texts are truncated to `field_bytes_max`.
     pub(crate) fn write(&self, field_bytes_max: usize, out: &mut Vec<u8>) {
         write!(out, ",\"remote\":\"{}\"", self.remote).expect("a Vec takes every write");
         let texts = [
@@ -99,7 +99,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// What was answered, and when.
+/// Response and its time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Said {
     pub(crate) unix_ms: u64,
@@ -111,10 +111,10 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// More than the members below take, their numbers at their longest.
+    /// Upper bound of the size of the members below, with their longest numbers.
     pub(crate) const BYTES_MAX: usize = 256;
 
-    /// That `answered` was what the request `id` got.
+    /// Returns the record that the request `id` got `answered`.
     pub(crate) fn to(answered: &Answered, id: RequestId, duration_us: u64, unix_ms: u64) -> Said {
         Said {
             unix_ms,
@@ -126,7 +126,7 @@ impl Said {
         }
     }
 
-    /// Appends the whole line, with what [`Asked::write`] wrote in its midst.
+    /// Appends the whole line, with the output of [`Asked::write`] in its middle.
     pub(crate) fn write(&self, asked: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"time\":\"");
         out.extend_from_slice(&timestamp(self.unix_ms));
@@ -153,7 +153,7 @@ impl Said {
     }
 }
 
-/// A time as RFC 3339 has it: `1994-11-06T08:49:37.123Z`.
+/// Formats a time as in RFC 3339: `1994-11-06T08:49:37.123Z`.
 fn timestamp(unix_ms: u64) -> [u8; 24] {
     const MONTHS: &[u8] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
     let seconds = i64::try_from(unix_ms / 1000).unwrap_or(i64::MAX);
@@ -174,8 +174,8 @@ fn timestamp(unix_ms: u64) -> [u8; 24] {
     out
 }
 
-/// Appends bytes as a JSON string (RFC 8259 §7). Fields are ASCII but for obs-text (RFC 9110 §5.5), which is nobody's
-/// encoding in particular: a byte above becomes the character of its number.
+/// Appends bytes as a JSON string (RFC 8259 §7). Fields are ASCII except for obs-text (RFC 9110
+/// §5.5), which has no defined encoding: such a byte becomes the character with its number.
 fn json_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
     for byte in bytes {

@@ -1,4 +1,4 @@
-//! How long answers took, by method and status.
+//! Durations of responses, by method and status.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -8,31 +8,32 @@ use openmetrics::Text;
 
 use super::add;
 
-/// Upper bounds of the buckets, in microseconds: those that OpenTelemetry gives `http.server.request.duration`, from
-/// 5 ms on, and before them finer ones, since the first of the standard ones would hold every hit.
+/// Upper bounds of the buckets, in microseconds. From 5 ms on they are OpenTelemetry's for
+/// `http.server.request.duration`; the finer ones before are needed because the first standard
+/// bucket would contain every hit.
 const BOUNDS_US: [u64; 26] = [
     10, 25, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000,
     75_000, 100_000, 250_000, 500_000, 750_000, 1_000_000, 2_500_000, 5_000_000, 7_500_000,
     10_000_000,
 ];
 
-/// How OpenTelemetry names each [`Method`]; a request that could not be read counts as the last.
+/// OpenTelemetry's names of each [`Method`]; an unparsed request counts as the last.
 const METHODS: [&str; 4] = ["GET", "HEAD", "OPTIONS", "_OTHER"];
 
-/// The statuses that are told apart, the frequent ones first; what is none of them counts as the last.
+/// Distinguished statuses, frequent ones first; all others count as the last.
 const STATUSES: [u16; 21] = [
     200, 206, 304, 404, 204, 303, 308, 400, 405, 408, 412, 413, 414, 416, 421, 422, 431, 501, 503,
     505, 500,
 ];
 
-/// One core's answers.
+/// Durations of one core.
 #[derive(Debug)]
 pub(super) struct Durations([[Histogram; METHODS.len()]; STATUSES.len()]);
 
-/// The answers of one method and status.
+/// Histogram of one method and status.
 #[derive(Debug)]
 struct Histogram {
-    /// The last bucket has no bound.
+    /// Counters of the buckets; the last has no upper bound.
     buckets: [AtomicU64; BOUNDS_US.len() + 1],
     sum_us: AtomicU64,
 }
@@ -57,7 +58,8 @@ impl Durations {
     }
 }
 
-/// Writes the sums of all cores; only what was counted at all, or each scrape would be ten thousand lines.
+/// Writes the sums of all cores. Omits empty histograms, which would be ten thousand lines per
+/// scrape.
 pub(super) fn render<'a>(text: &mut Text, cores: impl Iterator<Item = &'a Durations> + Clone) {
     const NAME: &str = "http_server_request_duration_seconds";
     text.family(
