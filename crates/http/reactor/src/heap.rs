@@ -33,7 +33,7 @@ struct Options(*const c_char);
 unsafe impl Sync for Options {}
 
 // SAFETY: no other item of the program has this name, and jemalloc declares it as a pointer to a C
-// string. Breaks if a dependency defines it too, which the linker reports.
+// string. Breaks if a dependency defines the name too, which the linker reports.
 #[unsafe(export_name = "_rjem_malloc_conf")]
 static OPTIONS: Options = Options(c"oversize_threshold:0".as_ptr());
 

@@ -16,7 +16,7 @@ const NAME: &str = "lock";
 /// Maximum bytes of the file that are shown.
 const TEXT_BYTES_MAX: u64 = 200;
 
-/// Rule for other processes that want the same directory.
+/// Mode of a directory lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// Exclusive: no other process.
