@@ -1,12 +1,13 @@
-//! Accept: which formats the client says it reads. RFC 9110 §12.5.1.
+//! The Accept field: formats that the client says it can read. RFC 9110 §12.5.1.
 
 use crate::fields::trim;
 
-/// Which of `media_types` the field names in full, with a weight above zero.
+/// Returns, for each of `media_types`, whether the field names it in full with a weight above zero.
 ///
-/// `*/*` and `image/*` promise nothing: every browser sends them, whatever it reads. A range with parameters is about
-/// that form of the type only, so it does not promise the bare type. Where a client names a type twice, a weight of
-/// zero wins. Members that are not media ranges are ignored one by one.
+/// `*/*` and `image/*` are ignored: every browser sends them, whatever it can read. A range with
+/// parameters covers only that form of the type, so it does not count for the bare type. If a
+/// client names a type twice, a weight of zero wins. Members that are not media ranges are ignored
+/// one by one.
 #[must_use]
 pub fn fold<'a, const N: usize>(
     values: impl IntoIterator<Item = &'a [u8]>,
@@ -32,7 +33,8 @@ pub fn fold<'a, const N: usize>(
     std::array::from_fn(|at| named[at] && !forbidden[at])
 }
 
-/// Whether the field names in full, with a weight above zero, a media type that begins with `kind`, as in `image/`.
+/// Returns whether the field names in full, with a weight above zero, a media type that starts with
+/// `kind`, as `image/`.
 pub fn names<'a>(values: impl IntoIterator<Item = &'a [u8]>, kind: &str) -> bool {
     let mut members = values.into_iter().flat_map(|value| split(value, b','));
     members.any(|member| {
@@ -46,12 +48,13 @@ pub fn names<'a>(values: impl IntoIterator<Item = &'a [u8]>, kind: &str) -> bool
     })
 }
 
-/// The weight in thousandths, if no parameter but the weight stands beside the media range.
+/// Returns the weight in thousandths; `None` if a media range has a parameter other than one valid
+/// weight.
 fn weight_of_bare<'a>(parameters: impl Iterator<Item = &'a [u8]>) -> Option<u16> {
     let mut millis = None;
-    // RFC 9110 §5.6.6: empty parameters do not count.
+    // RFC 9110 §5.6.6: empty parameters are ignored.
     for parameter in parameters.filter(|parameter| !parameter.is_empty()) {
-        // §12.5.1: `q` is the weight wherever it stands, but there is one.
+        // §12.5.1: a parameter `q` is the weight in any position, but may occur only once.
         let [b'q' | b'Q', b'=', value @ ..] = parameter else {
             return None;
         };
@@ -62,7 +65,8 @@ fn weight_of_bare<'a>(parameters: impl Iterator<Item = &'a [u8]>) -> Option<u16>
     Some(millis.unwrap_or(1_000))
 }
 
-/// RFC 9110 §12.4.2: from `0` to `1` with at most three decimals.
+/// Parses a weight of RFC 9110 §12.4.2, from `0` to `1` with at most three decimals, into
+/// thousandths.
 fn weight(value: &[u8]) -> Option<u16> {
     let (whole, decimals) = match value {
         [whole @ (b'0' | b'1')] => (whole, &[][..]),
@@ -79,7 +83,8 @@ fn weight(value: &[u8]) -> Option<u16> {
     (millis <= 1_000).then_some(millis)
 }
 
-/// The parts between separators, trimmed; a separator inside quotes is none. A quote that is never closed takes the rest.
+/// Splits at the separators outside quotes and trims the parts. A quote that is never closed
+/// extends to the end.
 fn split(value: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(value);
     std::iter::from_fn(move || {
@@ -90,7 +95,7 @@ fn split(value: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Where the first separator outside quotes stands.
+/// Returns the position of the first separator outside quotes.
 fn unquoted(value: &[u8], separator: u8) -> Option<usize> {
     let mut begin = 0;
     loop {
@@ -103,7 +108,7 @@ fn unquoted(value: &[u8], separator: u8) -> Option<usize> {
     }
 }
 
-/// Bytes up to and with the closing quote; RFC 9110 §5.6.4.
+/// Returns the number of bytes up to and including the closing quote; RFC 9110 §5.6.4.
 fn quoted_bytes(inner: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

@@ -1,11 +1,12 @@
-//! Host and port: RFC 3986 §3.2.
+//! Authority of a URL, host and port: RFC 3986 §3.2.
 
 use crate::class::is_host;
 
-/// Whether this is `host [":" port]`: no userinfo, no path, no list, and not empty.
+/// Returns whether `authority` is `host [":" port]`: no userinfo, no path, no list, and not empty.
 ///
-/// DISPUTED: the grammar allows an empty host and commas; such a Host selects nothing here and has served to get past
-/// caches, so both are refused. So are the future forms of IP literals, which nobody has defined.
+/// DISPUTED: the grammar allows an empty host and commas. Such a Host selects nothing here and has
+/// been used to bypass caches, so both are rejected. The same holds for the future forms of IP
+/// literals, none of which is defined.
 pub(crate) fn is_valid(authority: &[u8]) -> bool {
     let (host_is_valid, rest) = match authority {
         [b'[', literal @ ..] => match literal.iter().position(|&byte| byte == b']') {
@@ -25,7 +26,8 @@ fn is_ipv6(literal: &[u8]) -> bool {
     str::from_utf8(literal).is_ok_and(|text| text.parse::<core::net::Ipv6Addr>().is_ok())
 }
 
-/// A registered name, which takes in the IPv4 forms; a percent sign is followed by two hex digits.
+/// Returns whether `name` is a registered name, which includes the IPv4 forms. Two hex digits must
+/// follow a percent sign.
 fn is_name(name: &[u8]) -> bool {
     let is_plain = |part: &[u8]| part.iter().all(|&byte| is_host(byte));
     let mut parts = name.split(|&byte| byte == b'%');
@@ -38,7 +40,7 @@ fn is_name(name: &[u8]) -> bool {
         })
 }
 
-/// RFC 3986 §3.2.3: digits, perhaps none; and a port that can exist.
+/// Returns whether `digits` is a port of RFC 3986 §3.2.3, which may be empty, and at most 65535.
 fn is_port(digits: &[u8]) -> bool {
     digits.len() <= 5
         && digits.iter().all(u8::is_ascii_digit)

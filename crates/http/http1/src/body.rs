@@ -1,40 +1,41 @@
-//! Framing a request's body, so that the next request begins where it really begins.
+//! Framing of a request's body, which finds where the next request starts.
 
 use crate::class::is_token;
 use crate::{Framing, Limits, Reject};
 
-/// Frames a body, in whatever pieces it arrives, and throws it away or gives its content on. RFC 9112 §6.2, §7.1.
+/// Incremental decoder of a body's framing, RFC 9112 §6.2 and §7.1. It accepts pieces of any size,
+/// and drops the content or passes it on.
 #[derive(Clone, Debug)]
 pub struct Drain {
     state: State,
-    /// Bytes on the wire that may still come.
+    /// Bytes on the wire that the limit still allows.
     allowed_bytes: u64,
-    /// Bytes of the present chunk line that may still come.
+    /// Bytes that the limit still allows in the current chunk line.
     line_bytes: u32,
-    /// Bytes of the trailer section that may still come.
+    /// Bytes that the limit still allows in the trailer section.
     trailer_bytes: u32,
     chunk_line_bytes_max: u32,
 }
 
-/// How far a piece went.
+/// Outcome of feeding one piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drained {
     /// Bytes of the piece that belong to the body.
     pub bytes: usize,
-    /// The body has ended; what follows is the next request.
+    /// True if the body has ended; the bytes after it are the next request.
     pub is_done: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Bytes of a body with a known length that are still to come.
+    /// Body of a known length, with the number of bytes still due.
     Length(u64),
-    /// In a chunk's size; whether it has a digit yet.
+    /// Chunk size, and whether it has a digit yet.
     Size {
         size: u64,
         has_digits: bool,
     },
-    /// In a chunk's extensions.
+    /// Chunk extensions.
     Extension {
         size: u64,
         at: Extension,
@@ -43,11 +44,11 @@ enum State {
     SizeLf {
         size: u64,
     },
-    /// Bytes of the chunk's data that are still to come.
+    /// Chunk data, with the number of bytes still due.
     Data(u64),
     DataCr,
     DataLf,
-    /// At the begin of a trailer line.
+    /// Start of a trailer line.
     Trailer,
     TrailerName,
     TrailerValue,
@@ -58,10 +59,10 @@ enum State {
     Failed(Reject),
 }
 
-/// Place in `*( BWS ";" BWS name [ BWS "=" BWS value ] )`.
+/// Position in `*( BWS ";" BWS name [ BWS "=" BWS value ] )`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extension {
-    /// White space was seen where only `;` may follow.
+    /// After white space behind which only `;` may follow.
     BeforeSemicolon,
     BeforeName,
     Name,
@@ -78,10 +79,10 @@ const CHUNK_LINE: Reject = Reject::bad("a chunk line is malformed");
 const TRAILER: Reject = Reject::bad("a trailer line is malformed");
 
 impl Drain {
-    /// Begins a body.
+    /// Starts a body.
     ///
     /// # Errors
-    /// 413 when its length is known to be too large.
+    /// 413 if the length is known to exceed the limit.
     pub fn new(framing: Framing, limits: &Limits) -> Result<Drain, Reject> {
         let state = match framing {
             Framing::None | Framing::Length(0) => State::Done,
@@ -98,21 +99,21 @@ impl Drain {
         })
     }
 
-    /// Whether the body has ended.
+    /// Returns whether the body has ended.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.state == State::Done
     }
 
-    /// Takes the next piece of the connection's bytes, which may reach beyond the body.
+    /// Consumes the next piece of the connection's bytes, which may extend beyond the body.
     ///
     /// # Errors
-    /// [`Reject`] when the framing is malformed or a limit is passed; so does every later call.
+    /// [`Reject`] if the framing is malformed or a limit is exceeded; every later call fails too.
     pub fn feed(&mut self, piece: &[u8]) -> Result<Drained, Reject> {
         self.feed_to(piece, |_| {})
     }
 
-    /// As [`Drain::feed`], and gives what of the piece is content to `keep`, in order.
+    /// Feeds a piece as [`Drain::feed`] does, and passes its content to `keep`, in order.
     ///
     /// # Errors
     /// As [`Drain::feed`].
@@ -158,14 +159,15 @@ impl Drain {
         })
     }
 
-    /// How many of `available` bytes are content, of which `left` are due. They were allowed when their size was read.
+    /// Returns how many of the `available` bytes are content, at most `left`. The limit was checked
+    /// when the size was read.
     fn take(&mut self, left: u64, available: usize) -> usize {
         let taken = left.min(available as u64);
         self.allowed_bytes -= taken;
         taken as usize
     }
 
-    /// One byte of a chunk's framing or of the trailers.
+    /// Consumes one byte of a chunk's framing or of the trailers.
     fn step(&mut self, state: State, byte: u8) -> Result<State, Reject> {
         self.allowed_bytes = self.allowed_bytes.checked_sub(1).ok_or(TOO_LARGE)?;
         match state {
@@ -206,7 +208,7 @@ impl Drain {
             return Err(TOO_LARGE);
         }
         Ok(match size {
-            // RFC 9112 §7.1: the last chunk has no data and no line after it but the trailers.
+            // RFC 9112 §7.1: the last chunk has no data, and only the trailers follow it.
             0 => State::Trailer,
             size => State::Data(size),
         })
@@ -220,7 +222,8 @@ impl State {
     };
 }
 
-/// RFC 9112 §7.1: hex digits and nothing else; the arithmetic must not wrap.
+/// Consumes one byte of a chunk size. RFC 9112 §7.1: only hex digits; the arithmetic must not
+/// overflow.
 fn step_size(size: u64, has_digits: bool, byte: u8) -> Result<State, Reject> {
     if let Some(digit) = char::from(byte).to_digit(16) {
         let size = size.checked_mul(16).ok_or(TOO_LARGE)? | u64::from(digit);
@@ -235,7 +238,8 @@ fn step_size(size: u64, has_digits: bool, byte: u8) -> Result<State, Reject> {
     step_extension(size, Extension::AfterValue, byte)
 }
 
-/// RFC 9112 §7.1.1. Extensions mean nothing here; they are read only to find their end.
+/// Consumes one byte of a chunk extension, RFC 9112 §7.1.1. Extensions have no meaning here; they
+/// are parsed only to find their end.
 fn step_extension(size: u64, at: Extension, byte: u8) -> Result<State, Reject> {
     use Extension::*;
     let is_blank = matches!(byte, b' ' | b'\t');
@@ -249,7 +253,7 @@ fn step_extension(size: u64, at: Extension, byte: u8) -> Result<State, Reject> {
         (Quoted, b'"') => AfterValue,
         (Quoted, b'\\') => QuotedPair,
         (Quoted | QuotedPair, b'\t' | b' '..=0x7e | 0x80..) => Quoted,
-        // White space may stand around `;` and `=`, but not at the line's end.
+        // White space is allowed around `;` and `=`, but not at the end of the line.
         (BeforeName | BeforeValue | BeforeSemicolon | AfterName, _) if is_blank => at,
         (Name, _) if is_blank => AfterName,
         (Value | AfterValue, _) if is_blank => BeforeSemicolon,
@@ -258,7 +262,8 @@ fn step_extension(size: u64, at: Extension, byte: u8) -> Result<State, Reject> {
     Ok(State::Extension { size, at })
 }
 
-/// RFC 9112 §7.1.2. Trailers are held to the grammar of fields and then forgotten.
+/// Consumes one byte of the trailers, RFC 9112 §7.1.2. Trailers must match the grammar of fields,
+/// and are then dropped.
 fn step_trailer(state: State, byte: u8) -> Result<State, Reject> {
     match (state, byte) {
         (State::Trailer, b'\r') => Ok(State::EndLf),

@@ -1,25 +1,27 @@
 //! Classes of bytes, as tables: each byte of a head is looked up about once.
 
-/// RFC 9110 §5.6.2.
+/// Returns whether `byte` may occur in a token; RFC 9110 §5.6.2.
 pub(crate) fn is_token(byte: u8) -> bool {
     static TABLE: [bool; 256] = table(b"!#$%&'*+-.^_`|~");
     TABLE[usize::from(byte)]
 }
 
-/// Visible ASCII without `#`, for targets. RFC 3986 has no room for `"<>\^{|}` and the backtick either, but browsers
-/// send some of them, and none can be mistaken for framing.
+/// Returns whether `byte` may occur in a target: visible ASCII without `#`. RFC 3986 excludes
+/// `"<>\^{|}` and the backtick too, but browsers send some of them, and none can be mistaken for
+/// framing.
 pub(crate) fn is_target(byte: u8) -> bool {
     static TABLE: [bool; 256] = table(b"!\"$%&'()*+,-./:;<=>?@[\\]^_`{|}~");
     TABLE[usize::from(byte)]
 }
 
-/// RFC 3986 §3.2.2, a registered name's bytes without the percent sign and the comma.
+/// Returns whether `byte` may occur in a registered name, RFC 3986 §3.2.2; the percent sign and the
+/// comma are excluded.
 pub(crate) fn is_host(byte: u8) -> bool {
     static TABLE: [bool; 256] = table(b"-._~!$&'()*+;=");
     TABLE[usize::from(byte)]
 }
 
-/// Letters, digits and `others`.
+/// Returns the table of the letters, the digits and `others`.
 const fn table(others: &[u8]) -> [bool; 256] {
     let mut table = [false; 256];
     let mut byte = 0;

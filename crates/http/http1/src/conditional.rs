@@ -1,35 +1,36 @@
-//! Preconditions: RFC 9110 §13.
+//! Preconditions of conditional requests: RFC 9110 §13.
 
 use crate::date;
 use crate::fields::trim;
 use crate::{Method, Request, Values};
 
-/// What identifies the representation that would be sent.
+/// Validators of the representation that would be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validators<'a> {
-    /// The entity tag as it stands in the ETag field, quotes included.
+    /// Entity tag as in the ETag field, including the quotes.
     pub etag: &'a str,
     /// The Last-Modified date.
     pub last_modified_unix_s: Option<i64>,
-    /// Whether no two representations of this target ever share that date, so that a date may join two parts
-    /// (RFC 9110 §8.8.2.2). False wherever formats are negotiated, or a better variant replaces a quick one.
+    /// True if no two representations of this target ever share a date, so that a client may use
+    /// the date to combine two parts (RFC 9110 §8.8.2.2). False if formats are negotiated, or if a
+    /// better variant replaces a provisional one.
     pub last_modified_is_strong: bool,
 }
 
-/// What the preconditions come to.
+/// Outcome of the preconditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Serve the request, with its range if it has one.
+    /// Serve the request, with its range, if any.
     Proceed,
-    /// 304: what the client has is still good.
+    /// 304: the client's copy is current.
     NotModified,
-    /// 412: what the client meant is gone.
+    /// 412: the representation that the client named is not the current one.
     PreconditionFailed,
 }
 
-/// Evaluates the request's preconditions in the order of RFC 9110 §13.2.2. To be asked only when the answer would
-/// otherwise be 2xx; for methods other than GET and HEAD, which select no representation here, always
-/// [`Verdict::Proceed`] (§13.2.1).
+/// Evaluates the request's preconditions in the order of RFC 9110 §13.2.2. Call only if the
+/// response would otherwise be 2xx. For methods other than GET and HEAD, which select no
+/// representation here, returns [`Verdict::Proceed`] (§13.2.1).
 #[must_use]
 pub fn evaluate(request: &Request<'_>, current: &Validators<'_>) -> Verdict {
     if !matches!(request.method, Method::Get | Method::Head) {
@@ -60,12 +61,14 @@ pub fn evaluate(request: &Request<'_>, current: &Validators<'_>) -> Verdict {
     Verdict::Proceed
 }
 
-/// RFC 9110 §13.1.3, §13.1.4: a field that is no date, or is there twice, is ignored.
+/// Parses the date of a field. RFC 9110 §13.1.3, §13.1.4: a field that is not a date, or occurs
+/// twice, is ignored.
 fn date_of(values: Values<'_>) -> Option<i64> {
     values.only().and_then(date::parse)
 }
 
-/// Whether the field is `*`, or a list that has an entity tag which is equal. What is no entity tag equals none.
+/// Returns whether the field is `*`, or a list with an entity tag that is equal. Other members of
+/// the list are skipped.
 fn matches(values: Values<'_>, is_equal: impl Fn(&[u8]) -> bool) -> bool {
     if values.only() == Some(b"*") {
         return true;
@@ -73,12 +76,12 @@ fn matches(values: Values<'_>, is_equal: impl Fn(&[u8]) -> bool) -> bool {
     values.into_iter().flat_map(EntityTags).any(is_equal)
 }
 
-/// RFC 9110 §8.8.3.2: neither is weak, and they are the same.
+/// Compares strongly, RFC 9110 §8.8.3.2: both tags are strong and identical.
 pub(crate) fn strongly_equal(tag: &[u8], current: &str) -> bool {
     tag.starts_with(b"\"") && tag == current.as_bytes()
 }
 
-/// RFC 9110 §8.8.3.2: the same, weak or not.
+/// Compares weakly, RFC 9110 §8.8.3.2: the tags are identical apart from `W/`.
 fn weakly_equal(tag: &[u8], current: &str) -> bool {
     opaque(tag) == opaque(current.as_bytes())
 }
@@ -87,8 +90,8 @@ fn opaque(tag: &[u8]) -> &[u8] {
     tag.strip_prefix(b"W/").unwrap_or(tag)
 }
 
-/// The entity tags of a list; commas may stand inside their quotes. What is no entity tag is left out, up to the next
-/// comma.
+/// Iterator over the entity tags of a list; their quotes may enclose commas. Skips anything else up
+/// to the next comma.
 struct EntityTags<'a>(&'a [u8]);
 
 impl<'a> Iterator for EntityTags<'a> {
@@ -110,7 +113,7 @@ impl<'a> Iterator for EntityTags<'a> {
     }
 }
 
-/// How long the entity tag at the begin is: RFC 9110 §8.8.3.
+/// Returns the length of the entity tag at the start of `value`, if any: RFC 9110 §8.8.3.
 pub(crate) fn entity_tag_bytes(value: &[u8]) -> Option<usize> {
     let quoted = opaque(value).strip_prefix(b"\"")?;
     let end = quoted

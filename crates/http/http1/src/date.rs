@@ -1,6 +1,7 @@
-//! HTTP dates: RFC 9110 §5.6.7. Unix seconds in and out; leap seconds are folded into the next second.
+//! HTTP dates: RFC 9110 §5.6.7. Dates are converted from and to Unix seconds; a leap second counts
+//! as the next second.
 
-/// Bytes of every date this crate writes.
+/// Length of every date that this crate writes.
 pub const DATE_BYTES: usize = 29;
 
 const DAYS: [&str; 7] = [
@@ -16,12 +17,12 @@ const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 const DAY_S: i64 = 86_400;
-/// 0000-01-01 and 9999-12-31T23:59:59: four digits hold no other year.
+/// 0000-01-01 and 9999-12-31T23:59:59, the range of four-digit years.
 const UNIX_S_MIN: i64 = -62_167_219_200;
 const UNIX_S_MAX: i64 = 253_402_300_799;
 
-/// The date in the preferred form, `Sun, 06 Nov 1994 08:49:37 GMT`. A time before year 0 or after year 9999, which a
-/// file system may well report, becomes the nearest that can be written.
+/// Formats a date in the preferred form, `Sun, 06 Nov 1994 08:49:37 GMT`. A time before year 0 or
+/// after year 9999, which a file system may report, is clamped to that range.
 #[must_use]
 pub fn format(unix_s: i64) -> [u8; DATE_BYTES] {
     let unix_s = unix_s.clamp(UNIX_S_MIN, UNIX_S_MAX);
@@ -39,7 +40,7 @@ pub fn format(unix_s: i64) -> [u8; DATE_BYTES] {
     out
 }
 
-/// Decimal digits from the right until `out` is full.
+/// Writes decimal digits from the right until `out` is full.
 fn put(out: &mut [u8], mut number: i64) {
     for digit in out.iter_mut().rev() {
         *digit = b'0' + (number % 10) as u8;
@@ -47,10 +48,12 @@ fn put(out: &mut [u8], mut number: i64) {
     }
 }
 
-/// Reads a date in any of the three forms: IMF-fixdate, RFC 850, asctime. A date whose day of the week is wrong is none.
+/// Parses a date in any of the three forms: IMF-fixdate, RFC 850, asctime. Returns `None` if the
+/// day of the week is wrong.
 ///
-/// Of the two centuries that an RFC 850 date can mean, it means the one in which the day of the week is right. That
-/// needs no clock, and is what RFC 9110's rule of fifty years comes to for every date anyone still sends.
+/// An RFC 850 date can mean two centuries; the one with the matching day of the week is chosen.
+/// This needs no clock, and gives the result of RFC 9110's fifty-year rule for every date still in
+/// use.
 #[must_use]
 pub fn parse(value: &[u8]) -> Option<i64> {
     let text = str::from_utf8(value).ok()?;
@@ -63,7 +66,7 @@ pub fn parse(value: &[u8]) -> Option<i64> {
     parse_asctime(text)
 }
 
-/// `Sun` and `06 Nov 1994 08:49:37 GMT`.
+/// Parses `Sun` and `06 Nov 1994 08:49:37 GMT`.
 fn parse_imf_fixdate(day_name: &str, rest: &str) -> Option<i64> {
     let mut parts = rest.split(' ');
     let day = digits(parts.next()?, 2)?;
@@ -77,7 +80,7 @@ fn parse_imf_fixdate(day_name: &str, rest: &str) -> Option<i64> {
     (weekday(days)[..3] == *day_name).then_some(days * DAY_S + second_of_day)
 }
 
-/// `Sunday` and `06-Nov-94 08:49:37 GMT`.
+/// Parses `Sunday` and `06-Nov-94 08:49:37 GMT`.
 fn parse_rfc850(day_name: &str, rest: &str) -> Option<i64> {
     let mut parts = rest.split(' ');
     let mut date = parts.next()?.split('-');
@@ -95,7 +98,7 @@ fn parse_rfc850(day_name: &str, rest: &str) -> Option<i64> {
         .map(|days| days * DAY_S + second_of_day)
 }
 
-/// `Sun Nov  6 08:49:37 1994`.
+/// Parses `Sun Nov  6 08:49:37 1994`.
 fn parse_asctime(text: &str) -> Option<i64> {
     let (day_name, rest) = text.split_at_checked(3)?;
     let (month_name, rest) = rest.strip_prefix(' ')?.split_at_checked(3)?;
@@ -109,7 +112,7 @@ fn parse_asctime(text: &str) -> Option<i64> {
     (weekday(days)[..3] == *day_name).then_some(days * DAY_S + time(clock)?)
 }
 
-/// Exactly `count` digits.
+/// Parses exactly `count` digits.
 fn digits(text: &str, count: usize) -> Option<i64> {
     let plain = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
     plain.then(|| {
@@ -118,13 +121,13 @@ fn digits(text: &str, count: usize) -> Option<i64> {
     })
 }
 
-/// One-based.
+/// Returns the number of a month, from 1.
 fn month(name: &str) -> Option<i64> {
     let index = MONTHS.iter().position(|&month| month == name)?;
     Some(index as i64 + 1)
 }
 
-/// `08:49:37`, in seconds; the grammar has room for a leap second.
+/// Parses `08:49:37` into seconds; the grammar allows a leap second.
 fn time(text: &str) -> Option<i64> {
     let mut parts = text.split(':');
     let hour = digits(parts.next()?, 2)?;
@@ -138,8 +141,8 @@ fn weekday(days: i64) -> &'static str {
     DAYS[days.rem_euclid(7) as usize]
 }
 
-/// Days since 1970-01-01, if there is such a day. The year is counted from March, so that a leap day is its last day;
-/// 400 years are 146,097 days.
+/// Returns the days since 1970-01-01, or `None` if the date does not exist. Years are counted from
+/// March, so that a leap day is the last day of its year; 400 years have 146,097 days.
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     let march_year = if month <= 2 { year - 1 } else { year };
     let era = march_year.div_euclid(400);
@@ -150,7 +153,7 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     (civil(days) == (year, month, day)).then_some(days)
 }
 
-/// Year, month and day of a day since 1970-01-01: the inverse of [`days`].
+/// Returns the year, month and day of a number of days since 1970-01-01: the inverse of [`days`].
 fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);

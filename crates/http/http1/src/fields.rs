@@ -1,6 +1,6 @@
-//! Field lines: a validated section of the head, walked on demand.
+//! Field lines: a validated section of the head, iterated on demand.
 
-/// The fields that `parse` itself, or a hit, needs; the discriminant is the place in [`KNOWN`].
+/// Fields that `parse` or a cache hit needs. The discriminant is the index in [`KNOWN`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Known {
     Host,
@@ -41,7 +41,7 @@ const _: () = {
 };
 
 impl Known {
-    /// The known field of this name.
+    /// Returns the known field of this name, if any.
     pub(crate) fn from_name(name: &str) -> Option<Known> {
         KNOWN
             .iter()
@@ -50,11 +50,11 @@ impl Known {
     }
 }
 
-/// Where the known fields stand in the section.
+/// Positions of the known fields in the section.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct KnownFields<'a> {
     counts: [u8; KNOWN.len()],
-    /// For each, from the first value's begin to the last value's end.
+    /// For each field, the span from the start of the first value to the end of the last value.
     spans: [&'a [u8]; KNOWN.len()],
 }
 
@@ -76,27 +76,27 @@ impl<'a> KnownFields<'a> {
     }
 }
 
-/// From the begin of `span`, if there is one, to the end of `value`.
+/// Extends `span`, or an empty span at `value` unless `found`, to the end of `value`.
 fn widen<'a>(section: &'a [u8], found: bool, span: &'a [u8], value: &'a [u8]) -> &'a [u8] {
     let begin = offset_in(section, if found { span } else { value });
     &section[begin..offset_in(section, value) + value.len()]
 }
 
-/// Where `part` begins in `whole`, of which it is a part.
+/// Returns the offset of `part` in `whole`, which contains it.
 pub(crate) fn offset_in(whole: &[u8], part: &[u8]) -> usize {
     let offset = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
     assert!(offset <= whole.len(), "not a part of the whole");
     offset
 }
 
-/// The field lines of a request, in order.
+/// Iterator over the field lines of a request, in order.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Fields<'a> {
-    /// `section` is whole lines, validated, each with its CRLF.
+    /// Creates the iterator. `section` consists of whole, validated lines, each with its CRLF.
     pub(crate) fn new(section: &'a [u8]) -> Fields<'a> {
         Fields { rest: section }
     }
@@ -117,12 +117,13 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// The values of all lines of one name; RFC 9110 §5.3: for a field that is a list they make one list.
+/// Values of all lines of one name. RFC 9110 §5.3: for a list-valued field they form one list.
 #[derive(Clone, Copy, Debug)]
 pub struct Values<'a> {
     name: &'static str,
     count: usize,
-    /// One line: its value. Several: from the first value's begin to the last value's end, with other lines between.
+    /// For one line, its value. For several, from the start of the first value to the end of the
+    /// last, other lines included.
     span: &'a [u8],
 }
 
@@ -140,19 +141,19 @@ impl<'a> Values<'a> {
         values
     }
 
-    /// Whether no line has this name.
+    /// Returns whether no line has this name.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// How many lines have this name.
+    /// Returns how many lines have this name.
     #[must_use]
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// The value of a field that may stand once, if it does.
+    /// Returns the value if exactly one line has this name.
     #[must_use]
     pub fn only(&self) -> Option<&'a [u8]> {
         (self.count == 1).then_some(self.span)
@@ -198,7 +199,7 @@ impl<'a> Iterator for ValuesIter<'a> {
     }
 }
 
-/// Without the white space around it; RFC 9110 §5.6.3.
+/// Removes white space from both ends; RFC 9110 §5.6.3.
 pub(crate) fn trim(mut value: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
         value = rest;

@@ -1,10 +1,11 @@
-//! Where a request's body ends: RFC 9112 §6, the rules that smuggling lives on.
+//! Framing of a request's body: RFC 9112 §6. Request smuggling exploits deviations from these
+//! rules.
 
 use crate::class::is_token;
 use crate::fields::{Known, KnownFields, trim};
 use crate::{Framing, Reject, Version};
 
-/// Judges Transfer-Encoding and Content-Length.
+/// Derives the framing from Transfer-Encoding and Content-Length.
 pub(crate) fn judge(known: &KnownFields<'_>, version: Version) -> Result<Framing, Reject> {
     let coding = known.values(Known::TransferEncoding);
     let length = known.values(Known::ContentLength);
@@ -12,17 +13,19 @@ pub(crate) fn judge(known: &KnownFields<'_>, version: Version) -> Result<Framing
         return Ok(Framing::None);
     }
     if coding.is_empty() {
-        // RFC 9110 §8.6 lets a recipient collapse equal repetitions. DISPUTED: a second line is refused even if equal.
+        // RFC 9110 §8.6 lets a recipient collapse equal repetitions. DISPUTED: a second line is
+        // rejected even if equal.
         let digits = length
             .only()
             .ok_or(Reject::bad("more than one Content-Length"))?;
         return parse_length(digits).map(Framing::Length);
     }
-    // RFC 9112 §6.3, rule 3, lets Transfer-Encoding win. Refusing both is allowed, and leaves nothing to smuggle.
+    // RFC 9112 §6.3, rule 3, gives Transfer-Encoding precedence. Rejecting both is allowed, and
+    // prevents smuggling.
     if !length.is_empty() {
         return Err(Reject::bad("both Content-Length and Transfer-Encoding"));
     }
-    // RFC 9112 §6.1: in HTTP/1.0 the framing is to be treated as faulty.
+    // RFC 9112 §6.1: with HTTP/1.0 the framing must be treated as faulty.
     if version < Version::Http11 {
         return Err(Reject::bad("Transfer-Encoding in HTTP/1.0"));
     }
@@ -39,7 +42,8 @@ pub(crate) fn judge(known: &KnownFields<'_>, version: Version) -> Result<Framing
     })
 }
 
-/// RFC 9110 §8.6: digits. DISPUTED: the grammar allows leading zeros, of which some parsers make octal.
+/// Parses the digits of RFC 9110 §8.6. DISPUTED: the grammar allows leading zeros, which some
+/// parsers read as octal.
 fn parse_length(digits: &[u8]) -> Result<u64, Reject> {
     const ODD: Reject = Reject::bad("Content-Length is not a plain number");
     if digits.is_empty() || (digits[0] == b'0' && 1 < digits.len()) {
@@ -57,8 +61,8 @@ fn parse_length(digits: &[u8]) -> Result<u64, Reject> {
     })
 }
 
-/// Whether this is a list of plain codings, the last of them `chunked` and no other: framed soundly, but not in a way
-/// that is spoken here (RFC 9112 §6.1).
+/// Returns whether `value` is a list of plain codings in which only the last is `chunked`: such
+/// framing is sound, but codings other than `chunked` are not supported here (RFC 9112 §6.1).
 fn ends_in_chunked(value: &[u8]) -> bool {
     let mut chunked_before_last = false;
     let mut last_is_chunked = false;

@@ -1,25 +1,25 @@
-//! Heads of answers, written into the caller's buffer.
+//! Heads of responses, written into the caller's buffer.
 
 use crate::class::is_token;
 use crate::date::DATE_BYTES;
 use std::io::Write as _;
 
-/// The interim answer to `Expect: 100-continue`. Never sent to HTTP/1.0 (RFC 9110 §15.2).
+/// Interim response to `Expect: 100-continue`. Never sent to HTTP/1.0 clients (RFC 9110 §15.2).
 pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// What the answer says about the connection.
+/// Connection field of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connection {
-    /// Nothing: HTTP/1.1 persists.
+    /// No field: HTTP/1.1 connections persist.
     Persistent,
-    /// `keep-alive`: HTTP/1.0 persists only if both sides say so.
+    /// `keep-alive`: HTTP/1.0 connections persist only if both sides send it.
     KeepAlive,
     /// `close`
     Close,
 }
 
 impl Connection {
-    /// The end of a head: the Connection field, if there is anything to say, and the empty line.
+    /// Returns the end of a head: the Connection field, if any, and the empty line.
     fn end(self) -> &'static [u8] {
         match self {
             Connection::Persistent => b"\r\n",
@@ -29,7 +29,7 @@ impl Connection {
     }
 }
 
-/// A head in the making: status line first, then fields in the order they are added.
+/// Builder of a head: the status line first, then fields in the order they are added.
 #[derive(Debug)]
 #[must_use = "a head is whole only after `finish`"]
 pub struct Head<'o> {
@@ -38,10 +38,10 @@ pub struct Head<'o> {
 }
 
 impl<'o> Head<'o> {
-    /// Writes the status line. RFC 9112 §4: a status without a [`phrase`] does without.
+    /// Writes the status line. RFC 9112 §4: a status without a [`phrase`] gets an empty one.
     ///
     /// # Panics
-    /// When `status` has not three digits: a bug of the caller.
+    /// `status` does not have three digits: a bug of the caller.
     pub fn begin(out: &'o mut Vec<u8>, status: u16) -> Head<'o> {
         assert!((100..1000).contains(&status), "status {status}");
         out.extend_from_slice(b"HTTP/1.1 ");
@@ -52,10 +52,11 @@ impl<'o> Head<'o> {
         Head { out, status }
     }
 
-    /// Adds a field. RFC 9110 §5.5: a CR, LF or NUL in the value would end it early, so each becomes a space.
+    /// Adds a field. RFC 9110 §5.5: a CR, LF or NUL in the value would end it early, so each
+    /// becomes a space.
     ///
     /// # Panics
-    /// When `name` is not a token: names are literals.
+    /// `name` is not a token; names are literals.
     pub fn field(self, name: &str, value: impl AsRef<[u8]>) -> Head<'o> {
         assert!(
             !name.is_empty() && name.bytes().all(is_token),
@@ -74,15 +75,15 @@ impl<'o> Head<'o> {
         self
     }
 
-    /// Adds Date; RFC 9110 §6.6.1 wants it on every 2xx, 3xx and 4xx.
+    /// Adds Date, which RFC 9110 §6.6.1 requires on every 2xx, 3xx and 4xx.
     pub fn date(self, date: &[u8; DATE_BYTES]) -> Head<'o> {
         self.field("date", date)
     }
 
-    /// Adds Content-Length. For HEAD and 304 it is the length that a GET's 200 would have.
+    /// Adds Content-Length. For HEAD and 304, pass the length that a 200 to GET would have.
     ///
     /// # Panics
-    /// With a status that must not have one (RFC 9110 §8.6): a bug of the caller.
+    /// The status must not have the field (RFC 9110 §8.6): a bug of the caller.
     pub fn content_length(self, length_bytes: u64) -> Head<'o> {
         assert!(
             200 <= self.status && self.status != 204,
@@ -98,7 +99,7 @@ impl<'o> Head<'o> {
     /// Adds Content-Range for the bytes `start..end` of `length_bytes`.
     ///
     /// # Panics
-    /// When the range is empty or not within the length: a bug of the caller.
+    /// The range is empty or not within the length: a bug of the caller.
     pub fn content_range(self, start: u64, end: u64, length_bytes: u64) -> Head<'o> {
         assert!(
             start < end && end <= length_bytes,
@@ -127,15 +128,15 @@ impl<'o> Head<'o> {
         self.out.extend_from_slice(connection.end());
     }
 
-    /// Leaves the end to [`Template::write`].
+    /// Leaves the head open, for [`Template::write`] to end.
     fn leave_open(self) {}
 }
 
-/// A head prepared once and sent often: only Date and Connection differ from answer to answer.
+/// Head prepared once and sent often: only Date and Connection differ between responses.
 ///
 /// ```text
 /// HTTP/1.1 200 OK␍␊date: ·29 bytes·␍␊ fields … ␍␊ [connection: …␍␊] ␍␊
-/// └────────────── prepared, copied ───────────────┘└─ per answer ──┘
+/// └────────────── prepared, copied ───────────────┘└ per response ─┘
 /// ```
 #[derive(Clone, Debug)]
 pub struct Template {
@@ -144,7 +145,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// Prepares a head; `add` adds its fields, all but Date and Connection.
+    /// Prepares a head. `add` adds all its fields except Date and Connection.
     pub fn new(status: u16, add: impl for<'o> FnOnce(Head<'o>) -> Head<'o>) -> Template {
         let mut prepared = Vec::new();
         let head = Head::begin(&mut prepared, status);
@@ -156,7 +157,7 @@ impl Template {
         }
     }
 
-    /// Appends the whole head for one answer.
+    /// Appends the whole head for one response.
     pub fn write(&self, out: &mut Vec<u8>, date: &[u8; DATE_BYTES], connection: Connection) {
         let end = connection.end();
         out.reserve(self.prepared.len() + end.len());
@@ -166,7 +167,7 @@ impl Template {
         out.extend_from_slice(end);
     }
 
-    /// Bytes the template holds, for whoever counts memory.
+    /// Returns the bytes that the template holds in memory.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.prepared.len()
@@ -177,7 +178,7 @@ fn number(out: &mut Vec<u8>, number: u64) {
     write!(out, "{number}").expect("a Vec takes every write");
 }
 
-/// The reason phrase of the statuses that are used here.
+/// Returns the reason phrase of a status that this server uses.
 #[must_use]
 pub fn phrase(status: u16) -> Option<&'static str> {
     PHRASES

@@ -1,19 +1,22 @@
-//! HTTP/1.1 for servers: bytes in, verdicts and heads out. No sockets, no clock, no cache policy, no routes.
+//! HTTP/1.1 for servers: parses request heads and bodies, and writes response heads. The crate has
+//! no sockets, no clock, no cache policy and no routes.
 //!
-//! Principal types: [`Request`], borrowed from the read buffer by [`parse`], and [`Reject`], which is all that a
-//! malformed request gets. Between them and the answer stand [`conditional::evaluate`], [`range::evaluate`],
-//! [`accept::fold`] and [`body::Drain`]; the answer's head is written by [`Head`] or copied from a [`Template`].
+//! Principal types: [`Request`], borrowed from the read buffer by [`parse`], and [`Reject`], the
+//! outcome of a malformed request. [`conditional::evaluate`], [`range::evaluate`] and
+//! [`accept::fold`] choose the response, [`body::Drain`] skips a request's body; [`Head`] writes
+//! the response's head, or a [`Template`] copies it.
 //!
 //! ```text
 //! bytes ─► parse ─► Request ─┬─► accept ─► conditional ─► range ─► Template ─► bytes
-//!            │               └─► Drain (a body nobody wants, up to the next request)
+//!            │               └─► Drain (an unwanted body, up to the next request)
 //!            └────► Reject ────► Head ─► bytes, then close
 //! ```
 //!
 //! ```
 //! use http1::{Limits, Template, accept, conditional, date, parse};
 //!
-//! let head = b"GET /a.jpg HTTP/1.1\r\nHost: h\r\nAccept: image/webp\r\nIf-None-Match: \"b\"\r\n\r\n";
+//! let head = b"GET /a.jpg HTTP/1.1\r\nHost: h\r\nAccept: image/webp\r\n\
+//!     If-None-Match: \"b\"\r\n\r\n";
 //! let request = parse(head, &Limits::default()).expect("sound").expect("whole");
 //! assert_eq!(accept::fold(request.accept(), &["image/avif", "image/webp"]), [false, true]);
 //!
@@ -30,16 +33,16 @@
 //! assert!(out.starts_with(b"HTTP/1.1 200 OK\r\ndate: Thu, 01 Jan 1970 00:00:00 GMT\r\n"));
 //! ```
 //!
-//! A request borrows everything and owns nothing: between `parse` and the answer's bytes no type of this crate can
-//! allocate, except that the caller's output buffer may grow.
+//! A request borrows all its data: between `parse` and the response's bytes no type of this crate
+//! allocates. Only the caller's output buffer may grow.
 //!
-//! Units and limits: lengths are bytes, times are Unix seconds; [`Limits`] bounds the head, its fields, its target and
-//! the body that is skipped. Where the RFCs leave a choice, the stricter reading is taken; DISPUTED in a comment marks
-//! what a lenient server would let pass.
-//! Errors: always the client's fault, and they close the connection: after a framing error nobody knows where the
-//! next request begins. "Not enough bytes yet" is `Ok(None)`, and what is refused stays refused, with the same
-//! reason, whatever follows it. Threads: plain values, owned by one core.
-//! Sources: RFC 9110 (semantics), RFC 9112 (HTTP/1.1), RFC 3986 (authority).
+//! Units and limits: lengths are bytes, times are Unix seconds; [`Limits`] bounds the head, its
+//! fields, its target and the body that is skipped. Where the RFCs leave a choice, the stricter
+//! reading applies; DISPUTED in a comment marks input that a lenient server would accept. Errors:
+//! always the client's fault, and they close the connection: after a framing error the start of the
+//! next request is unknown. "Not enough bytes yet" is `Ok(None)`. A rejected input stays rejected,
+//! with the same reason, whatever bytes follow. Threads: plain values, owned by one core. Sources:
+//! RFC 9110 (semantics), RFC 9112 (HTTP/1.1), RFC 3986 (authority).
 
 #![forbid(unsafe_code)]
 

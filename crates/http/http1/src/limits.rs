@@ -1,23 +1,24 @@
-//! What one request may take.
+//! Limits of one request.
 
-/// Upper bound of [`Limits::fields_max`]: the fields' table lives on the stack.
+/// Upper bound of [`Limits::fields_max`]: the table of fields lives on the stack.
 pub const FIELDS_BOUND: usize = 100;
 
-/// Bounds of one request. The defaults are what the server starts with.
+/// Limits of one request. The defaults are those of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Request line, fields and the empty line after them, in bytes. Beyond it: 431, or 414 within the target.
+    /// Maximum bytes of the request line, the fields and the empty line after them. Beyond it: 431,
+    /// or 414 within the target.
     pub head_bytes_max: usize,
-    /// Field lines, at most [`FIELDS_BOUND`]. Beyond it: 431.
+    /// Maximum number of field lines, at most [`FIELDS_BOUND`]. Beyond it: 431.
     pub fields_max: usize,
-    /// Request target, in bytes. Beyond it: 414. RFC 9112 §3 wants at least 8,000.
+    /// Maximum bytes of the request target. Beyond it: 414. RFC 9112 §3 recommends at least 8,000.
     pub target_bytes_max: usize,
-    /// Body that is skipped so that the connection can go on, in bytes on the wire, chunk lines and trailers included.
-    /// Beyond it: 413.
+    /// Maximum bytes of a body that is skipped to keep the connection, as sent on the wire,
+    /// including chunk lines and trailers. Beyond it: 413.
     pub body_bytes_max: u64,
-    /// One chunk's size with its extensions, in bytes. Beyond it: 400.
+    /// Maximum bytes of one chunk's size with its extensions. Beyond it: 400.
     pub chunk_line_bytes_max: u32,
-    /// All trailer fields after the last chunk, in bytes. Beyond it: 431.
+    /// Maximum bytes of all trailer fields after the last chunk. Beyond it: 431.
     pub trailer_bytes_max: u32,
 }
 
@@ -35,10 +36,10 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Whether the limits fit each other; to be asked once, at start-up.
+    /// Checks that the limits are consistent. Call once, at start-up.
     ///
     /// # Errors
-    /// Which limit does not, for the operator.
+    /// A text for the operator that names the wrong limit.
     pub fn check(&self) -> Result<(), &'static str> {
         if self.fields_max == 0 || FIELDS_BOUND < self.fields_max {
             return Err("fields_max is not between 1 and 100");

@@ -1,13 +1,14 @@
-//! The request line: RFC 9112 §3, read from left to right, so that a longer prefix never changes a verdict.
+//! The request line: RFC 9112 §3. It is parsed from left to right, so that more bytes never change
+//! a rejection.
 
 use crate::authority;
 use crate::class::{is_target, is_token};
 use crate::{Limits, Method, Reject, Target, Version};
 
-/// Longest method; the longest registered one has 17 bytes.
+/// Maximum length of a method; the longest registered one has 17 bytes.
 const METHOD_BYTES_MAX: usize = 24;
 
-/// Methods that are understood. CONNECT is not among them: what follows it is a tunnel, not a request.
+/// Known methods. CONNECT is excluded: the bytes after it are a tunnel, not a request.
 const METHODS: [(&str, Method); 8] = [
     ("GET", Method::Get),
     ("HEAD", Method::Head),
@@ -19,7 +20,7 @@ const METHODS: [(&str, Method); 8] = [
     ("TRACE", Method::Other),
 ];
 
-/// A judged request line.
+/// A validated request line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestLine<'a> {
     pub(crate) method: Method,
@@ -28,11 +29,11 @@ pub(crate) struct RequestLine<'a> {
     pub(crate) version: Version,
     /// Authority of an absolute target; it overrides the Host field.
     pub(crate) authority: Option<&'a str>,
-    /// With its CRLF.
+    /// Length of the line, including its CRLF.
     pub(crate) bytes: usize,
 }
 
-/// Reads the request line, or finds that more bytes are needed.
+/// Parses the request line. Returns `None` if more bytes are needed.
 pub(crate) fn parse<'a>(
     bytes: &'a [u8],
     limits: &Limits,
@@ -46,7 +47,7 @@ pub(crate) fn parse<'a>(
     let Some((version, rest)) = split_version(rest)? else {
         return Ok(None);
     };
-    // RFC 9110 §2.5: a higher minor version is spoken to as the highest one known.
+    // RFC 9110 §2.5: a request with a higher minor version is handled as the highest version known.
     let version = match version {
         b"HTTP/1.0\r\n" => Version::Http10,
         [b'H', b'T', b'T', b'P', b'/', b'1', ..] => Version::Http11,
@@ -74,10 +75,10 @@ pub(crate) fn parse<'a>(
 
 type Split<'a> = Option<(&'a [u8], &'a [u8])>;
 
-/// Method and what follows its single SP.
+/// Returns the method and the bytes after its single SP.
 fn split_method(bytes: &[u8]) -> Result<Split<'_>, Reject> {
     let end = bytes.iter().position(|&byte| !is_token(byte));
-    // RFC 9112 §3: a method longer than any that is implemented gets 501.
+    // RFC 9112 §3: a method longer than any implemented one gets 501.
     if METHOD_BYTES_MAX < end.unwrap_or(bytes.len()) {
         return Err(Reject::with(501, "the method is not implemented"));
     }
@@ -92,7 +93,7 @@ fn split_method(bytes: &[u8]) -> Result<Split<'_>, Reject> {
     Ok(Some((&bytes[..end], &bytes[end + 1..])))
 }
 
-/// Target and what follows its single SP.
+/// Returns the target and the bytes after its single SP.
 fn split_target(bytes: &[u8], target_bytes_max: usize) -> Result<Split<'_>, Reject> {
     let end = bytes.iter().position(|&byte| !is_target(byte));
     if target_bytes_max < end.unwrap_or(bytes.len()) {
@@ -113,9 +114,9 @@ fn split_target(bytes: &[u8], target_bytes_max: usize) -> Result<Split<'_>, Reje
     }
 }
 
-/// Version with the line's CRLF, and what follows them.
+/// Returns the version with the line's CRLF, and the bytes after them.
 fn split_version(bytes: &[u8]) -> Result<Split<'_>, Reject> {
-    // RFC 9112 §2.3: case-sensitive, one digit each.
+    // RFC 9112 §2.3: the name is case-sensitive, and each number has one digit.
     const SHAPE: &[u8] = b"HTTP/d.d\r\n";
     for (&byte, &shape) in bytes.iter().zip(SHAPE) {
         let fits = match shape {
@@ -131,7 +132,8 @@ fn split_version(bytes: &[u8]) -> Result<Split<'_>, Reject> {
     Ok(bytes.split_at_checked(SHAPE.len()))
 }
 
-/// RFC 9112 §3.2: asterisk form, origin form, absolute form. What is none of these is refused.
+/// Parses a target in asterisk form, origin form or absolute form (RFC 9112 §3.2); rejects any
+/// other. Returns the authority of an absolute target, and the target in origin form.
 fn resolve(target: &[u8], method: Method) -> Result<(Option<&str>, Target<'_>), Reject> {
     const NEITHER: Reject = Reject::bad("the target is neither a path nor an http URL");
     let text = str::from_utf8(target).map_err(|_| NEITHER)?;
@@ -163,7 +165,8 @@ fn resolve(target: &[u8], method: Method) -> Result<(Option<&str>, Target<'_>), 
     }
     let mut target = origin_form(rest);
     if target.path.is_empty() {
-        // RFC 9112 §3.2.4: OPTIONS of a bare authority means the whole server; otherwise the empty path is the root.
+        // RFC 9112 §3.2.4: OPTIONS of a bare authority means the whole server; otherwise an empty
+        // path is the root.
         let whole = method == Method::Options && target.query.is_none();
         target.path = if whole { "*" } else { "/" };
     }

@@ -1,20 +1,22 @@
-//! From bytes to a [`Request`]: the line, then the fields, then what they mean together.
+//! Parsing of a request's head: the request line, then the fields, then the rules that combine
+//! them.
 
 use crate::fields::{Known, KnownFields, offset_in, trim};
 use crate::line::{self, RequestLine};
 use crate::{FIELDS_BOUND, Framing, Limits, Reject, Request, Version, authority, framing};
 
-/// Parses the request at the begin of `buf`. `None`: the head is not all there yet; ask again with more. Each time it
-/// is read from its begin, which the bound on its size keeps cheap.
+/// Parses the request at the start of `buf`. Returns `None` if the head is incomplete; call again
+/// with more bytes. Each call parses from the start, which is cheap since the size of a head is
+/// bounded.
 ///
 /// # Errors
-/// [`Reject`]: answer it and close. No bytes that follow would change the verdict.
+/// [`Reject`]: send the response and close. No bytes that follow would change the outcome.
 ///
 /// # Panics
-/// When `limits` do not pass [`Limits::check`].
+/// `limits` do not pass [`Limits::check`].
 pub fn parse<'a>(buf: &'a [u8], limits: &Limits) -> Result<Option<Request<'a>>, Reject> {
     assert!(limits.fields_max <= FIELDS_BOUND, "limits were not checked");
-    // Nothing beyond the limit is ever looked at, so it cannot change a verdict.
+    // Bytes beyond the limit are never read, so they cannot change the outcome.
     let head = &buf[..buf.len().min(limits.head_bytes_max)];
     let is_cut = limits.head_bytes_max <= buf.len();
 
@@ -39,10 +41,12 @@ fn more_or<'a>(is_cut: bool, reject: Reject) -> Result<Option<Request<'a>>, Reje
     if is_cut { Err(reject) } else { Ok(None) }
 }
 
-/// Fields that nearly every request stays below. Its table costs less to clear than that of [`FIELDS_BOUND`].
+/// Number of fields that almost all requests stay below. A table of this size is faster to clear
+/// than one of [`FIELDS_BOUND`].
 const FIELDS_USUAL: usize = 32;
 
-/// The length of the field lines, without the empty line after them, and where the known ones stand.
+/// Returns the length of the field lines without the empty line after them, and the positions of
+/// the known fields.
 fn parse_fields(
     bytes: &[u8],
     fields_max: usize,
@@ -54,7 +58,7 @@ fn parse_fields(
     }
 }
 
-/// The same with a table of `TABLE`, of which `fields_max` may be used.
+/// Parses the fields with a table of `TABLE` entries, of which `fields_max` may be used.
 fn parse_into<const TABLE: usize>(
     bytes: &[u8],
     fields_max: usize,
@@ -66,8 +70,9 @@ fn parse_into<const TABLE: usize>(
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(error) => return Err(refused(error)),
     };
-    // httparse takes a bare LF for a line's end; RFC 9112 §2.2 allows that, and smugglers count on it. No LF can stand
-    // inside a name or value, so it is enough to look at the line ends.
+    // httparse accepts a bare LF as the end of a line; RFC 9112 §2.2 allows that, and request
+    // smuggling relies on it. A name or value cannot contain LF, so checking the ends of lines is
+    // enough.
     let Some(section) = bytes[..head_bytes].strip_suffix(b"\r\n") else {
         return Err(BARE_LF);
     };
@@ -89,11 +94,13 @@ fn parse_into<const TABLE: usize>(
 
 const TOO_MANY: Reject = Reject::with(431, "too many fields");
 
-/// httparse's verdict in our words. Its errors are final: it reads from left to right.
+/// Translates an error of httparse. Such an error is final, since httparse parses from left to
+/// right.
 fn refused(error: httparse::Error) -> Reject {
     match error {
         httparse::Error::TooManyHeaders => TOO_MANY,
-        // RFC 9112 §5.1 (space before the colon: exactly 400), §5.2 (obs-fold), §2.2 (white space before the first).
+        // RFC 9112 §5.1 (space before the colon: exactly 400), §5.2 (obs-fold), §2.2 (white space
+        // before the first field).
         httparse::Error::HeaderName => {
             Reject::bad("a field line does not begin with a name and a colon")
         }
@@ -103,7 +110,7 @@ fn refused(error: httparse::Error) -> Reject {
     }
 }
 
-/// What the fields mean for the message as a whole.
+/// Combines the request line and the fields into a request.
 fn judge<'a>(
     line: RequestLine<'a>,
     known: KnownFields<'a>,
@@ -121,7 +128,7 @@ fn judge<'a>(
         // RFC 9112 §3.2.2: an absolute target's authority replaces the Host field.
         host: line.authority.or(host),
         keep_alive: judge_connection(&known, line.version),
-        // RFC 9110 §10.1.1: an expectation in HTTP/1.0, or without a body to wait for, is ignored.
+        // RFC 9110 §10.1.1: an expectation in HTTP/1.0, or in a request without a body, is ignored.
         expect_continue: expects && line.version == Version::Http11 && framing != Framing::None,
         framing,
         head_bytes,
@@ -130,7 +137,8 @@ fn judge<'a>(
     })
 }
 
-/// RFC 9112 §3.2: exactly one Host in HTTP/1.1, at most one in HTTP/1.0, and valid even if it is overridden.
+/// Returns the Host field. RFC 9112 §3.2: exactly one in HTTP/1.1, at most one in HTTP/1.0, and
+/// valid even if overridden.
 fn judge_host<'a>(known: &KnownFields<'a>, version: Version) -> Result<Option<&'a str>, Reject> {
     let values = known.values(Known::Host);
     if values.is_empty() {
@@ -148,7 +156,8 @@ fn judge_host<'a>(known: &KnownFields<'a>, version: Version) -> Result<Option<&'
     ))
 }
 
-/// Whether `100-continue` is expected; RFC 9110 §10.1.1 lets any other expectation fail with 417.
+/// Returns whether the client expects `100-continue`. RFC 9110 §10.1.1 allows 417 for any other
+/// expectation.
 fn judge_expect(known: &KnownFields<'_>) -> Result<bool, Reject> {
     let values = known.values(Known::Expect);
     if values.is_empty() {
@@ -164,7 +173,8 @@ fn judge_expect(known: &KnownFields<'_>) -> Result<bool, Reject> {
     Ok(expects)
 }
 
-/// RFC 9112 §9.3: `close` wins; otherwise HTTP/1.1 persists, and HTTP/1.0 only when it says so.
+/// Returns whether the connection persists. RFC 9112 §9.3: `close` wins; otherwise HTTP/1.1
+/// persists, and HTTP/1.0 only with `keep-alive`.
 fn judge_connection(known: &KnownFields<'_>, version: Version) -> bool {
     let values = known.values(Known::Connection);
     let mut keep_alive = version == Version::Http11;
@@ -180,7 +190,7 @@ fn judge_connection(known: &KnownFields<'_>, version: Version) -> bool {
     keep_alive
 }
 
-/// The members of a list of tokens; RFC 9110 §5.6.1.2: empty ones do not count.
+/// Returns the members of a list of tokens. RFC 9110 §5.6.1.2: empty members are ignored.
 fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value
         .split(|&byte| byte == b',')

@@ -5,16 +5,16 @@ use crate::date;
 use crate::fields::trim;
 use crate::{Method, Request};
 
-/// How much of the representation is sent.
+/// Portion of the representation to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
-    /// 200 with everything.
+    /// 200 with the whole representation.
     Whole,
-    /// 206 with the bytes `start..end`, of which there is at least one.
+    /// 206 with the bytes `start..end`, at least one byte.
     Part {
-        /// First byte.
+        /// Offset of the first byte.
         start: u64,
-        /// One past the last byte, at most the length.
+        /// Offset after the last byte, at most the length.
         end: u64,
     },
     /// 206 with several parts (§14.6).
@@ -23,14 +23,17 @@ pub enum Served {
     Unsatisfiable,
 }
 
-/// Ranges that one request may name; with more it is answered with everything, as §14.2 lets a server do.
+/// Maximum ranges per request. With more, the whole representation is sent, as §14.2 lets a server
+/// do.
 pub const PARTS_MAX: usize = 10;
 
-/// Bytes between two ranges that are sent along rather than a part's head, which is as long. Many small or overlapping ranges
-/// are an attack (§17.15): so no answer is much longer than the representation.
+/// Maximum gap between two ranges that is sent along, since the head of a further part is as long.
+/// Many small or overlapping ranges are an attack (§17.15): merging them keeps every response about
+/// as short as the representation.
 const GAP_BYTES_MAX: u64 = 128;
 
-/// Two parts at least, in order, each with a byte at least and none near the next.
+/// At least two parts, in order, each non-empty and separated from the next by more than
+/// `GAP_BYTES_MAX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
     parts: [(u64, u64); PARTS_MAX],
@@ -38,17 +41,17 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// The first byte of each part, and one past its last.
+    /// Returns the offset of each part's first byte, and the offset after its last byte.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         self.parts[..self.count].iter().copied()
     }
 }
 
-/// Evaluates Range and If-Range for a representation of `length_bytes`. To be asked after the preconditions let the
-/// request proceed (RFC 9110 §13.2.2, step 5).
+/// Evaluates Range and If-Range for a representation of `length_bytes`. Call after the
+/// preconditions let the request proceed (RFC 9110 §13.2.2, step 5).
 #[must_use]
 pub fn evaluate(request: &Request<'_>, current: &Validators<'_>, length_bytes: u64) -> Served {
-    // §14.2: Range means nothing but in a GET.
+    // §14.2: Range has a meaning only in a GET.
     if request.method != Method::Get {
         return Served::Whole;
     }
@@ -66,7 +69,7 @@ pub fn evaluate(request: &Request<'_>, current: &Validators<'_>, length_bytes: u
     specs.select(length_bytes)
 }
 
-/// A range as the client wrote it. Numbers too large for 64 bits are as good as the largest.
+/// Range as the client wrote it. Numbers that exceed 64 bits are clamped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spec {
     From(u64),
@@ -74,14 +77,15 @@ enum Spec {
     Last(u64),
 }
 
-/// The ranges of a field, in the client's order.
+/// Ranges of a field, in the client's order.
 struct Specs {
     specs: [Spec; PARTS_MAX],
     count: usize,
 }
 
 impl Specs {
-    /// An unknown unit, too many ranges, or anything malformed: none (§14.2: ignored).
+    /// Parses a Range field. Returns `None`, so that the field is ignored (§14.2), for an unknown
+    /// unit, too many ranges, or malformed input.
     fn read(value: &[u8]) -> Option<Specs> {
         let equals = value.iter().position(|&byte| byte == b'=')?;
         let (unit, set) = (&value[..equals], &value[equals + 1..]);
@@ -113,7 +117,8 @@ impl Specs {
                 other => return other,
             }
         }
-        // §14.2: overlapping ranges, and those closer than a part's head is long, may become one.
+        // §14.2: overlapping ranges, and ranges with a gap shorter than a part's head, may be
+        // merged.
         parts[..count].sort_unstable();
         let mut last = 0;
         for at in 1..count {
@@ -164,12 +169,13 @@ fn number(digits: &[u8]) -> Option<u64> {
     }))
 }
 
-/// §14.1.2.
+/// Returns the bytes of a representation that a range selects: §14.1.2.
 fn select(spec: Spec, length_bytes: u64) -> Served {
     let (start, end) = match spec {
         Spec::From(first) => (first, length_bytes),
         Spec::FromTo(first, last) => (first, last.saturating_add(1).min(length_bytes)),
-        // The last bytes of nothing are satisfiable, but no Content-Range can say so.
+        // A suffix range of an empty representation is satisfiable, but Content-Range cannot
+        // express it.
         Spec::Last(count) if count != 0 && length_bytes == 0 => return Served::Whole,
         Spec::Last(count) => (length_bytes.saturating_sub(count), length_bytes),
     };
@@ -180,8 +186,8 @@ fn select(spec: Spec, length_bytes: u64) -> Served {
     }
 }
 
-/// §13.1.5: the part the client has is of the same bytes: an equal strong entity tag, or the exact date where a date
-/// is a strong validator.
+/// Returns whether the client's part belongs to the current representation (§13.1.5): the strong
+/// entity tag is equal, or the date is, where a date is a strong validator.
 fn is_current(value: &[u8], current: &Validators<'_>) -> bool {
     if strongly_equal(value, current.etag) {
         return true;

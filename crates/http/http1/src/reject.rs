@@ -1,16 +1,17 @@
-//! What a malformed request gets.
+//! Rejection of malformed requests.
 
-/// A request that is not served: answer with `status`, then close the connection.
+/// Rejection of a request: respond with `status`, then close the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reject {
-    /// The answer's status, 4xx or 5xx.
+    /// Status of the response, 4xx or 5xx.
     pub status: u16,
-    /// Which rule was broken; fixed text without a word of the request, so it may be shown to anyone.
+    /// The rule that was broken. The text is fixed and quotes nothing from the request, so any
+    /// client may see it.
     pub reason: &'static str,
 }
 
 impl Reject {
-    /// The request breaks the grammar.
+    /// Creates a 400, for a request that violates the grammar.
     pub(crate) const fn bad(reason: &'static str) -> Reject {
         Reject {
             status: 400,

@@ -1,37 +1,37 @@
-//! A request whose head was parsed and judged.
+//! A request whose head was parsed and validated.
 
 use crate::fields::{Known, KnownFields};
 use crate::{Connection, Fields, Values};
 
-/// A sound request; borrows the bytes it was parsed from.
+/// Validated request; borrows the bytes it was parsed from.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// What is asked for.
+    /// Method.
     pub method: Method,
-    /// The same by name, which tells those apart that have no meaning here.
+    /// Name of the method, which distinguishes the methods that are [`Method::Other`].
     pub method_name: &'static str,
-    /// What it is asked of.
+    /// Target.
     pub target: Target<'a>,
-    /// The client's version.
+    /// Version of the client.
     pub version: Version,
-    /// Host and port as the client wrote them: of an absolute target, else of the Host field. Always there in
-    /// HTTP/1.1.
+    /// Host and port as the client wrote them: of an absolute target, or else of the Host field.
+    /// Always present in HTTP/1.1.
     pub host: Option<&'a str>,
-    /// Whether the client allows another request on this connection.
+    /// True if the client allows another request on this connection.
     pub keep_alive: bool,
-    /// The client waits for `100 Continue` before it sends the body. Whoever does not want the body answers at once
-    /// and closes.
+    /// True if the client waits for `100 Continue` before it sends the body. To refuse the body,
+    /// respond at once and close.
     pub expect_continue: bool,
-    /// How long the body is.
+    /// Framing of the body.
     pub framing: Framing,
-    /// Bytes of the head: the body, or the next request, begins here.
+    /// Length of the head: the body, or the next request, starts at this offset.
     pub head_bytes: usize,
     pub(crate) known: KnownFields<'a>,
     /// The field lines, each with its CRLF.
     pub(crate) section: &'a [u8],
 }
 
-/// A method: those with a meaning here, and the rest.
+/// Method of a request: those with a meaning here, and the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// `GET`
@@ -40,20 +40,21 @@ pub enum Method {
     Head,
     /// `OPTIONS`
     Options,
-    /// A method of RFC 9110 or `PATCH`, known and not offered: 405 with `Allow`.
+    /// Other known method, of RFC 9110 or `PATCH`, that is not offered: 405 with `Allow`.
     Other,
 }
 
-/// The request's target in origin form.
+/// Target of a request, in origin form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target<'a> {
-    /// Begins with `/`, or is `*` for an OPTIONS that means the whole server. Still percent-encoded.
+    /// The path: starts with `/`, or is `*` for an OPTIONS of the whole server. Still
+    /// percent-encoded.
     pub path: &'a str,
-    /// What follows the first `?`, which may be nothing.
+    /// The query after the first `?`, which may be empty.
     pub query: Option<&'a str>,
 }
 
-/// A version of the protocol. A later minor version counts as 1.1.
+/// Version of the protocol. A higher minor version counts as 1.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
     /// HTTP/1.0
@@ -62,73 +63,74 @@ pub enum Version {
     Http11,
 }
 
-/// How the request's body is framed.
+/// Framing of a request's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// There is no body.
+    /// No body.
     None,
-    /// So many bytes.
+    /// Body with this number of bytes.
     Length(u64),
     /// Chunks, then trailers.
     Chunked,
 }
 
 impl<'a> Request<'a> {
-    /// Every field line in order: its name as written, its value without the white space around it.
+    /// Returns every field line in order: its name as written, its value without surrounding white
+    /// space.
     #[must_use]
     pub fn fields(&self) -> Fields<'a> {
         Fields::new(self.section)
     }
 
-    /// The values of all lines with this name, in order. Walks the whole section.
+    /// Returns the values of all lines with this name, in order. Scans the whole section.
     #[must_use]
     pub fn values(&self, name: &'static str) -> Values<'a> {
         Values::find(self.section, name)
     }
 
-    /// Accept.
+    /// Returns the values of Accept.
     #[must_use]
     pub fn accept(&self) -> Values<'a> {
         self.known.values(Known::Accept)
     }
 
-    /// If-Match.
+    /// Returns the values of If-Match.
     #[must_use]
     pub fn if_match(&self) -> Values<'a> {
         self.known.values(Known::IfMatch)
     }
 
-    /// If-None-Match.
+    /// Returns the values of If-None-Match.
     #[must_use]
     pub fn if_none_match(&self) -> Values<'a> {
         self.known.values(Known::IfNoneMatch)
     }
 
-    /// If-Modified-Since.
+    /// Returns the values of If-Modified-Since.
     #[must_use]
     pub fn if_modified_since(&self) -> Values<'a> {
         self.known.values(Known::IfModifiedSince)
     }
 
-    /// If-Unmodified-Since.
+    /// Returns the values of If-Unmodified-Since.
     #[must_use]
     pub fn if_unmodified_since(&self) -> Values<'a> {
         self.known.values(Known::IfUnmodifiedSince)
     }
 
-    /// Range.
+    /// Returns the values of Range.
     #[must_use]
     pub fn range(&self) -> Values<'a> {
         self.known.values(Known::Range)
     }
 
-    /// If-Range.
+    /// Returns the values of If-Range.
     #[must_use]
     pub fn if_range(&self) -> Values<'a> {
         self.known.values(Known::IfRange)
     }
 
-    /// What an answer says when the server, too, is willing to go on.
+    /// Returns the Connection field of the response, provided the server does not want to close.
     #[must_use]
     pub fn connection(&self) -> Connection {
         match (self.keep_alive, self.version) {

@@ -21,7 +21,8 @@ fn framing(context: &str) -> Framing {
     }
 }
 
-/// Feeds pieces that end at `cuts`, and says what it comes to.
+/// Feeds pieces that end at `cuts`. Returns the number of bytes taken and whether the body has
+/// ended.
 fn drain(
     framing: Framing,
     limits: &Limits,
@@ -76,7 +77,8 @@ fn what_was_refused_stays_refused() {
     assert!(!drain.is_done());
 }
 
-/// Pieces of chunked bodies, sound and not, so that random sequences get far.
+/// Generates pieces of chunked bodies, valid and invalid, so that random sequences reach many
+/// states.
 fn pieces() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just(&b"5\r\nhello\r\n"[..]),

@@ -1,9 +1,9 @@
-//! Bytes that nobody thought of.
+//! Properties that hold for arbitrary bytes.
 
 use proptest::prelude::*;
 use testkit::fuzz;
 
-/// Heads made of parts that belong in heads, in orders that do not, with single bytes thrown in.
+/// Generates heads from typical parts in random order, mixed with random single bytes.
 fn heads() -> impl Strategy<Value = Vec<u8>> {
     let parts: &[&[u8]] = &[
         b"GET ",

@@ -1,7 +1,7 @@
 use crate::{Connection, Framing, Limits, Method, Reject, Request, Version, parse};
 use testkit::table::{check, rows};
 
-/// What a verdict comes to, in one line.
+/// Renders the result of `parse` in one line.
 fn render(verdict: &Result<Option<Request<'_>>, Reject>, bytes: usize) -> String {
     match verdict {
         Err(reject) => format!("{} {}", reject.status, reject.reason),
@@ -11,7 +11,7 @@ fn render(verdict: &Result<Option<Request<'_>>, Reject>, bytes: usize) -> String
     }
 }
 
-/// A request in one line; what goes without saying is left out.
+/// Renders a request in one line, without the properties that have their usual value.
 pub(super) fn line(request: &Request<'_>) -> String {
     let method = match request.method {
         Method::Get => "GET",

@@ -3,7 +3,7 @@ use crate::range::{self, Served};
 use crate::{Limits, Request, accept, parse};
 use testkit::table::check;
 
-/// A request of `method` with these field lines.
+/// Passes a parsed request of `method` with these field lines to `look`.
 fn with_request(method: &[u8], lines: &[u8], look: impl FnOnce(&Request<'_>) -> String) -> String {
     let mut head = [method, b" / HTTP/1.1\r\nHost: h\r\n", lines].concat();
     if !lines.is_empty() {
@@ -16,7 +16,7 @@ fn with_request(method: &[u8], lines: &[u8], look: impl FnOnce(&Request<'_>) -> 
     look(&request)
 }
 
-/// A row is a method, then field lines.
+/// Splits a row into the method and the field lines.
 fn split_method(row: &[u8]) -> (&[u8], &[u8]) {
     let space = row
         .iter()
@@ -25,7 +25,8 @@ fn split_method(row: &[u8]) -> (&[u8], &[u8]) {
     (&row[..space], row.get(space + 1..).unwrap_or(&[]))
 }
 
-/// The context is an entity tag, a date or `-`, and for ranges the date's strength and the length.
+/// Parses a context: an entity tag, a date or `-`, and for ranges the date's strength and the
+/// length.
 fn validators(context: &str) -> Validators<'_> {
     let mut words = context.split(' ');
     Validators {

@@ -1,4 +1,4 @@
-//! Whole connections: requests behind each other, with the bodies between them, in whatever pieces they come.
+//! Whole connections: pipelined requests with their bodies, split into arbitrary pieces.
 
 use super::requests::line;
 use crate::body::Drain;
@@ -8,15 +8,16 @@ use testkit::table::{check, rows};
 
 const TABLE: &str = include_str!("streams.txt");
 
-/// A server that answers nothing: it parses what is whole, skips bodies, and closes where it must.
+/// Server that sends no responses: it parses complete requests, skips bodies, and closes if it
+/// must.
 struct Reader {
     limits: Limits,
-    /// What was read and belongs to no request yet.
+    /// Bytes that were read and not consumed yet.
     input: Vec<u8>,
-    /// In a body; whether another request may follow it.
+    /// The current body, if any, and whether another request may follow it.
     body: Option<(Drain, bool)>,
     is_closed: bool,
-    /// What was understood.
+    /// One line per request or rejection.
     lines: Vec<String>,
 }
 
@@ -36,7 +37,7 @@ impl Reader {
         while !self.is_closed && self.step() {}
     }
 
-    /// One head, or what is there of a body. Whether there may be more to understand.
+    /// Consumes one head, or the available bytes of a body. Returns whether to continue.
     fn step(&mut self) -> bool {
         if let Some((drain, keep_alive)) = &mut self.body {
             let drained = drain.feed(&self.input);
@@ -103,7 +104,7 @@ fn every_row_is_read_whole_and_byte_by_byte() {
     });
 }
 
-/// The rows of the other tables, too: a row is also the begin of a connection.
+/// Reads the rows of the other tables too: each row is also the start of a connection.
 #[test]
 fn every_row_is_read_in_any_pieces() {
     let tables = [TABLE, include_str!("requests.txt")];
