@@ -2,7 +2,7 @@
 //! piece of it is in memory, and nothing on disk.
 //!
 //! ```text
-//! each member: local header · bytes of the file        then: a directory entry for each · end of the directory
+//! each member: local header · bytes of the file      at the end: a directory entry for each member
 //! ```
 //!
 //! A member is read twice, first for its checksum, which precedes its bytes: readers that ignore

@@ -2,8 +2,8 @@
 //! response, the variants that exist, and a conversion if none exists.
 //!
 //! ```text
-//! path ─► identity ─► facts ─► candidates ─► known? ──yes──► smallest known variant, or the original
-//!                                              └─ no ─► flight for the first candidate, then look again
+//! path ─► identity ─► facts ─► candidates ─► known? ─yes─► smallest known variant, or the original
+//!                                              └─ no ─► flight for the first candidate, then again
 //! ```
 //!
 //! A response is *provisional* until all candidates have been encoded at the higher effort: it is

@@ -131,7 +131,7 @@ struct Exchange {
     lingers: bool,
 }
 
-/// Whether the connection continues after a response.
+/// Next step of a connection after a response.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Request,
@@ -538,8 +538,8 @@ impl Exchange {
     }
 }
 
-/// Writes `head`, and behind it what grows, as RFC 9112 §7.1 has a body of unknown length. Adds to `sent_bytes` what of the
-/// body was written.
+/// Writes `head`, and behind it what grows, as RFC 9112 §7.1 has a body of unknown length. Adds to
+/// `sent_bytes` what of the body was written.
 async fn send_pieces(
     conn: &mut impl Transport,
     head: &[u8],

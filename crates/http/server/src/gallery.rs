@@ -206,7 +206,7 @@ fn page_of(folder: Option<&LibraryPath>, name: &OsStr) -> String {
     format!("{FOLDERS}{}/", &target_of(folder, name)[1..])
 }
 
-/// Where the page of the folder around one is.
+/// Returns the path of the parent folder's page.
 fn page_above(folder: &LibraryPath) -> String {
     let above = folder.as_path().parent().map(encode);
     let above = above.filter(|above| !above.is_empty());
@@ -225,7 +225,7 @@ fn is_shown(name: impl AsRef<Path>) -> bool {
     })
 }
 
-/// Text as it may stand in an element or a quoted attribute.
+/// Escapes text for an element or a quoted attribute.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {

@@ -2,7 +2,7 @@
 //! login.
 //!
 //! ```text
-//! request ─► known host? ─► may this page change anything? ─► part of the server ─► login, if needed
+//! request ─► known host? ─► may this page change it? ─► part of the server ─► login, if needed
 //! ```
 //!
 //! The page of any web site can make its own host name resolve to this machine, and is then of the

@@ -1,4 +1,4 @@
-//! What was read from a connection and is not answered yet.
+//! Input of a connection: bytes that were read and are not answered yet.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -11,11 +11,13 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::transport::Transport;
 
-/// Bytes read at a time. A usual head is a tenth of it, so a batch of pipelined requests comes in one read.
+/// Bytes per read. A usual head is a tenth of that, so a batch of pipelined requests arrives in one
+/// read.
 const READ_BYTES: usize = 16 << 10;
-/// What came of a request, up to which a connection that waits for more holds no buffer but that.
+/// Largest incomplete request that is kept without a spare buffer, in bytes.
 const REST_BYTES_MAX: usize = 4 << 10;
-/// Buffers kept for the next read: more than one core's connections read at the same moment.
+/// Buffers that are kept for later reads: more than the connections of one core that read at the
+/// same moment.
 const BUFFERS_MAX: usize = 64;
 
 thread_local! {
@@ -26,7 +28,7 @@ thread_local! {
 /// Bytes in order of arrival. Empty, it holds no buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Input {
-    /// Initialised to its end, once, so that a read does not clear what it is about to fill.
+    /// Buffer, initialised to its end once, so that a read need not clear it.
     buffer: Vec<u8>,
     filled: usize,
 }
@@ -40,8 +42,9 @@ impl Input {
         &self.buffer[..self.filled]
     }
 
-    /// Reads once, and tells how much came; 0 is the end of what the client sends. While nothing comes, only what came before
-    /// is held: ten thousand connections that wait must not hold ten thousand buffers.
+    /// Reads once and returns the number of bytes; 0 if the client closed its side. While nothing
+    /// arrives, only earlier bytes are held: ten thousand waiting connections must not hold ten
+    /// thousand buffers.
     pub(crate) async fn read(&mut self, conn: &mut impl Transport) -> Result<usize, Ended> {
         loop {
             self.rest();
@@ -51,7 +54,7 @@ impl Input {
                 self.filled += read;
                 return Ok(read);
             }
-            // A socket may be taken for readable before anything has come.
+            // A socket may be reported readable before bytes arrive.
             self.drop_front(0);
         }
     }
@@ -61,7 +64,7 @@ impl Input {
         poll_fn(|context| Poll::Ready(reading.as_mut().poll(context))).await
     }
 
-    /// The same from a stream without a deadline. Where that has nothing, no empty buffer is held either.
+    /// Reads from a stream without a deadline. If nothing has arrived, no empty buffer is held.
     pub(crate) fn poll_read<S: AsyncRead + Unpin>(
         &mut self,
         stream: &mut S,
@@ -75,7 +78,7 @@ impl Input {
         polled.map_ok(|()| read)
     }
 
-    /// Holds no more memory than what came, if that is little: the rest may take its time.
+    /// Shrinks the memory to the received bytes, if these are few: the rest may take long.
     pub(crate) fn rest(&mut self) {
         if 0 < self.filled && self.filled <= REST_BYTES_MAX && READ_BYTES <= self.buffer.len() {
             let came = self.bytes().to_vec();
@@ -95,7 +98,7 @@ impl Input {
         &mut self.buffer[self.filled..]
     }
 
-    /// Drops the first `count` bytes, and the buffer when nothing is left.
+    /// Drops the first `count` bytes, and the buffer if nothing is left.
     pub(crate) fn drop_front(&mut self, count: usize) {
         self.buffer.copy_within(count..self.filled, 0);
         self.filled -= count;
@@ -107,7 +110,7 @@ impl Input {
 
 fn give_back(buffer: Vec<u8>) {
     BUFFERS.with_borrow_mut(|buffers| {
-        // One that a long head made larger is not worth keeping.
+        // A buffer that a long head enlarged is not kept.
         if buffers.len() < BUFFERS_MAX && buffer.len() == READ_BYTES {
             buffers.push(buffer);
         }

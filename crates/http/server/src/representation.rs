@@ -162,8 +162,8 @@ impl Service {
             Body::Uncached(_, key, _) => (None, format!("\"{key}\"")),
             Body::Original(_) => (None, choice.identity.etag()),
         };
-        // A better variant will replace this one without the original changing, so its date would prove nothing. RFC 9110
-        // §8.8.2.1: a date to come is replaced by that of the answer.
+        // A better variant will replace this one without the original changing, so its date would
+        // prove nothing. RFC 9110 §8.8.2.1: a date to come is replaced by that of the answer.
         let modified_s = choice.identity.modified_s;
         let modified_unix_s = (!choice.provisional).then_some(modified_s.min(now_unix_s));
         let is_codable = is_text(choice.body.media_type())
@@ -301,8 +301,8 @@ impl Representation {
     /// Returns the validators for preconditions and ranges.
     #[must_use]
     pub fn validators(&self, now_unix_s: i64) -> Validators<'_> {
-        // RFC 9110 §8.8.2.2: the file may change again within the second that its date names. Where formats are negotiated
-        // or variants replaced, a date tells nothing apart at all.
+        // RFC 9110 §8.8.2.2: the file may change again within the second that its date names. Where
+        // formats are negotiated or variants replaced, a date tells nothing apart at all.
         let is_past = |modified_s| modified_s + 1 < now_unix_s;
         Validators {
             etag: &self.etag,

@@ -21,7 +21,8 @@ impl RequestId {
     /// Returns a span id for W3C Trace Context, never zero. It looks random, but costs no random
     /// number.
     pub(crate) fn span(self) -> u64 {
-        // The finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+        // The finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+        // generators, 2014).
         let mut bits =
             self.start_unix_ms ^ u64::from(self.core) << 48 ^ self.number.rotate_left(20);
         bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

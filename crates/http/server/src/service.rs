@@ -221,13 +221,14 @@ impl std::error::Error for OpenError {
 }
 
 impl Service {
-    /// Opens the library and starts the conversion threads; the index of variants loads in the background, and is
-    /// recorded in `store` where there is one. `cores` are the counters of the cores that will serve, none where no core
-    /// does. `mounts` answer beside the library.
+    /// Opens the library and starts the conversion threads. The index of variants loads in the
+    /// background, and is written to `store`, if there is one. `cores` are the counters of the
+    /// serving cores; empty for commands that do not serve. `mounts` handle paths outside the
+    /// library.
     ///
     /// # Errors
-    /// [`OpenError`] where a root cannot be opened or a thread not started. A data directory that cannot be written is
-    /// no error: serving goes on without the cache.
+    /// [`OpenError`] if a root cannot be opened or a thread not started. A data directory that
+    /// cannot be written is not an error: the service runs without the cache.
     pub fn open(
         settings: Settings,
         pool: impl Into<Arc<sandbox::Pool>>,
@@ -299,8 +300,8 @@ impl Service {
         }))
     }
 
-    /// The same service, told something else, with other mounts: library, variants, conversions and the access log are shared, and what
-    /// `settings` say of these is not looked at.
+    /// Returns the service with other settings and mounts. Library, variants, conversions and the
+    /// access log are shared, and the settings of these parts are ignored.
     #[must_use]
     pub fn with(&self, settings: Settings, mounts: Mounts) -> Arc<Service> {
         Arc::new(Service {

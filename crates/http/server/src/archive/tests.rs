@@ -71,7 +71,8 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> usize {
     u64::from_le_bytes(number) as usize
 }
 
-/// Reads an archive by its directory: names and contents, each of which is also where its own header says.
+/// Reads an archive by its directory: names and contents, each of which is also where its own
+/// header says.
 fn read(zip: &[u8]) -> Vec<(String, Vec<u8>)> {
     let end = zip.len() - 22;
     assert_eq!(&zip[end..end + 4], b"PK\x05\x06");

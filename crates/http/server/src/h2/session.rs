@@ -554,7 +554,7 @@ impl<'c, S: Carrier> Session<'c, S> {
 }
 
 impl<S> Drop for Session<'_, S> {
-    /// What was sent of a response counts, however it ended.
+    /// Counts what was sent of unfinished responses.
     fn drop(&mut self) {
         self.done
             .extend(self.sending.drain(..).map(|sending| sending.told));

@@ -325,7 +325,7 @@ fn a_slow_body_gives_its_room_to_others() {
     });
 }
 
-/// Whether or not the body is in a content coding, and whatever wants its room.
+/// The limit holds with and without a content coding, for every kind of response.
 #[test]
 fn answers_that_clients_do_not_take_are_bounded_together() {
     for coding in ["identity", "br", "gzip"] {
@@ -465,7 +465,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
 
             {"title":"no such picture","status":404"#]],
     );
-    // What is mounted is no library.
+    // A mount is not a file of the library.
     check(
         &house,
         ("GET", "/to?/echo", "", ""),

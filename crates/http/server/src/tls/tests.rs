@@ -158,6 +158,6 @@ fn files_that_change_are_read_again_once_and_errors_keep_the_old() {
     again(Err(ErrorKind::NoKey));
     again(Ok(Reload::Unchanged));
     assert!(tls.covers("new.example"));
-    // Whoever asks outright is told again.
+    // An explicit reload reports the error again.
     assert!(tls.reload().is_err());
 }

@@ -46,7 +46,7 @@ impl House {
         let limits = reactor::Limits {
             cores_max: 1,
             drain_ms_max: 0,
-            // All that a test sends and nobody wants is skipped, so that every connection ends in order.
+            // Unread bytes of a test are skipped, so that every connection closes in order.
             linger_bytes_max: 1 << 20,
             ..reactor::Limits::default()
         };
