@@ -60,13 +60,13 @@ fn gets(
 fn players_get_what_they_ask_for_or_the_file() {
     let table = [
         // Nothing is requested, or the file already satisfies the request.
-        (("flac", 900, 2), ("", 0, 0), "raw, Wanted"),
-        (("flac", 900, 2), ("raw", 96, 5_000), "raw, Wanted"),
-        (("mp3", 128, 2), ("", 320, 0), "raw, Wanted"),
-        (("mp3", 320, 2), ("", 320, 0), "raw, Wanted"),
-        (("mp3", 128, 2), ("mp3", 192, 0), "raw, Wanted"),
-        (("opus", 96, 2), ("opus", 128, 0), "raw, Wanted"),
-        (("opus", 96, 2), ("opus", 0, 0), "raw, Wanted"),
+        (("flac", 900, 2), ("", 0, 0), "raw, AsRequested"),
+        (("flac", 900, 2), ("raw", 96, 5_000), "raw, AsRequested"),
+        (("mp3", 128, 2), ("", 320, 0), "raw, AsRequested"),
+        (("mp3", 320, 2), ("", 320, 0), "raw, AsRequested"),
+        (("mp3", 128, 2), ("mp3", 192, 0), "raw, AsRequested"),
+        (("opus", 96, 2), ("opus", 128, 0), "raw, AsRequested"),
+        (("opus", 96, 2), ("opus", 0, 0), "raw, AsRequested"),
         // A bit rate.
         (("flac", 900, 2), ("", 320, 0), "320 kb/s, 2 ch, from 0"),
         (("mp3", 320, 2), ("", 128, 0), "128 kb/s, 2 ch, from 0"),
@@ -78,8 +78,8 @@ fn players_get_what_they_ask_for_or_the_file() {
         (("mp3", 96, 2), ("opus", 0, 0), "96 kb/s, 2 ch, from 0"),
         (("mp3", 96, 2), ("opus", 192, 0), "96 kb/s, 2 ch, from 0"),
         // An unsupported format, and a bit rate that the file does not exceed.
-        (("flac", 900, 2), ("mp3", 0, 0), "raw, Wanted"),
-        (("flac", 900, 2), ("flv", 1_000, 0), "raw, Wanted"),
+        (("flac", 900, 2), ("mp3", 0, 0), "raw, AsRequested"),
+        (("flac", 900, 2), ("flv", 1_000, 0), "raw, AsRequested"),
         // A start position.
         (
             ("flac", 900, 2),

@@ -390,8 +390,8 @@ fn help_and_version_are_answers() {
     let directory = directory("help");
     for (words, begin) in [
         ("--version", "pelton "),
-        ("--help", "A media origin"),
-        ("check --help", "Show the configuration"),
+        ("--help", "Media origin"),
+        ("check --help", "Print the configuration"),
     ] {
         let output = pelton(&directory, words).output();
         let output = output.expect("the program starts");

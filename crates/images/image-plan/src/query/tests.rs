@@ -259,8 +259,8 @@ fn unknown_names() {
          a-name-that-goes-on-and-on-and-on-and-on=1
          =1",
         expect![[r#"
-            crop=1 -> NotYet: crop: not supported yet
-            rotate=90 -> NotYet: rotate: not supported yet
+            crop=1 -> Reserved: crop: not supported yet
+            rotate=90 -> Reserved: rotate: not supported yet
             widht=1 -> Unknown: widht: unknown parameter, did you mean width?
             Width=1 -> Unknown: Width: unknown parameter, did you mean width?
             maxwidth=1 -> Unknown: maxwidth: unknown parameter, did you mean max_width?
@@ -294,7 +294,7 @@ fn unknown_names_are_ignored() {
             _ -> 
             w=640&v=123 -> w=640
             ?w=640 -> 
-            crop=1 -> NotYet: crop: not supported yet
+            crop=1 -> Reserved: crop: not supported yet
             width=abc -> Value: width: must be a whole number from 1 to 16384
             w=0&v=1 -> Value: w: must be a whole number from 1 to 16384
             w=1&w=2 -> Duplicate: w: given more than once

@@ -117,7 +117,7 @@ fn check(bytes: &[u8], expected: &Expect) {
 #[test]
 fn every_container_is_looked_into() {
     let expected = expect![[
-        r#"Shot { taken_local_s: Some(1052749801), offset_min: Some(120), make: None, model: Some("Camera1"), lens: Some("50m"), place: Some(Place { latitude_e7: -338598333, longitude_e7: 1512000000, altitude_m: None }) }"#
+        r#"PhotoMetadata { taken_local_s: Some(1052749801), offset_min: Some(120), make: None, model: Some("Camera1"), lens: Some("50m"), place: Some(Place { latitude_e7: -338598333, longitude_e7: 1512000000, altitude_m: None }) }"#
     ]];
     let exif = tiff();
     let mut avif = heic(&exif);
@@ -155,7 +155,7 @@ fn a_broken_block_says_nothing_and_a_broken_picture_says_so() {
     check(
         &jpeg(&exif)[..40],
         &expect![
-            "Shot { taken_local_s: None, offset_min: None, make: None, model: None, lens: None, place: None }"
+            "PhotoMetadata { taken_local_s: None, offset_min: None, make: None, model: None, lens: None, place: None }"
         ],
     );
     for cut in 0..jpeg(&exif).len() {
