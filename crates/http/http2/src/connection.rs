@@ -1,4 +1,4 @@
-//! The state of one connection: what comes is judged, what leaves is framed.
+//! State of one connection: received frames are validated, and data to send is framed.
 
 mod receive;
 mod send;
@@ -10,9 +10,10 @@ use crate::settings::{self, WINDOW_BYTES};
 use crate::streams::Streams;
 use crate::{ErrorCode, Head, Limits};
 
-/// What a PING carries whose echo says that the client knows of our leave.
+/// Payload of the PING that follows the first GOAWAY. Its echo proves that the client has received
+/// the GOAWAY.
 const LEAVING: [u8; 8] = *b"leaving.";
-/// The highest number a stream can have.
+/// Highest possible stream number.
 const STREAM_MAX: u32 = 0x7fff_ffff;
 
 /// One connection with a client.
@@ -24,89 +25,91 @@ pub struct Connection {
     encoder: Encoder,
     head: Head,
     expected: Expected,
-    /// A head whose frames have not all come.
+    /// Head of which more frames are to follow, if any.
     begun: Option<Begun>,
-    /// What the client allows us over all streams.
+    /// Bytes that the client allows us to send over all streams.
     window: i64,
-    /// What it allows each stream at its begin.
+    /// Initial window that the client gives each stream.
     stream_window: u32,
-    /// What we allow the client over all streams.
+    /// Bytes that we allow the client to send over all streams.
     allowed: u32,
-    /// What it was allowed once and has been read since.
+    /// Received bytes that were consumed and not yet returned to the client's window.
     to_allow: u32,
     leave: Leave,
-    /// The last stream that was looked at.
+    /// Number of the last stream that was processed.
     last_taken: u32,
 }
 
-/// What has to come next.
+/// Input that must follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
     Preface,
-    /// RFC 9113 §3.4: the first frame.
+    /// The first frame, which must be SETTINGS: RFC 9113 §3.4.
     Settings,
     Frames,
 }
 
-/// A head in the making.
+/// Partially received head.
 #[derive(Debug)]
 struct Begun {
     stream: u32,
     ends: bool,
-    /// It is to depend on itself, which is only told once it is whole.
+    /// True if the stream's priority depends on the stream itself. The error is reported once the
+    /// head is complete.
     depends_on_itself: bool,
     block: Vec<u8>,
     frames: u32,
 }
 
-/// How far we are in leaving: RFC 9113 §6.8.
+/// Phase of a graceful shutdown: RFC 9113 §6.8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leave {
     No,
-    /// The client was told, and may not know yet.
+    /// The first GOAWAY was sent, and the client may not have received it yet.
     Told,
-    /// Streams beyond the last are not looked at.
+    /// The final GOAWAY was sent: later streams are ignored.
     Last,
 }
 
-/// One step of [`Connection::receive`].
+/// Result of one [`Connection::receive`].
 #[derive(Debug)]
 pub struct Received<'i> {
-    /// Bytes of the input that it took.
+    /// Bytes of the input that were consumed.
     pub bytes: usize,
-    /// What the caller has to know of.
+    /// Event that the caller must handle, if any.
     pub event: Option<Event<'i>>,
 }
 
-/// What a frame means for whoever answers.
+/// Event for the caller that responds to requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'i> {
-    /// A request, whose head is [`Connection::head`] until the next frame.
+    /// Request. Its head is [`Connection::head`] until the next frame.
     Request {
-        /// The stream it opened.
+        /// The new stream.
         stream: u32,
-        /// There is no body.
+        /// True if there is no body.
         ends: bool,
     },
-    /// A part of a body. Once it is read, [`Connection::release`] lets more come.
+    /// Part of a body. After consuming it, call [`Connection::release`] to let the client send
+    /// more.
     Data {
-        /// Whose.
+        /// The stream of the body.
         stream: u32,
-        /// The part, which may be empty.
+        /// The bytes, which may be empty.
         bytes: &'i [u8],
-        /// It was the last one.
+        /// True if this is the last part.
         ends: bool,
     },
-    /// A stream is over without an answer: the client gave it up, or made a mistake of which it was told. It need not
-    /// have opened as a request.
+    /// End of a stream without a response: the client reset it, or made an error for which we reset
+    /// it. There may have been no request on the stream.
     Reset {
-        /// Which.
+        /// The stream that ended.
         stream: u32,
     },
 }
 
 impl Connection {
-    /// A connection of which nothing has come, not even the preface.
+    /// Creates a connection that has received nothing, not even the preface.
     #[must_use]
     pub fn new(limits: Limits) -> Connection {
         Connection {
@@ -126,46 +129,47 @@ impl Connection {
         }
     }
 
-    /// Appends what a server says first.
+    /// Appends the server's first frame, its settings.
     pub fn begin(&self, out: &mut Vec<u8>) {
         settings::write(out, &self.limits);
     }
 
-    /// The head that the last event told of.
+    /// Returns the head of the last [`Event::Request`].
     #[must_use]
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// Whether a head has begun, of which more frames are to come.
+    /// Returns whether a head is partially received.
     #[must_use]
     pub fn is_in_head(&self) -> bool {
         self.begun.is_some()
     }
 
-    /// Streams that are open.
+    /// Returns the number of open streams.
     #[must_use]
     pub fn streams(&self) -> usize {
         self.streams.len()
     }
 
-    /// Whether a stream is open.
+    /// Returns whether `stream` is open.
     #[must_use]
     pub fn is_open(&self, stream: u32) -> bool {
         self.streams.get(stream).is_some()
     }
 
-    /// Whether nothing more will be asked or answered: it was left, and no stream is open.
+    /// Returns whether the connection is finished: the final GOAWAY was sent, and no stream is
+    /// open.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.leave == Leave::Last && self.streams.len() == 0
     }
 
-    /// Takes what `input` begins with: the preface, or one frame. `None` while that is not whole; then nothing was
-    /// taken. Answers to it are appended to `out`.
+    /// Consumes the preface or one frame at the start of `input`. Returns `None`, and consumes
+    /// nothing, if it is incomplete. Replies are appended to `out`.
     ///
     /// # Errors
-    /// The client's mistake. Tell it with [`Connection::fail`], and close.
+    /// The client's error. Report it with [`Connection::fail`], and close.
     pub fn receive<'i>(
         &mut self,
         input: &'i [u8],
@@ -198,7 +202,8 @@ impl Connection {
         Ok(Some(Received { bytes, event }))
     }
 
-    /// Says that no more streams are wanted: twice, so that none is lost that is on its way (RFC 9113 §6.8).
+    /// Starts a graceful shutdown: sends the first of two GOAWAYs, so that no stream in flight is
+    /// lost (RFC 9113 §6.8).
     pub fn leave(&mut self, out: &mut Vec<u8>) {
         if self.leave == Leave::No {
             self.leave = Leave::Told;
@@ -208,7 +213,7 @@ impl Connection {
         }
     }
 
-    /// Says that no more streams are looked at.
+    /// Sends the final GOAWAY: later streams are ignored.
     pub fn leave_now(&mut self, out: &mut Vec<u8>) {
         if self.leave != Leave::Last {
             self.leave = Leave::Last;
@@ -216,7 +221,7 @@ impl Connection {
         }
     }
 
-    /// Tells the client its mistake. There is nothing more to be said after it.
+    /// Reports an error to the client with the final GOAWAY. No frame may follow it.
     pub fn fail(&mut self, fault: Fault, out: &mut Vec<u8>) {
         self.leave = Leave::Last;
         frame::write_goaway(out, self.last_taken, fault.code, fault.reason);

@@ -1,37 +1,37 @@
-//! What is told to a client that is refused.
+//! Errors that are sent to a client.
 
-/// Why a stream or a connection ends: RFC 9113 §7.
+/// Reason why a stream or a connection ends: RFC 9113 §7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ErrorCode {
-    /// Nothing is wrong.
+    /// No error.
     No = 0,
-    /// The peer broke a rule that has no code of its own.
+    /// The peer broke a rule without a code of its own.
     Protocol = 1,
-    /// Our fault: an answer cannot be completed.
+    /// Our fault: a response cannot be completed.
     Internal = 2,
-    /// More was sent than a window allowed, or a window grew too large.
+    /// More data than a window allowed, or a window that grew too large.
     FlowControl = 3,
     /// A frame for a stream that has ended.
     StreamClosed = 5,
     /// A frame of a wrong length.
     FrameSize = 6,
-    /// Nothing of the stream was looked at; it may be asked again.
+    /// The stream was not processed; the client may retry the request.
     RefusedStream = 7,
-    /// The stream is not wanted any more.
+    /// The stream is no longer wanted.
     Cancel = 8,
-    /// A block of fields that cannot be read; what is remembered is now in doubt.
+    /// An HPACK block that cannot be decoded; the state of the table is unknown from then on.
     Compression = 9,
-    /// The peer makes more work than sense.
+    /// The peer causes excessive work.
     EnhanceYourCalm = 11,
 }
 
-/// A mistake of the client's that ends the connection.
+/// Error of the client that ends the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What GOAWAY says.
+    /// Error code of the GOAWAY frame.
     pub code: ErrorCode,
-    /// The same in words, for whoever looks for the mistake.
+    /// Description of the error, for debugging.
     pub reason: &'static str,
 }
 

@@ -1,17 +1,17 @@
-//! The form of frames: RFC 9113 §4.1 and §6.
+//! Format of frames: RFC 9113 §4.1 and §6.
 
 use crate::ErrorCode;
 
-/// What a client sends first: RFC 9113 §3.4.
+/// First bytes that a client sends: RFC 9113 §3.4.
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Bytes before a frame's payload.
+/// Length of a frame's head, which precedes the payload.
 pub const FRAME_HEAD_BYTES: usize = 9;
 
-/// Longest payload that is sent and taken: what every peer must be able to take (RFC 9113 §4.2).
+/// Maximum payload that is sent and accepted: the size that every peer must accept (RFC 9113 §4.2).
 pub const FRAME_BYTES_MAX: usize = 16 << 10;
 
-/// A type of frame that has a meaning here.
+/// Type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Data,
@@ -24,11 +24,11 @@ pub(crate) enum Kind {
     Goaway,
     WindowUpdate,
     Continuation,
-    /// To be ignored: RFC 9113 §5.5.
+    /// Unknown type, which must be ignored: RFC 9113 §5.5.
     Unknown,
 }
 
-/// Flags; the same bit means an acknowledgement and the end of a stream.
+/// Flags of frames. One bit means an acknowledgement or the end of a stream, depending on the type.
 pub(crate) mod flag {
     pub(crate) const ACK: u8 = 0x1;
     pub(crate) const END_STREAM: u8 = 0x1;
@@ -37,7 +37,7 @@ pub(crate) mod flag {
     pub(crate) const PRIORITY: u8 = 0x20;
 }
 
-/// What stands before a payload.
+/// Head of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FrameHead {
     pub(crate) length: usize,
@@ -47,14 +47,14 @@ pub(crate) struct FrameHead {
 }
 
 impl FrameHead {
-    /// Reads the head that `bytes` begin with; `None` while it is not whole.
+    /// Reads the head at the start of `bytes`; `None` if it is incomplete.
     pub(crate) fn read(bytes: &[u8]) -> Option<FrameHead> {
         let &[l0, l1, l2, kind, flags, s0, s1, s2, s3] = bytes.first_chunk()?;
         Some(FrameHead {
             length: u32::from_be_bytes([0, l0, l1, l2]) as usize,
             kind: Kind::of(kind),
             flags,
-            // The first bit is reserved, and ignored.
+            // The first bit is reserved, and must be ignored.
             stream: u32::from_be_bytes([s0 & 0x7f, s1, s2, s3]),
         })
     }
@@ -82,7 +82,7 @@ impl Kind {
     }
 }
 
-/// A frame's head.
+/// Encodes a frame's head.
 pub(crate) fn head(length: usize, kind: Kind, flags: u8, stream: u32) -> [u8; FRAME_HEAD_BYTES] {
     debug_assert!(length <= FRAME_BYTES_MAX, "a frame of {length} bytes");
     let [_, l0, l1, l2] = (length as u32).to_be_bytes();

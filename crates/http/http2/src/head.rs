@@ -1,26 +1,26 @@
-//! A request's head, as its block of fields had it.
+//! Head of a request, decoded from its HPACK block.
 
 use crate::limits::Limits;
 
-/// Bytes a field counts as besides its name and value: RFC 9113 §6.5.2.
+/// Overhead that each field counts in addition to its name and value: RFC 9113 §6.5.2.
 const FIELD_BYTES: usize = 32;
 
-/// A sound head. Nothing in it can break out of a line: names are tokens in lower case, and no value has CR, LF or NUL in it,
-/// or white space around it (RFC 9113 §8.2.1).
+/// Validated head. Names and values cannot inject lines: names are tokens in lower case, and values
+/// contain no CR, LF or NUL, and no white space at either end (RFC 9113 §8.2.1).
 #[derive(Debug, Default)]
 pub struct Head {
-    /// Names and values, one behind the other.
+    /// Concatenated names and values.
     bytes: Vec<u8>,
     fields: Vec<Place>,
     pseudo: [Option<Place>; PSEUDO],
     content_length: Option<u64>,
-    /// What it counts as, of which not all may have been kept.
+    /// Size of the head by the rules of the limit, including fields that were dropped.
     list_bytes: usize,
     is_too_large: bool,
     malformed: Option<Malformed>,
 }
 
-/// Where a field is in the bytes.
+/// Position of a field in the bytes.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     begin: u32,
@@ -28,10 +28,10 @@ struct Place {
     end: u32,
 }
 
-/// Why a head is no request: RFC 9113 §8.1.1. The stream is reset.
+/// Reason why a head is malformed: RFC 9113 §8.1.1. The stream is reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// For whoever looks for the mistake.
+    /// Description, for debugging.
     pub reason: &'static str,
 }
 
@@ -45,7 +45,7 @@ const AUTHORITY: usize = 2;
 const PATH: usize = 3;
 const PSEUDO: usize = 4;
 
-/// RFC 9113 §8.2.2: what speaks of an HTTP/1.1 connection.
+/// Fields that concern an HTTP/1.1 connection, which HTTP/2 forbids: RFC 9113 §8.2.2.
 const CONNECTIONS: [&[u8]; 5] = [
     b"connection",
     b"keep-alive",
@@ -55,31 +55,31 @@ const CONNECTIONS: [&[u8]; 5] = [
 ];
 
 impl Head {
-    /// `:method`
+    /// Returns `:method`.
     #[must_use]
     pub fn method(&self) -> &[u8] {
         self.pseudo(METHOD).unwrap_or_default()
     }
 
-    /// `:scheme`, if there is one.
+    /// Returns `:scheme`, if any.
     #[must_use]
     pub fn scheme(&self) -> Option<&[u8]> {
         self.pseudo(SCHEME)
     }
 
-    /// `:path`; empty for CONNECT, which has none.
+    /// Returns `:path`; empty for CONNECT, which has none.
     #[must_use]
     pub fn path(&self) -> &[u8] {
         self.pseudo(PATH).unwrap_or_default()
     }
 
-    /// `:authority`, if there is one.
+    /// Returns `:authority`, if any.
     #[must_use]
     pub fn authority(&self) -> Option<&[u8]> {
         self.pseudo(AUTHORITY)
     }
 
-    /// Names and values of the other fields, in order.
+    /// Returns the names and values of the other fields, in order.
     pub fn fields(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.fields.iter().map(|place| {
             let name = &self.bytes[place.begin as usize..place.name_end as usize];
@@ -87,7 +87,8 @@ impl Head {
         })
     }
 
-    /// More than [`Limits::head_bytes_max`]; what was beyond is not here.
+    /// Returns whether the head exceeded [`Limits::head_bytes_max`]; the fields beyond it were
+    /// dropped.
     #[must_use]
     pub fn is_too_large(&self) -> bool {
         self.is_too_large
@@ -105,7 +106,7 @@ impl Head {
         &self.bytes[place.name_end as usize..place.end as usize]
     }
 
-    /// Forgets all of it but the room.
+    /// Resets the head, but keeps its allocations.
     pub(crate) fn clear(&mut self) {
         let Head { bytes, fields, .. } = std::mem::take(self);
         *self = Head {
@@ -117,8 +118,8 @@ impl Head {
         self.fields.clear();
     }
 
-    /// The next field of the block. After the first mistake nothing is looked at any more, nor beyond the limit: a byte of a
-    /// block may stand for thousands.
+    /// Adds the next field of the block. Fields after the first error or beyond the limit are
+    /// ignored: one byte of a block may expand to thousands.
     pub(crate) fn add(&mut self, name: &[u8], value: &[u8], limits: &Limits) {
         self.list_bytes += name.len() + value.len() + FIELD_BYTES;
         self.is_too_large |= limits.head_bytes_max < self.list_bytes;
@@ -128,7 +129,7 @@ impl Head {
     }
 
     fn judge(&mut self, name: &[u8], value: &[u8]) -> Result<(), Malformed> {
-        // No early end: so it is done many bytes at a time.
+        // A fold without early exit is vectorised by the compiler.
         let breaks = |found, byte: &u8| found | matches!(byte, b'\r' | b'\n' | b'\0');
         if value.iter().fold(false, breaks) {
             return Err(malformed("a value with a line break or NUL"));
@@ -188,12 +189,12 @@ impl Head {
         }
     }
 
-    /// Whether it is a request's: RFC 9113 §8.3.1, §8.5.
+    /// Checks that the head is that of a request: RFC 9113 §8.3.1, §8.5.
     pub(crate) fn judge_request(&self) -> Result<(), Malformed> {
         if let Some(malformed) = self.malformed {
             return Err(malformed);
         }
-        // What it needs may be beyond the limit.
+        // Required fields may have been dropped beyond the limit.
         if self.is_too_large {
             return Ok(());
         }
@@ -210,7 +211,7 @@ impl Head {
             .ok_or(malformed("not the pseudo-fields its method needs"))
     }
 
-    /// Whether it is a body's end: RFC 9113 §8.1.
+    /// Checks that the head is a trailer section: RFC 9113 §8.1.
     pub(crate) fn judge_trailers(&self) -> Result<(), Malformed> {
         if let Some(malformed) = self.malformed {
             return Err(malformed);
@@ -221,7 +222,8 @@ impl Head {
     }
 }
 
-/// RFC 9110 §5.6.2, without capitals: RFC 9113 §8.2.
+/// Returns whether `byte` may occur in a field name: RFC 9110 §5.6.2, without capital letters (RFC
+/// 9113 §8.2).
 fn is_name(byte: u8) -> bool {
     const NAMES: [bool; 256] = {
         let mut names = [false; 256];

@@ -1,7 +1,7 @@
-//! HPACK, which makes fields short: RFC 7541.
+//! HPACK, the compression of fields: RFC 7541.
 //!
-//! [`Decoder`] reads a client's blocks. Ours are written field by field: [`field`] spells one out, [`Encoder`] has the client
-//! remember those that come again.
+//! [`Decoder`] decodes a client's blocks. Our blocks are written field by field: [`field`] writes a
+//! literal, and [`Encoder`] adds recurring fields to the client's table and then refers to them.
 
 mod decode;
 mod encode;

@@ -1,14 +1,17 @@
-//! HTTP/2 for servers: a client's bytes in, requests and bytes for the client out. No sockets, no clock, no routes.
+//! HTTP/2 for servers: turns a client's bytes into requests, and responses into bytes. The crate
+//! has no sockets, no clock and no routes.
 //!
-//! Principal type: [`Connection`], the state of one. [`Connection::receive`] takes one frame at a time and answers what
-//! answers itself: settings, pings, windows, mistakes. Requests come out as [`Event`]s; their heads lie in
-//! [`Connection::head`]. Answers are written with [`Connection::send_head`] and [`Connection::send_data`], which the
-//! client's windows bound.
+//! Principal type: [`Connection`], the state of one connection. [`Connection::receive`] consumes
+//! one frame at a time and replies by itself where the protocol demands it: to settings, pings,
+//! window updates and errors. It returns requests as [`Event`]s; their heads are in
+//! [`Connection::head`]. Responses are written with [`Connection::send_head`] and
+//! [`Connection::send_data`], within the client's windows.
 //!
 //! ```text
-//! bytes ─► frame ─► streams, windows, settings ─┬─► Event::Request, head() ─► … ─► send_head, send_data ─► bytes
-//!                        │                      ├─► Event::Data  ─► … ─► release ─► bytes
-//!                        │                      └─► Event::Reset
+//! bytes ─► frame ─► streams, windows, settings ─┬─► Event::Request, head() ─► … ─┐
+//!                        │                      ├─► Event::Data ─► … ─► release  │
+//!                        │                      └─► Event::Reset                 │
+//!                        │                       bytes ◄─ send_head, send_data ◄─┘
 //!                        └─► Fault ─► fail ─► GOAWAY, then close
 //! ```
 //!
@@ -18,7 +21,8 @@
 //! let (mut connection, mut out) = (Connection::new(Limits::default()), Vec::new());
 //! connection.begin(&mut out);
 //! // The preface, empty settings, and HEADERS of stream 1: GET, https, "/", and the authority "h".
-//! let input = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\0\0\x06\x01\x05\0\0\0\x01\x82\x87\x84\x41\x01h";
+//! let input = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\
+//!     \0\0\x06\x01\x05\0\0\0\x01\x82\x87\x84\x41\x01h";
 //! let mut rest = &input[..];
 //! while let Some(received) = connection.receive(rest, &mut out).expect("sound") {
 //!     rest = &rest[received.bytes..];
@@ -37,16 +41,20 @@
 //! assert!(rest.is_empty() && out.ends_with(b"hi"));
 //! ```
 //!
-//! Bounds: of a client's making are a head ([`Limits::head_bytes_max`], compressed and not), the frames of a head, open
-//! streams, and 4 KiB of remembered fields. Nothing else grows with what it sends; answers to its pings and settings go
-//! to `out`, so whoever cannot get rid of that stops reading. How many streams it may give up, and how much it may send
-//! to no end, is for the caller to judge, who knows what it takes.
+//! Limits: a client can make a connection hold one head ([`Limits::head_bytes_max`], both
+//! compressed and not), the frames of one head, open streams, and 4 KiB of HPACK table. Nothing
+//! else grows with the client's input. Replies to its pings and settings are appended to `out`, so
+//! a caller that cannot write `out` must stop reading. The caller also decides how many streams a
+//! client may reset, and how many bytes it may send without a purpose, since the caller knows their
+//! cost.
 //!
-//! Compression: fields that many answers share are remembered for a connection ([`hpack::Encoder`]).
+//! Compression: fields shared by many responses are kept in the client's HPACK table
+//! ([`hpack::Encoder`]).
 //!
-//! Units: bytes. Errors: always the client's fault. A [`Fault`] ends the connection; a stream's is answered by
-//! `RST_STREAM` and told as [`Event::Reset`]. Threads: plain values, owned by one core.
-//! Sources: RFC 9113 (HTTP/2), RFC 7541 (HPACK). Of RFC 7540's priorities only the form is checked.
+//! Units: bytes. Errors: always the client's fault. A [`Fault`] ends the connection; an error of a
+//! stream is answered with `RST_STREAM` and reported as [`Event::Reset`]. Threads: plain values,
+//! owned by one core. Sources: RFC 9113 (HTTP/2), RFC 7541 (HPACK). Only the form of RFC 7540's
+//! priorities is checked.
 
 #![forbid(unsafe_code)]
 

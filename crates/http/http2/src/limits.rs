@@ -1,15 +1,16 @@
-//! What one client may take.
+//! Limits of one client.
 
-/// Bounds of one connection. The defaults are what the server starts with.
+/// Limits of one connection. The defaults are those of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Streams open at the same time, which the client is told; more are refused one by one. Default 100, which is the
-    /// least that RFC 9113 §6.5.2 wants.
+    /// Maximum number of streams open at the same time, sent to the client as a setting. Further
+    /// streams are refused one by one. Default 100, the minimum that RFC 9113 §6.5.2 recommends.
     pub streams_max: u32,
-    /// One head: its names and values with 32 bytes for each field (RFC 9113 §6.5.2), which the client is told; what is
-    /// beyond is not kept. Its compressed form may be as long, and ends the connection beyond. Default 16 KiB.
+    /// Maximum size of a head: its names and values plus 32 bytes per field (RFC 9113 §6.5.2), sent
+    /// to the client as a setting. Fields beyond it are dropped. The compressed form has the same
+    /// limit, and exceeding it ends the connection. Default 16 KiB.
     pub head_bytes_max: usize,
-    /// Frames of one head. Default 64.
+    /// Maximum number of frames per head. Default 64.
     pub head_frames_max: u32,
 }
 

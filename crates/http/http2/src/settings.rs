@@ -1,4 +1,4 @@
-//! Settings of either side: RFC 9113 §6.5.
+//! Settings of both sides: RFC 9113 §6.5.
 
 use crate::Fault;
 use crate::frame::{Kind, write_head};
@@ -11,20 +11,20 @@ const INITIAL_WINDOW_SIZE: u16 = 4;
 const MAX_FRAME_SIZE: u16 = 5;
 const MAX_HEADER_LIST_SIZE: u16 = 6;
 
-/// Largest size of a window.
+/// Maximum size of a window.
 pub(crate) const WINDOW_MAX: u32 = 0x7fff_ffff;
-/// What windows begin with unless a side says otherwise, which we do not: RFC 9113 §6.9.2.
+/// Initial size of a window; we do not change it for the client: RFC 9113 §6.9.2.
 pub(crate) const WINDOW_BYTES: u32 = 0xffff;
 
-/// What a client said that matters to us. The longest frame does not: ours fit any client.
+/// Setting of a client that affects us. MAX_FRAME_SIZE does not: our frames fit its minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Setting {
     InitialWindow(u32),
-    /// What it remembers of our fields at most.
+    /// Maximum size of the client's HPACK table.
     Remembered(u32),
 }
 
-/// Reads a payload, and gives each setting that matters to `apply`, in order.
+/// Parses a SETTINGS payload, and passes each setting that affects us to `apply`, in order.
 pub(crate) fn read(
     payload: &[u8],
     mut apply: impl FnMut(Setting) -> Result<(), Fault>,
@@ -51,7 +51,7 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Appends ours.
+/// Appends our settings.
 pub(crate) fn write(out: &mut Vec<u8>, limits: &Limits) {
     let settings = [
         (MAX_CONCURRENT_STREAMS, limits.streams_max),

@@ -1,45 +1,47 @@
-//! The streams of a connection: those that are open, and what is known of those that were.
+//! Streams of a connection: the open ones, and a record of recently ended ones.
 
-/// Ended streams whose end is known; of those before, a late frame is not worth a quarrel.
+/// Maximum number of ended streams that are remembered. Late frames for older ones are tolerated,
+/// except for HEADERS.
 const ENDED_MAX: usize = 64;
 
-/// A stream that has not ended on both sides.
+/// Stream that has not ended on both sides.
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) id: u32,
-    /// The client has sent everything.
+    /// True if the client has sent its whole request.
     pub(crate) has_come: bool,
-    /// What the client allows us; less than nothing after it shrank its windows (RFC 9113 §6.9.2).
+    /// Bytes that the client allows us to send; negative after the client shrank its windows (RFC
+    /// 9113 §6.9.2).
     pub(crate) window: i64,
-    /// What we allow the client.
+    /// Bytes that we allow the client to send.
     pub(crate) allowed: u32,
-    /// What it was allowed once and has been read since.
+    /// Received bytes that were consumed and not yet returned to the client's window.
     pub(crate) to_allow: u32,
-    /// What its head said of its body, less what came.
+    /// Declared length of the body, minus the bytes received.
     pub(crate) left: Option<u64>,
 }
 
-/// How a stream ended.
+/// Way in which a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Answered whole, and asked whole.
+    /// Request and response were complete.
     Both,
-    /// The client gave it up.
+    /// The client reset it.
     Theirs,
-    /// We did; the client may not know yet.
+    /// We reset it; the client may not know yet.
     Ours,
-    /// Too long ago to be known, or never opened.
+    /// Unknown: it ended too long ago, or was never opened.
     Unknown,
 }
 
-/// Streams in the order of their numbers, which grow.
+/// Streams, in the order of their increasing numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     open: Vec<Stream>,
-    /// Those that ended last; the next one goes to `next`.
+    /// Ring of recently ended streams; `next` is the index to overwrite.
     ended: Vec<(u32, End)>,
     next: usize,
-    /// The highest number so far.
+    /// Highest stream number so far.
     pub(crate) last: u32,
 }
 
@@ -75,7 +77,7 @@ impl Streams {
         self.open.binary_search_by_key(&id, |stream| stream.id).ok()
     }
 
-    /// Ends a stream, whether or not it was open.
+    /// Ends a stream, open or not.
     pub(crate) fn end(&mut self, id: u32, end: End) {
         if let Some(index) = self.index(id) {
             self.open.remove(index);
@@ -88,7 +90,7 @@ impl Streams {
         self.next = (self.next + 1) % ENDED_MAX;
     }
 
-    /// How a stream that is neither open nor idle ended.
+    /// Returns how a stream ended that is neither open nor idle.
     pub(crate) fn how_ended(&self, id: u32) -> End {
         let known = self.ended.iter().find(|(ended, _)| *ended == id);
         known.map_or(End::Unknown, |(_, end)| *end)

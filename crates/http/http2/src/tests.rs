@@ -1,4 +1,4 @@
-//! Frames in, frames out; each row names its clause of RFC 9113.
+//! Tests of received and sent frames; each row names its clause of RFC 9113.
 
 mod frames;
 mod prop;

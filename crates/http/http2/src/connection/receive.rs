@@ -1,4 +1,4 @@
-//! Frames of the client's.
+//! Frames that the client sends.
 
 use super::{Begun, Connection, Event, Expected, LEAVING, Leave};
 use crate::ErrorCode;
@@ -47,7 +47,7 @@ impl Connection {
         if self.streams.is_idle(head.stream) || head.stream == 0 {
             return Err(Fault::protocol("DATA on a stream that is not open"));
         }
-        // RFC 9113 §6.9.1: padding counts too, and so does what is not wanted.
+        // RFC 9113 §6.9.1: padding counts against the windows, and so does unwanted data.
         let size = payload.len() as u32;
         let allowed = self.allowed.checked_sub(size);
         self.allowed = allowed.ok_or(Fault::flow("more DATA than the connection allows"))?;
@@ -58,7 +58,7 @@ impl Connection {
             return match self.streams.how_ended(head.stream) {
                 End::Both => Err(Fault::CLOSED),
                 End::Theirs => self.refuse(head.stream, ErrorCode::StreamClosed, out),
-                // It may not know yet.
+                // The client may not have received our reset yet.
                 End::Ours | End::Unknown => Ok(None),
             };
         };
@@ -84,7 +84,7 @@ impl Connection {
             self.allow(size, out);
             return self.refuse(head.stream, code, out);
         }
-        // Nobody reads padding.
+        // The caller does not see padding, so padding is released here.
         self.release(head.stream, payload.len() - bytes.len(), out);
         Ok(Some(Event::Data {
             stream: head.stream,
@@ -94,7 +94,7 @@ impl Connection {
     }
 
     fn headers<'i>(&mut self, head: &FrameHead, payload: &[u8], out: &mut Vec<u8>) -> Outcome<'i> {
-        // RFC 9113 §5.1.1: clients' streams are odd.
+        // RFC 9113 §5.1.1: streams that a client opens have odd numbers.
         if head.stream.is_multiple_of(2) {
             return Err(Fault::protocol("HEADERS on a stream that is no client's"));
         }
@@ -138,7 +138,8 @@ impl Connection {
         self.whole_head(&begun, &begun.block, out)
     }
 
-    /// CVE-2024-27316 and its like: a head that never ends, in bytes or in frames.
+    /// Appends a frame's piece to the current head. Limits bytes and frames against heads that
+    /// never end, as in CVE-2024-27316.
     fn add_to_head(&mut self, piece: &[u8]) -> Result<(), Fault> {
         let begun = self
             .begun
@@ -155,7 +156,8 @@ impl Connection {
     }
 
     fn whole_head<'i>(&mut self, begun: &Begun, block: &[u8], out: &mut Vec<u8>) -> Outcome<'i> {
-        // Read whatever becomes of it, since later heads refer to it.
+        // The block is always decoded, even if the stream is refused, since later heads refer to
+        // its table entries.
         let (head, limits) = (&mut self.head, &self.limits);
         head.clear();
         let read = self
@@ -192,7 +194,7 @@ impl Connection {
                 End::Both => Err(Fault::CLOSED),
                 End::Theirs => self.refuse(id, ErrorCode::StreamClosed, out),
                 End::Ours => Ok(None),
-                // RFC 9113 §5.1.1: numbers grow.
+                // RFC 9113 §5.1.1: stream numbers must increase.
                 End::Unknown => Err(Fault::protocol("HEADERS on a stream that is not open")),
             };
         }
@@ -202,7 +204,7 @@ impl Connection {
             return Ok(None);
         }
         if self.limits.streams_max as usize <= self.streams.len() {
-            // Not the client's mistake: it may not know the limit yet.
+            // This is not an error of the client, which may not know the limit yet.
             frame::write_reset(out, id, ErrorCode::RefusedStream);
             self.streams.end(id, End::Ours);
             return Ok(None);
@@ -228,7 +230,7 @@ impl Connection {
         if head.stream == 0 {
             return Err(Fault::protocol("PRIORITY on no stream"));
         }
-        // RFC 9113 §5.3.2: no more is left of it than that.
+        // RFC 9113 §5.3.2: priorities are deprecated; only the form of the frame is checked.
         if payload.len() != 5 {
             return self.refuse(head.stream, ErrorCode::FrameSize, out);
         }
@@ -338,7 +340,7 @@ impl Connection {
         Ok(None)
     }
 
-    /// Ends a stream for a mistake of the client's.
+    /// Resets a stream for an error of the client.
     fn refuse<'i>(&mut self, stream: u32, code: ErrorCode, out: &mut Vec<u8>) -> Outcome<'i> {
         frame::write_reset(out, stream, code);
         if !self.streams.is_idle(stream) {
@@ -348,7 +350,7 @@ impl Connection {
     }
 }
 
-/// A payload without its padding: RFC 9113 §6.1.
+/// Returns a payload without its padding: RFC 9113 §6.1.
 fn unpadded<'p>(head: &FrameHead, payload: &'p [u8]) -> Result<&'p [u8], Fault> {
     if !head.has(flag::PADDED) {
         return Ok(payload);
@@ -361,7 +363,7 @@ fn unpadded<'p>(head: &FrameHead, payload: &'p [u8]) -> Result<&'p [u8], Fault> 
     Ok(&rest[..length.ok_or(TOO_LONG)?])
 }
 
-/// The stream that a priority names.
+/// Returns the stream that a priority depends on.
 fn dependency(priority: &[u8]) -> u32 {
     match priority {
         &[s0, s1, s2, s3, ..] => u32::from_be_bytes([s0 & 0x7f, s1, s2, s3]),

@@ -1,4 +1,4 @@
-//! Frames of ours.
+//! Frames that we send.
 
 use super::Connection;
 use crate::ErrorCode;
@@ -8,11 +8,11 @@ use crate::settings::WINDOW_BYTES;
 use crate::streams::End;
 
 impl Connection {
-    /// Appends an answer's head, whose fields `write` appends to what it is given, `:status` first. `ends`: without a
-    /// body.
+    /// Appends the head of a response. `write` appends its fields to the given block, `:status`
+    /// first. `ends` is true if the response has no body.
     ///
     /// # Panics
-    /// When the stream is not open: a bug of the caller, who was told of its end.
+    /// The stream is not open: a bug of the caller, to whom its end was reported.
     pub fn send_head(
         &mut self,
         stream: u32,
@@ -32,7 +32,7 @@ impl Connection {
         }
     }
 
-    /// How much of a body may be sent now, in one frame.
+    /// Returns how many bytes of a body may be sent now in one frame.
     #[must_use]
     pub fn room(&self, stream: u32) -> usize {
         let Some(stream) = self.streams.get(stream) else {
@@ -42,10 +42,12 @@ impl Connection {
         window.clamp(0, FRAME_BYTES_MAX as i64) as usize
     }
 
-    /// Appends what stands before so many bytes of a body; they are to follow. `ends`: they are the last.
+    /// Appends the frame head for `bytes` bytes of a body, which the caller must append after it.
+    /// `ends` is true if they are the last.
     ///
     /// # Panics
-    /// When the stream is not open or has less [`Connection::room`]: a bug of the caller.
+    /// `bytes` exceeds [`Connection::room`], which is 0 if the stream is not open: a bug of the
+    /// caller.
     pub fn send_data(&mut self, stream: u32, bytes: usize, ends: bool, out: &mut Vec<u8>) {
         assert!(bytes <= self.room(stream), "more than the client allows");
         let ending = if ends { flag::END_STREAM } else { 0 };
@@ -56,7 +58,7 @@ impl Connection {
         }
     }
 
-    /// A stream's answer is complete: what of it was appended, and what follows. To be called once all of it is.
+    /// Notes that a stream's response is complete. Call after all of its frames were appended.
     pub fn sent(&mut self, stream: u32, out: &mut Vec<u8>) {
         let Some(it) = self.streams.get(stream) else {
             return;
@@ -64,12 +66,12 @@ impl Connection {
         if it.has_come {
             self.streams.end(stream, End::Both);
         } else {
-            // RFC 9113 §8.1: what it still sends is not wanted.
+            // RFC 9113 §8.1: the rest of the client's request is not needed.
             self.reset(stream, ErrorCode::No, out);
         }
     }
 
-    /// Gives a stream up, if it is open.
+    /// Resets a stream, if it is open.
     pub fn reset(&mut self, stream: u32, code: ErrorCode, out: &mut Vec<u8>) {
         if self.is_open(stream) {
             frame::write_reset(out, stream, code);
@@ -77,7 +79,8 @@ impl Connection {
         }
     }
 
-    /// So many bytes of a stream's body were read, and as many more may come.
+    /// Notes that `bytes` of a stream's body were consumed, and enlarges the client's windows by as
+    /// much.
     pub fn release(&mut self, stream: u32, bytes: usize, out: &mut Vec<u8>) {
         self.allow(bytes as u32, out);
         let Some(it) = self.streams.get_mut(stream) else {
@@ -91,12 +94,14 @@ impl Connection {
         }
     }
 
-    /// So many bytes of a body that is not wanted were dropped. As many more may come on other streams, and none on its own.
+    /// Notes that `bytes` of an unwanted body were dropped. Enlarges the window of the connection,
+    /// not that of the stream.
     pub fn skip(&mut self, bytes: usize, out: &mut Vec<u8>) {
         self.allow(bytes as u32, out);
     }
 
-    /// So many bytes more may come over all streams. Told once it is worth a frame.
+    /// Enlarges the window of the connection by `bytes`. Sends an update only once half of the
+    /// window has accumulated.
     pub(super) fn allow(&mut self, bytes: u32, out: &mut Vec<u8>) {
         self.to_allow += bytes;
         if WINDOW_BYTES / 2 <= self.to_allow {
@@ -107,7 +112,8 @@ impl Connection {
     }
 }
 
-/// Writes the heads of the frames that the block behind `begin` needs: one, or CONTINUATIONs for what is beyond 16 KiB.
+/// Writes the frame heads for the block after `begin`: one HEADERS frame, and CONTINUATION frames
+/// for bytes beyond 16 KiB.
 fn frame_head(out: &mut Vec<u8>, begin: usize, stream: u32, ending: u8) {
     let block_begin = begin + FRAME_HEAD_BYTES;
     let length = out.len() - block_begin;

@@ -1,17 +1,18 @@
-//! Blocks of fields, read.
+//! Decoding of HPACK blocks.
 
 use super::table::{TABLE_BYTES, Table};
 use super::{huffman, integer};
 
-/// A block that makes no sense. What either side remembers is in doubt from then on, so the connection ends.
+/// Error: a block cannot be decoded. The tables of the two sides may differ from then on, so the
+/// connection must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Broken;
 
-/// Reads the blocks of one connection, all of them and in order. Holds 4 KiB of remembered fields at most.
+/// Decoder of one connection, for all its blocks in order. Its table holds at most 4 KiB of fields.
 #[derive(Debug)]
 pub struct Decoder {
     table: Table,
-    /// Where Huffman codes are written out.
+    /// Buffers for decoded Huffman strings and copied names.
     name: Vec<u8>,
     value: Vec<u8>,
 }
@@ -27,10 +28,11 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// Reads one block, and gives the name and value of each field to `take`, in order.
+    /// Decodes one block, and passes the name and value of each field to `take`, in order.
     ///
     /// # Errors
-    /// [`Broken`]: it names what nobody knows, is cut off, or codes what has no code.
+    /// [`Broken`]: the block refers to an unknown entry, is truncated, or has an invalid Huffman
+    /// code.
     pub fn read(&mut self, block: &[u8], mut take: impl FnMut(&[u8], &[u8])) -> Result<(), Broken> {
         let mut rest = block;
         let mut begun = false;
@@ -42,7 +44,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Reads the field, or the change of size, that `rest` begins with.
+    /// Decodes the field or table size update at the start of `rest`.
     fn read_one(
         &mut self,
         first: u8,
@@ -56,7 +58,8 @@ impl Decoder {
             return Some(());
         }
         if first & 0xe0 == 0x20 {
-            // RFC 7541 §4.2: before the first field, and within what we allow.
+            // RFC 7541 §4.2: updates must precede the first field, and must not exceed the size
+            // that we allow.
             let bytes_max = integer::read(rest, 5)?;
             if begun || TABLE_BYTES < bytes_max {
                 return None;
@@ -70,7 +73,8 @@ impl Decoder {
         let name = match number {
             0 => string(rest, name)?,
             number => {
-                // Copied, since it may be the entry that is forgotten for the new one.
+                // The name is copied, since adding the new entry may evict the entry that the name
+                // came from.
                 name.clear();
                 name.extend_from_slice(table.get(number)?.0);
                 name
@@ -85,7 +89,7 @@ impl Decoder {
     }
 }
 
-/// Reads a string: itself, or by way of `room` when it is coded.
+/// Reads a string: returns it directly, or decodes its Huffman code into `room`.
 fn string<'a, 'b: 'a>(rest: &mut &'b [u8], room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     let is_coded = rest.first()? & 0x80 != 0;
     let length = integer::read(rest, 7)?;

@@ -1,13 +1,13 @@
-//! Blocks of fields, written.
+//! Encoding of HPACK blocks.
 
 use std::sync::Arc;
 
 use super::table::{ENTRY_BYTES, STATIC, TABLE_BYTES};
 use super::{huffman, integer};
 
-/// Appends `:status`, which is the first of an answer's fields.
+/// Appends `:status`, which must be the first field of a response.
 pub fn status(block: &mut Vec<u8>, status: u16) {
-    // RFC 7541 appendix A.
+    // Indexes of the static table: RFC 7541 appendix A.
     let number = match status {
         200 => 8,
         204 => 9,
@@ -21,7 +21,7 @@ pub fn status(block: &mut Vec<u8>, status: u16) {
     block.push(0x80 | number);
 }
 
-/// Appends a field that nobody remembers: RFC 7541 §6.2.2.
+/// Appends a field that is not added to the table: RFC 7541 §6.2.2.
 pub fn field(block: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     literal(block, 0x00, 4, name, value);
 }
@@ -37,7 +37,7 @@ fn literal(block: &mut Vec<u8>, pattern: u8, prefix_bits: u32, name: &[u8], valu
     string(block, value);
 }
 
-/// The number of the first static entry with this name.
+/// Returns the index of the first static entry with this name.
 fn number(name: &[u8]) -> Option<usize> {
     let known = STATIC
         .iter()
@@ -56,17 +56,18 @@ fn string(block: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// A field made ready for any connection's block.
+/// Field encoded in advance for the blocks of any connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Spelled out: with the order to remember it, or without.
+    /// Literal encoding, which adds the field to the client's table or not.
     spelled: Arc<[u8]>,
-    /// Its size in a table; 0 when it is not worth being remembered.
+    /// Size of the field in a table; 0 if it is not added to the table.
     size: usize,
 }
 
 impl Line {
-    /// A field that many answers of a connection will have, so that the client is to remember it.
+    /// Encodes a field that many responses of a connection share, so that the client adds it to its
+    /// table.
     #[must_use]
     pub fn shared(name: &[u8], value: &[u8]) -> Line {
         let mut spelled = Vec::new();
@@ -77,7 +78,7 @@ impl Line {
         }
     }
 
-    /// A field of one answer.
+    /// Encodes a field of a single response.
     #[must_use]
     pub fn single(name: &[u8], value: &[u8]) -> Line {
         let mut spelled = Vec::new();
@@ -88,27 +89,27 @@ impl Line {
         }
     }
 
-    /// Bytes it holds, for whoever counts memory.
+    /// Returns the bytes that the line holds in memory.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.spelled.len()
     }
 }
 
-/// Knows what one client remembers of ours.
+/// Encoder of one connection. It mirrors the client's dynamic table.
 #[derive(Debug)]
 pub struct Encoder {
-    /// As they were spelled out, the oldest first, with their sizes.
+    /// Literal encodings of the entries with their sizes, oldest first.
     remembered: Vec<(Arc<[u8]>, usize)>,
     bytes: usize,
     bytes_max: usize,
-    /// The client asked for another size, which the next block has to say.
+    /// Pending change of the table size, which the next block must announce.
     resized: Option<Resized>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Resized {
-    /// The smallest asked for, at which all beyond was forgotten.
+    /// Smallest size requested since the last block; entries beyond it were evicted.
     least: usize,
 }
 
@@ -124,7 +125,8 @@ impl Default for Encoder {
 }
 
 impl Encoder {
-    /// The client remembers `bytes_max` from now on, or less if we like: SETTINGS_HEADER_TABLE_SIZE.
+    /// Sets the maximum size of the client's table: SETTINGS_HEADER_TABLE_SIZE. We use at most 4
+    /// KiB of it.
     pub fn resize(&mut self, bytes_max: usize) {
         let bytes_max = bytes_max.min(TABLE_BYTES);
         if bytes_max == self.bytes_max && self.resized.is_none() {
@@ -139,7 +141,8 @@ impl Encoder {
         self.bytes_max = bytes_max;
     }
 
-    /// Begins a block: what has to be said before its first field. RFC 7541 §4.2.
+    /// Starts a block: appends pending changes of the table size, which must precede the first
+    /// field (RFC 7541 §4.2).
     pub fn begin(&mut self, block: &mut Vec<u8>) {
         let Some(Resized { least }) = self.resized.take() else {
             return;
@@ -150,12 +153,12 @@ impl Encoder {
         integer::write(block, 0x20, 5, self.bytes_max);
     }
 
-    /// Appends a line: its number, once the client has it.
+    /// Appends a field: its index if the client's table has it, or else its literal encoding.
     pub fn line(&mut self, block: &mut Vec<u8>, line: &Line) {
         if line.size == 0 {
             return block.extend_from_slice(&line.spelled);
         }
-        // Mostly it is the very same line.
+        // In most cases the same allocation was added before.
         let known = self
             .position(|spelled| Arc::ptr_eq(spelled, &line.spelled))
             .or_else(|| self.position(|spelled| *spelled == line.spelled));
@@ -163,13 +166,13 @@ impl Encoder {
             return integer::write(block, 0x80, 7, STATIC.len() + 1 + index);
         }
         block.extend_from_slice(&line.spelled);
-        // RFC 7541 §4.4: one that is too large alone leaves nothing, and that is no mistake.
+        // RFC 7541 §4.4: an entry larger than the table empties it, which is not an error.
         self.remembered.push((Arc::clone(&line.spelled), line.size));
         self.bytes += line.size;
         self.shrink();
     }
 
-    /// How many are newer than the newest that `is_it`.
+    /// Returns the position of the newest entry that matches `is_it`, counted from the newest.
     fn position(&self, is_it: impl Fn(&Arc<[u8]>) -> bool) -> Option<usize> {
         let mut newest_first = self.remembered.iter().rev();
         newest_first.position(|(spelled, _)| is_it(spelled))

@@ -1,14 +1,14 @@
 //! The static Huffman code: RFC 7541 §5.2 and appendix B.
 //!
-//! The code is canonical: ordered by length, then by symbol, each code is the one before plus one. So the lengths are all
-//! there is to know.
+//! The code is canonical: if symbols are ordered by code length, then by value, each code is its
+//! predecessor plus one. So the lengths define the code completely.
 
-/// Symbols: all bytes, and the end of the string, which only ever pads.
+/// Number of symbols: all bytes, and the end-of-string symbol, which is used only as padding.
 const SYMBOLS: usize = 257;
 const EOS: usize = 256;
 const BITS_MAX: usize = 30;
 
-/// Bits of each symbol's code.
+/// Length of each symbol's code, in bits.
 #[rustfmt::skip]
 const LENGTHS: [u8; SYMBOLS] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28,
@@ -22,14 +22,15 @@ const LENGTHS: [u8; SYMBOLS] = [
     27, 27, 27, 27, 27, 26, 30,
 ];
 
-/// The code, both ways.
+/// Tables for encoding and decoding.
 struct Code {
     codes: [u32; SYMBOLS],
     /// Symbols in the order of their codes.
     symbols: [u16; SYMBOLS],
-    /// For each length: its first code, and where in `symbols` that is.
+    /// For each length, the first code and its index in `symbols`.
     firsts: [(u32, u16); BITS_MAX + 2],
-    /// What the next eight bits begin with: a symbol and its bits, or 0 bits where its code is longer.
+    /// For each value of the next eight bits, the symbol they start with and its length; length 0
+    /// if the code is longer.
     short: [(u8, u8); 256],
 }
 
@@ -70,10 +71,10 @@ const fn code() -> Code {
     made
 }
 
-/// Appends what `bytes` stand for. `None` when they are no sound code.
+/// Appends the decoded string. Returns `None` if `bytes` are not a valid code.
 pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
     static TABLE: Code = CODE;
-    // Bits from the top down, of which `held` are there.
+    // The topmost `held` bits of `window` are the bits read and not decoded yet.
     let (mut window, mut held) = (0_u64, 0_usize);
     let mut bytes = bytes.iter();
     loop {
@@ -91,12 +92,12 @@ pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
         }
         match long(&TABLE, window, held) {
             Some((symbol, bits)) => {
-                // The end of the string is not to be spelled out.
+                // An explicit end-of-string symbol is an error.
                 out.push(u8::try_from(symbol).ok()?);
                 window <<= bits;
                 held -= bits;
             }
-            // What is left pads: less than a byte, and of ones.
+            // The remaining bits must be padding: fewer than eight, all ones.
             None => {
                 let padding = window >> (64 - held.max(1));
                 let is_ones = padding == (1 << held) - 1;
@@ -106,7 +107,8 @@ pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
     }
 }
 
-/// A symbol of more than eight bits, and how many. `None` when fewer bits are left than it has.
+/// Decodes a symbol longer than eight bits. Returns the symbol and its length, or `None` if too few
+/// bits are left.
 fn long(code: &Code, window: u64, held: usize) -> Option<(u16, usize)> {
     for bits in 9..=BITS_MAX.min(held) {
         let (first, begin) = code.firsts[bits];
@@ -121,7 +123,7 @@ fn long(code: &Code, window: u64, held: usize) -> Option<(u16, usize)> {
     None
 }
 
-/// Bytes that `text` would take.
+/// Returns the encoded length of `text`, in bytes.
 pub(super) fn encoded_bytes(text: &[u8]) -> usize {
     let bits = text
         .iter()
@@ -129,7 +131,7 @@ pub(super) fn encoded_bytes(text: &[u8]) -> usize {
     bits.sum::<usize>().div_ceil(8)
 }
 
-/// Appends the code of `text`.
+/// Appends the encoded `text`.
 pub(super) fn encode(text: &[u8], out: &mut Vec<u8>) {
     static TABLE: Code = CODE;
     let (mut window, mut held) = (0_u64, 0);
@@ -144,7 +146,7 @@ pub(super) fn encode(text: &[u8], out: &mut Vec<u8>) {
         }
     }
     if held != 0 {
-        // The end of the string begins with ones.
+        // Padding is the start of the end-of-string code, which consists of ones.
         debug_assert_eq!(TABLE.codes[EOS], 0x3fff_ffff);
         out.push((window << (8 - held)) as u8 | 0xff >> held);
     }

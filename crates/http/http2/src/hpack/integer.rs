@@ -1,9 +1,10 @@
 //! Integers with a prefix: RFC 7541 §5.1.
 
-/// More than any length or index that is accepted.
+/// Maximum value; more than any accepted length or index.
 const MAX: u32 = 1 << 28;
 
-/// Reads the integer whose first byte has `prefix_bits` for it, and drops its bytes. `None`: cut off, or too large.
+/// Reads an integer whose first byte holds `prefix_bits` of it, and advances `bytes`. Returns
+/// `None` if it is truncated or too large.
 pub(super) fn read(bytes: &mut &[u8], prefix_bits: u32) -> Option<usize> {
     let (&first, mut rest) = bytes.split_first()?;
     let mask = (1_u32 << prefix_bits) - 1;
@@ -13,7 +14,8 @@ pub(super) fn read(bytes: &mut &[u8], prefix_bits: u32) -> Option<usize> {
         loop {
             let (&byte, after) = rest.split_first()?;
             rest = after;
-            // Four bytes carry 28 bits; zeros that carry nothing are no reason to go on for ever.
+            // Four bytes carry 28 bits. More bytes are rejected even if they are zero, so that the
+            // loop is bounded.
             if 21 < shift {
                 return None;
             }
@@ -28,7 +30,8 @@ pub(super) fn read(bytes: &mut &[u8], prefix_bits: u32) -> Option<usize> {
     (value <= MAX).then_some(value as usize)
 }
 
-/// Appends `value` behind the `pattern` that stands in the first byte before its `prefix_bits`.
+/// Appends `value`. The first byte combines `pattern` with the `prefix_bits` lowest bits for the
+/// value.
 pub(super) fn write(out: &mut Vec<u8>, pattern: u8, prefix_bits: u32, value: usize) {
     let mask = (1 << prefix_bits) - 1;
     if value < mask {

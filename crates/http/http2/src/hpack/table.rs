@@ -1,13 +1,13 @@
-//! Fields that have a number: RFC 7541 §2.3.
+//! Tables of indexed fields: RFC 7541 §2.3.
 
 use std::collections::VecDeque;
 
-/// What an entry takes besides its name and value: RFC 7541 §4.1.
+/// Overhead that an entry counts in addition to its name and value: RFC 7541 §4.1.
 pub(super) const ENTRY_BYTES: usize = 32;
-/// What either side remembers at most, unless it says otherwise: RFC 9113 §6.5.2.
+/// Default maximum size of a dynamic table: RFC 9113 §6.5.2.
 pub(super) const TABLE_BYTES: usize = 4096;
 
-/// Those that everybody knows, from number 1 on: RFC 7541 appendix A.
+/// Static table, indexed from 1: RFC 7541 appendix A.
 pub(super) const STATIC: [(&str, &str); 61] = [
     (":authority", ""),
     (":method", "GET"),
@@ -72,7 +72,7 @@ pub(super) const STATIC: [(&str, &str); 61] = [
     ("www-authenticate", ""),
 ];
 
-/// A field that was remembered.
+/// Entry of the dynamic table.
 #[derive(Debug)]
 struct Entry {
     /// The name, then the value.
@@ -86,7 +86,7 @@ impl Entry {
     }
 }
 
-/// What a client had us remember, the newest first.
+/// Dynamic table that a client's blocks refer to, newest entry first.
 #[derive(Debug)]
 pub(super) struct Table {
     entries: VecDeque<Entry>,
@@ -103,7 +103,7 @@ impl Table {
         }
     }
 
-    /// The name and value with this number, of which the static ones are the first.
+    /// Returns the name and value of an index. The static entries have the lowest indexes.
     pub(super) fn get(&self, number: usize) -> Option<(&[u8], &[u8])> {
         let index = number.checked_sub(1)?;
         if let Some((name, value)) = STATIC.get(index) {
@@ -113,7 +113,8 @@ impl Table {
         Some(entry.bytes.split_at(entry.name_bytes))
     }
 
-    /// Remembers a field, and forgets the oldest that it leaves no room for; itself, when it is too large alone.
+    /// Adds a field and evicts the oldest until the table fits. An entry larger than the table
+    /// leaves it empty.
     pub(super) fn add(&mut self, name: &[u8], value: &[u8]) {
         let entry = Entry {
             bytes: [name, value].concat().into(),
@@ -124,7 +125,7 @@ impl Table {
         self.shrink();
     }
 
-    /// The client wants no more than `bytes_max` to be remembered.
+    /// Sets the maximum size, as the client requested.
     pub(super) fn resize(&mut self, bytes_max: usize) {
         self.bytes_max = bytes_max;
         self.shrink();

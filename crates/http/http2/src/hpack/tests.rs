@@ -37,7 +37,7 @@ fn the_examples_without_huffman_are_read() {
     assert_eq!(read(&mut decoder, &third).as_deref(), Ok(expected));
 }
 
-/// RFC 7541 §C.4: the same with it.
+/// RFC 7541 §C.4: the same requests with Huffman coding.
 #[test]
 fn the_examples_with_huffman_are_read() {
     let mut decoder = Decoder::default();
@@ -53,7 +53,7 @@ fn the_examples_with_huffman_are_read() {
     assert_eq!(read(&mut decoder, &third).as_deref(), Ok(expected));
 }
 
-/// RFC 7541 §4, §5, §6: each is the end of the connection.
+/// RFC 7541 §4, §5, §6: each row ends the connection.
 #[test]
 fn blocks_that_make_no_sense_are_broken() {
     let rows: &[(&str, &str)] = &[
@@ -81,17 +81,18 @@ fn sizes_may_change_before_a_block() {
     let mut decoder = Decoder::default();
     let kept = bytes("4001610162");
     assert_eq!(read(&mut decoder, &kept).as_deref(), Ok("a: b\n"));
-    // 62 is the newest entry; a table of nothing has none, and one of 4096 again has lost it.
+    // Index 62 is the newest entry. After a change of the size to 0 and back to 4096 the table is
+    // empty.
     assert_eq!(read(&mut decoder, &bytes("be")).as_deref(), Ok("a: b\n"));
     assert_eq!(read(&mut decoder, &bytes("203fe11f")).as_deref(), Ok(""));
     assert_eq!(read(&mut decoder, &bytes("be")), Err(Broken));
 }
 
-/// What a table has room for: RFC 7541 §4.1 counts 32 bytes besides name and value.
+/// Eviction by size: RFC 7541 §4.1 counts 32 bytes in addition to name and value.
 #[test]
 fn the_oldest_is_forgotten() {
     let mut decoder = Decoder::default();
-    // 34 bytes each: 120 fit into 4096.
+    // 34 bytes per entry: 120 fit into 4096.
     for _ in 0..120 {
         assert!(read(&mut decoder, &bytes("4001610162")).is_ok());
     }
@@ -102,7 +103,7 @@ fn the_oldest_is_forgotten() {
     };
     assert!(read(&mut decoder, &oldest(61 + 120)).is_ok());
     assert_eq!(read(&mut decoder, &oldest(61 + 121)), Err(Broken));
-    // One that is too large alone leaves nothing.
+    // An entry larger than the table leaves it empty.
     let mut large = bytes("40016100");
     large.truncate(3);
     integer::write(&mut large, 0, 7, 5_000);
@@ -132,7 +133,7 @@ fn answers_are_short_once_they_are_known() {
         assert_eq!(read(&mut decoder, &block).as_deref(), Ok(expected));
         block_bytes.push(block.len());
     }
-    // A byte each for what is known, then the name's number, and the value.
+    // One byte for each field in a table, then the index of the name and the literal value.
     assert_eq!(
         block_bytes[1],
         1 + 2 + 1 + lines[2].bytes() - 1,
@@ -165,7 +166,7 @@ proptest! {
         prop_assert_eq!(decoded, text);
     }
 
-    /// Whatever sizes a client asks for in between, it reads what was meant.
+    /// A decoder reads every field correctly, whatever table sizes the client requests in between.
     #[test]
     fn both_sides_remember_the_same(
         steps in proptest::collection::vec((0_usize..12, proptest::option::of(0_usize..6_000)), 1..200),

@@ -1,4 +1,4 @@
-//! A client that sends what it is told, and tells what it gets.
+//! Client that sends given frames and records the replies.
 
 use crate::{Connection, Event, Fault, Limits, PREFACE};
 
@@ -23,7 +23,7 @@ pub(super) const WHOLE: u8 = END_STREAM | END_HEADERS;
 
 /// GET, http, "/", and the authority "h" as a literal.
 pub(super) const GET: &[u8] = b"\x82\x86\x84\x01\x01h";
-/// The same with POST.
+/// POST with otherwise the same fields.
 pub(super) const POST: &[u8] = b"\x83\x86\x84\x01\x01h";
 
 pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -35,16 +35,16 @@ pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     bytes
 }
 
-/// One side of a connection, and what the other side said.
+/// Server's side of a connection, with everything it sent and reported.
 pub(super) struct Peer {
     pub(super) connection: Connection,
     pub(super) out: Vec<u8>,
-    /// A line for each event.
+    /// One line per event.
     pub(super) events: Vec<String>,
 }
 
 impl Peer {
-    /// After the preface and empty settings, whose answers are forgotten.
+    /// Returns a peer after the preface and empty settings, whose replies are dropped.
     pub(super) fn greeted() -> Peer {
         let mut peer = Peer::silent();
         let greeting = [&PREFACE[..], &frame(SETTINGS, 0, 0, b"")].concat();
@@ -64,7 +64,7 @@ impl Peer {
         }
     }
 
-    /// Sends bytes, of which all frames must be whole.
+    /// Sends bytes, which must be complete frames.
     pub(super) fn send(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         let mut rest = bytes;
         while let Some(received) = self.connection.receive(rest, &mut self.out)? {
@@ -92,7 +92,8 @@ impl Peer {
         Ok(())
     }
 
-    /// What came back, a line for each frame: type, flags, stream, and up to eight bytes of the payload.
+    /// Returns one line per reply frame: type, flags, stream, length, and up to eight bytes of the
+    /// payload.
     pub(super) fn answers(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         let out = std::mem::take(&mut self.out);

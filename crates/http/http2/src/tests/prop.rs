@@ -1,10 +1,10 @@
-//! Whatever comes, in whatever pieces.
+//! Properties that hold for arbitrary input in arbitrary pieces.
 
 use proptest::prelude::*;
 
 use super::frames::{GET, HEADERS, POST, WHOLE, frame};
 
-/// Bytes that often are frames.
+/// Generates bytes that often are valid frames.
 fn frames() -> impl Strategy<Value = Vec<u8>> {
     let payload = prop_oneof![
         proptest::collection::vec(any::<u8>(), 0..40),
@@ -15,7 +15,7 @@ fn frames() -> impl Strategy<Value = Vec<u8>> {
     ];
     let one = (0_u8..11, any::<u8>(), 0_u32..12, payload);
     let one = one.prop_map(|(kind, flags, stream, payload)| {
-        // More heads than anything else, whole ones.
+        // Complete heads are the most frequent frame.
         let (kind, flags) = match kind {
             10 => (HEADERS, WHOLE),
             kind => (kind, flags & 0x2d),

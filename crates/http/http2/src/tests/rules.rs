@@ -1,15 +1,15 @@
-//! What is an error, whose, and which.
+//! Errors of the client: which end the stream, which the connection, and with which code.
 
 use super::frames::*;
 use crate::{ErrorCode, PREFACE};
 
-/// What a row comes to.
+/// Expected outcome of a row.
 enum Comes {
     /// The connection ends with this code.
     Fault(ErrorCode),
     /// The stream ends with this code.
     Reset(u32, ErrorCode),
-    /// Nothing is wrong; so many events.
+    /// There is no error; this number of events.
     Events(usize),
 }
 use Comes::{Events, Fault, Reset};
@@ -580,7 +580,7 @@ fn a_connection_begins_with_the_preface_and_settings() {
         let fault = Peer::silent().send(&bytes).expect_err(reason);
         assert_eq!((fault.code, fault.reason), (Protocol, reason));
     }
-    // It may come byte by byte, and nothing is taken of what is not whole.
+    // The preface may arrive byte by byte; an incomplete one is not consumed.
     let greeting = [&PREFACE[..], &frame(SETTINGS, 0, 0, b"")].concat();
     let mut peer = Peer::silent();
     for end in 0..PREFACE.len() {
@@ -594,7 +594,7 @@ fn a_connection_begins_with_the_preface_and_settings() {
 #[test]
 fn heads_are_kept_up_to_their_limit() {
     let mut peer = Peer::greeted();
-    // Remembered once, then named by a byte each: 48 MB.
+    // The field is added to the table once, then referred to with one byte each: 48 MB decoded.
     let field = [&b"\x40\x01a\x7f\xb9\x16"[..], &[b'x'; 3000]].concat();
     peer.send(&frame(HEADERS, WHOLE, 1, &[GET, &field].concat()))
         .expect("sound");

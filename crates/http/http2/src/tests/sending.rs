@@ -1,4 +1,4 @@
-//! Answers, windows and leave.
+//! Tests of responses, windows and graceful shutdown.
 
 use super::frames::*;
 use crate::hpack;
@@ -18,7 +18,7 @@ fn window(stream: u32, bytes: u32) -> Vec<u8> {
 #[test]
 fn windows_bound_what_is_sent() {
     let mut peer = Peer::greeted();
-    // RFC 9113 §6.9.2: a stream begins with what was said last.
+    // RFC 9113 §6.9.2: a stream starts with the initial window of the latest settings.
     let small = [&4_u16.to_be_bytes()[..], &3_u32.to_be_bytes()].concat();
     peer.send(&frame(SETTINGS, 0, 0, &small)).expect("settings");
     peer.send(&frame(HEADERS, WHOLE, 1, GET))
@@ -27,14 +27,14 @@ fn windows_bound_what_is_sent() {
     answer(&mut peer, 1, false);
     peer.connection.send_data(1, 3, false, &mut peer.out);
     assert_eq!(peer.connection.room(1), 0);
-    // What is set later holds for streams that are open: less than nothing may be left.
+    // A later setting changes the windows of open streams, which may become negative.
     let smaller = [&4_u16.to_be_bytes()[..], &1_u32.to_be_bytes()].concat();
     peer.send(&frame(SETTINGS, 0, 0, &smaller))
         .expect("settings");
     peer.send(&window(1, 2)).expect("room");
     assert_eq!(peer.connection.room(1), 0);
     peer.send(&window(1, 100_000)).expect("room");
-    // One frame at a time, and no more than the connection has.
+    // One frame at a time, and within the window of the connection.
     assert_eq!(peer.connection.room(1), 16_384);
     for _ in 0..3 {
         peer.connection.send_data(1, 16_384, false, &mut Vec::new());
@@ -57,7 +57,7 @@ fn bodies_are_let_in_as_they_are_read() {
         peer.send(&part).expect("allowed");
     }
     assert_eq!(peer.answers(), Vec::<String>::new());
-    // Nothing was read, so nothing more may come.
+    // Nothing was consumed, so no more data is allowed.
     let fault = peer.send(&part).expect_err("more than 65,535 bytes");
     assert_eq!(fault.code, ErrorCode::FlowControl);
 
@@ -76,7 +76,7 @@ fn bodies_are_let_in_as_they_are_read() {
     assert_eq!(answers.len(), 100);
 }
 
-/// Padding is given back at once, and so is what comes for a stream that is over.
+/// Padding is returned to the windows at once, and so is data for a stream that has ended.
 #[test]
 fn what_nobody_reads_is_let_in_anew() {
     let mut peer = Peer::greeted();
@@ -120,7 +120,7 @@ fn a_long_head_goes_on_in_further_frames() {
     assert!(!peer.connection.is_open(1));
 }
 
-/// RFC 9113 §6.8: what is on its way while the client is told still counts.
+/// RFC 9113 §6.8: streams that are in flight when the first GOAWAY is sent are still processed.
 #[test]
 fn leave_is_taken_in_two_steps() {
     let mut peer = Peer::greeted();
@@ -136,7 +136,7 @@ fn leave_is_taken_in_two_steps() {
     peer.send(&frame(PING, ACK, 0, b"leaving."))
         .expect("the echo");
     assert_eq!(peer.answers(), ["GOAWAY 0 0 8 [0, 0, 0, 3, 0, 0, 0, 0]"]);
-    // Not looked at any more, whatever belongs to it.
+    // This stream and all its frames are ignored.
     peer.send(&frame(HEADERS, END_HEADERS, 5, POST))
         .expect("too late");
     peer.send(&frame(DATA, 0, 5, b"x")).expect("too late");
@@ -164,7 +164,7 @@ fn a_mistake_is_told_with_its_reason() {
     assert_eq!(peer.answers(), ["GOAWAY 0 0 24 [0, 0, 0, 1, 0, 0, 0, 1]"]);
 }
 
-/// Streams come and go for as long as there are numbers.
+/// The number of streams over the life of a connection is limited only by their numbers.
 #[test]
 fn streams_are_forgotten() {
     let mut peer = Peer::greeted();
@@ -176,7 +176,8 @@ fn streams_are_forgotten() {
     }
     assert_eq!(peer.connection.streams(), 0);
     assert_eq!(peer.events.len(), 10_000);
-    // The last ones are known to have ended; those long ago are as if they had never been.
+    // Recently ended streams are remembered; older ones are treated like streams that were never
+    // opened.
     let late = peer
         .send(&frame(DATA, 0, 19_999, b"x"))
         .expect_err("a stream that has ended");
