@@ -1,10 +1,11 @@
 use std::fs;
 
-/// Whether the disk of a device has moving parts; `None` where there is no disk, as with a network, or the kernel is silent.
+/// Returns whether the disk of a device is rotational; `None` if the device has no disk, as a
+/// network file system, or the kernel does not report it.
 #[must_use]
 pub fn rotates(device: u64) -> Option<bool> {
     let name = format!("/sys/dev/block/{}:{}", device >> 32, device & 0xffff_ffff);
-    // A partition's queue is its disk's.
+    // A partition has no queue of its own, so the second path is that of its disk.
     let files = [
         format!("{name}/queue/rotational"),
         format!("{name}/../queue/rotational"),

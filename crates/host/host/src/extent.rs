@@ -3,7 +3,7 @@ use std::os::fd::AsFd;
 
 use rustix::ioctl::{Opcode, Updater, ioctl, opcode};
 
-/// `struct fiemap` of `linux/fiemap.h`, with room for one extent behind it.
+/// `struct fiemap` of `linux/fiemap.h`, with room for one extent after it.
 #[repr(C)]
 #[derive(Default)]
 struct Request {
@@ -34,15 +34,16 @@ struct Extent {
     reserved: [u32; 3],
 }
 
-/// `FS_IOC_FIEMAP`, whose number counts the head alone.
+/// `FS_IOC_FIEMAP`; its number encodes the size of the head alone.
 const FIEMAP: Opcode = opcode::read_write::<Head>(b'f', 11);
-/// The place is not known, or not decided yet.
+/// Flags of an extent whose place is unknown or not allocated yet.
 const UNKNOWN: u32 = 0x0002 | 0x0004;
 
-/// Where the first bytes of an open file lie on its device; none where it has none, or its place is not decided yet.
+/// Returns the offset of an open file's first extent on its device; `None` if the file has no
+/// extent, or its place is not allocated yet.
 ///
 /// # Errors
-/// When the file system tells of no file where it lies.
+/// The file system does not support FIEMAP.
 pub fn first_extent(file: impl AsFd) -> io::Result<Option<u64>> {
     let mut request = Request {
         head: Head {
@@ -52,10 +53,12 @@ pub fn first_extent(file: impl AsFd) -> io::Result<Option<u64>> {
         },
         ..Request::default()
     };
-    // SAFETY: the opcode is FIEMAP's, and `Request` begins with its head, laid out as the kernel's by `repr(C)`.
+    // SAFETY: the opcode is that of FIEMAP, and `Request` starts with its head, which has the
+    // kernel's layout by `repr(C)`.
     let update = unsafe { Updater::<FIEMAP, Request>::new(&mut request) };
-    // SAFETY: the kernel writes the head and at most `extent_count` extents behind it, and `Request` has room for that one.
-    // Breaks if `extent_count` is raised without an array.
+    // SAFETY: the kernel writes the head and at most `extent_count` extents after it, and `Request`
+    // has room for one, which is the count that was set above. Breaks if `extent_count` is raised
+    // without an array.
     unsafe { ioctl(file, update) }?;
     let Request { head, extent } = request;
     let is_known = head.mapped_extents == 1 && extent.flags & UNKNOWN == 0;

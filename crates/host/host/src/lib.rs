@@ -1,11 +1,13 @@
-//! What the host says of its disks: whether they have moving parts, and where on them a file lies; and files as memory. It
-//! changes nothing, and draws no conclusions.
+//! Facts about the host's disks: whether they are rotational, and where on them a file lies; and
+//! files mapped into memory. The crate changes nothing on the host, and draws no conclusions from
+//! the facts.
 //!
 //! Principal items: [`rotates`], [`first_extent`] and [`Mapped`].
 //!
-//! Units: devices are numbered as `statx` does it, major number above bit 32; places are bytes from the beginning of the
-//! device. Errors: what the kernel does not tell is `None`, or its own error where that tells more. Threads: plain calls, which
-//! may sleep on the disk; a map has a thread that sleeps. Sources: `Documentation/ABI/stable/sysfs-block` and
+//! Units: devices are numbered as by `statx`, with the major number above bit 32; places are byte
+//! offsets on the device. Errors: a fact that the kernel does not report is `None`, or the kernel's
+//! error if that is more specific. Threads: plain calls, which may block on the disk; each map has
+//! a thread that sleeps. Sources: `Documentation/ABI/stable/sysfs-block` and
 //! `Documentation/filesystems/fiemap.rst` of Linux.
 
 mod disk;

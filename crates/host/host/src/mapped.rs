@@ -11,57 +11,62 @@ use std::time::Duration;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// How often the kernel is asked whether somebody waits to change the file.
+/// Interval at which the lease is checked for a process that waits to change the file.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// A kernel that gives us less than this to let go of a file could change it beneath us.
+/// Minimum time for giving up a lease. With less, the kernel could break the lease and let the file
+/// change before we react.
 const BREAK_S_MIN: u32 = 15;
-/// Its name for the seconds that it waits.
+/// File with the number of seconds that the kernel waits for a lease to be given up.
 const BREAK_TIME: &str = "/proc/sys/fs/lease-break-time";
-/// Which signal says that a lease is to be given back; `libc` has it for some targets only.
+/// `fcntl` command that sets the signal sent when a lease is to be given up; `libc` has it for some
+/// targets only.
 const F_SETSIG: libc::c_int = 10;
 
-/// A whole file as memory, which stays what it is.
+/// Whole file mapped into memory, whose bytes never change.
 ///
-/// While a file is mapped nobody else can change it: it is held by a lease (`F_SETLEASE` of fcntl(2)), and who opens it for
-/// writing, or cuts it, waits until we let go. A thread sees that within seconds, puts a copy at the same addresses, and
-/// lets go. So no byte changes while it is looked at, and none goes away, which would end the process by `SIGBUS`; but for a
-/// disk that cannot read what it once could. That the file loses its name does not matter.
+/// A lease (`F_SETLEASE` of fcntl(2)) makes every process that opens the file for writing, or
+/// truncates it, wait until the lease is given up. A thread notices such a process within seconds,
+/// replaces the mapping by a copy at the same addresses, and gives up the lease. So no byte changes
+/// while it is read, and no page disappears, which would end the process by `SIGBUS`. The one
+/// exception is a disk that can no longer read the file. Removing the file's name has no effect.
 #[derive(Debug)]
 pub struct Mapped {
     pages: Pages,
-    /// Ends the thread when it is dropped.
+    /// Dropping the sender ends the thread.
     ending: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Addresses that are ours, all of them readable.
+/// Mapped address range, readable throughout.
 #[derive(Clone, Copy, Debug)]
 struct Pages {
     at: NonNull<c_void>,
     bytes: usize,
 }
 
-// SAFETY: nobody writes to the pages, and the one who unmaps them is the last to have them.
+// SAFETY: the pages are never written to, and only `Mapped::drop` unmaps them, after the thread has
+// ended.
 unsafe impl Send for Pages {}
-// SAFETY: as above; what is only read may be read by all.
+// SAFETY: the pages are only read, which all threads may do at once. Breaks if a method writes to
+// them.
 unsafe impl Sync for Pages {}
 
 impl Mapped {
-    /// Maps a file that was opened for reading alone.
+    /// Maps a file that was opened read-only.
     ///
     /// # Errors
-    /// When the file is empty, when somebody has it open for writing, or when the file system gives no leases, as those of
-    /// other machines do. Whoever wants the bytes reads them then.
+    /// The file is empty, or open for writing in some process, or its file system has no leases, as
+    /// network file systems. The caller should then read the bytes instead.
     pub fn open(file: File) -> io::Result<Mapped> {
         let break_s = fs::read_to_string(BREAK_TIME)?;
         if break_s.trim().parse::<u32>().unwrap_or(0) < BREAK_S_MIN {
             return Err(io::Error::other("the kernel waits for too short a time"));
         }
-        // What is sent by default would end the process; nobody minds this one.
+        // The default signal, SIGIO, would end the process; SIGURG is ignored by default.
         fcntl(&file, F_SETSIG, libc::SIGURG)?;
         fcntl(&file, libc::F_SETLEASE, libc::F_RDLCK)?;
         let bytes = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
-        // SAFETY: the kernel chooses the addresses, so nothing lies there yet.
+        // SAFETY: the kernel chooses unused addresses, so the mapping replaces no memory.
         let at = unsafe {
             let (read, shared) = (ProtFlags::READ, MapFlags::SHARED);
             mmap(ptr::null_mut(), bytes, read, shared, &file, 0)?
@@ -76,7 +81,8 @@ impl Mapped {
         };
         let watch = move || {
             while ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                // Without memory for the copy it tries again, for as long as the kernel waits.
+                // If memory for the copy is lacking, the loop tries again for as long as the kernel
+                // waits.
                 if is_wanted(&file) && pages.copy().is_ok() {
                     break;
                 }
@@ -101,7 +107,8 @@ impl Drop for Mapped {
             thread.join().expect("waiting does not panic");
         }
         let Pages { at, bytes } = self.pages;
-        // SAFETY: `open` mapped them, and the thread, which had them too, has ended. Breaks if `Pages` is given out.
+        // SAFETY: `open` mapped the pages, and the thread that shared them has ended. Breaks if a
+        // copy of `Pages` leaves this module.
         let unmapped = unsafe { munmap(at.as_ptr(), bytes) };
         unmapped.expect("pages of our own");
     }
@@ -109,12 +116,13 @@ impl Drop for Mapped {
 
 impl Pages {
     fn bytes(&self) -> &[u8] {
-        // SAFETY: so many bytes are mapped there for reading until `Mapped` is dropped, and the lease keeps them as they
-        // are; `copy` puts the same bytes in their place. Breaks if the lease ends before the map does.
+        // SAFETY: `bytes` bytes are mapped readable at `at` until `Mapped` is dropped, and the
+        // lease keeps them unchanged; `copy` replaces them by the same bytes. Breaks if the lease
+        // ends before the mapping.
         unsafe { slice::from_raw_parts(self.at.as_ptr().cast(), self.bytes) }
     }
 
-    /// Puts a copy of the bytes in the place of the file.
+    /// Replaces the mapping of the file by a copy of its bytes.
     fn copy(self) -> io::Result<()> {
         let memory = memfd_create("lease", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         let mut memory = File::from(memory);
@@ -122,21 +130,22 @@ impl Pages {
         let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE | SealFlags::SEAL;
         fcntl_add_seals(&memory, seals)?;
         let (read, flags) = (ProtFlags::READ, MapFlags::SHARED | MapFlags::FIXED);
-        // SAFETY: the addresses are ours, and the kernel exchanges what lies there at once. Whoever reads meanwhile finds the
-        // same bytes before and after, and the seals keep them.
+        // SAFETY: the address range belongs to this mapping, and the kernel replaces it atomically.
+        // Concurrent readers find the same bytes before and after, and the seals keep them
+        // unchanged.
         unsafe { mmap(self.at.as_ptr(), self.bytes, read, flags, &memory, 0)? };
         Ok(())
     }
 }
 
-/// Whether somebody waits for the lease; one that is asked back is told as none.
+/// Returns whether a process waits for the lease. F_GETLEASE no longer reports a read lease then.
 fn is_wanted(file: &File) -> bool {
     !matches!(fcntl(file, libc::F_GETLEASE, 0), Ok(libc::F_RDLCK))
 }
 
-/// fcntl(2), for commands that take a number.
+/// Calls fcntl(2), for commands that take a number.
 fn fcntl(file: &File, command: libc::c_int, number: libc::c_int) -> io::Result<libc::c_int> {
-    // SAFETY: the commands of this module take numbers, and touch no memory of ours.
+    // SAFETY: the commands used in this module take numbers, and do not access our memory.
     match unsafe { libc::fcntl(file.as_raw_fd(), command, number) } {
         -1 => Err(io::Error::last_os_error()),
         told => Ok(told),
