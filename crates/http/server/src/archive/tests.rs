@@ -8,7 +8,7 @@ use variants::library::{Library, Mount};
 use super::{Archive, Crc, Wanted};
 use crate::problem::Problem;
 
-/// A library, removed when dropped.
+/// Library in a temporary folder, which is removed on drop.
 struct Home(PathBuf, Arc<Library>);
 
 impl Home {
@@ -43,7 +43,7 @@ impl Drop for Home {
     }
 }
 
-/// All that comes, in pieces of so many bytes at most.
+/// Returns the whole archive, read in pieces of at most `bytes_max` bytes.
 fn send(mut archive: Archive, bytes_max: usize) -> Result<Vec<u8>, Ended> {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     runtime.expect("a runtime").block_on(async {
@@ -71,8 +71,8 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> usize {
     u64::from_le_bytes(number) as usize
 }
 
-/// Reads an archive by its directory: names and contents, each of which is also where its own
-/// header says.
+/// Parses an archive by its central directory into names and contents. Panics if a local header
+/// contradicts the directory or a checksum is wrong.
 fn read(zip: &[u8]) -> Vec<(String, Vec<u8>)> {
     let end = zip.len() - 22;
     assert_eq!(&zip[end..end + 4], b"PK\x05\x06");

@@ -21,7 +21,7 @@ fn what_is_encoded_is_read_back() {
         done.expect("what was encoded is sound");
         assert!(read == text.as_bytes(), "{coding:?}");
     }
-    // What does not get smaller stays as it is.
+    // There is no encoded form unless it is smaller than the text.
     assert_eq!(
         Coding::ALL.map(|coding| coding.encode(b"")),
         [None, None, None]

@@ -42,7 +42,7 @@ fn names_of_files_stay_text() {
     let deep = LibraryPath::from_target("/a b/c");
     let page = render(deep.as_ref(), &listed, &fronts, false, |_| None);
     assert!(page.contains("<a href=\"/-/at/a%20b/\">↑</a>"), "{page}");
-    // The music is linked from the first page.
+    // The first page links to the music page, if there is music; other pages never do.
     assert!(!page.contains("/-/music"));
     let first = |has_music| render(None, &listed, &fronts, has_music, |_| None);
     assert!(first(true).contains("<a href=\"/-/music\">♪ Music</a>"));

@@ -9,7 +9,7 @@ fn within(bytes: &[u8], extension: &str) -> Option<&'static str> {
     found.expect("memory can be read")
 }
 
-/// The file with the brand of most writers of MP4.
+/// Returns the M4A file with the brand `isom`, which most MP4 writers use.
 fn of_brand_isom() -> Vec<u8> {
     let mut file = M4A.to_vec();
     file[8..12].copy_from_slice(b"isom");
@@ -23,7 +23,7 @@ fn mp4_of_any_brand_is_music_if_nothing_moves() {
     assert_eq!(within(&sound, "m4a"), Some("audio/mp4"));
     assert_eq!(within(&sound, "mp4"), Some("audio/mp4"));
     assert_eq!(within(&sound, "mov"), None);
-    // A second track, which has pictures.
+    // A film: a second track follows, whose handler is `vide`.
     let mut film = sound.clone();
     let at = |file: &[u8], kind: &[u8]| {
         let found = file.windows(4).position(|four| four == kind);
@@ -44,7 +44,7 @@ fn mp4_of_any_brand_is_music_if_nothing_moves() {
     let end = trak + trak_bytes;
     film.splice(end..end, second);
     assert_eq!(within(&film, "mp4"), None);
-    // Chapters of books have pictures.
+    // Audiobooks may have a video track: the pictures of their chapters.
     assert_eq!(within(&film, "m4b"), Some("audio/mp4"));
 }
 
@@ -60,7 +60,7 @@ fn music_that_a_scan_finds_is_served() {
     assert_eq!(within(&of_brand_isom(), "m4r"), Some("audio/mp4"));
     let recorded = [&[0x55; 500], MP3].concat();
     assert_eq!(within(&recorded, "mpga"), Some("audio/mpeg"));
-    // Monkey's Audio before 3.84.
+    // Header of Monkey's Audio files written before version 3.84.
     assert_eq!(audio(b"MAC \xd8\x0e"), Some("audio/x-ape"));
 }
 

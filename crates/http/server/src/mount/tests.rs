@@ -1,4 +1,4 @@
-//! Mounts beside a small library, asked over sockets in both protocols.
+//! Tests of mounts next to a small library, over sockets, in HTTP/1.1 and HTTP/2.
 
 mod peer;
 
@@ -12,7 +12,7 @@ use expect_test::{Expect, expect};
 use super::{Mount, Mounts, Reply, SLOW_TIME, Upload, Visit};
 use peer::House;
 
-/// Says what it was asked.
+/// Mount that describes the request in its response.
 struct Echo(&'static str);
 
 impl Mount for Echo {
@@ -46,7 +46,7 @@ impl Mount for Echo {
     }
 }
 
-/// Sends clients to what its query names.
+/// Mount that responds with an internal redirect to the target in its query.
 struct Elsewhere;
 
 impl Mount for Elsewhere {
@@ -63,7 +63,7 @@ impl Mount for Elsewhere {
     }
 }
 
-/// Answers with the status that its query names, and fields of all kinds.
+/// Mount that responds with the status in its query and with fields, most of which it may not set.
 struct Odd;
 
 impl Mount for Odd {
@@ -90,7 +90,8 @@ impl Mount for Odd {
     }
 }
 
-/// Answers with as many bytes of text as its query says, of which codings leave three quarters.
+/// Mount that responds with as many bytes as its query says: random hexadecimal digits, which
+/// content codings shrink only to a little more than half.
 struct Long;
 
 impl Mount for Long {
@@ -124,7 +125,8 @@ fn mounts() -> Mounts {
     ])
 }
 
-/// Asks in both protocols, which must agree. What is asked: method, target, fields and body.
+/// Sends a request in both protocols. Asserts that the responses are equal and as expected. `asked`
+/// holds the method, target, fields and body.
 fn check(house: &House, asked: (&str, &str, &str, &str), expected: Expect) {
     let (method, target, fields, body) = asked;
     let first = house.ask_http1(method, target, fields, body);
@@ -465,7 +467,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
 
             {"title":"no such picture","status":404"#]],
     );
-    // A mount is not a file of the library.
+    // Internal redirects lead to files of the library only, not to other mounts.
     check(
         &house,
         ("GET", "/to?/echo", "", ""),

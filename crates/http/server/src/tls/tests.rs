@@ -5,7 +5,7 @@ use rcgen::{CertificateParams, KeyPair};
 
 use super::{ErrorKind, Pair, Reload, Tls};
 
-/// A directory of its own for one test, gone afterwards.
+/// Temporary directory of one test, removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -19,7 +19,7 @@ impl Scratch {
         self.0.join(file)
     }
 
-    /// Writes a certificate for these names, good until the year given, and its key.
+    /// Writes a self-signed certificate for `names`, valid until 3 February of `year`, and its key.
     fn issue(&self, file: &str, names: &[&str], year: i32) -> Pair {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let mut params = CertificateParams::new(names).expect("names make sense");
@@ -158,6 +158,6 @@ fn files_that_change_are_read_again_once_and_errors_keep_the_old() {
     again(Err(ErrorKind::NoKey));
     again(Ok(Reload::Unchanged));
     assert!(tls.covers("new.example"));
-    // An explicit reload reports the error again.
+    // An explicit reload reports the error again; `reload_if_changed` reported it only once.
     assert!(tls.reload().is_err());
 }

@@ -9,7 +9,7 @@ fn what_is_valid_is_taken_and_the_rest_ignored() {
     let rows = [
         (format!("00-{TRACE}-{PARENT}-01"), true),
         (format!("00-{TRACE}-{PARENT}-00"), true),
-        // A version to come may have more behind, as this one may not.
+        // Future versions may append fields after a dash; version 00 may not.
         (format!("cc-{TRACE}-{PARENT}-01-more"), true),
         (format!("cc-{TRACE}-{PARENT}-01more"), false),
         (format!("00-{TRACE}-{PARENT}-01-more"), false),

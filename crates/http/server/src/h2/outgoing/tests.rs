@@ -1,4 +1,4 @@
-//! Pieces leave in order, whatever the socket takes at a time.
+//! Tests that pieces are written completely and in order, however few bytes a write accepts.
 
 use std::io;
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use tokio::io::AsyncWrite;
 
 use super::{Outgoing, Piece};
 
-/// Takes so many bytes of each write.
+/// Writer that accepts at most `at_a_time` bytes per write.
 struct Narrow {
     taken: Vec<u8>,
     at_a_time: usize,

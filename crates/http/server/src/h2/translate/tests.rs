@@ -4,7 +4,8 @@ use http2::{Connection, PREFACE, hpack};
 
 use super::request;
 
-/// The words that a head is put into, or why it is refused.
+/// Asserts that a head with `fields` becomes the expected HTTP/1.1 text, or is refused with the
+/// expected status and reason.
 fn check(fields: &[(&str, &str)], expected: &Expect) {
     expected.assert_eq(&told(fields));
 }
@@ -15,7 +16,8 @@ fn told(fields: &[(&str, &str)]) -> String {
     for (name, value) in fields {
         hpack::field(&mut block, name.as_bytes(), value.as_bytes());
     }
-    // The preface and empty settings, then the whole head of stream 1.
+    // The connection preface and an empty SETTINGS frame precede the head, a HEADERS frame of
+    // stream 1.
     let [_, l0, l1, l2] = (block.len() as u32).to_be_bytes();
     let head = [l0, l1, l2, 1, 5, 0, 0, 0, 1];
     let input = [&PREFACE[..], &[0, 0, 0, 4, 0, 0, 0, 0, 0], &head, &block].concat();
@@ -34,7 +36,7 @@ fn told(fields: &[(&str, &str)]) -> String {
     }
 }
 
-/// GET, or what `method` says, of `path`.
+/// Returns the pseudo-header fields of a request for `path`, without `:authority`.
 fn asks<'a>(method: &'a str, path: &'a str) -> [(&'a str, &'a str); 3] {
     [(":method", method), (":scheme", "https"), (":path", path)]
 }
@@ -114,7 +116,7 @@ fn hosts_must_agree_and_be_there() {
     );
 }
 
-/// RFC 9113 §8.2.3: a browser sends each pair of a cookie as a field of its own.
+/// RFC 9113 §8.2.3: a client may split a cookie into one field per pair; they are joined again.
 #[test]
 fn cookies_become_one_line() {
     let fields = [
@@ -139,7 +141,7 @@ fn cookies_become_one_line() {
     assert!(told(&many).starts_with("GET / "), "200 cookies");
 }
 
-/// RFC 9113 §8.3.1: `:path` is a path, and what is served here are http and https.
+/// RFC 9113 §8.3.1: `:path` begins with a slash. The only schemes served are http and https.
 #[test]
 fn targets_are_paths_of_http() {
     let with = |scheme, path| {

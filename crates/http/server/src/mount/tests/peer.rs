@@ -1,4 +1,4 @@
-//! A service of its own with one core, and clients of it.
+//! Service with one core, started for one test, and the clients that send requests to it.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -19,10 +19,10 @@ use crate::media_type::AllowedTypes;
 use crate::mount::Mounts;
 use crate::{Limits, Live, LiveCore, Scheme, Service, Settings, access};
 
-/// Nothing here takes so long.
+/// Time limit of each read and each HTTP/2 request, longer than any test needs.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// A running service; it ends when dropped.
+/// Running service, stopped on drop.
 pub(super) struct House {
     root: PathBuf,
     address: SocketAddr,
@@ -35,7 +35,7 @@ impl House {
         House::limited(mounts, Limits::default().mount_answers_bytes)
     }
 
-    /// One whose answers in memory have so many bytes in all.
+    /// Starts a service whose mounts may keep `mount_answers_bytes` of response bodies in memory.
     pub(super) fn limited(mounts: Mounts, mount_answers_bytes: usize) -> House {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -46,7 +46,8 @@ impl House {
         let limits = reactor::Limits {
             cores_max: 1,
             drain_ms_max: 0,
-            // Unread bytes of a test are skipped, so that every connection closes in order.
+            // The core reads and drops what a test sent too much, so that a connection ends without
+            // a reset.
             linger_bytes_max: 1 << 20,
             ..reactor::Limits::default()
         };
@@ -78,7 +79,7 @@ impl House {
         }
     }
 
-    /// Sends `text` and nothing more, and waits for nothing.
+    /// Opens a connection and sends `text`. Does not wait for a response.
     pub(super) fn begin(&self, text: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).expect("the service listens");
         stream.set_read_timeout(Some(DEADLINE)).expect("a socket");
@@ -88,12 +89,14 @@ impl House {
         stream
     }
 
-    /// Sends `text`, and gives everything that comes back until the service has no more to say.
+    /// Sends `text` on a new connection. Returns everything received until the service closes the
+    /// connection.
     pub(super) fn say(&self, text: &str) -> String {
         ended(self.begin(text))
     }
 
-    /// Sends `text`, waits for something that ends in `until`, then sends the rest.
+    /// Sends `text`, reads up to and including `until`, then sends `rest`. Returns what is received
+    /// after `until`.
     pub(super) fn say_then(&self, text: &str, until: &str, rest: &str) -> String {
         let mut stream = self.begin(text);
         let mut came = Vec::new();
@@ -108,7 +111,8 @@ impl House {
         ended(stream)
     }
 
-    /// Status, the fields that are not of the moment, in order, and the body.
+    /// Sends a request over HTTP/1.1. Returns the status, the sorted fields and the body, without
+    /// anything that differs from one response to the next.
     pub(super) fn ask_http1(&self, method: &str, target: &str, fields: &str, body: &str) -> String {
         let length = match body.is_empty() {
             true => String::new(),
@@ -123,7 +127,7 @@ impl House {
         shown(&status[9..12], fields, body)
     }
 
-    /// The same over HTTP/2.
+    /// Does the same as [`House::ask_http1`] over HTTP/2.
     pub(super) fn ask_http2(&self, method: &str, target: &str, fields: &str, body: &str) -> String {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -199,7 +203,7 @@ fn shown<'a>(status: &str, fields: impl Iterator<Item = (&'a str, &'a str)>, bod
         .map(|(name, value)| format!("{name}: {value}\n"))
         .collect();
     fields.sort();
-    // A problem names its request.
+    // The `instance` of a problem document is the request id, which differs per request.
     let body = body.split(",\"instance\"").next().unwrap_or(body);
     format!("{status}\n{}\n{body}", fields.concat())
 }
