@@ -17,7 +17,7 @@ pub(crate) struct Handshakes {
     running: RefCell<VecDeque<(u64, Sender<()>)>>,
 }
 
-/// Place of one handshake.
+/// Slot of one handshake.
 #[derive(Debug)]
 pub(crate) struct Place<'a> {
     handshakes: &'a Handshakes,
@@ -53,7 +53,7 @@ impl Handshakes {
 }
 
 impl Place<'_> {
-    /// Waits until the place is needed for another handshake. Cancel-safe.
+    /// Waits until the slot is needed for another handshake. Cancel-safe.
     pub(crate) async fn taken(&mut self) {
         // The sender is only ever dropped.
         drop((&mut self.ended).await);
