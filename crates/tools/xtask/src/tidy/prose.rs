@@ -9,8 +9,6 @@ const COMMENT_COLUMNS_MAX: usize = 100;
 const PENDING: &[&str] = &[
     "catalog",
     "conform",
-    "host",
-    "http2",
     "lab",
     "library-api",
     "pelton",
