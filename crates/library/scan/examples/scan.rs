@@ -1,4 +1,4 @@
-//! Scans a folder into another, again and again, and prints what each time took and did.
+//! Scans a library several times and prints the time and work of each scan.
 //!
 //! `cargo run --release -p scan --example scan -- ROOT FOLDER [TIMES] [afresh]`
 

@@ -1,4 +1,4 @@
-//! Pictures inside music, taken out once for each content, so that they are files like any other.
+//! Extraction of pictures from music, once per content, into files like any other picture.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -21,14 +21,15 @@ use crate::scan::open_root;
 #[cfg(test)]
 mod tests;
 
-/// What covers may use.
+/// Limits of extracted covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoverLimits {
-    /// Bytes of all that were taken out; beyond, the least recently used go.
+    /// Maximum bytes of all extracted pictures; beyond it, the least recently used are evicted.
     pub bytes_max: u64,
-    /// Bytes of one.
+    /// Maximum bytes of one picture.
     pub cover_bytes_max: u64,
-    /// Places in files whose content is remembered; about 100 bytes each.
+    /// Maximum number of pictures in music whose extracted file is remembered; about 100 bytes
+    /// each.
     pub places_max: NonZeroUsize,
 }
 
@@ -42,14 +43,15 @@ impl Default for CoverLimits {
     }
 }
 
-/// Why a picture could not be taken out.
+/// Reason why a picture could not be extracted.
 #[derive(Debug)]
 pub enum TakeError {
-    /// The file is not the one that was scanned, or not readable any more; the next scan tells.
+    /// The music file was changed since the scan, or cannot be read any more; the next scan reports
+    /// it.
     Changed,
     /// The picture is larger than [`CoverLimits::cover_bytes_max`].
     TooLarge,
-    /// The host refused to write it, or to read on.
+    /// The host refused to write the picture.
     Host(io::Error),
 }
 
@@ -72,33 +74,34 @@ impl error::Error for TakeError {
     }
 }
 
-/// Pictures that were taken out of music. One lock, held for map operations only.
+/// Extracted pictures. One lock, held for operations on maps only.
 #[derive(Debug)]
 pub struct Covers {
     root: PathBuf,
     folder: PathBuf,
     limits: CoverLimits,
     kept: Mutex<Kept>,
-    /// Tells files that are being written from each other.
+    /// Counter that makes the names of partial files unique.
     writing: AtomicU64,
 }
 
-/// Where a picture lies: in which file, and at what offset.
+/// Place of a picture: its file, and the offset in it.
 type Place = (Stat, u64);
 
 #[derive(Debug)]
 struct Kept {
     places: LruCache<Place, String>,
-    /// Files by name, with their bytes.
+    /// Lengths in bytes of the extracted files, by name.
     files: LruCache<String, u64>,
     bytes: u64,
 }
 
 impl Covers {
-    /// Takes up what is in `folder`, the least recently written leaving first.
+    /// Opens the folder of extracted pictures, of which the least recently written are evicted
+    /// first.
     ///
     /// # Errors
-    /// When the folder cannot be made or listed.
+    /// If the folder cannot be created or listed.
     pub fn open(root: &Path, folder: &Path, limits: CoverLimits) -> Result<Covers, ScanError> {
         let mut found = Vec::new();
         let listed = fs::create_dir_all(folder).and_then(|()| list(folder, &mut found));
@@ -124,10 +127,11 @@ impl Covers {
         Ok(covers)
     }
 
-    /// The name below the folder of the file that holds a picture. May sleep.
+    /// Returns the name, below the folder, of the file with an extracted picture; extracts it if
+    /// necessary. May block on the disk.
     ///
     /// # Errors
-    /// [`TakeError`].
+    /// [`TakeError`] if the picture cannot be extracted.
     pub fn take_out(&self, cover: &Cover, inside: &Picture) -> Result<String, TakeError> {
         let place = (cover.stat, inside.offset);
         if let Some(name) = self.known(&place) {
@@ -150,7 +154,7 @@ impl Covers {
         Ok(name)
     }
 
-    /// The file of a place that was read before, unless it had to go.
+    /// Returns the file of a picture that was extracted before, unless it has been evicted.
     fn known(&self, place: &Place) -> Option<String> {
         let mut kept = self.lock();
         let name = kept.places.get(place)?.clone();
@@ -172,8 +176,9 @@ impl Covers {
         })
     }
 
-    /// Writes beside the name and renames, so that no reader meets half a picture. The bytes are on the disk before the
-    /// name is: no later start could tell a file that a power cut left short from a whole one, and would serve it.
+    /// Writes a partial file and renames it, so that no reader sees half a picture. The bytes are
+    /// synced before the rename: a later start could not tell a file truncated by a power cut from
+    /// a whole one, and would serve it.
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.folder.join(name);
         let number = self.writing.fetch_add(1, Ordering::Relaxed);
@@ -209,7 +214,8 @@ impl Covers {
     }
 }
 
-/// Adds what is kept: when it was written, its name and its bytes. What was not finished, and what is empty, is removed.
+/// Lists the extracted files into `found`: time of the last change, name, length in bytes. Partial
+/// and empty files are removed.
 fn list(folder: &Path, found: &mut Vec<(SystemTime, String, u64)>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -220,10 +226,10 @@ fn list(folder: &Path, found: &mut Vec<(SystemTime, String, u64)>) -> io::Result
         for file in fs::read_dir(entry.path())? {
             let file = file?;
             let (first, second) = (entry.file_name(), file.file_name());
-            // Names that are no text are not ours.
+            // Names that are not UTF-8 are not ours.
             if let (Some(first), Some(second)) = (first.to_str(), second.to_str()) {
                 let about = file.metadata()?;
-                // A power cut left it so, before the bytes were synced.
+                // Left by a power cut before the bytes were synced.
                 if about.len() == 0 {
                     fs::remove_file(file.path())?;
                     continue;
@@ -235,7 +241,8 @@ fn list(folder: &Path, found: &mut Vec<(SystemTime, String, u64)>) -> io::Result
     Ok(())
 }
 
-/// For people who look into the folder; what a picture is, is told by its bytes.
+/// Returns the file extension for people who browse the folder; programs detect the format from the
+/// bytes.
 fn extension(mime: Mime) -> &'static str {
     match mime {
         Mime::Jpeg => "jpg",

@@ -1,21 +1,22 @@
 use std::path::{Path, PathBuf};
 use std::{error, fmt, io};
 
-/// Why there is no index.
+/// Reason why a scan made no index.
 #[derive(Debug)]
 pub enum ScanError {
-    /// The host refused: the library's root cannot be read, or the index not be written.
+    /// The host refused an operation: the library's root cannot be read, or the index cannot be
+    /// read or written.
     Host {
-        /// What was done to which path.
+        /// Operation that failed, as a verb phrase before the path: "read index".
         doing: &'static str,
-        /// To which.
+        /// Path of the operation.
         path: PathBuf,
-        /// What the host said.
+        /// Error of the host.
         source: io::Error,
     },
     /// There are more files than [`crate::Limits::files_max`].
     TooManyFiles,
-    /// Somebody called [`crate::Progress::cancel`].
+    /// The scan was cancelled by [`crate::Progress::cancel`].
     Cancelled,
 }
 

@@ -1,8 +1,11 @@
-//! What folders say is no part of the library: `.nomedia`, as phones have it, and `.ndignore`, as Navidrome has it.
+//! Files in a folder that exclude it, or parts of it, from the library: `.nomedia`, as on phones,
+//! and `.ndignore`, as in Navidrome.
 //!
-//! Either leaves the folder out with all below it; but an `.ndignore` that is not empty has a pattern a line, as
-//! gitignore(5) has them, for what lies in its folder and below. The last line that fits decides, those of folders further
-//! down after those further up; `!` takes back, and nothing takes back what lies in a folder that is left out.
+//! `.nomedia` or an empty `.ndignore` excludes the folder and all below it. An `.ndignore` with
+//! text has one pattern per line, with the syntax of gitignore(5), for paths in its folder and
+//! below. The last matching line decides, and lines of inner folders come after those of outer
+//! folders. A line with `!` includes a path again, but nothing in an excluded folder can be
+//! included again.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::rc::Rc;
@@ -16,30 +19,32 @@ use crate::walk::{is_below, open_below, stat};
 const NO_MEDIA: &[u8] = b".nomedia";
 const PATTERNS: &[u8] = b".ndignore";
 
-/// Bytes that are read of patterns, and lines that are heeded: each file of a folder is held against each.
+/// Maximum bytes read of a pattern file. This and `LINES_MAX` bound the work per folder, since each
+/// file is matched against each pattern.
 const PATTERNS_BYTES: usize = 64 << 10;
 const LINES_MAX: usize = 1_000;
 
-/// Files that say what belongs to the library.
+/// Names of the files that exclude folders or their parts.
 pub(crate) const MARKS: [&[u8]; 2] = [NO_MEDIA, PATTERNS];
 
-/// What a folder says of itself.
+/// Exclusions that one folder declares for itself.
 #[derive(Debug, Default)]
 pub(crate) enum Word {
-    /// Nothing, or nothing more than the folders above.
+    /// No exclusion beyond those of the folders above.
     #[default]
     Silent,
-    /// It is no part of the library.
+    /// Exclusion of the folder itself.
     Out,
-    /// What is called so is none.
+    /// Exclusion of the paths that match these patterns.
     But(Vec<Line>),
 }
 
 impl Word {
-    /// Takes notice of what is called `name` in a folder.
+    /// Applies the file called `name` in `folder`, if it is `.nomedia` or `.ndignore`.
     ///
     /// # Errors
-    /// When that cannot be read. It hides nothing then: the folder's files would be gone for a reason that nobody sees.
+    /// If the patterns cannot be read. They exclude nothing then: the user could not see why files
+    /// are missing.
     pub(crate) fn hear(&mut self, folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<()> {
         if name == NO_MEDIA {
             *self = Word::Out;
@@ -54,9 +59,9 @@ impl Word {
     }
 }
 
-/// The patterns of a folder's file.
+/// Reads the patterns of a folder's `.ndignore`.
 fn patterns(folder: &OwnedFd) -> rustix::io::Result<Vec<Line>> {
-    // A pipe of this name would keep us waiting for somebody to write to it.
+    // Without `NONBLOCK`, opening a pipe of this name would wait for a writer.
     let file = open_below(folder.as_fd(), PATTERNS, OFlags::NONBLOCK)?;
     let mut text = vec![0; PATTERNS_BYTES];
     let mut length = 0;
@@ -70,16 +75,17 @@ fn patterns(folder: &OwnedFd) -> rustix::io::Result<Vec<Line>> {
     Ok(lines.filter_map(Line::new).take(LINES_MAX).collect())
 }
 
-/// A pattern.
+/// One pattern of an `.ndignore`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// As `fast_glob` has it.
+    /// Pattern in the syntax of `fast_glob`.
     glob: Vec<u8>,
-    /// Takes back what another pattern says.
+    /// True if the pattern includes matching paths again (leading `!`).
     back: bool,
-    /// For folders alone.
+    /// True if the pattern matches folders only (trailing `/`).
     folders: bool,
-    /// Of the whole path below the pattern's folder, and not of the name alone.
+    /// True if the pattern is matched against the whole path below its folder, false if against the
+    /// last name of the path alone.
     anchored: bool,
 }
 
@@ -102,7 +108,7 @@ impl Line {
         let mut glob = Vec::with_capacity(line.len());
         let mut escaped = false;
         for &byte in line {
-            // Braces mean themselves here.
+            // Braces are literal in gitignore(5), but not in `fast_glob`.
             if matches!(byte, b'{' | b'}') && !escaped {
                 glob.push(b'\\');
             }
@@ -117,7 +123,7 @@ impl Line {
         })
     }
 
-    /// `path` is the one below the pattern's folder.
+    /// Returns whether the pattern matches `path`, a path below the pattern's folder.
     fn fits(&self, path: &[u8], is_folder: bool) -> bool {
         let name = path.rsplit(|byte| *byte == b'/').next();
         let path = match self.anchored {
@@ -128,7 +134,7 @@ impl Line {
     }
 }
 
-/// Without the spaces at the end, but for one behind a backslash.
+/// Strips trailing spaces, except one after a backslash.
 fn without_spaces(mut line: &[u8]) -> &[u8] {
     while line.ends_with(b" ") && !line.ends_with(b"\\ ") {
         line = &line[..line.len() - 1];
@@ -136,7 +142,7 @@ fn without_spaces(mut line: &[u8]) -> &[u8] {
     line
 }
 
-/// The patterns that hold in a folder: its own, and those of the folders above it.
+/// Patterns in force in a folder: its own and those of the folders above it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rules(Option<Rc<Level>>);
 
@@ -148,7 +154,8 @@ struct Level {
 }
 
 impl Rules {
-    /// What holds in a folder that says this, of what lies in it; nothing where it leaves itself out.
+    /// Returns the rules for the contents of `folder`, which declares `word`; `None` if the folder
+    /// is excluded.
     pub(crate) fn after(&self, folder: &[u8], word: Word) -> Option<Rules> {
         match word {
             Word::Silent => Some(self.clone()),
@@ -166,12 +173,12 @@ impl Rules {
         Rules(Some(Rc::new(level)))
     }
 
-    /// Whether anything can be left out at all.
+    /// Returns whether there are no patterns.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Whether a path is left out. Those of the folders on its way are not asked again.
+    /// Returns whether a path is excluded. The folders on the way to it are not checked again.
     pub(crate) fn leave_out(&self, path: &[u8], is_folder: bool) -> bool {
         let mut rules = self;
         while let Rules(Some(level)) = rules {

@@ -1,4 +1,4 @@
-//! The index's file: mapped, written beside its name, renamed.
+//! The index's file: mapped for reading; written under another name, then renamed.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -13,22 +13,24 @@ use rustix::fs::{FlockOperation, flock};
 use crate::ScanError;
 use crate::scan::cores;
 
-/// The index in its folder.
+/// File name of the index in its folder.
 const NAME: &str = "index";
-/// What is not finished; whoever finds one may overwrite it.
+/// File name of an index that is being written. A scan may overwrite a leftover one.
 const PARTIAL: &str = "index.partial";
 
-/// An index as it is used: its file, mapped, or bytes of our own.
+/// Index in use: its mapped file, or bytes in memory.
 pub type Index = Catalog<Bytes>;
 
-/// Stretches from which on it is worth a thread to check one half of them beside the other.
+/// Minimum number of stretches that are checked by two threads; fewer do not repay the second
+/// thread.
 const STRETCHES_APART_MIN: usize = 16;
 
-/// Takes up the last whole index in `folder`; none when there is none, or it was made by another version or damaged, which a
-/// scan makes good. Its file is mapped where the file system lets us hold it, else read.
+/// Loads the last whole index in `folder`. Returns `None` if there is no index, or if it is damaged
+/// or of another version: the next scan replaces it. The file is mapped if the file system grants a
+/// lease on it, else read.
 ///
 /// # Errors
-/// When the host cannot read it.
+/// If the host cannot open or read the file.
 pub fn load(folder: &Path) -> Result<Option<Index>, ScanError> {
     let path = folder.join(NAME);
     let opened = File::open(&path).and_then(|mut file| match Mapped::open(file.try_clone()?) {
@@ -54,7 +56,8 @@ pub fn load(folder: &Path) -> Result<Option<Index>, ScanError> {
     }
 }
 
-/// Whether something holds for all of so many stretches of an index.
+/// Returns whether `holds` is true for all numbers below `count`, using two threads for large
+/// counts.
 fn all(count: usize, holds: &(dyn Fn(usize) -> bool + Sync)) -> bool {
     if count < STRETCHES_APART_MIN || cores() == 1 {
         return (0..count).all(holds);
@@ -66,17 +69,19 @@ fn all(count: usize, holds: &(dyn Fn(usize) -> bool + Sync)) -> bool {
     })
 }
 
-/// Puts an index in the place of the last.
+/// Replaces the index in `folder` by `bytes`.
 pub(crate) fn replace(folder: &Path, bytes: &[u8]) -> Result<(), ScanError> {
     let (partial, path): (PathBuf, PathBuf) = (folder.join(PARTIAL), folder.join(NAME));
     let write = || {
         fs::create_dir_all(folder)?;
-        // Another process may be about to do the same: a scan beside a server, or a server that takes over.
+        // Another process may write at the same time: a scan beside a server, or a server that
+        // takes over. The lock makes them take turns.
         let locked = File::open(folder)?;
         flock(&locked, FlockOperation::LockExclusive)?;
         let mut file = File::create(&partial)?;
         file.write_all(bytes)?;
-        // A name that points to nothing would cost the last index, which is whole.
+        // Synced before the rename: after a crash the name could otherwise point to an empty file,
+        // and the last whole index would be lost.
         file.sync_all()?;
         fs::rename(&partial, &path)?;
         locked.sync_all()

@@ -1,4 +1,4 @@
-//! Keeps an index up to date for as long as a server runs.
+//! Thread that keeps an index up to date while a server runs.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,68 +21,69 @@ use crate::{Index, Limits, Order, Progress, Report, ScanError, Standing, load, s
 #[cfg(test)]
 mod tests;
 
-/// A library that is to be kept.
+/// Parameters of a [`Keeper`].
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The library.
+    /// Root of the library.
     pub root: PathBuf,
-    /// Where its index is.
+    /// Folder of the index.
     pub folder: PathBuf,
-    /// Our own data, should it lie in the library.
+    /// Pelton's data directory, which is left out of the library if it lies there.
     pub hidden: PathBuf,
-    /// How names are cut.
+    /// Separators that split tag values into several names.
     pub splits: Splits,
-    /// How changes are seen.
+    /// Detection of changes.
     pub watching: Watching,
-    /// What it may use.
+    /// Limits of each scan.
     pub limits: Limits,
 }
 
-/// How changes are seen.
+/// Settings of the detection of changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watching {
-    /// By which means.
+    /// Means of detection.
     pub means: Means,
-    /// How long a folder must be quiet before it is read, so that albums appear whole.
+    /// Time that a folder must be quiet before it is scanned, so that albums appear whole.
     pub settle: Duration,
-    /// How often to look where the kernel does not tell.
+    /// Interval of polling, if inotify is not used.
     pub look: Duration,
-    /// How often to scan everything, whatever was seen; zero is never.
+    /// Interval of scans of the whole library, whether or not changes were detected; zero turns
+    /// them off.
     pub rescan: Duration,
 }
 
-/// By which means changes are seen.
+/// Means by which changes are detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Means {
-    /// The kernel tells; where it cannot, by looking.
+    /// By inotify, or by polling if inotify cannot be used.
     Auto,
-    /// By looking.
+    /// By polling.
     Looking,
-    /// Not at all.
+    /// No detection.
     Off,
 }
 
-/// What a keeper is about.
+/// State of a [`Keeper`] at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Status {
-    /// How far the scan is that runs, if one does.
+    /// Progress of the running scan, if any.
     pub standing: Option<Standing>,
-    /// How changes are seen.
+    /// Detection of changes in force.
     pub watch: Watch,
     /// Folders that changed and are not quiet yet.
     pub unsettled: usize,
-    /// Scans that came to an end.
+    /// Number of completed scans.
     pub scans: u64,
-    /// What the last one did.
+    /// Report of the last completed scan, if any.
     pub report: Option<Arc<Report>>,
-    /// When it ended.
+    /// Time at which the last completed scan ended.
     pub ended: Option<SystemTime>,
-    /// Why the one after that did not come to an end.
+    /// Reason why the latest scan was not completed; `None` if it was.
     pub failed: Option<String>,
 }
 
-/// Keeps an index up to date, in a thread of its own. One lock for the catalog and one for the status, each held for a
-/// copy of a few words.
+/// Keeps an index up to date in a thread of its own. The catalog and the status have one lock each,
+/// held only to copy or swap a few fields.
 #[derive(Debug)]
 pub struct Keeper {
     shared: Arc<Shared>,
@@ -95,19 +96,19 @@ struct Shared {
     catalog: RwLock<Arc<Index>>,
     generation: AtomicU64,
     status: Mutex<Status>,
-    /// Of the scan that runs, or of the next.
+    /// Progress of the running scan, or of the next one.
     progress: Mutex<Arc<Progress>>,
-    /// Folders that somebody wants scanned; the root, for everything.
+    /// Folders to scan on request. The root, an empty path, stands for the whole library.
     asked: Mutex<Vec<Vec<u8>>>,
     stopping: AtomicBool,
     wake: OwnedFd,
 }
 
 impl Keeper {
-    /// Takes up the last index, and brings it up to date behind the caller's back.
+    /// Loads the last index and starts a thread that brings it up to date.
     ///
     /// # Errors
-    /// When the host refuses a thread.
+    /// If the host refuses the thread or its event descriptor.
     pub fn start(setup: Setup) -> Result<Keeper, ScanError> {
         let refused = |doing| {
             let folder = setup.folder.clone();
@@ -117,7 +118,7 @@ impl Keeper {
         let wake = wake.map_err(|err| refused("keep the index of")(err.into()))?;
         let last = match load(&setup.folder) {
             Ok(last) => last,
-            // A scan makes another, or tells in its turn that it cannot.
+            // The first scan makes another index, or reports why it cannot.
             Err(err) => {
                 tracing::warn!(%err, "last index cannot be read");
                 None
@@ -143,20 +144,22 @@ impl Keeper {
         })
     }
 
-    /// The catalog as it is now; empty before the first scan.
+    /// Returns the current catalog; it is empty before the first scan.
     #[must_use]
     pub fn catalog(&self) -> Arc<Index> {
         let catalog = self.shared.catalog.read();
         Arc::clone(&catalog.unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Grows with each new index.
+    /// Returns a number that grows with each new index.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.shared.generation.load(Ordering::Acquire)
     }
 
-    /// Has these folders below the root scanned soon, with all below them; everything, where none is named.
+    /// Requests a scan of these folders below the root, with all folders below them. The whole
+    /// library is scanned if the list is empty, or if more than `folders_max` folders are
+    /// requested.
     pub fn ask(&self, folders: Vec<Vec<u8>>) {
         let mut asked = self.shared.asked();
         match folders.is_empty()
@@ -169,8 +172,8 @@ impl Keeper {
         self.shared.wake();
     }
 
-    /// Ends the scan that runs, if one does, without an index, and forgets what was asked for meanwhile. The last index stays;
-    /// what it lacks is found by the next scan of everything.
+    /// Cancels the running scan, if any, and drops the requests made meanwhile. The last index
+    /// stays; the next scan of the whole library finds the changes that it lacks.
     pub fn cancel(&self) {
         let progress = self.shared.progress();
         if progress.standing().is_scanning() {
@@ -179,13 +182,13 @@ impl Keeper {
         }
     }
 
-    /// What it is about.
+    /// Returns the current state.
     #[must_use]
     pub fn status(&self) -> Status {
         self.shared.status(|status| status.clone())
     }
 
-    /// Ends the scan that runs, without an index, and the thread.
+    /// Cancels the running scan, if any, and ends the thread.
     pub fn stop(&self) {
         self.shared.stopping.store(true, Ordering::Release);
         self.shared.progress().cancel();
@@ -207,7 +210,7 @@ impl Drop for Keeper {
     }
 }
 
-/// How the thread sees changes.
+/// Detection of changes as the thread does it: off, by inotify, or by polling.
 #[derive(Debug)]
 enum Eyes {
     Closed,
@@ -231,7 +234,7 @@ impl Shared {
             let due = (!rescan.is_zero()).then(|| rescanned + rescan);
             let is_due = [due, retry].into_iter().flatten().any(|due| due <= now);
             let mut quiet = changes.take_quiet(now, settle);
-            // Nothing may happen for a day after this, so it is told now.
+            // Set here, since the wait below may last a day.
             self.status(|status| status.unsettled = changes.len());
             quiet.append(&mut self.asked());
             if is_due || quiet.iter().any(Vec::is_empty) {
@@ -239,7 +242,9 @@ impl Shared {
                 quiet = vec![Vec::new()];
             }
             if !quiet.is_empty() {
-                // What made a scan fail, an operator has to mend: each costs twice the patience of the last.
+                // An operator has to remove the cause of a failed scan. The wait before the next
+                // attempt, which scans the whole library, doubles with each failure, up to 1,024
+                // times `look`.
                 let only = if failures == 0 { &quiet[..] } else { &[] };
                 failures = if self.scan(only) { 0 } else { failures + 1 };
                 let patience = look.saturating_mul(1 << failures.min(10));
@@ -250,7 +255,8 @@ impl Shared {
         }
     }
 
-    /// Sleeps until one of these moments, or something happens.
+    /// Sleeps until the first of these moments, the next poll, an inotify event or a call of
+    /// [`Shared::wake`].
     fn wait(&self, eyes: &Eyes, moments: [Option<Instant>; 3]) {
         let look = match eyes {
             Eyes::Looking { next, .. } => Some(*next),
@@ -258,14 +264,14 @@ impl Shared {
         };
         let until = moments.into_iter().chain([look]).flatten().min();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        // Rounded up, or the last nanoseconds would be spent in circles.
+        // One millisecond more, or the loop would spin during the last nanoseconds.
         let left = left.map(|left| Timespec::try_from(left + Duration::from_millis(1)));
         let left = left.map(|left| left.expect("times of the settings are below a century"));
         let mut fds = vec![PollFd::new(&self.wake, PollFlags::IN)];
         if let Eyes::Told(watches) = eyes {
             fds.push(PollFd::from_borrowed_fd(watches.kernel(), PollFlags::IN));
         }
-        // Interrupted or not, whoever called looks what there is to do.
+        // After an interrupted poll, the caller checks for work as after any other.
         if let Err(err) = poll(&mut fds, left.as_ref()) {
             assert_eq!(
                 err,
@@ -280,7 +286,7 @@ impl Shared {
         }
     }
 
-    /// Notes what changed.
+    /// Detects changes and records them in `changes`.
     fn see(&self, eyes: &mut Eyes, changes: &mut Changes) {
         let now = Instant::now();
         let mut note = |folder: &[u8]| changes.note(folder, now);
@@ -313,7 +319,7 @@ impl Shared {
         if let Eyes::Looking { next, .. } = eyes
             && *next <= now
         {
-            // What changed is looked at again when it might be quiet.
+            // If folders changed, poll again as soon as they may be quiet.
             let Watching { look, settle, .. } = self.setup.watching;
             *next = now
                 + if changes.len() == 0 {
@@ -333,7 +339,8 @@ impl Shared {
         });
     }
 
-    /// Has the kernel tell of changes, or says why it does not.
+    /// Starts the detection of changes that the settings ask for. Falls back to polling, and
+    /// records the reason, if inotify cannot be used.
     fn open_eyes(&self) -> Eyes {
         let watching = self.setup.watching;
         match watching.means {
@@ -365,7 +372,7 @@ impl Shared {
         }
     }
 
-    /// Looks for changes now and then, since the kernel does not tell them.
+    /// Starts to poll, and records `why` inotify is not used.
     fn look(&self, why: String) -> Eyes {
         let every = self.setup.watching.look;
         let watch = Watch::Looking { every, why };
@@ -377,7 +384,7 @@ impl Shared {
         }
         self.status(|status| status.watch = watch);
         let mut looks = Looks::default();
-        // The scan that follows finds what is there now, or tells why it cannot be found.
+        // An error is dropped here: the scan that follows reports it if it persists.
         let looked = self.on_tree(|tree, progress| {
             looks
                 .changes(tree, progress, &mut |_| ())
@@ -392,7 +399,8 @@ impl Shared {
         }
     }
 
-    /// Scans these folders, or everything, and hands out the index if it is a new one; says whether that could be done.
+    /// Scans these folders, or the whole library, and publishes the index if it is new. Returns
+    /// false if the scan failed; a cancelled scan has not failed.
     fn scan(&self, only: &[Vec<u8>]) -> bool {
         let progress = self.progress();
         let order = Order {
@@ -429,7 +437,7 @@ impl Shared {
                 if let Some(catalog) = catalog {
                     let mut held = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
                     let last = std::mem::replace(&mut *held, Arc::new(catalog));
-                    // Letting go of a large one takes milliseconds.
+                    // Dropped after the lock is released: freeing a large index takes milliseconds.
                     drop(held);
                     drop(last);
                     self.generation.fetch_add(1, Ordering::AcqRel);
@@ -457,7 +465,7 @@ impl Shared {
         }
     }
 
-    /// Gives the library as something to walk.
+    /// Opens the library's root and calls `then` with the tree below it.
     fn on_tree<T>(
         &self,
         then: impl FnOnce(&Tree<'_>, &Progress) -> Result<T, Refused>,
@@ -489,7 +497,7 @@ impl Shared {
     }
 
     fn wake(&self) {
-        // A counter that is full wakes as well.
+        // `AGAIN` means that the counter is at its maximum, which wakes the thread as well.
         match rustix::io::write(&self.wake, &1_u64.to_ne_bytes()) {
             Ok(_) | Err(rustix::io::Errno::AGAIN) => {}
             Err(err) => unreachable!("a counter of our own: {err}"),

@@ -1,26 +1,31 @@
-//! Turns a folder into an index, and keeps it one: walks it, reads what changed, writes the index beside its name and renames
-//! it; watches what changes next. It serves nothing.
+//! Scans a folder into an index and keeps the index up to date: walks the folder, reads changed
+//! files, replaces the index by a rename, and watches for further changes. Serves no requests.
 //!
-//! Principal function: [`scan`]; what it found out is its [`Report`], how far it is its [`Progress`]. [`Keeper`] calls it
-//! for a server: at the start, when asked, on schedule, and for folders that changed and have been quiet since.
+//! Principal function: [`scan`], which returns a [`Report`] and shows how far it is by a
+//! [`Progress`]. [`Keeper`] runs scans for a server: at the start, on request, on schedule, and for
+//! folders that changed and have been quiet since.
 //!
 //! ```text
-//! root ─ walk, one statx a file ─► what is there ─┬─ as the last index says ──────────► entry from the index ─┐
-//!                                                 ├─ moved: same file, other path ───► entry, new path ───────┼─► build ─► index
-//!                                                 └─ new or changed ─ order ─ open, exact reads ─► entry ─────┘
+//! root ─ walk, one statx per file ─► files found
+//!     ├─ as in the last index ───────────────────► entry of the index ────┐
+//!     ├─ moved: same file, other path ───────────► entry with new path ───┼─► build ─► index
+//!     └─ new or changed ─ sort ─ open, read ─────► new entry ─────────────┘
 //! ```
 //!
-//! A file that did not change is not opened, and if none changed nothing is written. Files are read in the order of device
-//! and inode by many threads, or, where the disk rotates, in the order of their first extents by few: asking for extents
-//! takes a sweep of its own over the inodes, which costs less than the seeks it saves.
+//! Unchanged files are not opened, and the index is not written if no file changed. Many threads
+//! read files in the order of device and inode. If a disk rotates, few threads read files in the
+//! order of their first extents. Finding the extents takes one more pass over the inodes, which
+//! costs less than the seeks it saves.
 //!
-//! [`Covers`] takes pictures out of music, once for each content, so that they go where all pictures go.
+//! [`Covers`] extracts pictures from music, once per content, so that they are files like any other
+//! picture.
 //!
-//! Units and limits: bytes and durations; [`Limits`] bounds depth, files and threads, [`tags::Limits`] each file. Errors:
-//! [`ScanError`] when there can be no index; one file that cannot be read is a line of the report and never more. What is
-//! wrong with its content is remembered in the index, what is wrong with the host (permissions, a failing disk) is tried
-//! again. Threads: the caller's, some that live as long as the reading, and the keeper's own, which hands out each index behind
-//! a pointer. A killed scan leaves the last whole index.
+//! Units and limits: bytes and durations; [`Limits`] bounds depth, files and threads,
+//! [`tags::Limits`] the reads per file. Errors: [`ScanError`] if no index can be made; a file that
+//! cannot be read is one line of the report. Faults of a file's content are stored in the index;
+//! after faults of the host (permissions, a failing disk) the file is read again by the next scan.
+//! Threads: the caller's, reader threads that end with the scan, and the keeper's own thread, which
+//! publishes each index behind a pointer. If a scan is killed, the last whole index remains.
 
 #![forbid(unsafe_code)]
 

@@ -1,19 +1,23 @@
-/// What a scan may use.
+/// Limits of a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Folders within each other.
+    /// Maximum depth of nested folders.
     pub depth_max: usize,
-    /// Files of music and pictures.
+    /// Maximum number of files of music, pictures and playlists, faults included; a scan with more
+    /// fails.
     pub files_max: usize,
-    /// Threads that read, on disks without moving parts; never more than there are cores.
+    /// Maximum number of reader threads on non-rotational disks; also bounded by the number of
+    /// cores.
     pub readers: usize,
-    /// Threads that read, on a disk that rotates: few requests, in order, are faster than many.
+    /// Maximum number of reader threads on a rotating disk, where few requests in order are faster
+    /// than many.
     pub readers_rotating: usize,
-    /// Folders that the kernel is asked to watch; it takes about a kilobyte for each.
+    /// Maximum number of folders watched by inotify; the kernel needs about a kilobyte for each.
     pub watches_max: usize,
-    /// Changed folders that are told apart until they are quiet; more stand for everything.
+    /// Maximum number of changed or requested folders that are kept apart; beyond it the whole
+    /// library is scanned.
     pub folders_max: usize,
-    /// Bytes of a picture or a piece of music; larger files are not opened.
+    /// Maximum length of a file, in bytes; longer files are not opened.
     pub file_bytes_max: u64,
 }
 

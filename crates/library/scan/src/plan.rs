@@ -1,4 +1,4 @@
-//! Which files need to be opened.
+//! Choice of the files to open.
 
 use std::collections::HashMap;
 
@@ -7,27 +7,27 @@ use catalog::Stat;
 use crate::Index;
 use crate::walk::Seen;
 
-/// What becomes of each file that is there, and of the last index.
+/// Files by the action that a scan takes.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    /// Files by their number in the walk, and their row in the last index.
+    /// Unchanged files: number in the walk, row in the last index.
     pub(crate) kept: Vec<(usize, u32)>,
-    /// As `kept`, at another path.
+    /// Moved files, otherwise unchanged: number in the walk, row in the last index.
     pub(crate) moved: Vec<(usize, u32)>,
-    /// Files to open.
+    /// Files to open: numbers in the walk.
     pub(crate) to_read: Vec<usize>,
-    /// Files of the last index that are gone.
+    /// Number of files of the last index that no longer exist.
     pub(crate) gone: u64,
 }
 
 impl Plan {
-    /// Whether the last index is right as it is.
+    /// Returns whether the last index needs no change.
     pub(crate) fn is_empty(&self) -> bool {
         self.moved.is_empty() && self.to_read.is_empty() && self.gone == 0
     }
 }
 
-/// Compares a walk with the last index; both are in the order of paths.
+/// Compares a walk with the last index; both are sorted by path.
 pub(crate) fn plan(seen: &[Seen], last: Option<&Index>) -> Plan {
     let mut plan = Plan::default();
     let files = last.map_or(0, |last| last.counts().files);
@@ -43,7 +43,7 @@ pub(crate) fn plan(seen: &[Seen], last: Option<&Index>) -> Plan {
         }
         match known.next_if(|(_, (path, _))| *path == file.path) {
             Some((row, (_, stat))) if stat == file.stat => plan.kept.push((number, row)),
-            // Its old content may have gone elsewhere: two files that changed places.
+            // The old content may be at another path now: two files may have been swapped.
             Some((row, (_, stat))) => {
                 changed.insert(stat, row);
                 new.push(number);

@@ -2,7 +2,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How far a scan is, for whoever watches, and a way to end it. Counters only grow.
+/// Progress of one scan, for status displays, and the switch that cancels it. Counters only grow.
 #[derive(Debug, Default)]
 pub struct Progress {
     phase: AtomicU8,
@@ -13,39 +13,39 @@ pub struct Progress {
     cancelled: AtomicBool,
 }
 
-/// What a scan is doing.
+/// Phase of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing yet.
+    /// Not started.
     #[default]
     Waiting,
-    /// Looking what is there.
+    /// Listing folders.
     Walking,
-    /// Opening files.
+    /// Opening and reading files.
     Reading,
-    /// Writing the index.
+    /// Building and writing the index.
     Building,
 }
 
-/// How far a scan is at one moment.
+/// Progress of a scan at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Standing {
-    /// What it is doing.
+    /// Current phase.
     pub phase: Phase,
-    /// Files of music and pictures that the walk met.
+    /// Files of music, pictures and playlists that the walk found so far.
     pub walked: u64,
-    /// Files to read, once the walk is over.
+    /// Files to read; 0 until the walk has ended.
     pub to_read: u64,
-    /// Files read.
+    /// Files read so far.
     pub read: u64,
-    /// Files read in a second, so far.
+    /// Files read per second, on average so far.
     pub per_second: f64,
-    /// Until everything is read, should the rate stay.
+    /// Time until all files are read, at the average rate so far; `None` before the first file.
     pub left: Option<Duration>,
 }
 
 impl Standing {
-    /// Whether it has begun.
+    /// Returns whether the scan has started.
     #[must_use]
     pub fn is_scanning(&self) -> bool {
         self.phase != Phase::Waiting
@@ -53,12 +53,12 @@ impl Standing {
 }
 
 impl Progress {
-    /// Ends the scan soon, and without an index.
+    /// Cancels the scan, which then ends soon and writes no index.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// How far it is.
+    /// Returns the progress at this moment.
     #[must_use]
     pub fn standing(&self) -> Standing {
         let (read, to_read) = (
@@ -80,7 +80,7 @@ impl Progress {
             to_read,
             read,
             per_second,
-            // Nothing read yet leaves forever, which is no duration.
+            // A rate of 0 gives an infinite time, which is not a `Duration`.
             left: Duration::try_from_secs_f64(left).ok(),
         }
     }
@@ -133,7 +133,7 @@ mod tests {
             ..
         } = progress.standing();
         assert_eq!((walked, to_read, read), (100, 80, 20));
-        // 20 ms at least went by, and what is left is three times what was read.
+        // At least 20 ms passed, and three times as many files are left as were read.
         assert!(0.0 < per_second && per_second <= 1_000.0, "{per_second}");
         let left = left.expect("a rate").as_secs_f64();
         assert!((left * per_second - 60.0).abs() < 0.1, "{left} s");

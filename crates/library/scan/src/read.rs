@@ -1,4 +1,4 @@
-//! One file: opened, read exactly, closed.
+//! Reading of one file: open, read exactly the needed bytes, close.
 
 use std::cell::Cell;
 use std::io::{self, IoSliceMut};
@@ -12,16 +12,18 @@ use tags::{Container, ErrorKind, Reader};
 
 use crate::walk::{Kind, Seen, ending, open_below};
 
-/// The library's root, as it is opened and as playlists may name it.
+/// Root of the library: its descriptor, and the paths by which playlists may name it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Root<'a> {
     pub(crate) folder: BorrowedFd<'a>,
-    /// Its path as it was given, and without links; neither ends with a slash.
+    /// The configured path, if absolute, and the path with links resolved; neither ends with a
+    /// slash.
     pub(crate) paths: &'a [Vec<u8>],
 }
 
 impl Root<'_> {
-    /// Has a path of this machine that leads into the library begin at its root.
+    /// Replaces an absolute path of this machine that leads into the library by the path below the
+    /// library's root, with a leading slash.
     fn shorten(&self, target: &mut Vec<u8>) {
         let below = self.paths.iter().find_map(|path| {
             let rest = target.strip_prefix(&path[..])?;
@@ -33,32 +35,34 @@ impl Root<'_> {
     }
 }
 
-/// What one file said, and what it cost.
+/// Result of reading one file, with its cost.
 pub(crate) struct Read {
-    /// Nothing when the host is to blame, with what it said.
+    /// Content of the file, or the error text if the host is at fault.
     pub(crate) content: Result<Content, String>,
     pub(crate) reads: u64,
     pub(crate) bytes: u64,
 }
 
-/// How a file is read.
+/// Mode of reading a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// A few exact bytes: what the kernel would read ahead is pictures and sound, megabytes of it on some disks.
+    /// Reads exactly the requested bytes, without the kernel's readahead: it would read pictures
+    /// and audio, megabytes of them on some disks.
     Exact,
-    /// Only what the page cache has. What it lacks fails, and [`Source::missed`] tells.
+    /// Reads from the page cache alone. A read that would need the disk fails, and sets
+    /// [`Source::missed`].
     Cached,
-    /// Long stretches, as they come.
+    /// Reads long stretches in sequence, with readahead.
     Streaming,
 }
 
-/// A file on disk; counts what is asked of it.
+/// File on disk that counts its reads and the bytes they ask for.
 pub(crate) struct Source {
     file: OwnedFd,
     manner: Manner,
     reads: Cell<u64>,
     bytes: Cell<u64>,
-    /// The kernel was told not to read ahead.
+    /// True if readahead was turned off for this file.
     advised: Cell<bool>,
     missed: Cell<bool>,
 }
@@ -75,7 +79,7 @@ impl Source {
         }
     }
 
-    /// Whether something was not in the page cache that had to be.
+    /// Returns whether a read failed because its data were not in the page cache.
     pub(crate) fn missed(&self) -> bool {
         self.missed.get()
     }
@@ -89,7 +93,7 @@ impl Source {
         let parts = &mut [IoSliceMut::new(buf)];
         match preadv2(&self.file, parts, offset, ReadWriteFlags::NOWAIT) {
             Err(Errno::AGAIN) => {}
-            // A file system that cannot tell what it has in memory.
+            // The file system cannot report whether the data are in memory.
             Err(Errno::OPNOTSUPP) => {}
             other => return Ok(other?),
         }
@@ -116,9 +120,9 @@ impl image_plan::ReadAt for Source {
     }
 }
 
-/// Opens a file below `root`.
+/// Opens a file below `root` for reading.
 pub(crate) fn open(root: BorrowedFd<'_>, path: &[u8]) -> rustix::io::Result<OwnedFd> {
-    // Opening a pipe would wait for a writer.
+    // Without `NONBLOCK`, opening a pipe would wait for a writer.
     open_below(root, path, OFlags::NONBLOCK)
 }
 
@@ -134,8 +138,8 @@ pub(crate) fn read(root: Root<'_>, seen: &Seen, reader: &mut Reader) -> Read {
     }
 }
 
-/// Reads a file below `root` if all that is wanted of it is in the page cache; else it gives where its first byte lies, if
-/// the disk tells. Nothing when it cannot be opened.
+/// Reads a file below `root` if all data needed are in the page cache; else returns the place of
+/// its first extent. Returns `None` if the file cannot be opened.
 pub(crate) fn read_cached(
     root: Root<'_>,
     seen: &Seen,
@@ -173,7 +177,7 @@ fn music(source: &Source, seen: &Seen, reader: &mut Reader) -> Result<Content, S
     }
 }
 
-/// Returns whether a file is a film: an MP4 that is not called music and has moving pictures.
+/// Returns whether a file is a film: named `.mp4`, an MP4 by its content, and with a video track.
 fn is_film(source: &Source, seen: &Seen, container: Container) -> Result<bool, String> {
     let is_mp4 = ending(&seen.path).is_some_and(|ending| ending.eq_ignore_ascii_case(b"mp4"));
     if !is_mp4 || container != Container::Mp4 {
@@ -189,12 +193,14 @@ fn photo(source: &Source, seen: &Seen) -> Result<Content, String> {
     let size = match image_plan::probe(source, seen.stat.size) {
         Ok(facts) => facts.oriented(),
         Err(err) if err.kind == ProbeErrorKind::Io => return Err(with_source(&err)),
-        // Perhaps HEIC, under whatever name, which no part of Pelton decodes: what it says of itself is read all the same.
+        // Possibly HEIC, under any name. Pelton does not decode HEIC, but reads its size and
+        // metadata.
         Err(err) if err.kind == ProbeErrorKind::Unknown => {
             match image_plan::heif_size(source, seen.stat.size) {
                 Ok(size) => size,
                 Err(err) if err.kind == ProbeErrorKind::Io => return Err(with_source(&err)),
-                // A sequence has tracks instead; its date and place may still be told.
+                // An image sequence has tracks instead of an item with a size: 0 × 0 stands for
+                // unknown. Its date and place may still be readable.
                 Err(err) if err.kind == ProbeErrorKind::Malformed => image_plan::Size::new(0, 0),
                 Err(err) => return Ok(Content::Unreadable(err.to_string())),
             }

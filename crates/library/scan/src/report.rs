@@ -5,18 +5,18 @@ use catalog::Counts;
 use crate::Sweep;
 use crate::walk::is_below;
 
-/// What a scan did.
+/// Result of a scan, in numbers and faults.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Files of music and pictures, and playlists, below the root.
+    /// Files of music, pictures and playlists below the root.
     pub files: u64,
-    /// Of those, as the last index says, and not opened.
+    /// Files unchanged since the last index, which were not opened.
     pub kept: u64,
-    /// Of those, at another path than in the last index, and not opened.
+    /// Files at another path than in the last index but otherwise unchanged, which were not opened.
     pub moved: u64,
-    /// Of those, opened.
+    /// Files that were opened.
     pub opened: u64,
-    /// Files of the last index that are gone.
+    /// Files of the last index that no longer exist.
     pub gone: u64,
     /// Symbolic links, which are not followed.
     pub links: u64,
@@ -24,34 +24,36 @@ pub struct Report {
     pub reads: u64,
     /// Bytes asked for in opened files.
     pub bytes: u64,
-    /// Of opened files, music with tags that are broken in part, and what is wrong with them, by path.
+    /// Opened music files whose tags are broken in part, with the reasons, by path.
     pub broken_tags: Vec<Fault>,
-    /// What could not be read, by path.
+    /// Files and folders that could not be read, by path.
     pub faults: Vec<Fault>,
-    /// Entries of playlists that are no track of the library: of which playlist, and what stands there.
+    /// Entries of playlists that match no track of the library: path of the playlist, text of the
+    /// entry.
     pub missing: Vec<(Vec<u8>, String)>,
-    /// In which order files were opened.
+    /// Order in which files were opened.
     pub sweep: Sweep,
-    /// Whether a disk with moving parts was read.
+    /// True if a rotating disk was read.
     pub rotating: bool,
-    /// Threads that read.
+    /// Number of threads that read.
     pub readers: usize,
-    /// Whether another index was written.
+    /// True if the index differs from the last one and was written.
     pub written: bool,
-    /// Bytes of the index.
+    /// Length of the index, in bytes.
     pub index_bytes: u64,
-    /// What is in it.
+    /// Numbers of tracks, albums and so on in the index.
     pub counts: Option<Counts>,
-    /// Until everything below the root was known.
+    /// Time until all files below the root were listed.
     pub walk: Duration,
-    /// From then until everything was read.
+    /// Time from the end of the walk until all files were read.
     pub read: Duration,
-    /// From then until the index was written.
+    /// Time from the end of the reading until the index was written.
     pub build: Duration,
 }
 
 impl Report {
-    /// Keeps what an earlier scan found wrong outside of the folders that this one was of.
+    /// Adds the faults of an earlier scan that lie outside the folders of this one, if this scan
+    /// was of `only` some folders.
     pub(crate) fn keep_faults(&mut self, earlier: &[Fault], only: &[Vec<u8>]) {
         if only.is_empty() {
             return;
@@ -61,17 +63,17 @@ impl Report {
             !scanned.any(|folder| is_below(&fault.path, folder))
         });
         self.faults.extend(outside.cloned());
-        // Files that cannot be read are in the index as well.
+        // The index also names files that cannot be read, so a fault may be here twice.
         self.faults.sort_by(|a, b| a.path.cmp(&b.path));
         self.faults.dedup_by(|a, b| a.path == b.path);
     }
 }
 
-/// A file or folder that could not be read, or not all of it.
+/// File or folder that could not be read, or only in part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Below the root.
+    /// Path below the root.
     pub path: Vec<u8>,
-    /// Why not; several reasons are parted by semicolons.
+    /// Reason; several reasons are separated by semicolons.
     pub reason: String,
 }

@@ -17,29 +17,30 @@ use crate::sweep::Place;
 use crate::walk::{Hidden, Seen, Tree, tops};
 use crate::{Fault, Index, Limits, Progress, Report, ScanError, index, sweep};
 
-/// What is to be scanned.
+/// Parameters of a scan.
 #[derive(Clone, Copy, Debug)]
 pub struct Order<'a> {
-    /// The library.
+    /// Root of the library.
     pub root: &'a Path,
-    /// Where its index is.
+    /// Folder of the index.
     pub folder: &'a Path,
-    /// Our own data: no part of the library, should it lie there.
+    /// Pelton's data directory, which is left out of the library if it lies there.
     pub hidden: &'a Path,
-    /// How names are cut.
+    /// Separators that split tag values into several names.
     pub splits: &'a Splits,
-    /// What it may use.
+    /// Limits of the scan.
     pub limits: &'a Limits,
-    /// Folders below the root to look into, with all below them; what lies elsewhere stays as it was. None means everything.
+    /// Folders below the root to scan, with all folders below them; files elsewhere are taken from
+    /// the last index. An empty list means the whole library.
     pub only: &'a [Vec<u8>],
-    /// Whether every file is to be opened, as if there were no index.
+    /// True if every file is opened, as if there were no index.
     pub afresh: bool,
 }
 
 /// Brings an index up to date with its library.
 ///
 /// # Errors
-/// [`ScanError`] when there can be none; the last one stays then.
+/// [`ScanError`] if no index can be made; the last one stays then.
 pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError> {
     let start = Instant::now();
     progress.enter(Phase::Walking);
@@ -63,7 +64,7 @@ pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError>
     if !order.only.is_empty() {
         match &last {
             Some(last) => walked.add_outside(&tops, last),
-            // Without an index there is nothing that could stay as it was.
+            // Without a last index, files outside `only` are unknown: scan everything.
             None => walked = tree.walk(&[Vec::new()], progress)?,
         }
     }
@@ -106,7 +107,7 @@ pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError>
     Ok(report)
 }
 
-/// Makes an index of drafts, and puts it in the place of the last one unless it is the same.
+/// Builds an index from drafts, and replaces the last index unless both are the same.
 fn write(
     order: &Order<'_>,
     drafts: Vec<Draft>,
@@ -122,7 +123,8 @@ fn write(
     let bytes = library.finish(rows, words);
     let is_same = last.as_ref().is_some_and(|last| last.bytes() == bytes);
     thread::scope(|scope| {
-        // Hundreds of thousands of names are given back while the disk works.
+        // Freeing hundreds of thousands of names takes time, so it runs beside the write to the
+        // disk.
         scope.spawn(|| drop((library, last)));
         match is_same {
             true => Ok(()),
@@ -138,7 +140,8 @@ pub(crate) fn open_root(root: &Path) -> Result<OwnedFd, ScanError> {
     open(root, flags, Mode::empty()).map_err(|err| ScanError::host("open library", root, err))
 }
 
-/// How playlists may name the root: as it was given, and without links.
+/// Returns the absolute paths by which playlists may name the root: the configured path, if
+/// absolute, and the path with links resolved.
 fn root_paths(root: &Path) -> Vec<Vec<u8>> {
     let real = root.canonicalize().ok();
     let given = root.is_absolute().then(|| root.to_owned());
@@ -154,7 +157,8 @@ fn root_paths(root: &Path) -> Vec<Vec<u8>> {
     paths
 }
 
-/// Finds our own data; what is not there needs not be hidden.
+/// Returns the path below the root and the identity of the data directory `data`. A directory that
+/// does not exist has neither, and needs not be hidden.
 pub(crate) fn hidden(root: &Path, data: &Path) -> Hidden {
     let path = || {
         let (root, data) = (root.canonicalize().ok()?, data.canonicalize().ok()?);
@@ -169,7 +173,7 @@ pub(crate) fn hidden(root: &Path, data: &Path) -> Hidden {
 }
 
 impl Report {
-    /// Takes what was wrong with a track's tags.
+    /// Adds the issues of a track's tags, if any.
     fn note_tags(&mut self, path: &[u8], content: &Result<Content, String>) {
         if let Ok(Content::Music(media)) = content
             && !media.issues.is_empty()
@@ -179,7 +183,7 @@ impl Report {
         }
     }
 
-    /// Takes what the index itself tells.
+    /// Copies counts, missing playlist entries and unreadable files from the index.
     fn remember(&mut self, catalog: &Index) {
         self.index_bytes = catalog.bytes().len() as u64;
         self.counts = Some(catalog.counts());
@@ -188,7 +192,7 @@ impl Report {
         self.faults
             .extend(faults.map(|(path, reason)| Fault { path, reason }));
         self.faults.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        // Files are read in another order.
+        // Files are not read in the order of paths.
         let broken_tags = &mut self.broken_tags;
         broken_tags.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     }
@@ -198,7 +202,8 @@ pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Does something with each item, by so many threads, each with a stretch of them; in their order.
+/// Applies `work` to all items, each thread to one contiguous part of them. Returns the results in
+/// the order of the items.
 fn in_threads<T: Send, U: Send>(
     threads: usize,
     mut items: Vec<T>,
@@ -220,10 +225,10 @@ fn in_threads<T: Send, U: Send>(
     })
 }
 
-/// Something of each of several files, by their numbers.
+/// Values per file, each with the file's number in the walk.
 type Numbered<T> = Vec<(usize, T)>;
 
-/// What reading takes.
+/// Context that reader threads share.
 #[derive(Clone, Copy)]
 struct Reading<'a> {
     root: Root<'a>,
@@ -234,7 +239,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// What every file says, from the last index or by reading it.
+    /// Returns a draft of each file, from the last index or by reading the file.
     fn drafts(
         &self,
         plan: &Plan,
@@ -272,7 +277,8 @@ impl Reading<'_> {
         report.readers = readers.min(cores()).min(to_read.len()).max(1);
         let mut all = Vec::new();
         if report.rotating {
-            // What memory has moves no head. The rest is sorted by where it lies.
+            // Files in the page cache need no seek. The others are sorted by their place on the
+            // disk.
             let (warm, cold) = self.read_cached(&to_read, report);
             all = warm;
             (to_read, report.sweep) = sweep::by_place(seen, cold);
@@ -303,7 +309,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Reads files, in their order.
+    /// Starts to read the files in the given order.
     fn read_all(&self, to_read: &[usize], report: &Report) -> Numbered<Read> {
         self.each(to_read, report, |number, reader| {
             let read = self.one(number, reader);
@@ -312,7 +318,8 @@ impl Reading<'_> {
         })
     }
 
-    /// Reads those that are in the page cache; of the others it learns where they lie.
+    /// Reads the files that are in the page cache; returns these, and the places of all other
+    /// files.
     fn read_cached(&self, to_read: &[usize], report: &Report) -> (Numbered<Read>, Numbered<Place>) {
         let tried = self.each(to_read, report, |number, reader| {
             let seen = &self.seen[number];
@@ -328,15 +335,16 @@ impl Reading<'_> {
                     warm.push((number, read));
                 }
                 Some(Err(place)) => cold.push((number, place)),
-                // What is wrong with it is told when it is read.
+                // Too large, or cannot be opened: `read_all` records the reason.
                 None => cold.push((number, Ok(None))),
             }
         }
         (warm, cold)
     }
 
-    /// Does something with each file by several threads, each taking the next one: with several at once, a disk's head would
-    /// go back and forth between theirs.
+    /// Applies `work` to each file by several threads, of which each takes the next file. With a
+    /// batch per thread, a disk's head would move back and forth between the batches. Results are
+    /// in no fixed order.
     fn each<T: Send>(
         &self,
         to_read: &[usize],

@@ -1,4 +1,5 @@
-//! Which folders changed and have been quiet since, so that an album that is being copied is looked at when it is whole.
+//! Folders that changed, and the moments at which they count as quiet, so that an album is scanned
+//! after it was copied whole.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -8,12 +9,12 @@ use crate::walk::is_below;
 #[cfg(test)]
 mod tests;
 
-/// Changes that no scan has looked at, by the folder around them.
+/// Changes since the last scan, by folder.
 #[derive(Debug)]
 pub(crate) struct Changes {
-    /// When something last changed; the empty path stands for everything.
+    /// Time of the last change per folder; the empty path stands for the whole library.
     last: BTreeMap<Vec<u8>, Instant>,
-    /// Folders that are told apart.
+    /// Maximum number of folders; more are replaced by the whole library.
     folders_max: usize,
 }
 
@@ -25,7 +26,7 @@ impl Changes {
         }
     }
 
-    /// Something in `folder` is another than it was.
+    /// Records a change in `folder`, under the folder around it.
     pub(crate) fn note(&mut self, folder: &[u8], now: Instant) {
         self.last.insert(around(folder).to_vec(), now);
         if self.folders_max < self.last.len() {
@@ -33,7 +34,7 @@ impl Changes {
         }
     }
 
-    /// Something is, and nobody knows what.
+    /// Records a change at an unknown place.
     pub(crate) fn note_all(&mut self, now: Instant) {
         self.note(b"", now);
     }
@@ -42,7 +43,7 @@ impl Changes {
         self.last.len()
     }
 
-    /// Takes the folders that have been quiet for `settle`, with all around and in them.
+    /// Takes the folders that have been quiet for `settle`, as [`Changes::quiet_at`] defines it.
     pub(crate) fn take_quiet(&mut self, now: Instant, settle: Duration) -> Vec<Vec<u8>> {
         let folders = self.last.keys();
         let quiet = folders.filter(|folder| self.quiet_at(folder, settle) <= now);
@@ -53,14 +54,16 @@ impl Changes {
         quiet
     }
 
-    /// When there will be something to take, if nothing more changes.
+    /// Returns the moment at which the next folder becomes quiet if nothing more changes.
     pub(crate) fn next_quiet(&self, settle: Duration) -> Option<Instant> {
         let folders = self.last.keys();
         folders.map(|folder| self.quiet_at(folder, settle)).min()
     }
 
-    /// What is in a folder or around it holds it back: a second disc is copied after the first. Only everything waits for
-    /// everything.
+    /// Returns the moment at which `folder` counts as quiet: `settle` after the last change in it,
+    /// in a folder below it or in a folder around it, since a second disc is copied after the
+    /// first. The entry for the whole library waits for all changes, but holds back no other
+    /// folder.
     fn quiet_at(&self, folder: &[u8], settle: Duration) -> Instant {
         let related = self.last.iter().filter(|(other, _)| {
             is_below(other, folder) || !other.is_empty() && is_below(folder, other)
@@ -70,7 +73,8 @@ impl Changes {
     }
 }
 
-/// The folder that discs lie in, if this is one; what lies at the top is a whole of its own.
+/// Returns the folder around `folder`: the album, if `folder` is one of its discs. A folder
+/// directly below the root stands for itself.
 fn around(folder: &[u8]) -> &[u8] {
     match folder.iter().rposition(|&byte| byte == b'/') {
         Some(end) => &folder[..end],

@@ -1,28 +1,31 @@
-//! Sorts files as they lie on the disk, so that its head goes one way.
+//! Order of reading: files are sorted by their place on the disk, so that its head moves in one
+//! direction.
 
 use std::io;
 
 use crate::walk::Seen;
 
-/// In which order files were read.
+/// Order in which files were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sweep {
-    /// Of device and inode: enough where nothing moves, or nothing has to be read from the disk.
+    /// By device and inode: enough if no disk rotates, or if all data are in the page cache.
     #[default]
     Inodes,
-    /// Of device and the place of the first byte, for what the page cache did not have.
+    /// By device and first extent, for files that were not in the page cache.
     Extents,
 }
 
-/// Sorts by device and inode.
+/// Sorts file numbers by device and inode.
 pub(crate) fn by_inode(seen: &[Seen], to_read: &mut [usize]) {
     to_read.sort_unstable_by_key(|&number| (seen[number].stat.device, seen[number].stat.inode));
 }
 
-/// Where the first byte of a file lies, as far as its disk tells.
+/// Offset of a file's first extent on its disk; `None` or an error if the file system does not
+/// report it.
 pub(crate) type Place = io::Result<Option<u64>>;
 
-/// Files that have to be read from the disk, by device and place; those of a disk that does not tell stay as they were.
+/// Sorts the numbers of files that have to be read from the disk by device and first extent. Files
+/// whose file system reports no extents keep their order.
 pub(crate) fn by_place(seen: &[Seen], mut cold: Vec<(usize, Place)>) -> (Vec<usize>, Sweep) {
     let told = cold.iter().any(|(_, place)| place.is_ok());
     cold.sort_by_key(|(number, place)| {
@@ -33,7 +36,7 @@ pub(crate) fn by_place(seen: &[Seen], mut cold: Vec<(usize, Place)>) -> (Vec<usi
     (numbers, if told { Sweep::Extents } else { Sweep::Inodes })
 }
 
-/// What the kernel does not know has no moving parts.
+/// Returns whether a device rotates. Devices unknown to the kernel count as non-rotational.
 pub(crate) fn rotates(device: u64) -> bool {
     host::rotates(device).unwrap_or(false)
 }
@@ -44,7 +47,7 @@ mod tests {
     use crate::walk::{Kind, Seen};
     use catalog::Stat;
 
-    /// Files of these devices and inodes.
+    /// Returns files with these devices and inodes.
     fn seen(of: &[(u64, u64)]) -> Vec<Seen> {
         let seen = of.iter().map(|&(device, inode)| Seen {
             path: Vec::new(),
@@ -78,7 +81,7 @@ mod tests {
             (2, Ok(Some(500))),
         ];
         assert_eq!(by_place(&seen, cold), (vec![1, 2, 0, 3], Sweep::Extents));
-        // A file system that does not tell leaves the order of inodes.
+        // A file system without extents keeps the order of inodes.
         let refused = || Err(std::io::Error::from(std::io::ErrorKind::Unsupported));
         let cold = vec![(0, refused()), (1, refused())];
         assert_eq!(by_place(&seen, cold), (vec![0, 1], Sweep::Inodes));

@@ -1,4 +1,5 @@
-//! What lies below the root: one `statx` for each file that may matter, none for what a folder's entry tells.
+//! Listing of all files below the root: one `statx` per file with a known extension, none for files
+//! that the folder's entry already rules out.
 
 use std::cmp::Ordering;
 use std::io;
@@ -15,7 +16,7 @@ use rustix::io::Errno;
 use crate::ignore::{self, Rules, Word};
 use crate::{Fault, Index, Limits, Progress, ScanError};
 
-/// Bytes of folder entries that are fetched at once.
+/// Bytes of folder entries fetched per system call.
 const ENTRIES_BYTES: usize = 32 << 10;
 
 const MUSIC: &[&str] = &[
@@ -23,7 +24,8 @@ const MUSIC: &[&str] = &[
     "mp1", "mp2", "mp3", "mp4", "mpc", "mpga", "oga", "ogg", "opus", "spx", "tta", "wav", "wave",
     "weba", "webm", "wma", "wv",
 ];
-/// Music that no reader is for, and what it is called. It is named in the report, since its owner may miss it.
+/// Extensions of music formats that Pelton cannot read, with the formats' names. The report lists
+/// these files, since their owner may miss them.
 const UNREAD: &[(&str, &str)] = &[
     ("aa", "Audible"),
     ("aax", "Audible"),
@@ -49,7 +51,7 @@ const PICTURES: &[&str] = &[
 
 const PLAYLISTS: &[&str] = &["m3u", "m3u8"];
 
-/// What a file is by its name.
+/// Kind of a file by its extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Music,
@@ -57,7 +59,7 @@ pub(crate) enum Kind {
     Playlist,
 }
 
-/// A file that matters.
+/// File of music, picture or playlist that the walk found.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) path: Vec<u8>,
@@ -65,25 +67,25 @@ pub(crate) struct Seen {
     pub(crate) kind: Kind,
 }
 
-/// What there is to walk.
+/// Library to walk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tree<'a> {
     pub(crate) root: BorrowedFd<'a>,
-    /// The data directory, which is left out.
+    /// Data directory, which is left out.
     pub(crate) hidden: &'a Hidden,
     pub(crate) limits: &'a Limits,
 }
 
-/// A folder that is left out, by whatever path it is reached.
+/// Folder that is left out, by whichever path it is reached.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hidden {
-    /// Where it lies below the root, if it does.
+    /// Path below the root, if the folder lies there.
     pub(crate) path: Option<Vec<u8>>,
-    /// Its device and inode, if it is there.
+    /// Device and inode, if the folder exists.
     pub(crate) identity: Option<(u64, u64)>,
 }
 
-/// What was found, by path.
+/// Result of a walk; files are sorted by path.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
     pub(crate) seen: Vec<Seen>,
@@ -93,7 +95,7 @@ pub(crate) struct Walked {
 }
 
 impl Tree<'_> {
-    /// Walks `tops` and all below them; the root's path is empty.
+    /// Lists the folders `tops` and all below them; the root's path is empty.
     pub(crate) fn walk(&self, tops: &[Vec<u8>], progress: &Progress) -> Result<Walked, ScanError> {
         let mut walked = Walked::default();
         let mut buffer = vec![MaybeUninit::uninit(); ENTRIES_BYTES];
@@ -116,7 +118,7 @@ impl Tree<'_> {
             match read {
                 Ok(true) => walked.folders.push(path),
                 Ok(false) => {}
-                // A folder that somebody named may be gone by now, and its files with it.
+                // A requested folder may have been removed, and its files with it.
                 Err(Errno::NOENT) if !path.is_empty() => {}
                 Err(err) => {
                     let reason = format!("folder cannot be read: {}", io::Error::from(err));
@@ -139,13 +141,14 @@ impl Tree<'_> {
         Ok(walked)
     }
 
-    /// Whether a folder belongs to the library.
+    /// Returns whether a folder may belong to the library: no name in its path begins with a dot,
+    /// and it is not the data directory.
     pub(crate) fn enters(&self, folder: &[u8]) -> bool {
         let mut names = folder.split(|&byte| byte == b'/');
         !names.any(|name| name.starts_with(b".")) && self.hidden.path.as_deref() != Some(folder)
     }
 
-    /// Opens a folder; none where it is our own data.
+    /// Opens a folder; returns `None` if it is the data directory.
     pub(crate) fn open(&self, folder: &[u8]) -> rustix::io::Result<Option<OwnedFd>> {
         let opened = open_below(self.root, folder, OFlags::DIRECTORY)?;
         let Some(hidden) = self.hidden.identity else {
@@ -155,7 +158,7 @@ impl Tree<'_> {
         Ok(((stat.st_dev, stat.st_ino) != hidden).then_some(opened))
     }
 
-    /// The rules of the folders above one; none where these leave it out.
+    /// Returns the rules that the folders above `path` set; `None` if they exclude it.
     fn rules_above(&self, path: &[u8]) -> Option<Rules> {
         let mut rules = Rules::default();
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
@@ -165,7 +168,7 @@ impl Tree<'_> {
             if !self.enters(folder) {
                 return None;
             }
-            // What cannot be read says nothing; a walk from the root tells of it.
+            // A folder that cannot be read sets no rules; a walk from the root reports it.
             let opened = self.open(above);
             if let Ok(None) = opened {
                 return None;
@@ -202,7 +205,7 @@ impl Tree<'_> {
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
-            // `.` and `..` among them.
+            // Includes `.` and `..`.
             if name.starts_with(b".") {
                 if let Err(err) = word.hear(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));
@@ -218,7 +221,7 @@ impl Tree<'_> {
                 FileType::Symlink => walked.links += 1,
                 FileType::RegularFile | FileType::Unknown => {
                     let Some(kind) = kind(name) else {
-                        // A file system that tells no types may mean a folder.
+                        // The file system reports no entry types, so the entry may be a folder.
                         if entry.file_type() == FileType::Unknown
                             && open_below(folder.as_fd(), name, OFlags::DIRECTORY).is_ok()
                         {
@@ -259,7 +262,7 @@ impl Tree<'_> {
     }
 }
 
-/// The path of what is called `name` in a folder.
+/// Returns the path of the entry `name` in a folder.
 pub(crate) fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
     match folder {
         [] => name.to_vec(),
@@ -268,7 +271,7 @@ pub(crate) fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
 }
 
 impl Walked {
-    /// Adds the files that the walk did not look for, as the last index knows them.
+    /// Adds the files outside `tops`, which were not walked, from the last index.
     pub(crate) fn add_outside(&mut self, tops: &[Vec<u8>], last: &Index) {
         let known = (0..last.counts().files).filter_map(|row| last.file(row));
         let outside = known.filter(|(path, _)| !tops.iter().any(|top| is_below(path, top)));
@@ -279,7 +282,8 @@ impl Walked {
         self.seen.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     }
 
-    /// Hands the folder of each file to `changed` that is not the same in both.
+    /// Calls `changed` with the folder of each file that was added, removed or changed between this
+    /// walk and the next.
     pub(crate) fn differences(&self, next: &Walked, changed: &mut dyn FnMut(&[u8])) {
         let (mut before, mut after) = (&self.seen[..], &next.seen[..]);
         loop {
@@ -300,13 +304,14 @@ impl Walked {
     }
 }
 
-/// The folder that a path lies in.
+/// Returns the folder of a path.
 fn folder(path: &[u8]) -> &[u8] {
     let end = path.iter().rposition(|&byte| byte == b'/');
     &path[..end.unwrap_or(0)]
 }
 
-/// The folders to begin with: all that were named but those below others; the root where none was named.
+/// Returns the folders at which a walk starts: those of `only` that lie in no other of them, or the
+/// root if there are none.
 pub(crate) fn tops(only: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut sorted = only.to_vec();
     sorted.sort_unstable();
@@ -322,14 +327,15 @@ pub(crate) fn tops(only: &[Vec<u8>]) -> Vec<Vec<u8>> {
     tops
 }
 
-/// Whether a path is a folder's or of something in it.
+/// Returns whether `path` is `folder` or lies below it.
 pub(crate) fn is_below(path: &[u8], folder: &[u8]) -> bool {
     let rest = path.strip_prefix(folder);
     folder.is_empty() || rest.is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
 }
 
-/// Opens for reading what lies at a path below `root`, or the root itself where the path is empty. The kernel refuses what
-/// leads out, and every link on the way: what a link names is indexed where it is, if at all.
+/// Opens the file or folder at `path` below `root` for reading, or `root` itself if the path is
+/// empty. The kernel refuses paths that leave the root and paths with symbolic links: the target of
+/// a link is indexed at its own path, if at all.
 pub(crate) fn open_below(
     root: BorrowedFd<'_>,
     path: &[u8],
@@ -340,14 +346,14 @@ pub(crate) fn open_below(
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     loop {
         match openat2(root, path, flags, Mode::empty(), resolve) {
-            // Something was renamed while the kernel looked.
+            // A file was renamed while the kernel resolved the path.
             Err(Errno::AGAIN) => {}
             opened => return opened,
         }
     }
 }
 
-/// What the file system says of what is called `name` in a folder, or of the open file itself where there is no name.
+/// Returns the metadata of `name` in a folder, or of the open file itself if `name` is empty.
 pub(crate) fn stat(folder: impl AsFd, name: &[u8]) -> rustix::io::Result<Stat> {
     let found = statx(
         folder,
@@ -369,13 +375,13 @@ pub(crate) fn stat(folder: impl AsFd, name: &[u8]) -> rustix::io::Result<Stat> {
     })
 }
 
-/// What follows the last dot of a name.
+/// Returns the bytes after the last dot of a name.
 pub(crate) fn ending(name: &[u8]) -> Option<&[u8]> {
     let dot = name.iter().rposition(|&byte| byte == b'.')?;
     Some(&name[dot + 1..])
 }
 
-/// Says of a file that it is music of a format without a reader, if its name says so.
+/// Returns a fault if the file's extension is of a music format that Pelton cannot read.
 fn named_fault(path: Vec<u8>) -> Option<Fault> {
     let ending = ending(&path)?;
     let mut formats = UNREAD.iter();
@@ -384,7 +390,7 @@ fn named_fault(path: Vec<u8>) -> Option<Fault> {
     Some(Fault { path, reason })
 }
 
-/// What a file is, if it matters.
+/// Returns the kind of a file by its extension; `None` if the library does not use such files.
 pub(crate) fn kind(name: &[u8]) -> Option<Kind> {
     let ending = ending(name)?;
     let is_one = |endings: &[&str]| {

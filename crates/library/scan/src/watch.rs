@@ -1,4 +1,4 @@
-//! Two ways to see that a library changes: the kernel tells, or we look again.
+//! Detection of changes in a library, by inotify or by polling.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -13,25 +13,25 @@ use crate::ignore::MARKS;
 use crate::walk::{Tree, Walked, is_below, kind};
 use crate::{Progress, ScanError};
 
-/// Bytes of events that are fetched at once.
+/// Bytes of events fetched per system call.
 const EVENTS_BYTES: usize = 16 << 10;
 
-/// How changes are seen, for whoever wants to know.
+/// Detection of changes in force, for status displays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Watch {
-    /// Not at all: somebody chose so.
+    /// None, by the settings.
     #[default]
     Off,
-    /// The kernel tells of each, in this many folders.
+    /// By inotify.
     Told {
-        /// Watches that this takes of what `fs.inotify.max_user_watches` allows.
+        /// Number of watched folders; each uses one watch of `fs.inotify.max_user_watches`.
         folders: usize,
     },
-    /// By looking again.
+    /// By polling.
     Looking {
-        /// How often.
+        /// Interval.
         every: Duration,
-        /// Why the kernel does not tell.
+        /// Reason why inotify is not used.
         why: String,
     },
 }
@@ -48,18 +48,18 @@ impl fmt::Display for Watch {
     }
 }
 
-/// Why the kernel's word is not to be had, or not any more.
+/// Reason why inotify cannot be used, or no longer.
 #[derive(Debug)]
 pub(crate) enum Refused {
-    /// It said so, in words for the operator.
+    /// The host refused; the text is for the operator.
     Host(String),
-    /// There were more changes than it remembers.
+    /// The kernel's queue of events overflowed, and changes were lost.
     Overflow,
     /// The library cannot be walked.
     Scan(ScanError),
 }
 
-/// Folders whose changes the kernel tells.
+/// Folders watched by inotify.
 #[derive(Debug)]
 pub(crate) struct Watches {
     kernel: OwnedFd,
@@ -69,7 +69,7 @@ pub(crate) struct Watches {
 }
 
 impl Watches {
-    /// Watches the whole library.
+    /// Starts to watch the whole library.
     pub(crate) fn open(
         tree: &Tree<'_>,
         watches_max: usize,
@@ -97,12 +97,12 @@ impl Watches {
         self.watches.len()
     }
 
-    /// Becomes readable when something changes.
+    /// Returns the inotify descriptor, which becomes readable when something changes.
     pub(crate) fn kernel(&self) -> BorrowedFd<'_> {
         self.kernel.as_fd()
     }
 
-    /// Hands the folder of every change so far to `changed`.
+    /// Reads all pending events and calls `changed` with the folder of each.
     pub(crate) fn changes(
         &mut self,
         tree: &Tree<'_>,
@@ -130,7 +130,7 @@ impl Watches {
                 return Err(Refused::Overflow);
             }
             if events.contains(ReadFlags::IGNORED) {
-                // Unless the path has another watch by now.
+                // The path may have another watch by now, which stays.
                 if let Some(path) = self.paths.remove(&event.wd())
                     && self.watches.get(&path) == Some(&event.wd())
                 {
@@ -148,7 +148,7 @@ impl Watches {
                     changed(folder);
                 }
                 if MARKS.contains(&name.to_bytes()) {
-                    // Folders may belong to the library now that did not before.
+                    // The file may exclude fewer folders than before; those have no watch yet.
                     new.push(folder.clone());
                     changed(folder);
                 }
@@ -171,7 +171,8 @@ impl Watches {
         Ok(())
     }
 
-    /// Watches a folder and all below it. Each is listed again once it is watched: what came in between is found then.
+    /// Watches a folder and all below it. Folders are listed again after they are watched, to find
+    /// those created in between.
     fn follow(
         &mut self,
         top: &[u8],
@@ -209,7 +210,8 @@ impl Watches {
             | WatchFlags::DELETE
             | WatchFlags::ONLYDIR
             | WatchFlags::EXCL_UNLINK;
-        // The call takes a path alone, and would follow links on it: what it gets is the folder that is open.
+        // The call takes a path and would follow links in it. The path of the open descriptor names
+        // the checked folder.
         let added = tree.open(&folder).and_then(|opened| {
             let opened = opened.ok_or(Errno::NOENT)?;
             let path = format!("/proc/self/fd/{}", opened.as_raw_fd());
@@ -217,14 +219,14 @@ impl Watches {
         });
         match added {
             Ok(watch) => {
-                // A folder that was moved keeps its watch.
+                // A moved folder keeps its watch.
                 if let Some(before) = self.paths.insert(watch, folder.clone()) {
                     self.watches.remove(&before);
                 }
                 self.watches.insert(folder, watch);
                 Ok(())
             }
-            // Whoever is refused by a folder cannot read its files either; the scan tells so.
+            // The files of such a folder cannot be read either, which the scan reports.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => {
                 self.watches.insert(folder, NO_WATCH);
                 Ok(())
@@ -239,7 +241,7 @@ impl Watches {
         }
     }
 
-    /// Stops watching a folder that moved away, and all below it.
+    /// Stops watching a folder that was moved away, and all folders below it.
     fn forget(&mut self, top: &[u8]) {
         let below = self.watches.range(top.to_vec()..);
         let below = below.take_while(|(path, _)| path.starts_with(top));
@@ -251,17 +253,18 @@ impl Watches {
             if self.paths.remove(&watch).is_some()
                 && let Err(err) = inotify::remove_watch(&self.kernel, watch)
             {
-                // The kernel has forgotten it first: the folder was removed.
+                // The folder was removed, and its watch with it.
                 assert_eq!(err, Errno::INVAL, "a watch of ours");
             }
         }
     }
 }
 
-/// Stands for a folder that the kernel refused; none of its numbers is negative.
+/// Watch descriptor of a folder that the kernel refused to watch; the kernel's own descriptors are
+/// not negative.
 const NO_WATCH: i32 = -1;
 
-/// File systems of other machines, or of programs, whose changes the kernel need not see.
+/// Remote file systems and file systems of programs, which may change without inotify events.
 const REMOTE: &[(u64, &str)] = &[
     (0x6969, "nfs"),
     (0x517b, "smb"),
@@ -273,21 +276,22 @@ const REMOTE: &[(u64, &str)] = &[
     (0x5346_414f, "afs"),
 ];
 
-/// The name of a file system that changes behind the kernel's back.
+/// Returns the name of the root's file system if it may change without inotify events.
 pub(crate) fn remote(root: BorrowedFd<'_>) -> Option<&'static str> {
     let kind = rustix::fs::fstatfs(root).ok()?.f_type as u64 & 0xffff_ffff;
     let found = REMOTE.iter().find(|(known, _)| *known == kind);
     found.map(|(_, name)| *name)
 }
 
-/// What was there when we last looked.
+/// Result of the last poll.
 #[derive(Debug, Default)]
 pub(crate) struct Looks {
     last: Option<Walked>,
 }
 
 impl Looks {
-    /// Looks again, and hands the folder of every change to `changed`: the root's, where there was nothing to compare to.
+    /// Polls, and calls `changed` with the folder of each change; with the root, if this is the
+    /// first poll.
     pub(crate) fn changes(
         &mut self,
         tree: &Tree<'_>,
