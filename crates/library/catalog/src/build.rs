@@ -1,4 +1,4 @@
-//! Writing the file.
+//! Writing of the index file.
 
 use hashbrown::HashMap;
 use tags::{Role, Splits};
@@ -11,10 +11,10 @@ use crate::strings::Strings;
 use crate::sums;
 use crate::{Catalog, Content, Draft, Entry, playlists, record};
 
-/// Makes an index of these entries, which may come in any order.
+/// Builds an index of these entries, which may be in any order.
 ///
 /// # Panics
-/// When two entries have one path, or anything is counted beyond 2³².
+/// If two entries have the same path, or if a count reaches 2³².
 #[must_use]
 pub fn build(entries: Vec<Entry>, splits: &Splits) -> Vec<u8> {
     let drafts = entries.into_iter().map(|entry| Draft::new(entry, splits));
@@ -23,10 +23,11 @@ pub fn build(entries: Vec<Entry>, splits: &Splits) -> Vec<u8> {
 }
 
 impl Draft {
-    /// Puts a library together, from drafts in any order, whose names were all cut by `splits`.
+    /// Collects a library from drafts, which may be in any order but must all have been made with
+    /// `splits`.
     ///
     /// # Panics
-    /// When two have one path.
+    /// If two drafts have the same path.
     #[must_use]
     pub fn gather(mut drafts: Vec<Draft>, splits: &Splits) -> Gathered {
         drafts.sort_by(|a, b| a.entry.path.cmp(&b.entry.path));
@@ -48,27 +49,29 @@ impl Draft {
     }
 }
 
-/// A library that was put together and is to be written. Its two parts may be made by two threads.
+/// Library that is collected but not yet written. Its rows and its words may be made by two
+/// threads.
 pub struct Gathered {
     entries: Vec<Entry>,
     library: Library,
     splits: u64,
 }
 
-/// All that is in an index, but for its words.
+/// All sections of an index except those of its words.
 pub struct Rows(Writer);
 
-/// What search finds.
+/// Words of all names, and the objects that have them.
 pub struct Words {
     texts: Vec<Box<str>>,
     postings: Vec<Posting>,
 }
 
 impl Gathered {
-    /// Files, tracks, albums and so on.
+    /// Returns the rows of files, tracks, albums and so on.
     ///
     /// # Panics
-    /// When anything is counted beyond 2³², as [`Gathered::words`] and [`Gathered::finish`].
+    /// If a count reaches 2³². [`Gathered::words`] and [`Gathered::finish`] panic in this case,
+    /// too.
     #[must_use]
     pub fn rows(&self) -> Rows {
         let mut writer = Writer::new();
@@ -81,13 +84,13 @@ impl Gathered {
         Rows(writer)
     }
 
-    /// The words of all names.
+    /// Returns the words of all names.
     #[must_use]
     pub fn words(&self) -> Words {
         words_of(&self.library).sorted()
     }
 
-    /// The index, of both its parts.
+    /// Returns the bytes of the index.
     #[must_use]
     pub fn finish(&self, rows: Rows, words: Words) -> Vec<u8> {
         let Rows(mut writer) = rows;
@@ -97,7 +100,7 @@ impl Gathered {
 }
 
 impl<B: AsRef<[u8]> + From<Vec<u8>>> Catalog<B> {
-    /// The catalog of a library without files.
+    /// Returns the catalog of a library without files.
     #[must_use]
     pub fn empty() -> Catalog<B> {
         let bytes = build(Vec::new(), &Splits::default());
@@ -137,7 +140,7 @@ impl Writer {
         self.strings.reference(text.as_bytes())
     }
 
-    /// Where a list of rows is; equal lists are kept once.
+    /// Returns the reference of a list of rows; equal lists are stored once.
     fn list(&mut self, rows: &[usize]) -> u32 {
         if let Some(&known) = self.lists.get(rows) {
             return known;
@@ -191,7 +194,8 @@ impl Writer {
     }
 
     fn folder<'a>(&mut self, folders: &mut HashMap<&'a [u8], u32>, path: &'a [u8]) -> u32 {
-        // Up to what is known, then down again: paths may be deep, and no recursion follows them.
+        // Climbs to a known folder, then adds the rest downwards. A loop, since paths may be too
+        // deep for recursion.
         let mut missing = Vec::new();
         let mut at = path;
         let mut row = loop {
@@ -343,7 +347,7 @@ impl Writer {
             .iter()
             .zip(0..)
             .filter_map(|(entry, file)| match &entry.content {
-                // Without a clock in the camera, the file's.
+                // Without a time of capture, the file's time of modification counts.
                 Content::Photo(photo) => {
                     let changed = entry.stat.mtime_ns.div_euclid(1_000_000_000);
                     Some((photo.shot.taken_local_s.unwrap_or(changed), file))
@@ -490,7 +494,7 @@ fn words_of(library: &Library) -> FoundWords {
         found.begin(layout::TRACK_KIND, row, &title);
         found.add(&title, true);
         found.add_joined(&song.track.title, true);
-        // Who searches for the album's artist wants the artist and the albums, not every track.
+        // A search for the album's artist should find the artist and the albums, not every track.
         let known = &album_artists[song.album];
         let people = song.track.people.iter();
         for person in people.filter(|person| person.role == Role::Artist) {
@@ -504,21 +508,21 @@ fn words_of(library: &Library) -> FoundWords {
     found
 }
 
-/// A word, what it stands in, and how.
+/// Number of a word, kind and row of an object that has it, and the fact about both.
 type Posting = (u32, u32, Fact);
 
-/// Words of all names, as they come.
+/// Words of all names, in the order in which they were found.
 #[derive(Default)]
 struct FoundWords {
     numbers: HashMap<Box<str>, u32>,
-    /// Word, posting, and what is known of the one in the other.
+    /// Postings in the order of their objects.
     postings: Vec<Posting>,
-    /// What words are added to, and its title.
+    /// Kind and row of the object to which words are added, and its title.
     now: Option<(u32, Title)>,
 }
 
 impl FoundWords {
-    /// Words are of this thing from now on.
+    /// Starts to add the words of another object.
     fn begin(&mut self, kind: u32, row: usize, title: &str) {
         let title = Title::new(title, words(title).count());
         self.now = Some((kind << 30 | number(row), title));
@@ -546,7 +550,7 @@ impl FoundWords {
         }
     }
 
-    /// Words in their order, and the postings by the places of their words there; of one word in one thing the best.
+    /// Sorts the words, and the postings by word. Keeps the best posting of a word per object.
     fn sorted(self) -> Words {
         let mut texts: Vec<(Box<str>, u32)> = self.numbers.into_iter().collect();
         texts.sort_unstable();
@@ -554,7 +558,7 @@ impl FoundWords {
         for (place, (_, word)) in (0..).zip(&texts) {
             places[*word as usize] = place;
         }
-        // Things came in the order of their postings, and each thing once: within a word they stay in it.
+        // Objects were added in the order of their rows, so the postings of a word stay sorted.
         let place = |word: u32| places[word as usize] as usize;
         let mut starts = vec![0; texts.len() + 1];
         for (word, ..) in &self.postings {
@@ -569,7 +573,7 @@ impl FoundWords {
             postings[*next] = (places[word as usize], posting, fact);
             *next += 1;
         }
-        // The first of equals stays.
+        // `dedup_by` keeps the first of equal postings, which gets the best fact.
         postings.dedup_by(|next, best| {
             let is_same = (next.0, next.1) == (best.0, best.1);
             if is_same {
@@ -582,7 +586,7 @@ impl FoundWords {
     }
 }
 
-/// Whether something was wrong with its tags.
+/// Returns whether the file's tags are broken in part.
 fn has_issues(entry: &Entry) -> bool {
     matches!(&entry.content, Content::Music(media) if !media.issues.is_empty())
 }

@@ -1,4 +1,4 @@
-//! Which picture stands for a track, a disc, an album or an artist, by rules that may change without a scan.
+//! Choice of the cover of a track, disc, album or artist, by rules that may change without a scan.
 
 use std::ops::Range;
 
@@ -7,17 +7,17 @@ use tags::{Mime, Picture};
 use crate::gather::folder;
 use crate::{Album, Catalog, Content, Entry, Stat};
 
-/// Tracks of one album that are asked for a picture inside.
+/// Maximum number of tracks per album that are checked for a picture.
 const TRACKS_MAX: u32 = 64;
-/// Files of one folder that are looked at.
+/// Maximum number of steps through the files of one folder.
 const FILES_MAX: u32 = 4096;
 
-/// What a picture stands for. Numbers are rows.
+/// Object that has a cover, by its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Covered {
     /// A track.
     Track(u32),
-    /// A disc of an album.
+    /// A disc: row of the album, number of the disc.
     Disc(u32, u8),
     /// An album.
     Album(u32),
@@ -25,23 +25,23 @@ pub enum Covered {
     Artist(u32),
 }
 
-/// Where a picture may come from.
+/// Place at which a cover is looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A file of this name in the folder, or of an artist in the folder around its albums. `*` stands for anything; case
-    /// does not matter.
+    /// A file of this name in the folder of the music; for an artist, in the folder around the
+    /// albums. `*` matches any characters; case does not matter.
     File(String),
-    /// Any picture there.
+    /// Any picture in that folder.
     Any,
-    /// Inside the music.
+    /// The picture inside a music file.
     Embedded,
-    /// What stands for the track's disc.
+    /// The cover of the track's disc.
     Disc,
-    /// What stands for the album, or for an artist's first.
+    /// The cover of the album; for an artist, of the first album that has one.
     Album,
 }
 
-/// Where pictures are looked for, best first.
+/// Places at which covers are looked up, best first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct CoverRules {
@@ -52,7 +52,8 @@ pub struct CoverRules {
 }
 
 impl Default for CoverRules {
-    /// The picture that a whole album shares comes first where it serves as well: one picture is fetched and kept, not twelve.
+    /// Returns the default rules. Albums prefer a file that all tracks share, so that clients fetch
+    /// and cache one picture and not twelve.
     fn default() -> CoverRules {
         let file = |name: &str| Source::File(name.to_owned());
         CoverRules {
@@ -71,19 +72,19 @@ impl Default for CoverRules {
     }
 }
 
-/// A picture in the library.
+/// Picture in the library.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cover {
-    /// The file, below the root.
+    /// Path of the file below the root.
     pub path: Vec<u8>,
-    /// Tells whether it is still the one that was read.
+    /// Metadata that show whether the file has changed since it was read.
     pub stat: Stat,
-    /// Where in it the picture lies; nothing when it is the picture.
+    /// Position of the picture in a music file; `None` if the file is the picture.
     pub inside: Option<Picture>,
 }
 
 impl<B: AsRef<[u8]>> Catalog<B> {
-    /// The picture that stands for something.
+    /// Returns the cover of an object by `rules`, if any.
     #[must_use]
     pub fn cover(&self, of: Covered, rules: &CoverRules) -> Option<Cover> {
         let sources = match of {
@@ -108,7 +109,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
                     .map(|album| self.cover(Covered::Album(album), rules));
                 covers.find_map(|cover| cover)
             }
-            // What leads back to where we came from leads nowhere.
+            // Such a rule refers to the object itself or back to where it came from, and gives
+            // nothing.
             (Source::Album | Source::Disc, _) => None,
             (Source::Embedded, of) => self.embedded(of),
             (Source::Any, of) => self.beside(of, "*"),
@@ -116,14 +118,14 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// The first picture inside the music.
+    /// Returns the first picture inside the music of an object.
     fn embedded(&self, of: Covered) -> Option<Cover> {
         self.tracks_of(of).find_map(|row| {
             let entry = self.entry(self.track(row)?.file)?;
             let Content::Music(media) = &entry.content else {
                 return None;
             };
-            // A link leads out of the library.
+            // A link refers to a picture outside the library.
             let inside = media.cover().filter(|picture| picture.mime != Mime::Link)?;
             Some(Cover {
                 inside: Some(*inside),
@@ -133,7 +135,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// The first picture of this name beside the music.
+    /// Returns the first picture whose name matches, in the folders of an object's music.
     fn beside(&self, of: Covered, name: &str) -> Option<Cover> {
         let mut folders = Vec::new();
         for row in self.tracks_of(of) {
@@ -143,14 +145,14 @@ impl<B: AsRef<[u8]>> Catalog<B> {
                 folders.push(folder);
             }
         }
-        // Discs in folders of their own have their album's around them.
+        // If discs have folders of their own, the album's folder is around them.
         let around = if 1 < folders.len() {
             common(&folders)
         } else {
             None
         };
         match of {
-            // Around the album's.
+            // The artist's folder is around the album's.
             Covered::Artist(_) => {
                 let album = around.as_ref().or(folders.first())?;
                 folders = vec![folder(album).to_vec()];
@@ -184,7 +186,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         rows.take(TRACKS_MAX as usize)
     }
 
-    /// The first picture in a folder, but not below it, whose name fits.
+    /// Returns the first picture in a folder, not below it, whose name matches.
     fn picture_in(&self, folder: &[u8], name: &str) -> Option<Cover> {
         let start = match folder {
             [] => Vec::new(),
@@ -195,7 +197,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
             let (path, _) = self.file(row)?;
             let below = path.strip_prefix(&start[..])?;
             if let Some(end) = below.iter().position(|&byte| byte == b'/') {
-                // `0` follows the slash: the next that is not in this folder's folder.
+                // Skip the subfolder: `0` is the byte after the slash, so this path sorts behind
+                // all files in it.
                 row = self.first_file_from(&[&start, &below[..end], b"0"].concat());
                 continue;
             }
@@ -218,7 +221,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         None
     }
 
-    /// The first row of a file whose path is not before this one.
+    /// Returns the first row of a file whose path is not less than `path`.
     fn first_file_from(&self, path: &[u8]) -> u32 {
         let (mut low, mut high) = (0, self.counts().files);
         while low < high {
@@ -236,16 +239,17 @@ fn rows(album: &Album<'_>) -> Range<u32> {
     album.first_track..album.first_track.saturating_add(album.tracks)
 }
 
-/// The folder that all of these lie in, if it is the same.
+/// Returns the folder that directly contains all of these folders, unless it is the root.
 fn common(folders: &[Vec<u8>]) -> Option<Vec<u8>> {
     let around = folder(folders.first()?);
     let is_same = folders.iter().all(|other| folder(other) == around);
     (is_same && !around.is_empty()).then(|| around.to_vec())
 }
 
-/// Whether a name fits a pattern.
+/// Returns whether a name matches a pattern.
 fn fits(pattern: &[u8], name: &[u8]) -> bool {
-    // The last star, and how much of the name it has taken: of several, only the last one need ever take more.
+    // `star` holds the last star and the end of what it has matched. After a mismatch only the last
+    // star needs to match more, never an earlier one.
     let (mut at, mut from, mut star) = (0, 0, None);
     while from < name.len() {
         match pattern.get(at) {

@@ -1,17 +1,17 @@
 use tags::{Field, Listing, Media, PhotoMetadata, Splits, Tags, Track};
 
-/// A file of the library, and what it said when it was read.
+/// File of the library, with the content read from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Below the library's root, as the file system has it.
+    /// Path below the library's root, in the bytes of the file system.
     pub path: Vec<u8>,
-    /// Tells whether the file is still the one that was read.
+    /// Metadata that show whether the file has changed since it was read.
     pub stat: Stat,
-    /// What was in it.
+    /// Content read from the file.
     pub content: Content,
 }
 
-/// What the file system says of a file without opening it.
+/// Metadata of a file that the file system gives without opening it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Stat {
@@ -19,35 +19,35 @@ pub struct Stat {
     pub inode: u64,
     pub size: u64,
     pub mtime_ns: i64,
-    /// When the file was made; 0 where the file system does not say.
+    /// Time of creation; 0 if the file system does not record it.
     pub born_ns: i64,
 }
 
-/// What is in a file.
+/// Content of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// Music.
     Music(Box<Media>),
     /// A picture.
     Photo(Photo),
-    /// A playlist. A target that begins with a slash begins at the library's root.
+    /// A playlist. A target that begins with a slash is relative to the library's root.
     Listing(Box<Listing>),
-    /// Something that cannot be read, and why; remembered so that it is not opened again.
+    /// A file that cannot be read, with the reason; stored so that the file is not opened again.
     Unreadable(String),
 }
 
-/// A picture of the library.
+/// Picture of the library.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Photo {
-    /// Upright.
+    /// Width after the orientation is applied.
     pub width_px: u32,
-    /// Upright.
+    /// Height after the orientation is applied.
     pub height_px: u32,
-    /// What the camera wrote down.
+    /// Metadata of the camera.
     pub shot: PhotoMetadata,
 }
 
-/// An entry on its way into an index, with what depends on it alone: any thread may make that.
+/// Entry with the values derived from it alone. Drafts can be made in any thread.
 #[derive(Debug)]
 pub struct Draft {
     pub(crate) entry: Entry,
@@ -55,7 +55,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Reads out of an entry what it is.
+    /// Derives a draft from an entry; `splits` separate the names in its tags.
     #[must_use]
     pub fn new(mut entry: Entry, splits: &Splits) -> Draft {
         entry.trim();
@@ -67,7 +67,7 @@ impl Draft {
     }
 }
 
-/// Fields that no answer is made from; whoever wants them reads the file again.
+/// Fields that no response needs, and that the index leaves out.
 const LEFT_OUT: &[Field] = &[
     Field::Lyrics,
     Field::Comment,
@@ -76,7 +76,7 @@ const LEFT_OUT: &[Field] = &[
 ];
 
 impl Entry {
-    /// Leaves out what the index does not keep. An entry that came out of an index stays as it is.
+    /// Removes the fields that the index leaves out. An entry read from an index has none of them.
     fn trim(&mut self) {
         if let Content::Music(media) = &mut self.content
             && LEFT_OUT.iter().any(|field| media.tags.has(*field))

@@ -1,27 +1,28 @@
-//! What a search needs to know of a word in a name, in 16 bits, so that it reads no name.
+//! Facts about a word in a name, in 16 bits: all that a search needs to score a match without
+//! reading the name.
 //!
 //! ```text
-//! in the title 1 bit · 10 − place of the word 4 bits · words of the title 4 bits · bytes of the title 7 bits
+//! in the title 1 bit · 10 − place of the word 4 bits · words in title 4 bits · its bytes 7 bits
 //! ```
-//! Of two facts about one word of one thing, the larger says more for it.
+//! Of two facts about the same word and object, the larger one gives the better score.
 
-/// Words that a title is told to have at most.
+/// Largest number of words that a fact can hold; longer titles count as this long.
 const WORDS_MAX: usize = 15;
-/// Bytes that a title is told to have at most.
+/// Largest number of bytes that a fact can hold; longer titles count as this long.
 const BYTES_MAX: usize = 99;
-/// Places that make a difference.
+/// Number of places that give different scores; all later places score alike.
 const PLACES: usize = 10;
 
-/// One word in a title, or in the other names of what has the title.
+/// One word in the title of an object, or in its other names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Fact(pub(crate) u16);
 
-/// What all facts about one thing share.
+/// Bits that all facts about one object share: the length of its title.
 #[derive(Clone, Copy)]
 pub(crate) struct Title(u16);
 
 impl Title {
-    /// Of a folded title, and how many words it has.
+    /// Makes the bits from a folded title and its number of words.
     pub(crate) fn new(folded: &str, words: usize) -> Title {
         let bytes = folded.len().min(BYTES_MAX);
         Title((words.min(WORDS_MAX) << 7 | bytes) as u16)
@@ -38,7 +39,7 @@ impl Fact {
         self.0 >> 15 == 1
     }
 
-    /// More for words that come early.
+    /// Returns `PLACES` for the first word, one less for each later word, and 0 from there on.
     fn early(self) -> u32 {
         u32::from(self.0 >> 11 & 15)
     }
@@ -51,8 +52,8 @@ impl Fact {
         u32::from(self.0 & 127)
     }
 
-    /// How well a word fits of which `want` is the beginning. Words of titles before those of others, whole words before
-    /// longer ones, early ones before later ones.
+    /// Returns the score of a `word` that begins with `want`. Words of titles score more than those
+    /// of other names, whole words more than longer ones, early words more than later ones.
     pub(crate) fn score(self, word: &[u8], want: &[u8]) -> u32 {
         let whole = if word.len() == want.len() {
             60

@@ -4,11 +4,12 @@ mod tests;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-/// Text as it is compared: without case and accents, with letters of their own spelled out, and a single space between
-/// words.
+/// Returns the text in the form in which search compares it: without case and accents, with letters
+/// like `ß` spelled out, and with a single space between words.
 #[must_use]
 pub fn fold(text: &str) -> String {
-    // A search folds what each of its candidates is called, and most names are ASCII: no table is asked for those.
+    // A search folds the names of all its candidates, and most names are ASCII, which needs no
+    // Unicode tables.
     if text.is_ascii() {
         fold_plain(text)
     } else {
@@ -41,7 +42,7 @@ fn fold_any(text: &str) -> String {
             continue;
         }
         if !letter.is_alphanumeric() {
-            // An apostrophe joins: `don't` is one word.
+            // An apostrophe does not separate words: `don't` is one word.
             gap |= !matches!(letter, '\'' | '’');
             continue;
         }
@@ -61,7 +62,7 @@ fn fold_any(text: &str) -> String {
     out
 }
 
-/// Letters that no decomposition takes apart.
+/// Returns the spelling of letters that have no Unicode decomposition.
 fn spelled(letter: char) -> Option<&'static str> {
     Some(match letter {
         'ß' | 'ẞ' => "ss",
@@ -77,7 +78,8 @@ fn spelled(letter: char) -> Option<&'static str> {
     })
 }
 
-/// Returns a name as it is searched: folded, or its signs where it has nothing else, as `!!!` has.
+/// Returns the form in which a name is searched: folded, or its signs if it has nothing else, as
+/// `!!!` has.
 #[must_use]
 pub fn searched(name: &str) -> String {
     let folded = fold(name);
@@ -87,7 +89,8 @@ pub fn searched(name: &str) -> String {
     }
 }
 
-/// Words of a name that signs part and spaces do not, each in one: `acdc` of `AC/DC` and of `AC / DC`, `rem` of `R.E.M.`
+/// Returns the words of a name that contain signs, with the signs removed: `acdc` for `AC/DC` and
+/// `AC / DC`, `rem` for `R.E.M.`
 pub(crate) fn joined(name: &str) -> Vec<String> {
     if name
         .bytes()
@@ -103,7 +106,7 @@ pub(crate) fn joined(name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Words of folded text. Where writing has no spaces, every letter may begin one.
+/// Returns the words of folded text. In scripts without spaces, a word begins at every letter.
 pub(crate) fn words(folded: &str) -> impl Iterator<Item = &str> {
     folded
         .split(' ')
@@ -117,10 +120,10 @@ pub(crate) fn words(folded: &str) -> impl Iterator<Item = &str> {
         })
 }
 
-/// Beginnings in one run of unspaced letters.
+/// Maximum number of words in one run of a script without spaces.
 const UNSPACED_MAX: usize = 24;
 
-/// Kana, Han, Thai and their like.
+/// Returns whether a letter is of a script without spaces: kana, Han, Thai and so on.
 fn is_unspaced(letter: char) -> bool {
     matches!(letter, '\u{e00}'..='\u{eff}' | '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }

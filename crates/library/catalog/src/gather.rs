@@ -1,4 +1,4 @@
-//! Artists, albums and genres from the tags of single files.
+//! Artists, albums and genres, collected from the tags of the files.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use crate::layout::{ArtistId, hash};
 use crate::name::{identity, order};
 use crate::{Content, Entry};
 
-/// The library before it is written. Rows refer to each other by index.
+/// Library before it is written. Objects refer to each other by row.
 pub(crate) struct Library {
     pub(crate) songs: Vec<Song>,
     pub(crate) albums: Vec<AlbumRow>,
@@ -19,9 +19,9 @@ pub(crate) struct Library {
     pub(crate) genres: Vec<GenreRow>,
 }
 
-/// A track, in the order of albums, discs and numbers.
+/// Track. Songs are sorted by album, disc and number.
 pub(crate) struct Song {
-    /// Which entry it came from.
+    /// Index of its entry.
     pub(crate) entry: usize,
     pub(crate) id: u64,
     pub(crate) track: Box<Track>,
@@ -42,7 +42,7 @@ pub(crate) struct AlbumRow {
     pub(crate) date: Option<Date>,
     pub(crate) original_date: Option<Date>,
     pub(crate) genres: Vec<usize>,
-    /// The entry whose picture is shown.
+    /// Index of the entry with the cover.
     pub(crate) cover: Option<usize>,
     pub(crate) compilation: bool,
     pub(crate) duration_s: u64,
@@ -55,7 +55,7 @@ pub(crate) struct ArtistRow {
     pub(crate) sort: String,
     pub(crate) albums: Vec<usize>,
     pub(crate) tracks: u32,
-    /// A bit for each role, by its number.
+    /// One bit per role, by its number.
     pub(crate) roles: u32,
 }
 
@@ -66,10 +66,11 @@ pub(crate) struct GenreRow {
     pub(crate) albums: u32,
 }
 
-/// Files that are an album's picture, by what their names begin with, best first.
+/// Beginnings of the names of cover files, best first.
 const COVER_NAMES: [&str; 4] = ["cover", "folder", "front", "album"];
 
-/// Puts a library together. The entries are sorted by path; each track comes with the number of its entry, in their order.
+/// Collects a library. Entries are sorted by path; each track comes with the index of its entry, in
+/// the same order.
 pub(crate) fn gather(entries: &[Entry], tracks: Vec<(usize, Box<Track>)>) -> Library {
     let mut songs = songs(entries, tracks);
     number_ids(entries, &mut songs);
@@ -141,14 +142,16 @@ fn songs(entries: &[Entry], tracks: Vec<(usize, Box<Track>)>) -> Vec<Song> {
     songs.collect()
 }
 
-/// Of files with the same audio, the one that was made first has the id that the audio gives. Another has one by when it was
-/// made: neither new tags nor a new name change that, nor what becomes of the others.
+/// Assigns ids to songs. Of files with the same audio, the one created first has the audio hash as
+/// its id. The others have ids derived from the hash and their times of creation, which change
+/// neither with tags and paths nor with the fate of the other files.
 fn number_ids(entries: &[Entry], songs: &mut [Song]) {
     let mut order: Vec<(u64, i64, usize, usize)> = (0..)
         .zip(&*songs)
         .map(|(row, song)| (song.id, entries[song.entry].stat.born_ns, song.entry, row))
         .collect();
-    // Entries are in the order of paths: what tells those apart that were made at once, or nobody knows when.
+    // Entries are in the order of paths, which decides between files with the same or an unknown
+    // time of creation.
     order.sort_unstable();
     for same in order.chunk_by(|one, next| one.0 == next.0) {
         let first = same[0].1;
@@ -163,9 +166,11 @@ fn number_ids(entries: &[Entry], songs: &mut [Song]) {
     }
 }
 
-/// Which artist a name is: MusicBrainz's id where any file gives exactly one for it.
+/// Ids of artists by name: derived from MusicBrainz's id if the files give exactly one for the
+/// name.
 struct ArtistIds {
-    /// For each name as it is written, the ids that stand with it, or none, and ours.
+    /// For each name as written, pairs of a MusicBrainz id that files give with it, if any, and the
+    /// id of the artist.
     known: HashMap<String, Vec<(Option<String>, u64)>>,
 }
 
@@ -216,7 +221,7 @@ impl ArtistIds {
     }
 }
 
-/// Identities of names, each made once: most names stand in many files.
+/// Cache of the identities of names, since most names occur in many files.
 #[derive(Default)]
 struct Names(RefCell<HashMap<String, Rc<str>>>);
 
@@ -234,7 +239,7 @@ impl Names {
     }
 }
 
-/// Returns whether people in a role are rows among the artists.
+/// Returns whether people in this role are listed among the artists.
 fn is_shown(role: Role) -> bool {
     matches!(
         role,
@@ -260,7 +265,7 @@ fn order_artists(songs: &[Song], ids: &ArtistIds) -> Vec<ArtistRow> {
             artist.sort.clone_from(sort);
         }
     }
-    // In the order of names, and then of ids: that of the map does not show.
+    // Sorted by name, then by id, so that the order of the hash map has no influence.
     let mut artists: Vec<ArtistRow> = found.into_values().collect();
     artists.sort_by_cached_key(|artist| {
         let name = if artist.sort.is_empty() {
@@ -296,7 +301,7 @@ fn order_genres(songs: &mut [Song], names: &Names) -> Vec<GenreRow> {
     genres.into_iter().map(|(_, genre)| genre).collect()
 }
 
-/// Sorts albums by title and songs by album, and tells each which is which.
+/// Sorts albums by title and songs by album, and sets the album of each song.
 fn order_albums(entries: &[Entry], songs: &mut [Song], names: &Names) -> Vec<AlbumRow> {
     let mut keys: HashMap<u64, (String, String)> = HashMap::new();
     let ids = songs.iter().map(|song| album_id(entries, song, names));
@@ -364,7 +369,8 @@ fn album(entries: &[Entry], id: u64, first_song: usize, song: &Song) -> AlbumRow
     }
 }
 
-/// MusicBrainz's release, else names, else where the file lies.
+/// Returns the id of a song's album: of MusicBrainz's release, else of the names, else of the
+/// folder.
 fn album_id(entries: &[Entry], song: &Song, names: &Names) -> u64 {
     let track = &song.track;
     match (&track.release_id, &track.album) {
@@ -382,7 +388,7 @@ pub(crate) fn folder(path: &[u8]) -> &[u8] {
     &path[..end.unwrap_or(0)]
 }
 
-/// The best picture of each folder that is called like a cover.
+/// Returns the best picture per folder whose name begins with one of [`COVER_NAMES`].
 fn cover_files(entries: &[Entry]) -> HashMap<&[u8], usize> {
     let mut found: HashMap<&[u8], (usize, usize)> = HashMap::new();
     for (index, entry) in entries.iter().enumerate() {

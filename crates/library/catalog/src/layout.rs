@@ -1,34 +1,42 @@
-//! Where everything is in the file.
+//! Layout of the index file.
 //!
 //! ```text
-//! STRINGS   length (7 bits a byte, lowest first) · UTF-8 or bytes; a reference is an offset, 0 the empty string
-//! FOLDERS   0 parent · 4 name                                                          row 0 is the root
-//! DEVICES   u64 each
-//! FILES     0 folder · 4 name · 8 inode u64 · 16 size u64 · 24 mtime ns i64 · 32 record · 36 device u16 · 38 content u8
-//!           39 issues u8: 1 if it has some · 40 born ns i64
-//! RECORDS   see record.rs
-//! TRACKS    0 id u64 · 8 file · 12 title · 16 artist · 20 album · 24 artists · 28 genres · 32 duration ms · 36 date
-//!           40 disc u8 · 41 codec u8 · 42 number u16 · 44 kbit/s u24 · 47 flags u8
-//! TRACK_IDS 0 id u64 · 8 track                                                         sorted
-//! ALBUMS    0 id u64 · 8 title · 12 sort · 16 artist · 20 artists · 24 first track · 28 tracks · 32 date
-//!           36 original date · 40 genres · 44 cover: file + 1 · 48 flags · 52 duration s
-//! ALBUM_IDS as TRACK_IDS
-//! ARTISTS   0 id u64 · 8 name · 12 sort · 16 albums · 20 tracks · 24 roles: a bit each, by number
+//! STRINGS    length (7 bits per byte, lowest first) · UTF-8 or bytes
+//!            a reference is an offset, 0 the empty string
+//! FOLDERS    0 parent · 4 name                                                row 0 is the root
+//! DEVICES    u64 each
+//! FILES      0 folder · 4 name · 8 inode u64 · 16 size u64 · 24 mtime ns i64 · 32 record
+//!            36 device u16 · 38 content u8 · 39 issues u8: 1 if there are any
+//!            40 born ns i64
+//! RECORDS    see record.rs
+//! TRACKS     0 id u64 · 8 file · 12 title · 16 artist · 20 album · 24 artists · 28 genres
+//!            32 duration ms · 36 date · 40 disc u8 · 41 codec u8 · 42 number u16
+//!            44 kbit/s u24 · 47 flags u8
+//! TRACK_IDS  0 id u64 · 8 track                                               sorted
+//! ALBUMS     0 id u64 · 8 title · 12 sort · 16 artist · 20 artists · 24 first track · 28 tracks
+//!            32 date · 36 original date · 40 genres · 44 cover: file + 1 · 48 flags
+//!            52 duration s
+//! ALBUM_IDS  as TRACK_IDS
+//! ARTISTS    0 id u64 · 8 name · 12 sort · 16 albums · 20 tracks
+//!            24 roles: one bit per role, by its number
 //! ARTIST_IDS as TRACK_IDS
-//! GENRES    0 name · 4 tracks · 8 albums
-//! LISTS     count · rows; a reference is an index of u32
-//! PHOTOS    0 taken s i64 · 8 file · 12 unused                                         sorted by time
-//! PLAYLISTS 0 id u64 · 8 file · 12 name · 16 tracks · 20 entries that are no track, by number             sorted by id
-//! WORDS     0 word · 4 first posting                                                   sorted by word, one more at the end
-//! POSTINGS  kind 2 bits · row 30 bits                                                  sorted within a word
-//! FACTS     u16 each, one a posting: see fact.rs
-//! SPLITS    u64, a hash of how names were cut
-//! SUMS      u64 each, XXH3 of a stretch of 1 MiB from the end of the table to where this section begins
+//! GENRES     0 name · 4 tracks · 8 albums
+//! LISTS      count · rows; a reference is an index of u32
+//! PHOTOS     0 taken s i64 · 8 file · 12 unused                               sorted by time
+//! PLAYLISTS  0 id u64 · 8 file · 12 name · 16 tracks
+//!            20 numbers of the entries that match no track                    sorted by id
+//! WORDS      0 word · 4 first posting                         sorted by word, one more at the end
+//! POSTINGS   kind 2 bits · row 30 bits                        sorted within a word
+//! FACTS      u16 each, one per posting: see fact.rs
+//! SPLITS     u64, a hash of the separators of names
+//! SUMS       u64 each, XXH3 of a stretch of 1 MiB, from the end of the table to this section
 //! ```
-//! In front of them stand a head (0 `PELTCAT1` · 8 version · 12 number of sections · 16 length u64 · 24 hash, 16 bytes) and a
-//! table (offset u64 · length u64 each). The hash is BLAKE3's of the head in front of it, of the table and of SUMS.
+//! Before the sections stand a head (0 `PELTCAT1` · 8 version · 12 number of sections · 16 length
+//! u64 · 24 hash, 16 bytes) and a table (offset u64 · length u64 per section). The hash is BLAKE3
+//! of the head before it, of the table and of SUMS.
 //!
-//! What has no width is a u32; names and titles are references to STRINGS, plurals of rows to LISTS.
+//! Fields without a width are u32. Names and titles are references to STRINGS, fields with a plural
+//! name (artists, genres, albums, tracks) references to LISTS, unless they are counts.
 
 use std::ops::Range;
 
@@ -37,15 +45,15 @@ use tags::Splits;
 use crate::name::{folded_name, identity};
 
 pub(crate) const MAGIC: &[u8; 8] = b"PELTCAT1";
-/// Grows when the meaning of any byte changes.
+/// Version of the layout; grows whenever the meaning of any byte changes.
 pub(crate) const VERSION: u32 = 9;
-/// Bytes before the table of sections.
+/// Length of the head, after which the table of sections begins.
 pub(crate) const HEAD_BYTES: usize = 40;
 pub(crate) const HASH: Range<usize> = 24..40;
-/// Where the table ends, and what has sums begins.
+/// End of the table, and start of the bytes that have sums.
 pub(crate) const BODY_START: usize = HEAD_BYTES + 16 * SECTIONS;
 
-/// Sections, in the file's order.
+/// Sections, in their order in the file.
 #[derive(Clone, Copy)]
 pub(crate) enum Section {
     Strings,
@@ -86,43 +94,45 @@ pub(crate) const WORD_BYTES: usize = 8;
 pub(crate) const POSTING_BYTES: usize = 4;
 pub(crate) const FACT_BYTES: usize = 2;
 
-/// Bits of a track's or album's flags.
+/// Bits of the flags of a track or album.
 pub(crate) const COMPILATION: u8 = 1;
 pub(crate) const EXPLICIT: u8 = 2;
-/// The most that a track's row holds: DSD of several channels takes more than 16 bits.
+/// Largest bit rate of a track, in kbit/s. It has 24 bits, since DSD with several channels needs
+/// more than 16.
 pub(crate) const KBPS_MAX: u32 = 0xff_ffff;
 
-/// What is in a file, by number.
+/// Kinds of content of a file.
 pub(crate) const MUSIC: u8 = 0;
 pub(crate) const PHOTO: u8 = 1;
 pub(crate) const UNREADABLE: u8 = 2;
 pub(crate) const LISTING: u8 = 3;
 
-/// What a posting points to.
+/// Kinds of object that a posting refers to.
 pub(crate) const ARTIST_KIND: u32 = 0;
 pub(crate) const ALBUM_KIND: u32 = 1;
 pub(crate) const TRACK_KIND: u32 = 2;
 
-/// Tells a track, for as long as its audio is the same.
+/// Id of a track, which stays as long as its audio is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TrackId(pub u64);
 
-/// Tells an album.
+/// Id of an album.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AlbumId(pub u64);
 
-/// Tells an artist.
+/// Id of an artist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ArtistId(pub u64);
 
 impl ArtistId {
-    /// That of an artist of whom nothing is known but a name. The same for names that differ in case alone.
+    /// Returns the id of an artist of whom only the name is known. Names that differ in case alone
+    /// have the same id.
     #[must_use]
     pub fn named(name: &str) -> ArtistId {
         ArtistId(hash(&[b"artist", identity(name).as_bytes()]))
     }
 
-    /// That of an artist whom files give this id of MusicBrainz's.
+    /// Returns the id of an artist with this MusicBrainz id.
     #[must_use]
     pub fn of_musicbrainz(id: &str) -> ArtistId {
         ArtistId(hash(&[b"musicbrainz artist", id.as_bytes()]))
@@ -130,7 +140,8 @@ impl ArtistId {
 }
 
 impl ArtistId {
-    /// The id that [`ArtistId::named`] gave when accents and punctuation told no names apart: users left marks at it.
+    /// Returns the id of earlier versions, in which accents and punctuation made no difference.
+    /// Stars and ratings of users may refer to it.
     #[must_use]
     pub fn folded(name: &str) -> ArtistId {
         ArtistId(hash(&[b"artist", folded_name(name).as_bytes()]))
@@ -138,7 +149,8 @@ impl ArtistId {
 }
 
 impl AlbumId {
-    /// The id that an album had by its names when accents and punctuation told none apart: users left marks at it.
+    /// Returns the id of earlier versions, in which accents and punctuation of names made no
+    /// difference. Stars and ratings of users may refer to it.
     #[must_use]
     pub fn folded(artist: &str, title: &str) -> AlbumId {
         let [artist, title] = [artist, title].map(folded_name);
@@ -146,11 +158,11 @@ impl AlbumId {
     }
 }
 
-/// Tells a playlist in a file, for as long as that stays where it is.
+/// Id of a playlist file, which stays as long as the path does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PlaylistId(pub u64);
 
-/// A date in 32 bits that sort as dates do; 0 is none.
+/// Packs a date into 32 bits that sort as dates do; 0 stands for none.
 pub(crate) fn pack_date(date: Option<tags::Date>) -> u32 {
     date.map_or(0, |date| {
         u32::from(date.year) << 16 | u32::from(date.month) << 8 | u32::from(date.day)
@@ -165,7 +177,7 @@ pub(crate) fn unpack_date(packed: u32) -> Option<tags::Date> {
     })
 }
 
-/// Appends a number, 7 bits a byte, lowest first.
+/// Appends a number with 7 bits per byte, lowest first.
 pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while 0x80 <= number {
         out.push(number as u8 | 0x80);
@@ -174,7 +186,7 @@ pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Takes such a number off the front.
+/// Takes a number of 7 bits per byte off the front.
 pub(crate) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
@@ -188,7 +200,7 @@ pub(crate) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// What tells one way to cut names from another.
+/// Returns a hash that identifies a set of separators.
 pub(crate) fn hash_of(splits: &Splits) -> u64 {
     let Splits {
         artists,
@@ -202,7 +214,8 @@ pub(crate) fn hash_of(splits: &Splits) -> u64 {
     hash(&lists.each_ref().map(|list| &list[..]))
 }
 
-/// 64 bits of a hash of several texts, told apart from each other.
+/// Returns 64 bits of a hash of several texts. Each is hashed with its length, so that `ab`, `c`
+/// differs from `a`, `bc`.
 pub(crate) fn hash(parts: &[&[u8]]) -> u64 {
     let mut hasher = blake3::Hasher::new();
     for part in parts {

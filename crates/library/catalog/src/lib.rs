@@ -1,25 +1,31 @@
-//! The library's index: artists, albums, tracks, genres, photographs, playlists and search, in one immutable piece of
-//! memory. No files and no clock: [`build`] returns bytes, and [`Catalog`] reads them wherever they are.
+//! Index of the library: artists, albums, tracks, genres, photographs, playlists and search, in one
+//! immutable block of bytes. No files and no clock: [`build`] returns the bytes, and [`Catalog`]
+//! reads them from memory or a mapped file.
 //!
 //! ```text
-//! [Entry { path, stat, content }] ─ build ─► bytes ─ Catalog::open ─► tracks, albums, artists, genres, photos, search
-//!        ▲                                                 │
-//!        └──────────── entries: what an unchanged file said ◄┘
+//! [Entry { path, stat, content }] ─ build ─► bytes ─ Catalog::open ─► tracks, albums, artists, …
+//!        ▲                                              │
+//!        └───────── entries of unchanged files ◄────────┘
 //! ```
 //!
-//! Whoever has several threads makes a [`Draft`] of each entry in any of them, [`Gathered`] of all, and its two parts at once.
+//! [`build`] runs on one thread. A caller with several threads makes a [`Draft`] of each entry in
+//! any thread, a [`Gathered`] of all drafts, and its rows and words in two threads.
 //!
-//! [`build`] is a function of its entries alone, whatever their order, and what it read of each file comes back out by
-//! [`Catalog::entry`]; so a scan that opens ten changed files gives the bytes of one that opens all.
+//! The result of [`build`] depends on the set of entries alone, not on their order, and
+//! [`Catalog::entry`] returns the content read from each file. So a scan that opens ten changed
+//! files gives the same bytes as a scan that opens all.
 //!
-//! Ids are made of what a file is, not of where it lies, but for those of playlists. A track's is the hash of its audio
-//! ([`tags::AudioHash`]), so it survives moves, copies and new tags. Of files with the same audio the one that was made first
-//! has it; another has one by when it was made, so that it survives new tags and moves too, where they leave the file the
-//! same. An album's and an artist's is MusicBrainz's, else a hash of names, of which composition and case do not matter.
+//! Ids depend on the content of files, not on their paths, except the ids of playlists. A track's
+//! id is the hash of its audio ([`tags::AudioHash`]), so it survives moves, copies and new tags. Of
+//! several files with the same audio, the one created first has this id. The id of another one is
+//! derived from its time of creation, so it survives new tags and moves as long as no new file is
+//! created for them. The id of an album or artist is that of MusicBrainz, if any, else a hash of
+//! names without regard to case and Unicode composition.
 //!
-//! Units and limits: times in milliseconds, dates as days of the calendar; counts and offsets below 2³² each, which
-//! [`build`] asserts. [`Limits`] bounds a search. Errors: [`OpenError`], the file's fault, and cured by a scan. After
-//! `open` nothing fails: what a broken index would point to beyond its end is empty. Threads: plain data, read by any.
+//! Units and limits: times in milliseconds, dates as calendar days; counts and offsets below 2³²
+//! each, which [`build`] asserts. [`Limits`] bounds a search. Errors: [`OpenError`], the fault of
+//! the file, after which a scan makes a new one. After `open` nothing fails: references beyond the
+//! end of a broken index read as empty. Threads: plain data, readable by any thread.
 //!
 //! The bytes of the file are described in `layout.rs`.
 

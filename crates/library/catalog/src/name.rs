@@ -1,4 +1,5 @@
-//! Names as they are told apart, and as they are sorted. Search compares by [`fold`] instead, which forgives more.
+//! Names as they are compared for identity, and as they are sorted. Search compares by [`fold`],
+//! which ignores more differences.
 
 #[cfg(test)]
 mod tests;
@@ -7,8 +8,8 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use crate::fold;
 
-/// Returns what makes two names one: the name composed (NFC) and without case. Accents, punctuation and spaces tell names
-/// apart.
+/// Returns the form by which names are compared for identity: composed (NFC) and without case.
+/// Accents, punctuation and spaces make a difference.
 #[must_use]
 pub fn identity(name: &str) -> String {
     if name.is_ascii() {
@@ -18,7 +19,7 @@ pub fn identity(name: &str) -> String {
     name.nfd().flat_map(without_case).nfc().collect()
 }
 
-/// Folds the case of one letter. Lower case alone would leave ẞ apart from ss, and ς from σ.
+/// Folds the case of one letter. Lower case alone would not map ẞ to ss and ς to σ.
 fn without_case(letter: char) -> impl Iterator<Item = char> {
     // The upper case of the dotless ı is I, whose lower case is another letter.
     let is_dotless = letter == 'ı';
@@ -31,12 +32,13 @@ fn without_case(letter: char) -> impl Iterator<Item = char> {
     upper.flat_map(char::to_lowercase)
 }
 
-/// Returns what a name is sorted by. Names that are equal when folded are in the order of their identities.
+/// Returns the key by which a name is sorted. Names that are equal when folded are sorted by their
+/// identities.
 pub(crate) fn order(name: &str) -> (String, String) {
     (folded_name(name), identity(name))
 }
 
-/// Returns a name without case, accents and punctuation, unless it consists of those.
+/// Returns a name without case, accents and punctuation, or unchanged if nothing else is in it.
 pub(crate) fn folded_name(name: &str) -> String {
     let folded = fold(name);
     if folded.is_empty() {

@@ -1,8 +1,9 @@
-//! Playlists in files: which tracks their entries mean.
+//! Resolution of the entries of playlist files to tracks.
 //!
-//! An entry is a path in bytes. What it means is looked for among the files that are there: as it is written; with the
-//! separators of Windows; as Latin-1, should it be no UTF-8; and with `%41` as a letter. A path that begins with a slash begins
-//! at the library's root, any other in the playlist's folder.
+//! An entry is a path in bytes. Its file is looked up in several spellings, in this order: as
+//! written; with backslashes as slashes; as Latin-1, if it is not UTF-8; with percent escapes such
+//! as `%41` decoded. A path that begins with a slash is relative to the library's root, any other
+//! to the playlist's folder.
 
 use std::borrow::Cow;
 
@@ -10,7 +11,7 @@ use crate::gather::folder;
 
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The name of a playlist that does not say it: that of its file, without what follows the last dot.
+/// Returns the name for a playlist without one: its file name without the last extension.
 pub(crate) fn name(path: &[u8]) -> String {
     let name = &path[folder(path).len()..];
     let name = name.strip_prefix(b"/").unwrap_or(name);
@@ -18,8 +19,8 @@ pub(crate) fn name(path: &[u8]) -> String {
     String::from_utf8_lossy(&name[..end.unwrap_or(name.len())]).into_owned()
 }
 
-/// What an entry names, without the marks of UTF-8 that lists bring along when they are put behind each other. None where
-/// nothing is left, or a remark.
+/// Returns the entry without byte order marks, which remain when playlists are concatenated.
+/// Returns `None` if nothing is left, or a comment.
 pub(crate) fn target(mut entry: &[u8]) -> Option<&[u8]> {
     let mut is_marked = false;
     while let Some(rest) = entry.strip_prefix(UTF8_MARK) {
@@ -29,7 +30,8 @@ pub(crate) fn target(mut entry: &[u8]) -> Option<&[u8]> {
     (!entry.is_empty() && !is_remark).then_some(entry)
 }
 
-/// What `find` has at the place that an entry of the playlist at `path` names.
+/// Resolves an entry of the playlist at `path`: returns the first value that `find` gives for one
+/// of its spellings.
 pub(crate) fn resolve<T>(
     path: &[u8],
     target: &[u8],
@@ -43,7 +45,7 @@ pub(crate) fn resolve<T>(
         .or_else(|| either(&without_escapes(target)?))
 }
 
-/// Where a target lies below the root. None when it leads out.
+/// Returns the path of a target below the root; `None` if the path leaves the root.
 fn below(folder: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     let start: &[u8] = if target.starts_with(b"/") {
         b""
@@ -63,7 +65,7 @@ fn below(folder: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     Some(names.join(&b'/'))
 }
 
-/// The same with the separators of this system, if it has others.
+/// Replaces backslashes by slashes, if there are any.
 fn with_slashes(target: &[u8]) -> Option<Vec<u8>> {
     let other = target.contains(&b'\\');
     other.then(|| {
@@ -74,19 +76,19 @@ fn with_slashes(target: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// The same in UTF-8, if it is none.
+/// Converts a target from Latin-1 to UTF-8, unless it is UTF-8.
 fn from_latin1(target: &[u8]) -> Option<Vec<u8>> {
     let is_other = str::from_utf8(target).is_err();
     is_other.then(|| shown(target).into_owned().into_bytes())
 }
 
-/// The same with `%41` as a letter, if it has such.
+/// Decodes percent escapes, if there are any.
 fn without_escapes(target: &[u8]) -> Option<Vec<u8>> {
     let decoded = tags::percent_decoded(target);
     (decoded != target).then_some(decoded)
 }
 
-/// An entry as text: UTF-8, else Latin-1.
+/// Returns an entry as text: decoded as UTF-8, else as Latin-1.
 pub(crate) fn shown(target: &[u8]) -> Cow<'_, str> {
     match str::from_utf8(target) {
         Ok(text) => text.into(),

@@ -9,14 +9,14 @@ use crate::layout::{
 };
 use crate::{Content, Entry, Stat, playlists, record, sums};
 
-/// Why bytes are no index that can be used. A scan makes a new one.
+/// Reason why bytes cannot be used as an index. A scan makes a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenError {
-    /// No index at all.
+    /// Bytes that are not an index.
     NotAnIndex,
-    /// An index of another version of Pelton.
+    /// Index with another version of the layout.
     OtherVersion,
-    /// Cut, or changed behind our back.
+    /// Index that is truncated or was changed after it was written.
     Damaged,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for OpenError {
 
 impl error::Error for OpenError {}
 
-/// An index, wherever its bytes are.
+/// Index over bytes in memory or in a mapped file.
 #[derive(Clone, Debug)]
 pub struct Catalog<B> {
     bytes: B,
@@ -40,7 +40,7 @@ pub struct Catalog<B> {
     sections: [(usize, usize); SECTIONS],
 }
 
-/// How much there is.
+/// Numbers of objects in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Counts {
@@ -53,13 +53,13 @@ pub struct Counts {
     pub playlists: u32,
 }
 
-/// A track. Numbers of other things are their rows.
+/// Track. Its file, album, artists and genres are given by their rows.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "most names say it")]
 pub struct Track<'a> {
     pub id: TrackId,
     pub title: &'a str,
-    /// The artists as they are to be shown.
+    /// Artists in the form that is displayed.
     pub artist: &'a str,
     pub file: u32,
     pub album: u32,
@@ -74,14 +74,14 @@ pub struct Track<'a> {
     pub explicit: bool,
 }
 
-/// An album. Its tracks are `tracks` rows from `first_track` on.
+/// Album. Its tracks are the `tracks` rows from `first_track` on.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "most names say it")]
 pub struct Album<'a> {
     pub id: AlbumId,
     pub title: &'a str,
     pub sort: &'a str,
-    /// The artists as they are to be shown.
+    /// Artists in the form that is displayed.
     pub artist: &'a str,
     pub artists: Vec<u32>,
     pub first_track: u32,
@@ -89,13 +89,13 @@ pub struct Album<'a> {
     pub date: Option<Date>,
     pub original_date: Option<Date>,
     pub genres: Vec<u32>,
-    /// The file with the picture: one of its own, or music with one inside.
+    /// File with the cover: a picture, or music with a picture inside.
     pub cover: Option<u32>,
     pub compilation: bool,
     pub duration_s: u32,
 }
 
-/// An artist.
+/// Artist.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Artist<'a> {
@@ -108,14 +108,14 @@ pub struct Artist<'a> {
 }
 
 impl Artist<'_> {
-    /// Returns whether an album or a track names them in this role.
+    /// Returns whether an album or a track names the artist in this role.
     #[must_use]
     pub fn has_role(&self, role: Role) -> bool {
         self.roles & 1 << role as u8 != 0
     }
 }
 
-/// A genre.
+/// Genre.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Genre<'a> {
@@ -124,31 +124,33 @@ pub struct Genre<'a> {
     pub albums: u32,
 }
 
-/// A photograph, by time.
+/// Photograph in the order of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Seconds from 1970 to when it was taken, by the camera's clock, else when its file was changed.
+    /// Time of capture by the camera's clock, else the file's time of modification; seconds from
+    /// 1970.
     pub taken_s: i64,
-    /// Its file.
+    /// Row of its file.
     pub file: u32,
 }
 
-/// A playlist in a file.
+/// Playlist file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Playlist<'a> {
-    /// Tells it for as long as its file stays where it is.
+    /// Id, which stays as long as the path does.
     pub id: PlaylistId,
-    /// What it calls itself, else what its file is called.
+    /// Name given in the playlist, else its file name without the extension.
     pub name: &'a str,
-    /// Its file.
+    /// Row of its file.
     pub file: u32,
-    /// Rows, in its order; a track may stand there twice.
+    /// Rows of its tracks, in order; a track may occur twice.
     pub tracks: Vec<u32>,
-    /// Entries that are no track of the library.
+    /// Number of entries that match no track of the library.
     pub missing: u32,
 }
 
-/// One row of a table. What it would read beyond its end is zero: a broken index gives wrong answers, never a panic.
+/// One row of a table. Reads beyond its end give zero: a broken index gives wrong results, never a
+/// panic.
 #[derive(Clone, Copy)]
 struct Row<'a>(&'a [u8]);
 
@@ -170,19 +172,20 @@ impl Row<'_> {
 }
 
 impl<B: AsRef<[u8]>> Catalog<B> {
-    /// Checks an index whole, its sums included.
+    /// Opens an index after checking all its sums.
     ///
     /// # Errors
-    /// [`OpenError`] when it cannot be used.
+    /// [`OpenError`] if the bytes cannot be used.
     pub fn open(bytes: B) -> Result<Catalog<B>, OpenError> {
         Catalog::open_by(bytes, |count, is_whole| (0..count).all(is_whole))
     }
 
-    /// Checks an index whole as [`Catalog::open`] does; but whether all of its stretches are, from 0 to below a count, is for
-    /// `all` to find out by asking for each. It may do that in several threads.
+    /// Opens an index as [`Catalog::open`] does, but lets `all` check the stretches. `all` gets
+    /// their count and a function that checks one stretch by its number, and returns whether all
+    /// are whole. It may use several threads.
     ///
     /// # Errors
-    /// [`OpenError`] when it cannot be used.
+    /// [`OpenError`] if the bytes cannot be used.
     pub fn open_by(
         bytes: B,
         all: impl FnOnce(usize, &(dyn Fn(usize) -> bool + Sync)) -> bool,
@@ -222,7 +225,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         Ok(Catalog { bytes, sections })
     }
 
-    /// How much there is.
+    /// Returns the numbers of objects in the index.
     #[must_use]
     pub fn counts(&self) -> Counts {
         Counts {
@@ -236,7 +239,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         }
     }
 
-    /// A track by its row, which is the order of albums, discs and numbers.
+    /// Returns a track by its row. Tracks are sorted by album, disc and number.
     #[must_use]
     pub fn track(&self, row: u32) -> Option<Track<'_>> {
         let found = self.row(Section::Tracks, layout::TRACK_BYTES, row)?;
@@ -262,7 +265,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// An album by its row, which is the order of titles.
+    /// Returns an album by its row. Albums are sorted by title.
     #[must_use]
     pub fn album(&self, row: u32) -> Option<Album<'_>> {
         let found = self.row(Section::Albums, layout::ALBUM_BYTES, row)?;
@@ -283,7 +286,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// An artist by its row, which is the order of names.
+    /// Returns an artist by its row. Artists are sorted by name.
     #[must_use]
     pub fn artist(&self, row: u32) -> Option<Artist<'_>> {
         let found = self.row(Section::Artists, layout::ARTIST_BYTES, row)?;
@@ -297,7 +300,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// A genre by its row, which is the order of names.
+    /// Returns a genre by its row. Genres are sorted by name.
     #[must_use]
     pub fn genre(&self, row: u32) -> Option<Genre<'_>> {
         let found = self.row(Section::Genres, layout::GENRE_BYTES, row)?;
@@ -308,7 +311,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// A photograph by its row, which is the order of time.
+    /// Returns a photograph by its row. Photographs are sorted by time.
     #[must_use]
     pub fn photo(&self, row: u32) -> Option<Shown> {
         let found = self.row(Section::Photos, layout::PHOTO_BYTES, row)?;
@@ -318,7 +321,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// A playlist by its row, which is the order of ids.
+    /// Returns a playlist by its row. Playlists are sorted by id.
     #[must_use]
     pub fn playlist(&self, row: u32) -> Option<Playlist<'_>> {
         let found = self.row(Section::Playlists, layout::PLAYLIST_BYTES, row)?;
@@ -333,13 +336,14 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// The row of a playlist.
+    /// Returns the row of a playlist, if it exists.
     #[must_use]
     pub fn playlist_row(&self, id: PlaylistId) -> Option<u32> {
         self.search_rows(Section::Playlists, layout::PLAYLIST_BYTES, id.0)
     }
 
-    /// Entries of playlists that are no track of the library: of which playlist, and what stands there.
+    /// Returns the entries of all playlists that match no track of the library: path of the
+    /// playlist, text of the entry.
     pub fn missing(&self) -> impl Iterator<Item = (Vec<u8>, String)> + '_ {
         let rows = (0..self.counts().playlists).filter_map(|row| {
             let found = self.row(Section::Playlists, layout::PLAYLIST_BYTES, row)?;
@@ -350,7 +354,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         rows.flatten()
     }
 
-    /// Those of one playlist.
+    /// Returns the entries of one playlist that match no track of the library.
     #[must_use]
     pub fn missing_of(&self, row: u32) -> Vec<String> {
         let Some(found) = self.row(Section::Playlists, layout::PLAYLIST_BYTES, row) else {
@@ -371,25 +375,25 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         listed.collect()
     }
 
-    /// The row of a track.
+    /// Returns the row of a track, if it exists.
     #[must_use]
     pub fn track_row(&self, id: TrackId) -> Option<u32> {
         self.row_of(Section::TrackIds, id.0)
     }
 
-    /// The row of an album.
+    /// Returns the row of an album, if it exists.
     #[must_use]
     pub fn album_row(&self, id: AlbumId) -> Option<u32> {
         self.row_of(Section::AlbumIds, id.0)
     }
 
-    /// The row of an artist.
+    /// Returns the row of an artist, if it exists.
     #[must_use]
     pub fn artist_row(&self, id: ArtistId) -> Option<u32> {
         self.row_of(Section::ArtistIds, id.0)
     }
 
-    /// Where a file lies below the root, and what the file system said of it.
+    /// Returns the path of a file below the root, and its metadata when it was read.
     #[must_use]
     pub fn file(&self, row: u32) -> Option<(Vec<u8>, Stat)> {
         let found = self.row(Section::Files, layout::FILE_BYTES, row)?;
@@ -399,7 +403,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         while folder != 0 {
             let parent = self.row(Section::Folders, layout::FOLDER_BYTES, folder)?;
             parts.push(self.string(parent.u32(4)));
-            // A folder is written behind its parent; one that is not would lead in a circle.
+            // A folder's row follows its parent's. Any other parent could form a cycle.
             folder = Some(parent.u32(0)).filter(|next| *next < folder)?;
         }
         parts.reverse();
@@ -413,7 +417,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         Some((parts.join(&b'/'), stat))
     }
 
-    /// All that is known of a file: what [`crate::build`] was given, but for what the index leaves out.
+    /// Returns the entry of a file as [`crate::build`] got it, without the fields that the index
+    /// leaves out.
     #[must_use]
     pub fn entry(&self, row: u32) -> Option<Entry> {
         let (path, stat) = self.file(row)?;
@@ -442,7 +447,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Files that cannot be read, and why.
+    /// Returns the files that cannot be read, with the reasons.
     pub fn unreadable(&self) -> impl Iterator<Item = (Vec<u8>, String)> + '_ {
         let rows = (0..self.counts().files).filter(|&row| {
             let found = self.row(Section::Files, layout::FILE_BYTES, row);
@@ -458,7 +463,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Tracks whose tags are broken in part, and how.
+    /// Returns the music files whose tags are broken in part, with the reasons.
     pub fn broken_tags(&self) -> impl Iterator<Item = (Vec<u8>, String)> + '_ {
         let rows = (0..self.counts().files).filter(|&row| {
             let found = self.row(Section::Files, layout::FILE_BYTES, row);
@@ -474,13 +479,14 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Whether names were cut so when it was made. Another way takes another index, though no file changed.
+    /// Returns whether the index was built with these separators of names. Other separators need a
+    /// new index, even if no file has changed.
     #[must_use]
     pub fn is_cut_by(&self, splits: &Splits) -> bool {
         *self.section(Section::Splits) == layout::hash_of(splits).to_le_bytes()
     }
 
-    /// Bytes of the whole index.
+    /// Returns the bytes of the whole index.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.bytes.as_ref()
@@ -502,13 +508,13 @@ impl<B: AsRef<[u8]>> Catalog<B> {
             .map(Row)
     }
 
-    /// A row of numbers.
+    /// Returns a row that consists of `N` numbers.
     pub(crate) fn numbers<const N: usize>(&self, section: Section, row: u32) -> Option<[u32; N]> {
         let found = self.row(section, 4 * N, row)?;
         Some(std::array::from_fn(|index| found.u32(4 * index)))
     }
 
-    /// The bytes of a string.
+    /// Returns the bytes of a string; empty if the reference is broken.
     pub(crate) fn string(&self, reference: u32) -> &[u8] {
         let bytes = self.section(Section::Strings).get(reference as usize..);
         let mut bytes = bytes.unwrap_or_default();
@@ -540,7 +546,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         Some(self.row(section, layout::ID_BYTES, at)?.u32(8))
     }
 
-    /// Which row begins with an id, of a section that is sorted by these.
+    /// Returns the row with an id, in a section whose rows begin with ids and are sorted by them.
     fn search_rows(&self, section: Section, row_bytes: usize, id: u64) -> Option<u32> {
         let (mut low, mut high) = (0, self.rows(section, row_bytes));
         while low < high {

@@ -1,15 +1,18 @@
-//! What a file said, in few bytes, so that it need not be opened again.
+//! Contents of files in compact form, so that unchanged files need not be opened again.
 //!
 //! ```text
-//! music: container · codec | exact << 7 · numbers: duration ms, rate, channels, bits, bit/s · essence 8 bytes
-//!        fields · each: field u8 · string    or field | 80 · 16 bytes of a UUID
-//!        pictures · each: kind u8 · mime u8 · stored u8 · numbers: offset, bytes, skip
-//!        issues · each: string
-//! photo: numbers: width, height, taken, offset, latitude, longitude, altitude, make, model, lens, and flags
-//! playlist: name · count, and of each entry: target · title
+//! music: container · codec | exact << 7
+//!        numbers: duration ms, rate, channels, bits, bit/s · audio hash 8 bytes
+//!        count of fields · each: field u8 · string    or field | 0x80 · 16 bytes of a UUID
+//!        count of pictures · each: kind u8 · mime u8 · stored u8 · numbers: offset, bytes, skip
+//!        count of issues · each: string
+//! photo: numbers: flags, width, height, taken, offset, latitude, longitude, altitude,
+//!        make, model, lens
+//! playlist: name · count of entries · each: target · title
 //! unreadable: string
 //! ```
-//! Counts and numbers have 7 bits a byte, lowest first; negative ones are folded over. Strings are references.
+//! Counts and numbers have 7 bits per byte, lowest first; signed numbers are zigzag-encoded.
+//! Strings are references.
 
 use std::borrow::Cow;
 
@@ -22,11 +25,11 @@ use crate::Photo;
 use crate::layout::{put_number, take_number};
 use crate::strings::Strings;
 
-/// Marks a field whose value is a UUID.
+/// Bit of a field whose value is a UUID.
 const UUID: u8 = 0x80;
 const EXACT: u8 = 0x80;
 
-/// Gives a string for a reference.
+/// Function that returns the string of a reference.
 pub(crate) type Lookup<'a> = dyn Fn(u32) -> Cow<'a, str> + 'a;
 
 pub(crate) fn put_media(out: &mut Vec<u8>, media: &Media, strings: &mut Strings) {
@@ -224,7 +227,7 @@ pub(crate) fn put_listing(out: &mut Vec<u8>, listing: &Listing, strings: &mut St
     }
 }
 
-/// `lookup` gives bytes: paths need not be text.
+/// Reads a playlist. `lookup` returns bytes, since paths need not be text.
 pub(crate) fn take_listing<'a>(
     bytes: &mut &[u8],
     lookup: &dyn Fn(u32) -> &'a [u8],
@@ -264,7 +267,8 @@ fn take_array<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     Some(*array)
 }
 
-/// The bytes of a UUID in its usual spelling; any other spelling stays text, so that it comes back as it was.
+/// Parses a UUID in its canonical spelling. Any other spelling stays text, so that it is returned
+/// unchanged.
 fn parse_uuid(text: &str) -> Option<[u8; 16]> {
     if text.len() != 36 {
         return None;

@@ -1,13 +1,16 @@
-//! Search by words, each the beginning of a word, best first.
+//! Search by words: each word of the query is the beginning of a word in a name. Best matches come
+//! first.
 //!
 //! ```text
-//! words  …  hom · home · homely …        a beginning is a run of words, and so a run of postings
-//! postings  │ row │ row │ row │          with a fact each, which is all that a score needs
+//! words  …  hom · home · homely …        a beginning is a range of words and of postings
+//! postings  │ row │ row │ row │          each with a fact, which is all that a score needs
 //! ```
-//! One word: its postings in one sweep, of which the best stay. Several: what the rarest finds, held against a sweep over
-//! the postings of each of the others. Where no track has all of them, its album may have some: who looks for a song by its
-//! title and its artist finds it, though an artist's name alone does not bring up all his tracks. A sweep reads six bytes a
-//! posting and no name, so that even a query of one letter in a million tracks costs a few milliseconds.
+//! For one word, its postings are scanned once, and the best stay. For several words, the objects
+//! with the rarest word are kept if a scan over the postings of each other word finds them too. If
+//! no track has all words, a track also matches if its album has the missing ones. So a query of
+//! title and artist finds a song, although an artist's name alone does not bring up all the
+//! artist's tracks. A scan reads six bytes per posting and no names: even a query of one letter in
+//! a million tracks takes a few milliseconds.
 
 use crate::Catalog;
 use crate::fact::Fact;
@@ -16,14 +19,15 @@ use crate::layout::{self, Section};
 use std::cmp::Reverse;
 use std::ops::Range;
 
-/// What a search may cost and return.
+/// Limits of the cost and the result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Words of a query; more are ignored.
+    /// Maximum number of words of a query; further words are ignored.
     pub words_max: usize,
-    /// Things with all words of a query that are compared, of all kinds together.
+    /// Maximum number of objects, of all kinds together, that are compared in a query of several
+    /// words.
     pub candidates_max: usize,
-    /// Things that are returned, of each kind.
+    /// Maximum number of objects returned per kind.
     pub found_max: usize,
 }
 
@@ -37,7 +41,7 @@ impl Default for Limits {
     }
 }
 
-/// Rows, best first.
+/// Result of a search: rows, best first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Found {
@@ -46,20 +50,20 @@ pub struct Found {
     pub tracks: Vec<u32>,
 }
 
-/// A word of the query, and the words of the index that begin with it.
+/// Word of the query, with the words of the index that begin with it.
 struct Wanted<'q> {
     text: &'q [u8],
     words: Range<u32>,
     postings: Range<u32>,
 }
 
-/// One thing that was found, and what is known of it so far.
+/// Object that matches the words compared so far.
 #[derive(Clone, Copy)]
 struct Candidate {
     posting: u32,
     score: u32,
     fact: Fact,
-    /// Every word so far is a whole word of the title.
+    /// True if each word so far is a whole word of the title.
     is_whole: bool,
 }
 
@@ -68,7 +72,8 @@ impl Candidate {
         self.posting >> 30 == layout::TRACK_KIND
     }
 
-    /// What is called exactly so comes first, then what has the words whole, early and among few others.
+    /// Returns the rank: highest for an object whose title is the query, then by score, then higher
+    /// for shorter titles.
     fn rank(&self, words: usize) -> u32 {
         let is_name = self.is_whole && self.fact.title_words() == words;
         self.score * 100 + if is_name { 100_000 } else { 0 } + 99 - self.fact.title_bytes().min(99)
@@ -76,7 +81,7 @@ impl Candidate {
 }
 
 impl<B: AsRef<[u8]>> Catalog<B> {
-    /// Finds what has, for each word of the query, a word that begins with it.
+    /// Finds the objects that have, for each word of the query, a word that begins with it.
     #[must_use]
     pub fn search(&self, query: &str, limits: &Limits) -> Found {
         let folded = searched(query);
@@ -100,7 +105,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         self.ordered(found, wanted.len(), limits.found_max)
     }
 
-    /// By kind, best first.
+    /// Groups candidates by kind and sorts them by rank.
     fn ordered(&self, found: Vec<Candidate>, words: usize, found_max: usize) -> Found {
         let counts = self.counts();
         let mut kinds = [
@@ -125,7 +130,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         }
     }
 
-    /// The words that begin so, and their postings.
+    /// Finds the words of the index that begin with `text`, and their postings.
     fn wanted<'q>(&self, text: &'q [u8]) -> Wanted<'q> {
         let rows = self
             .rows(Section::Words, layout::WORD_BYTES)
@@ -149,7 +154,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         self.string(word)
     }
 
-    /// Calls `each` with every posting of a word of the query.
+    /// Calls `each` with a candidate for every posting of a word of the query.
     fn sweep(&self, wanted: &Wanted<'_>, mut each: impl FnMut(Candidate)) {
         let postings = self.section(Section::Postings);
         let facts = self.section(Section::Facts);
@@ -176,11 +181,12 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         }
     }
 
-    /// The best of what has one word, of each kind.
+    /// Returns the best objects of each kind for a query of one word.
     fn best(&self, wanted: &Wanted<'_>, found_max: usize) -> Vec<Candidate> {
         let mut kinds = [const { Vec::new() }; 3];
         let mut least = [0; 3];
-        // Twice as many, since a thing may have two words that begin so.
+        // More room than results, so that the list is rarely cut; an object occurs several times if
+        // several of its words begin with the text.
         let room = 4 * found_max.max(64);
         self.sweep(wanted, |candidate| {
             let kind = (candidate.posting >> 30) as usize;
@@ -202,7 +208,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         all
     }
 
-    /// What has all of several words.
+    /// Returns the objects that have all words of the query.
     fn having_all(
         &self,
         rarest: &Wanted<'_>,
@@ -213,7 +219,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         if rarest.postings.len() <= limits.candidates_max {
             self.sweep(rarest, |candidate| candidates.push(candidate));
         } else {
-            // Too many to compare: only those that have the other words, too.
+            // Too many to keep: take only those that have the other words, too.
             let others: Vec<Rows> = others.iter().map(|other| self.rows_with(other)).collect();
             self.sweep(rarest, |candidate| {
                 let has_all = others.iter().all(|rows| rows.has(candidate.posting));
@@ -229,7 +235,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         candidates
     }
 
-    /// Leaves what has another word, too, and adds the best score of that.
+    /// Removes candidates without the word `other`, and adds its best score to the rest.
     fn narrow(&self, candidates: &mut Vec<Candidate>, other: &Wanted<'_>) {
         let mut rows = self.no_rows();
         candidates.iter().for_each(|it| rows.add(it.posting));
@@ -256,7 +262,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         });
     }
 
-    /// Tracks with some of the words, whose albums have the others: they are called so, or their artists are.
+    /// Returns the tracks that have some of the words and whose albums, by title or artist, have
+    /// the others.
     fn tracks_with_albums(&self, wanted: &[Wanted<'_>], limits: &Limits) -> Vec<Candidate> {
         if wanted.iter().any(|word| word.postings.is_empty()) {
             return Vec::new();
@@ -294,13 +301,13 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         all
     }
 
-    /// What the postings of a track's album are.
+    /// Returns the posting of a track's album.
     fn album_of(&self, track: u32) -> Option<u32> {
         let album = self.numbers::<12>(Section::Tracks, track)?[5];
         Some(layout::ALBUM_KIND << 30 | row(album))
     }
 
-    /// The rows that have a word.
+    /// Returns the set of rows that have a word.
     fn rows_with(&self, wanted: &Wanted<'_>) -> Rows {
         let mut rows = self.no_rows();
         self.sweep(wanted, |found| rows.add(found.posting));
@@ -313,10 +320,10 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     }
 }
 
-/// A set of rows of all kinds, a bit each.
+/// Set of rows of all kinds, one bit per row.
 struct Rows {
     bits: Vec<u64>,
-    /// Where each kind begins, and the last one ends.
+    /// First bit of each kind, and the end of the last kind.
     starts: [usize; 4],
 }
 
@@ -332,7 +339,8 @@ impl Rows {
         }
     }
 
-    /// The bit of a posting. One that a broken index has may be another's, or none at all.
+    /// Returns the bit of a posting. A posting of a broken index may give the bit of another row,
+    /// or one outside the set.
     fn place(&self, posting: u32) -> usize {
         let start = self.starts[(posting >> 30) as usize];
         start + row(posting) as usize
@@ -356,13 +364,14 @@ fn row(posting: u32) -> u32 {
     posting & (u32::MAX >> 2)
 }
 
-/// Sorts by posting, and leaves the best of each.
+/// Sorts candidates by posting, and keeps the best one per posting.
 fn keep_best_of_each(candidates: &mut Vec<Candidate>) {
     candidates.sort_unstable_by_key(|it| (it.posting, Reverse(it.rank(1))));
     candidates.dedup_by_key(|it| it.posting);
 }
 
-/// Leaves the best, each thing once, and gives the least rank that a further one needs.
+/// Keeps the best `found_max` candidates, one per posting. Returns the least rank that a further
+/// candidate needs.
 fn keep_best(candidates: &mut Vec<Candidate>, found_max: usize) -> u32 {
     keep_best_of_each(candidates);
     if found_max == 0 || candidates.len() <= found_max {
@@ -376,7 +385,7 @@ fn keep_best(candidates: &mut Vec<Candidate>, found_max: usize) -> u32 {
     least
 }
 
-/// The first row of a range for which `before` is false.
+/// Returns the first row of a range for which `before` is false, or its end.
 fn partition(rows: Range<u32>, before: impl Fn(u32) -> bool) -> u32 {
     let (mut low, mut high) = (rows.start, rows.end);
     while low < high {

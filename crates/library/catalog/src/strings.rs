@@ -1,10 +1,10 @@
-//! Strings, each once.
+//! Table of strings without duplicates.
 
 use hashbrown::HashMap;
 
 use crate::layout::put_number;
 
-/// Strings on their way into the file.
+/// Strings of an index that is being built.
 pub(crate) struct Strings {
     pub(crate) bytes: Vec<u8>,
     known: HashMap<Box<[u8]>, u32>,
@@ -20,10 +20,10 @@ impl Strings {
         strings
     }
 
-    /// Where a string is.
+    /// Returns the offset of a string, which is added if it is new.
     ///
     /// # Panics
-    /// When all strings together reach 4 GiB.
+    /// If all strings together reach 4 GiB.
     pub(crate) fn reference(&mut self, text: &[u8]) -> u32 {
         if let Some(&known) = self.known.get(text) {
             return known;

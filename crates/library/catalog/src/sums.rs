@@ -1,19 +1,20 @@
-//! What tells a whole index from a damaged one: sums of stretches of it, and a hash of these and of the head.
+//! Checksums that detect a damaged index: one per stretch of the body, and a hash of these sums and
+//! the head.
 
 use twox_hash::XxHash3_64;
 
 use crate::layout::{BODY_START, HASH, HEAD_BYTES};
 
-/// Bytes of the body that a sum is of; the last one may be of fewer.
+/// Bytes of the body per sum; the last stretch may be shorter.
 pub(crate) const STRETCH_BYTES: usize = 1 << 20;
 pub(crate) const SUM_BYTES: usize = 8;
 
-/// How many sums a body of so many bytes has.
+/// Returns the number of sums for a body of `body_bytes`.
 pub(crate) fn count(body_bytes: usize) -> usize {
     body_bytes.div_ceil(STRETCH_BYTES)
 }
 
-/// Whether a stretch of a body is what it was.
+/// Returns whether a stretch of the body matches its sum.
 pub(crate) fn is_whole(body: &[u8], sums: &[u8], number: usize) -> bool {
     let mut pairs = body.chunks(STRETCH_BYTES).zip(sums.chunks_exact(SUM_BYTES));
     let pair = pairs.nth(number);
@@ -24,12 +25,12 @@ fn of(stretch: &[u8]) -> [u8; SUM_BYTES] {
     XxHash3_64::oneshot(stretch).to_le_bytes()
 }
 
-/// The sums of a body.
+/// Returns the sums of a body.
 pub(crate) fn all(body: &[u8]) -> Vec<u8> {
     body.chunks(STRETCH_BYTES).flat_map(of).collect()
 }
 
-/// The hash that stands in the head, of what else is not a section with a sum.
+/// Returns the hash for the head: of the head before it, the table of sections and the sums.
 pub(crate) fn hash(bytes: &[u8], sums: &[u8]) -> [u8; HASH.end - HASH.start] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&bytes[..HASH.start]);
