@@ -1,4 +1,4 @@
-//! Folders of real files, scanned, changed, and scanned again.
+//! Tests that scan folders of real files, change them, and scan them again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,11 +18,12 @@ use crate::scan::open_root;
 use crate::walk::{Hidden, Tree};
 use crate::{Index, Limits, Order, Progress, Report, ScanError, load, scan};
 
-/// A library and the folder of its index, removed when dropped.
+/// Library with the folder of its index; removed when dropped.
 struct Home(PathBuf);
 
 impl Home {
-    /// Eight files of music in two albums, a picture, what is no music, and a link that leads in a circle.
+    /// Creates eight files of music in two albums, a picture, a file that is not music, and a link
+    /// that forms a cycle.
     fn new(name: &str) -> Home {
         let path = std::env::temp_dir().join(format!("pelton-scan-{name}-{}", std::process::id()));
         let home = Home(path);
@@ -68,7 +69,7 @@ impl Home {
         scan(&self.order((&library, &index)), &Progress::default()).expect("a readable library")
     }
 
-    /// The bytes that a scan with nothing to go by makes.
+    /// Returns the bytes of an index made by a full scan without an earlier index.
     fn clean(&self) -> Vec<u8> {
         let (library, index) = (self.library(), self.0.join("clean"));
         let order = Order {
@@ -83,7 +84,7 @@ impl Home {
         fs::read(self.0.join("index/index")).expect("just written")
     }
 
-    /// Paths and stats of the files in what `clean` made.
+    /// Returns the paths and metadata of the files in the index made by [`Home::clean`].
     fn catalog_of_clean(&self) -> Vec<(PathBuf, catalog::Stat)> {
         let loaded = load(&self.0.join("clean")).expect("a readable folder");
         let catalog = loaded.expect("an index");
@@ -118,7 +119,7 @@ const SINES: [(&str, &[u8]); 8] = [
     ("sine.aiff", include_bytes!("../../tags/testdata/sine.aiff")),
 ];
 
-/// One pixel; its checksums are not looked at.
+/// Picture of one pixel; its checksums are zero, since they are not checked.
 const PNG: &[u8] =
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0\0\0\0\0\0\0\0\0IDAT\0\0\0\0";
 
@@ -127,7 +128,7 @@ fn sine(name: &str) -> &'static [u8] {
     found.expect("one of the table").1
 }
 
-/// Files, kept, moved, opened, gone, and whether an index was written.
+/// Returns the counts of files, kept, moved, opened and gone, and whether an index was written.
 fn done(report: &Report) -> (u64, u64, u64, u64, u64, bool) {
     (
         report.files,
@@ -258,7 +259,7 @@ fn music_that_is_not_read_is_named_unless_it_is_ignored() {
         "Three/a.aax: Audible is not read",
     ];
     assert_eq!(named(&home.scan()), expected);
-    // They are named again by a scan that opens nothing.
+    // A scan that opens no file reports them again.
     let second = home.scan();
     assert_eq!(
         (second.opened, named(&second)),
@@ -359,7 +360,8 @@ fn the_kernel_sees_no_file_opened_where_nothing_changed() {
         names
     };
     home.scan();
-    // Of the index the kernel tells that it was read; the next assertion shows that nobody wrote.
+    // All events are watched, so reading the index shows too. That it was not written shows in the
+    // absence of `index.partial`, which the next assertion expects after a write.
     assert_eq!(opened(), BTreeSet::from(["index".to_owned()]));
     home.write("One/First/0 - sine.flac", sine("sine.flac"));
     opened();
@@ -368,7 +370,8 @@ fn the_kernel_sees_no_file_opened_where_nothing_changed() {
     assert_eq!(opened(), written.map(str::to_owned).into());
 }
 
-/// Each playlist of an index: what it is called, the paths of its tracks, and how many entries are none.
+/// Returns each playlist of an index: name, paths of its tracks, number of entries that match no
+/// track.
 fn playlists(catalog: &Index) -> Vec<(String, Vec<String>, u32)> {
     let lists = (0..catalog.counts().playlists).filter_map(|row| catalog.playlist(row));
     let path = |row| {
@@ -405,7 +408,7 @@ fn playlists_follow_their_files_and_tell_what_is_missing() {
         vec![("Sines".to_owned(), paths, missing)]
     };
     assert_eq!(playlists(&home.catalog()), list(&[first, second], 1));
-    // What is missing comes, what is there goes, and nobody touches the list.
+    // A missing track appears and another one disappears, while the playlist stays unchanged.
     home.write("Lists/soon.flac", sine("sine.flac"));
     fs::remove_file(home.library().join(first)).expect("it was made");
     let report = home.scan();
@@ -415,7 +418,7 @@ fn playlists_follow_their_files_and_tell_what_is_missing() {
         list(&[second, "Lists/soon.flac"], 1)
     );
     assert_eq!(home.index(), home.clean());
-    // The list changes, and goes.
+    // The playlist changes, then disappears.
     home.write("Lists/mix.m3u8", b"#PLAYLIST:Sines\nsoon.flac\nsoon.flac\n");
     let report = home.scan();
     assert_eq!((report.opened, report.missing.len()), (1, 0));
@@ -436,7 +439,7 @@ fn an_index_that_cannot_be_mapped_is_read() {
     let copy = home.0.join("copy");
     fs::create_dir(&copy).expect("a folder of our own");
     fs::copy(folder.join("index"), copy.join("index")).expect("a folder of our own");
-    // Nobody gets a lease on what somebody may write to.
+    // The kernel grants no lease on a file that is open for writing.
     let written = fs::File::options().append(true).open(copy.join("index"));
     let written = written.expect("a file of our own");
     let loaded = load(&copy).expect("a readable folder");
@@ -450,7 +453,7 @@ fn a_heic_is_a_picture_with_its_size() {
         [&(body.len() as u32 + 8).to_be_bytes(), &kind[..], body].concat()
     };
     let size = [[0, 0, 0, 0], 4032_u32.to_be_bytes(), 3024_u32.to_be_bytes()].concat();
-    // A quarter turn.
+    // `irot` 1 is a rotation by a quarter turn.
     let properties = [part(b"ispe", &size), part(b"irot", &[1])].concat();
     let of_item = part(b"ipma", b"\0\0\0\0\0\0\0\x01\0\x01\x02\x01\x02");
     let meta = [
@@ -465,7 +468,7 @@ fn a_heic_is_a_picture_with_its_size() {
     let home = Home::new("heic");
     home.write("IMG_1.HEIC", &file.concat());
     home.write("IMG_2.HEIC", b"");
-    // As some programs export it.
+    // Some programs export HEIC under this extension.
     home.write("IMG_3.jpg", &file.concat());
     let report = home.scan();
     assert_eq!(report.faults.len(), 1, "{:?}", report.faults);
@@ -501,7 +504,7 @@ fn our_own_data_is_left_out_under_whatever_path() {
     let home = Home::new("hidden-identity");
     home.write("elsewhere/variants/picture.png", PNG);
     let data = stat(home.library().join("elsewhere")).expect("it was made");
-    // As where it is mounted a second time: nothing of its path tells.
+    // As with a second mount of the data directory: its path does not identify it.
     let hidden = Hidden {
         path: None,
         identity: Some((data.st_dev, data.st_ino)),
@@ -554,7 +557,7 @@ fn no_link_is_followed_on_the_way_to_a_folder_or_a_file() {
         let told: Vec<_> = report.faults.iter().map(|fault| &fault.path[..]).collect();
         assert_eq!(told, [folder.as_bytes()], "{folder}");
     }
-    // A folder that became a link since it was walked.
+    // A folder was replaced by a link after the walk.
     let root = open_root(&library).expect("it was made");
     for path in [
         "link/Album/secret.mp3",
@@ -625,7 +628,7 @@ fn patterns_leave_files_and_folders_out() {
     home.write("One/.ndignore", b"!*.flac\n");
     assert_eq!(home.scan().files, files - 4);
     assert!(home.index() == home.clean());
-    // What stands further up holds for scans of what is below, too.
+    // Patterns of outer folders apply to scans of inner folders, too.
     home.write("Two/Second \u{e9}/more.mp3", sine("sine.mp3"));
     home.write("One/First/more.mp3", sine("sine.mp3"));
     let only = ["One/First", "Two/Second \u{e9}"].map(|path| path.as_bytes().to_vec());
@@ -652,7 +655,7 @@ fn patterns_that_cannot_be_read_hide_nothing_and_are_told() {
     let told: Vec<_> = report.faults.iter().map(|fault| &fault.path[..]).collect();
     assert_eq!(told, [b"One/.ndignore"], "{:?}", report.faults);
     assert!(report.faults[0].reason.contains("symbolic links"));
-    // The same for what is scanned below.
+    // The same holds for a scan of an inner folder.
     let only = [b"One/First".to_vec()];
     let (library, index) = (home.library(), home.0.join("index"));
     let order = Order {
@@ -661,7 +664,7 @@ fn patterns_that_cannot_be_read_hide_nothing_and_are_told() {
     };
     let report = scan(&order, &Progress::default()).expect("a library");
     assert_eq!((report.files, report.gone), (files, 0));
-    // A folder that leaves itself out is not asked for its patterns.
+    // The patterns of a folder that excludes itself are not read.
     home.write("One/.nomedia", b"");
     assert_eq!(home.scan().faults, []);
 }

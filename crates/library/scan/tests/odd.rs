@@ -1,7 +1,8 @@
-//! Files that are empty, cut, cyclic, enormous, or lie, one a library: what a scan of each takes, and that it says something.
+//! Scans of libraries with one file each that is empty, truncated, cyclic, enormous, or has false
+//! lengths: each scan stays within its bounds, and its report names the file.
 //!
-//! Memory is limited by the allocator. Time is CPU time, held against that of hashing as many bytes as a reader may ask for at
-//! most: 50 ms are some forty times that on the machines of our records.
+//! The allocator limits memory. CPU time is compared with the time to hash as many bytes as a
+//! reader may request at most: 50 ms is about forty times that on the machines of our records.
 
 #![forbid(unsafe_code)]
 
@@ -21,13 +22,14 @@ use tags::Splits;
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
-/// What one file may take of memory. An allocation beyond that fails, which ends the test; its file is left where it was.
+/// Maximum memory for the scan of one file. A larger allocation fails and ends the test, with its
+/// file left in place.
 const BYTES_MAX: usize = 16 << 20;
-/// And of CPU time, in hashes of what may be read of it.
+/// Maximum CPU time for the scan of one file, in times to hash all that may be read of it.
 const HASHES_MAX: u32 = 40;
-/// Only what is wrong again and again is wrong: other things happen on the same cores.
+/// Number of measurements, of which the shortest counts, since other programs share the cores.
 const ATTEMPTS: usize = 5;
-/// As large as a file may be, nearly.
+/// Length of an enormous file, just below the limit of 64 GiB.
 const ENORMOUS_BYTES: u64 = 60 << 30;
 
 const SOUND: [(&str, &[u8]); 15] = [
@@ -48,7 +50,7 @@ const SOUND: [(&str, &[u8]); 15] = [
     ("webm", include_bytes!("../../tags/testdata/sine.webm")),
 ];
 
-/// Heads of pictures, as far as they tell a size.
+/// Heads of pictures, up to the size in pixels.
 const PICTURES: [(&str, &[u8]); 5] = [
     (
         "png",
@@ -72,7 +74,7 @@ const PICTURES: [(&str, &[u8]); 5] = [
     ),
 ];
 
-/// A library of one file at a time, removed when dropped.
+/// Library with one file at a time; removed when dropped.
 struct Home(PathBuf);
 
 impl Home {
@@ -115,7 +117,7 @@ fn cpu_time() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// The shortest of several.
+/// Returns the shortest CPU time of several runs.
 fn took(mut what: impl FnMut()) -> Duration {
     let attempts = (0..ATTEMPTS).map(|_| {
         let before = cpu_time();
@@ -125,7 +127,7 @@ fn took(mut what: impl FnMut()) -> Duration {
     attempts.min().expect("more than none")
 }
 
-/// Held against what a scan of one file may take.
+/// Library with the maximum CPU time for a scan of one file.
 struct Bounds {
     home: Home,
     cpu: Duration,
@@ -145,14 +147,15 @@ impl Bounds {
         }
     }
 
-    /// Scans what `put` made, and gives the reason why it cannot be read.
+    /// Scans the library's one file, checks the bounds, and returns the reason why the file cannot
+    /// be read, if any.
     fn hold(&self, what: &str) -> Option<String> {
         let limited = MEMORY.set_limit(MEMORY.allocated() + BYTES_MAX);
         limited.expect("more than there is now");
         let mut report = Report::default();
         let mut cpu = took_once(|| report = self.home.scan());
         MEMORY.set_limit(usize::MAX).expect("no limit");
-        // Of a picture the size is asked for, and then when and where it was taken.
+        // A picture is read twice: for its size, and for its metadata.
         let limits = tags::Limits::default();
         let reads_max = limits.reads_max + image_plan::PROBE_READS_MAX;
         let bytes_max = limits.read_bytes_max + image_plan::PROBE_BYTES_MAX;
@@ -181,7 +184,7 @@ impl Bounds {
         self.hold(&format!("{ending}, {what}"))
     }
 
-    /// These bytes, and zeros that take no room on the disk behind them.
+    /// Scans a sparse file that begins with these bytes and is zero after them.
     fn enormous(&self, ending: &str, bytes: &[u8]) -> Option<String> {
         let path = self.home.put(format!("odd.{ending}").as_bytes());
         fs::write(&path, bytes).expect("a folder of our own");
@@ -199,7 +202,8 @@ fn took_once(what: impl FnOnce()) -> Duration {
     cpu_time() - before
 }
 
-/// Parts within parts, parts of no bytes, and pages of one number, as far as anybody would follow them.
+/// Returns files with deeply nested parts, empty parts and packets without end, more than any
+/// reader follows.
 fn cyclic() -> Vec<(&'static str, Vec<u8>)> {
     let many = 100_000;
     let flac = SOUND[0].1;
@@ -284,7 +288,7 @@ fn no_file_takes_more_than_its_share_and_each_is_told() {
         for cut in [1, 4, 12, 40, 100, file.len() / 2, file.len() - 1] {
             bounds.of_bytes("cut", ending, &file[..cut.min(file.len())]);
         }
-        // Wherever a length may stand, it is the largest there is.
+        // The largest length, at every place where a length may stand.
         for at in (0..file.len().min(132) - 4).step_by(4) {
             let mut lying = file.to_vec();
             lying[at..at + 4].fill(0xff);

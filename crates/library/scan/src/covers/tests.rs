@@ -1,4 +1,4 @@
-//! Pictures in files that are written here: a few bytes of music, and what lies behind them.
+//! Tests with files written here: a few bytes of music, followed by a picture.
 
 use std::fs;
 use std::os::fd::AsFd as _;
@@ -12,7 +12,7 @@ use crate::read::open;
 use crate::scan::open_root;
 use crate::walk::stat;
 
-/// A library and the folder of its covers, removed when dropped.
+/// Library with the folder of its covers; removed when dropped.
 struct Home(PathBuf);
 
 impl Home {
@@ -28,7 +28,7 @@ impl Home {
             .expect("a folder of our own")
     }
 
-    /// Writes a file with a picture in it, and says where both are.
+    /// Writes a file with a picture inside, and returns the file and the position of the picture.
     fn song(&self, name: &str, picture: &[u8]) -> (Cover, Picture) {
         let path = self.0.join("library").join(name);
         fs::write(path, [b"music ", picture].concat()).expect("a folder of our own");
@@ -84,7 +84,7 @@ fn one_content_is_one_file() {
     assert_eq!(names[0], names[1]);
     assert_ne!(names[0], names[2]);
     assert_eq!(home.read(&names[0]).as_deref(), Some(&b"front"[..]));
-    // What is known needs no file any more; another server finds what is kept.
+    // A remembered picture needs no music file; another server finds the extracted files.
     fs::remove_file(home.0.join("library/1")).expect("it is there");
     assert_eq!(
         covers

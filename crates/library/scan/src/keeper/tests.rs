@@ -1,4 +1,5 @@
-//! A keeper with real folders. What it comes to is waited for; what must not happen is excluded by the counts of what did.
+//! Tests of a keeper with real folders. Expected events are waited for; the counts of completed
+//! work show that nothing else happened.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,10 +13,10 @@ use super::{Keeper, Means, Setup, Status, Watching};
 use crate::{Limits, Watch};
 
 const FLAC: &[u8] = include_bytes!("../../../tags/testdata/sine.flac");
-/// Nothing takes so long, however busy the machine.
+/// Timeout, far longer than any step takes on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// A library, removed when dropped.
+/// Library, removed when dropped.
 struct Home(PathBuf);
 
 impl Home {
@@ -82,7 +83,7 @@ fn until_tracks(keeper: &Keeper, tracks: u32) {
     });
 }
 
-/// Adds, moves and removes, and waits for each to be seen.
+/// Adds, moves and removes files, and waits until each change is in the catalog.
 fn check_changes(home: &Home, keeper: &Keeper) {
     until_tracks(keeper, 1);
     home.put("Band/Album/2.flac");
@@ -124,7 +125,7 @@ fn the_kernel_tells_what_changes() {
     let home = Home::new("told");
     let keeper = home.keeper(QUICKLY, Limits::default());
     check_changes(&home, &keeper);
-    // The root, the band and its album.
+    // The root, the band's folder and its album's.
     eventually(&keeper, "the watches", |status| {
         status.watch == Watch::Told { folders: 3 }
     });
@@ -232,7 +233,7 @@ fn what_cannot_be_read_is_told_until_it_is_looked_at_again() {
 
 #[test]
 fn a_cancelled_scan_leaves_the_last_index() {
-    // One that ends before it is seen to run is tried again.
+    // Another attempt if the scan ended before it could be cancelled.
     let cancelled = (0..20).find_map(|attempt| {
         let home = Home::new(&format!("cancelled-{attempt}"));
         for number in 0..1000 {

@@ -4,7 +4,8 @@ use super::Changes;
 
 const SETTLE: Duration = Duration::from_secs(3);
 
-/// Notes changes, each of a second and a folder, then says what is quiet at `second`, and how many seconds later the next is.
+/// Records changes, given by second and folder. Checks the folders that are quiet at `second`, and
+/// the number of seconds until the next one is.
 fn check(changes: &[(u64, &str)], second: u64, expected: (&[&str], Option<u64>)) {
     let start = Instant::now();
     let at = |second| start + Duration::from_secs(second);
