@@ -1,4 +1,4 @@
-//! Small libraries, built, read, moved, retagged, searched and broken.
+//! Tests that build small libraries, read, move, retag, search and break them.
 
 mod broken;
 mod cover;
@@ -14,7 +14,7 @@ use tags::{
     Picture, PictureKind, Splits, Stored, Tags,
 };
 
-/// A file of music; its essence and its place in the file system follow from `number`.
+/// Returns a music file; its audio hash and its metadata follow from `number`.
 fn music(number: u64, path: &str, fields: &[(Field, &str)]) -> Entry {
     let mut tags = Tags::default();
     fields
@@ -87,7 +87,8 @@ fn playlist(number: u64, path: &str, name: Option<&str>, targets: &[&[u8]]) -> E
     entry(number, path, Content::Listing(Box::new(listing)))
 }
 
-/// Two albums, one with a guest, pictures, a file that cannot be read, and a playlist.
+/// Returns two albums, one with a guest artist, pictures, a file that cannot be read, and a
+/// playlist.
 fn library() -> Vec<Entry> {
     use Field::{Album, AlbumArtist, Artist, ArtistId, Artists, Date, Genre, Title, TrackNumber};
     vec![
@@ -227,7 +228,8 @@ fn an_artist_of_whom_only_the_name_is_known_has_the_id_of_the_name() {
     assert_ne!(ids[0], crate::ArtistId::named("???"));
 }
 
-/// Names of artists, titles of albums with their tracks, and names of genres, in the order of the index.
+/// Returns the names of artists, the titles of albums with their tracks, and the names of genres,
+/// in the order of the index.
 fn names(tracks: &[(&str, &str, &str)]) -> String {
     let entries = tracks.iter().zip(1..);
     let entries = entries.map(|(&(artist, album, genre), number)| {
@@ -342,7 +344,8 @@ fn lyrics_are_left_to_the_file() {
     assert_eq!(open(vec![with]).entry(0), Some(without));
 }
 
-/// The titles of what a playlist's entries mean, and those that mean nothing.
+/// Returns the titles of the tracks that a playlist's entries match, and the entries that match
+/// none.
 fn listed(path: &str, targets: &[&[u8]]) -> String {
     let mut entries = library();
     entries.push(music(20, "A/50% & more.mp3", &[(Field::Title, "Half")]));
@@ -382,9 +385,9 @@ fn entries_of_playlists_are_found_however_they_are_written() {
     check("B/all.m3u", b"%C3%9Cber/1.flac", "Erstes Lied");
     check("A/all.m3u", b"50% & more.mp3", "Half");
     check("A/all.m3u", b"50%25%20&%20more.mp3", "Half");
-    // A name in Latin-1 on the disk, too.
+    // File names on the disk may be Latin-1, too.
     check("A/all.m3u", b"K\xfchl.mp3", "Kalt");
-    // Marks of UTF-8, as they get in between when files are put together.
+    // Byte order marks inside the text, as concatenated files have them.
     check("A/all.m3u", "\u{feff}50% & more.mp3".as_bytes(), "Half");
     check("A/all.m3u", "\u{feff}".as_bytes(), "");
     check("A/all.m3u", "\u{feff}\u{feff} #EXTM3U".as_bytes(), "");
@@ -434,7 +437,7 @@ fn ids_survive_moves_and_new_tags() {
     assert_eq!(after.album_row(album), Some(1));
 }
 
-/// The id of the track at each path.
+/// Returns the track's id for each path.
 fn ids(catalog: &Catalog<Vec<u8>>) -> BTreeMap<Vec<u8>, u64> {
     let rows = 0..catalog.counts().tracks;
     let tracks = rows.filter_map(|row| catalog.track(row));
@@ -454,7 +457,7 @@ fn a_copy_gets_an_id_of_its_own_and_takes_none() {
     let all = ids(&open(vec![original.clone(), copy.clone(), other.clone()]));
     assert_eq!(all[&b"z.flac"[..]], alone[&b"z.flac"[..]]);
     assert_eq!(all.values().collect::<BTreeSet<_>>().len(), 3);
-    // What becomes of one changes none of the others: other tags, another name, or its end.
+    // New tags, a new path or the removal of one file changes no id of the others.
     let mut retagged = music(1, "z.flac", &[(Field::Title, "B")]);
     retagged.stat.mtime_ns += 1_000;
     assert_eq!(ids(&open(vec![retagged, copy, other.clone()])), all);
@@ -463,7 +466,7 @@ fn a_copy_gets_an_id_of_its_own_and_takes_none() {
     assert_eq!(after[&b"c.flac"[..]], all[&b"a.flac"[..]]);
     let without = ids(&open(vec![original, other]));
     assert_eq!(without[&b"b.flac"[..]], all[&b"b.flac"[..]]);
-    // Where nobody knows when they were made, their order is that of their paths.
+    // Without times of creation, files are ordered by path.
     let unknown = ["b.flac", "a.flac"].map(|path| {
         let mut file = file(path, 0);
         file.stat.born_ns = 0;
@@ -539,7 +542,7 @@ fn a_track_takes_less_than_400_bytes() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The bytes follow from the set of entries, and from nothing else.
+    /// The bytes depend on the set of entries alone.
     #[test]
     fn order_does_not_matter(
         numbers in proptest::collection::vec((0u64..20, 0usize..5, 0usize..4, 0usize..3), 0..30),

@@ -1,4 +1,4 @@
-//! Indexes that are cut, changed, or made to lie.
+//! Tests of indexes that are truncated, changed, or forged.
 
 use super::{library, music, shown};
 use crate::layout::{BODY_START, HASH, HEAD_BYTES, SECTIONS};
@@ -30,7 +30,7 @@ fn a_cut_or_changed_index_is_refused() {
     }
 }
 
-/// Makes the sums right again, where there is still room for them.
+/// Recomputes the sums and the hash, if there is still room for them.
 fn seal(bytes: &mut [u8]) {
     let at = HEAD_BYTES + 16 * (SECTIONS - 1);
     let told = u64::from_le_bytes(*bytes[at..].first_chunk().expect("a table"));
@@ -75,7 +75,7 @@ fn every_stretch_of_a_large_index_is_checked() {
 }
 
 proptest! {
-    /// Whoever can compute the checksum can write anything; it gives wrong answers, and no panic.
+    /// An attacker who computes the sums can forge any index; it gives wrong results, but no panic.
     #[test]
     fn a_lying_index_is_harmless(
         edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),

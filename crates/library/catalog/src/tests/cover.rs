@@ -20,7 +20,8 @@ fn song(number: u64, path: &str, album: &str, disc: &str, inside: bool) -> Entry
     entry
 }
 
-/// An album of two discs, one with pictures inside its songs, one with nothing, and songs without folders.
+/// Returns an album of two discs, an album with pictures inside its songs, an album without
+/// pictures, and songs without folders.
 fn library() -> Catalog<Vec<u8>> {
     let entries = vec![
         song(1, "Band/Discs/CD1/1.flac", "Discs", "1", true),
@@ -39,7 +40,7 @@ fn library() -> Catalog<Vec<u8>> {
     Catalog::open(bytes).expect("what was just built")
 }
 
-/// Prints which picture stands for each thing.
+/// Compares the covers of all objects with `expected`.
 fn check(rules: &CoverRules, expected: Expect) {
     let library = library();
     let counts = library.counts();

@@ -1,4 +1,4 @@
-//! Words, beginnings of words, accents, and what comes first.
+//! Tests of search: words, beginnings of words, accents and ranking.
 
 use super::{music, open};
 use crate::{Catalog, Entry, Limits, fold};
@@ -84,7 +84,7 @@ fn queries() {
     check(&catalog, "strasse", expect!["Straße | Ærø | "]);
     check(&catalog, "aero", expect![" | Ærø | "]);
     check(&catalog, "dont", expect![" |  | Don't Stop"]);
-    // By what it is called and whose it is; the latter alone finds none.
+    // Words of title and artist find the track; the artist's name alone finds no tracks.
     check(&catalog, "home depeche", expect![" |  | Home"]);
     check(&catalog, "joga bjork homo", expect![" |  | Jóga"]);
     check(&catalog, "depeche ultra", expect![" | Ultra | "]);
@@ -123,7 +123,8 @@ fn a_search_is_bounded() {
     assert_eq!((found.artists.len(), found.tracks.len()), (1, 10));
 }
 
-/// How well one word of a text fits, at its best, as the documents of `search` have it.
+/// Returns the best score of a word in a text, computed as `Fact::score` describes it; `more` is
+/// added for words of titles.
 fn fit(text: &str, want: &str, more: u32) -> Option<u32> {
     let fitting = (0_u32..)
         .zip(text.split(' '))
@@ -136,7 +137,8 @@ fn fit(text: &str, want: &str, more: u32) -> Option<u32> {
     scores.max()
 }
 
-/// How well a thing of this title and these other names fits; nothing when a word is missing.
+/// Returns the score of an object with this title and these other names; `None` if a word is
+/// missing.
 fn naive(title: &str, others: &str, wanted: &[&str]) -> Option<u32> {
     let mut score = 0;
     for want in wanted {
@@ -149,7 +151,8 @@ fn naive(title: &str, others: &str, wanted: &[&str]) -> Option<u32> {
     Some(score * 100 + if is_name { 100_000 } else { 0 } + 99 - title.len() as u32)
 }
 
-/// How well a track fits with its album's help; nothing when a word is in neither, or none is in its title.
+/// Returns the score of a track to which its album adds words; `None` if a word is in neither, or
+/// if no word is in the track's title.
 fn naive_with_album(title: &str, album: &str, artist: &str, wanted: &[&str]) -> Option<u32> {
     let own = wanted.iter().map(|want| fit(title, want, 40));
     let own: Vec<Option<u32>> = own.collect();
@@ -176,7 +179,8 @@ proptest! {
         if let Some(last) = wanted.last_mut() {
             *last = &last[..cut.min(last.len())];
         }
-        // A limit of few has the others asked first; either way all are found while they fit.
+        // A small limit makes the search check the other words first. Both limits are high enough
+        // to find all matches.
         let candidates_max = if candidates_max == 1 { 200 } else { 10_000 };
         let limits = Limits { found_max, candidates_max, ..Limits::default() };
         let found = catalog.search(&wanted.join(" "), &limits);
@@ -210,7 +214,7 @@ proptest! {
     }
 }
 
-/// Words that begin alike, one after the other.
+/// Generates texts of words with the same beginnings.
 fn words(count: std::ops::Range<usize>) -> impl Strategy<Value = String> {
     prop::collection::vec("[ab][abc]{0,3}", count).prop_map(|words| words.join(" "))
 }
