@@ -24,8 +24,8 @@
 //! [`tags::Limits`] the reads per file. Errors: [`ScanError`] if no index can be made; a file that
 //! cannot be read is one line of the report. Faults of a file's content are stored in the index;
 //! after faults of the host (permissions, a failing disk) the file is read again by the next scan.
-//! Threads: the caller's, reader threads that end with the scan, and the keeper's own thread, which
-//! publishes each index behind a pointer. If a scan is killed, the last whole index remains.
+//! Threads: the caller's, reader threads that end with the scan, and the indexer's own thread,
+//! which publishes each index behind a pointer. If a scan is killed, the last whole index remains.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Tests of a keeper with real folders. Expected events are waited for; the counts of completed
+//! Tests of an indexer with real folders. Expected events are waited for; the counts of completed
 //! work show that nothing else happened.
 
 use std::fs;
