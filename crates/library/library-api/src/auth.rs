@@ -1,13 +1,13 @@
-//! Who asks.
+//! Authentication by the protocol's parameters: a password, a salted token, or an API key.
 
 use crate::fault::{Code, Fault};
 use crate::params::Params;
 use crate::store::{Secret, State, key_hash};
 
-/// What a client is told while nobody could come in.
+/// Message to clients as long as there are no users.
 const NOBODY: &str = "there are no users yet: on the server, run `pelton user add NAME`";
 
-/// The name of the user whose parameters these are.
+/// Returns the name of the user whom `params` authenticate, or the protocol's error.
 pub(crate) fn user<'s>(
     params: &Params<'_>,
     state: &'s State,
@@ -42,7 +42,8 @@ pub(crate) fn user<'s>(
             Err(Fault::new(Code::Missing, what))
         }
     };
-    // As much work for a name that nobody has.
+    // Unknown names are checked too, against an empty password: the response takes as long as for a
+    // user.
     let is_in = fits(password.as_deref().unwrap_or(""))? && password.is_some();
     match known {
         Some((name, _)) if is_in => Ok(name),
@@ -50,7 +51,7 @@ pub(crate) fn user<'s>(
     }
 }
 
-/// Returns the user of this name and password.
+/// Returns the user with this name and password, if any.
 pub(crate) fn of_password<'s>(
     name: &str,
     password: &str,
@@ -59,7 +60,8 @@ pub(crate) fn of_password<'s>(
 ) -> Option<&'s str> {
     let known = state.user_named(name);
     let kept = known.and_then(|(name, user)| secret?.open_sealed(name, &user.password));
-    // As much work for a name that nobody has.
+    // Unknown names are checked too, against an empty password: the response takes as long as for a
+    // user.
     let is_same = is_same(
         password.as_bytes(),
         kept.as_deref().unwrap_or("").as_bytes(),
@@ -68,7 +70,7 @@ pub(crate) fn of_password<'s>(
     Some(name)
 }
 
-/// The user that a key lets in.
+/// Returns the user to whom the API key belongs, if any.
 pub(crate) fn of_key<'s>(key: &str, state: &'s State) -> Option<&'s str> {
     let hash = key_hash(key);
     let mut users = state.users.iter();
@@ -76,19 +78,21 @@ pub(crate) fn of_key<'s>(key: &str, state: &'s State) -> Option<&'s str> {
     found.map(|(name, _)| name.as_str())
 }
 
-/// A password as it was typed: `enc:` and digits are those of its bytes.
+/// Decodes the parameter `p`: hexadecimal digits after `enc:`, or the password as text.
 fn clear(given: &str) -> Vec<u8> {
     let encoded = given.strip_prefix("enc:");
     let decoded = encoded.and_then(crate::store::unhex);
     decoded.unwrap_or_else(|| given.as_bytes().to_vec())
 }
 
-/// What a client sends instead of a password.
+/// Returns the token that a client sends instead of the password: the MD5 of the password and the
+/// salt.
 fn token_of(password: &str, salt: &str) -> String {
     format!("{:x}", md5::compute(format!("{password}{salt}")))
 }
 
-/// Whether they are the same, in a time that does not tell how much of them is: hashes are compared in constant time.
+/// Returns whether `a` equals `b`. It compares hashes in constant time, so the time does not reveal
+/// the length of a common prefix.
 fn is_same(a: &[u8], b: &[u8]) -> bool {
     blake3::hash(a) == blake3::hash(b)
 }

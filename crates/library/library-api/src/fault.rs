@@ -1,8 +1,8 @@
-//! What a client gets that asked for something it cannot have.
+//! Errors of the protocol.
 
 use std::borrow::Cow;
 
-/// Numbers of the protocol.
+/// Error codes of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
     Generic = 0,
@@ -14,18 +14,18 @@ pub(crate) enum Code {
     NotFound = 70,
 }
 
-/// Reason why an endpoint is not offered: it may come one day, or it will not.
+/// Reason why an endpoint is not offered: not implemented yet, or never to be implemented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lack {
     Yet,
     ForGood,
 }
 
-/// An error of the protocol, which HTTP calls a success, mostly.
+/// Error of the protocol. The HTTP status is 200 for most of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) code: Code,
-    /// Of HTTP.
+    /// HTTP status.
     pub(crate) status: u16,
     pub(crate) message: Cow<'static, str>,
 }
@@ -46,7 +46,7 @@ impl Fault {
         )
     }
 
-    /// For whoever failed to log in too often.
+    /// Returns the error for a client that failed to log in too often.
     pub(crate) fn guessing(wait_s: u64) -> Fault {
         let what = format!("too many failed logins; the next try is open in {wait_s} seconds");
         Fault {
@@ -59,12 +59,12 @@ impl Fault {
         Fault::new(Code::Generic, format!("parameter {name} does not fit"))
     }
 
-    /// For a body that is not what the endpoint reads.
+    /// Returns the error for a request body that the endpoint cannot parse.
     pub(crate) fn bad_body(why: &str) -> Fault {
         Fault::new(Code::Generic, format!("the body does not fit: {why}"))
     }
 
-    /// For whoever asks for more at a time than is made at a time.
+    /// Returns the error for a request beyond the limit on concurrent transcodes.
     pub(crate) fn busy() -> Fault {
         let what = "as many tracks as may be are being transcoded; ask again soon";
         Fault {
@@ -73,7 +73,8 @@ impl Fault {
         }
     }
 
-    /// For an endpoint of the protocol that is not offered, with the status that Navidrome gives.
+    /// Returns the error for an endpoint of the protocol that is not offered, with the HTTP status
+    /// that Navidrome sends.
     pub(crate) fn lacking(lack: Lack) -> Fault {
         let (status, what) = match lack {
             Lack::Yet => (501, "this endpoint is not implemented"),
@@ -93,7 +94,7 @@ impl Fault {
         Fault::new(Code::NotAllowed, "this user may not do that")
     }
 
-    /// For a user who keeps as much as a user may.
+    /// Returns the error for a user who has reached a limit on stored data.
     pub(crate) fn full() -> Fault {
         let what = "this user keeps as much as one may: remove playlists, bookmarks or stars";
         Fault::new(Code::NotAllowed, what)

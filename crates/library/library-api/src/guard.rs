@@ -1,10 +1,12 @@
-//! Failed logins: whoever guesses has to wait.
+//! Limits on failed logins.
 //!
-//! An address that failed so many times for one name gets no further try for that name until a while after the last one. It
-//! is the address and the name together, so that behind a proxy, where all have one address, nobody locks out another.
+//! After `failures_max` failures for one name, an address may not try that name again until
+//! `failures_wait_s` after the last failure. Failures are counted per address and name: behind a
+//! proxy all clients may share one address, and one client must not lock out the others.
 //!
-//! Names are what a stranger sends, so their hashes are kept. Names of users are counted apart from all others: any number
-//! of invented names leaves the counts for users as they are.
+//! Names are untrusted input of any length, so only their hashes are kept. Names of users are
+//! counted apart from all other names: a flood of invented names does not displace the counters of
+//! users.
 
 #[cfg(test)]
 mod tests;
@@ -17,19 +19,19 @@ use lru::LruCache;
 
 use crate::limits::Limits;
 
-/// Hash of an address, of IPv6 the part that one customer has, and a name.
+/// Hash of a name and an address (of an IPv6 address, its first 64 bits).
 type Guesser = [u8; 16];
 
-/// A try to log in: where it comes from, and as whom.
+/// Login attempt: its client address and its user name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Try<'a> {
     pub(crate) address: IpAddr,
     pub(crate) name: &'a str,
-    /// Whether there is a user of this name.
+    /// True if a user of this name exists.
     pub(crate) is_user: bool,
 }
 
-/// Remembers failures, the most recent of them.
+/// Counters of recent failed logins.
 #[derive(Debug)]
 pub(crate) struct Guard {
     failures_max: u32,
@@ -68,7 +70,7 @@ impl Guard {
         (self.failures_max <= found.times).then_some(left_ms.unsigned_abs().div_ceil(1000))
     }
 
-    /// Notes how a try ended.
+    /// Records the outcome of a login attempt: success clears the counter, failure increments it.
     pub(crate) fn note(&self, this: &Try<'_>, is_in: bool, now_ms: i64) {
         let mut failed = self.failed(this);
         let guesser = guesser(this);
@@ -110,7 +112,8 @@ fn guesser(this: &Try<'_>) -> Guesser {
         .expect("a hash has 32 bytes")
 }
 
-/// Of IPv6 the first 64 bits: the rest is anybody's choice.
+/// Returns the address with all but the first 64 bits of IPv6 cleared: a client can choose the rest
+/// freely.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {

@@ -1,9 +1,9 @@
-//! Ids as clients see them: a kind and sixteen digits.
+//! Ids as clients see them: two letters for the kind, a hyphen, and sixteen hexadecimal digits.
 
 use catalog::{AlbumId, ArtistId, PlaylistId, TrackId};
 use serde::{Deserialize, Serialize};
 
-/// Something that has an id.
+/// Id of an artist, album, track or playlist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub(crate) enum Id {
@@ -11,12 +11,12 @@ pub(crate) enum Id {
     Album(AlbumId),
     Track(TrackId),
     Playlist(u64),
-    /// A playlist in a file of the library.
+    /// Playlist file of the library.
     Listing(PlaylistId),
 }
 
 impl Id {
-    /// Reads one.
+    /// Parses an id; `None` if `text` is not one.
     pub(crate) fn parse(text: &str) -> Option<Id> {
         let (kind, digits) = text.split_once('-')?;
         let is_plain = digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());

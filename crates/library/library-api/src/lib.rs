@@ -1,19 +1,23 @@
-//! The library for players: the Subsonic protocol 1.16.1 with OpenSubsonic, and the same as plain JSON. No sockets: a
-//! request's name and parameters in, a document or the target of a file out.
+//! Subsonic API 1.16.1 with the OpenSubsonic extensions, and the same functions as a plain JSON
+//! API. The crate opens no sockets: it takes a request's name and parameters, and returns a
+//! document or the target of a file.
 //!
-//! Principal types: [`Server`], which answers, and [`Store`], which keeps what users leave. What the house around them must
-//! offer is a [`House`]: the index, scans, and where files and covers are served.
+//! Principal types: [`Server`], which handles requests, and [`Store`], which stores users,
+//! playlists, stars and the like. [`House`] is the interface that the program must implement: the
+//! index, scans, and the targets of files and covers.
 //!
 //! ```text
-//! name, parameters ─► who asks? ─► a row of the table ─┬─ reads the index and the store ─► Writer ─► XML, JSON, JSONP
-//!                                                       ├─ changes the store ─► journal, synced ─► the same
-//!                                                       └─ names a file ─► its own target in the library
+//! name, parameters ─► log in ─► endpoint ─┬─ reads index and store ─► Writer ─► XML, JSON, JSONP
+//!                                         ├─ changes the store ─► journal, synced ─► Writer
+//!                                         └─ names a file ─► its target in the library
 //! ```
 //!
-//! Units and limits: times in milliseconds since 1970, but for what the protocol counts in seconds; [`Limits`] bounds what
-//! one answer lists and what one user keeps. Errors: the protocol's, which are documents; [`StoreError`] is the host's
-//! fault. Threads: every call may wait for the disk, so it belongs on a thread that may sleep; calls run beside each other.
-//! Sources: the Subsonic API 1.16.1 and the OpenSubsonic extensions, as documented at opensubsonic.netlify.app.
+//! Units and limits: times are in milliseconds since 1970, except where the protocol counts in
+//! seconds. [`Limits`] bounds the entries of one response and the data of one user. Errors:
+//! protocol errors are documents; a [`StoreError`] is a fault of the host. Threads: every call may
+//! wait for the disk, so call it from a thread that may block; calls may run concurrently. Sources:
+//! the Subsonic API 1.16.1 and the OpenSubsonic extensions, as documented at
+//! opensubsonic.netlify.app.
 
 #![forbid(unsafe_code)]
 

@@ -1,29 +1,32 @@
-/// What answers list, and what users keep.
+/// Limits on the entries of a response and on the data of users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Entries of one page. Default 500, as the protocol has it, for albums and random songs.
+    /// Entries per page. Default 500, the protocol's maximum for albums and random songs.
     pub page_max: usize,
-    /// Entries of each kind that one search lists. Default 20,000.
+    /// Entries of each kind per search. Default 20,000.
     pub found_max: usize,
-    /// Tracks of a playlist or a queue. Default 100,000.
+    /// Tracks per playlist or queue. Default 100,000.
     pub tracks_max: usize,
-    /// Playlists of a user, bookmarks of a user, radio stations, and users. Default 10,000.
+    /// Playlists, bookmarks and shares per user; radio stations; users: the limit of each. Default
+    /// 10,000.
     pub kept_max: usize,
-    /// Memory of all that one user keeps, estimated. Default 16 MiB.
+    /// Estimated memory of all data of one user. Default 16 MiB.
     pub user_bytes_max: usize,
     /// Bytes of a name or a comment. Default 4,096.
     pub text_bytes_max: usize,
     /// Longest track that is transcoded, in milliseconds; 0 for none. Default 1 hour.
     pub transcoded_ms_max: u64,
-    /// Players whose present track is remembered; beyond, the oldest is forgotten. Default 1,000.
+    /// Players whose current track is remembered; beyond the limit, the oldest is dropped. Default
+    /// 1,000.
     pub players_max: usize,
-    /// The same, of one user. Default 16.
+    /// Players of one user whose current track is remembered. Default 16.
     pub user_players_max: usize,
-    /// Failed logins of one address for one name before it has to wait. Default 10.
+    /// Failed logins from one address for one name before further logins must wait. Default 10.
     pub failures_max: u32,
-    /// How long it waits then, in seconds after the last one. Default 60.
+    /// Wait after the last failed login, in seconds, once `failures_max` is reached. Default 60.
     pub failures_wait_s: u32,
-    /// Addresses and names whose failures are remembered. Default 10,000.
+    /// Failure counters that are remembered for names of users, and as many again for other names.
+    /// Default 10,000.
     pub failures_kept: usize,
 }
 

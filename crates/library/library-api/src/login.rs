@@ -1,5 +1,5 @@
-//! Logins in HTTP's own field, for requests that are not a player's: a name and a password (Basic, RFC 7617), or a key
-//! (Bearer, RFC 6750).
+//! Logins by the Authorization field, for requests outside the Subsonic protocol: a name and a
+//! password (Basic, RFC 7617), or an API key (Bearer, RFC 6750).
 
 #[cfg(test)]
 mod tests;
@@ -11,26 +11,26 @@ use crate::guard::Try;
 use crate::server::Server;
 use crate::store::StoreError;
 
-/// A user who is known.
+/// Authenticated user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedIn {
     /// Name of the user.
     pub name: String,
-    /// Whether the user is an admin.
+    /// True if the user is an admin.
     pub is_admin: bool,
 }
 
-/// Why a login failed.
+/// Reason why a login failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginError {
-    /// The field names no user, or the password or key does not fit.
+    /// The field names no user, or the password or key is wrong.
     Unknown,
-    /// Too many tries from this address have failed for this name.
+    /// Too many logins from this address have failed for this name.
     Guessing {
-        /// Seconds until the next try is open.
+        /// Seconds until the next attempt is allowed.
         wait_s: u64,
     },
-    /// Users cannot be read.
+    /// The store of users cannot be read.
     Host,
 }
 
@@ -42,7 +42,8 @@ impl From<StoreError> for LoginError {
 }
 
 impl Server {
-    /// Returns the user whom the value of an Authorization field lets in. May wait for the disk.
+    /// Returns the user whom the value of an Authorization field authenticates. May wait for the
+    /// disk.
     ///
     /// # Errors
     /// [`LoginError`]
@@ -65,7 +66,7 @@ impl Server {
             let (name, password) = sent.split_once(':').ok_or(LoginError::Unknown)?;
             let secret = self.store.secret()?;
             self.store.read(|state| {
-                // Spellings of a name are counted as one.
+                // All spellings of a user's name share one failure counter.
                 let known = state.user_named(name);
                 let this = Try {
                     address: peer,
@@ -88,7 +89,7 @@ impl Server {
     }
 }
 
-/// The bytes that a text of RFC 4648 §4 stands for; the padding may be left out.
+/// Decodes base64 (RFC 4648 §4); the padding may be missing.
 fn from_base64(text: &str) -> Option<Vec<u8>> {
     let text = text.trim_end_matches('=').as_bytes();
     let mut out = Vec::with_capacity(text.len() / 4 * 3 + 2);
@@ -109,6 +110,6 @@ fn from_base64(text: &str) -> Option<Vec<u8>> {
             out.push((bits >> held) as u8);
         }
     }
-    // A letter alone, or bits that no byte takes.
+    // Rejects a single left-over letter, and left-over bits that are not zero.
     (held < 6 && bits & ((1 << held) - 1) == 0).then_some(out)
 }

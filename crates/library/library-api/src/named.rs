@@ -1,14 +1,14 @@
-//! Songs and artists by the names that players send instead of ids.
+//! Songs and artists by name, for players that send names instead of ids.
 //!
-//! A name that is written so comes first. Where there is none, one does that a search takes for it: players fold names in ways
-//! of their own.
+//! An exact name takes precedence. Without one, a name that matches after the search's folding is
+//! accepted, because players fold names in ways of their own.
 
 use catalog::{Limits, identity, searched};
 
 use crate::derived::Derived;
 use crate::server::Index;
 
-/// Returns the row of the artist of this name.
+/// Returns the row of the artist with this name, if any.
 pub(crate) fn artist(index: &Index, derived: &Derived, name: &str) -> Option<u32> {
     derived.artist(name).or_else(|| {
         let wanted = searched(name);
@@ -21,7 +21,7 @@ pub(crate) fn artist(index: &Index, derived: &Derived, name: &str) -> Option<u32
     })
 }
 
-/// Returns the row of the track of this title, by this artist unless no artist is given.
+/// Returns the row of the track with this title, if any; an empty `artist` matches every artist.
 pub(crate) fn song(index: &Index, title: &str, artist: &str) -> Option<u32> {
     let (wanted, by) = (searched(title), searched(artist));
     let is_written = |name: &str, given: &str| identity(name) == identity(given);
@@ -35,7 +35,7 @@ pub(crate) fn song(index: &Index, title: &str, artist: &str) -> Option<u32> {
             && (by.is_empty() || is_by || searched(track.artist).contains(&by));
         is_alike.then(|| (row, (is_written(track.title, title), is_by)))
     });
-    // The first of equals.
+    // Of equal matches, the first is kept.
     let best = rows.reduce(|best, next| if best.1 < next.1 { next } else { best });
     best.map(|(row, _)| row)
 }

@@ -1,13 +1,13 @@
-//! Parameters, as a query or a form has them.
+//! Parameters of a query or a form.
 
 use std::borrow::Cow;
 
-/// Parameters in order; a name may come more than once.
+/// Parameters in order; a name may occur more than once.
 #[derive(Clone, Debug, Default)]
 pub struct Params<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl<'a> Params<'a> {
-    /// Reads `application/x-www-form-urlencoded` text, such as a query.
+    /// Parses `application/x-www-form-urlencoded` text, for example a query.
     #[must_use]
     pub fn parse(text: &'a str) -> Params<'a> {
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
@@ -18,25 +18,26 @@ impl<'a> Params<'a> {
         Params(decoded.collect())
     }
 
-    /// Adds those of another text behind these.
+    /// Appends the parameters of another text.
     pub fn extend(&mut self, text: &'a str) {
         self.0.extend(Params::parse(text).0);
     }
 
-    /// The first of this name.
+    /// Returns the first value of `name`, if any.
     #[must_use]
     pub fn first(&self, name: &str) -> Option<&str> {
         self.all(name).next()
     }
 
-    /// All of this name.
+    /// Returns all values of `name`, in order.
     pub fn all<'p>(&'p self, name: &str) -> impl Iterator<Item = &'p str> {
         let pairs = self.0.iter().filter(move |(known, _)| known == name);
         pairs.map(|(_, value)| &**value)
     }
 }
 
-/// Undoes percent-encoding; a broken escape stays as it is, and bytes that are no UTF-8 are replaced.
+/// Decodes percent-encoding and `+`. A broken escape stays as it is; invalid UTF-8 is replaced with
+/// U+FFFD.
 pub(crate) fn decoded(text: &str) -> Cow<'_, str> {
     if !text.contains(['%', '+']) {
         return Cow::Borrowed(text);
@@ -65,7 +66,8 @@ fn escape(rest: &[u8]) -> Option<u8> {
     Some((digit(0)? << 4 | digit(1)?) as u8)
 }
 
-/// A path as a target has it: all but the unreserved characters of RFC 3986 §2.3 and slashes escaped.
+/// Percent-encodes a path for a target: everything except slashes and the unreserved characters of
+/// RFC 3986 §2.3.
 pub(crate) fn encoded(path: &[u8]) -> String {
     let mut out = String::with_capacity(path.len() + 8);
     for &byte in path {

@@ -1,4 +1,4 @@
-//! Who took part in a track, but for its artists.
+//! Contributors to a track other than its artists.
 
 use catalog::{ArtistId, Content};
 use tags::{Role, Splits};
@@ -7,28 +7,30 @@ use crate::derived::Derived;
 use crate::server::Index;
 use crate::songs::tracks;
 
-/// Somebody who took part.
+/// Person who contributed to a track.
 pub(crate) struct Contributor<'t> {
-    /// As OpenSubsonic calls it.
+    /// Role in OpenSubsonic's spelling.
     pub(crate) role: &'static str,
-    /// As the track has it.
+    /// Name as the track's tags give it.
     pub(crate) name: &'t str,
-    /// An instrument.
+    /// Instrument or other part, if the tags name one.
     pub(crate) part: Option<&'t str>,
-    /// The artist of this name; none where nobody of this name has a track or an album.
+    /// Row of the artist with this name; `None` if no track or album is by an artist of this name.
     pub(crate) row: Option<u32>,
 }
 
 impl Contributor<'_> {
-    /// The id that an artist of this name would have. The protocol requires one, and clients tell people apart by it: so
-    /// it is the same wherever the name stands, and that of the artist, should one come who is known by the name alone.
-    /// Until then there is nothing to show behind it, and whoever asks for it is told so (error 70).
+    /// Returns the id that an artist of this name has, or would have. The protocol requires an id,
+    /// and clients distinguish people by it, so it depends on the name alone: it is the same in
+    /// every track, and it equals the id of an artist who is known by name only. While there is no
+    /// artist of this id, a request for it gets error 70.
     pub(crate) fn id(&self) -> ArtistId {
         ArtistId::named(self.name)
     }
 }
 
-/// Everybody of whom a track's tags say what they did, in their order.
+/// Returns the contributors of a track whose role OpenSubsonic has a name for, in the order of the
+/// tags.
 pub(crate) fn contributors<'t>(
     track: &'t tags::Track,
     derived: &Derived,
@@ -43,8 +45,8 @@ pub(crate) fn contributors<'t>(
     })
 }
 
-/// MusicBrainz's id of an artist, where one of their files gives it. The index keeps only what it hashes to, which tells
-/// whose it is among all that a file gives.
+/// Returns the MusicBrainz id of an artist, if one of their files contains it. The index keeps only
+/// a hash of that id; the hash identifies the matching id among those in a file.
 pub(crate) fn musicbrainz_id(index: &Index, splits: &Splits, row: u32) -> Option<String> {
     let artist = index.artist(row)?;
     if artist.id == ArtistId::named(artist.name) {
@@ -63,7 +65,8 @@ pub(crate) fn musicbrainz_id(index: &Index, splits: &Splits, row: u32) -> Option
     })
 }
 
-/// How OpenSubsonic calls a role, but for those that have members of their own.
+/// Returns OpenSubsonic's name for a role; `None` for artists and album artists, which have fields
+/// of their own.
 fn role(role: Role) -> Option<&'static str> {
     Some(match role {
         Role::Artist | Role::AlbumArtist => return None,

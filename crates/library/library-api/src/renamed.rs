@@ -1,4 +1,4 @@
-//! Stars and ratings of albums and artists that have another id than before.
+//! Transfer of stars and ratings from former ids of albums and artists to their present ids.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,8 +8,9 @@ use crate::ids::Id;
 use crate::server::Index;
 use crate::store::{Change, State};
 
-/// Returns the changes that hand on stars and ratings whose album or artist the index does not have: they go to all that had
-/// the id when accents and punctuation told no names apart.
+/// Returns the changes that transfer stars and ratings whose album or artist is not in the index.
+/// They go to all albums or artists that shared the former id, which ignored accents and
+/// punctuation in names.
 pub(crate) fn handed_on(index: &Index, state: &State) -> Vec<Change> {
     let users = state.users.values();
     let marked = users.flat_map(|user| user.stars.keys().chain(user.ratings.keys()));
@@ -51,7 +52,7 @@ pub(crate) fn handed_on(index: &Index, state: &State) -> Vec<Change> {
     changes
 }
 
-/// What each of these ids stood for.
+/// Returns the present ids of the albums or artists for each former id in `lost`.
 fn heirs(index: &Index, lost: &HashSet<Id>) -> HashMap<Id, Vec<Id>> {
     let counts = index.counts();
     let artists = (0..counts.artists).filter_map(|row| {

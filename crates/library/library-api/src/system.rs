@@ -1,14 +1,14 @@
-//! What the server says of itself.
+//! Endpoints about the server: ping, license, extensions, scans, API key.
 
 use crate::fault::Fault;
 use crate::server::{Call, Seen};
 use crate::songs::iso;
 use crate::write::Writer;
 
-/// Of the Subsonic API; what came later are extensions.
+/// Version of the Subsonic API; later additions are extensions of OpenSubsonic.
 pub(crate) const VERSION: &str = "1.16.1";
 
-/// Extensions of OpenSubsonic, and their versions.
+/// Supported extensions of OpenSubsonic, with their versions.
 const EXTENSIONS: &[(&str, &[u8])] = &[
     ("apiKeyAuthentication", &[1]),
     ("formPost", &[1]),
