@@ -5,27 +5,30 @@ use image_plan::Placeholder;
 
 use crate::server::Index;
 
-/// What the house offers: the library, and what is done with its files.
+/// Interface to the program around this crate: the library's index, scans, covers and lyrics.
 pub trait House: Send + Sync {
-    /// The index as it is now.
+    /// Returns the current index.
     fn index(&self) -> Arc<Index>;
 
-    /// How far a scan is.
+    /// Returns the progress of the running or the last scan.
     fn scanning(&self) -> Scanning;
 
-    /// Files and folders that cannot be read, by their paths below the root, and why.
+    /// Returns the files and folders that cannot be read, by path below the root, each with the
+    /// reason.
     fn unreadable(&self, index: &Index) -> Vec<(Vec<u8>, String)>;
 
-    /// Has these folders scanned soon, with all below them, by their paths below the root; everything, where none is named.
+    /// Requests a scan of these folders and everything below them, by path below the root. An empty
+    /// list requests a scan of the whole library.
     fn scan(&self, folders: Vec<Vec<u8>>);
 
-    /// Ends the scan that runs, if one does; the index stays as it is.
+    /// Cancels the running scan, if any; the index stays unchanged.
     fn cancel_scan(&self);
 
-    /// The target at which the picture of something is served, with this query. May have to take it out of a file.
+    /// Returns the target of the cover of `of`, with this query, if there is a cover. May extract
+    /// the cover from a file.
     fn cover(&self, index: &Index, of: Covered, query: &str) -> Option<String>;
 
-    /// Whether a picture stands for something.
+    /// Returns whether `of` has a cover.
     fn has_cover(&self, index: &Index, of: Covered) -> bool;
 
     /// What the picture of something looks like, where that is known. May have to take it out of a file.
@@ -34,61 +37,63 @@ pub trait House: Send + Sync {
     /// What the picture at a path of the library looks like, where that is known.
     fn look_of_file(&self, path: &[u8]) -> Option<Placeholder>;
 
-    /// The target at which the picture of this name is served, which [`Store::avatar`](crate::Store::avatar) gives.
+    /// Returns the target of the avatar with this file name, if it exists. The name is that of
+    /// [`Store::avatar`](crate::Store::avatar).
     fn avatar(&self, name: &str) -> Option<String>;
 
-    /// The lyrics of a music file, in whatever encoding: those beside it, else all inside. May read it.
+    /// Returns the lyrics of a music file, in any encoding: those beside the file, otherwise all
+    /// inside it. May read the file.
     fn lyrics(&self, path: &[u8]) -> Vec<Vec<u8>>;
 }
 
-/// How far a scan is, and how changes are seen.
+/// Progress of a scan, and the way changes are detected.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scanning {
-    /// Whether one runs.
+    /// True if a scan is running.
     pub active: bool,
-    /// Files that it has met, or the last one has.
+    /// Files found by the running scan, or by the last one.
     pub files: u64,
-    /// How many of those that are to be read it has read, once it knows which.
+    /// Progress of reading, while the scan is reading files.
     pub reading: Option<Reading>,
-    /// When the last one ended.
+    /// End of the last completed scan, in milliseconds since 1970.
     pub ended_ms: Option<i64>,
-    /// Why the one after that did not come to an end.
+    /// Reason why a later scan did not complete, if one did not.
     pub failed: Option<String>,
-    /// Folders that changed and are not quiet yet.
+    /// Changed folders whose changes have not settled yet.
     pub unsettled: u64,
-    /// How changes are seen.
+    /// Way in which changes of the library are detected.
     pub watch: Watching,
 }
 
-/// How far reading is.
+/// Progress of reading files.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reading {
     /// Files read.
     pub done: u64,
-    /// Of so many.
+    /// Files to read.
     pub of: u64,
-    /// Files in a second, so far.
+    /// Files per second, so far.
     pub per_second: f64,
-    /// Until everything is read, should that stay.
+    /// Estimated seconds left, at the present rate.
     pub left_s: Option<f64>,
 }
 
-/// How changes of the library are seen.
+/// Way in which changes of the library are detected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Watching {
-    /// Not at all.
+    /// Changes are not detected.
     #[default]
     Off,
-    /// The kernel tells of them.
+    /// The kernel notifies of changes.
     Told {
-        /// In so many folders.
+        /// Watched folders.
         folders: u64,
     },
-    /// By looking again.
+    /// Folders are polled.
     Looking {
-        /// How often.
+        /// Poll interval, in seconds.
         every_s: u64,
-        /// Why the kernel does not tell.
+        /// Reason why the kernel's notifications are not used.
         why: String,
     },
 }
