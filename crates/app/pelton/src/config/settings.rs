@@ -432,25 +432,26 @@ settings! {
         h2_resets_max: u32 = 256, "streams";
         /// Time from the first byte of a request to the end of its fields.
         head_timeout: Timeout = Timeout::seconds(10), "time";
-        /// Time in which the body of a request must bring what `limits.body_rate_min` asks for.
+        /// Time in which the body of a request must reach the rate of `limits.body_rate_min`.
         body_timeout: Timeout = Timeout::seconds(10), "time";
-        /// Slowest body of a request.
+        /// Minimum rate of a request's body; slower requests get 408.
         body_rate_min: Bytes = Bytes(512), "bytes/s";
         /// Time that a connection may stay open between two requests.
         idle_timeout: Timeout = Timeout::seconds(75), "time";
-        /// Time in which a client must take what `limits.write_rate_min` asks for, where an answer waits for it.
+        /// Time in which a client must read at the rate of `limits.write_rate_min` while a response waits.
         write_timeout: Timeout = Timeout::seconds(60), "time";
-        /// Slowest client.
+        /// Minimum rate at which a client reads a response; slower clients are disconnected.
         write_rate_min: Bytes = Bytes(512), "bytes/s";
-        /// Time that a client which was answered early may be silent before its connection is closed.
+        /// Silence after which a connection is closed whose client got its response before it had sent
+        /// the whole request.
         linger_timeout: Timeout = Timeout::seconds(2), "time";
-        /// Time in all that such a client may go on sending, so that it comes to read its answer.
+        /// Total time for which a client may continue to send after such an early response.
         linger_time_max: Timeout = Timeout::seconds(30), "time";
-        /// What it may still send in that time.
+        /// Bytes that a client may still send after such an early response; they are dropped.
         linger_bytes_max: Bytes = Bytes::gib(1), "bytes";
-        /// Time that open requests get to finish when the server stops.
+        /// Time for open requests to finish when the server stops.
         drain_timeout: Timeout = Timeout::seconds(30), "time";
-        /// Time that a new process gets until it serves, when it is to take over.
+        /// Time until a new process must serve during an upgrade; otherwise the old one continues.
         upgrade_timeout: Timeout = Timeout::seconds(60), "time";
     }
 }
