@@ -177,7 +177,7 @@ impl AccessLog {
         let (mut seen, mut since) = (written(), Instant::now());
         while !writer.is_finished() {
             if PATIENCE < since.elapsed() {
-                tracing::error!("access log takes no lines; those that wait are lost");
+                tracing::error!("access log accepts no writes; pending lines are lost");
                 return;
             }
             thread::sleep(Duration::from_millis(1));
@@ -254,7 +254,7 @@ impl Shared {
                     Ok(Some(opened)) => out = opened,
                     Ok(None) => {}
                     Err(err) => {
-                        tracing::error!(%err, "access log cannot be opened anew; the old file goes on")
+                        tracing::error!(%err, "access log cannot be reopened; lines still go to the old file")
                     }
                 }
             }

@@ -180,7 +180,7 @@ impl Exchange {
     async fn refuse_slow_head(&mut self, conn: &mut impl Transport) -> Result<(), Ended> {
         const TOO_SLOW: Reject = Reject {
             status: 408,
-            reason: "the fields took too long",
+            reason: "the request arrived too slowly",
         };
         let begun = Instant::now();
         self.batch = Batch::take();

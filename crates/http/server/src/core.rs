@@ -265,7 +265,7 @@ impl Core {
                     return Ok(representation);
                 }
                 Err(err) => {
-                    tracing::debug!(path = target.path, %err, "chosen representation is gone")
+                    tracing::debug!(path = target.path, %err, "chosen representation cannot be read")
                 }
             }
         }
@@ -295,7 +295,7 @@ impl Core {
             match blocking(move || service.prepare(&choice, &path, moment)).await {
                 Ok(representation) => return Ok(Heard::Whole(Rc::new(representation))),
                 Err(err) => {
-                    tracing::debug!(%err, "a transcoded track is gone");
+                    tracing::debug!(%err, "transcoded track cannot be read");
                 }
             }
         }

@@ -46,7 +46,7 @@ impl Headers {
             }
             if OURS.contains(&&**name) {
                 return Err(format!(
-                    "{name} cannot be set: the server decides it for each answer"
+                    "{name} cannot be set: the server sets it per response"
                 ));
             }
             if value.bytes().any(|byte| byte.is_ascii_control()) {

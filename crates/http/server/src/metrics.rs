@@ -140,7 +140,7 @@ impl Metrics {
         text.family(
             "pelton_http_responses",
             "counter",
-            "answers by class of status",
+            "responses by class of status",
         );
         for (class, label) in ["1xx", "2xx", "3xx", "4xx", "5xx"].iter().enumerate() {
             text.sample(
@@ -152,7 +152,7 @@ impl Metrics {
         text.family(
             "pelton_served",
             "counter",
-            "answers by where their body came from",
+            "responses by source of their body",
         );
         for (row, label) in SERVED.iter().enumerate() {
             text.sample(
@@ -163,7 +163,7 @@ impl Metrics {
         }
         text.counter(
             "pelton_http_body_bytes",
-            "bytes of bodies sent",
+            "bytes of response bodies sent",
             self.sum(|core| &core.body_bytes),
         );
         self.render_protocols(text);
@@ -171,7 +171,11 @@ impl Metrics {
     }
 
     fn render_protocols(&self, text: &mut Text) {
-        text.family("pelton_http_answers", "counter", "answers by protocol");
+        text.family(
+            "pelton_http_answers",
+            "counter",
+            "responses by version of HTTP",
+        );
         for (row, version) in ["1.1", "2"].iter().enumerate() {
             text.sample(
                 "pelton_http_answers_total",
@@ -199,10 +203,14 @@ impl Metrics {
 
 /// Writes the metrics of the access log: lines that were accepted, and lines that were dropped.
 pub(crate) fn render_access(text: &mut Text, (logged, dropped): (u64, u64)) {
-    text.counter("pelton_access_log_lines", "lines of the access log", logged);
+    text.counter(
+        "pelton_access_log_lines",
+        "lines accepted by the access log",
+        logged,
+    );
     text.counter(
         "pelton_access_log_dropped",
-        "lines dropped because the buffer was full",
+        "lines dropped because the access log's buffer was full",
         dropped,
     );
 }

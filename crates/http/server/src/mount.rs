@@ -280,7 +280,7 @@ const SLOW_TIME: Duration = Duration::from_secs(10);
 /// Rejection of a body that arrived too slowly: RFC 9110 §15.5.9.
 pub(crate) const TOO_SLOW: Reject = Reject {
     status: 408,
-    reason: "the body took too long",
+    reason: "the body arrived too slowly",
 };
 
 /// Body of a request to a mount. It counts among its core's bodies until the response.
@@ -294,7 +294,7 @@ pub(crate) struct Upload {
 /// Rejection of a body that was dropped.
 const GIVEN_UP: Reject = Reject {
     status: 408,
-    reason: "the body took too long, and its room was needed",
+    reason: "the body arrived too slowly, and its memory was needed",
 };
 
 impl Upload {
@@ -311,7 +311,7 @@ impl Upload {
     pub(crate) fn add(&mut self, part: &[u8], all_bytes_max: usize) -> Result<(), Reject> {
         const NO_ROOM: Reject = Reject {
             status: 503,
-            reason: "too many bodies are on their way",
+            reason: "too many request bodies are being received",
         };
         while all_bytes_max < self.all.bytes.get() + part.len() {
             if !self.all.give_one_up(self.coming.as_ref()) {
@@ -518,7 +518,10 @@ fn sorry(busy: &Apology, retry_after_s: u64, bodiless: bool) -> Answer {
 }
 
 fn whole(status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Answer {
-    assert!((200..600).contains(&status), "status {status} of a mount");
+    assert!(
+        (200..600).contains(&status),
+        "a mount responded with status {status}"
+    );
     let mut fields = admitted(fields);
     // RFC 9110 §8.6: Content-Length of a 304 would describe another response.
     if !matches!(status, 204 | 304) {
@@ -556,7 +559,7 @@ fn admitted(fields: Vec<Field>) -> Vec<Field> {
     let judged = fields.into_iter().filter_map(|(name, value)| {
         let known = HeaderName::from_bytes(name.as_bytes()).ok();
         let Some(known) = known.filter(|known| !OURS.contains(&known.as_str())) else {
-            tracing::debug!(%name, "a mount's field is left out");
+            tracing::debug!(%name, "field of a mount's response omitted: invalid or reserved name");
             return None;
         };
         let is_same = known.as_str() == name;

@@ -158,20 +158,22 @@ fn walk(mount: &Mount, folder: &Path, depth: usize, found: &mut Vec<LibraryPath>
     };
     for entry in entries {
         let Ok(entry) =
-            entry.inspect_err(|err| tracing::warn!(%err, "folder cannot be read to its end"))
+            entry.inspect_err(|err| tracing::warn!(%err, "folder cannot be listed completely"))
         else {
             return;
         };
         let path = folder.join(entry.file_name());
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && depth == 0 => {
-                tracing::warn!(directory = %directory.display(), "folders below here are too deep");
+                tracing::warn!(directory = %directory.display(), "folders are nested too deeply; subfolders skipped");
             }
             Ok(kind) if kind.is_dir() => walk(mount, &path, depth - 1, found),
             Ok(_) => found.extend(LibraryPath::from_relative(
                 &Path::new(mount.prefix.trim_matches('/')).join(path),
             )),
-            Err(err) => tracing::warn!(path = %path.display(), %err, "file left out"),
+            Err(err) => {
+                tracing::warn!(path = %path.display(), %err, "file type cannot be read; file skipped")
+            }
         }
     }
 }

@@ -134,24 +134,26 @@ impl Problem {
     pub fn title(&self) -> &'static str {
         match self {
             Problem::BadRequest { phrase, .. } => phrase,
-            Problem::BadParameter(_) => "a query parameter does not fit",
+            Problem::BadParameter(_) => "a query parameter is invalid",
             Problem::NotFound => "no such picture",
             Problem::Unauthorized => "a login is needed",
             Problem::NotAllowed => "only an admin may see this",
             Problem::Guessing { .. } => "too many logins have failed",
-            Problem::UnknownHost => "the setting `hosts` does not list the name that was asked for",
+            Problem::UnknownHost => "the setting `hosts` does not list the requested host",
             Problem::ForeignOrigin => "the setting `origins` does not list the page's origin",
-            Problem::Misdirected => "no certificate here is for this host",
+            Problem::Misdirected => "no certificate of this server is for this host",
             Problem::MethodNotAllowed => "only GET, HEAD and OPTIONS are offered",
             Problem::PreconditionFailed => "the representation is not the one expected",
             Problem::TooLarge => "the picture is larger than this server converts",
             Problem::RangeNotSatisfiable(_) => "the range lies outside the representation",
             Problem::Undecodable => "the original cannot be decoded",
-            Problem::Unsupported => "the original cannot be changed as asked",
+            Problem::Unsupported => "the original cannot be changed as requested",
             Problem::Overloaded { .. } => "too many conversions are waiting",
             Problem::ArchiveTooLarge => "these files are too many or too large for one archive",
-            Problem::AnswersWait { .. } => "too many answers wait for clients to take them",
-            Problem::Busy { .. } => "as many tracks as may be are being transcoded",
+            Problem::AnswersWait { .. } => {
+                "too many responses are waiting for clients to read them"
+            }
+            Problem::Busy { .. } => "too many transcodes in progress",
             Problem::Worker => "the conversion failed",
             Problem::Host => "the server cannot read or convert at the moment",
         }

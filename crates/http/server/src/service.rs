@@ -522,7 +522,7 @@ pub(crate) fn look(
             }
         }
         Err(err) => {
-            tracing::info!(path = %path.as_path().display(), %err, "picture with a broken header");
+            tracing::info!(path = %path.as_path().display(), %err, "picture cannot be probed: broken header");
             Known::Damaged
         }
     };
@@ -557,5 +557,5 @@ impl Known {
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     tokio::task::spawn_blocking(work)
         .await
-        .expect("a panic aborts the process, and nobody cancels")
+        .expect("a panic aborts the process, and the task is never cancelled")
 }

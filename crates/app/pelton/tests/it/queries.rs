@@ -200,7 +200,7 @@ fn parameters_that_do_not_fit_are_named() {
         let problem: serde_json::Value =
             serde_json::from_slice(&answer.body).expect("a problem is JSON");
         assert_eq!(problem["status"], 400);
-        assert_eq!(problem["title"], "a query parameter does not fit");
+        assert_eq!(problem["title"], "a query parameter is invalid");
         let detail = problem["detail"].as_str().expect("it says what is wrong");
         assert!(detail.starts_with(named), "{query}: {detail}");
         let instance = problem["instance"].as_str().expect("it has a number");

@@ -88,7 +88,7 @@ fn lines_beyond_the_room_are_dropped_and_counted() {
     assert_eq!(logged + dropped, 100_000);
     assert!(0 < dropped, "no thread writes as fast as this one adds");
     let text = std::fs::read_to_string(&path).expect("it was written");
-    std::fs::remove_dir_all(&folder).expect("nobody uses it");
+    std::fs::remove_dir_all(&folder).expect("the log is closed");
     assert_eq!(text.lines().count() as u64, logged);
     let mut line = Vec::new();
     SAID.write(&asked, &mut line);

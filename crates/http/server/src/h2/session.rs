@@ -322,7 +322,7 @@ impl<'c, S: Carrier> Session<'c, S> {
                     if self.pulse.is_abused() {
                         const NOISE: Fault = Fault {
                             code: ErrorCode::EnhanceYourCalm,
-                            reason: "more noise than requests",
+                            reason: "too many resets, or too many frames without a request",
                         };
                         self.fail(NOISE);
                     }

@@ -65,7 +65,7 @@ pub(super) fn render<'a>(text: &mut Text, cores: impl Iterator<Item = &'a Durati
     text.family(
         NAME,
         "histogram",
-        "from a request's last byte read to its answer handed to the kernel, by OpenTelemetry's names",
+        "time from reading a request's last byte to passing its response to the kernel",
     );
     for (row, status) in STATUSES.iter().enumerate() {
         for (column, method) in METHODS.iter().enumerate() {

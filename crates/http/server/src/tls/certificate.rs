@@ -86,7 +86,10 @@ impl Statement {
             what.push(format!("is not valid before {}", day(self.begin_unix_s)));
         }
         if self.names.is_empty() && self.addresses.is_empty() {
-            what.push("is for no name: clients ignore the common name".to_owned());
+            what.push(
+                "lists no host as a subject alternative name: clients ignore the common name"
+                    .to_owned(),
+            );
         }
         let concern = |what| Concern {
             path: path.to_owned(),

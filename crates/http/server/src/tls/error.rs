@@ -81,7 +81,7 @@ impl Error {
             ErrorKind::Mismatch => {
                 "name certificates and keys in the same order, and the server's own certificate first in its file"
             }
-            ErrorKind::NoRandomness => "the kernel's getrandom is refused; look for a filter",
+            ErrorKind::NoRandomness => "the kernel refuses getrandom; check for a seccomp filter",
         }
     }
 }
@@ -94,7 +94,7 @@ impl fmt::Display for Error {
             ErrorKind::NoKey => "holds no private key",
             ErrorKind::BadCertificate => "the certificate cannot be used",
             ErrorKind::BadKey => "the key cannot be used",
-            ErrorKind::Mismatch => "the key is not that of its certificate",
+            ErrorKind::Mismatch => "the key does not belong to the certificate",
             ErrorKind::NoRandomness => return write!(f, "tls: no random numbers for tickets"),
         };
         write!(f, "tls: {}: {what}", self.path.display())?;

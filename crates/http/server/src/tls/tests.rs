@@ -22,7 +22,7 @@ impl Scratch {
     /// Writes a self-signed certificate for `names`, valid until 3 February of `year`, and its key.
     fn issue(&self, file: &str, names: &[&str], year: i32) -> Pair {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let mut params = CertificateParams::new(names).expect("names make sense");
+        let mut params = CertificateParams::new(names).expect("valid names");
         params.not_after = rcgen::date_time_ymd(year, 2, 3);
         let key = KeyPair::generate().expect("there are random numbers");
         let certificate = params.self_signed(&key).expect("the key signs");
@@ -105,7 +105,7 @@ fn dates_and_names_that_clients_refuse_are_told() {
         concerns,
         [
             "expired on Mon, 03 Feb 2020 00:00:00 GMT",
-            "is for no name: clients ignore the common name",
+            "lists no host as a subject alternative name: clients ignore the common name",
         ]
     );
 }
