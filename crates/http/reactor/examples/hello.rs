@@ -25,7 +25,7 @@ fn main() {
     if let Some(cores) = cores {
         limits.cores_max = cores;
     }
-    let cores = usable_cores(&limits).expect("the kernel tells");
+    let cores = usable_cores(&limits).expect("the kernel answers");
     let address = address.parse().expect("ADDRESS is IP:PORT");
     let listeners = bind(&[address], &cores, &limits).expect("the address is free");
     eprintln!("{} cores at {:?}", cores.len(), listeners.addresses());

@@ -51,9 +51,9 @@ impl FromStr for Network {
         let address = address.parse().map_err(|_| "not an address")?;
         let prefix_bits = match prefix {
             None => width(address),
-            Some(prefix) => prefix.parse().map_err(|_| "not a length of a prefix")?,
+            Some(prefix) => prefix.parse().map_err(|_| "not a prefix length")?,
         };
-        Network::new(address, prefix_bits).ok_or("a prefix longer than the address")
+        Network::new(address, prefix_bits).ok_or("the prefix is longer than the address")
     }
 }
 
@@ -144,7 +144,9 @@ impl Drop for Place {
     fn drop(&mut self) {
         let open = &self.addresses.open;
         let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = open.get_mut(&self.counted).expect("this one is counted");
+        let count = open
+            .get_mut(&self.counted)
+            .expect("`place` counted this connection");
         *count -= 1;
         if *count == 0 {
             open.remove(&self.counted);

@@ -27,7 +27,7 @@ pub fn detach() -> Result<Side, Error> {
     let failed = |source| Error::host("detach from the terminal", source);
     let threads = fs::read_dir("/proc/self/task").map_err(failed)?.count();
     if threads != 1 {
-        let text = format!("{threads} threads run already");
+        let text = format!("the process already has {threads} threads");
         return Err(failed(io::Error::other(text)));
     }
     let null = File::options().read(true).write(true).open("/dev/null");

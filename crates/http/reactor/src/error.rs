@@ -40,7 +40,7 @@ impl Error {
             io::ErrorKind::AddrInUse => (
                 ErrorKind::AddressInUse,
                 Some(format!(
-                    "`ss -ltnp 'sport = :{port}'` names who listens there; stop it or choose another port"
+                    "`ss -ltnp 'sport = :{port}'` shows the process that listens there; stop it or choose another port"
                 )),
             ),
             io::ErrorKind::PermissionDenied => (

@@ -62,7 +62,7 @@ pub fn passed_by_manager() -> Result<Vec<TcpListener>, Error> {
 /// # Errors
 /// The other process is gone.
 pub fn send_listeners(listeners: &[TcpListener], to: &UnixStream) -> io::Result<()> {
-    let count = u32::try_from(listeners.len()).expect("there are no more than descriptors");
+    let count = u32::try_from(listeners.len()).expect("the number of descriptors fits 32 bits");
     let count = count.to_le_bytes();
     let mut none = SendAncillaryBuffer::default();
     rustix::net::sendmsg(to, &[IoSlice::new(&count)], &mut none, SendFlags::NOSIGNAL)?;
@@ -72,7 +72,10 @@ pub fn send_listeners(listeners: &[TcpListener], to: &UnixStream) -> io::Result<
             [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MESSAGE_DESCRIPTORS))];
         let mut rights = SendAncillaryBuffer::new(&mut space);
         let fits = rights.push(SendAncillaryMessage::ScmRights(&descriptors));
-        assert!(fits, "the space is made for so many");
+        assert!(
+            fits,
+            "the buffer has room for MESSAGE_DESCRIPTORS descriptors"
+        );
         // Each batch is a message of its own, which must carry at least one byte.
         rustix::net::sendmsg(to, &[IoSlice::new(&[0])], &mut rights, SendFlags::NOSIGNAL)?;
     }
@@ -88,7 +91,9 @@ pub fn receive_listeners(from: &UnixStream) -> io::Result<Vec<TcpListener>> {
     io::Read::read_exact(&mut &*from, &mut count)?;
     let count = u32::from_le_bytes(count) as usize;
     if DESCRIPTORS_MAX < count {
-        return Err(io::Error::other(format!("{count} sockets are too many")));
+        return Err(io::Error::other(format!(
+            "{count} sockets exceed the maximum of {DESCRIPTORS_MAX}"
+        )));
     }
     let mut listeners = Vec::with_capacity(count);
     while listeners.len() < count {

@@ -151,7 +151,7 @@ fn act(name: &CStr) {
 fn report(name: &CStr, failed: i32) {
     if failed != 0 {
         let error = io::Error::from_raw_os_error(failed);
-        tracing::debug!(%error, ?name, "the allocator refuses");
+        tracing::debug!(%error, ?name, "jemalloc call failed");
     }
 }
 

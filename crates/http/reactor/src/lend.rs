@@ -83,7 +83,9 @@ struct Pages {
 }
 
 fn table() -> MutexGuard<'static, BTreeMap<usize, Pages>> {
-    LENDABLE.lock().expect("nobody panics with it")
+    LENDABLE
+        .lock()
+        .expect("no code panics while it holds the lock")
 }
 
 /// Returns the whole pages between two addresses.
@@ -170,7 +172,7 @@ impl AsRef<[u8]> for Lendable {
 impl Drop for Lendable {
     fn drop(&mut self) {
         let pages = table().remove(&self.first_page);
-        let Pages { end, lent, .. } = pages.expect("entered when these bytes were taken over");
+        let Pages { end, lent, .. } = pages.expect("`lendable_within` entered this row");
         let bytes = mem::take(&mut self.bytes);
         let unused = Unused {
             lent: lent.then_some(self.first_page..end),
@@ -206,7 +208,7 @@ impl Drop for Unused {
         if let Err(err) = forgotten {
             // This happens for locked memory (`mlock`). Leaking the memory is better than letting
             // later writes reach other clients.
-            tracing::warn!(%err, bytes = self.bytes.len(), "memory that was lent to the kernel is lost");
+            tracing::warn!(%err, bytes = self.bytes.len(), "memory lent to the kernel cannot be released and is leaked");
             mem::forget(mem::take(&mut self.bytes));
         }
     }
@@ -222,7 +224,7 @@ fn beside() -> Option<&'static Sender<Unused>> {
         let work = move || inbox.iter().for_each(drop);
         let begun = thread::Builder::new().name("free".to_owned()).spawn(work);
         let begun =
-            begun.inspect_err(|err| tracing::warn!(%err, "large values are freed on the cores"));
+            begun.inspect_err(|err| tracing::warn!(%err, "cannot start the thread that frees large values; the cores free them"));
         begun.ok().map(|_| sender)
     });
     thread.as_ref()
@@ -348,7 +350,7 @@ impl Lender {
         let nowhere =
             rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
         if let Err(err) = rustix::pipe::fcntl_setpipe_size(&into, PIPE_BYTES) {
-            tracing::debug!(%err, "large values are sent in smaller pieces");
+            tracing::debug!(%err, "cannot enlarge the pipe; large values are sent in smaller pieces");
         }
         let pipe = Pipe { out, into, nowhere };
         Ok(Lender {
@@ -423,7 +425,7 @@ impl Lender {
         let sent = rustix::pipe::splice(&pipe.out, None, &socket, None, filled, flags);
         if let Err(err) = pipe.drop_bytes(filled - sent.unwrap_or(0)) {
             // The bytes left in the pipe must not reach another client.
-            tracing::warn!(%err, "large values are copied from now on");
+            tracing::warn!(%err, "cannot empty the pipe; this core copies large values from now on");
             *slot = None;
         }
         Ok(sent?)
@@ -435,7 +437,8 @@ impl Pipe {
     /// lent, go in by reference. Returns the number of bytes in the pipe. If the kernel refuses,
     /// the caller sends by copying.
     fn fill(&self, before: &[IoSlice<'_>], pages: &[u8], after: &[IoSlice<'_>]) -> usize {
-        let refused = |err: &Errno| tracing::debug!(%err, "a large value is copied");
+        let refused =
+            |err: &Errno| tracing::debug!(%err, "zero-copy write refused; copying the value");
         let copy = |parts| {
             let copied = rustix::io::writev(&self.into, parts);
             copied.inspect_err(refused).unwrap_or(0)

@@ -87,7 +87,7 @@ impl Listeners {
         let cloned = sockets.map(|socket| socket.socket.try_clone());
         cloned
             .collect::<Result<_, _>>()
-            .map_err(|source| Error::host("keep the listeners for another process", source))
+            .map_err(|source| Error::host("duplicate the listeners for another process", source))
     }
 
     /// Returns the counters of each core, readable while the reactor runs and afterwards.
@@ -129,8 +129,8 @@ pub fn adopt(
     limits: &Limits,
     inherited: &mut Vec<TcpListener>,
 ) -> Result<Listeners, Error> {
-    assert!(!cores.is_empty(), "no core to listen with");
-    assert_eq!(limits.check(), Ok(()), "this bound must not be zero");
+    assert!(!cores.is_empty(), "bind needs at least one core");
+    assert_eq!(limits.check(), Ok(()), "this limit must not be zero");
     let mut resolved = Vec::with_capacity(addresses.len());
     let mut by_core: Vec<_> = cores
         .iter()

@@ -89,7 +89,7 @@ impl DirLock {
             .and_then(|()| self.file.rewind())
             .and_then(|()| self.file.write_all(text.as_bytes()));
         if let Err(error) = written {
-            tracing::warn!(%error, file = %self.path.display(), "the lock holds, but does not name this process");
+            tracing::warn!(%error, file = %self.path.display(), "directory is locked, but its lock file cannot be written");
         }
     }
 
@@ -120,7 +120,7 @@ impl DirLock {
         let read = (&self.file).take(TEXT_BYTES_MAX).read_to_end(&mut text);
         match read {
             Ok(1..) => String::from_utf8_lossy(&text).trim().to_owned(),
-            _ => "a process that could not write its number".to_owned(),
+            _ => "a process that could not write its process id".to_owned(),
         }
     }
 }

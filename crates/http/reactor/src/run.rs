@@ -193,7 +193,7 @@ impl Shared {
             cores::pin(&cores::only(id)).map_err(failed("pin the thread"))?;
         }
         if let Err(error) = slice::ask_to_run_soon() {
-            tracing::debug!(core = index, %error, "the kernel keeps its own time slice");
+            tracing::debug!(core = index, %error, "cannot set the time slice of the core's thread");
         }
         let runtime = self.runtime(index).map_err(failed("start the runtime"))?;
         let served = runtime.block_on(async {

@@ -50,7 +50,7 @@ pub fn acked_bytes(socket: impl AsFd) -> io::Result<u64> {
 pub fn reset_when_closed(socket: impl AsFd) {
     let told = rustix::net::sockopt::set_socket_linger(socket, Some(Duration::ZERO));
     if let Err(err) = told {
-        tracing::debug!(%err, "socket is closed as any other");
+        tracing::debug!(%err, "cannot set SO_LINGER; the socket will close without a reset");
     }
 }
 

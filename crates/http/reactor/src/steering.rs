@@ -153,7 +153,7 @@ impl Seen {
         let (elsewhere, here) = self
             .arrived
             .split_last()
-            .expect("the last are those of no core");
+            .expect("the last entry counts processors without a core");
         let all: u64 = self.arrived.iter().sum();
         let follows = is_even(here) && elsewhere * 100 <= all * ELSEWHERE_PCT_MAX;
         match now {

@@ -147,7 +147,7 @@ fn loopback() -> SocketAddr {
 
 /// Returns `count` cores, which share processors if there are fewer.
 fn some_cores(count: usize) -> Vec<CoreId> {
-    let usable = usable_cores(&Limits::default()).expect("the kernel tells");
+    let usable = usable_cores(&Limits::default()).expect("the kernel answers");
     usable.into_iter().cycle().take(count).collect()
 }
 
@@ -188,7 +188,7 @@ fn a_core_is_a_pinned_named_thread_that_owns_its_state() {
     let (seen, cores) = mpsc::channel();
     let server = Running::start(2, Limits::default(), move |core| {
         let thread = thread::current().name().map(str::to_owned);
-        let processors = rustix::thread::sched_getaffinity(None).expect("the kernel tells");
+        let processors = rustix::thread::sched_getaffinity(None).expect("the kernel answers");
         let own = processors.is_set(core.id().0);
         seen.send((core.index(), thread, processors.count(), own))
             .expect("the test listens");
@@ -218,11 +218,11 @@ fn a_core_is_a_pinned_named_thread_that_owns_its_state() {
 fn a_lone_core_may_run_wherever_the_process_may() {
     let (seen, cores) = mpsc::channel();
     let server = Running::start(1, Limits::default(), move |_| {
-        let processors = rustix::thread::sched_getaffinity(None).expect("the kernel tells");
+        let processors = rustix::thread::sched_getaffinity(None).expect("the kernel answers");
         seen.send(processors.count()).expect("the test listens");
         |_: Conn| async {}
     });
-    let usable = rustix::thread::sched_getaffinity(None).expect("the kernel tells");
+    let usable = rustix::thread::sched_getaffinity(None).expect("the kernel answers");
     assert_eq!(cores.recv(), Ok(usable.count()));
     assert_eq!(server.stop(), 0);
 }
@@ -233,7 +233,7 @@ fn accepted_sockets_do_not_wait_to_fill_packets() {
     let server = Running::start(1, Limits::default(), move |_| {
         let seen = seen.clone();
         move |conn: Conn| {
-            seen.send(conn.stream.nodelay().expect("the kernel tells"))
+            seen.send(conn.stream.nodelay().expect("the kernel answers"))
                 .expect("the test listens");
             async {}
         }
@@ -280,7 +280,7 @@ fn an_address_in_use_is_refused_even_to_the_same_user() {
     let told = format!("{second}\nhint: {}", second.hint().expect("there is one"));
     expect![[r#"
         listen on 127.0.0.1:PORT: Address already in use (os error 98)
-        hint: `ss -ltnp 'sport = :PORT'` names who listens there; stop it or choose another port"#]]
+        hint: `ss -ltnp 'sport = :PORT'` shows the process that listens there; stop it or choose another port"#]]
     .assert_eq(&told.replace(&port, "PORT"));
 }
 

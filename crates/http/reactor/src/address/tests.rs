@@ -39,10 +39,10 @@ fn what_is_no_network_is_refused() {
     let rows = [
         ("", "not an address"),
         ("localhost", "not an address"),
-        ("1.2.3.4/33", "a prefix longer than the address"),
-        ("::/129", "a prefix longer than the address"),
-        ("1.2.3.4/", "not a length of a prefix"),
-        ("1.2.3.4/-1", "not a length of a prefix"),
+        ("1.2.3.4/33", "the prefix is longer than the address"),
+        ("::/129", "the prefix is longer than the address"),
+        ("1.2.3.4/", "not a prefix length"),
+        ("1.2.3.4/-1", "not a prefix length"),
     ];
     for (text, why) in rows {
         assert_eq!(text.parse::<Network>(), Err(why), "{text}");

@@ -55,7 +55,7 @@ fn who_sends_nothing_is_gone() {
 #[test]
 fn inherited_sockets_are_served_however_many_cores_there_are() {
     let limits = Limits::default();
-    let usable = usable_cores(&limits).expect("the kernel tells");
+    let usable = usable_cores(&limits).expect("the kernel answers");
     let cores = |count| {
         usable
             .iter()

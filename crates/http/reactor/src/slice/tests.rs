@@ -5,9 +5,9 @@ use super::{NICE, SLICE_NS, ask_to_run_soon, attributes};
 #[test]
 fn asking_changes_the_slice_and_weight_and_nothing_else() {
     let asked = thread::spawn(|| {
-        let before = attributes().expect("the kernel tells");
+        let before = attributes().expect("the kernel answers");
         ask_to_run_soon().expect("no filter is around tests");
-        (before, attributes().expect("the kernel tells"))
+        (before, attributes().expect("the kernel answers"))
     });
     let (before, after) = asked.join().expect("the thread ends");
     assert_eq!(after.sched_policy, before.sched_policy);
