@@ -31,7 +31,7 @@ impl Connection {
 
 /// Builder of a head: the status line first, then fields in the order they are added.
 #[derive(Debug)]
-#[must_use = "a head is whole only after `finish`"]
+#[must_use = "a head is complete only after `finish`"]
 pub struct Head<'o> {
     out: &'o mut Vec<u8>,
     status: u16,

@@ -45,7 +45,7 @@ impl Limits {
             return Err("fields_max is not between 1 and 100");
         }
         if self.target_bytes_max < 8_000 {
-            return Err("target_bytes_max is below 8000, which RFC 9112 section 3 asks for");
+            return Err("target_bytes_max is below 8000, the minimum of RFC 9112 section 3");
         }
         if self.head_bytes_max <= self.target_bytes_max {
             return Err("head_bytes_max is not above target_bytes_max");

@@ -54,7 +54,7 @@ pub(crate) fn parse<'a>(
         _ => {
             return Err(Reject::with(
                 505,
-                "only HTTP/1.0 and HTTP/1.1 are spoken here",
+                "only HTTP/1.0 and HTTP/1.1 are supported here",
             ));
         }
     };
