@@ -135,7 +135,7 @@ impl Head {
             return Err(malformed("a value with a line break or NUL"));
         }
         if let [b' ' | b'\t', ..] | [.., b' ' | b'\t'] = value {
-            return Err(malformed("a value with white space around it"));
+            return Err(malformed("a value with white space at its start or end"));
         }
         let Some(pseudo) = name.strip_prefix(b":") else {
             self.judge_field(name, value)?;
@@ -148,10 +148,10 @@ impl Head {
             b"scheme" => SCHEME,
             b"authority" => AUTHORITY,
             b"path" => PATH,
-            _ => return Err(malformed("a pseudo-field that no request has")),
+            _ => return Err(malformed("a pseudo-field that is not defined for requests")),
         };
         if !self.fields.is_empty() {
-            return Err(malformed("a pseudo-field behind a field"));
+            return Err(malformed("a pseudo-field after a field"));
         }
         if self.pseudo[index].is_some() {
             return Err(malformed("a pseudo-field twice"));
@@ -162,16 +162,17 @@ impl Head {
 
     fn judge_field(&mut self, name: &[u8], value: &[u8]) -> Result<(), Malformed> {
         if name.is_empty() || !name.iter().fold(true, |all, &byte| all & is_name(byte)) {
-            return Err(malformed("a name that is no token in lower case"));
+            return Err(malformed("a name that is not a token in lower case"));
         }
         if CONNECTIONS.contains(&name) || name == b"te" && !value.eq_ignore_ascii_case(b"trailers")
         {
-            return Err(malformed("a field that speaks of the connection"));
+            return Err(malformed("a connection-specific field"));
         }
         if name == b"content-length" {
-            let length = decimal(value).ok_or(malformed("a Content-Length that is no number"))?;
+            let length =
+                decimal(value).ok_or(malformed("a Content-Length that is not a number"))?;
             if self.content_length.is_some_and(|before| before != length) {
-                return Err(malformed("two lengths"));
+                return Err(malformed("two different Content-Length fields"));
             }
             self.content_length = Some(length);
         }
@@ -208,7 +209,7 @@ impl Head {
         };
         whole
             .then_some(())
-            .ok_or(malformed("not the pseudo-fields its method needs"))
+            .ok_or(malformed("not the pseudo-fields that the method requires"))
     }
 
     /// Checks that the head is a trailer section: RFC 9113 §8.1.

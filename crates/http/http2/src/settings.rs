@@ -31,7 +31,9 @@ pub(crate) fn read(
 ) -> Result<(), Fault> {
     let (settings, rest) = payload.as_chunks::<6>();
     if !rest.is_empty() {
-        return Err(Fault::size("SETTINGS of a length that is no multiple of 6"));
+        return Err(Fault::size(
+            "SETTINGS of a length that is not a multiple of 6",
+        ));
     }
     for &[i0, i1, v0, v1, v2, v3] in settings {
         let value = u32::from_be_bytes([v0, v1, v2, v3]);

@@ -25,7 +25,7 @@ impl Connection {
         if let Some(begun) = &self.begun
             && (head.kind != Kind::Continuation || head.stream != begun.stream)
         {
-            return Err(Fault::protocol("a head is interrupted"));
+            return Err(Fault::protocol("another frame before the end of a head"));
         }
         match head.kind {
             Kind::Data => self.data(head, payload, out),
@@ -38,7 +38,7 @@ impl Connection {
             Kind::WindowUpdate => self.window_update(head, payload, out),
             Kind::Goaway if head.stream != 0 => Err(Fault::protocol("GOAWAY on a stream")),
             Kind::Goaway if payload.len() < 8 => Err(Fault::size("GOAWAY is too short")),
-            Kind::PushPromise => Err(Fault::protocol("a client that pushes")),
+            Kind::PushPromise => Err(Fault::protocol("PUSH_PROMISE from a client")),
             Kind::Goaway | Kind::Unknown => Ok(None),
         }
     }
@@ -96,7 +96,9 @@ impl Connection {
     fn headers<'i>(&mut self, head: &FrameHead, payload: &[u8], out: &mut Vec<u8>) -> Outcome<'i> {
         // RFC 9113 §5.1.1: streams that a client opens have odd numbers.
         if head.stream.is_multiple_of(2) {
-            return Err(Fault::protocol("HEADERS on a stream that is no client's"));
+            return Err(Fault::protocol(
+                "HEADERS on a stream number that clients must not use",
+            ));
         }
         let mut block = unpadded(head, payload)?;
         let mut depends_on_itself = false;
@@ -134,7 +136,7 @@ impl Connection {
         let begun = self
             .begun
             .take()
-            .ok_or(Fault::protocol("CONTINUATION of nothing"))?;
+            .ok_or(Fault::protocol("CONTINUATION without HEADERS"))?;
         self.whole_head(&begun, &begun.block, out)
     }
 
@@ -144,12 +146,12 @@ impl Connection {
         let begun = self
             .begun
             .as_mut()
-            .ok_or(Fault::protocol("CONTINUATION of nothing"))?;
+            .ok_or(Fault::protocol("CONTINUATION without HEADERS"))?;
         begun.frames += 1;
         if self.limits.head_bytes_max < begun.block.len() + piece.len()
             || self.limits.head_frames_max < begun.frames
         {
-            return Err(Fault::calm("a head that does not end"));
+            return Err(Fault::calm("a head with too many bytes or frames"));
         }
         begun.block.extend_from_slice(piece);
         Ok(())
@@ -228,7 +230,7 @@ impl Connection {
 
     fn priority<'i>(&mut self, head: &FrameHead, payload: &[u8], out: &mut Vec<u8>) -> Outcome<'i> {
         if head.stream == 0 {
-            return Err(Fault::protocol("PRIORITY on no stream"));
+            return Err(Fault::protocol("PRIORITY on stream 0"));
         }
         // RFC 9113 §5.3.2: priorities are deprecated; only the form of the frame is checked.
         if payload.len() != 5 {
@@ -262,7 +264,7 @@ impl Connection {
         if head.has(flag::ACK) {
             return match payload {
                 [] => Ok(None),
-                _ => Err(Fault::size("an acknowledgement with settings")),
+                _ => Err(Fault::size("a SETTINGS acknowledgement with a payload")),
             };
         }
         settings::read(payload, |setting| match setting {
@@ -314,7 +316,7 @@ impl Connection {
         let bytes = i64::from(u32::from_be_bytes([w0 & 0x7f, w1, w2, w3]));
         if head.stream == 0 {
             if bytes == 0 {
-                return Err(Fault::protocol("WINDOW_UPDATE by nothing"));
+                return Err(Fault::protocol("WINDOW_UPDATE by 0"));
             }
             self.window += bytes;
             if i64::from(WINDOW_MAX) < self.window {

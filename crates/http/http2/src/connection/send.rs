@@ -49,7 +49,10 @@ impl Connection {
     /// `bytes` exceeds [`Connection::room`], which is 0 if the stream is not open: a bug of the
     /// caller.
     pub fn send_data(&mut self, stream: u32, bytes: usize, ends: bool, out: &mut Vec<u8>) {
-        assert!(bytes <= self.room(stream), "more than the client allows");
+        assert!(
+            bytes <= self.room(stream),
+            "more bytes than the client's windows allow"
+        );
         let ending = if ends { flag::END_STREAM } else { 0 };
         frame::write_head(out, bytes, Kind::Data, ending, stream);
         self.window -= bytes as i64;
