@@ -60,7 +60,8 @@ impl Mapped {
     pub fn open(file: File) -> io::Result<Mapped> {
         let break_s = fs::read_to_string(BREAK_TIME)?;
         if break_s.trim().parse::<u32>().unwrap_or(0) < BREAK_S_MIN {
-            return Err(io::Error::other("the kernel waits for too short a time"));
+            let text = format!("{BREAK_TIME} is below {BREAK_S_MIN} s");
+            return Err(io::Error::other(text));
         }
         // The default signal, SIGIO, would end the process; SIGURG is ignored by default.
         fcntl(&file, F_SETSIG, libc::SIGURG)?;
@@ -104,13 +105,13 @@ impl Drop for Mapped {
     fn drop(&mut self) {
         drop(self.ending.take());
         if let Some(thread) = self.thread.take() {
-            thread.join().expect("waiting does not panic");
+            thread.join().expect("the lease thread does not panic");
         }
         let Pages { at, bytes } = self.pages;
         // SAFETY: `open` mapped the pages, and the thread that shared them has ended. Breaks if a
         // copy of `Pages` leaves this module.
         let unmapped = unsafe { munmap(at.as_ptr(), bytes) };
-        unmapped.expect("pages of our own");
+        unmapped.expect("`open` mapped these pages");
     }
 }
 
