@@ -39,7 +39,7 @@ impl Draft {
         let twice = entries
             .windows(2)
             .find(|pair: &&[Entry]| pair[0].path == pair[1].path);
-        assert!(twice.is_none(), "two entries of one path");
+        assert!(twice.is_none(), "two entries have the same path");
         let library = gather(&entries, tracks);
         Gathered {
             entries,
@@ -104,7 +104,7 @@ impl<B: AsRef<[u8]> + From<Vec<u8>>> Catalog<B> {
     #[must_use]
     pub fn empty() -> Catalog<B> {
         let bytes = build(Vec::new(), &Splits::default());
-        Catalog::open(B::from(bytes)).expect("what was just built")
+        Catalog::open(B::from(bytes)).expect("an index that was just built is whole")
     }
 }
 
@@ -529,7 +529,7 @@ impl FoundWords {
     }
 
     fn add(&mut self, folded: &str, in_title: bool) {
-        let (posting, title) = self.now.expect("something was begun");
+        let (posting, title) = self.now.expect("`begin` was called first");
         for (place, word) in words(folded).enumerate() {
             let word = match self.numbers.get(word) {
                 Some(&known) => known,

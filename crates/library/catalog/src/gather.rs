@@ -206,7 +206,7 @@ impl ArtistIds {
     fn id(&self, person: &tags::Person) -> u64 {
         let mut written = self.known[&person.name].iter();
         let found = written.find(|(id, _)| *id == person.id);
-        found.expect("everybody was looked at").1
+        found.expect("`ArtistIds::new` saw every person").1
     }
 
     fn rows(&self, rows: &HashMap<u64, usize>, track: &Track, role: Role) -> Vec<usize> {

@@ -23,8 +23,8 @@ pub enum OpenError {
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            OpenError::NotAnIndex => "not an index of a library",
-            OpenError::OtherVersion => "index of another version",
+            OpenError::NotAnIndex => "not a library index",
+            OpenError::OtherVersion => "index has another version",
             OpenError::Damaged => "index is damaged",
         })
     }
