@@ -58,9 +58,9 @@ pub enum TakeError {
 impl fmt::Display for TakeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            TakeError::Changed => "file is not the one that was scanned",
-            TakeError::TooLarge => "picture has more bytes than the limit allows",
-            TakeError::Host(_) => "picture cannot be kept",
+            TakeError::Changed => "file has changed since the scan",
+            TakeError::TooLarge => "picture is larger than the limit allows",
+            TakeError::Host(_) => "cannot write the extracted picture",
         })
     }
 }
@@ -204,7 +204,7 @@ impl Covers {
             drop(kept);
             let path = self.folder.join(name);
             if let Err(err) = fs::remove_file(&path) {
-                tracing::warn!(path = %path.display(), %err, "cover cannot be removed");
+                tracing::warn!(path = %path.display(), %err, "cannot remove an evicted cover");
             }
         }
     }

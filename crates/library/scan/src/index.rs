@@ -36,7 +36,7 @@ pub fn load(folder: &Path) -> Result<Option<Index>, ScanError> {
     let opened = File::open(&path).and_then(|mut file| match Mapped::open(file.try_clone()?) {
         Ok(mapped) => Ok(Bytes::from_owner(mapped)),
         Err(why) => {
-            tracing::debug!(%why, "index is read, since it cannot be mapped");
+            tracing::debug!(%why, "index cannot be mapped; reading it into memory");
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
             Ok(Bytes::from(bytes))
@@ -47,7 +47,7 @@ pub fn load(folder: &Path) -> Result<Option<Index>, ScanError> {
             Ok(catalog) => Ok(Some(catalog)),
             Err(OpenError::OtherVersion) => Ok(None),
             Err(err @ (OpenError::NotAnIndex | OpenError::Damaged)) => {
-                tracing::warn!(path = %path.display(), %err, "the index of the library is unusable; a scan makes it anew");
+                tracing::warn!(path = %path.display(), %err, "index of the library is unusable; the next scan replaces it");
                 Ok(None)
             }
         },
@@ -65,7 +65,7 @@ fn all(count: usize, holds: &(dyn Fn(usize) -> bool + Sync)) -> bool {
     thread::scope(|scope| {
         let rest = scope.spawn(|| (count / 2..count).all(holds));
         let first = (0..count / 2).all(holds);
-        rest.join().expect("comparing does not panic") && first
+        rest.join().expect("checking a stretch does not panic") && first
     })
 }
 

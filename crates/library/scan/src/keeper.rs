@@ -115,12 +115,12 @@ impl Keeper {
             move |err: io::Error| ScanError::host(doing, &folder, err)
         };
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
-        let wake = wake.map_err(|err| refused("keep the index of")(err.into()))?;
+        let wake = wake.map_err(|err| refused("create an eventfd for the index in")(err.into()))?;
         let last = match load(&setup.folder) {
             Ok(last) => last,
             // The first scan makes another index, or reports why it cannot.
             Err(err) => {
-                tracing::warn!(%err, "last index cannot be read");
+                tracing::warn!(%err, "cannot read the last index; scanning the whole library");
                 None
             }
         };
@@ -140,7 +140,7 @@ impl Keeper {
             .spawn(move || its.keep());
         Ok(Keeper {
             shared,
-            thread: Mutex::new(Some(thread.map_err(refused("start a thread for"))?)),
+            thread: Mutex::new(Some(thread.map_err(refused("start a scan thread for"))?)),
         })
     }
 
@@ -199,7 +199,7 @@ impl Keeper {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         if let Some(thread) = thread {
-            thread.join().expect("keeping does not panic");
+            thread.join().expect("the scan thread does not panic");
         }
     }
 }
@@ -276,13 +276,13 @@ impl Shared {
             assert_eq!(
                 err,
                 rustix::io::Errno::INTR,
-                "descriptors and times of our own"
+                "poll of valid descriptors fails only when interrupted"
             );
         }
         let mut rung = [0; 8];
         match rustix::io::read(&self.wake, &mut rung) {
             Ok(_) | Err(rustix::io::Errno::AGAIN) => {}
-            Err(err) => unreachable!("a counter of our own: {err}"),
+            Err(err) => unreachable!("eventfd refused: {err}"),
         }
     }
 
@@ -305,7 +305,7 @@ impl Shared {
         match seen {
             Ok(()) => {}
             Err(Refused::Overflow) => {
-                tracing::info!("more changes than the kernel remembers: everything is scanned");
+                tracing::info!("inotify queue overflowed; scanning the whole library");
                 changes.note_all(now);
                 *eyes = self.open_eyes();
             }
@@ -314,7 +314,7 @@ impl Shared {
                 *eyes = self.look(why);
             }
             Err(Refused::Scan(ScanError::Cancelled)) => {}
-            Err(Refused::Scan(err)) => tracing::warn!(%err, "library cannot be watched"),
+            Err(Refused::Scan(err)) => tracing::warn!(%err, "cannot detect changes in the library"),
         }
         if let Eyes::Looking { next, .. } = eyes
             && *next <= now
@@ -348,12 +348,12 @@ impl Shared {
                 self.status(|status| status.watch = Watch::Off);
                 return Eyes::Closed;
             }
-            Means::Looking => return self.look("as the settings say".to_owned()),
+            Means::Looking => return self.look("chosen in the settings".to_owned()),
             Means::Auto => {}
         }
         let opened = self.on_tree(|tree, progress| match remote(tree.root) {
             Some(name) => Err(Refused::Host(format!(
-                "the kernel does not see what changes on {name}"
+                "inotify does not see all changes on {name}"
             ))),
             None => Watches::open(tree, self.setup.limits.watches_max, progress),
         });
@@ -365,9 +365,7 @@ impl Shared {
                 Eyes::Told(watches)
             }
             Err(Refused::Host(why)) => self.look(why),
-            Err(Refused::Overflow) => {
-                self.look("more changes than the kernel remembers".to_owned())
-            }
+            Err(Refused::Overflow) => self.look("inotify queue overflowed".to_owned()),
             Err(Refused::Scan(err)) => self.look(err.to_string()),
         }
     }
@@ -378,7 +376,7 @@ impl Shared {
         let watch = Watch::Looking { every, why };
         match self.setup.watching.means {
             Means::Auto => {
-                tracing::warn!(%watch, "the kernel does not tell what changes in the library")
+                tracing::warn!(%watch, "cannot watch the library by inotify; polling it")
             }
             Means::Looking | Means::Off => tracing::info!(%watch, "watching the library"),
         }
@@ -432,7 +430,7 @@ impl Shared {
                     gone = report.gone,
                     unreadable = report.faults.len(),
                     written = report.written,
-                    "scanned"
+                    "scan completed"
                 );
                 if let Some(catalog) = catalog {
                     let mut held = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
@@ -500,7 +498,7 @@ impl Shared {
         // `AGAIN` means that the counter is at its maximum, which wakes the thread as well.
         match rustix::io::write(&self.wake, &1_u64.to_ne_bytes()) {
             Ok(_) | Err(rustix::io::Errno::AGAIN) => {}
-            Err(err) => unreachable!("a counter of our own: {err}"),
+            Err(err) => unreachable!("eventfd refused: {err}"),
         }
     }
 }

@@ -101,7 +101,7 @@ pub fn scan(order: &Order<'_>, progress: &Progress) -> Result<Report, ScanError>
     report.read = start.elapsed() - report.walk;
     progress.enter(Phase::Building);
     let bytes = write(order, drafts, last, &mut report)?;
-    let catalog = Catalog::open(bytes.into()).expect("what was just built");
+    let catalog = Catalog::open(bytes.into()).expect("an index that was just built is whole");
     report.remember(&catalog);
     report.build = start.elapsed() - report.walk - report.read;
     Ok(report)

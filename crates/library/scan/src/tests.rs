@@ -254,9 +254,9 @@ fn music_that_is_not_read_is_named_unless_it_is_ignored() {
         faults.map(line).collect()
     };
     let expected = [
-        "One/First/a.DFF: DSDIFF is not read",
-        "One/b.tak: TAK is not read",
-        "Three/a.aax: Audible is not read",
+        "One/First/a.DFF: DSDIFF is not supported",
+        "One/b.tak: TAK is not supported",
+        "Three/a.aax: Audible is not supported",
     ];
     assert_eq!(named(&home.scan()), expected);
     // A scan that opens no file reports them again.

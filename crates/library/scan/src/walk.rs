@@ -209,7 +209,7 @@ impl Tree<'_> {
             if name.starts_with(b".") {
                 if let Err(err) = word.hear(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));
-                    let reason = format!("cannot be read, and hides nothing: {err}");
+                    let reason = format!("cannot be read, so it excludes nothing: {err}");
                     walked.faults.push(Fault { path, reason });
                 }
                 continue;
@@ -386,7 +386,7 @@ fn named_fault(path: Vec<u8>) -> Option<Fault> {
     let ending = ending(&path)?;
     let mut formats = UNREAD.iter();
     let found = formats.find(|(known, _)| ending.eq_ignore_ascii_case(known.as_bytes()));
-    let reason = format!("{} is not read", found?.1);
+    let reason = format!("{} is not supported", found?.1);
     Some(Fault { path, reason })
 }
 

@@ -42,7 +42,7 @@ impl fmt::Display for Watch {
             Watch::Off => f.write_str("off"),
             Watch::Told { folders } => write!(f, "inotify, {folders} folders"),
             Watch::Looking { every, why } => {
-                write!(f, "looking every {} s: {why}", every.as_secs())
+                write!(f, "polling every {} s: {why}", every.as_secs())
             }
         }
     }
@@ -198,7 +198,7 @@ impl Watches {
     fn add(&mut self, tree: &Tree<'_>, folder: Vec<u8>) -> Result<(), Refused> {
         if self.watches_max <= self.watches.len() {
             return Err(Refused::Host(format!(
-                "more than {} folders",
+                "library has more than {} folders",
                 self.watches_max
             )));
         }

@@ -452,7 +452,7 @@ fn every_file_and_folder_that_cannot_be_read_is_told_with_its_reason() {
         .collect();
     expect_test::expect![[r#"
         [
-            "Band/.ndignore: cannot be read, and hides nothing: Too many levels of symbolic links (os error 40)",
+            "Band/.ndignore: cannot be read, so it excludes nothing: Too many levels of symbolic links (os error 40)",
             "Band/cut.m4a: mp4 box is longer than its parent",
             "Band/empty.flac: file is empty",
             "Band/odd.m3u8: playlist of a stream's segments",

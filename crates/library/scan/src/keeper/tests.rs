@@ -151,7 +151,7 @@ fn without_watches_it_looks_and_says_why() {
     };
     let keeper = home.keeper(QUICKLY, limits);
     check_changes(&home, &keeper);
-    let told = "looking every 0 s: more than 4 folders";
+    let told = "polling every 0 s: library has more than 4 folders";
     assert_eq!(keeper.status().watch.to_string(), told);
 }
 
