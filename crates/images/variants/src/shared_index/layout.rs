@@ -110,16 +110,18 @@ pub(super) fn kept(entry: &Variant, keep_ms: u64) -> [Words; 2] {
 pub(super) fn change(change: &Change, keep_ms: u64) -> Vec<Words> {
     match change {
         Change::Kept(entry) => kept(entry, keep_ms).into(),
-        Change::Made(made) => vec![self::made(made)],
+        Change::Made(made) => self::made(made, keep_ms).into(),
         Change::Gone(key) => vec![words(&[b"UNLINK", variant(key).as_bytes()])],
         Change::Ended(key) => vec![words(&[b"UNLINK", flight(key).as_bytes()])],
     }
 }
 
-fn made(made: &Made) -> Words {
-    words(&[
+/// Returns the commands that add the origin of a variant to its entry.
+fn made(made: &Made, keep_ms: u64) -> [Words; 2] {
+    let name = variant(&made.key);
+    let fields = words(&[
         b"HSET",
-        variant(&made.key).as_bytes(),
+        name.as_bytes(),
         b"path",
         made.path.as_path().as_os_str().as_bytes(),
         b"width",
@@ -128,7 +130,11 @@ fn made(made: &Made) -> Words {
         made.height_px.to_string().as_bytes(),
         b"cpu_us",
         made.cpu_us.to_string().as_bytes(),
-    ])
+    ]);
+    // If the store has evicted the entry, the command above creates one without expiry.
+    let keep_ms = keep_ms.to_string();
+    let end = words(&[b"PEXPIRE", name.as_bytes(), keep_ms.as_bytes(), b"NX"]);
+    [fields, end]
 }
 
 /// Adds to the counters what was not added before.

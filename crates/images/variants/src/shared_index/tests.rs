@@ -11,7 +11,7 @@ use image_plan::Target;
 use keyspace::{Keyspace, Session};
 use resp::{Out, Proto, Reply, ReplyLimits};
 
-use super::{Change, Flight, Found, Kept, Ledger, Limits, Lock, Store};
+use super::{Change, Flight, Found, Kept, Ledger, Limits, Lock, Made, Store};
 use crate::cache::{Key, Kind, Variant, Variants, Verdict};
 use crate::clock;
 use crate::library::LibraryPath;
@@ -128,6 +128,26 @@ fn what_is_kept_is_recorded_and_what_goes_leaves() {
     house.variants.forget(&key(1));
     house.look();
     assert_eq!(house.keys(), 0);
+}
+
+#[test]
+fn an_entry_that_the_store_evicted_before_its_origin_arrived_expires() {
+    let mut house = House::new(Limits::default());
+    house.look();
+    house.ledger.note(Change::Made(Made {
+        key: key(1),
+        path: LibraryPath::from_target("/a.jpg").expect("a path"),
+        width_px: 4,
+        height_px: 3,
+        cpu_us: 20,
+    }));
+    house.look();
+    let expiry = house.ask(&format!("PTTL pelton:variant:{}", key(1)));
+    assert!(
+        matches!(expiry, Reply::Int(ms) if 0 < ms),
+        "the entry would stay in the store for ever: {expiry:?}"
+    );
+    assert!(house.find(&key(1)).is_none(), "an entry without kind");
 }
 
 #[test]
