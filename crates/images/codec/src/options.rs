@@ -68,7 +68,7 @@ impl Shrink {
 /// truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum pixels of the stored picture.
+    /// Maximum pixels of the decoded picture.
     pub pixels_max: u32,
     /// Maximum length of either side of the stored picture in pixels.
     pub side_px_max: u32,
@@ -95,6 +95,17 @@ impl Limits {
     /// Fails if a picture of size `stated` exceeds the limits or differs from `expected`, the size
     /// that was admitted.
     pub(crate) fn admit(&self, codec: &str, stated: Size, expected: Size) -> Result<(), Error> {
+        self.admit_shrunk(codec, stated, Shrink::Whole, expected)
+    }
+
+    /// As [`Limits::admit`], for a picture that is shrunk while it is decoded.
+    pub(crate) fn admit_shrunk(
+        &self,
+        codec: &str,
+        stated: Size,
+        shrink: Shrink,
+        expected: Size,
+    ) -> Result<(), Error> {
         let Size {
             width_px,
             height_px,
@@ -103,7 +114,7 @@ impl Limits {
             let detail = format!("{codec}: empty picture of {width_px} × {height_px}");
             return Err(Error::new(ErrorKind::Undecodable, detail));
         }
-        if stated.pixels() > u64::from(self.pixels_max)
+        if shrink.apply(stated).pixels() > u64::from(self.pixels_max)
             || width_px.max(height_px) > self.side_px_max
         {
             let detail = format!("{codec}: {width_px} × {height_px} pixels exceed the limit");

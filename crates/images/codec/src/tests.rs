@@ -239,6 +239,17 @@ fn pictures_and_profiles_beyond_the_limits_are_refused() {
             assert_eq!(kind(read), ErrorKind::TooLarge, "{encoding:?} {limits:?}");
         }
     }
+    let jpeg = &files(size)[0];
+    assert_eq!(format(jpeg.0), Format::Jpeg, "the format that shrinks");
+    let halved = DecodeOptions {
+        limits: Limits {
+            pixels_max: 17 * 16,
+            ..Limits::DEFAULT
+        },
+        shrink: Shrink::Half,
+        ..DecodeOptions::whole(size)
+    };
+    assert!(decode(Format::Jpeg, &jpeg.1, &halved).is_ok());
     let limits = Limits {
         profile_bytes_max: 299,
         ..Limits::DEFAULT

@@ -268,12 +268,19 @@ impl Plan {
         let shrink = [8, 4, 2].into_iter().find(leaves_enough);
         shrink.unwrap_or(1)
     }
+
+    /// Returns the pixels that the decoder produces, after shrinking.
+    #[must_use]
+    pub fn decoded_pixels(&self) -> u64 {
+        let shrink = u64::from(self.shrink());
+        self.stored.pixels().div_ceil(shrink * shrink)
+    }
 }
 
 /// Bounds on plans, which in turn bound a worker's memory and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum pixels of an original.
+    /// Maximum pixels of a decoded original; see [`Plan::decoded_pixels`].
     pub source_pixels_max: u64,
     /// Maximum pixels of an output.
     pub target_pixels_max: u64,
@@ -298,9 +305,9 @@ impl Default for Limits {
 /// the client's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// The original has more pixels than the limit.
+    /// The decoded original would have more pixels than the limit.
     TooManyPixels {
-        /// Pixels, as stated by the header.
+        /// Pixels of the original, as stated by its header.
         pixels: u64,
         /// Limit: [`Limits::source_pixels_max`].
         pixels_max: u64,
@@ -329,7 +336,7 @@ impl fmt::Display for Refusal {
             Refusal::TooManyPixels { pixels, pixels_max } => {
                 write!(
                     f,
-                    "original has {pixels} pixels, at most {pixels_max} are converted"
+                    "original of {pixels} pixels is too large, at most {pixels_max} are decoded"
                 )
             }
             Refusal::ProfileTooLarge { profile_bytes } => {
@@ -379,12 +386,6 @@ pub fn plan(
     if let Some(unsupported) = facts.unsupported {
         return Err(Refusal::UnsupportedSource(unsupported));
     }
-    if limits.source_pixels_max < facts.stored.pixels() {
-        return Err(Refusal::TooManyPixels {
-            pixels: facts.stored.pixels(),
-            pixels_max: limits.source_pixels_max,
-        });
-    }
     if facts.sparse {
         return Err(Refusal::SparseSource);
     }
@@ -395,11 +396,8 @@ pub fn plan(
     }
     let geometry = Geometry::of(facts.oriented(), recipe);
     let size = geometry.target;
-    if limits.target_pixels_max < size.pixels() || !target.holds(size) {
-        return Err(Refusal::TargetTooLarge { size });
-    }
     let quality_pct = recipe.quality_pct.unwrap_or(quality::DEFAULT_QUALITY_PCT);
-    Ok(Plan {
+    let plan = Plan {
         source: facts.format,
         stored: facts.stored,
         orientation: facts.orientation,
@@ -407,5 +405,15 @@ pub fn plan(
         inner: geometry.inner,
         target: size,
         encoding: Encoding::new(target, quality_pct, stage),
-    })
+    };
+    if limits.source_pixels_max < plan.decoded_pixels() {
+        return Err(Refusal::TooManyPixels {
+            pixels: facts.stored.pixels(),
+            pixels_max: limits.source_pixels_max,
+        });
+    }
+    if limits.target_pixels_max < size.pixels() || !target.holds(size) {
+        return Err(Refusal::TargetTooLarge { size });
+    }
+    Ok(plan)
 }

@@ -13,7 +13,9 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     let mut handle = Handle::new(tj::TJINIT_TJINIT_DECOMPRESS)?;
     set_limits(&mut handle, &options.limits)?;
     let header = read_header(&mut handle, bytes)?;
-    options.limits.admit("jpeg", header.size, options.stored)?;
+    options
+        .limits
+        .admit_shrunk("jpeg", header.size, options.shrink, options.stored)?;
     check_scans(bytes, &options.limits)?;
     let profile = take_profile(&mut handle, &options.limits)?;
     shrink(&mut handle, options.shrink)?;

@@ -61,10 +61,9 @@ impl Plan {
     /// Estimates the cost of the plan. Saturates at `u64::MAX`, which sides of 32 bits can reach.
     #[must_use]
     pub fn cost(&self) -> Cost {
-        let shrink = u128::from(self.shrink());
         let [stored, inner, target] =
             [self.stored, self.inner, self.target].map(|size| u128::from(size.pixels()));
-        let decoded = stored.div_ceil(shrink * shrink);
+        let decoded = u128::from(self.decoded_pixels());
         let (decode, encode) = (decode_rate(self.source), encode_rate(self.encoding));
         let raster_bytes_px = raster_bytes_px(self.source);
         let decoding = stored * decode.bytes_px + decoded * raster_bytes_px;

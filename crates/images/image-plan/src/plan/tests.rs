@@ -158,6 +158,7 @@ fn originals_that_are_refused() {
             (png(30_000, 30_000), "", Target::Webp),
             (png(30_000, 30_000), "w=10", Target::Webp),
             (jpeg_bomb, "w=10", Target::Avif),
+            (jpeg_bomb, "w=8000", Target::Avif),
             (png(u32::MAX, u32::MAX), "w=10", Target::Png),
             (png(10_000, 12_000), "w=10", Target::Png),
             (png(10_000, 12_001), "w=10", Target::Png),
@@ -169,12 +170,13 @@ fn originals_that_are_refused() {
             (unsupported(Unsupported::Vector), "", Target::Png),
         ],
         expect![[r#"
-            30000x30000  Webp: original has 900000000 pixels, at most 120000000 are converted
-            30000x30000 w=10 Webp: original has 900000000 pixels, at most 120000000 are converted
-            65500x65500 w=10 Avif: original has 4290250000 pixels, at most 120000000 are converted
-            4294967295x4294967295 w=10 Png: original has 18446744065119617025 pixels, at most 120000000 are converted
+            30000x30000  Webp: original of 900000000 pixels is too large, at most 120000000 are decoded
+            30000x30000 w=10 Webp: original of 900000000 pixels is too large, at most 120000000 are decoded
+            65500x65500 w=10 Avif: 10x10
+            65500x65500 w=8000 Avif: original of 4290250000 pixels is too large, at most 120000000 are decoded
+            4294967295x4294967295 w=10 Png: original of 18446744065119617025 pixels is too large, at most 120000000 are decoded
             10000x12000 w=10 Png: 10x12
-            10000x12001 w=10 Png: original has 120010000 pixels, at most 120000000 are converted
+            10000x12001 w=10 Png: original of 120010000 pixels is too large, at most 120000000 are decoded
             4000x3000 w=10 Webp: 10x8
             4000x3000 w=10 Webp: original's colour profile of 4194305 bytes exceeds the limit
             4000x3000 w=10 Webp: original is animated
