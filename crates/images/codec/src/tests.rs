@@ -5,7 +5,7 @@ pub(crate) mod pictures;
 
 use image_plan::{Encoding, Format, Layout, Range, Raster, Size, Subsampling};
 
-use crate::{DecodeOptions, Decoded, Error, ErrorKind, Limits, decode, encode, warm_up};
+use crate::{DecodeOptions, Decoded, Error, ErrorKind, Limits, Shrink, decode, encode, warm_up};
 use pictures::{SIZES, distance, noise, noisy, packed, with_alpha, yuv};
 
 const JPEG: Encoding = Encoding::Jpeg { quality: 95 };
