@@ -115,7 +115,7 @@ impl Refusal {
             Refusal::Bad(name) => (400, format!("parameter {name} does not fit")),
             Refusal::Method(allowed) => (405, format!("only {allowed} is offered here")),
             Refusal::Unauthorized => (401, "a key of a user is needed".to_owned()),
-            Refusal::Full => (403, "this user keeps as much as one may".to_owned()),
+            Refusal::Full => (403, "this user has reached a storage limit".to_owned()),
             Refusal::NotAllowed => (403, "only an admin may do this".to_owned()),
             Refusal::Host => (
                 503,

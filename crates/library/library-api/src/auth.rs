@@ -21,7 +21,7 @@ pub(crate) fn user<'s>(
             .iter()
             .any(|name| params.first(name).is_some());
         if two {
-            let what = "an apiKey comes alone, without u, p, t and s";
+            let what = "apiKey cannot be combined with u, p, t or s";
             return Err(Fault::new(Code::TwoWaysIn, what));
         }
         return of_key(key, state).ok_or_else(|| Fault::new(Code::BadKey, "no such apiKey"));
@@ -38,7 +38,7 @@ pub(crate) fn user<'s>(
             Ok(is_same(token.as_bytes(), expected.as_bytes()))
         }
         (None, None) => {
-            let what = "none of p, t with s, and apiKey is there";
+            let what = "credentials are missing: send p, t with s, or apiKey";
             Err(Fault::new(Code::Missing, what))
         }
     };

@@ -48,7 +48,7 @@ impl Fault {
 
     /// Returns the error for a client that failed to log in too often.
     pub(crate) fn guessing(wait_s: u64) -> Fault {
-        let what = format!("too many failed logins; the next try is open in {wait_s} seconds");
+        let what = format!("too many failed logins; try again in {wait_s} seconds");
         Fault {
             status: 429,
             ..Fault::new(Code::Login, what)
@@ -66,7 +66,7 @@ impl Fault {
 
     /// Returns the error for a request beyond the limit on concurrent transcodes.
     pub(crate) fn busy() -> Fault {
-        let what = "as many tracks as may be are being transcoded; ask again soon";
+        let what = "too many transcodes in progress; try again soon";
         Fault {
             status: 429,
             ..Fault::new(Code::Generic, what)
@@ -96,11 +96,11 @@ impl Fault {
 
     /// Returns the error for a user who has reached a limit on stored data.
     pub(crate) fn full() -> Fault {
-        let what = "this user keeps as much as one may: remove playlists, bookmarks or stars";
+        let what = "this user has reached a storage limit: remove playlists, bookmarks or stars";
         Fault::new(Code::NotAllowed, what)
     }
 
     pub(crate) fn host() -> Fault {
-        Fault::new(Code::Generic, "the server cannot keep this at the moment")
+        Fault::new(Code::Generic, "the server cannot read or store user data at the moment")
     }
 }

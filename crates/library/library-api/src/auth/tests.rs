@@ -57,7 +57,7 @@ fn every_way_in_and_no_other() {
     check(&format!("apiKey={key}"), expect!["ann"]);
     check(
         &format!("apiKey={key}&u=ann"),
-        expect!["43 an apiKey comes alone, without u, p, t and s"],
+        expect!["43 apiKey cannot be combined with u, p, t or s"],
     );
     check("apiKey=other", expect!["44 no such apiKey"]);
     check("u=ann&p=Sesame", expect!["40 wrong user name or password"]);
@@ -73,7 +73,7 @@ fn every_way_in_and_no_other() {
     );
     check(
         "u=ann",
-        expect!["10 none of p, t with s, and apiKey is there"],
+        expect!["10 credentials are missing: send p, t with s, or apiKey"],
     );
     check("p=sesame", expect!["10 required parameter u is missing"]);
 }
