@@ -1,4 +1,4 @@
-//! Every endpoint, by name.
+//! Table of all endpoints, by name.
 
 use crate::fault::{Fault, Lack};
 use crate::server::{Answer, Call, Changes, Seen};
@@ -8,26 +8,26 @@ use crate::{
     transcoding,
 };
 
-/// Writes an answer.
+/// Function that writes the response document.
 pub(crate) type Read = fn(&Call<'_>, &Seen<'_>, &mut Writer) -> Result<(), Fault>;
-/// Says what is to change.
+/// Function that returns the changes to make.
 pub(crate) type Decide = fn(&Call<'_>, &Seen<'_>) -> Changes;
 
-/// What an endpoint does.
+/// Handler of an endpoint.
 pub(crate) enum Does {
     Read(Read),
     Change(Decide),
     ChangeAndRead(Decide, Read),
     Give(fn(&Call<'_>, &Seen<'_>) -> Result<Answer, Fault>),
-    /// Nothing: the protocol has it, and this server has not.
+    /// Error for an endpoint of the protocol that this server does not offer.
     Lack(Lack),
 }
 
-/// One endpoint.
+/// Endpoint of the Subsonic API.
 pub(crate) struct Endpoint {
     name: &'static str,
     pub(crate) does: Does,
-    /// For everybody, known or not.
+    /// True if the endpoint needs no login.
     pub(crate) is_open: bool,
 }
 
@@ -145,7 +145,7 @@ const ENDPOINTS: &[Endpoint] = &[
     row("deletePodcastEpisode", Does::Lack(Lack::Yet)),
     row("downloadPodcastEpisode", Does::Lack(Lack::Yet)),
     row("jukeboxControl", Does::Lack(Lack::Yet)),
-    // The extension sonicSimilarity, which `getOpenSubsonicExtensions` does not list.
+    // Endpoints of the extension sonicSimilarity, which `getOpenSubsonicExtensions` does not list.
     row("getSonicSimilarTracks", Does::Lack(Lack::Yet)),
     row("findSonicPath", Does::Lack(Lack::Yet)),
     row("getChatMessages", Does::Lack(Lack::ForGood)),
@@ -155,7 +155,7 @@ const ENDPOINTS: &[Endpoint] = &[
     row("hls", Does::Lack(Lack::ForGood)),
 ];
 
-/// The endpoint of this name.
+/// Returns the endpoint of this name, if any.
 pub(crate) fn find(name: &str) -> Option<&'static Endpoint> {
     ENDPOINTS.iter().find(|endpoint| endpoint.name == name)
 }

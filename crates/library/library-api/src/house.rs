@@ -31,10 +31,11 @@ pub trait House: Send + Sync {
     /// Returns whether `of` has a cover.
     fn has_cover(&self, index: &Index, of: Covered) -> bool;
 
-    /// What the picture of something looks like, where that is known. May have to take it out of a file.
+    /// Returns the placeholder of the cover of `of`, if it is known. May extract the cover from a
+    /// file.
     fn look(&self, index: &Index, of: Covered) -> Option<Placeholder>;
 
-    /// What the picture at a path of the library looks like, where that is known.
+    /// Returns the placeholder of the picture at this path of the library, if it is known.
     fn look_of_file(&self, path: &[u8]) -> Option<Placeholder>;
 
     /// Returns the target of the avatar with this file name, if it exists. The name is that of

@@ -1,5 +1,5 @@
-//! The music for people with a browser: albums with their covers, and an album's tracks to listen to. Plain HTML, no
-//! script; text of the library is text.
+//! HTML pages of the music for browsers: albums with their covers, and the tracks of an album with
+//! players. No scripts; text of the library is always escaped.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::params::{Params, encoded};
 use crate::server::{Answer, Index, Server};
 use crate::songs::{seconds, tracks};
 
-/// Albums of one page.
+/// Albums per page.
 const PAGE_ALBUMS: usize = 60;
 
 const STYLE: &str = "body{margin:2rem;font:16px/1.4 system-ui,sans-serif;background:#111;color:#ddd}\
@@ -24,7 +24,8 @@ span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}sma
 td{padding:.2rem .8rem .2rem 0}audio{height:2rem;vertical-align:middle}";
 
 impl Server {
-    /// The page at a path behind the mount at `base`: albums, or the one that the path names.
+    /// Returns the page at `path` below the mount `base`: the list of albums, or the album that the
+    /// path names.
     #[must_use]
     pub fn page(&self, base: &str, path: &str, params: &Params<'_>, now_ms: i64) -> Answer {
         let (index, derived) = self.index(now_ms);
@@ -71,7 +72,8 @@ pub(crate) fn whole(title: &str, inside: &str) -> String {
     )
 }
 
-/// The picture of an album, with its colour until it is there, or a mark that there is none.
+/// Returns the cover of an album, with its average colour as background until the image is loaded.
+/// An album without a cover gets a note symbol.
 fn cover(house: &dyn House, index: &Index, row: u32, side_px: u32) -> String {
     let (of, album) = (Covered::Album(row), index.album(row));
     let Some(album) = album.filter(|_| house.has_cover(index, of)) else {
@@ -179,7 +181,7 @@ fn album(house: &dyn House, index: &Index, base: &str, row: u32) -> String {
     whole(&title, &out)
 }
 
-/// Text as it may stand in an element or a quoted attribute.
+/// Escapes text for an HTML element or a quoted attribute.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,4 +1,4 @@
-//! From a request to its answer: form, user, endpoint, envelope.
+//! Handling of a request: response format, login, endpoint, envelope.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -23,10 +23,10 @@ use crate::store::{Change, Damage, Role, State, Store, User};
 use crate::write::{Form, Writer};
 use crate::{auth, system};
 
-/// An index, whatever holds its bytes.
+/// Index of the library, whose bytes may be in memory or in a mapped file.
 pub type Index = Catalog<Bytes>;
 
-/// Answers players.
+/// Server of the Subsonic API and of the plain JSON API.
 pub struct Server {
     pub(crate) house: Arc<dyn House>,
     pub(crate) store: Arc<Store>,
@@ -41,84 +41,84 @@ pub struct Server {
 /// Tracks that players play at present, by user and player.
 pub(crate) type Players = HashMap<(String, String), Playing>;
 
-/// What a player said it plays.
+/// Track that a player reported as playing, and the time of the report.
 #[derive(Clone, Debug)]
 pub(crate) struct Playing {
     pub(crate) track: TrackId,
     pub(crate) since_ms: i64,
 }
 
-/// One request.
+/// Request of the Subsonic API.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// What is asked for, as in `ping` or `ping.view`.
+    /// Name of the endpoint, with or without the suffix `.view`: `ping` or `ping.view`.
     pub name: &'a str,
-    /// Of the query, and of a form.
+    /// Parameters of the query, and of the body if it is a form.
     pub params: Params<'a>,
-    /// What came with it, where that is no form; empty otherwise.
+    /// Body, if it is not a form; empty otherwise.
     pub body: &'a str,
-    /// Where it came from.
+    /// Address of the client.
     pub peer: IpAddr,
-    /// Scheme and host that it was sent to, such as `https://music.example`, for links.
+    /// Scheme and host of the request, such as `https://music.example`. Links begin with it.
     pub base: String,
-    /// The time, in milliseconds since 1970.
+    /// Present time, in milliseconds since 1970.
     pub now_ms: i64,
 }
 
-/// What it gets.
+/// Response to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// A document.
+    /// Complete document.
     Document {
-        /// Of HTTP, which is 200 for most errors.
+        /// HTTP status. It is 200 for most errors of the Subsonic protocol.
         status: u16,
-        /// Its media type.
+        /// Media type of the document.
         media_type: &'static str,
-        /// The document.
+        /// Text of the document.
         body: String,
     },
-    /// What the library serves at this target.
+    /// File of the library, or a picture derived from one, that the program serves at this target.
     File {
-        /// Path and query, escaped.
+        /// Path and query, percent-encoded.
         target: String,
-        /// Content-Disposition, where it is to be kept.
+        /// Value of the Content-Disposition field, if the client asked for a download.
         disposition: Option<String>,
     },
-    /// Files of the library as one ZIP.
+    /// Several files of the library in one ZIP archive.
     Archive {
-        /// Path of each in the library, escaped, and its name in the archive.
+        /// Target of each file in the library, percent-encoded, and its name in the archive.
         files: Vec<(String, String)>,
-        /// Content-Disposition.
+        /// Value of the Content-Disposition field.
         disposition: String,
     },
-    /// What a plan makes of the track that the library serves at this target.
+    /// Transcoded track of the library.
     Transcoded {
-        /// As of a file.
+        /// Target of the original file, percent-encoded.
         target: String,
-        /// The user who asks.
+        /// Name of the user who sent the request.
         user: Arc<str>,
-        /// The plan.
+        /// Plan of the transcode.
         plan: Box<audio_plan::Plan>,
-        /// Whether it may be sent while it is made, without its length.
+        /// True if the response may be sent while it is produced, without a Content-Length.
         pieces_do: bool,
-        /// Whether the file will do where nothing can be made of it.
+        /// True if the original file may be sent instead when the transcode fails.
         raw_will_do: bool,
     },
 }
 
-/// One request whose user is known.
+/// Subsonic request after login, with the index that it reads.
 pub(crate) struct Call<'a> {
     pub(crate) server: &'a Server,
     pub(crate) index: Arc<Index>,
     pub(crate) derived: Arc<Derived>,
     pub(crate) params: &'a Params<'a>,
     pub(crate) body: &'a str,
-    /// Empty where nobody needs to be known.
+    /// Name of the user; empty for endpoints that need no login.
     pub(crate) user: String,
     pub(crate) now_ms: i64,
-    /// For whatever the request makes.
+    /// Random number: the id of an object that this request creates, or the seed of a random order.
     pub(crate) fresh: u64,
-    /// For a share that it makes.
+    /// Token of the share that this request creates, if it creates one.
     pub(crate) token: OnceCell<String>,
     pub(crate) base: &'a str,
 }
@@ -130,7 +130,8 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// A server of what `house` has; names are cut by `splits`, as its scans cut them.
+    /// Returns a server of the library behind `house`. `splits` says how tags with several names
+    /// are split; it must equal the one of the scans.
     #[must_use]
     pub fn new(house: Arc<dyn House>, store: Arc<Store>, splits: Splits, limits: Limits) -> Server {
         Server {
@@ -145,13 +146,13 @@ impl Server {
         }
     }
 
-    /// Returns what of the users' journal was skipped so far.
+    /// Returns the damage in the journal of users that was skipped so far.
     #[must_use]
     pub fn damage(&self) -> Damage {
         self.store.damage()
     }
 
-    /// Answers one request. May wait for the disk.
+    /// Returns the response to a request. May wait for the disk.
     #[must_use]
     pub fn answer(&self, request: &Request<'_>) -> Answer {
         let params = &request.params;
@@ -169,7 +170,8 @@ impl Server {
         }
     }
 
-    /// What a player is told, with 429, whose track cannot be made at the moment.
+    /// Returns the response, with status 429, to a request beyond the limit on concurrent
+    /// transcodes.
     #[must_use]
     pub fn busy(&self, params: &Params<'_>) -> Answer {
         let form = form(params).unwrap_or(Form::Xml);
@@ -202,11 +204,12 @@ impl Server {
         call.run(endpoint, is_xml(params))
     }
 
-    /// The user who asks, unless too many tries failed before.
+    /// Returns the user whom the request authenticates, unless too many logins failed before.
     fn let_in(&self, request: &Request<'_>) -> Result<String, Fault> {
         let params = &request.params;
         let (peer, now_ms) = (request.peer, request.now_ms);
-        // Nobody guesses a key, and who has one brings no name.
+        // API keys cannot be guessed, and requests with one need no name: only names count
+        // failures.
         let name = params
             .first("u")
             .filter(|_| params.first("apiKey").is_none());
@@ -240,7 +243,8 @@ impl Server {
         judged.map_err(|err| told(&err))?
     }
 
-    /// The index as it is now, and what follows from it.
+    /// Returns the current index and the data derived from it, which is kept until the index
+    /// changes.
     pub(crate) fn index(&self, now_ms: i64) -> (Arc<Index>, Arc<Derived>) {
         let index = self.house.index();
         let mut derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
@@ -257,12 +261,12 @@ impl Server {
         (index, known)
     }
 
-    /// Looks at the visits of shares.
+    /// Calls `look` with the counters of visits to shares, under their lock.
     pub(crate) fn visits<T>(&self, look: impl FnOnce(&mut Visits) -> T) -> T {
         look(&mut self.visits.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Gives stars and ratings to what has another id than before.
+    /// Transfers stars and ratings from former ids of albums and artists to their present ids.
     fn hand_on_marks(&self, index: &Index) {
         let is_due = self.store.read(|state| !handed_on(index, state).is_empty());
         let handed = is_due.and_then(|is_due| {
@@ -273,18 +277,18 @@ impl Server {
             Ok(())
         });
         if let Err(err) = handed {
-            // They stay where they are until there is another index.
+            // The marks stay with the former ids; the next index triggers another attempt.
             tracing::error!(%err, cause = %err.source, "stars and ratings are not handed on to new ids");
         }
     }
 
-    /// What players said, and by whom with which player.
+    /// Calls `look` with the tracks that players play at present, under their lock.
     pub(crate) fn playing<T>(&self, look: impl FnOnce(&mut Players) -> T) -> T {
         look(&mut self.playing.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// What an endpoint gave.
+/// Result of an endpoint.
 enum Given {
     Written(String),
     Answer(Answer),
@@ -334,13 +338,14 @@ impl Call<'_> {
         }
     }
 
-    /// The parameter of this name.
+    /// Returns the parameter of this name, or an error if it is missing.
     pub(crate) fn text(&self, name: &str) -> Result<&str, Fault> {
         let found = self.params.first(name);
         found.ok_or_else(|| Fault::missing(name))
     }
 
-    /// Reads a number, if it is there. Of a whole number, decimals are left out: players send `320.0`.
+    /// Parses the number in a parameter, if there is one. For integer types the decimals are
+    /// dropped, because players send `320.0`.
     pub(crate) fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, Fault> {
         let found = self.params.first(name).filter(|text| !text.is_empty());
         let parse = |text: &str| {
@@ -353,7 +358,8 @@ impl Call<'_> {
             .transpose()
     }
 
-    /// `true` or `false`, in whatever case a client's language has them.
+    /// Parses `true` or `false` in a parameter, if there is one. Upper case is accepted, because
+    /// some clients' languages write `True`.
     pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Fault> {
         let text = self.params.first(name).map(str::to_ascii_lowercase);
         match text.as_deref() {
@@ -364,7 +370,8 @@ impl Call<'_> {
         }
     }
 
-    /// Where a page begins and how long it is at most, by the parameters of these names.
+    /// Returns offset and size of a page from the parameters of these names. The size is `usual` by
+    /// default and at most `max`.
     pub(crate) fn page(
         &self,
         (size, offset): (&str, &str),
@@ -376,32 +383,32 @@ impl Call<'_> {
     }
 }
 
-/// What users left, as one of them sees it.
+/// Stored state of all users, as the user of a request sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'s> {
     pub(crate) state: &'s State,
-    /// None where nobody needs to be known.
+    /// User of the request; `None` for endpoints that need no login.
     pub(crate) user: Option<&'s User>,
 }
 
 impl Seen<'_> {
-    /// Passes users whom no admin has taken this role from.
+    /// Returns an error unless the user has this role.
     pub(crate) fn may(&self, role: Role) -> Result<(), Fault> {
         let may = self.user.is_some_and(|user| user.may(role));
         may.then_some(()).ok_or_else(Fault::not_allowed)
     }
 }
 
-/// What an endpoint wants changed.
+/// Changes that an endpoint decides on.
 pub(crate) type Changes = Result<Vec<Change>, Fault>;
 
-/// A host that fails us is told to the client without its words; the log has them.
+/// Logs a store error and returns the error for the client, which contains no details of the host.
 pub(crate) fn told(err: &crate::StoreError) -> Fault {
     tracing::error!(%err, cause = %err.source, "what users leave cannot be kept or read");
     Fault::host()
 }
 
-/// Returns the whole part of a number with decimals.
+/// Returns the digits before the decimal point, if the text after it has only digits.
 fn without_decimals(number: &str) -> Option<&str> {
     let (whole, decimals) = number.split_once('.')?;
     decimals
@@ -415,7 +422,7 @@ fn is_xml(params: &Params<'_>) -> bool {
 }
 
 fn form(params: &Params<'_>) -> Result<Form, Fault> {
-    /// More than any library names its functions with.
+    /// Longest callback name, far above the names that JavaScript libraries generate.
     const CALLBACK_BYTES_MAX: usize = 128;
     match params.first("f") {
         None | Some("xml" | "") => Ok(Form::Xml),
@@ -423,7 +430,8 @@ fn form(params: &Params<'_>) -> Result<Form, Fault> {
         Some("jsonp") => {
             let callback = params.first("callback");
             let callback = callback.ok_or_else(|| Fault::missing("callback"))?;
-            // Whoever could write more than a name here could write a program.
+            // Other characters would let a link run code of its author's choice in the page that
+            // loads the script.
             let is_name = !callback.is_empty()
                 && callback.len() <= CALLBACK_BYTES_MAX
                 && callback

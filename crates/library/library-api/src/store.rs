@@ -1,17 +1,20 @@
-//! What users leave: accounts, stars, ratings, plays, playlists, queues, bookmarks.
+//! Persistent data of users: accounts, stars, ratings, plays, playlists, queues, bookmarks, shares.
 //!
 //! ```text
-//! change ─ lock the journal ─ read what others appended ─ decide ─ append, sync ─ apply ─► State
+//! change ─ lock the journal ─ read appended records ─ decide ─ append, sync ─ apply ─► State
 //! ```
 //!
-//! Everything is in memory, and the journal makes it again: records that each have a length and a checksum, behind each
-//! other. A change is answered once it is on the disk. A tail that a crash left is cut by the next who writes; damage
-//! elsewhere costs the records that it hit, see `journal.rs`. More than one process may have the journal open, as while one
-//! takes over from another or `pelton user` adds a user: each reads what the others append, under the file's lock. When most
-//! of the journal is history, it is written anew beside its name and renamed. Reading writes nothing, not even the folder.
+//! All data is in memory, and is restored from the journal, a file of records that each have a
+//! length and a checksum. A change succeeds once it is synced to disk. The next writer cuts off a
+//! partial record that a crash left at the end; damage elsewhere loses only the records that it
+//! hit, see `journal.rs`. Several processes may have the journal open, for example during a
+//! handover, or while `pelton user` adds a user: each reads the records that the others appended,
+//! and appends under the file's lock. When most of the journal is history, it is rewritten to a
+//! file beside it, which is renamed over it. Reading writes nothing, and does not create the
+//! folder.
 //!
-//! Passwords must be recoverable, since the protocol's tokens are made of them: they are sealed with a key that lies in a
-//! file of its own, which only its owner reads.
+//! Passwords must be recoverable, since the tokens of the Subsonic protocol are hashes of password
+//! and salt. They are encrypted with a key in a file of its own, readable by its owner only.
 
 mod change;
 mod journal;
@@ -33,31 +36,31 @@ pub(crate) use secret::{Secret, key_hash, new_key, unhex};
 pub(crate) use state::Key;
 pub(crate) use state::{Bookmark, Playlist, Plays, Queue, Role, Share, State, Station, User};
 
-/// What users leave, in memory and on disk.
+/// Persistent data of users, in memory and on disk.
 #[derive(Debug)]
 pub struct Store {
     journal: Journal,
     key: PathBuf,
-    /// Read when it is first needed.
+    /// Key that encrypts passwords; read when it is first needed.
     secret: OnceLock<Secret>,
     held: RwLock<Held>,
 }
 
-/// The state after so much of the journal.
+/// State after applying the journal up to `position`.
 #[derive(Debug, Default)]
 struct Held {
     state: State,
     position: Position,
 }
 
-/// Why nothing can be kept.
+/// Failure to read or write user data: a fault of the host.
 #[derive(Debug)]
 pub struct StoreError {
-    /// What was done.
+    /// Operation that failed, as a verb phrase such as `append to`.
     pub doing: &'static str,
-    /// To which path.
+    /// Path of the file or folder.
     pub path: PathBuf,
-    /// What the host said.
+    /// Error that the operating system reported.
     pub source: io::Error,
 }
 
@@ -84,10 +87,10 @@ impl error::Error for StoreError {
 }
 
 impl Store {
-    /// Opens what is kept in `folder`. A folder that is not there is empty; the first change makes it.
+    /// Opens the store in `folder`. A missing folder counts as empty; the first change creates it.
     ///
     /// # Errors
-    /// When the host refuses, or the journal is of another version.
+    /// The journal cannot be read, or has another version.
     pub fn open(folder: &Path) -> Result<Store, StoreError> {
         let store = Store {
             key: folder.join("key"),
@@ -99,12 +102,13 @@ impl Store {
         Ok(store)
     }
 
-    /// Returns what of the journal was skipped since this was opened.
+    /// Returns the damage in the journal that was skipped since the store was opened.
     pub fn damage(&self) -> Damage {
         self.journal.damage()
     }
 
-    /// Seals a password that belongs to `whose`. For changes alone: the key is made if there is none.
+    /// Encrypts the password of the user `whose`. Only changes may call it: it creates the key file
+    /// if there is none.
     pub(crate) fn seal(&self, whose: &str, text: &str) -> Result<String, StoreError> {
         let secret = match self.secret.get() {
             Some(secret) => secret,
@@ -116,7 +120,7 @@ impl Store {
         Ok(secret.seal(whose, text))
     }
 
-    /// Returns what opens sealed passwords, if it is there.
+    /// Returns the key that encrypts passwords, if its file exists.
     pub(crate) fn secret(&self) -> Result<Option<&Secret>, StoreError> {
         if let Some(secret) = self.secret.get() {
             return Ok(Some(secret));
@@ -125,7 +129,8 @@ impl Store {
         Ok(found.map(|secret| self.secret.get_or_init(|| secret)))
     }
 
-    /// Looks at the state as it is now, whoever changed it last.
+    /// Calls `look` with the current state, after applying the changes that other processes
+    /// appended.
     pub(crate) fn read<T>(&self, look: impl FnOnce(&State) -> T) -> Result<T, StoreError> {
         let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
         if self.journal.is_at(&held.position)? {
@@ -138,7 +143,8 @@ impl Store {
         Ok(look(state))
     }
 
-    /// Makes the changes that `decide` wants, all of them or none, and returns once they are on the disk.
+    /// Makes the changes that `decide` returns, all or none of them, and returns once they are
+    /// synced to disk.
     pub(crate) fn change<E>(
         &self,
         decide: impl FnOnce(&State) -> Result<Vec<Change>, E>,

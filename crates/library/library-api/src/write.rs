@@ -1,23 +1,25 @@
-//! One description of an answer, written as XML or as JSON.
+//! Writer of documents as XML or as JSON, from one description.
 //!
-//! An object's members are written in order: in XML its attributes must come before the elements in it, which is asserted.
+//! The members of an object are written in order. XML requires the attributes of an object before
+//! its child elements, which is asserted.
 
 use std::fmt::Write as _;
 
-/// What a client reads.
+/// Response format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Xml,
     Json,
-    /// JSON as the argument of this function.
+    /// JSON as the argument of a call to this JavaScript function.
     Jsonp(String),
 }
 
-/// Writes an answer from its outermost object to its end.
+/// Writer of a document, from its outermost object to its end.
 pub(crate) struct Writer {
     out: String,
     is_xml: bool,
-    /// Something was written in the object, so a comma is due; or in XML, elements have begun.
+    /// True in JSON if the object has a member, so that the next one needs a comma; true in XML if
+    /// the start tag is closed.
     begun: bool,
 }
 
@@ -34,7 +36,7 @@ impl Writer {
         self.out
     }
 
-    /// A member that is an object.
+    /// Writes a member that is an object.
     pub(crate) fn object(&mut self, name: &str, inside: impl FnOnce(&mut Writer)) {
         if self.is_xml {
             self.element(name, inside);
@@ -44,7 +46,7 @@ impl Writer {
         }
     }
 
-    /// A member that is a list of objects.
+    /// Writes a member that is a list of objects.
     pub(crate) fn list<T>(
         &mut self,
         name: &str,
@@ -60,7 +62,7 @@ impl Writer {
         self.array(name, items, |out, item| out.braced(|out| inside(out, item)));
     }
 
-    /// A member that is a list of texts.
+    /// Writes a member that is a list of strings.
     pub(crate) fn texts<'t>(&mut self, name: &str, items: impl IntoIterator<Item = &'t str>) {
         if self.is_xml {
             for item in items {
@@ -71,7 +73,7 @@ impl Writer {
         self.array(name, items, |out, item| json_text(&mut out.out, item));
     }
 
-    /// A member that is a list of numbers.
+    /// Writes a member that is a list of numbers.
     pub(crate) fn numbers(&mut self, name: &str, items: impl IntoIterator<Item = i64>) {
         if self.is_xml {
             for item in items {
@@ -119,7 +121,8 @@ impl Writer {
         }
     }
 
-    /// The text of an object that has one, which JSON calls its value.
+    /// Writes the text content of an object: text of the element in XML, the member `value` in
+    /// JSON.
     pub(crate) fn value(&mut self, value: &str) {
         if self.is_xml {
             self.content(value);
@@ -128,7 +131,7 @@ impl Writer {
         }
     }
 
-    /// Whether the answer is XML, for the few members that are not the same in both.
+    /// Returns whether the document is XML, for the few members that differ between the formats.
     pub(crate) fn is_xml(&self) -> bool {
         self.is_xml
     }
@@ -155,7 +158,7 @@ impl Writer {
         xml_text(&mut self.out, text);
     }
 
-    /// Ends a start tag that is still open.
+    /// Closes the start tag, if it is still open.
     fn enter(&mut self) {
         if !self.begun {
             self.begun = true;
@@ -190,7 +193,7 @@ impl Writer {
         self.out.push(':');
     }
 
-    /// An object, or in JSON a list's member, in braces.
+    /// Writes a JSON object without a name: the document, or an item of a list.
     pub(crate) fn braced(&mut self, inside: impl FnOnce(&mut Writer)) {
         self.out.push('{');
         self.begun = false;
@@ -218,7 +221,7 @@ impl Writer {
     }
 }
 
-/// Appends text as XML 1.0 has it; characters that it cannot hold are left out.
+/// Appends text, escaped for XML 1.0. Characters that XML cannot represent are dropped.
 fn xml_text(out: &mut String, text: &str) {
     for letter in text.chars() {
         match letter {
@@ -242,7 +245,7 @@ fn json_text(out: &mut String, text: &str) {
         match letter {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            // The last two end a line in older JavaScript, which JSONP is.
+            // U+2028 and U+2029 end a line in JavaScript before ES2019, where JSONP is run.
             '\0'..='\u{1f}' | '\u{7f}' | '\u{2028}' | '\u{2029}' => {
                 write!(out, "\\u{:04x}", u32::from(letter)).expect("strings take everything");
             }

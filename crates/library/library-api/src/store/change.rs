@@ -5,14 +5,15 @@ use serde::{Deserialize, Serialize};
 use super::state::{Bookmark, ENTRY_BYTES, Playlist, Plays, Queue, Role, Share, Station};
 use crate::ids::Id;
 
-/// One change, as a record of the journal has it. Names and meanings stay: there are journals of last year.
+/// Change of the state, as a record of the journal stores it. Names and meanings of variants and
+/// fields must not change: existing journals contain them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub(crate) enum Change {
-    /// A user is new, or has another password.
+    /// Creates a user, or changes the password or the admin role of an existing one.
     User {
         name: String,
-        /// As [`super::Secret`] seals it.
+        /// Password, encrypted by [`super::Secret`].
         password: String,
         admin: bool,
         at_ms: i64,
@@ -20,12 +21,12 @@ pub(crate) enum Change {
     UserGone {
         name: String,
     },
-    /// 0 takes the limit away.
+    /// Sets the bit rate limit of a user; 0 removes it.
     MaxBitRate {
         user: String,
         kbps: u32,
     },
-    /// All rights that an admin took from a user.
+    /// Sets the roles that an admin denies to a user, replacing the previous ones.
     Denied {
         user: String,
         roles: BTreeSet<Role>,
@@ -40,13 +41,13 @@ pub(crate) enum Change {
         user: String,
         label: String,
     },
-    /// Without a time, it is no longer starred.
+    /// Stars an object; without a time, removes the star.
     Star {
         user: String,
         id: Id,
         at_ms: Option<i64>,
     },
-    /// 1 to 5; 0 takes it away.
+    /// Sets a rating from 1 to 5; 0 removes it.
     Rating {
         user: String,
         id: Id,
@@ -57,7 +58,7 @@ pub(crate) enum Change {
         id: Id,
         at_ms: i64,
     },
-    /// What all plays so far came to.
+    /// Sets the totals of all plays so far; written when the journal is rewritten.
     Plays {
         user: String,
         id: Id,
@@ -87,7 +88,8 @@ pub(crate) enum Change {
 }
 
 impl Change {
-    /// The user whose own things it changes, if any.
+    /// Returns the user to whose own data the change belongs. `None` for changes of accounts,
+    /// playlists, stations and shares.
     pub(crate) fn user(&self) -> Option<&str> {
         match self {
             Change::MaxBitRate { user, .. }
@@ -108,7 +110,7 @@ impl Change {
         }
     }
 
-    /// Estimates the memory that it adds to what its user keeps.
+    /// Estimates the memory that the change adds to its user's data.
     pub(super) fn kept_bytes(&self) -> usize {
         match self {
             Change::Star { at_ms: Some(_), .. }

@@ -1,4 +1,4 @@
-//! What seals passwords, and keys for programs.
+//! Encryption of stored passwords, and API keys.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -12,7 +12,7 @@ use super::StoreError;
 
 const KEY_BYTES: usize = 32;
 
-/// A key that never leaves this process but for its file.
+/// ChaCha20-Poly1305 key. Apart from its file, it never leaves this process.
 pub(crate) struct Secret(LessSafeKey);
 
 impl std::fmt::Debug for Secret {
@@ -22,7 +22,7 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// Reads the key at `path`, if it is there.
+    /// Reads the key at `path`, if the file exists.
     pub(crate) fn open(path: &Path) -> Result<Option<Secret>, StoreError> {
         match read(path) {
             Ok(key) => Ok(Some(Secret::new(&key))),
@@ -31,7 +31,7 @@ impl Secret {
         }
     }
 
-    /// Reads the key at `path`, or makes one there that only its owner reads.
+    /// Reads the key at `path`, or creates the file, readable by its owner only.
     pub(crate) fn open_or_make(path: &Path) -> Result<Secret, StoreError> {
         match Secret::open(path)? {
             Some(secret) => Ok(secret),
@@ -47,7 +47,8 @@ impl Secret {
         Secret(LessSafeKey::new(key))
     }
 
-    /// Seals what belongs to `whose`, and cannot be opened as somebody else's.
+    /// Encrypts a text of the user `whose`. The name is authenticated data, so that the result
+    /// cannot be decrypted under another user's name.
     pub(crate) fn seal(&self, whose: &str, text: &str) -> String {
         let nonce: [u8; NONCE_LEN] = random();
         let mut sealed = text.as_bytes().to_vec();
@@ -59,7 +60,7 @@ impl Secret {
         hex(&nonce) + &hex(&sealed)
     }
 
-    /// Opens what was sealed; nothing when it was not sealed with this key, for `whose`.
+    /// Decrypts a text; `None` unless it was encrypted with this key for `whose`.
     pub(crate) fn open_sealed(&self, whose: &str, sealed: &str) -> Option<String> {
         let bytes = unhex(sealed)?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LEN>()?;
@@ -70,12 +71,13 @@ impl Secret {
     }
 }
 
-/// A new key for a program.
+/// Generates an API key.
 pub(crate) fn new_key() -> String {
     hex(&random::<24>())
 }
 
-/// What is kept of such a key. It has too much of chance in it to be guessed, so one hash is enough.
+/// Returns the hash that is stored instead of an API key. Keys have 192 random bits, so a single
+/// fast hash is enough against guessing.
 pub(crate) fn key_hash(key: &str) -> String {
     blake3::hash(key.as_bytes()).to_hex().to_string()
 }
@@ -94,7 +96,7 @@ fn make(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
     let mut file = options.open(&partial)?;
     file.write_all(&key)?;
     file.sync_all()?;
-    // Who makes one at the same moment must not lose it: the first stays.
+    // If two processes create the key at the same time, the first key stays and both use it.
     match std::fs::hard_link(&partial, path) {
         Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {}
         linked => linked?,
@@ -121,7 +123,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Bytes of an even number of digits.
+/// Decodes hexadecimal digits; `None` if their number is odd or another character occurs.
 pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
     let digits = text.chars().map(|digit| digit.to_digit(16));
     let digits: Vec<u32> = digits.collect::<Option<_>>()?;
