@@ -1,4 +1,4 @@
-//! Users, as clients see them, and as the operator makes them.
+//! User accounts: the endpoints for clients, and the operations for the operator.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,7 +8,7 @@ use crate::server::{Answer, Call, Changes, Seen, told};
 use crate::store::{Change, Role, Store, StoreError, User, key_hash, new_key};
 use crate::write::Writer;
 
-/// Roles that an admin may take from users, by their parameters.
+/// Roles that an admin may deny, with the names of their parameters.
 const ROLES: [(&str, Role); 5] = [
     ("settingsRole", Role::Settings),
     ("downloadRole", Role::Download),
@@ -18,7 +18,7 @@ const ROLES: [(&str, Role); 5] = [
 ];
 
 impl Call<'_> {
-    /// Finds the user of this name: any for admins, themselves alone for others.
+    /// Returns the user of this name: admins may name any user, others only themselves.
     fn own_or_any<'s>(&self, seen: &Seen<'s>, name: &str) -> Result<(&'s str, &'s User), Fault> {
         let known = seen.state.user_named(name);
         if known.is_none_or(|(name, _)| name != self.user) {
@@ -27,7 +27,7 @@ impl Call<'_> {
         known.ok_or_else(|| Fault::not_found("user"))
     }
 
-    /// Applies the parameters of roles to those that a user is denied now.
+    /// Returns `denied` after applying the role parameters of the request.
     fn denied(&self, denied: &BTreeSet<Role>) -> Result<BTreeSet<Role>, Fault> {
         let mut denied = denied.clone();
         for (parameter, role) in ROLES {
@@ -42,7 +42,7 @@ impl Call<'_> {
 }
 
 impl<'s> Seen<'s> {
-    /// The user, who may change what is everybody's.
+    /// Returns the user, or an error if they are not an admin.
     pub(crate) fn admin(&self) -> Result<&'s User, Fault> {
         self.user
             .filter(|user| user.admin)
@@ -86,10 +86,11 @@ pub(crate) fn user(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result
     Ok(())
 }
 
-/// Longest side of a user's picture: players do not say how large they show it, and that is beside a name.
+/// Longest side of an avatar, in pixels. Players do not send a size, and show avatars small, beside
+/// a name.
 const AVATAR_PX: u32 = 320;
 
-/// The picture that the operator gave a user, for everybody who comes in.
+/// Returns the avatar of any user, as the operator set it. Every logged-in user may see it.
 pub(crate) fn avatar(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
     let known = seen.state.user_named(call.text("username")?);
     let (name, user) = known.ok_or_else(|| Fault::not_found("user"))?;
@@ -101,7 +102,8 @@ pub(crate) fn avatar(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> 
     })
 }
 
-/// The name of a user's picture: nothing of theirs can be read from it, and nobody who is called so later has it.
+/// Returns the file name of a user's avatar. It is a hash that does not reveal the name, and a
+/// later user of the same name gets another one.
 fn avatar_name(name: &str, user: &User) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"avatar");
@@ -145,7 +147,7 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.admin()?;
     let (name, user) = call.own_or_any(seen, call.text("username")?)?;
     let admin = call.flag("adminRole")?.unwrap_or(user.admin);
-    // Nobody could undo it.
+    // No admin may demote themselves: if they were the last one, no other admin could undo it.
     if name == call.user && !admin {
         return Err(Fault::not_allowed());
     }
@@ -166,7 +168,7 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     Ok(changes)
 }
 
-/// Returns the change of a user's denied rights, if the parameters have one.
+/// Returns the change of a user's denied roles, if the parameters change them.
 fn denied(call: &Call<'_>, name: &str, now: &BTreeSet<Role>) -> Result<Option<Change>, Fault> {
     let roles = call.denied(now)?;
     Ok((roles != *now).then(|| Change::Denied {
@@ -193,7 +195,7 @@ pub(crate) fn delete(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     }])
 }
 
-/// A password as a client sends it.
+/// Decodes a password parameter: hexadecimal digits after `enc:`, or the password as text.
 fn typed(given: &str) -> String {
     let digits = given.strip_prefix("enc:").and_then(crate::store::unhex);
     let decoded = digits.and_then(|bytes| String::from_utf8(bytes).ok());
@@ -210,16 +212,16 @@ fn kept(call: &Call<'_>, name: &str, password: &str, admin: bool) -> Result<Chan
     })
 }
 
-/// Why a user cannot be changed as asked.
+/// Reason why an operation on users failed.
 #[derive(Debug)]
 pub enum UserError {
-    /// Nobody is called so, or no key has this label.
+    /// There is no user of this name, or the user has no API key with this label.
     Unknown,
-    /// Somebody is called so already, or some key has this label.
+    /// A user with this name, or an API key with this label, exists already.
     Taken,
-    /// A name is 1 to 64 bytes without control characters.
+    /// The name or label is not 1 to 64 bytes long, or contains control characters.
     BadName,
-    /// The host's fault.
+    /// The store cannot be read or written: a fault of the host.
     Store(StoreError),
 }
 
@@ -259,10 +261,10 @@ fn check_name(name: &str) -> Result<(), UserError> {
 }
 
 impl Store {
-    /// Everybody who may come in, in order, and whether they may change what is everybody's.
+    /// Returns all users in order of their names, each with whether they are an admin.
     ///
     /// # Errors
-    /// The host's.
+    /// The store cannot be read.
     pub fn users(&self) -> Result<Vec<(String, bool)>, StoreError> {
         self.read(|state| {
             let users = state.users.iter();
@@ -272,7 +274,7 @@ impl Store {
         })
     }
 
-    /// Adds a user. The first one may change what is everybody's, whatever `admin` says.
+    /// Adds a user. The first user becomes an admin, whatever `admin` says.
     ///
     /// # Errors
     /// [`UserError`]
@@ -295,7 +297,7 @@ impl Store {
         })?
     }
 
-    /// Gives a user another password.
+    /// Sets the password of a user.
     ///
     /// # Errors
     /// [`UserError`]
@@ -311,7 +313,7 @@ impl Store {
         })?
     }
 
-    /// The name that the file of a user's picture has.
+    /// Returns the file name of a user's avatar.
     ///
     /// # Errors
     /// [`UserError`]
@@ -322,7 +324,7 @@ impl Store {
         })?
     }
 
-    /// Removes a user, and all that is theirs.
+    /// Removes a user and all of the user's data.
     ///
     /// # Errors
     /// [`UserError`]
@@ -335,7 +337,7 @@ impl Store {
         })?
     }
 
-    /// Makes a key that lets a program in as this user. It is told once, and kept as a hash.
+    /// Creates an API key and returns it. The key cannot be read again: only its hash is stored.
     ///
     /// # Errors
     /// [`UserError`]
@@ -357,7 +359,7 @@ impl Store {
         Ok(key)
     }
 
-    /// Labels of a user's keys.
+    /// Returns the labels of a user's API keys.
     ///
     /// # Errors
     /// [`UserError`]
@@ -368,7 +370,7 @@ impl Store {
         })?
     }
 
-    /// Takes a key away.
+    /// Revokes an API key.
     ///
     /// # Errors
     /// [`UserError`]

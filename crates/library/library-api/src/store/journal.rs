@@ -1,14 +1,15 @@
-//! The file: records behind each other.
+//! Journal file: a sequence of records.
 //!
 //! ```text
 //! "PELTUSR1" · records: bytes u32 · BLAKE3 of the JSON, first 8 bytes · JSON of a list of changes
 //! ```
-//! Little-endian. A record is whole or does not count, and with it all of its changes.
+//! Integers are little-endian. A record is applied as a whole or not at all.
 //!
-//! A crash leaves the beginning of a record at the end of the file; the next writer cuts it off. Everything else that is
-//! no whole record is damage: readers skip it and go on with the next whole record. So is one wrong bit in the first 8
-//! bytes; a later version of the format must differ from them in more bits. The next writer keeps the damaged file as
-//! `journal.bad` and writes the journal anew. Readers write nothing.
+//! A crash leaves a partial record at the end of the file; the next writer cuts it off. Any other
+//! bytes that are not a whole record are damage: readers skip them and go on with the next whole
+//! record. One wrong bit in the first 8 bytes of the file counts as damage too, so a later version
+//! of the format must change more than one bit of them. The next writer keeps the damaged file as
+//! `journal.bad` and rewrites the journal. Readers write nothing.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -22,48 +23,48 @@ use super::{Change, State, StoreError};
 
 const MAGIC: &[u8; 8] = b"PELTUSR1";
 const HEAD_BYTES: usize = 12;
-/// How the JSON of every record begins: it is a list of objects, and never empty.
+/// First bytes of the JSON of every record: a non-empty list of objects.
 const JSON_BEGIN: &[u8] = b"[{";
-/// A record's JSON; a playlist of a hundred thousand tracks has fewer.
+/// Longest JSON of a record; a playlist of 100,000 tracks is shorter.
 const RECORD_BYTES_MAX: usize = 16 << 20;
-/// Below, a journal is not worth writing anew.
+/// Journals up to twice this size are never rewritten.
 const HISTORY_BYTES_MIN: u64 = 1 << 20;
 
-/// Damaged files kept beside the journal: `journal.bad`, `journal.bad-1` and so on.
+/// Damaged files that are kept beside the journal: `journal.bad`, `journal.bad-1` and so on.
 const KEPT_MAX: usize = 10;
 
-/// Where the journal is.
+/// Paths of the journal, and the damage found in it.
 #[derive(Debug)]
 pub(super) struct Journal {
     folder: PathBuf,
     path: PathBuf,
     partial: PathBuf,
-    /// What was skipped since this was made, as [`Damage`] has it.
+    /// Damage that was skipped since this value was created, as in [`Damage`].
     damaged_stretches: AtomicU64,
     damaged_bytes: AtomicU64,
 }
 
-/// How much of which file was read.
+/// Position in a journal file up to which it was read.
 #[derive(Debug, Default)]
 pub(super) struct Position {
     inode: u64,
     bytes: u64,
-    /// How long the file was when it was last written anew.
+    /// Length of the file after it was last rewritten, or when it was first read.
     renewed_bytes: u64,
-    /// Part of what was read is damaged and was skipped.
+    /// True if a damaged part was skipped.
     is_damaged: bool,
 }
 
-/// Parts of a journal that are no whole records and were skipped.
+/// Damaged parts of a journal that were skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// Stretches of the file, each of one record or of several behind each other.
+    /// Contiguous damaged stretches; each may cover several records.
     pub stretches: u64,
-    /// Bytes of all stretches.
+    /// Total length of the stretches, in bytes.
     pub bytes: u64,
 }
 
-/// The journal under its lock, read to its end.
+/// Locked journal, read to its end.
 pub(super) struct Locked<'j> {
     journal: &'j Journal,
     file: File,
@@ -80,7 +81,7 @@ impl Journal {
         }
     }
 
-    /// Returns what was skipped since this was made.
+    /// Returns the damage that was skipped since this value was created.
     pub(super) fn damage(&self) -> Damage {
         Damage {
             stretches: self.damaged_stretches.load(Ordering::Relaxed),
@@ -88,7 +89,8 @@ impl Journal {
         }
     }
 
-    /// Returns whether nothing was appended since `position`. A journal that was never there is empty.
+    /// Returns whether nothing was appended since `position`. A journal that does not exist counts
+    /// as empty.
     pub(super) fn is_at(&self, position: &Position) -> Result<bool, StoreError> {
         match std::fs::metadata(&self.path) {
             Ok(found) => Ok(found.ino() == position.inode && found.len() == position.bytes),
@@ -97,7 +99,7 @@ impl Journal {
         }
     }
 
-    /// Reads on to the end of what is whole by now.
+    /// Reads and applies the whole records after `position`.
     pub(super) fn follow(
         &self,
         position: &mut Position,
@@ -107,7 +109,8 @@ impl Journal {
         self.read_on(&file, position, state)
     }
 
-    /// Takes the lock, and reads on. A damaged journal is kept as `journal.bad` and written anew.
+    /// Locks the journal and reads to its end. A damaged journal is kept as `journal.bad` and
+    /// rewritten.
     pub(super) fn lock(
         &self,
         position: &mut Position,
@@ -124,7 +127,7 @@ impl Journal {
         self.lock_file(position, state)
     }
 
-    /// Takes the lock, reads on, and cuts off what a crash left at the end.
+    /// Locks the journal, reads to its end, and cuts off a partial record that a crash left there.
     fn lock_file(
         &self,
         position: &mut Position,
@@ -138,7 +141,7 @@ impl Journal {
             let file = options.open(&self.path).map_err(self.failed("open"))?;
             flock(&file, FlockOperation::LockExclusive)
                 .map_err(|err| self.failed("lock")(err.into()))?;
-            // Another process may have written it anew while we waited.
+            // Another process may have replaced the file while this one waited for the lock.
             let is_it = |file: &File| {
                 let (here, there) = (file.metadata()?, std::fs::metadata(&self.path)?);
                 io::Result::Ok(here.ino() == there.ino())
@@ -153,7 +156,8 @@ impl Journal {
                 file.set_len(0)?;
                 (&file).write_all(MAGIC)?;
                 file.sync_all()?;
-                // Without this a power cut may take the new name away, and all that was appended with it.
+                // Without syncing the folders, a power failure could remove the new name, and with
+                // it everything appended since.
                 sync_folders(&self.folder)
             };
             begin().map_err(self.failed("begin"))?;
@@ -224,7 +228,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Logs and counts a stretch that was skipped.
+    /// Logs and counts a damaged stretch that was skipped.
     fn note_damage(&self, position: &mut Position, at: u64, skipped: usize) {
         let path = self.path.display();
         tracing::error!(%path, at, skipped, "a damaged part of the users' journal was skipped; changes in it are lost");
@@ -234,7 +238,7 @@ impl Journal {
         position.is_damaged = true;
     }
 
-    /// Gives the journal, as it is, a name of its own beside it, and returns that.
+    /// Links the damaged journal under a name of its own beside it, and returns that path.
     fn keep_damaged(&self) -> io::Result<PathBuf> {
         let kept = |number| match number {
             0 => self.folder.join("journal.bad"),
@@ -246,7 +250,8 @@ impl Journal {
                 linked => return linked.map(|()| path),
             }
         }
-        // The oldest say what was there before; the newest gives its name up.
+        // All names are taken: the newest file is replaced, because the oldest ones hold the most
+        // data from before the damage.
         let last = kept(KEPT_MAX - 1);
         std::fs::remove_file(&last)?;
         std::fs::hard_link(&self.path, &last).map(|()| last)
@@ -258,7 +263,7 @@ impl Journal {
 }
 
 impl Locked<'_> {
-    /// Appends changes, and waits for the disk.
+    /// Appends a record of these changes and syncs it to disk.
     pub(super) fn append(
         &self,
         changes: &[Change],
@@ -273,7 +278,7 @@ impl Locked<'_> {
             self.file.sync_data()
         };
         if let Err(err) = append() {
-            // Half a record would hide all that follow it.
+            // A partial record in the middle of the file would be read as damage, so remove it.
             let cut = self.file.set_len(position.bytes);
             return Err(self.journal.failed("append to")(cut.err().unwrap_or(err)));
         }
@@ -281,9 +286,9 @@ impl Locked<'_> {
         Ok(())
     }
 
-    /// Whether writing it anew would make it a quarter.
+    /// Returns whether rewriting the journal would shrink it to less than a quarter.
     pub(super) fn is_mostly_history(&self, position: &Position, state: &State) -> bool {
-        // The state is looked at only when the journal has doubled since.
+        // The size of the state is computed only if the journal has doubled since the last rewrite.
         let grown = position.renewed_bytes.max(HISTORY_BYTES_MIN) * 2 < position.bytes;
         let records = || state.changes().into_iter();
         grown
@@ -294,7 +299,7 @@ impl Locked<'_> {
                 < position.bytes
     }
 
-    /// Writes the journal anew, without its history.
+    /// Rewrites the journal as the changes that restore `state`, without history.
     pub(super) fn renew(&self, state: &State, position: &mut Position) -> Result<(), StoreError> {
         let Journal { path, partial, .. } = self.journal;
         let write = || {
@@ -333,13 +338,13 @@ fn record(changes: &[Change]) -> io::Result<Vec<u8>> {
     Ok(record)
 }
 
-/// Reads so many bytes, or fewer where the file ends before.
+/// Reads `bytes` bytes from `begin` on, or fewer if the file ends before.
 fn read_from(file: &File, begin: u64, bytes: u64) -> io::Result<Vec<u8>> {
     let mut read = vec![0; bytes as usize];
     let mut filled = 0;
     while filled < read.len() {
         match file.read_at(&mut read[filled..], begin + filled as u64) {
-            // Another process has just cut it.
+            // Another process has cut the file since its length was read.
             Ok(0) => break,
             Ok(count) => filled += count,
             Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
@@ -350,7 +355,7 @@ fn read_from(file: &File, begin: u64, bytes: u64) -> io::Result<Vec<u8>> {
     Ok(read)
 }
 
-/// Waits until the names in `folder`, and its own in its parent, are on the disk.
+/// Syncs `folder` and its parent, so that the names of its files and its own name are on disk.
 fn sync_folders(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()?;
     match folder.parent() {
@@ -359,25 +364,27 @@ fn sync_folders(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// A record, with the damage before it.
+/// Result of a search for the next record: the damage skipped before it, and its changes.
 struct Next<'b> {
     skipped_bytes: usize,
     changes: Vec<Change>,
-    /// What follows.
+    /// Bytes after the record.
     rest: &'b [u8],
 }
 
-/// A record that is whole, by its length and its checksum.
+/// Record whose length and checksum are right.
 struct Whole<'b> {
     json: &'b [u8],
     rest: &'b [u8],
 }
 
-/// Finds the next whole record, or the damage before the end. `None` where there is nothing, or what a crash left.
+/// Finds the next whole record, or the damage in front of it. `None` at the end of the bytes, and
+/// if they are only a partial record or zeros that a crash left.
 fn find_record(bytes: &[u8]) -> Option<Next<'_>> {
     if let Some(whole) = take_record(bytes) {
         let skipped_bytes = bytes.len() - whole.rest.len();
-        // A change that this version does not know costs its record, and no other.
+        // A change that this version does not know makes its whole record count as damage, but no
+        // other record.
         let next = |changes, skipped_bytes| Next {
             skipped_bytes,
             changes,
@@ -388,8 +395,8 @@ fn find_record(bytes: &[u8]) -> Option<Next<'_>> {
             Err(_) => next(Vec::new(), skipped_bytes),
         });
     }
-    // No JSON has a zero byte, and every length up to RECORD_BYTES_MAX has one: what users wrote cannot pass for the head
-    // of a record.
+    // The bytes of a length up to RECORD_BYTES_MAX contain a zero, and JSON contains none: so text
+    // of users cannot look like the head of a record.
     let begins = bytes.windows(HEAD_BYTES + JSON_BEGIN.len()).enumerate();
     let mut begins = begins.filter(|(_, head)| head.ends_with(JSON_BEGIN));
     let found = begins.find(|(at, _)| take_record(&bytes[*at..]).is_some());
@@ -404,8 +411,8 @@ fn find_record(bytes: &[u8]) -> Option<Next<'_>> {
     })
 }
 
-/// Length of the record in front, where its end is there but its checksum does not fit. The beginning of a record, and
-/// zeros, are what a crash leaves.
+/// Returns the length of the record in front, if all its bytes exist but the checksum does not fit.
+/// A partial record and zeros are not damage: a crash leaves them.
 fn damaged_record_bytes(bytes: &[u8]) -> Option<usize> {
     let (length, _) = bytes.split_first_chunk()?;
     let record_bytes = HEAD_BYTES + u32::from_le_bytes(*length) as usize;
@@ -413,7 +420,7 @@ fn damaged_record_bytes(bytes: &[u8]) -> Option<usize> {
     (record_bytes <= bytes.len() && !is_zeros).then_some(record_bytes)
 }
 
-/// Takes a record off the front, if there is a whole one.
+/// Splits a record off the front, if it is whole.
 fn take_record(bytes: &[u8]) -> Option<Whole<'_>> {
     let (length, rest) = bytes.split_first_chunk()?;
     let (sum, rest) = rest.split_first_chunk()?;
@@ -425,7 +432,7 @@ fn take_record(bytes: &[u8]) -> Option<Whole<'_>> {
     (checksum(json) == *sum).then_some(Whole { json, rest })
 }
 
-/// Counts the bits in which two beginnings of a file differ.
+/// Counts the bits in which the first bytes of a file differ from the magic number.
 fn wrong_bits(found: &[u8; MAGIC.len()], wanted: &[u8; MAGIC.len()]) -> u32 {
     (u64::from_le_bytes(*found) ^ u64::from_le_bytes(*wanted)).count_ones()
 }

@@ -5,28 +5,28 @@ use serde::{Deserialize, Serialize};
 use super::Change;
 use crate::ids::Id;
 
-/// Everything that users left.
+/// State of all users' data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct State {
     pub(crate) users: BTreeMap<String, User>,
     pub(crate) playlists: BTreeMap<u64, Playlist>,
     pub(crate) stations: BTreeMap<u64, Station>,
-    /// By their ids, which are secrets.
+    /// Shares by token. Tokens are secrets.
     pub(crate) shares: BTreeMap<String, Share>,
 }
 
-/// A user, and what is theirs alone.
+/// User account, with the data that belongs to this user alone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct User {
-    /// Sealed.
+    /// Password, encrypted by [`super::Secret`].
     pub(crate) password: String,
     pub(crate) admin: bool,
-    /// Rights that an admin took away.
+    /// Roles that an admin denied to the user.
     pub(crate) denied: BTreeSet<Role>,
-    /// What their players get at most; 0 for no limit.
+    /// Highest bit rate of streams for the user; 0 for no limit.
     pub(crate) max_bit_rate_kbps: u32,
     pub(crate) created_ms: i64,
-    /// By label.
+    /// API keys by label.
     pub(crate) keys: BTreeMap<String, Key>,
     pub(crate) stars: BTreeMap<Id, i64>,
     pub(crate) ratings: BTreeMap<Id, u8>,
@@ -35,13 +35,13 @@ pub(crate) struct User {
     pub(crate) bookmarks: BTreeMap<Id, Bookmark>,
 }
 
-/// Right that users have unless an admin takes it away.
+/// Permission that every user has unless an admin denies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Role {
     Download,
     Playlist,
-    /// To change their own password.
+    /// Change of the user's own password.
     Settings,
     Share,
     Stream,
@@ -53,31 +53,32 @@ impl User {
     }
 }
 
-/// A key that lets a program in.
+/// API key of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     pub(crate) hash: String,
     pub(crate) created_ms: i64,
 }
 
-/// How often something was played, and how much that still counts.
+/// Plays of an object by one user: their number, and two scores that decay with time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plays {
     pub(crate) count: u32,
     pub(crate) last_ms: i64,
-    /// Of each play, half is left after [`RECENT_HALF_LIFE_MS`]; as of the last one.
+    /// Sum over all plays, as of `last_ms`; a play counts 1 at first and half after each
+    /// [`RECENT_HALF_LIFE_MS`].
     pub(crate) recent: f64,
-    /// The same with [`LONG_HALF_LIFE_MS`].
+    /// Sum over all plays like `recent`, with [`LONG_HALF_LIFE_MS`].
     pub(crate) long: f64,
 }
 
 const DAY_MS: f64 = 86_400_000.0;
-/// What is played a lot for some weeks.
+/// Half-life of the score for tracks that are played a lot for some weeks.
 const RECENT_HALF_LIFE_MS: f64 = 20.0 * DAY_MS;
-/// What is liked for years.
+/// Half-life of the score for tracks that are liked for years.
 const LONG_HALF_LIFE_MS: f64 = 400.0 * DAY_MS;
 
-/// A list of tracks.
+/// Playlist of a user.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Playlist {
     pub(crate) owner: String,
@@ -89,18 +90,18 @@ pub(crate) struct Playlist {
     pub(crate) tracks: Vec<Id>,
 }
 
-/// What a user was about to hear.
+/// Play queue that a player saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Queue {
     pub(crate) tracks: Vec<Id>,
-    /// Which of them.
+    /// Index of the current track in `tracks`.
     pub(crate) current: Option<u32>,
     pub(crate) position_ms: i64,
     pub(crate) changed_ms: i64,
     pub(crate) client: String,
 }
 
-/// A place in a track.
+/// Bookmarked position in a track.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Bookmark {
     pub(crate) position_ms: i64,
@@ -109,7 +110,7 @@ pub(crate) struct Bookmark {
     pub(crate) changed_ms: i64,
 }
 
-/// An entry of a map with a small value, and its share of the map's nodes.
+/// Estimated memory of a map entry with a small value, including its part of the map's nodes.
 pub(super) const ENTRY_BYTES: usize = 64;
 
 impl Playlist {
@@ -131,7 +132,7 @@ impl Bookmark {
     }
 }
 
-/// Tracks that all who have the link may hear.
+/// Shared tracks: everyone with the link may play them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Share {
     pub(crate) owner: String,
@@ -148,7 +149,7 @@ impl Share {
     }
 }
 
-/// A radio station.
+/// Internet radio station, visible to all users.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Station {
     pub(crate) name: String,
@@ -164,7 +165,7 @@ impl Plays {
         (self.recent, self.long) = (recent + 1.0, long + 1.0);
     }
 
-    /// What is left of them by then: lately, and over the years.
+    /// Returns the scores at `now_ms`: the recent one, and the one over years.
     pub(crate) fn scores(&self, now_ms: i64) -> (f64, f64) {
         let age_ms = now_ms.saturating_sub(self.last_ms).max(0) as f64;
         let left = |half_life_ms: f64| (-age_ms / half_life_ms).exp2();
@@ -176,7 +177,7 @@ impl Plays {
 }
 
 impl State {
-    /// Makes a change. What it would change of somebody who is gone is gone too.
+    /// Applies a change. Changes to the data of a user who does not exist are ignored.
     pub(crate) fn apply(&mut self, change: Change) {
         match change {
             Change::User {
@@ -203,7 +204,8 @@ impl State {
         }
     }
 
-    /// Finds a user and their name as it was given: exactly so, or the only one whose name differs in case alone.
+    /// Returns the user of this name with its stored spelling: an exact match, or the only user
+    /// whose name differs just in case.
     pub(crate) fn user_named(&self, name: &str) -> Option<(&str, &User)> {
         let found = self.users.get_key_value(name).or_else(|| {
             let folded = name.to_lowercase();
@@ -222,8 +224,9 @@ impl State {
             .any(|known| known.to_lowercase() == folded)
     }
 
-    /// Makes the user whose change this is, if there is none of that name: without a password, so that only an operator
-    /// lets them in again. For journals that have lost the record of a user.
+    /// Creates the user of a change, if there is none of that name. The user gets no password, so
+    /// only an operator can enable the login again. For journals in which the record of a user was
+    /// damaged.
     pub(crate) fn adopt(&mut self, change: &Change) {
         if let Some(user) = change.user() {
             self.users.entry(user.to_owned()).or_default();
@@ -257,13 +260,14 @@ impl State {
         }
     }
 
-    /// Returns whether `user` may make these changes and then keeps at most `bytes_max`, estimated.
+    /// Returns whether the data of `user` takes at most `bytes_max` after these changes, by
+    /// estimate. Changes that add no data are always allowed.
     pub(crate) fn has_room(&self, user: &str, changes: &[Change], bytes_max: usize) -> bool {
         let more: usize = changes.iter().map(Change::kept_bytes).sum();
         more == 0 || self.kept_bytes(user).saturating_add(more) <= bytes_max
     }
 
-    /// Estimates the memory of what `name` keeps.
+    /// Estimates the memory of the data of the user `name`.
     fn kept_bytes(&self, name: &str) -> usize {
         let playlists = self.playlists.values().filter(|it| it.owner == name);
         let shares = self.shares.values().filter(|it| it.owner == name);
@@ -278,7 +282,7 @@ impl State {
         lists + marks * ENTRY_BYTES + bookmarks.sum::<usize>() + queue
     }
 
-    /// Changes that make this state of an empty one.
+    /// Returns the changes that recreate this state from an empty one.
     pub(crate) fn changes(&self) -> Vec<Change> {
         let mut changes = Vec::new();
         for (name, user) in &self.users {
