@@ -1,7 +1,8 @@
-//! The same library as plain JSON, for pages and scripts: no envelope, statuses of HTTP, everything in pages.
+//! Plain JSON API of the library for pages and scripts: no envelope, HTTP statuses, and lists in
+//! pages.
 //!
-//! Reading is for everybody, as the library's files are. What is kept is a user's, and takes a key of theirs:
-//! `Authorization: Bearer KEY`.
+//! Reading needs no login, like reading the library's files. Data of users is changed with an API
+//! key: `Authorization: Bearer KEY`.
 
 mod export;
 mod items;
@@ -19,31 +20,31 @@ use crate::songs::{albums_of, iso, own_albums, tracks};
 use crate::store::{Change, State, StoreError};
 use crate::write::Writer;
 
-/// One request.
+/// Request of the JSON API.
 #[derive(Clone, Debug)]
 pub struct ApiRequest<'a> {
-    /// The method's name.
+    /// HTTP method.
     pub method: &'a str,
-    /// The path behind the mount, such as `/albums`; not decoded.
+    /// Path below the mount, such as `/albums`, percent-encoded.
     pub path: &'a str,
-    /// Of the query.
+    /// Parameters of the query.
     pub params: Params<'a>,
-    /// Authorization, where it was sent.
+    /// Value of the Authorization field, if the request has one.
     pub authorization: Option<&'a str>,
-    /// The time, in milliseconds since 1970.
+    /// Present time, in milliseconds since 1970.
     pub now_ms: i64,
 }
 
-/// What a client gets that asked for something else.
+/// Error of a request.
 #[derive(Debug)]
 enum Refusal {
     NotFound,
-    /// A parameter of this name does not fit.
+    /// The parameter of this name has an invalid value.
     Bad(&'static str),
-    /// With what is allowed.
+    /// The method is not allowed; contains the allowed one.
     Method(&'static str),
     Unauthorized,
-    /// The user keeps as much as one may.
+    /// The user has reached the limit on stored data.
     Full,
     /// The user is not an admin.
     NotAllowed,
@@ -59,7 +60,7 @@ impl From<StoreError> for Refusal {
 
 const JSON: &str = "application/json";
 
-/// What an answer is, and of which type.
+/// Document with its media type.
 struct Written {
     media_type: &'static str,
     body: String,
@@ -74,7 +75,7 @@ impl Written {
     }
 }
 
-/// One request, and what it is answered from.
+/// Request, with the index that it reads.
 pub(crate) struct Ask<'a> {
     pub(crate) server: &'a Server,
     pub(crate) index: Arc<Index>,
@@ -83,7 +84,7 @@ pub(crate) struct Ask<'a> {
 }
 
 impl Server {
-    /// Answers one request for plain JSON. May wait for the disk.
+    /// Returns the response to a request of the JSON API. May wait for the disk.
     #[must_use]
     pub fn api(&self, request: &ApiRequest<'_>) -> Answer {
         let (index, derived) = self.index(request.now_ms);
@@ -260,7 +261,8 @@ impl Ask<'_> {
         Ok(())
     }
 
-    /// Returns so much of a list as one answer has, from where the request wants it to begin.
+    /// Returns the items of a list from the parameter `offset` on, at most `limit` and at most a
+    /// page.
     fn part<T>(
         &self,
         all: impl IntoIterator<Item = T>,
@@ -271,7 +273,7 @@ impl Ask<'_> {
         Ok(all.into_iter().skip(offset).take(limit))
     }
 
-    /// A page of rows: how many there are, where it begins, and what is on it.
+    /// Writes a page of rows: their total number, the offset, and the items.
     fn page(
         &self,
         out: &mut Writer,
@@ -393,7 +395,8 @@ impl Ask<'_> {
         Ok(())
     }
 
-    /// Writes files and what is wrong with them under the first name, and their number under the second.
+    /// Writes the number of faulty files under `count`, and a page of them, with their faults,
+    /// under `name`.
     fn faults(
         &self,
         out: &mut Writer,
@@ -429,7 +432,7 @@ impl Ask<'_> {
         Ok("{}".to_owned())
     }
 
-    /// Returns a change of a user's own things, if there is room for it.
+    /// Returns the change in a list, or an error if it would exceed the limit on its user's data.
     fn kept(&self, state: &State, change: Change) -> Result<Vec<Change>, Refusal> {
         let bytes_max = self.server.limits.user_bytes_max;
         let changes = vec![change];
@@ -440,7 +443,7 @@ impl Ask<'_> {
         }
     }
 
-    /// Refuses users who are not admins.
+    /// Returns an error unless the request has the API key of an admin.
     fn admin(&self, state: &State) -> Result<(), Refusal> {
         let user = state.users.get(&self.user(state)?);
         match user.is_some_and(|user| user.admin) {
@@ -449,7 +452,7 @@ impl Ask<'_> {
         }
     }
 
-    /// Has folders scanned, or everything, and tells how far that is.
+    /// Starts a scan of the requested folders, or of the whole library, and returns its progress.
     fn start_scan(&self) -> Result<String, Refusal> {
         self.server.store.read(|state| self.admin(state))??;
         let folders = self.request.params.all("folder").map(|folder| {
@@ -464,7 +467,7 @@ impl Ask<'_> {
         self.get(&["scan"])
     }
 
-    /// Ends the scan that runs, and tells how far it was.
+    /// Cancels the running scan, and returns the progress that it had.
     fn cancel_scan(&self) -> Result<String, Refusal> {
         self.server.store.read(|state| self.admin(state))??;
         let told = self.get(&["scan"]);

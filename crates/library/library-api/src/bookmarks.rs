@@ -1,4 +1,4 @@
-//! Where users left off: play queues and bookmarks. And radio stations, which are nobody's.
+//! Play queues and bookmarks of users, and internet radio stations, which all users share.
 
 use crate::fault::Fault;
 use crate::ids::Id;
@@ -8,7 +8,8 @@ use crate::store::{Bookmark, Change, Queue, Station};
 use crate::write::Writer;
 
 fn write_queue(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer, by_index: bool) {
-    // OpenSubsonic requires the members of a queue, and so an empty one where none was saved.
+    // OpenSubsonic requires the members of a queue, so a user without a saved queue gets an empty
+    // one.
     let none = Queue::default();
     let queue = seen.user.and_then(|user| user.queue.as_ref());
     let queue = queue.unwrap_or(&none);
@@ -17,7 +18,7 @@ fn write_queue(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer, by_index: boo
     } else {
         "playQueue"
     };
-    // What is gone from the library is gone from the queue, and the present track's number with it.
+    // Tracks that left the library are not listed, so the current index counts only present tracks.
     let current = queue.current.and_then(|at| queue.tracks.get(at as usize));
     let before = queue
         .tracks
@@ -81,7 +82,7 @@ pub(crate) fn save_queue_by_index(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     kept_queue(call, tracks, current)
 }
 
-/// Without tracks there is no queue any more.
+/// Returns the change that saves the queue; a queue without tracks removes the saved one.
 fn kept_queue(call: &Call<'_>, tracks: Vec<Id>, current: Option<u32>) -> Changes {
     let queue = Queue {
         current,
@@ -96,7 +97,7 @@ fn kept_queue(call: &Call<'_>, tracks: Vec<Id>, current: Option<u32>) -> Changes
     }])
 }
 
-/// Where in a track, in milliseconds.
+/// Returns the position in a track, in milliseconds, if the request has one.
 fn position(call: &Call<'_>) -> Result<Option<i64>, Fault> {
     let position: Option<i64> = call.number("position")?;
     match position {
@@ -173,7 +174,7 @@ pub(crate) fn stations(_: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Resul
 fn station(call: &Call<'_>) -> Result<Station, Fault> {
     let text = |name| call.kept_text(name)?.ok_or_else(|| Fault::missing(name));
     let stream = text("streamUrl")?;
-    // Players open it; nothing but the web is meant.
+    // Players open this URL, so other schemes than those of the web are refused.
     if !stream.starts_with("http://") && !stream.starts_with("https://") {
         return Err(Fault::bad("streamUrl"));
     }

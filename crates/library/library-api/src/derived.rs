@@ -1,4 +1,4 @@
-//! What follows from an index and is asked for often.
+//! Data computed once per index, for requests that need it often.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -10,35 +10,36 @@ use crate::people::musicbrainz_id;
 use crate::server::Index;
 use crate::songs::own_albums;
 
-/// Words that names may begin with and are not sorted by.
+/// Articles that are ignored at the beginning of a name for sorting.
 pub(crate) const ARTICLES: &str = "The El La Los Las Le Les Der Die Das";
 
-/// How far the clock of another machine, which wrote a file, may be ahead.
+/// Accepted lead of the clock of another machine that wrote a file.
 const CLOCKS_APART_MS: i64 = 86_400_000;
 
 /// Orders and dates of one index.
 #[derive(Debug)]
 pub(crate) struct Derived {
-    /// Which one.
+    /// Index from which the data was computed.
     pub(crate) index: Arc<Index>,
-    /// When each album's files were last changed.
+    /// Time of the last change to any file of an album, by the album's row.
     pub(crate) album_ms: Vec<i64>,
-    /// Albums, the newest first.
+    /// Rows of albums, the most recently changed first.
     pub(crate) newest: Vec<u32>,
-    /// Albums by artist, then by title.
+    /// Rows of albums, ordered by artist, then by title.
     pub(crate) by_artist: Vec<u32>,
-    /// Artists with albums, by what they are sorted under.
+    /// Rows of artists with own albums, by the letter under which they are listed.
     pub(crate) letters: BTreeMap<String, Vec<u32>>,
-    /// Artists by name, which is the id that a name gives.
+    /// Rows of artists by the [`ArtistId::named`] of their names.
     artists: HashMap<ArtistId, u32>,
-    /// MusicBrainz's ids of artists who were asked for: each costs reading what the index knows of a file.
+    /// MusicBrainz ids of artists by row, computed on first use, because each requires reading tags
+    /// in the index.
     musicbrainz_ids: Vec<OnceLock<Option<String>>>,
-    /// When anything was last changed.
+    /// Time of the last change to any file of any album.
     pub(crate) changed_ms: i64,
 }
 
 impl Derived {
-    /// Of an index that is first asked for at this time.
+    /// Computes the data of an index. `now_ms` limits the dates of files.
     pub(crate) fn new(index: &Arc<Index>, now_ms: i64) -> Derived {
         let counts = index.counts();
         let album_ms: Vec<i64> = (0..counts.albums)
@@ -91,21 +92,23 @@ impl Derived {
         }
     }
 
-    /// MusicBrainz's id of the artist in this row.
+    /// Returns the MusicBrainz id of the artist in this row, if known.
     pub(crate) fn musicbrainz_id(&self, splits: &Splits, row: u32) -> Option<&str> {
         let kept = self.musicbrainz_ids.get(row as usize)?;
         let id = kept.get_or_init(|| musicbrainz_id(&self.index, splits, row));
         id.as_deref()
     }
 
-    /// The row of the artist of this name.
+    /// Returns the row of the artist with this name, if any.
     pub(crate) fn artist(&self, name: &str) -> Option<u32> {
         self.artists.get(&ArtistId::named(name)).copied()
     }
 }
 
-/// When a file was last changed, in milliseconds. A date to come is some clock's mistake, and would keep its album the newest
-/// for years: then it is the date when the file was made, or none.
+/// Returns the time of a file's last change, in milliseconds since 1970 and at most `now_ms`. A
+/// time more than [`CLOCKS_APART_MS`] in the future is due to a wrong clock, and would keep the
+/// file's album the newest for years: the creation time replaces it, or 0 if that is in the future
+/// too.
 pub(crate) fn changed_ms(stat: &Stat, now_ms: i64) -> i64 {
     let [changed_ms, born_ms] = [stat.mtime_ns, stat.born_ns].map(|ns| ns.div_euclid(1_000_000));
     if changed_ms <= now_ms.saturating_add(CLOCKS_APART_MS) {
@@ -128,16 +131,18 @@ fn without_article(name: &str) -> &str {
     }
 }
 
-/// Consonants that Hangul syllables begin with, by their numbers from U+1100 on, as they stand alone.
+/// Initial consonants of Hangul syllables as stand-alone letters, in the order of the conjoining
+/// ones from U+1100 on.
 const JAMO: [char; 19] = [
     'ㄱ', 'ㄲ', 'ㄴ', 'ㄷ', 'ㄸ', 'ㄹ', 'ㅁ', 'ㅂ', 'ㅃ', 'ㅅ', 'ㅆ', 'ㅇ', 'ㅈ', 'ㅉ', 'ㅊ', 'ㅋ',
     'ㅌ', 'ㅍ', 'ㅎ',
 ];
 
-/// What a folded name is listed under.
+/// Returns the letter under which a folded name is listed: `#` if the name begins with another
+/// character.
 fn letter(folded: &str) -> String {
     match folded.chars().next() {
-        // Folding takes syllables apart, and fonts do not show a conjoining jamo alone.
+        // Folding decomposes syllables into conjoining jamo, which fonts do not display alone.
         Some(first @ '\u{1100}'..='\u{1112}') => JAMO[first as usize - 0x1100].to_string(),
         Some(first) if first.is_alphabetic() => first.to_uppercase().collect(),
         _ => "#".to_owned(),

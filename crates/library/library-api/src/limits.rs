@@ -14,7 +14,7 @@ pub struct Limits {
     pub user_bytes_max: usize,
     /// Bytes of a name or a comment. Default 4,096.
     pub text_bytes_max: usize,
-    /// Longest track that is transcoded, in milliseconds; 0 for none. Default 1 hour.
+    /// Longest track that is transcoded, in milliseconds; 0 disables transcoding. Default 1 hour.
     pub transcoded_ms_max: u64,
     /// Players whose current track is remembered; beyond the limit, the oldest is dropped. Default
     /// 1,000.

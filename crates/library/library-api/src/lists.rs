@@ -1,4 +1,5 @@
-//! Lists by chance, time, plays, stars, years and genres.
+//! Endpoints that list albums and songs: random, newest, most played, starred, by year and by
+//! genre.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -14,7 +15,7 @@ use crate::write::Writer;
 
 type Done = Result<(), Fault>;
 
-/// How long a track counts as playing: longer than nearly any lasts.
+/// Time for which a reported track counts as playing; few tracks are longer.
 const PLAYING_MS: i64 = 20 * 60_000;
 
 pub(crate) fn albums(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
@@ -69,7 +70,8 @@ fn album_page(call: &Call<'_>, seen: &Seen<'_>) -> Result<Vec<u32>, Fault> {
     Ok(rows.into_iter().skip(offset).take(size).collect())
 }
 
-/// The first `count` of a random order.
+/// Moves `count` random rows to the front and returns them; all rows in random order, if there are
+/// fewer.
 fn partly_shuffled<'r>(rows: &'r mut [u32], count: usize, chance: &mut fastrand::Rng) -> &'r [u32] {
     let count = count.min(rows.len());
     for at in 0..count {
@@ -78,7 +80,7 @@ fn partly_shuffled<'r>(rows: &'r mut [u32], count: usize, chance: &mut fastrand:
     &rows[..count]
 }
 
-/// Albums among what has a mark, the greatest first.
+/// Returns the albums among the marked objects, the highest mark first.
 fn marked<'m, V: Ord + Copy + 'm>(
     call: &Call<'_>,
     marks: impl Iterator<Item = (&'m Id, &'m V)>,
@@ -89,7 +91,8 @@ fn marked<'m, V: Ord + Copy + 'm>(
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// Albums that were played, by how often and when, the greatest first.
+/// Returns the albums that the user played, ordered by `key` of play count and last play, the
+/// highest first.
 fn played<K: Ord>(call: &Call<'_>, seen: &Seen<'_>, key: impl Fn(i64, i64) -> K) -> Vec<u32> {
     let mut albums: HashMap<u32, (i64, i64)> = HashMap::new();
     for (&id, plays) in seen.user.iter().flat_map(|user| &user.plays) {
@@ -168,7 +171,8 @@ pub(crate) fn songs_by_genre(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer)
     Ok(())
 }
 
-/// What is like something: the library knows genres and artists, and no more.
+/// Writes random tracks that share an artist or a genre with the given artist, album or song. The
+/// library has no other data on similarity.
 fn similar(call: &Call<'_>, seen: &Seen<'_>, name: &str, out: &mut Writer) -> Done {
     let (_, count) = call.page(("count", ""), 50, call.server.limits.page_max)?;
     let (artists, genres) = match call.id("id")? {
@@ -216,7 +220,7 @@ pub(crate) fn similar_songs2(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer)
     similar(call, seen, "similarSongs2", out)
 }
 
-/// An artist's tracks that were played most, by everybody.
+/// Writes the tracks of an artist, those with the most plays by all users first.
 pub(crate) fn top_songs(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
     let (_, count) = call.page(("count", ""), 50, call.server.limits.page_max)?;
     let name = call.text("artist")?;
@@ -296,7 +300,7 @@ pub(crate) fn starred2(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Do
     Ok(())
 }
 
-/// Rows of artists, albums and songs that are starred, the last ones first.
+/// Returns the rows of starred artists, albums and songs, the latest star first.
 fn stars(call: &Call<'_>, seen: &Seen<'_>) -> [Vec<u32>; 3] {
     let mut stars: Vec<(Reverse<i64>, Id)> = seen
         .user

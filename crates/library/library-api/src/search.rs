@@ -1,5 +1,5 @@
-//! search, search2 and search3. The last two page through the whole library where there is nothing to search for: players
-//! that keep a copy ask so.
+//! Endpoints `search`, `search2` and `search3`. With an empty query the last two page through the
+//! whole library, because players that keep a copy of the library fetch it this way.
 
 use catalog::{Found, Limits};
 
@@ -7,7 +7,7 @@ use crate::fault::Fault;
 use crate::server::{Call, Seen};
 use crate::write::Writer;
 
-/// Rows of one kind: found ones, or all there are.
+/// Rows of one kind: all rows of the index, or the found ones.
 enum Rows {
     All(u32),
     Found(Vec<u32>),
@@ -22,7 +22,8 @@ impl Rows {
     }
 }
 
-/// Finds songs for versions before 1.4: by anything, or by the artist, the album and the title together.
+/// Writes the songs that match the parameters `any`, `artist`, `album` and `title` together.
+/// Deprecated since version 1.4 of the API.
 pub(crate) fn search(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
     const USUAL: usize = 20;
     let max = call.server.limits.found_max;
@@ -75,7 +76,7 @@ pub(crate) fn search3(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Res
     Ok(())
 }
 
-/// Artists, albums and songs of the page that is asked for.
+/// Returns the requested page of found artists, albums and songs.
 fn found(call: &Call<'_>) -> Result<[Vec<u32>; 3], Fault> {
     const USUAL: usize = 20;
     let max = call.server.limits.found_max;
@@ -86,7 +87,8 @@ fn found(call: &Call<'_>) -> Result<[Vec<u32>; 3], Fault> {
     ];
     let query = call.params.first("query").unwrap_or("").trim();
     let query = query.trim_matches('"');
-    // One star stands for what follows; a name may consist of others.
+    // Players append one `*` to search for prefixes. Further stars are kept: a name may consist of
+    // them.
     let query = query.strip_suffix('*').unwrap_or(query);
     let rows = if query.is_empty() {
         let counts = call.index.counts();

@@ -101,7 +101,7 @@ pub enum Answer {
         plan: Box<audio_plan::Plan>,
         /// True if the response may be sent while it is produced, without a Content-Length.
         pieces_do: bool,
-        /// True if the original file may be sent instead when the transcode fails.
+        /// True if the original file may be sent instead when it cannot be decoded.
         raw_will_do: bool,
     },
 }

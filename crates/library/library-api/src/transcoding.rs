@@ -1,5 +1,5 @@
-//! Music in fewer bytes: what `stream` is asked for, and the decision that players may ask for first, by what they tell of
-//! themselves.
+//! Transcoding: the endpoint `stream`, and the endpoint that recommends a way to play a track to
+//! players that describe their capabilities.
 
 mod profile;
 
@@ -15,7 +15,7 @@ use crate::store::{Role, User};
 use crate::write::Writer;
 use profile::{Client, Stream, Verdict};
 
-/// A track that is to be heard.
+/// Requested track.
 struct Heard<'a> {
     path: Vec<u8>,
     track: Track<'a>,
@@ -39,7 +39,7 @@ impl Heard<'_> {
     }
 }
 
-/// What is known of a track's sound.
+/// Returns the properties of a track's audio that decide on transcoding.
 fn source(media: &Media, track: &Track<'_>) -> Source {
     let codec = match (media.container, media.audio.codec) {
         (Container::Flac, Codec::Flac) => Some(audio_plan::Codec::Flac),
@@ -72,7 +72,8 @@ impl Call<'_> {
         Ok(Heard { path, track, media })
     }
 
-    /// Where a track is to begin, in milliseconds.
+    /// Returns the start position in the parameter `name`, in milliseconds; 0 without the
+    /// parameter.
     fn offset_ms(&self, name: &str) -> Result<u64, Fault> {
         const SECONDS_MAX: f64 = 1e9;
         let seconds: f64 = self.number(name)?.unwrap_or(0.0);
@@ -88,7 +89,7 @@ impl Call<'_> {
         }
     }
 
-    /// The plan with all that is told to players.
+    /// Returns the plan with the gain and the titles that the tags of the output will contain.
     fn told(&self, plan: Plan, heard: &Heard<'_>) -> Plan {
         let tagged = tags::Track::new(&heard.media, &heard.path, &self.server.splits);
         Plan {
@@ -113,7 +114,8 @@ impl Call<'_> {
         }
     }
 
-    /// Writes what this user's players get of a track, where that is not the file.
+    /// Writes media type and suffix of the transcode that `stream` sends to this user instead of
+    /// the file, if any.
     pub(crate) fn transcoded_members(
         &self,
         out: &mut Writer,
@@ -126,7 +128,7 @@ impl Call<'_> {
             bit_rate_kbps_max: bit_rate_kbps_max(seen.user, 0),
             start_ms: 0,
         };
-        // Most have no limit, and need no decision.
+        // Most users have no limit, so their tracks need no decision.
         if wish.bit_rate_kbps_max != 0
             && let Decision::Transcode(_) =
                 decide(&wish, &source(media, track), &self.sound_limits())
@@ -137,16 +139,16 @@ impl Call<'_> {
     }
 }
 
-/// What a player is content with.
+/// Responses that the client accepts, see [`Answer::Transcoded`].
 struct WillDo {
     pieces: bool,
     raw: bool,
 }
 
-/// Without its parameter, as players compare it.
+/// Media type of transcoded tracks. It has no parameters, because players compare it as text.
 const CONTENT_TYPE: &str = "audio/ogg";
 
-/// The smaller of a user's own limit and what is asked for; 0 is none.
+/// Returns the lower one of the user's limit and the requested limit; 0 means unlimited.
 fn bit_rate_kbps_max(user: Option<&User>, asked: u32) -> u32 {
     let own = user.map_or(0, |user| user.max_bit_rate_kbps);
     match (own, asked) {
@@ -155,8 +157,9 @@ fn bit_rate_kbps_max(user: Option<&User>, asked: u32) -> u32 {
     }
 }
 
-/// The track, in the format and at the rate that are asked for, from where it is to begin. Who asks for an estimate
-/// of its length gets the length itself, and so waits for the end of it.
+/// Returns the track with the requested format, bit rate and start position. A request for an
+/// estimate of the length gets the exact length instead, so it waits until the transcode is
+/// complete.
 pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
     seen.may(Role::Stream)?;
     let heard = call.heard("id")?;
@@ -177,7 +180,7 @@ pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> 
     }
 }
 
-/// What a player that tells what it plays should ask for.
+/// Writes the recommended way to play a track, for a player that describes its capabilities.
 pub(crate) fn decision(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
     let heard = song(call)?;
     let client = Client::parse(call.body).map_err(|why| Fault::bad_body(&why))?;
@@ -230,12 +233,13 @@ fn write_stream(out: &mut Writer, stream: &Stream<'_>) {
     out.number("audioBitdepth", stream.bits);
 }
 
-/// What brings a plan back: the rate and the channels; the rest follows from the track.
+/// Returns the text that a player sends back to request this plan: bit rate and channels. The rest
+/// of the plan follows from the track.
 fn parameters(plan: &Plan) -> String {
     format!("opus-{}-{}", plan.bit_rate_bps / 1_000, plan.channels)
 }
 
-/// The track as a decision had it.
+/// Returns the track, transcoded by the parameters of an earlier decision.
 pub(crate) fn transcode_stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
     seen.may(Role::Stream)?;
     let heard = song(call)?;
@@ -269,7 +273,7 @@ pub(crate) fn transcode_stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answe
     }
 }
 
-/// The song that is meant, where podcasts could be meant too.
+/// Returns the song that the request names. Other media types, such as podcasts, are not offered.
 fn song<'c>(call: &'c Call<'_>) -> Result<Heard<'c>, Fault> {
     match call.text("mediaType")? {
         "song" => match call.id("mediaId")? {

@@ -1,4 +1,4 @@
-//! Playlists as files that any player reads.
+//! Export of playlists as M3U files, which most players read.
 //!
 //! ```text
 //! #EXTM3U
@@ -11,14 +11,15 @@ use super::{Ask, Refusal};
 use crate::ids::Id;
 use crate::store::State;
 
-/// Of an extended M3U in UTF-8.
+/// Media type of an extended M3U in UTF-8.
 pub(super) const MEDIA_TYPE: &str = "audio/x-mpegurl; charset=utf-8";
-/// What an id ends with where the file is asked for.
+/// Suffix of a playlist's id in the path of its M3U file.
 pub(super) const EXTENSION: &str = ".m3u8";
 
 impl Ask<'_> {
-    /// A playlist in a file of the library, a public one, or one of the user whose key was sent. A file that lies in the
-    /// library's root has these paths, so that a scan finds its tracks again.
+    /// Returns a playlist as M3U: a playlist file of the library, a public playlist, or one of the
+    /// user whose API key was sent. Paths are relative to the library's root, so a scan finds the
+    /// tracks of an M3U stored there.
     pub(super) fn export(&self, id: &str) -> Result<String, Refusal> {
         let id = Id::parse(id).ok_or(Refusal::NotFound)?;
         self.server.store.read(|state| self.m3u(state, id))?
@@ -50,18 +51,18 @@ impl Ask<'_> {
             let Some((path, _)) = self.index.file(track.file) else {
                 continue;
             };
-            // A file is text here; a name that is none leads nowhere.
+            // The M3U is UTF-8, so it cannot contain a path that is not.
             let Ok(path) = String::from_utf8(path) else {
                 continue;
             };
-            // One with a line's end in it cannot be told.
+            // M3U cannot represent a path with a line break.
             if path.contains(['\n', '\r']) {
                 continue;
             }
             let seconds = track.duration_ms.div_ceil(1000);
             let (artist, title) = (in_a_line(track.artist), in_a_line(track.title));
             out += &format!("#EXTINF:{seconds},{artist} - {title}\n");
-            // A sign that begins a comment does not where a folder comes before it.
+            // A line that begins with `#` would be a comment.
             if path.starts_with('#') {
                 out += "./";
             }
@@ -72,7 +73,8 @@ impl Ask<'_> {
     }
 }
 
-/// Line ends would begin an entry, and other control characters are for terminals, not for names.
+/// Replaces control characters by spaces: line breaks would begin another entry, and other control
+/// characters have no place in a name.
 fn in_a_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }

@@ -1,4 +1,4 @@
-//! Things as JSON has them.
+//! Albums, tracks, playlists, artists and pictures as JSON objects.
 
 use std::path::Path;
 
@@ -123,7 +123,8 @@ impl Ask<'_> {
         look(out, self.server.house.look(&self.index, of));
     }
 
-    /// Pictures of one folder in the order of names, or all in the order of time, the last first.
+    /// Returns the rows of pictures: those of one folder ordered by name, or all pictures, the
+    /// latest first.
     pub(super) fn pictures(&self) -> Result<Vec<u32>, Refusal> {
         let all = 0..self.index.counts().photos;
         let Some(folder) = self.request.params.first("folder") else {
@@ -210,7 +211,7 @@ impl Ask<'_> {
     }
 }
 
-/// What to show until a picture is there.
+/// Writes the placeholder that clients show until a picture is loaded, if it is known.
 fn look(out: &mut Writer, look: Option<Placeholder>) {
     if let Some(look) = look {
         out.object("look", |out| {
@@ -221,7 +222,7 @@ fn look(out: &mut Writer, look: Option<Placeholder>) {
     }
 }
 
-/// How often everybody together played something, and when the last of them did.
+/// Returns the plays of an object by all users, and the time of the last one.
 fn plays_of(state: &State, id: Id) -> (u32, Option<i64>) {
     let plays = state.users.values().filter_map(|user| user.plays.get(&id));
     plays.fold((0, None), |(count, last_ms), plays: &Plays| {
@@ -229,7 +230,7 @@ fn plays_of(state: &State, id: Id) -> (u32, Option<i64>) {
     })
 }
 
-/// As much of a date as is known.
+/// Formats a date as year, year and month, or full date, as far as it is known.
 fn date(date: tags::Date) -> String {
     match (date.month, date.day) {
         (0, _) => format!("{:04}", date.year),

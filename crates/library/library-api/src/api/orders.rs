@@ -1,35 +1,38 @@
-//! Albums in the orders that people look for music in.
+//! Orders of the list of albums.
 
 use super::{Ask, Refusal};
 use crate::ids::Id;
 use crate::songs::{genres_named, tracks};
 use crate::store::State;
 
-/// What an album comes to, a track of it on average, so that long ones do not win.
+/// Scores of an album: averages over its tracks, so that long albums have no advantage. Each value
+/// is summed over all users.
 #[derive(Clone, Copy, Debug, Default)]
 struct Scores {
     plays: f64,
-    /// Plays of which half is forgotten after twenty days.
+    /// Plays with a half-life of 20 days.
     recent: f64,
-    /// The same, after four hundred.
+    /// Plays with a half-life of 400 days.
     long: f64,
     rating: f64,
 }
 
 impl Scores {
-    /// Heard now.
+    /// Returns the score for the order `trending`: albums that are played at present.
     fn trending(&self) -> f64 {
         self.recent
     }
 
-    /// Loved for long, and not heard lately.
+    /// Returns the score for the order `discover`: albums that were played for years or rated well,
+    /// but not played lately.
     fn discover(&self) -> f64 {
         (self.long + self.rating / 5.0) * (-self.recent).exp2()
     }
 }
 
 impl Ask<'_> {
-    /// Albums in the order that is asked for, narrowed to a genre if one is.
+    /// Returns the rows of albums in the requested order, restricted to the requested genre, if
+    /// any.
     pub(super) fn albums(&self, state: &State) -> Result<Vec<u32>, Refusal> {
         let all = 0..self.index.counts().albums;
         let rows: Vec<u32> = match self.request.params.first("order").unwrap_or("title") {
@@ -61,7 +64,8 @@ impl Ask<'_> {
         Ok(rows.into_iter().filter(has_it).collect())
     }
 
-    /// Albums with anything to their score, the highest first; of equal ones the newer.
+    /// Returns the rows of albums with a positive score, the highest first; of equal ones the more
+    /// recently changed first.
     fn by_score(&self, state: &State, score: impl Fn(&Scores) -> f64) -> Vec<u32> {
         let scored = self
             .derived

@@ -1,29 +1,30 @@
-//! What a player tells of itself, and whether a stream is something for it.
+//! Capabilities that a player describes, and the decision whether it can play a stream.
 //!
-//! Two forms of it are out there: lists as JSON arrays, as the documents have them now, and as texts with commas, or bars
-//! where values are meant, as they had them before. Both are read; `*` and nothing at all stand for everything.
+//! Players send lists in two forms: as JSON arrays, as in the present specification, and as texts
+//! with commas, or with bars between values, as in former versions of it. Both are parsed. `*` and
+//! an empty or missing list mean that every value is supported.
 
 use audio_plan::{Plan, SAMPLE_RATE_HZ};
 use catalog::Track;
 use serde_json::Value;
 use tags::{Codec, Container, Media};
 
-/// Profiles and limitations that are read; a player has a few.
+/// Profiles, and limitations per codec, that are read; players send a few.
 const ROWS_MAX: usize = 64;
 
-/// A player.
+/// Capabilities of a player.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Client {
-    /// The most it plays; 0 for no limit.
+    /// Highest bit rate that the player plays; 0 for no limit.
     bps_max: u64,
-    /// The most it wants where something is made for it; 0 for no limit.
+    /// Highest bit rate of transcodes; 0 for no limit.
     transcoding_bps_max: u64,
     direct: Vec<Profile>,
     transcoding: Vec<Profile>,
     codecs: Vec<(String, Vec<Limitation>)>,
 }
 
-/// Streams that it plays. An empty list stands for everything.
+/// Streams that the player supports. An empty list supports every value.
 #[derive(Debug, Default, PartialEq)]
 struct Profile {
     containers: Vec<String>,
@@ -32,7 +33,7 @@ struct Profile {
     channels_max: Option<u64>,
 }
 
-/// What it demands of a codec.
+/// Condition that a stream of a certain codec must meet.
 #[derive(Debug, PartialEq)]
 struct Limitation {
     name: String,
@@ -41,7 +42,7 @@ struct Limitation {
     required: bool,
 }
 
-/// A stream, in the words of the protocol.
+/// Properties of a stream, in the terms of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stream<'a> {
     pub(super) container: &'a str,
@@ -52,13 +53,13 @@ pub(super) struct Stream<'a> {
     pub(super) bits: u8,
 }
 
-/// What a player should do.
+/// Recommended way to play a track.
 #[derive(Debug, PartialEq)]
 pub(super) struct Verdict {
-    /// Why it does not play the file, one for each of its profiles; empty where it does.
+    /// Reasons why the player cannot play the file, one per direct-play profile; empty if it can.
     pub(super) reasons: Vec<&'static str>,
     direct: bool,
-    /// What is made for it, where that is possible.
+    /// Plan of a transcode that the player can play, if there is one.
     pub(super) plan: Option<Plan>,
 }
 
@@ -69,10 +70,10 @@ impl Verdict {
 }
 
 impl Client {
-    /// Reads what a player sent.
+    /// Parses the capabilities that a player sent.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A message that says why `body` cannot be parsed.
     pub(super) fn parse(body: &str) -> Result<Client, String> {
         let json: Value = serde_json::from_str(body).map_err(|err| err.to_string())?;
         if !json.is_object() {
@@ -98,7 +99,8 @@ impl Client {
         })
     }
 
-    /// Why it does not take a stream, whatever profile has it.
+    /// Returns the reason why no profile can play this stream, if any: the bit rate limit, or a
+    /// codec's limitation.
     fn objection(&self, stream: &Stream<'_>) -> Option<&'static str> {
         if self.bps_max != 0 && self.bps_max < stream.bit_rate_bps {
             return Some("AudioBitrateNotSupported");
@@ -151,7 +153,8 @@ impl Limitation {
         }
     }
 
-    /// What is not required, or not known to us, stands in nobody's way.
+    /// Returns the reason why this limitation rejects a stream, if it does. Limitations that are
+    /// optional or unknown to this server reject no stream.
     fn objection(&self, stream: &Stream<'_>) -> Option<&'static str> {
         let (number, reason) = match &*self.name {
             "audioChannels" => (u64::from(stream.channels), "AudioChannelsNotSupported"),
@@ -175,7 +178,7 @@ impl Limitation {
 }
 
 impl<'a> Stream<'a> {
-    /// A track's file.
+    /// Returns the stream of a track's file.
     pub(super) fn of(media: &Media, track: &Track<'_>) -> Stream<'static> {
         let container = match media.container {
             Container::Flac => "flac",
@@ -222,7 +225,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// What a plan makes.
+    /// Returns the stream that a plan produces.
     pub(super) fn made(plan: &Plan) -> Stream<'static> {
         Stream {
             container: "ogg",
@@ -235,7 +238,8 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// What `client` should do with a track that is `source`; `plan` makes one of it at no more than so many kilobits.
+/// Decides how `client` should play a track whose file is `source`. `plan` returns the plan of a
+/// transcode of the track for a bit rate limit in kbit/s; 0 means unlimited.
 pub(super) fn judge(
     client: &Client,
     source: &Stream<'_>,
@@ -289,7 +293,7 @@ pub(super) fn judge(
     }
 }
 
-/// What players call a container.
+/// Returns the names that players use for a container.
 fn containers(name: &str) -> &[&str] {
     match name {
         "mp4" => &["mp4", "m4a", "m4b"],
@@ -310,7 +314,7 @@ fn containers(name: &str) -> &[&str] {
     }
 }
 
-/// What they call a codec.
+/// Returns the names that players use for a codec.
 fn codecs(name: &str) -> &[&str] {
     match name {
         "pcm" => &["pcm", "wav", "aiff"],
@@ -331,7 +335,7 @@ fn codecs(name: &str) -> &[&str] {
     }
 }
 
-/// The words under either name, in lower case.
+/// Returns the values of a list under either name, in lower case; an empty list for `*`.
 fn texts(row: &Value, names: [&str; 2]) -> Vec<String> {
     let found = names.map(|name| &row[name]);
     let given = found.iter().flat_map(|value| match value {
