@@ -1,4 +1,4 @@
-//! Artists, albums, songs and genres, by tags and as if they were folders.
+//! Endpoints that browse artists, albums, songs and genres, by tags or in the form of folders.
 
 use crate::derived::ARTICLES;
 use crate::fault::Fault;
@@ -10,7 +10,7 @@ use crate::write::Writer;
 type Done = Result<(), Fault>;
 
 impl Call<'_> {
-    /// The id that the parameter of this name gives.
+    /// Returns the id in the parameter `name`.
     pub(crate) fn id(&self, name: &str) -> Result<Id, Fault> {
         Id::parse(self.text(name)?).ok_or_else(|| Fault::not_found("id"))
     }
@@ -148,7 +148,8 @@ pub(crate) fn song(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
     Ok(())
 }
 
-/// Of an artist the library knows no more than its name: nobody outside is asked.
+/// Writes an empty description of an artist or album. The library has none, and no outside service
+/// is queried.
 fn info(call: &Call<'_>, name: &str, out: &mut Writer) -> Done {
     call.id("id")?;
     out.object(name, |_| {});

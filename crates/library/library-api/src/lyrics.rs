@@ -1,51 +1,53 @@
-//! Lyrics: bytes in whatever encoding, as lines, with times where they have some.
+//! Lyrics: parses bytes in an unknown encoding into lines, with times if there are any.
 //!
 //! ```text
-//! [ar:Somebody]                       about the song, by one of KEYS; no line of it
-//! [offset:500]                        every line is to appear so many milliseconds sooner
-//! [00:01.50][00:09.5]text             a line, sung twice
+//! [ar:Artist]                         metadata with a key of KEYS; not a line of the song
+//! [offset:500]                        lines are to appear 500 ms sooner
+//! [00:01.50][00:09.5]text             line that is sung twice
 //! [00:01:50]<00:01.50>one <00:02.00>word after the other
 //! ```
-//! No standard has LRC: the form is that of its first program, with the times of words that "enhanced LRC" added.
+//! LRC has no standard: the format is that of the program that introduced it, with the times of
+//! words that "enhanced LRC" added.
 
 #[cfg(test)]
 mod tests;
 
-/// Keys of what stands in brackets and is no line. Anything else there may be sung, as `[Chorus: all]` is.
+/// Keys of metadata in brackets. Other text in brackets may be sung, for example `[Chorus: all]`.
 const KEYS: [&str; 12] = [
     "ti", "ar", "al", "au", "lr", "length", "by", "offset", "re", "tool", "ve", "la",
 ];
-/// Bytes of text that lines come to which are repeated; a file that says more is cut there, so that a short one cannot
-/// become a huge answer.
+/// Limit on the bytes of text in all lines. Lines with several times count once per time; lines
+/// beyond the limit are dropped, so that a small file cannot cause a huge response.
 const TEXT_BYTES_MAX: usize = 4 << 20;
-/// A longer song has no lyrics.
+/// Limit on the minutes of a time: text with a higher one is not parsed as a time.
 const MINUTES_MAX: u64 = 6000;
 
-/// What Windows-1252 has where ISO 8859-1 has control characters; those stay where it has nothing.
+/// Characters of Windows-1252 for the bytes 0x80 to 0x9F, where ISO 8859-1 has control characters.
+/// Bytes that Windows-1252 leaves undefined remain control characters.
 const WINDOWS_1252: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
     '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
 ];
 
-/// The lyrics of a song.
+/// Lyrics of a song.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lyrics {
-    /// How much sooner lines are to appear than they say, in milliseconds; below 0, later.
+    /// Milliseconds by which lines are to appear sooner than their times; negative for later.
     pub(crate) offset_ms: i64,
-    /// In the order of times, where they have some.
+    /// Lines, ordered by time if they have times.
     pub(crate) lines: Vec<Line>,
 }
 
-/// A line.
+/// Line of a song.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// When it is sung. All lines of a song have a time, or none has.
+    /// Time at which the line is sung. Either all lines of a song have a time, or none has.
     pub(crate) start_ms: Option<u64>,
     pub(crate) text: String,
 }
 
 impl Lyrics {
-    /// Reads them. Where any line has a time, those without are left out.
+    /// Parses lyrics. If any line has a time, lines without a time are dropped.
     pub(crate) fn read(bytes: &[u8]) -> Lyrics {
         let text = decoded(bytes);
         let (mut lyrics, mut kept_bytes) = (Lyrics::default(), 0);
@@ -77,13 +79,14 @@ impl Lyrics {
         lyrics
     }
 
-    /// Whether its lines have times.
+    /// Returns whether the lines have times.
     pub(crate) fn is_synced(&self) -> bool {
         self.lines.iter().any(|line| line.start_ms.is_some())
     }
 }
 
-/// Bytes as text: UTF-16 where a mark says so, UTF-8 where they are that, Windows-1252 otherwise.
+/// Decodes text: UTF-16 if it begins with a byte order mark of UTF-16, otherwise UTF-8 if it is
+/// valid, otherwise Windows-1252.
 fn decoded(bytes: &[u8]) -> String {
     let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let (units, _) = bytes.as_chunks::<2>();
@@ -109,7 +112,7 @@ fn windows_1252(byte: u8) -> char {
     other.copied().unwrap_or(char::from(byte))
 }
 
-/// The times that a line begins with, in milliseconds, and what follows them.
+/// Returns the times at the beginning of a line, in milliseconds, and the text after them.
 fn times(mut line: &str) -> (Vec<u64>, &str) {
     let mut found = Vec::new();
     while let Some((time, rest)) = line.strip_prefix('[').and_then(|it| it.split_once(']')) {
@@ -122,7 +125,8 @@ fn times(mut line: &str) -> (Vec<u64>, &str) {
     (found, line)
 }
 
-/// `mm:ss`, and with a fraction of a second behind a dot or, as some programs write it, another colon.
+/// Parses a time `mm:ss`, optionally with a fraction of a second after a dot or, as some programs
+/// write it, after another colon.
 fn time_ms(time: &str) -> Option<u64> {
     let number = |digits: &str| -> Option<u64> {
         let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -132,13 +136,13 @@ fn time_ms(time: &str) -> Option<u64> {
     let (seconds, fraction) = seconds.split_once(['.', ':']).unwrap_or((seconds, ""));
     let minutes = number(minutes).filter(|minutes| *minutes < MINUTES_MAX)?;
     let seconds = number(seconds).filter(|seconds| *seconds < 60)?;
-    // Three digits are milliseconds; nobody hears what more of them say.
+    // Fractions finer than a millisecond are cut.
     let ms: String = fraction.chars().chain("000".chars()).take(3).collect();
     let ms = number(&ms)?;
     Some(minutes * 60_000 + seconds * 1000 + ms)
 }
 
-/// The text of a line without the times of its words, `<mm:ss.xx>`.
+/// Removes the times of words, `<mm:ss.xx>`, from a line.
 fn without_times(line: &str) -> String {
     let (mut text, mut rest) = (String::new(), line);
     while let Some((before, behind)) = rest.split_once('<') {
@@ -147,7 +151,7 @@ fn without_times(line: &str) -> String {
             .filter(|(time, _)| time_ms(time).is_some());
         text.push_str(before);
         rest = match word {
-            // Spaces on both sides of a time are one between words.
+            // A time with spaces on both sides leaves one space between the words.
             Some((_, behind)) if text.is_empty() || text.ends_with(' ') => behind.trim_start(),
             Some((_, behind)) => behind,
             None => {
@@ -161,7 +165,7 @@ fn without_times(line: &str) -> String {
     text
 }
 
-/// `[ar:Somebody]`: the key and what it says.
+/// Parses a line of metadata, such as `[ar:Artist]`, into key and value.
 fn header(line: &str) -> Option<(&str, &str)> {
     let inside = line.strip_prefix('[')?.strip_suffix(']')?;
     let (key, value) = inside.split_once(':')?;

@@ -1,4 +1,4 @@
-//! Stars, ratings and plays.
+//! Endpoints for stars, ratings and plays.
 
 use crate::fault::Fault;
 use crate::ids::Id;
@@ -6,11 +6,11 @@ use crate::limits::Limits;
 use crate::server::{Call, Changes, Players, Playing, Seen};
 use crate::store::Change;
 
-/// How far the clock of a player may be ahead of ours: a day.
+/// Accepted lead of a player's clock: a day.
 const AHEAD_MS_MAX: i64 = 24 * 3600 * 1000;
 
 impl Call<'_> {
-    /// Things that star and unstar are about.
+    /// Returns the ids that `star` or `unstar` names.
     fn starrable(&self) -> Result<Vec<Id>, Fault> {
         let names = ["id", "albumId", "artistId"];
         let texts = names.iter().flat_map(|name| self.params.all(name));
@@ -68,7 +68,8 @@ pub(crate) fn set_rating(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     }])
 }
 
-/// A play, or with `submission=false` that one has begun.
+/// Returns the changes that count plays. With `submission=false` it only records the track that the
+/// player started.
 pub(crate) fn scrobble(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     let ids = call.params.all("id").map(Id::parse);
     let ids: Option<Vec<Id>> = ids.collect();
@@ -87,7 +88,7 @@ pub(crate) fn scrobble(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     let times: Vec<i64> = times
         .collect::<Result<_, _>>()
         .map_err(|_| Fault::bad("time"))?;
-    // Clocks are ahead by minutes and by time zones; what is further off is not meant.
+    // Clocks may be ahead by minutes or by a time zone; a larger lead is an error.
     let sound = 0..=call.now_ms.saturating_add(AHEAD_MS_MAX);
     if !times.iter().all(|time| sound.contains(time)) {
         return Err(Fault::bad("time"));
@@ -95,7 +96,8 @@ pub(crate) fn scrobble(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     let plays = ids.into_iter().enumerate().map(|(at, id)| Change::Play {
         user: call.user.clone(),
         id,
-        // A player whose clock is ahead would else be recent for ever.
+        // Cap the time at ours: otherwise a player whose clock is ahead would keep the track the
+        // most recent one.
         at_ms: times
             .get(at)
             .map_or(call.now_ms, |&time| time.min(call.now_ms)),
@@ -103,7 +105,7 @@ pub(crate) fn scrobble(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     Ok(plays.collect())
 }
 
-/// What a player does at the moment. Plays are counted by `scrobble` alone.
+/// Records the track that a player plays at present. Only `scrobble` counts plays.
 pub(crate) fn report_playback(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     let id = match call.params.first("mediaId") {
         Some(text) => Id::parse(text).filter(|&id| call.has_track(id)),
@@ -119,7 +121,7 @@ pub(crate) fn report_playback(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     Ok(Vec::new())
 }
 
-/// Notes what a player plays, or that it has stopped.
+/// Records that the user's player plays this track, or that it stopped.
 fn playing(call: &Call<'_>, id: Option<Id>) -> Result<(), Fault> {
     let client = call.kept_text("c")?.unwrap_or_default();
     let player = (call.user.clone(), client);
@@ -136,7 +138,8 @@ fn playing(call: &Call<'_>, id: Option<Id>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Makes room for another player of `user`: the oldest of that user goes, or the oldest of all.
+/// Removes a player if a limit leaves no room for another one of `user`: the oldest of that user at
+/// the limit per user, the oldest of all at the total limit.
 fn make_room(playing: &mut Players, user: &str, limits: &Limits) {
     let own = playing.keys().filter(|(of, _)| of == user).count();
     let is_candidate: &dyn Fn(&str) -> bool = if limits.user_players_max <= own {

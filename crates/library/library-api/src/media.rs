@@ -1,4 +1,4 @@
-//! Files: music, covers, lyrics.
+//! Endpoints for files: downloads, covers and lyrics.
 
 use std::collections::HashSet;
 
@@ -14,9 +14,9 @@ use crate::songs::{own_albums, tracks};
 use crate::store::Role;
 use crate::write::Writer;
 
-/// The widest cover anybody shows.
+/// Longest side of a cover, in pixels; larger requests are reduced to it.
 const SIZE_PX_MAX: u32 = 4096;
-/// Tracks of a playlist that are asked for a cover.
+/// Tracks of a playlist that are searched for a cover.
 const PLAYLIST_COVERS_MAX: usize = 32;
 
 impl Call<'_> {
@@ -25,7 +25,7 @@ impl Call<'_> {
         Some(self.index.file(track.file)?.0)
     }
 
-    /// Those with times first.
+    /// Returns the non-empty lyrics of a track, those with times first.
     fn lyrics_of(&self, row: u32) -> Vec<Lyrics> {
         let path = self.file_of(row).unwrap_or_default();
         let texts = self.server.house.lyrics(&path);
@@ -35,7 +35,8 @@ impl Call<'_> {
         found
     }
 
-    /// The target of the picture of something; of a playlist, that of its first track with one.
+    /// Returns the target of the cover of an object; for a playlist, of its first track with a
+    /// cover.
     fn cover(&self, seen: &Seen<'_>, id: Id, query: &str) -> Option<String> {
         let of = match id {
             Id::Album(id) => Covered::Album(self.index.album_row(id)?),
@@ -51,7 +52,8 @@ impl Call<'_> {
     }
 }
 
-/// The file as it is, whatever else is asked for; all of them, where more than a song is meant.
+/// Returns the original file of a song, or a ZIP archive of the songs of an album, artist or
+/// playlist.
 pub(crate) fn download(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
     seen.may(Role::Download)?;
     let id = call.id("id")?;
@@ -67,12 +69,13 @@ pub(crate) fn download(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault
     })
 }
 
-/// Writes a Content-Disposition (RFC 6266 §4.3, RFC 8187): names have letters beyond ASCII.
+/// Returns a Content-Disposition value (RFC 6266 §4.3) for a download. The name is encoded by RFC
+/// 8187, as names contain non-ASCII letters.
 fn attachment(name: &[u8]) -> String {
     format!("attachment; filename*=UTF-8''{}", encoded(name))
 }
 
-/// Gives the songs of an album, an artist or a playlist in one file.
+/// Returns an archive of the songs of an album, artist or playlist.
 fn archive(call: &Call<'_>, seen: &Seen<'_>, id: Id) -> Result<Answer, Fault> {
     let index = &call.index;
     let of_albums = |albums: Vec<u32>| {
@@ -114,7 +117,7 @@ fn archive(call: &Call<'_>, seen: &Seen<'_>, id: Id) -> Result<Answer, Fault> {
     })
 }
 
-/// Names a list's files so that sorting keeps its order.
+/// Names the files of a list so that sorting by name keeps the order of the list.
 fn numbered(paths: &[Vec<u8>]) -> Vec<String> {
     let width = paths.len().to_string().len();
     let names = paths
@@ -126,7 +129,7 @@ fn numbered(paths: &[Vec<u8>]) -> Vec<String> {
         .collect()
 }
 
-/// Names files by their paths below the folder that all of them are in; a name that is taken gets a number.
+/// Names files by their paths below their common folder; a duplicate name gets a number in front.
 fn below_common_folder(paths: &[Vec<u8>]) -> Vec<String> {
     let mut folder = paths.first().map_or(&b""[..], |path| parent(path));
     for path in paths {
@@ -152,14 +155,14 @@ fn parent(path: &[u8]) -> &[u8] {
     end.map_or(&[], |end| &path[..=end])
 }
 
-/// Returns a name as programs that unpack archives take it.
+/// Replaces characters that programs misinterpret when they unpack an archive.
 fn in_archive(path: &[u8]) -> String {
     let text = String::from_utf8_lossy(path);
     text.replace(|letter: char| letter == '\\' || letter.is_control(), "_")
 }
 
 pub(crate) fn cover_art(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
-    // Players send 0 for a picture as it is.
+    // Players send 0 for a cover in its original size.
     let size: Option<u32> = call.number("size")?.filter(|size| *size != 0);
     let query = size.map_or_else(String::new, |size| {
         let size = size.min(SIZE_PX_MAX);
@@ -172,7 +175,7 @@ pub(crate) fn cover_art(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Faul
     })
 }
 
-/// Lyrics by what a song is called.
+/// Writes the lyrics of a song that the client identifies by artist and title.
 pub(crate) fn lyrics(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
     let artist = call.params.first("artist").unwrap_or("");
     let title = call.params.first("title").unwrap_or("");
@@ -181,7 +184,7 @@ pub(crate) fn lyrics(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Result<
     let lyrics = row.and_then(|row| call.lyrics_of(row).into_iter().next());
     out.object("lyrics", |out| {
         let Some((track, lyrics)) = track.zip(lyrics) else {
-            // OpenSubsonic requires one.
+            // OpenSubsonic requires a value.
             return out.value("");
         };
         out.text("artist", track.artist);
@@ -201,7 +204,8 @@ pub(crate) fn lyrics_by_song(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) ->
         out.list("structuredLyrics", lyrics, |out, lyrics| {
             out.text("lang", "und");
             out.flag("synced", lyrics.is_synced());
-            // LRC and OpenSubsonic mean the same by it: above 0, lines appear sooner.
+            // The offset has the same sign in LRC and OpenSubsonic: positive values make lines
+            // appear sooner.
             let offset_ms = Some(lyrics.offset_ms).filter(|ms| *ms != 0);
             out.number_if("offset", offset_ms);
             if let Some(track) = &track {
@@ -220,17 +224,18 @@ pub(crate) fn lyrics_by_song(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) ->
 }
 
 impl Call<'_> {
-    /// Whether a track is there.
+    /// Returns whether the library has this track.
     pub(crate) fn has_track(&self, id: Id) -> bool {
         self.track_row(id).is_some()
     }
 
-    /// Rows of those that are there.
+    /// Returns the rows of the tracks that are in the library.
     pub(crate) fn rows(&self, ids: &[Id]) -> Vec<u32> {
         ids.iter().filter_map(|&id| self.track_row(id)).collect()
     }
 
-    /// Tracks that the parameters of this name give: of an album, all of them.
+    /// Returns the tracks in the parameters named `name`; the id of an album stands for all of its
+    /// tracks.
     pub(crate) fn tracks(&self, name: &str) -> Result<Vec<Id>, Fault> {
         let tracks_max = self.server.limits.tracks_max;
         let mut found = Vec::new();
@@ -241,7 +246,8 @@ impl Call<'_> {
                     let album = self.index.album(self.album_row(id)?);
                     let rows = album.iter().flat_map(tracks);
                     let ids = rows.filter_map(|row| Some(Id::Track(self.index.track(row)?.id)));
-                    // An album may be named again and again: no more is gathered than can be kept.
+                    // A request may repeat the id of an album, so collect at most one track more
+                    // than the limit.
                     found.extend(ids.take(tracks_max + 1 - found.len()));
                 }
                 _ => return Err(Fault::not_found("song")),

@@ -1,4 +1,5 @@
-//! Playlists: those that users keep, and those in files of the library, which everybody may see and nobody may change.
+//! Playlists: those stored for users, and the playlist files of the library, which all users can
+//! see and none can change.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -10,23 +11,24 @@ use crate::songs::{iso, seconds};
 use crate::store::{Change, Playlist, Role};
 use crate::write::Writer;
 
-/// A playlist as somebody sees it.
+/// Playlist of either kind, for display.
 pub(crate) struct Shown<'s> {
     id: Id,
     pub(crate) name: &'s str,
     comment: Cow<'s, str>,
-    /// Nobody's, if it is in a file.
+    /// Name of the owner; empty for a playlist file.
     owner: &'s str,
     public: bool,
     created_ms: i64,
     changed_ms: i64,
-    /// Tracks that are there.
+    /// Rows of the tracks that are in the library.
     pub(crate) rows: Vec<u32>,
     is_file: bool,
 }
 
 impl Call<'_> {
-    /// The playlist of this id, if this user may see it: an admin sees all.
+    /// Returns a stored playlist that this user may see: a public one, an own one, or any for an
+    /// admin.
     pub(crate) fn playlist<'s>(
         &self,
         seen: &Seen<'s>,
@@ -45,7 +47,8 @@ impl Call<'_> {
         }
     }
 
-    /// The same, if this user may change it.
+    /// Returns the stored playlist that the parameter `name` identifies, if this user may change
+    /// it.
     fn own_playlist<'s>(&self, seen: &Seen<'s>, name: &str) -> Result<(u64, &'s Playlist), Fault> {
         let id = self.id(name)?;
         if let Id::Listing(_) = id {
@@ -59,7 +62,7 @@ impl Call<'_> {
         }
     }
 
-    /// A text to keep.
+    /// Returns a text parameter that is to be stored, if present, or an error if it is too long.
     pub(crate) fn kept_text(&self, name: &str) -> Result<Option<String>, Fault> {
         match self.params.first(name) {
             Some(text) if self.server.limits.text_bytes_max < text.len() => Err(Fault::bad(name)),
@@ -67,7 +70,7 @@ impl Call<'_> {
         }
     }
 
-    /// A playlist of either kind, if this user may see it.
+    /// Returns a playlist of either kind, if this user may see it.
     pub(crate) fn shown<'s>(&'s self, seen: &Seen<'s>, id: Id) -> Result<Shown<'s>, Fault> {
         match id {
             Id::Listing(id) => {
@@ -82,7 +85,7 @@ impl Call<'_> {
         }
     }
 
-    /// One that a user keeps.
+    /// Returns a stored playlist for display.
     fn kept<'s>(&self, id: u64, playlist: &'s Playlist) -> Shown<'s> {
         Shown {
             id: Id::Playlist(id),
@@ -97,7 +100,7 @@ impl Call<'_> {
         }
     }
 
-    /// One in a file.
+    /// Returns the playlist file in this row for display.
     fn listing(&self, row: u32) -> Option<Shown<'_>> {
         let found = self.index.playlist(row)?;
         let (path, stat) = self.index.file(found.file)?;
@@ -134,7 +137,8 @@ impl Call<'_> {
     }
 }
 
-/// The playlists that the user may see, or that another may, whom an admin names.
+/// Writes the playlists that the user may see; an admin may request those that another user may
+/// see.
 pub(crate) fn list(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
     let named = call.params.first("username").filter(|it| !it.is_empty());
     let known = named.and_then(|name| Some(seen.state.user_named(name)?.0));
@@ -161,7 +165,7 @@ pub(crate) fn one(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<
     whole(call, seen, out, call.id("id")?)
 }
 
-/// The playlist that was changed, or just made.
+/// Writes the playlist that [`create`] changed or created.
 pub(crate) fn made(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
     let id = match call.params.first("playlistId") {
         Some(_) => call.id("playlistId")?,
@@ -181,7 +185,7 @@ fn whole(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer, id: Id) -> Result<(
     Ok(())
 }
 
-/// Makes a playlist, or gives one other tracks.
+/// Returns the change that creates a playlist, or replaces the tracks of an existing one.
 pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.may(Role::Playlist)?;
     let tracks = call.tracks("songId")?;
@@ -217,7 +221,8 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     }])
 }
 
-/// Adds, removes, renames. What is removed is numbered as before the call.
+/// Returns the change that adds or removes tracks, or sets name, comment or visibility. Indexes of
+/// tracks to remove are those before the request.
 pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.may(Role::Playlist)?;
     let (id, playlist) = call.own_playlist(seen, "playlistId")?;
@@ -228,7 +233,8 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     let removed: HashSet<usize> = removed
         .collect::<Result<_, _>>()
         .map_err(|_| Fault::bad("songIndexToRemove"))?;
-    // Numbers count what clients see, which leaves out what is gone from the library.
+    // Indexes count the tracks that clients see. Tracks missing from the library are not shown;
+    // they stay in the playlist, at its end.
     let shown = playlist.tracks.iter().filter(|&&id| call.has_track(id));
     let kept = shown.enumerate().filter(|(at, _)| !removed.contains(at));
     let gone = playlist.tracks.iter().filter(|&&id| !call.has_track(id));

@@ -1,4 +1,4 @@
-//! Shares: songs that all who have the link may hear, without a login, for as long as their owner wants.
+//! Shares: songs that everyone with the link may play without a login, until the share expires.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,11 @@ use crate::songs::{iso, own_albums, seconds, tracks};
 use crate::store::{Change, Role, Share, new_key};
 use crate::write::Writer;
 
-/// Digits of a share's id, which is also all that its link has of a secret: 128 bits of chance.
+/// Hexadecimal digits of a share's id. The id is the only secret in the link: 128 random bits.
 const TOKEN_DIGITS: usize = 32;
 
-/// Visits since the server was started, by the id of the share. They are not kept: strangers would else write to the disk.
+/// Visits since the start of the server, by share id. They are not stored: otherwise anonymous
+/// requests would cause disk writes.
 pub(crate) type Visits = HashMap<String, Visited>;
 
 /// Visits of one share.
@@ -25,7 +26,7 @@ pub(crate) struct Visited {
 }
 
 impl Call<'_> {
-    /// Returns the id of the share that this request makes.
+    /// Returns the id of the share that this request creates.
     fn token(&self) -> &str {
         self.token.get_or_init(|| {
             let mut token = new_key();
@@ -52,7 +53,8 @@ impl Call<'_> {
         });
     }
 
-    /// Finds a share that this user may change: their own, or any for an admin.
+    /// Returns the share in the parameter `id`, if this user may change it: an own one, or any for
+    /// an admin.
     fn own_share<'s>(&self, seen: &Seen<'s>) -> Result<(&'s str, &'s Share), Fault> {
         let found = seen.state.shares.get_key_value(self.text("id")?);
         let own = found.filter(|(_, share)| share.owner == self.user || seen.admin().is_ok());
@@ -60,7 +62,7 @@ impl Call<'_> {
         Ok((token, share))
     }
 
-    /// Returns the tracks that the ids of a request stand for: songs, albums, artists and playlists.
+    /// Returns the tracks of all ids in the request: songs, albums, artists and playlists.
     fn shared_tracks(&self, seen: &Seen<'_>) -> Result<Vec<Id>, Fault> {
         let mut tracks = Vec::new();
         for text in self.params.all("id") {
@@ -79,7 +81,7 @@ impl Call<'_> {
             if rows.is_empty() {
                 return Err(Fault::not_found("song"));
             }
-            // A long list may be named again and again: no more is gathered than can be kept.
+            // A request may repeat the id of a long list, so stop at the limit on tracks per list.
             let room = self.server.limits.tracks_max - tracks.len();
             if room < rows.len() {
                 return Err(Fault::bad("id"));
@@ -90,7 +92,7 @@ impl Call<'_> {
         Ok(tracks)
     }
 
-    /// Reads the time at which a share ends; 0 is never.
+    /// Returns the expiry time in the request, if any; the inner `None`, sent as 0, means never.
     fn expires_ms(&self) -> Result<Option<Option<i64>>, Fault> {
         let expires_ms: Option<i64> = self.number("expires")?;
         Ok(expires_ms.map(|ms| Some(ms).filter(|ms| *ms != 0)))
@@ -103,7 +105,7 @@ fn rows_of(index: &Index, albums: Vec<u32>) -> Vec<u32> {
     albums.flat_map(|album| tracks(&album)).collect()
 }
 
-/// Lists the user's shares; for an admin, those of all users.
+/// Lists the user's shares; for an admin, the shares of all users.
 pub(crate) fn list(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
     let is_admin = seen.admin().is_ok();
     let shares = seen.state.shares.iter();
@@ -123,7 +125,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     if call.server.limits.kept_max <= own.count() {
         return Err(Fault::full());
     }
-    // Those of shares that are gone.
+    // Drop the visits of shares that no longer exist.
     let all = &seen.state.shares;
     call.server
         .visits(|visits| visits.retain(|token, _| all.contains_key(token)));
@@ -143,7 +145,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     }])
 }
 
-/// Writes the share that was just made.
+/// Writes the share that this request created.
 pub(crate) fn made(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
     let made = seen.state.shares.get_key_value(call.token());
     out.object("shares", |out| {
@@ -177,8 +179,9 @@ pub(crate) fn delete(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
 }
 
 impl Server {
-    /// Answers with the page of a share, at its id below the mount at `base`, or with a song of it, where a number follows.
-    /// May wait for the disk.
+    /// Returns the page of a share, or one of its songs. `path` is the id of the share, for a song
+    /// followed by a slash and the song's number; `base` is the mount of shares. May wait for the
+    /// disk.
     #[must_use]
     pub fn share(&self, base: &str, path: &str, now_ms: i64) -> Answer {
         let (token, number) = path.split_once('/').unwrap_or((path, ""));

@@ -1,4 +1,4 @@
-//! Tracks, albums and artists as the protocol describes them.
+//! Descriptions of tracks, albums and artists in the protocol's documents.
 
 use catalog::{Album, Artist, Content, Entry, Track};
 use tags::{Codec, Date, Field, Media, Role};
@@ -11,7 +11,7 @@ use crate::store::Plays;
 use crate::write::Writer;
 
 impl Call<'_> {
-    /// Writes a track's members.
+    /// Writes the members of a track.
     pub(crate) fn song(&self, out: &mut Writer, seen: &Seen<'_>, row: u32) {
         let Some(track) = self.index.track(row) else {
             return;
@@ -52,7 +52,7 @@ impl Call<'_> {
         self.beyond(out, &track, media, &tagged);
     }
 
-    /// Writes the members that OpenSubsonic added to a track's.
+    /// Writes the members of a track that OpenSubsonic added.
     fn beyond(&self, out: &mut Writer, track: &Track<'_>, media: &Media, tagged: &tags::Track) {
         out.number("bitDepth", media.audio.bits);
         out.number("samplingRate", media.audio.sample_rate_hz);
@@ -112,7 +112,7 @@ impl Call<'_> {
         });
     }
 
-    /// Writes an album's members, as tags have it.
+    /// Writes the members of an album, for endpoints that browse by tags.
     pub(crate) fn album_id3(&self, out: &mut Writer, seen: &Seen<'_>, row: u32) {
         let Some(album) = self.index.album(row) else {
             return;
@@ -184,7 +184,8 @@ impl Call<'_> {
 
     fn disc_titles(&self, out: &mut Writer, album: &Album<'_>) {
         let mut titles: Vec<(u16, String)> = Vec::new();
-        // Most albums have one disc, and its tracks need not be looked at: the last has the highest number.
+        // Most albums have one disc; then no track's tags are read. The last track has the highest
+        // disc number.
         let last = tracks(album).last().and_then(|row| self.index.track(row));
         let has_discs = last.is_some_and(|track| 1 < track.disc);
         for row in tracks(album).filter(|_| has_discs) {
@@ -210,7 +211,7 @@ impl Call<'_> {
         });
     }
 
-    /// Writes an album's members, as a folder.
+    /// Writes the members of an album, for endpoints that browse by folders.
     pub(crate) fn album_child(&self, out: &mut Writer, seen: &Seen<'_>, row: u32) {
         let Some(album) = self.index.album(row) else {
             return;
@@ -224,7 +225,7 @@ impl Call<'_> {
         self.album_common(out, seen, row, &album);
     }
 
-    /// Writes an artist's members.
+    /// Writes the members of an artist, for endpoints that browse by tags.
     pub(crate) fn artist_id3(&self, out: &mut Writer, seen: &Seen<'_>, row: u32) {
         let Some(artist) = self.index.artist(row) else {
             return;
@@ -245,7 +246,7 @@ impl Call<'_> {
         out.texts("roles", roles.map(|(_, name)| name));
     }
 
-    /// The same, as a folder.
+    /// Writes the members of an artist, for endpoints that browse by folders.
     pub(crate) fn artist_child(&self, out: &mut Writer, seen: &Seen<'_>, row: u32) {
         let Some(artist) = self.index.artist(row) else {
             return;
@@ -269,7 +270,7 @@ impl Call<'_> {
         }
     }
 
-    /// The id of the first of `artists`, who stands for all where a player knows one.
+    /// Writes the id of the first of `artists`, for members that can hold only one artist.
     pub(crate) fn first_artist(&self, out: &mut Writer, key: &'static str, artists: &[u32]) {
         let first = artists.first().and_then(|&row| self.index.artist(row));
         let id = first.map(|artist| Id::Artist(artist.id).to_string());
@@ -288,7 +289,7 @@ impl Call<'_> {
             .filter_map(|&row| Some(self.index.genre(row)?.name))
     }
 
-    /// What the user left at something.
+    /// Writes the user's plays, rating and star of an object.
     fn marks(&self, out: &mut Writer, seen: &Seen<'_>, id: Id) {
         let Some(user) = seen.user else {
             return;
@@ -310,7 +311,7 @@ impl Call<'_> {
         );
     }
 
-    /// How often an album was played: as often as its tracks, on average.
+    /// Returns the user's plays of an album: the average over its tracks, rounded up.
     fn album_plays(&self, user: &crate::store::User, id: Id) -> Option<Plays> {
         if user.plays.is_empty() {
             return None;
@@ -333,7 +334,8 @@ impl Call<'_> {
     }
 }
 
-/// Rows of an artist's albums: their own, or where they have none, those they take part in.
+/// Returns the rows of an artist's own albums, or if there are none, of the albums with tracks by
+/// the artist.
 pub(crate) fn albums_of(index: &Index, row: u32, artist: &Artist<'_>) -> Vec<u32> {
     let own = own_albums(index, row, artist);
     if own.is_empty() {
@@ -343,7 +345,8 @@ pub(crate) fn albums_of(index: &Index, row: u32, artist: &Artist<'_>) -> Vec<u32
     }
 }
 
-/// Rows of the genre of this name; where there is none, of those that a search would take for it.
+/// Returns the rows of the genre with this name, or if there is none, of the genres that equal it
+/// after the folding of searches.
 pub(crate) fn genres_named(index: &Index, name: &str) -> Vec<u32> {
     let rows_by = |key: fn(&str) -> String| -> Vec<u32> {
         let wanted = key(name);
@@ -361,7 +364,7 @@ pub(crate) fn genres_named(index: &Index, name: &str) -> Vec<u32> {
     }
 }
 
-/// Rows of the albums that are theirs.
+/// Returns the rows of the albums whose album artists include this artist.
 pub(crate) fn own_albums(index: &Index, row: u32, artist: &Artist<'_>) -> Vec<u32> {
     let is_own = |album: &u32| {
         let album = index.album(*album);
@@ -370,7 +373,7 @@ pub(crate) fn own_albums(index: &Index, row: u32, artist: &Artist<'_>) -> Vec<u3
     artist.albums.iter().copied().filter(is_own).collect()
 }
 
-/// Rows of an album's tracks.
+/// Returns the rows of an album's tracks.
 pub(crate) fn tracks(album: &Album<'_>) -> std::ops::Range<u32> {
     album.first_track..album.first_track.saturating_add(album.tracks)
 }
@@ -411,12 +414,12 @@ fn some<T: Into<i64> + Copy>(number: T) -> Option<i64> {
     Some(number.into()).filter(|number| *number != 0)
 }
 
-/// Seconds, as players show them.
+/// Rounds milliseconds to seconds, the unit of the protocol.
 pub(crate) fn seconds(ms: u32) -> u32 {
     ms.saturating_add(500) / 1000
 }
 
-/// The end of a file's name, in lower case.
+/// Returns the extension of a file's name, in lower case.
 pub(crate) fn suffix(path: &[u8]) -> String {
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
     let dot = name.iter().rposition(|&byte| byte == b'.');
@@ -424,7 +427,7 @@ pub(crate) fn suffix(path: &[u8]) -> String {
     String::from_utf8_lossy(suffix).to_ascii_lowercase()
 }
 
-/// The media type with which the library serves it.
+/// Returns the media type with which the program serves a music file.
 fn media_type(codec: Codec, path: &[u8]) -> &'static str {
     match (codec, &*suffix(path)) {
         (_, "mka") => "audio/x-matroska",
@@ -446,13 +449,13 @@ fn media_type(codec: Codec, path: &[u8]) -> &'static str {
     }
 }
 
-/// A time as ISO 8601 has it: `1994-11-06T08:49:37.123Z`.
+/// Formats a time in milliseconds since 1970 as in ISO 8601: `1994-11-06T08:49:37.123Z`.
 pub(crate) fn iso(unix_ms: i64) -> String {
     let (days, ms) = (
         unix_ms.div_euclid(86_400_000),
         unix_ms.rem_euclid(86_400_000),
     );
-    // Days since the first of March of the year 0, in eras of 400 years.
+    // Days since 1 March of the year 0, in eras of 400 years.
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);

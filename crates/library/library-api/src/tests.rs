@@ -1,4 +1,4 @@
-//! A small library, asked as players ask.
+//! Tests of the Subsonic endpoints, with a small library.
 
 mod api;
 mod derived;
@@ -213,7 +213,8 @@ fn everybody_who_took_part_is_named_and_only_artists_are_shown() {
         "mixer" null "!!!" 70 null
     "#]]
     .assert_eq(&told.collect::<String>());
-    // One person has one id, and names that fold to nothing are not one person.
+    // One person has one id in all tracks, and people whose names fold to nothing have different
+    // ids.
     let artists = people.iter().map(|person| &person["artist"]);
     let mut artists: Vec<String> = artists.map(Value::to_string).collect();
     artists.sort();
@@ -239,7 +240,7 @@ fn a_search_for_nothing_pages_through_everything() {
         .collect();
     assert_eq!(paged, all);
     assert_eq!(titles("search2?query=&albumCount=0&artistCount=0"), all);
-    // A star stands for what follows, and three may be a name, which nobody has here.
+    // One trailing star searches for a prefix; three stars are a name, which no song here has.
     assert_eq!(scene.all("search3?query=*", "song.id").len(), 3);
     assert_eq!(scene.all("search3?query=erst*", "song.id").len(), 1);
     assert_eq!(scene.all("search3?query=***", "song.id").len(), 0);
@@ -319,13 +320,13 @@ fn stars_ratings_and_plays_are_kept_by_user() {
         ["Über"]
     );
     assert_eq!(scene.all("getNowPlaying", "entry.playerName"), ["phone"]);
-    // Another user has none of it.
+    // Another user has no marks.
     let other = scene.ask_as(&format!("getSong?id={song}"), "u=bob&p=secret");
     assert!(
         other.contains("playCount=\"0\"") && !other.contains("starred"),
         "{other}"
     );
-    // A new process has all of it.
+    // A new process has all marks.
     let again = scene.again();
     assert_eq!(
         again.ask(&format!("getSong?id={song}")),
@@ -348,7 +349,7 @@ fn stars_ratings_and_plays_are_kept_by_user() {
             r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":10,"message":"required parameter id is missing"}}}"#
         ]],
     );
-    // Nobody played anything before 1970, nor will have, more than a day from now.
+    // Times before 1970, and more than a day in the future, are refused.
     for time in ["-1", "87400001", "soon"] {
         let refused = scene.ask(&format!("scrobble?id={song}&time={time}"));
         assert!(refused.contains("code=\"0\""), "{time}: {refused}");
@@ -451,7 +452,7 @@ fn an_admin_sees_the_playlists_that_somebody_sees() {
     let refused = scene.ask(&format!("deletePlaylist?id={bobs}"));
     assert!(refused.contains("code=\"50\""), "{refused}");
     assert!(as_bob("getPlaylists?username=bob").contains("Bob's"));
-    // Nor does anybody learn who there is.
+    // The error does not reveal whether a user exists.
     for other in ["ann", "eve"] {
         let refused = as_bob(&format!("getPlaylists?username={other}"));
         assert!(refused.contains("code=\"50\""), "{refused}");
@@ -713,7 +714,7 @@ fn names_of_users_are_the_same_in_any_case() {
             .ask("createUser?username=Bob&password=x")
             .contains("code=\"0\"")
     );
-    // Guesses count for the user, however the name is written.
+    // Failed logins count for the user, whatever the case of the name.
     for name in ["bob", "BOB", "Bob", "bOb", "boB"].repeat(2) {
         scene.ask_as("ping", &format!("u={name}&p=wrong"));
     }
@@ -721,7 +722,7 @@ fn names_of_users_are_the_same_in_any_case() {
         panic!("no document");
     };
     assert_eq!(status, 429);
-    // Where two differ in case alone, each is only who is named so.
+    // If two names differ in case only, each must be written exactly.
     let change = |name: &str| Change::User {
         name: name.to_owned(),
         password: String::new(),
@@ -766,7 +767,7 @@ fn what_an_admin_takes_from_a_user_is_gone() {
     ] {
         assert_eq!(as_cid(&request), "refused", "{request}");
     }
-    // Another process reads the same.
+    // Another process reads the same roles.
     let again = scene.again();
     assert!(
         again
@@ -853,7 +854,7 @@ fn one_user_leaves_room_for_others() {
     let many = format!("&songId={album}").repeat(200);
     let fill = |who| is_ok(&format!("createPlaylist?name=b{many}"), who);
     assert!(!fill("bob"), "400 tracks take more than 4,000 bytes");
-    // Players: the third of a user takes the place of one of the same user.
+    // Limit on players: the third player of a user replaces the oldest one of the same user.
     for (who, player) in [("bob", "x"), ("ann", "1"), ("ann", "2"), ("ann", "3")] {
         let played = format!("scrobble?id={song}&submission=false&c={player}");
         assert!(is_ok(&played, who));
@@ -962,7 +963,7 @@ fn shares_are_heard_by_all_who_have_the_link_until_they_end() {
         scene.json("getShares")["shares"]["share"][0]["visitCount"],
         1
     );
-    // Others see and change none of it.
+    // Other users can neither see nor change the share.
     assert!(!as_bob("getShares").contains(&token));
     for change in ["updateShare", "deleteShare"] {
         assert!(as_bob(&format!("{change}?id={token}")).contains("code=\"70\""));

@@ -15,7 +15,7 @@ fn check(bytes: impl AsRef<[u8]>, expected: Expect) {
     expected.assert_eq(&(offset + &lines.collect::<String>()));
 }
 
-/// What `text` is in UTF-16.
+/// Encodes `text` in UTF-16, with a byte order mark.
 fn utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
     let marked = format!("\u{feff}{text}");
     marked.encode_utf16().flat_map(bytes).collect()
@@ -72,7 +72,7 @@ fn a_line_is_sung_at_each_of_its_times() {
             5000 "end"
         "#]],
     );
-    // What is sung at one time stays in the file's order.
+    // Lines with the same time keep the file's order.
     check(
         "[00:01]b\n[00:01]a\n",
         expect![[r#"
@@ -95,7 +95,7 @@ fn times_are_those_that_programs_write() {
             5999999 "ms"
         "#]],
     );
-    // Nothing of this is a time, and so it is text.
+    // None of these is a time, so all are text.
     check(
         "[00:60]a\n[6000:00]b\n[+1:02]c\n[0:1e1]d\n[00:01.5\n[a:b]e\n[99999999999999999999:00]f\n",
         expect![[r#"

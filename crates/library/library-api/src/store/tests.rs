@@ -1,4 +1,4 @@
-//! The journal through crashes, kills and other processes' hands.
+//! Tests of the journal after crashes and damage, and with other processes that write to it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -72,14 +72,14 @@ fn a_tail_that_a_crash_left_is_cut_wherever_it_was_cut() {
         let store = Store::open(&folder.0).expect("it is whole again");
         assert_eq!(state(&store), after, "cut at {cut}");
     }
-    // One wrong bit, and the record does not count.
+    // A record with one wrong bit does not count.
     let mut broken = all.clone();
     *broken.last_mut().expect("a byte") ^= 1;
     fs::write(folder.journal(), &broken).expect("it is ours");
     assert_eq!(state(&Store::open(&folder.0).expect("open")), before);
 }
 
-/// Appends each change as a record of its own, and tells where each record begins.
+/// Appends each change as a record of its own, and returns the offset of each record.
 fn records(folder: &Folder, changes: Vec<Change>) -> Vec<usize> {
     let store = Store::open(&folder.0).expect("a folder");
     change(&store, Vec::new());
@@ -117,7 +117,7 @@ fn a_wrong_bit_anywhere_costs_one_record_and_reading_writes_nothing() {
     let store = Store::open(&folder.0).expect("the rest is read");
     assert_eq!(fs::read(folder.journal()).expect("it is there"), broken);
     assert!(!folder.0.join("journal.bad").exists());
-    // Whoever writes keeps what was there, and goes on with a journal that is whole.
+    // The next writer keeps the damaged file, and continues with a journal that is whole.
     change(&store, vec![user("d")]);
     let kept = fs::read(folder.0.join("journal.bad")).expect("it is kept");
     assert_eq!(kept, broken);
@@ -149,7 +149,7 @@ fn a_wrong_bit_in_the_begin_of_the_file_costs_no_record() {
         let again = Store::open(&folder.0).expect("it is whole again");
         assert_eq!(again.damage(), Damage::default(), "bit {bit}");
     }
-    // Another version is refused, and left as it is.
+    // A journal of another version is refused and left unchanged.
     let mut later = whole.clone();
     later[7] = b'2';
     fs::write(folder.journal(), &later).expect("it is ours");
@@ -157,7 +157,8 @@ fn a_wrong_bit_in_the_begin_of_the_file_costs_no_record() {
     assert_eq!(fs::read(folder.journal()).expect("it is there"), later);
 }
 
-/// Bytes in a user's text that would be a whole record, were it not longer than records may be.
+/// Checks that text of a user cannot form a record: its bytes would be a whole record if records
+/// could be that long.
 #[test]
 fn what_users_write_does_not_pass_for_a_record() {
     let folder = Folder::new("forged");

@@ -4,9 +4,9 @@ use super::scene::Scene;
 use crate::{LoggedIn, LoginError};
 
 const PEER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-/// `ann:sesame`
+/// Value of the Authorization field for `ann:sesame`.
 const ANN: &str = "Basic YW5uOnNlc2FtZQ==";
-/// `ann:wrong`
+/// Value of the Authorization field for `ann:wrong`.
 const WRONG: &str = "Basic YW5uOndyb25n";
 
 #[test]
@@ -33,7 +33,7 @@ fn a_password_or_a_key_lets_in() {
         "Bearer ",
         "Bearer x",
         WRONG,
-        // `ann`, `nobody:`, `ann:` and bytes that are no UTF-8.
+        // `ann`, `nobody:`, `ann:`, and bytes that are not UTF-8.
         "Basic YW5u",
         "Basic bm9ib2R5Og==",
         "Basic YW5uOg==",
@@ -54,7 +54,7 @@ fn guessing_has_to_wait_whichever_way_it_is_tried() {
         assert_eq!(log_in(WRONG), Err(LoginError::Unknown));
     }
     assert!(matches!(log_in(ANN), Err(LoginError::Guessing { .. })));
-    // So do those of another spelling: `ANN:wrong`, and then `ann:sesame`.
+    // Failures with another spelling count too: `ANN:wrong`, then `ann:sesame`.
     let scene = Scene::new("login-guess-spelling");
     for _ in 0..tries {
         let wrong = scene.server().log_in("Basic QU5OOndyb25n", PEER, 1);
@@ -62,7 +62,7 @@ fn guessing_has_to_wait_whichever_way_it_is_tried() {
     }
     let right = scene.server().log_in(ANN, PEER, 1);
     assert!(matches!(right, Err(LoginError::Guessing { .. })));
-    // Tries with a player count for the same user and address.
+    // Failed logins of a player count for the same user and address.
     let scene = Scene::new("login-guess-player");
     for _ in 0..tries {
         scene.ask_as("ping", "u=ann&p=wrong");

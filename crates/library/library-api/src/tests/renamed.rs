@@ -2,7 +2,8 @@ use super::scene::Scene;
 use crate::ids::Id;
 use crate::store::Change;
 
-/// Björk, Über, and an album that is gone, by the ids of the folded names.
+/// Former ids of Björk and Über, computed from folded names, and the id of an album that is not in
+/// the library.
 const OLD: [&str; 3] = [
     "ar-a7a7b354db8aa4d3",
     "al-0475a7867d371d75",
@@ -39,7 +40,7 @@ fn stars_and_ratings_stay_with_names_that_have_another_id() {
         ["1970-01-01T00:00:02.000Z"]
     );
     assert_eq!(scene.all("getStarred2", "album.userRating"), ["2"]);
-    // What is not in the library keeps its marks, and the old ids have none.
+    // Objects that are not in the library keep their marks; the former ids of the others have none.
     let marked = scene.store().read(|state| {
         let ann = &state.users["ann"];
         OLD.map(|id| {

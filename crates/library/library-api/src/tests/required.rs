@@ -1,4 +1,5 @@
-//! What the protocol's documents require of each answer, as a table: a path into the JSON, and the type of what is there.
+//! Members that the protocol's specification requires in each response, as tables of a path into
+//! the JSON and the type of its value.
 
 use serde_json::Value;
 
@@ -85,7 +86,8 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Every thing at `path`, a `*` standing for all of a list, has these members.
+/// Asserts that every object at `path` has these members. A `*` in the path stands for all items of
+/// a list.
 fn check(scene: &Scene, request: &str, path: &str, members: &[(&str, &str)]) {
     let answer = scene.json(request);
     assert_eq!(answer["status"], "ok", "{request}: {answer}");

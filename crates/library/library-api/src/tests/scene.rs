@@ -1,4 +1,4 @@
-//! A library in memory, users on disk, and a clock that stands.
+//! Fixture: a library in memory, users on disk, and a clock that stands still.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,8 @@ use crate::{
 
 pub(super) const NOW_MS: i64 = 1_000_000;
 
-/// An index, the folders that were to be scanned, and the name of the only avatar.
+/// Interface with a fixed index; keeps the folders of the last requested scan, and the name of the
+/// only avatar.
 struct Shelf(Arc<Index>, Mutex<Vec<Vec<u8>>>, Mutex<String>);
 
 impl House for Shelf {
@@ -90,7 +91,7 @@ impl House for Shelf {
     }
 }
 
-/// What every picture here looks like.
+/// Returns the placeholder of every picture in the fixture.
 fn seen() -> Placeholder {
     Placeholder::new(
         [0x1f, 0x2e, 0x3d],
@@ -99,7 +100,7 @@ fn seen() -> Placeholder {
     )
 }
 
-/// A server with two users, ann who may change everything and bob; or with none.
+/// Server with no users, or with two: the admin ann, and bob.
 pub(super) struct Scene {
     folder: PathBuf,
     store: Arc<Store>,
@@ -126,13 +127,13 @@ impl Scene {
         Scene::limited(name, Limits::default())
     }
 
-    /// As [`Scene::empty`], with limits of its own.
+    /// Creates a fixture without users, like [`Scene::empty`], with these limits.
     pub(super) fn limited(name: &str, limits: Limits) -> Scene {
         let folder = format!("pelton-subsonic-{name}-{}", std::process::id());
         Scene::open(std::env::temp_dir().join(folder), limits, true)
     }
 
-    /// What another process makes of the same folder.
+    /// Opens the same folder as another process would.
     pub(super) fn again(&self) -> Scene {
         Scene::open(self.folder.clone(), Limits::default(), false)
     }
@@ -159,12 +160,12 @@ impl Scene {
         &self.store
     }
 
-    /// Gives the picture of this name.
+    /// Sets the name of the only avatar.
     pub(super) fn give_avatar(&self, name: String) {
         *self.house.2.lock().expect("one thread") = name;
     }
 
-    /// The folders that were to be scanned last.
+    /// Returns the folders of the last requested scan.
     pub(super) fn asked(&self) -> Vec<Vec<u8>> {
         self.house.1.lock().expect("one thread").clone()
     }
@@ -173,7 +174,7 @@ impl Scene {
         self.answer_to(request, who, "")
     }
 
-    /// What somebody gets who sends a body that is no form.
+    /// Returns the response to a request with a body that is not a form.
     pub(super) fn answer_to(&self, request: &str, who: &str, body: &str) -> Answer {
         let (name, query) = request.split_once('?').unwrap_or((request, ""));
         let mut params = Params::parse(query);
@@ -188,7 +189,7 @@ impl Scene {
         })
     }
 
-    /// The document that somebody gets.
+    /// Returns the document that the user `who` gets.
     pub(super) fn ask_as(&self, request: &str, who: &str) -> String {
         match self.answer(request, who) {
             Answer::Document { status, body, .. } => {
@@ -219,7 +220,7 @@ impl Scene {
         answer["subsonic-response"].clone()
     }
 
-    /// What `element.attribute` is, wherever it is in the answer.
+    /// Returns all values of `element.attribute` in the response, anywhere in the document.
     pub(super) fn all(&self, request: &str, what: &str) -> Vec<String> {
         let text = self.ask(request);
         let (element, name) = what.split_once('.').expect("an element and an attribute");
@@ -250,14 +251,14 @@ impl Scene {
 
 impl Drop for Scene {
     fn drop(&mut self) {
-        // Without a change there is none.
+        // The folder exists only if a change was made.
         if self.is_first && self.folder.exists() {
             std::fs::remove_dir_all(&self.folder).expect("it was made");
         }
     }
 }
 
-/// Ids of Björk, of Über, and of its first song.
+/// Returns the ids of the artist Björk, of the album Über, and of its first song.
 pub(super) fn ids(scene: &Scene) -> [String; 3] {
     let id = |query: &str, what: &str| scene.all(query, what).remove(0);
     [

@@ -1,4 +1,4 @@
-//! What players get who ask for less than the file.
+//! Tests of responses to players that request less than the original file.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::Answer;
 
 const ANN: &str = "u=ann&p=sesame";
 
-/// The file, what is made of it, or why neither.
+/// Describes the response: `raw` for the file, the plan of a transcode, or the error.
 fn heard(scene: &Scene, request: &str) -> String {
     match scene.answer(request, ANN) {
         Answer::Archive { .. } => panic!("{request} is an archive"),
@@ -105,7 +105,7 @@ fn a_users_own_limit_holds_for_their_players_and_is_told() {
         Value::Null
     );
     scene.ok("updateUser?username=ann&maxBitRate=160");
-    // Another process has it too.
+    // Another process reads the same limit.
     let scene = scene.again();
     assert_eq!(
         scene.json("getUser?username=ann")["user"]["maxBitRate"],

@@ -25,7 +25,7 @@ fn plan(kbps: u32) -> Option<Plan> {
     })
 }
 
-/// What a player should do: `direct` or why not, and what is made for it.
+/// Describes the verdict: `direct` or the reasons against it, then the transcode.
 fn verdict(client: &str) -> String {
     let client = Client::parse(client).expect("JSON");
     let verdict = judge(&client, &FLAC, plan);
@@ -51,7 +51,7 @@ fn players_are_told_what_suits_them() {
         ("{}".to_owned(), " | None"),
         (format!("{{{flac}}}"), "direct | None"),
         (format!("{{{flac},{opus}}}"), "direct | Some((128000, 2))"),
-        // A rate that the file exceeds.
+        // Bit rate limit below the file's bit rate.
         (
             format!("{{{flac},{opus},\"maxAudioBitrate\":320000}}"),
             "AudioBitrateNotSupported | Some((320000, 2))",
@@ -60,7 +60,7 @@ fn players_are_told_what_suits_them() {
             format!("{{{flac},{opus},\"maxAudioBitrate\":320000,\"maxTranscodingAudioBitrate\":96000}}"),
             "AudioBitrateNotSupported | Some((96000, 2))",
         ),
-        // Texts with commas and stars, as it was written before.
+        // Texts with commas and stars, as in former versions of the specification.
         (
             r#"{"directPlayProfiles":[{"container":"mp4,FLAC","audioCodec":"*","protocol":"*"}]}"#.to_owned(),
             "direct | None",
@@ -69,7 +69,7 @@ fn players_are_told_what_suits_them() {
             r#"{"directPlayProfiles":[{"container":"flac","audioCodec":"alac, flac","protocol":"http","maxAudioChannels":2}]}"#.to_owned(),
             "direct | None",
         ),
-        // One reason a profile.
+        // One reason per profile.
         (
             r#"{"directPlayProfiles":[
                 {"containers":["mp3"],"audioCodecs":["mp3"],"protocols":["http"]},
@@ -78,7 +78,7 @@ fn players_are_told_what_suits_them() {
                 {"containers":[],"audioCodecs":[],"protocols":[],"maxAudioChannels":1}]}"#.to_owned(),
             "ContainerNotSupported, AudioCodecNotSupported, ProtocolNotSupported, AudioChannelsNotSupported | None",
         ),
-        // What is made must suit too.
+        // The player must support the transcode too.
         (
             r#"{"transcodingProfiles":[{"container":"mp3","audioCodec":"mp3","protocol":"http"}]}"#.to_owned(),
             " | None",
@@ -96,7 +96,7 @@ fn players_are_told_what_suits_them() {
             format!("{{{opus},{}}}", limit("opus", "audioSamplerate", "Equals", "\"44100\"")),
             " | None",
         ),
-        // What the file's codec is held to.
+        // Limitations of the file's codec.
         (
             format!("{{{flac},{}}}", limit("flac", "audioSamplerate", "LessThanEqual", "\"44099\"")),
             "AudioSamplerateNotSupported | None",
@@ -132,7 +132,7 @@ fn what_is_no_profile_is_refused() {
     for body in ["", "[]", "{", "1", "null"] {
         assert!(Client::parse(body).is_err(), "{body}");
     }
-    // Members of other types are none.
+    // Members of other types are ignored.
     let odd =
         r#"{"directPlayProfiles":[1,{"container":7,"maxAudioChannels":"x"}],"codecProfiles":{}}"#;
     assert_eq!(verdict(odd), "direct | None");
