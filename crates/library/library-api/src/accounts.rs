@@ -127,7 +127,10 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.admin()?;
     let (name, password) = (call.text("username")?, call.text("password")?);
     if seen.state.has_alike(name) {
-        return Err(Fault::new(Code::Generic, "this user is there already"));
+        return Err(Fault::new(
+            Code::Generic,
+            "a user of this name exists already",
+        ));
     }
     if call.server.limits.kept_max <= seen.state.users.len() {
         return Err(Fault::not_allowed());
@@ -228,9 +231,13 @@ pub enum UserError {
 impl fmt::Display for UserError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            UserError::Unknown => f.write_str("there is none of this name"),
-            UserError::Taken => f.write_str("there is one of this name already"),
-            UserError::BadName => f.write_str("a name has 1 to 64 bytes and no control characters"),
+            UserError::Unknown => {
+                f.write_str("there is no user of this name, or no key with this label")
+            }
+            UserError::Taken => f.write_str("this name or label exists already"),
+            UserError::BadName => {
+                f.write_str("a name or label must have 1 to 64 bytes and no control characters")
+            }
             UserError::Store(err) => err.fmt(f),
         }
     }

@@ -53,7 +53,7 @@ enum Refusal {
 
 impl From<StoreError> for Refusal {
     fn from(err: StoreError) -> Refusal {
-        tracing::error!(%err, cause = %err.source, "what users leave cannot be kept or read");
+        tracing::error!(%err, cause = %err.source, "cannot read or store user data");
         Refusal::Host
     }
 }
@@ -113,14 +113,14 @@ impl Refusal {
     fn told(&self) -> (u16, String) {
         let (status, title) = match self {
             Refusal::NotFound => (404, "no such thing".to_owned()),
-            Refusal::Bad(name) => (400, format!("parameter {name} does not fit")),
-            Refusal::Method(allowed) => (405, format!("only {allowed} is offered here")),
-            Refusal::Unauthorized => (401, "a key of a user is needed".to_owned()),
+            Refusal::Bad(name) => (400, format!("parameter {name} is invalid")),
+            Refusal::Method(allowed) => (405, format!("only the method {allowed} is allowed here")),
+            Refusal::Unauthorized => (401, "an API key is required".to_owned()),
             Refusal::Full => (403, "this user has reached a storage limit".to_owned()),
             Refusal::NotAllowed => (403, "only an admin may do this".to_owned()),
             Refusal::Host => (
                 503,
-                "the server cannot keep or read this at the moment".to_owned(),
+                "the server cannot read or store user data at the moment".to_owned(),
             ),
         };
         let mut out = Writer::new(false);

@@ -56,12 +56,12 @@ impl Fault {
     }
 
     pub(crate) fn bad(name: &str) -> Fault {
-        Fault::new(Code::Generic, format!("parameter {name} does not fit"))
+        Fault::new(Code::Generic, format!("parameter {name} is invalid"))
     }
 
     /// Returns the error for a request body that the endpoint cannot parse.
     pub(crate) fn bad_body(why: &str) -> Fault {
-        Fault::new(Code::Generic, format!("the body does not fit: {why}"))
+        Fault::new(Code::Generic, format!("the request body is invalid: {why}"))
     }
 
     /// Returns the error for a request beyond the limit on concurrent transcodes.
@@ -101,6 +101,9 @@ impl Fault {
     }
 
     pub(crate) fn host() -> Fault {
-        Fault::new(Code::Generic, "the server cannot read or store user data at the moment")
+        Fault::new(
+            Code::Generic,
+            "the server cannot read or store user data at the moment",
+        )
     }
 }

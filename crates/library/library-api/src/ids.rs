@@ -54,6 +54,6 @@ impl TryFrom<String> for Id {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Id, &'static str> {
-        Id::parse(&text).ok_or("no id")
+        Id::parse(&text).ok_or("not an id")
     }
 }

@@ -36,7 +36,7 @@ pub enum LoginError {
 
 impl From<StoreError> for LoginError {
     fn from(err: StoreError) -> LoginError {
-        tracing::error!(%err, cause = %err.source, "users cannot be read");
+        tracing::error!(%err, cause = %err.source, "cannot read user data for a login");
         LoginError::Host
     }
 }

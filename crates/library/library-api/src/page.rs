@@ -117,7 +117,7 @@ fn albums(
             escaped(album.title),
             escaped(album.artist),
         )
-        .expect("strings take everything");
+        .expect("writing to a string cannot fail");
     }
     out.push_str("</ul><nav>");
     let query = encoded(query.as_bytes());
@@ -126,7 +126,7 @@ fn albums(
             out,
             "<a href=\"{base}?q={query}&amp;offset={offset}\">{label}</a>"
         )
-        .expect("strings take everything");
+        .expect("writing to a string cannot fail");
     };
     if offset != 0 {
         to(offset.saturating_sub(PAGE_ALBUMS), "← newer");
@@ -175,7 +175,7 @@ fn album(house: &dyn House, index: &Index, base: &str, row: u32) -> String {
             length % 60,
             encoded(&path),
         )
-        .expect("strings take everything");
+        .expect("writing to a string cannot fail");
     }
     out.push_str("</table>");
     whole(&title, &out)

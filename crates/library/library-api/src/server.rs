@@ -228,7 +228,7 @@ impl Server {
                 return Err(Fault::guessing(wait_s));
             }
             if secret.is_none() && !state.users.is_empty() {
-                tracing::error!("the key of the users' passwords is missing: restore users/key, or give each user a new password");
+                tracing::error!("the key of the users' passwords is missing, so no password can be checked: restore users/key, or set a new password for each user");
             }
             let user = auth::user(params, state, secret).map(str::to_owned);
             let is_in = match &user {
@@ -278,7 +278,7 @@ impl Server {
         });
         if let Err(err) = handed {
             // The marks stay with the former ids; the next index triggers another attempt.
-            tracing::error!(%err, cause = %err.source, "stars and ratings are not handed on to new ids");
+            tracing::error!(%err, cause = %err.source, "cannot transfer stars and ratings to new ids; the next index triggers another attempt");
         }
     }
 
@@ -404,7 +404,7 @@ pub(crate) type Changes = Result<Vec<Change>, Fault>;
 
 /// Logs a store error and returns the error for the client, which contains no details of the host.
 pub(crate) fn told(err: &crate::StoreError) -> Fault {
-    tracing::error!(%err, cause = %err.source, "what users leave cannot be kept or read");
+    tracing::error!(%err, cause = %err.source, "cannot read or store user data");
     Fault::host()
 }
 
@@ -482,7 +482,7 @@ fn refused(fault: &Fault, is_xml: bool) -> String {
         });
         Ok(())
     };
-    envelope(is_xml, "failed", error).expect("an error has no error")
+    envelope(is_xml, "failed", error).expect("writing an error document cannot fail")
 }
 
 fn document(form: Form, status: u16, written: String) -> Answer {

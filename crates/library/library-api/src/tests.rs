@@ -51,14 +51,14 @@ fn the_envelope_is_the_documented_one_in_every_form() {
         "ping?f=jsonp&callback=alert(1)",
         expect![[r#"
             <?xml version="1.0" encoding="UTF-8"?>
-            <subsonic-response xmlns="http://subsonic.org/restapi" status="failed" version="1.16.1" type="pelton" serverVersion="0.1.0" openSubsonic="true"><error code="0" message="parameter callback does not fit"/></subsonic-response>"#]],
+            <subsonic-response xmlns="http://subsonic.org/restapi" status="failed" version="1.16.1" type="pelton" serverVersion="0.1.0" openSubsonic="true"><error code="0" message="parameter callback is invalid"/></subsonic-response>"#]],
     );
     check(
         &scene,
         "ping?f=yaml",
         expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
-        <subsonic-response xmlns="http://subsonic.org/restapi" status="failed" version="1.16.1" type="pelton" serverVersion="0.1.0" openSubsonic="true"><error code="0" message="parameter f does not fit"/></subsonic-response>"#]],
+        <subsonic-response xmlns="http://subsonic.org/restapi" status="failed" version="1.16.1" type="pelton" serverVersion="0.1.0" openSubsonic="true"><error code="0" message="parameter f is invalid"/></subsonic-response>"#]],
     );
     check(
         &scene,
@@ -262,7 +262,7 @@ fn lists_are_in_their_order() {
         &scene,
         "getAlbumList2?f=json&type=odd",
         expect![[
-            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":0,"message":"parameter type does not fit"}}}"#
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":0,"message":"parameter type is invalid"}}}"#
         ]],
     );
     assert_eq!(scene.all("getRandomSongs?size=2", "song.title").len(), 2);
@@ -339,7 +339,7 @@ fn stars_ratings_and_plays_are_kept_by_user() {
         &scene,
         &format!("setRating?f=json&id={song}&rating=6"),
         expect![[
-            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":0,"message":"parameter rating does not fit"}}}"#
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":0,"message":"parameter rating is invalid"}}}"#
         ]],
     );
     check(
@@ -521,14 +521,14 @@ fn queues_bookmarks_and_stations_are_kept() {
         &scene,
         &format!("savePlayQueue?f=json&id={song}&current={second}"),
         expect![[
-            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":0,"message":"parameter current does not fit"}}}"#
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":0,"message":"parameter current is invalid"}}}"#
         ]],
     );
     check(
         &scene,
         &format!("savePlayQueueByIndex?f=json&id={song}&currentIndex=1"),
         expect![[
-            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":0,"message":"parameter currentIndex does not fit"}}}"#
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":0,"message":"parameter currentIndex is invalid"}}}"#
         ]],
     );
     scene.ok(&format!(
@@ -559,7 +559,7 @@ fn queues_bookmarks_and_stations_are_kept() {
         &scene,
         "createInternetRadioStation?f=json&name=R&streamUrl=file:///",
         expect![[
-            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":0,"message":"parameter streamUrl does not fit"}}}"#
+            r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":0,"message":"parameter streamUrl is invalid"}}}"#
         ]],
     );
     scene.ok(&format!(
@@ -880,7 +880,7 @@ fn an_album_named_again_and_again_is_gathered_no_further_than_may_be_kept() {
         scene.ask(&format!("createPlaylist?name=a{many}"))
     };
     assert!(make(2).contains("status=\"ok\""));
-    assert!(make(3).contains("parameter songId does not fit"));
+    assert!(make(3).contains("parameter songId is invalid"));
 }
 
 #[test]

@@ -207,7 +207,7 @@ fn write_verdict(out: &mut Writer, source: &Stream<'_>, verdict: &Verdict) {
     out.flag("canTranscode", verdict.plan.is_some());
     out.texts("transcodeReason", verdict.reasons.iter().copied());
     let error = match (verdict.can_direct_play(), &verdict.plan) {
-        (false, None) => "neither the file nor what can be made of it is what the player plays",
+        (false, None) => "the player supports neither the file nor any available transcode",
         _ => "",
     };
     out.text("errorReason", error);

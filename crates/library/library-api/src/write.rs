@@ -82,7 +82,7 @@ impl Writer {
             return;
         }
         self.array(name, items, |out, item| {
-            write!(out.out, "{item}").expect("strings take everything");
+            write!(out.out, "{item}").expect("writing to a string cannot fail");
         });
     }
 
@@ -139,15 +139,15 @@ impl Writer {
     fn plain(&mut self, name: &str, value: impl std::fmt::Display) {
         if self.is_xml {
             self.attribute(name);
-            write!(self.out, "{value}\"").expect("strings take everything");
+            write!(self.out, "{value}\"").expect("writing to a string cannot fail");
         } else {
             self.name(name);
-            write!(self.out, "{value}").expect("strings take everything");
+            write!(self.out, "{value}").expect("writing to a string cannot fail");
         }
     }
 
     fn attribute(&mut self, name: &str) {
-        assert!(!self.begun, "attribute {name} behind an element");
+        assert!(!self.begun, "attribute {name} after a child element");
         self.out.push(' ');
         self.out.push_str(name);
         self.out.push_str("=\"");
@@ -247,7 +247,8 @@ fn json_text(out: &mut String, text: &str) {
             '\\' => out.push_str("\\\\"),
             // U+2028 and U+2029 end a line in JavaScript before ES2019, where JSONP is run.
             '\0'..='\u{1f}' | '\u{7f}' | '\u{2028}' | '\u{2029}' => {
-                write!(out, "\\u{:04x}", u32::from(letter)).expect("strings take everything");
+                write!(out, "\\u{:04x}", u32::from(letter))
+                    .expect("writing to a string cannot fail");
             }
             other => out.push(other),
         }

@@ -154,7 +154,7 @@ fn a_player_gets_the_file_where_it_asks_for_no_less_and_a_part_where_it_begins_l
         (1, 14_400)
     );
     let behind = stream("&format=opus&timeOffset=1");
-    assert!(behind.text().contains("parameter timeOffset does not fit"));
+    assert!(behind.text().contains("parameter timeOffset is invalid"));
     // By way of a decision, which is a document of JSON.
     let client = r#"{"transcodingProfiles":[{"container":"ogg","audioCodec":"opus"}]}"#;
     let mut player = server.connect();

@@ -95,7 +95,7 @@ impl Journal {
         match std::fs::metadata(&self.path) {
             Ok(found) => Ok(found.ino() == position.inode && found.len() == position.bytes),
             Err(err) if err.kind() == io::ErrorKind::NotFound && position.inode == 0 => Ok(true),
-            Err(err) => Err(self.failed("look at")(err)),
+            Err(err) => Err(self.failed("stat")(err)),
         }
     }
 
@@ -120,8 +120,10 @@ impl Journal {
         if !position.is_damaged {
             return Ok(locked);
         }
-        let kept = self.keep_damaged().map_err(self.failed("keep damaged"))?;
-        tracing::error!(kept = %kept.display(), "the damaged journal of users was kept and written anew without its damaged parts");
+        let kept = self
+            .keep_damaged()
+            .map_err(self.failed("keep the damaged"))?;
+        tracing::error!(kept = %kept.display(), "rewrote the damaged journal of users without its damaged parts; the damaged file is kept");
         locked.renew(state, position)?;
         drop(locked);
         self.lock_file(position, state)
@@ -134,7 +136,7 @@ impl Journal {
         state: &mut State,
     ) -> Result<Locked<'_>, StoreError> {
         let made = std::fs::create_dir_all(&self.folder);
-        made.map_err(StoreError::new("make", &self.folder))?;
+        made.map_err(StoreError::new("create", &self.folder))?;
         let file = loop {
             let mut options = OpenOptions::new();
             let options = options.read(true).append(true).create(true).mode(0o600);
@@ -146,11 +148,11 @@ impl Journal {
                 let (here, there) = (file.metadata()?, std::fs::metadata(&self.path)?);
                 io::Result::Ok(here.ino() == there.ino())
             };
-            if is_it(&file).map_err(self.failed("look at"))? {
+            if is_it(&file).map_err(self.failed("stat"))? {
                 break file;
             }
         };
-        let mut length = file.metadata().map_err(self.failed("look at"))?.len();
+        let mut length = file.metadata().map_err(self.failed("stat"))?.len();
         if length < MAGIC.len() as u64 {
             let begin = || {
                 file.set_len(0)?;
@@ -160,14 +162,15 @@ impl Journal {
                 // it everything appended since.
                 sync_folders(&self.folder)
             };
-            begin().map_err(self.failed("begin"))?;
+            begin().map_err(self.failed("initialize"))?;
             length = MAGIC.len() as u64;
         }
         self.read_on(&file, position, state)?;
         if position.bytes < length {
             let (path, dropped) = (self.path.display(), length - position.bytes);
-            tracing::warn!(%path, at = position.bytes, dropped, "the last record of the users' journal was cut by a crash and is dropped");
-            file.set_len(position.bytes).map_err(self.failed("cut"))?;
+            tracing::warn!(%path, at = position.bytes, dropped, "dropped the last record of the users' journal, which a crash left incomplete");
+            file.set_len(position.bytes)
+                .map_err(self.failed("truncate"))?;
         }
         Ok(Locked {
             journal: self,
@@ -181,7 +184,7 @@ impl Journal {
         position: &mut Position,
         state: &mut State,
     ) -> Result<(), StoreError> {
-        let found = file.metadata().map_err(self.failed("look at"))?;
+        let found = file.metadata().map_err(self.failed("stat"))?;
         if found.ino() != position.inode || found.len() < position.bytes {
             *state = State::default();
             *position = Position {
@@ -202,7 +205,7 @@ impl Journal {
                 0 => {}
                 1 => self.note_damage(position, 0, MAGIC.len()),
                 _ => {
-                    let what = "it is not a journal of this version";
+                    let what = "not a journal of users, or of another version";
                     let err = io::Error::new(io::ErrorKind::InvalidData, what);
                     return Err(self.failed("read")(err));
                 }
@@ -231,7 +234,7 @@ impl Journal {
     /// Logs and counts a damaged stretch that was skipped.
     fn note_damage(&self, position: &mut Position, at: u64, skipped: usize) {
         let path = self.path.display();
-        tracing::error!(%path, at, skipped, "a damaged part of the users' journal was skipped; changes in it are lost");
+        tracing::error!(%path, at, skipped, "skipped a damaged part of the users' journal; the changes in it are lost");
         self.damaged_stretches.fetch_add(1, Ordering::Relaxed);
         let bytes = &self.damaged_bytes;
         bytes.fetch_add(skipped as u64, Ordering::Relaxed);
@@ -321,7 +324,7 @@ impl Locked<'_> {
                 is_damaged: false,
             })
         };
-        *position = write().map_err(self.journal.failed("write anew"))?;
+        *position = write().map_err(self.journal.failed("rewrite"))?;
         Ok(())
     }
 }

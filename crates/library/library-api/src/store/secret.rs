@@ -36,14 +36,15 @@ impl Secret {
         match Secret::open(path)? {
             Some(secret) => Ok(secret),
             None => {
-                let key = make(path).map_err(StoreError::new("make the key", path))?;
+                let key = make(path).map_err(StoreError::new("create the key", path))?;
                 Ok(Secret::new(&key))
             }
         }
     }
 
     fn new(key: &[u8; KEY_BYTES]) -> Secret {
-        let key = UnboundKey::new(&CHACHA20_POLY1305, key).expect("a key of this length");
+        let key =
+            UnboundKey::new(&CHACHA20_POLY1305, key).expect("the key has the length of the cipher");
         Secret(LessSafeKey::new(key))
     }
 

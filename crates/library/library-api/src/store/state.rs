@@ -234,7 +234,9 @@ impl State {
     }
 
     fn apply_to_user(&mut self, change: Change) {
-        let user = change.user().expect("others were applied before");
+        let user = change
+            .user()
+            .expect("changes without a user were applied before");
         let Some(user) = self.users.get_mut(user) else {
             return;
         };
@@ -256,7 +258,7 @@ impl State {
             Change::Plays { id, plays, .. } => set(&mut user.plays, id, Some(plays)),
             Change::Queue { queue, .. } => user.queue = queue,
             Change::Bookmark { id, bookmark, .. } => set(&mut user.bookmarks, id, bookmark),
-            _ => unreachable!("what is no user's was applied"),
+            _ => unreachable!("changes without a user were applied before"),
         }
     }
 

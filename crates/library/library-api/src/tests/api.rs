@@ -123,12 +123,12 @@ fn everything_is_there_as_plain_json() {
     check(
         &scene,
         "/albums?order=odd",
-        expect![[r#"400 {"title":"parameter order does not fit","status":400}"#]],
+        expect![[r#"400 {"title":"parameter order is invalid","status":400}"#]],
     );
     check(
         &scene,
         "/albums?limit=-1",
-        expect![[r#"400 {"title":"parameter limit does not fit","status":400}"#]],
+        expect![[r#"400 {"title":"parameter limit is invalid","status":400}"#]],
     );
     check(
         &scene,

@@ -68,23 +68,23 @@ fn a_stream_is_what_is_asked_for() {
         ),
         (
             "&timeOffset=122",
-            "parameter timeOffset does not fit".to_owned(),
+            "parameter timeOffset is invalid".to_owned(),
         ),
         (
             "&timeOffset=-1",
-            "parameter timeOffset does not fit".to_owned(),
+            "parameter timeOffset is invalid".to_owned(),
         ),
         (
             "&timeOffset=nan",
-            "parameter timeOffset does not fit".to_owned(),
+            "parameter timeOffset is invalid".to_owned(),
         ),
         (
             "&maxBitRate=low",
-            "parameter maxBitRate does not fit".to_owned(),
+            "parameter maxBitRate is invalid".to_owned(),
         ),
         (
             "&estimateContentLength=7",
-            "parameter estimateContentLength does not fit".to_owned(),
+            "parameter estimateContentLength is invalid".to_owned(),
         ),
     ] {
         let request = format!("stream?id={song}{asked}");
@@ -169,7 +169,10 @@ fn what_makes_no_sense_is_refused_with_its_name() {
     let [_, album, song] = ids(&scene);
     let answer = decide(&scene, &song, "");
     let message = answer["error"]["message"].as_str().expect("text");
-    assert!(message.starts_with("the body does not fit: "), "{message}");
+    assert!(
+        message.starts_with("the request body is invalid: "),
+        "{message}"
+    );
     let neither = decide(&scene, &song, "{}");
     let told = &neither["transcodeDecision"]["errorReason"];
     assert!(told.as_str().is_some_and(|text| !text.is_empty()));
@@ -178,17 +181,14 @@ fn what_makes_no_sense_is_refused_with_its_name() {
     let whole = format!("mediaId={song}&mediaType=song");
     for parameters in ["", "opus", "opus-x-2", "opus-96-3", "mp3-96-2"] {
         let told = stream(&format!("{whole}&transcodeParams={parameters}"));
-        assert_eq!(
-            told, "parameter transcodeParams does not fit",
-            "{parameters}"
-        );
+        assert_eq!(told, "parameter transcodeParams is invalid", "{parameters}");
     }
     let told = stream(&format!("{whole}&transcodeParams=opus-96-2&offset=999"));
-    assert_eq!(told, "parameter offset does not fit");
+    assert_eq!(told, "parameter offset is invalid");
     let told = stream(&format!(
         "mediaId={song}&mediaType=podcast&transcodeParams=opus-96-2"
     ));
-    assert_eq!(told, "parameter mediaType does not fit");
+    assert_eq!(told, "parameter mediaType is invalid");
     assert_eq!(
         stream(&whole),
         "required parameter transcodeParams is missing"
