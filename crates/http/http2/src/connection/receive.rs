@@ -148,7 +148,8 @@ impl Connection {
             .as_mut()
             .ok_or(Fault::protocol("CONTINUATION without HEADERS"))?;
         begun.frames += 1;
-        if self.limits.head_bytes_max < begun.block.len() + piece.len()
+        // Twice the limit, so that a client with too many cookies gets an answer on its stream.
+        if 2 * self.limits.head_bytes_max < begun.block.len() + piece.len()
             || self.limits.head_frames_max < begun.frames
         {
             return Err(Fault::calm("a head with too many bytes or frames"));

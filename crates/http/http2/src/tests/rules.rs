@@ -358,7 +358,7 @@ fn frames_are_judged_by_their_form() {
         ),
         (
             "10.5.1 a head that never ends",
-            (0..3)
+            (0..5)
                 .map(|n| {
                     frame(
                         if n == 0 { HEADERS } else { CONTINUATION },
@@ -609,4 +609,23 @@ fn heads_are_kept_up_to_their_limit() {
         .map(|(name, value)| name.len() + value.len())
         .sum();
     assert!(kept <= 16 << 10, "{kept} bytes");
+}
+
+/// RFC 9113 §10.5.1: the request can be answered with 431, and the connection goes on.
+#[test]
+fn a_head_of_28_kib_in_several_frames_is_the_streams_mistake() {
+    let mut peer = Peer::greeted();
+    // A literal field without indexing, `cookie` from the static table, of 28,672 bytes.
+    let cookie = [&b"\x0f\x11\x7f\x81\xdf\x01"[..], &[b'c'; 28_672]].concat();
+    let (first, rest) = cookie.split_at(16_000);
+    let frames = [
+        frame(HEADERS, 0, 1, &[GET, first].concat()),
+        frame(CONTINUATION, END_HEADERS, 1, rest),
+    ];
+    for frame in frames {
+        peer.send(&frame).expect("the stream's mistake");
+    }
+    assert!(peer.connection.head().is_too_large());
+    peer.send(&frame(HEADERS, WHOLE, 3, GET)).expect("sound");
+    assert!(!peer.connection.head().is_too_large());
 }
