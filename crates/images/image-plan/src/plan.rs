@@ -386,14 +386,6 @@ pub fn plan(
     if let Some(unsupported) = facts.unsupported {
         return Err(Refusal::UnsupportedSource(unsupported));
     }
-    if facts.sparse {
-        return Err(Refusal::SparseSource);
-    }
-    if limits.profile_bytes_max < facts.profile_bytes {
-        return Err(Refusal::ProfileTooLarge {
-            profile_bytes: facts.profile_bytes,
-        });
-    }
     let geometry = Geometry::of(facts.oriented(), recipe);
     let size = geometry.target;
     let quality_pct = recipe.quality_pct.unwrap_or(quality::DEFAULT_QUALITY_PCT);
@@ -410,6 +402,14 @@ pub fn plan(
         return Err(Refusal::TooManyPixels {
             pixels: facts.stored.pixels(),
             pixels_max: limits.source_pixels_max,
+        });
+    }
+    if facts.sparse {
+        return Err(Refusal::SparseSource);
+    }
+    if limits.profile_bytes_max < facts.profile_bytes {
+        return Err(Refusal::ProfileTooLarge {
+            profile_bytes: facts.profile_bytes,
         });
     }
     if limits.target_pixels_max < size.pixels() || !target.holds(size) {

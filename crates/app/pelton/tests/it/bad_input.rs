@@ -155,7 +155,7 @@ fn what_exceeds_the_limits_is_not_converted() {
 fn a_jpeg_beyond_the_limit_is_converted_to_sizes_that_need_a_fraction_of_its_pixels() {
     let photo = media::photo(3_000, 2_000, 1);
     let home = Home::with(&[("large.jpg", &photo)]);
-    let server = Server::plain(&home, &["--limits-source-pixels-max", "1_600_000"]);
+    let server = Server::plain(&home, &["--limits-source-pixels-max", "1600000"]);
     let whole = server.get_as("/large.jpg", "image/avif,image/webp,*/*");
     assert_eq!((whole.status, &whole.body), (200, &photo), "the original");
     let small = server.get_as("/large.jpg?w=600", "image/webp");

@@ -88,7 +88,7 @@ fn convert_says_what_is_wrong() {
         (
             &["library/bomb.png", "a.avif"],
             1,
-            "pelton: convert library/bomb.png: original has 900000000 pixels",
+            "pelton: convert library/bomb.png: original of 900000000 pixels is too large",
         ),
         (
             &["library/moving.gif", "a.avif"],
