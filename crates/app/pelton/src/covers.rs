@@ -1,10 +1,11 @@
-//! Covers of the music: from what somebody asks for to the picture in the library that stands for it.
+//! Covers of the music: resolve the id of a track, disc, album or artist to a picture in the
+//! library.
 //!
 //! ```text
-//! al-0123456789abcdef ─ Catalog::cover ─┬─ folder art ──────────► /Band/Album/cover.jpg?w=300
-//!                                       └─ embedded ─ taken out ─► /-/art/ab/HASH.jpg?w=300
+//! al-0123456789abcdef ─ Catalog::cover ─┬─ folder art ───────────► /Band/Album/cover.jpg?w=300
+//!                                       └─ embedded ─ extracted ─► /-/art/ab/HASH.jpg?w=300
 //! ```
-//! Either is a target like any other: negotiated, converted in a cell, and kept.
+//! Both are ordinary targets: negotiated, converted in a cell, and cached.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -24,18 +25,18 @@ use variants::placeholders::Looks;
 use crate::config::Config;
 use crate::house;
 
-/// Finds covers.
+/// Finder of covers.
 #[derive(Debug)]
 pub(crate) struct Covers {
     rules: CoverRules,
-    /// None where the data directory cannot be written.
+    /// Covers embedded in music, or `None` if the data directory is not writable.
     inside: Option<scan::Covers>,
-    /// Once there is a service.
+    /// Placeholders and library of the service, once there is one.
     seen: OnceLock<(Arc<Looks>, Arc<Library>)>,
 }
 
 impl Covers {
-    /// Takes up what was taken out before.
+    /// Opens the folder of covers, including those that were extracted before.
     pub(crate) fn open(config: &Config) -> Covers {
         let library = &config.library;
         let limits = CoverLimits {
@@ -61,29 +62,30 @@ impl Covers {
         }
     }
 
-    /// Takes what `service` knows of looks.
+    /// Attaches the placeholders and the library of `service`.
     pub(crate) fn attach(&self, service: &Service) {
         let seen = (Arc::clone(service.looks()), Arc::clone(service.library()));
         assert!(self.seen.set(seen).is_ok(), "one service a process");
     }
 
-    /// Whether a picture stands for something.
+    /// Returns whether there is a cover of `of`.
     pub(crate) fn has(&self, catalog: &Index, of: Covered) -> bool {
         catalog.cover(of, &self.rules).is_some()
     }
 
-    /// What the picture looks like that stands for something. May sleep, as [`Covers::path`].
+    /// Returns the placeholder of the cover of `of`, if known. May sleep, as [`Covers::path`].
     pub(crate) fn look(&self, catalog: &Index, of: Covered) -> Option<Placeholder> {
         self.look_at(&self.path(catalog, of)?)
     }
 
-    /// What a picture looks like, where that is known. May sleep.
+    /// Returns the placeholder of a picture, if known. May sleep.
     pub(crate) fn look_at(&self, path: &LibraryPath) -> Option<Placeholder> {
         let (looks, library) = self.seen.get()?;
         looks.find(&library.identify(path, Wait::Allowed).ok()?)
     }
 
-    /// The target of the picture that stands for something. May sleep: the picture may have to be taken out of a file.
+    /// Returns the target of the cover of `of`, with `query`. May sleep, because the picture may
+    /// have to be extracted from a file.
     pub(crate) fn target(&self, catalog: &Index, of: Covered, query: &str) -> Option<String> {
         let path = self.path(catalog, of)?;
         Some(match query {
@@ -92,7 +94,7 @@ impl Covers {
         })
     }
 
-    /// Where the service finds that picture. May sleep, too.
+    /// Returns the path of the cover of `of` in the library. May sleep, as [`Covers::target`].
     pub(crate) fn path(&self, catalog: &Index, of: Covered) -> Option<LibraryPath> {
         let cover = catalog.cover(of, &self.rules)?;
         let Some(inside) = &cover.inside else {
@@ -112,7 +114,8 @@ impl Covers {
     }
 }
 
-/// What an id stands for: `tr-`, `al-` or `ar-` and an id in hexadecimal, or `di-`, an album's, and `-` with a disc's number.
+/// Parses the id of a cover: `tr-`, `al-` or `ar-` and a hexadecimal id, or `di-`, an album's id,
+/// `-` and a disc number.
 pub(crate) fn parse(catalog: &Index, id: &str) -> Option<Covered> {
     let (kind, id) = id.split_once('-')?;
     let (id, disc) = match kind {
@@ -133,14 +136,14 @@ pub(crate) fn parse(catalog: &Index, id: &str) -> Option<Covered> {
     })
 }
 
-/// Answers `/-/cover/ID?w=300`.
+/// Mount that serves `/-/cover/ID?w=300`.
 pub(crate) struct CoverMount {
     covers: Arc<Covers>,
     keeper: Arc<Keeper>,
 }
 
 impl CoverMount {
-    /// Where it is mounted.
+    /// Path prefix of the mount.
     pub(crate) const PREFIX: &str = "/-/cover";
 
     pub(crate) fn new(covers: Arc<Covers>, keeper: Arc<Keeper>) -> CoverMount {
@@ -184,7 +187,7 @@ impl Mount for CoverMount {
         Box::pin(self.reply(visit))
     }
 
-    /// Covers inside music.
+    /// Returns true: covers embedded in music are internal targets.
     fn reaches_internal(&self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! From the configuration to the parts of the house: what each of them is told.
+//! Settings and limits of each component, built from the configuration.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::config::{Config, PerCore, Timeout, Types};
 use crate::report::Error;
 use crate::worker;
 
-/// Conversions at a time: what the configuration says, or one a core.
+/// Returns the number of concurrent conversions: the configured number, or one per core.
 pub(crate) fn concurrency(config: &Config) -> Result<usize, Error> {
     match config.cell.concurrency {
         PerCore::Exactly(number) => Ok(number.get() as usize),
@@ -32,7 +32,7 @@ pub(crate) fn concurrency(config: &Config) -> Result<usize, Error> {
     }
 }
 
-/// Starts the cells. `jobs` of them run at the same time.
+/// Starts a pool of cells that runs up to `jobs` jobs at the same time.
 pub(crate) fn pool(config: &Config, jobs: usize) -> Result<sandbox::Pool, Error> {
     let crashes = crashes(config)?;
     let started = sandbox::Pool::start(worker::ELF, cell_limits(config, jobs));
@@ -40,7 +40,8 @@ pub(crate) fn pool(config: &Config, jobs: usize) -> Result<sandbox::Pool, Error>
     Ok(pool.keep_reproducers(crashes))
 }
 
-/// Where jobs are kept that fail. Makes the folder.
+/// Creates the directory for reproducers of failed jobs and returns it with its limits. Returns
+/// `None` if `cell.crash_dir` is off.
 pub(crate) fn crashes(config: &Config) -> Result<Option<sandbox::ReproducerFolder>, Error> {
     let cell = &config.cell;
     let Some(folder) = cell.crash_dir.0.clone() else {
@@ -57,7 +58,7 @@ pub(crate) fn crashes(config: &Config) -> Result<Option<sandbox::ReproducerFolde
     }))
 }
 
-/// What the cells may use, `jobs` of them at the same time.
+/// Returns the limits of a pool of cells that runs up to `jobs` jobs at the same time.
 pub(crate) fn cell_limits(config: &Config, jobs: usize) -> sandbox::Limits {
     let cell = &config.cell;
     sandbox::Limits {
@@ -80,7 +81,7 @@ pub(crate) fn cell_limits(config: &Config, jobs: usize) -> sandbox::Limits {
     }
 }
 
-/// Why there are no cells, and what shows more of it.
+/// Converts an error of the sandbox. Errors of the host get a hint to `pelton cell --probe`.
 pub(crate) fn cell_error(err: &sandbox::Error) -> Error {
     match err.kind {
         sandbox::ErrorKind::Limits => Error::usage(err.to_string()),
@@ -88,7 +89,8 @@ pub(crate) fn cell_error(err: &sandbox::Error) -> Error {
     }
 }
 
-/// Tracks that are transcoded at a time.
+/// Returns the number of concurrent transcodes: 0 if transcoding is off, else the configured number
+/// or one per two cores.
 fn transcodings(config: &Config) -> Result<usize, Error> {
     if config.transcoding.longest.0.is_zero() {
         return Ok(0);
@@ -103,20 +105,21 @@ fn transcodings(config: &Config) -> Result<usize, Error> {
     }
 }
 
-/// Longest track that is transcoded, in milliseconds.
+/// Returns the duration of the longest track that is transcoded, in milliseconds.
 pub(crate) fn transcoded_ms_max(config: &Config) -> u64 {
     config.transcoding.longest.0.as_millis() as u64
 }
 
-/// Starts the cells that convert for requests and for improvements, and transcode: each have their own threads, and every
-/// thread may hold a cell.
+/// Starts the pool of cells for requests, improvements and transcodes. Each of the three has its
+/// own threads, and every thread may hold a cell, so the pool has as many cells as there are
+/// threads.
 pub(crate) fn conversions(config: &Config) -> Result<Arc<sandbox::Pool>, Error> {
     let jobs = 2 * concurrency(config)? + transcodings(config)?;
     pool(config, jobs).map(Arc::new)
 }
 
-/// Opens the library and its variants, which are recorded in `store`. `cores` are the counters of the cores that will
-/// serve, and `mounts` answer beside the library.
+/// Opens the library and its variants, with `store` as their shared index, if any. `cores` are the
+/// counters of the serving cores, and `mounts` handle the paths outside the library.
 pub(crate) fn service(
     config: &Config,
     pool: Arc<sandbox::Pool>,
@@ -131,7 +134,7 @@ pub(crate) fn service(
     })
 }
 
-/// Whether the parts accept their limits, which they also check themselves when they start.
+/// Checks the limits of HTTP and of the reactor. Both components check them again when they start.
 pub(crate) fn limits(config: &Config) -> Result<(), Error> {
     let refused = |what| Error::usage(format!("limits: {what}"));
     http_limits(config).check().map_err(refused)?;
@@ -150,7 +153,7 @@ fn http_limits(config: &Config) -> http1::Limits {
     }
 }
 
-/// What the service is told.
+/// Returns the settings of the service.
 pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> {
     limits(config)?;
     let limits = &config.limits;
@@ -210,10 +213,10 @@ pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, 
     })
 }
 
-/// Shortest token; one of 16 letters cannot be guessed.
+/// Minimum length of the admin token: 16 random characters cannot be guessed.
 const TOKEN_BYTES_MIN: usize = 16;
 
-/// Who gets what.
+/// Returns the rules of access: logins, host names, origins and the admin token.
 pub(crate) fn gate(config: &Config) -> Result<Gate, Error> {
     let token = config
         .admin_token_file
@@ -230,7 +233,8 @@ pub(crate) fn gate(config: &Config) -> Result<Gate, Error> {
     })
 }
 
-/// Reads the token in a file, which is all there is in it.
+/// Reads the admin token, which is the whole content of the file except for surrounding white
+/// space.
 fn token(path: &Path) -> Result<Token, Error> {
     let unfit = |why: &dyn std::fmt::Display| {
         let what = format!("admin_token_file: {}: {why}", path.display());
@@ -279,7 +283,8 @@ fn caches(config: &Config) -> Result<server::Limits, Error> {
     })
 }
 
-/// Holds a directory that `what` writes to, as long as the lock is kept. Where the host gives no lock there is a warning.
+/// Locks a directory that `what` writes to, until the lock is dropped. If the host refuses to lock,
+/// logs a warning and returns `None`.
 pub(crate) fn hold(dir: &Path, sharing: Sharing, what: &str) -> Result<Option<DirLock>, Error> {
     match DirLock::take(dir, sharing) {
         Ok(lock) => Ok(Some(lock)),
@@ -295,7 +300,8 @@ pub(crate) fn hold(dir: &Path, sharing: Sharing, what: &str) -> Result<Option<Di
     }
 }
 
-/// Holds a directory once the process that holds it has ended, until this process ends.
+/// Starts a thread that waits until the process that holds the directory has ended, and then locks
+/// the directory until this process ends.
 pub(crate) fn hold_after_predecessor(dir: PathBuf, sharing: Sharing, what: &'static str) {
     let wait = move || match DirLock::wait(&dir, sharing) {
         Ok(mut lock) => {
@@ -318,19 +324,20 @@ fn unlocked(path: &Path, err: &std::io::Error) {
     tracing::warn!(%path, %err, "other servers are not kept out of this directory");
 }
 
-/// The index's folder in the data directory.
+/// Folder of the catalog in the data directory.
 const CATALOG: &str = "catalog";
-/// The folder there of covers that were taken out of music.
+/// Folder in the data directory of covers that were extracted from music files.
 pub(crate) const COVERS: &str = "covers";
-/// The path under which the service finds them; only targets of our own lead there.
+/// Path prefix of extracted covers; only internal targets lead there.
 pub(crate) const ART: &str = "/-/art";
 
-/// The folder in the data directory of users' pictures.
+/// Folder in the data directory of users' avatars.
 pub(crate) const AVATARS: &str = "avatars";
-/// The path under which the service finds them; only targets of our own lead there.
+/// Path prefix of avatars; only internal targets lead there.
 pub(crate) const AVATAR: &str = "/-/avatar";
 
-/// What cuts a text of several names.
+/// Returns the separators that split a tag into several artists or genres, and the names that are
+/// never split.
 pub(crate) fn splits(config: &Config) -> Splits {
     let library = &config.library;
     Splits {
@@ -340,7 +347,7 @@ pub(crate) fn splits(config: &Config) -> Splits {
     }
 }
 
-/// What the library's keeper is told.
+/// Returns the settings of the library's indexer.
 pub(crate) fn library(config: &Config) -> scan::Setup {
     let library = &config.library;
     scan::Setup {
@@ -358,7 +365,8 @@ pub(crate) fn library(config: &Config) -> scan::Setup {
     }
 }
 
-/// The prefixes of the configuration, that of covers, and the root where none is for everything.
+/// Returns the directories of the library: those of the configured prefixes, those of covers and
+/// avatars, and the root for all other paths.
 fn mounts(config: &Config) -> Vec<Mount> {
     let mapped = config.img_map.0.iter();
     let mut mounts: Vec<_> = mapped
@@ -402,12 +410,12 @@ fn types(types: &Types) -> AllowedTypes {
     }
 }
 
-/// The cores that serve.
+/// Returns the cores that serve requests.
 pub(crate) fn cores(config: &Config) -> Result<Vec<reactor::CoreId>, Error> {
     reactor::usable_cores(&reactor_limits(config)).map_err(|err| Error::host(err.to_string()))
 }
 
-/// What the reactor may use.
+/// Returns the limits of the reactor.
 pub(crate) fn reactor_limits(config: &Config) -> reactor::Limits {
     let limits = &config.limits;
     let defaults = reactor::Limits::default();
@@ -437,14 +445,14 @@ pub(crate) fn reactor_limits(config: &Config) -> reactor::Limits {
     }
 }
 
-/// No timeout exceeds a day, so all fit.
+/// Converts a timeout to milliseconds, which fit into 32 bits because a timeout is at most a day.
 fn millis(timeout: Timeout) -> u32 {
     let Timeout(time): Timeout = timeout;
     let millis: Duration = time;
     millis.as_millis() as u32
 }
 
-/// Whether `root` can be listed, told before anything is started.
+/// Checks that `root` can be listed, so that an error is reported before anything is started.
 pub(crate) fn readable(root: &Path) -> Result<(), Error> {
     let listed = std::fs::read_dir(root);
     listed.map(drop).map_err(|err| {

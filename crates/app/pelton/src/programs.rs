@@ -1,17 +1,19 @@
-//! Programs of the operator as routes of the server, each run in cells of its own (`[programs.NAME]`, docs/cells.md).
+//! Programs of the operator as routes of the server, each run in cells of its own
+//! (`[programs.NAME]`, docs/cells.md).
 //!
 //! Principal type: [`Programs`], a mount of the service.
 //!
 //! ```text
-//! request ─► route ─► unit ─ a place among its `concurrency` ─► a thread of the unit ─► cell ─► output, as CGI answers
-//!                      ├─► the next unit of a chain, whose input that is ─► …
-//!                      └─► what `on_error` names, when one fails
+//! request ─► route ─► unit ─► place (of its `concurrency`) ─► thread of the unit ─► cell ─► CGI output
+//!                      ├─► next unit of the chain, which gets this output as input ─► …
+//!                      └─► the fallback that `on_error` names, if a unit fails
 //! ```
 //!
-//! A request has its whole body before it asks for a cell, and holds one only while a program runs: a slow client, or a
-//! chain's other programs, cost none. Threads: cores look the table up and wait; each unit has as many threads as it may
-//! run at a time; the signals' thread and the one that looks for changed files boot programs. Locks are held for reads
-//! and swaps of pointers, never for a boot or a run.
+//! A request has its whole body before it asks for a cell, and it holds a cell only while a program
+//! runs: slow clients and the other programs of a chain occupy none. Threads: cores look the table
+//! up and wait; each unit has as many threads as it may run requests at a time; the signals' thread
+//! and the thread that polls for changed files boot programs. Locks are held for reads and swaps of
+//! pointers, never during a boot or a run.
 
 mod boot;
 mod reply;
@@ -34,34 +36,34 @@ use status::Status;
 use told::Told;
 use unit::{Counts, Unit};
 
-/// Every program, and where it answers.
+/// All programs, and their routes.
 pub(crate) struct Programs {
     table: RwLock<Arc<Table>>,
-    /// Held while programs are booted and the table is replaced, so that two do not do it at a time.
+    /// Held while programs boot and the table is replaced, so that one reload runs at a time.
     changing: Mutex<()>,
     backend: sandbox::Backend,
     conversions: Arc<sandbox::Pool>,
 }
 
-/// What holds between two reloads.
+/// Programs and routes between two reloads.
 #[derive(Default)]
 struct Table {
     units: BTreeMap<String, Arc<Unit>>,
-    /// Longest path first.
+    /// Sorted by the length of the path, longest first.
     routes: Vec<Arc<Route>>,
 }
 
-/// A path, and what answers there.
+/// Path prefix, and the programs that handle it.
 struct Route {
     name: String,
     path: String,
-    /// One, or a chain.
+    /// One program, or the programs of a chain.
     stages: Vec<Arc<Unit>>,
     fallback: Fallback,
     counts: Arc<Counts>,
 }
 
-/// What answers when a stage fails.
+/// Response after a stage has failed, as in [`OnError`].
 enum Fallback {
     Tell,
     Input,
@@ -69,7 +71,7 @@ enum Fallback {
     Program(Arc<Unit>),
 }
 
-/// Starts the cells of one program, which keep nothing of what fails in them.
+/// Starts the cells of one program, without reproducers of its failures.
 pub(crate) fn alone(
     config: &Config,
     name: &str,
@@ -84,8 +86,8 @@ pub(crate) fn alone(
 }
 
 impl Programs {
-    /// Boots all programs of `config`. `conversions` is the pool of workers, which knows what [`sandbox::Backend::Auto`] is
-    /// on this host.
+    /// Boots all programs of `config`. `conversions` is the pool of workers, whose backend is the
+    /// one that [`sandbox::Backend::Auto`] selects on this host.
     pub(crate) fn start(
         config: &Config,
         conversions: Arc<sandbox::Pool>,
@@ -101,7 +103,7 @@ impl Programs {
         Ok(programs)
     }
 
-    /// The paths that programs answer at, and those of what there is to tell of cells.
+    /// Returns the mounts of all routes, and those of the status and the statistics of cells.
     pub(crate) fn mounts(self: &Arc<Programs>) -> Vec<(String, Arc<dyn Mount>)> {
         let told: Arc<dyn Mount> = Arc::new(Told(Arc::clone(self)));
         let status: Arc<dyn Mount> = Arc::new(Status(Arc::clone(self)));
@@ -116,10 +118,12 @@ impl Programs {
         mounts
     }
 
-    /// Takes over what `config` says: boots programs that are new or changed. One that does not boot goes on as it was.
+    /// Applies `config`: boots programs that are new or changed. A changed program that fails to
+    /// boot keeps running as it was.
     ///
     /// # Errors
-    /// When one that was not there before does not boot; nothing changes then but programs that are already booted.
+    /// If a new program fails to boot. The table does not change then, but programs that were
+    /// already replaced stay replaced.
     pub(crate) fn apply(&self, config: &Config) -> Result<(), Error> {
         let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let old = self.table();
@@ -148,7 +152,7 @@ impl Programs {
         Arc::clone(&self.table.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The route that `path` belongs to.
+    /// Returns the route that `path` belongs to, if any.
     fn route(&self, path: &str) -> Option<Arc<Route>> {
         let fits = |route: &&Arc<Route>| {
             let below = path.strip_prefix(route.path.as_str());
@@ -157,7 +161,8 @@ impl Programs {
         self.table().routes.iter().find(fits).map(Arc::clone)
     }
 
-    /// Starts the thread that looks for changed files, every so often, as long as there are programs to look for.
+    /// Starts the thread that polls for changed files at the given interval, until the programs are
+    /// dropped.
     fn watch(self: &Arc<Programs>, every: Duration) -> Result<(), Error> {
         let programs = Arc::downgrade(self);
         let look = move || {
@@ -177,8 +182,9 @@ impl Programs {
         Ok(())
     }
 
-    /// Boots programs whose files are not what runs, once they have stayed the same between two looks: whoever copies
-    /// one over another is then done. `seen` is what the last look saw of files that differ.
+    /// Boots programs whose files differ from those that run, once a file is unchanged between two
+    /// polls, because a copy over it is complete then. `seen` holds the stamps that the last poll
+    /// saw of files that differ.
     fn look(&self, seen: &mut BTreeMap<String, Stamp>) {
         let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         for (name, unit) in &self.table().units {
@@ -222,33 +228,33 @@ fn route(entry: &Entry, units: &BTreeMap<String, Arc<Unit>>, old: &Table) -> Arc
     })
 }
 
-/// What is wrong with the programs of a configuration, as far as can be told without running them.
+/// Returns the faults of the configured programs that can be found without running them.
 pub(crate) fn findings(config: &Config) -> impl Iterator<Item = Error> {
     let entries = config.programs.0.iter();
     let programs = entries.filter(|entry| !entry.is_chain());
     programs.filter_map(|entry| boot::check(entry).err())
 }
 
-/// Everything that answers beside the library.
+/// Handlers of all requests outside the library.
 pub(crate) struct Beside {
     pub(crate) programs: Arc<Programs>,
-    /// What no reload changes.
+    /// Mounts that a reload does not change.
     pub(crate) others: Vec<(String, Arc<dyn Mount>)>,
-    /// Those who may log in, which no reload changes either.
+    /// Users that may log in, if any; a reload does not change them.
     pub(crate) users: Option<Arc<dyn Users>>,
 }
 
 impl Beside {
-    /// As the service takes them.
+    /// Returns all mounts in the form that the service takes.
     pub(crate) fn mounts(&self) -> Mounts {
         let mounts = Mounts::new([self.others.clone(), self.programs.mounts()].concat());
         mounts.with_users(self.users.clone())
     }
 
-    /// Takes over what another configuration says.
+    /// Applies another configuration.
     ///
     /// # Errors
-    /// When it asks for what cannot be; everything goes on as before then.
+    /// If a new program fails to boot, see [`Programs::apply`].
     pub(crate) fn reload(&self, config: &Config) -> Result<(), Error> {
         self.programs.apply(config)
     }

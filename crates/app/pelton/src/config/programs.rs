@@ -1,4 +1,4 @@
-//! `[programs.NAME]`: programs that are routes of the server, and chains of them.
+//! `[programs.NAME]`: programs that serve routes, and chains of programs.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -10,74 +10,74 @@ use super::file;
 use super::nearest::nearest;
 use super::value::{Bytes, Raw, Timeout, Value, Wrong};
 
-/// `on_error`: the body as it came.
+/// Value of `on_error` that sends the request's body back.
 const INPUT: &str = "input";
-/// Programs in a chain; more would be a pipeline that nobody waits for.
+/// Maximum number of programs in a chain; clients would not wait for a longer one.
 const CHAIN_MAX: usize = 16;
 
-/// Every program and chain, sorted by name.
+/// All programs and chains, sorted by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Programs(pub(crate) Vec<Entry>);
 
-/// One table, as it was read.
+/// Table of one program or chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// `NAME`.
+    /// `NAME` of the table.
     pub(crate) name: String,
-    /// What it is. Either this or `programs` is there.
+    /// Path of the executable. Exactly one of `path` and `programs` is set.
     pub(crate) path: PathBuf,
-    /// The chain: the answer of each is the next one's input.
+    /// Names of the programs of a chain; the output of each is the input of the next.
     pub(crate) programs: Words,
-    /// Its place in the URL space; without one it serves chains and as a fallback.
+    /// Path prefix of the route. Without a route, a program runs only in chains and as a fallback.
     pub(crate) route: String,
-    /// What is answered in its stead when it fails.
+    /// Action after a failure, parsed by [`Entry::on_error`].
     pub(crate) on_error: String,
-    /// Its arguments after its name.
+    /// Arguments after the program's name.
     pub(crate) main_arguments: Words,
-    /// `NAME=VALUE`, for every request.
+    /// Environment variables as `NAME=VALUE`, the same for every request.
     pub(crate) environment: Words,
-    /// Files that it may read.
+    /// Files that the program may read.
     pub(crate) allowed_paths: Words,
-    /// Nothing of a request is left when the next begins.
+    /// True if the program is wiped after each request.
     pub(crate) ephemeral: bool,
-    /// Requests that it answers at the same time.
+    /// Maximum number of concurrent requests.
     pub(crate) concurrency: NonZeroU32,
-    /// Its code and data in huge pages.
+    /// True if code and data are placed in huge pages.
     pub(crate) hugepages: bool,
-    /// What a request takes, in huge pages.
+    /// True if the memory of a request is placed in huge pages.
     pub(crate) request_hugepages: bool,
-    /// Its guest's page tables in the log.
+    /// True if the page tables of the guest are logged.
     pub(crate) verbose_pagetables: bool,
-    /// Until it must be ready, its warm-up included.
+    /// Time limit of the boot, including the warm-up.
     pub(crate) max_boot_time: Timeout,
-    /// One request, by the wall clock and by CPU.
+    /// Time limit of one request, both by the wall clock and in CPU time.
     pub(crate) max_request_time: Timeout,
-    /// Memory before a request.
+    /// Limit of the memory that the program uses before a request.
     pub(crate) max_memory: Bytes,
-    /// Memory that a request may take beyond that.
+    /// Limit of the memory that a request may add.
     pub(crate) max_work_memory: Bytes,
-    /// Longest answer.
+    /// Maximum size of a response.
     pub(crate) max_answer: Bytes,
-    /// What it may keep in a store of its own from request to request.
+    /// Maximum size of the store in which the program keeps state between requests.
     pub(crate) max_state: Bytes,
-    /// Requests that it must have answered before it gets those of clients.
+    /// Number of requests that the program must answer before it gets those of clients.
     pub(crate) warmup: u32,
 }
 
-/// What is done when a program fails.
+/// Action after a program has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnError<'a> {
-    /// An error is answered.
+    /// Respond with an error.
     Tell,
-    /// The body that came is sent back.
+    /// Send the request's body back.
     Input,
-    /// This target of the library is served.
+    /// Serve this target of the library.
     Target(&'a str),
-    /// This program answers.
+    /// Run this program instead.
     Program(&'a str),
 }
 
-/// Strings, in the order given.
+/// List of strings, in the order given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Words(pub(crate) Vec<String>);
 
@@ -107,7 +107,7 @@ impl Entry {
         }
     }
 
-    /// Whether it is a chain of others.
+    /// Returns whether this is a chain of other programs.
     pub(crate) fn is_chain(&self) -> bool {
         !self.programs.0.is_empty()
     }
@@ -121,7 +121,7 @@ impl Entry {
         }
     }
 
-    /// What is wrong with it alone.
+    /// Returns the first fault of this entry alone, if any.
     fn fault(&self) -> Option<String> {
         let has_path = !self.path.as_os_str().is_empty();
         let fault = match () {
@@ -143,7 +143,7 @@ impl Entry {
     }
 }
 
-/// Whether a route is none, or a place that is not taken.
+/// Returns whether `route` is empty or a plain path outside the reserved `/-/`.
 fn is_route(route: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
     let path = route.len() > 1 && route.starts_with('/') && !route.ends_with('/');
@@ -152,12 +152,12 @@ fn is_route(route: &str) -> bool {
 }
 
 impl Programs {
-    /// The entry of this name.
+    /// Returns the entry called `name`, if any.
     pub(crate) fn named(&self, name: &str) -> Option<&Entry> {
         self.0.iter().find(|entry| entry.name == name)
     }
 
-    /// What is wrong with one of them, or between them.
+    /// Returns the first fault of an entry or between entries, if any.
     fn fault(&self) -> Option<String> {
         let is_program = |name: &str| self.named(name).is_some_and(|entry| !entry.is_chain());
         let mut routes = BTreeSet::new();
@@ -220,7 +220,7 @@ impl Value for Programs {
     }
 }
 
-/// The tables of a word, which is TOML.
+/// Parses the tables in a flag or variable, which is an inline table of TOML.
 fn inline(text: &str) -> Option<Vec<(String, Raw)>> {
     let value = DeValue::parse(text).ok()?;
     match file::raw(&value) {
@@ -229,12 +229,12 @@ fn inline(text: &str) -> Option<Vec<(String, Raw)>> {
     }
 }
 
-/// A key of a table.
+/// Key of a program's table.
 struct Member {
     name: &'static str,
     expected: &'static str,
     set: fn(&mut Entry, &Raw) -> Result<(), Wrong>,
-    /// As TOML has it.
+    /// Formats the value as TOML.
     show: fn(&Entry) -> String,
 }
 
@@ -278,7 +278,7 @@ fn bare(shown: &str) -> String {
     shown.to_owned()
 }
 
-/// A number, with its unit if it has one.
+/// Formats a size: bare if it is only a number, quoted if it has a unit.
 fn measured(shown: &str) -> String {
     match shown.parse::<u64>() {
         Ok(_) => bare(shown),
@@ -286,7 +286,7 @@ fn measured(shown: &str) -> String {
     }
 }
 
-/// A basic string of TOML.
+/// Returns `text` as a basic string of TOML.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -362,7 +362,7 @@ impl Value for Words {
     fn read(raw: &Raw) -> Result<Words, Wrong> {
         let elements = match raw {
             Raw::List(elements) => elements.iter().map(String::read).collect(),
-            // Variables may be written as a table.
+            // Environment variables may be written as a table.
             Raw::Table(pairs) => {
                 let pair = |(name, value): &(String, Raw)| {
                     String::read(value).map(|value| format!("{name}={value}"))

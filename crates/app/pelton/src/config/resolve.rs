@@ -1,4 +1,4 @@
-//! From all that was given to one configuration.
+//! Resolution of all inputs into one configuration.
 //!
 //! ```text
 //! default ◄ file (TOML, or WebP Server Go's JSON) ◄ WEBP_… ◄ PELTON_… ◄ flags      the rightmost wins
@@ -18,7 +18,8 @@ use super::value::{Queries, Raw, Value, Wrong};
 use super::{file, wsg};
 use crate::report::Error;
 
-/// Variables that begin with `PELTON_` and are no settings: the file's own name, and what the build and upgrades look at.
+/// Variables that begin with `PELTON_` but are not settings: the path of the configuration file,
+/// and those that the build and upgrades read.
 const OTHER_VARIABLES: [&str; 4] = [
     "PELTON_CACHE",
     "PELTON_CONFIG",
@@ -26,37 +27,37 @@ const OTHER_VARIABLES: [&str; 4] = [
     "PELTON_WORKER",
 ];
 
-/// The row of [`wsg::OTHER_DEFAULTS`] for a default that is neither its nor ours.
+/// Row in the form of [`wsg::OTHER_DEFAULTS`] for `queries`: with settings of WebP Server Go its
+/// value becomes `webp-server-go`, which is the default of neither program.
 const QUERIES_OF_WSG: (&str, &str, &str) = ("queries", "ENABLE_EXTRA_PARAMS", "meta-only");
 
-/// What was given, apart from the defaults.
+/// Inputs of the configuration, apart from the defaults.
 #[derive(Default)]
 pub(crate) struct Inputs {
-    /// The configuration file and its text; WebP Server Go's when it is named `….json`.
+    /// Path and text of the configuration file. A file named `….json` is one of WebP Server Go.
     pub(crate) file: Option<(PathBuf, String)>,
-    /// The environment; only `PELTON_…` and `WEBP_…` are looked at.
+    /// Environment variables, of which only `PELTON_…` and `WEBP_…` are read.
     pub(crate) variables: Vec<(OsString, OsString)>,
-    /// From the command line.
+    /// Values from the command line.
     pub(crate) flags: Vec<Assignment>,
 }
 
-/// The configuration, and how it came about.
+/// Configuration, with the origin of each value.
 #[derive(Debug)]
 pub(crate) struct Resolved {
-    /// The values.
     pub(crate) config: Config,
-    /// What to tell the operator.
+    /// Notes to the operator.
     pub(crate) notes: Vec<Note>,
     sources: BTreeMap<&'static str, Source>,
 }
 
 impl Resolved {
-    /// Where the value of `key` was given.
+    /// Returns the origin of the value of `key`.
     pub(crate) fn source(&self, key: &Key) -> &Source {
         self.sources.get(key.name).unwrap_or(&Source::Default)
     }
 
-    /// Takes a value for a setting that nothing else gave one.
+    /// Applies a value, unless another input has already set its key.
     pub(crate) fn complete(&mut self, one: Assignment) -> Result<(), Error> {
         if self.sources.contains_key(one.key.name) {
             return Ok(());
@@ -67,7 +68,7 @@ impl Resolved {
     }
 }
 
-/// Resolves the configuration, or tells everything that is wrong with it.
+/// Resolves the configuration, or returns the errors of all inputs.
 pub(crate) fn resolve(inputs: Inputs) -> Result<Resolved, Vec<Error>> {
     let mut resolver = Resolver {
         config: Config::default(),
@@ -93,9 +94,9 @@ struct Resolver {
     sources: BTreeMap<&'static str, Source>,
     notes: Vec<Note>,
     errors: Vec<Error>,
-    /// The file, when it is WebP Server Go's.
+    /// Path of the configuration file, if it is one of WebP Server Go.
     wsg_file: Option<Arc<PathBuf>>,
-    /// Where the first setting of WebP Server Go's was given.
+    /// Origin of the first setting of WebP Server Go that was applied, if any.
     wsg_source: Option<Source>,
 }
 
@@ -155,7 +156,8 @@ impl Resolver {
         }
     }
 
-    /// Keys that nobody gave, and for which a user of WebP Server Go expects another default.
+    /// Returns notes about the settings that were not given and whose default differs from that of
+    /// WebP Server Go.
     fn other_defaults(&self) -> Vec<Note> {
         let rows = wsg::OTHER_DEFAULTS.iter();
         rows.filter_map(|row| self.other_default(row)).collect()
@@ -174,7 +176,8 @@ impl Resolver {
         })
     }
 
-    /// Reads queries as WebP Server Go does where its settings are used and say no more: pages were written for that.
+    /// Selects WebP Server Go's query grammar if its settings are used and no setting chooses a
+    /// grammar: the existing pages were written for it.
     fn queries_of_wsg(&mut self) {
         let is_given = |name| self.sources.contains_key(name);
         if let Some(source) = &self.wsg_source
@@ -204,19 +207,20 @@ impl Resolver {
     }
 }
 
-/// WebP Server Go's file is told by its name: its keys mean nothing in a TOML file, and the other way round.
+/// Returns whether `path` is a configuration file of WebP Server Go. The extension decides: its
+/// keys mean nothing in a TOML file, and our keys mean nothing in a JSON file.
 fn is_wsg(path: &Path) -> bool {
     path.extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
 }
 
-/// Whether Kubernetes or Docker made this variable for a service that happens to be called "pelton".
+/// Returns whether Kubernetes or Docker sets this variable for a service that is called "pelton".
 fn is_injected(name: &str) -> bool {
     name == "PELTON_PORT" || name.starts_with("PELTON_PORT_") || name.starts_with("PELTON_SERVICE_")
 }
 
 fn unknown_variable(name: &str) -> Error {
-    // Without what they all begin with, which would make them all look near.
+    // Compares without the common prefix, which would make all names look similar.
     let rest = |variable: &str| variable["PELTON_".len()..].to_owned();
     let known: Vec<String> = KEYS.iter().map(|key| rest(&key.variable())).collect();
     let near = nearest(&rest(name), known.iter().map(String::as_str));
@@ -234,7 +238,7 @@ fn refused(one: &Assignment, wrong: Wrong) -> Error {
     })
 }
 
-/// Values that are each allowed and cannot hold together.
+/// Returns an error if values that are valid alone contradict each other.
 fn contradictions(config: &Config) -> Option<Error> {
     let (one, all) = (config.cell.max_work_memory, config.limits.convert_bytes_max);
     (all < one).then(|| {
@@ -247,7 +251,7 @@ fn contradictions(config: &Config) -> Option<Error> {
     })
 }
 
-/// The value of a variable in `variables`, if it has one.
+/// Returns the value of a variable, if it is set and not empty.
 pub(crate) fn variable<'a>(variables: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
     let (_, value) = variables.iter().find(|(other, _)| other == name)?;
     Some(value)

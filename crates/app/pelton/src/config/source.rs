@@ -1,4 +1,4 @@
-//! Where values come from, and what there is to say about them.
+//! Origins of values, and notes to the operator about them.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,28 +7,29 @@ use std::sync::Arc;
 use super::settings::Key;
 use super::value::Raw;
 
-/// Where a value was given.
+/// Origin of a setting's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// Nowhere: the default holds.
+    /// Default, because the setting was not given.
     Default,
-    /// In a file.
+    /// Key in a configuration file.
     File {
-        /// As the user wrote it.
+        /// Path as the user wrote it.
         path: Arc<PathBuf>,
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
-        /// The key as that file calls it.
+        /// Name of the key in that file.
         name: String,
     },
-    /// In the variable of this name.
+    /// Environment variable of this name.
     Variable(String),
-    /// On the command line, by this flag or in this place.
+    /// Command-line flag or positional argument of this name.
     Flag(String),
 }
 
 impl Source {
-    /// The place with the key as it is called there, to begin a line about its value.
+    /// Returns the origin, and for a file also the key's name there, to begin a message about the
+    /// value.
     pub(crate) fn with_name(&self) -> String {
         match self {
             Source::File { name, .. } => format!("{self}: {name}"),
@@ -47,39 +48,35 @@ impl fmt::Display for Source {
     }
 }
 
-/// A value on its way to its field.
+/// Unparsed value that is to be assigned to a setting.
 #[derive(Clone)]
 pub(crate) struct Assignment {
-    /// Which setting.
     pub(crate) key: &'static Key,
-    /// The value, not checked.
     pub(crate) raw: Raw,
-    /// Who says so.
     pub(crate) source: Source,
 }
 
-/// What became of a setting of WebP Server Go.
+/// Kind of a note about a setting of WebP Server Go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoteKind {
-    /// It was taken, with the difference that the note tells.
+    /// The setting was applied, with the difference that the note describes.
     Taken,
-    /// It does nothing, there or here, and nothing is lost.
+    /// The setting was ignored without loss, because it has no effect in either program.
     NoEffect,
-    /// It asked for what Pelton does not do, which `pelton check` counts as a finding.
+    /// The setting asks for an unsupported feature, which `pelton check` counts as a finding.
     Unsupported,
 }
 
-/// Something that the operator should know about the configuration, although it is accepted.
+/// Note to the operator about a configuration that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Note {
-    /// How much it matters.
     pub(crate) kind: NoteKind,
-    /// The line, from the place on.
+    /// Message, which begins with the origin of the value.
     pub(crate) text: String,
 }
 
 impl Note {
-    /// Whether the server would not do what was asked of it.
+    /// Returns whether the server would not do what the setting asks for.
     pub(crate) fn is_finding(&self) -> bool {
         self.kind == NoteKind::Unsupported
     }

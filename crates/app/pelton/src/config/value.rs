@@ -1,4 +1,5 @@
-//! The types of settings: how each is written and how it is shown. What is shown can be pasted into the file.
+//! Types of settings: parsing and display. A displayed value can be passed back as a flag or an
+//! environment variable.
 
 mod gate;
 mod library;
@@ -21,27 +22,28 @@ use sandbox::{Backend, Isolation};
 use server::Headers;
 use server::access::Sink;
 
-/// A value as it arrived, before its key says what it should be.
+/// Value as it was given, not yet parsed into the type of its setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Raw {
-    /// From a variable or a flag: text whose type only the key knows.
+    /// Text of an environment variable or a command-line flag; its type depends on the setting.
     Word(OsString),
-    /// A string in a file.
+    /// String in a configuration file.
     Text(String),
-    /// A whole number in a file.
+    /// Integer in a configuration file.
     Integer(i64),
-    /// True or false in a file.
+    /// Boolean in a configuration file.
     Truth(bool),
-    /// A list in a file.
+    /// List in a configuration file.
     List(Vec<Raw>),
-    /// A table in a file.
+    /// Table in a configuration file.
     Table(Vec<(String, Raw)>),
-    /// What no key takes, as it stands in the file.
+    /// Value of a type that no setting accepts, as written in the file.
     Other(String),
 }
 
 impl Raw {
-    /// The text of a string or a word; `None` for everything else, words that are not UTF-8 included.
+    /// Returns the text of a `Text` or a `Word`. Returns `None` for other values, and for words
+    /// that are not UTF-8.
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Raw::Word(word) => word.to_str(),
@@ -50,7 +52,8 @@ impl Raw {
         }
     }
 
-    /// A whole number: an integer of a file, or a word of digits. A string of a file is not a number.
+    /// Returns a non-negative integer: an `Integer` of a file, or a `Word` of digits. A string in a
+    /// file is not a number.
     fn whole(&self) -> Option<u64> {
         match self {
             Raw::Integer(number) => u64::try_from(*number).ok(),
@@ -59,7 +62,8 @@ impl Raw {
         }
     }
 
-    /// The elements of a list; a word is one with commas between.
+    /// Returns the elements of a list. A `Word` is split at its commas, and empty elements are
+    /// dropped.
     fn elements(&self) -> Option<Vec<Raw>> {
         match self {
             Raw::List(list) => Some(list.clone()),
@@ -90,14 +94,14 @@ impl fmt::Display for Raw {
     }
 }
 
-/// Why a value was refused.
+/// Reason why a value was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
-    /// Not what the key takes; with what was found instead.
+    /// Value of a wrong type or outside the accepted range; holds a description of the value.
     Found(String),
-    /// Understood, but nothing here can do it yet; with what it is.
+    /// Valid value that asks for an unsupported feature; holds the message.
     Unsupported(String),
-    /// Something within it, or between its parts; with what it is.
+    /// Fault inside the value, or a contradiction between its parts; holds the message.
     Because(String),
 }
 
@@ -107,15 +111,15 @@ impl Wrong {
     }
 }
 
-/// The type of a setting.
+/// Type of a setting.
 pub(crate) trait Value: Sized {
-    /// What the key takes, to complete "expected …".
+    /// Description of the accepted values, which completes "expected …" in error messages.
     const EXPECTED: &'static str;
 
-    /// The value, if `raw` is one.
+    /// Parses `raw`, or returns the reason why it is not a value of this type.
     fn read(raw: &Raw) -> Result<Self, Wrong>;
 
-    /// The value as it may be written.
+    /// Returns the value as text that is accepted as a flag or a variable.
     fn show(&self) -> String;
 }
 
@@ -209,12 +213,12 @@ impl Value for NonZeroU64 {
     }
 }
 
-/// How many of something that by default follows the number of cores.
+/// Count that by default follows the number of cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PerCore {
-    /// As many as there are cores this process may use.
+    /// Derived from the number of cores that this process may use.
     Auto,
-    /// This many.
+    /// Fixed number.
     Exactly(NonZeroU32),
 }
 
@@ -255,11 +259,13 @@ impl Value for Quality {
     }
 }
 
-/// A number of bytes. Written in decimal (kB, MB, GB, TB) or binary (KiB, MiB, GiB, TiB) units, or as a bare number.
+/// Number of bytes, written with a decimal unit (kB, MB, GB, TB), a binary unit (KiB, MiB, GiB,
+/// TiB), or without a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Bytes(pub(crate) u64);
 
-/// Largest first, so that [`Value::show`] takes the first that divides.
+/// Binary units, largest first, because [`Value::show`] takes the first unit that divides the
+/// value.
 const BINARY_UNITS: [(&str, u64); 4] = [
     ("TiB", 1 << 40),
     ("GiB", 1 << 30),
@@ -275,17 +281,17 @@ const DECIMAL_UNITS: [(&str, u64); 5] = [
 ];
 
 impl Bytes {
-    /// `n` × 2¹⁰ bytes.
+    /// Returns `n` × 2¹⁰ bytes.
     pub(crate) const fn kib(n: u64) -> Bytes {
         Bytes(n << 10)
     }
 
-    /// `n` × 2²⁰ bytes.
+    /// Returns `n` × 2²⁰ bytes.
     pub(crate) const fn mib(n: u64) -> Bytes {
         Bytes(n << 20)
     }
 
-    /// `n` × 2³⁰ bytes.
+    /// Returns `n` × 2³⁰ bytes.
     pub(crate) const fn gib(n: u64) -> Bytes {
         Bytes(n << 30)
     }
@@ -309,7 +315,7 @@ impl Value for Bytes {
     }
 }
 
-/// Largest first, as above. In milliseconds.
+/// Units of time in milliseconds, largest first as in [`BINARY_UNITS`].
 const TIME_UNITS: [(&str, u64); 5] = [
     ("d", 86_400_000),
     ("h", 3_600_000),
@@ -318,17 +324,17 @@ const TIME_UNITS: [(&str, u64); 5] = [
     ("ms", 1),
 ];
 
-/// Longest time that may be waited for anything: far below where adding it to a clock could overflow.
+/// Longest timeout. It is so short that adding it to a clock cannot overflow.
 const TIMEOUT_MAX: Duration = Duration::from_secs(86_400);
-/// Longest freshness: a year, beyond which RFC 9111 caches gain nothing.
+/// Longest freshness lifetime: one year. Caches (RFC 9111) gain nothing from a longer one.
 const FRESH_MAX: Duration = Duration::from_secs(365 * 86_400);
 
-/// How long something is waited for; never zero.
+/// Timeout of an operation; never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Timeout(pub(crate) Duration);
 
 impl Timeout {
-    /// `n` seconds.
+    /// Returns a timeout of `n` seconds.
     pub(crate) const fn seconds(n: u64) -> Timeout {
         Timeout(Duration::from_secs(n))
     }
@@ -350,12 +356,12 @@ impl Value for Timeout {
     }
 }
 
-/// How long an answer is fresh; zero means that caches ask each time.
+/// Freshness lifetime of a response. Zero makes caches revalidate each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Freshness(pub(crate) Duration);
 
 impl Freshness {
-    /// `n` seconds.
+    /// Returns a lifetime of `n` seconds.
     pub(crate) const fn seconds(n: u64) -> Freshness {
         Freshness(Duration::from_secs(n))
     }
@@ -376,7 +382,7 @@ impl Value for Freshness {
     }
 }
 
-/// Formats that answers are converted to, each once, in the order given.
+/// Output formats of conversions, without duplicates, in the order given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Formats(pub(crate) Vec<Target>);
 
@@ -408,7 +414,7 @@ impl Value for Formats {
     }
 }
 
-/// How queries are read. The strict way is a setting of its own.
+/// Grammar of query strings. The strict grammar has a setting of its own, `strict_query`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Queries(pub(crate) Grammar);
 
@@ -438,7 +444,7 @@ impl Value for Queries {
     }
 }
 
-/// Fields of answers.
+/// Header fields that are added to responses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HeaderFields(pub(crate) Headers);
 
@@ -482,7 +488,7 @@ impl Value for HeaderFields {
     }
 }
 
-/// Origins of web pages, as browsers tell them; `*` is every one.
+/// Origins of web pages, as browsers send them in `Origin`; `*` stands for every origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CorsOrigins(pub(crate) Vec<String>);
 
@@ -516,7 +522,7 @@ impl Value for CorsOrigins {
     }
 }
 
-/// Whose pages may show what is answered.
+/// Value of the field `Cross-Origin-Resource-Policy`, or `None` to send no such field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ResourcePolicy(pub(crate) Option<&'static str>);
 
@@ -541,12 +547,12 @@ impl Value for ResourcePolicy {
     }
 }
 
-/// Extensions of files.
+/// Set of file extensions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Types {
-    /// All of them.
+    /// Every extension.
     Every,
-    /// Those with one of these extensions, in lower case and without the dot.
+    /// Only these extensions, in lower case and without the dot.
     Only(Vec<String>),
 }
 
@@ -585,16 +591,17 @@ fn is_extension(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// One prefix of URL paths that is served from a directory of its own.
+/// Prefix of URL paths that is served from a directory of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mapping {
-    /// Begins with a slash and does not end with one.
+    /// Prefix, which begins with a slash and does not end with one.
     pub(crate) prefix: String,
-    /// Where the files below the prefix are.
+    /// Directory of the files below the prefix.
     pub(crate) directory: PathBuf,
 }
 
-/// Directories beside the root, the longest prefix first, so that the first match is the right one.
+/// Directories besides the root, longest prefix first, so that the first match is the most
+/// specific.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mappings(pub(crate) Vec<Mapping>);
 
@@ -637,7 +644,7 @@ impl Value for Mappings {
     }
 }
 
-/// `/prefix=directory` pairs with commas between.
+/// Splits a word at its commas into `/prefix=directory` pairs.
 fn word_pairs(raw: &Raw) -> Result<Vec<(String, Raw)>, Wrong> {
     let elements = raw.elements().ok_or_else(|| Wrong::found(raw))?;
     let split = |element: &Raw| {
@@ -650,13 +657,13 @@ fn word_pairs(raw: &Raw) -> Result<Vec<(String, Raw)>, Wrong> {
         .collect()
 }
 
-/// Whether `text` names another server instead of a place on this machine.
+/// Returns whether `text` is an HTTP or HTTPS URL, not a path on this machine.
 pub(crate) fn is_remote(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     text.starts_with("http://") || text.starts_with("https://")
 }
 
-/// Files, in the order given.
+/// List of files, in the order given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Files(pub(crate) Vec<PathBuf>);
 
@@ -678,14 +685,14 @@ impl Value for Files {
     }
 }
 
-/// Whether HTTP sends clients on to HTTPS.
+/// Redirection of HTTP requests to HTTPS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Redirect {
-    /// It answers.
+    /// No redirection: HTTP requests are served.
     Off,
-    /// To the port that HTTPS is spoken on.
+    /// Redirection to the port on which the server listens for HTTPS.
     On,
-    /// To this port, which something in front maps to ours.
+    /// Redirection to this port, which a proxy or a port forwarding maps to ours.
     Port(NonZeroU16),
 }
 
@@ -710,7 +717,7 @@ impl Value for Redirect {
     }
 }
 
-/// How connections are spread over cores, by the names of `reactor`.
+/// Method of distributing connections over cores, with the names that `reactor` gives the methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SteeringMode(pub(crate) Steering);
 
@@ -731,12 +738,12 @@ impl Value for SteeringMode {
     }
 }
 
-/// Networks, each as one address or as an address with the length of its prefix.
+/// List of networks, each written as an address with or without a prefix length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Networks(pub(crate) Vec<Network>);
 
 impl Networks {
-    /// This host, by both its families' addresses.
+    /// Returns the loopback networks of IPv4 and IPv6.
     pub(crate) fn loopback() -> Networks {
         let v4 = Network::new(Ipv4Addr::new(127, 0, 0, 0).into(), 8);
         let v6 = Network::new(Ipv6Addr::LOCALHOST.into(), 128);
@@ -766,7 +773,7 @@ impl Value for Networks {
     }
 }
 
-/// Where the access log goes.
+/// Destination of the access log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AccessLog(pub(crate) Sink);
 
@@ -790,7 +797,7 @@ impl Value for AccessLog {
     }
 }
 
-/// An address to listen on, or none.
+/// Address to listen on, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MaybeAddress(pub(crate) Option<SocketAddr>);
 
@@ -810,7 +817,7 @@ impl Value for MaybeAddress {
     }
 }
 
-/// A folder, or none.
+/// Directory, if any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MaybeFolder(pub(crate) Option<PathBuf>);
 
@@ -829,7 +836,7 @@ impl Value for MaybeFolder {
     }
 }
 
-/// A store elsewhere, or none.
+/// URL of an external store, if any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MaybeUrl(pub(crate) Option<store::Url>);
 
@@ -854,7 +861,7 @@ impl Value for MaybeUrl {
     }
 }
 
-/// The least severe events that are logged.
+/// Level of the least severe events that are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogLevel(pub(crate) tracing::Level);
 
@@ -878,13 +885,14 @@ impl Value for LogLevel {
     }
 }
 
-/// A number of digits only: `u64::from_str` would take a sign as well.
+/// Parses a number of digits only. `u64::from_str` would accept a sign as well.
 fn digits(text: &str) -> Option<u64> {
     let all_digits = text.bytes().all(|byte| byte.is_ascii_digit());
     if all_digits { text.parse().ok() } else { None }
 }
 
-/// A number with one of `units` behind it, in any case and with or without spaces between; `None` beyond 64 bits.
+/// Parses a number followed by one of `units`, in any case and with or without spaces between them.
+/// Returns `None` for other text, and if the result exceeds 64 bits.
 fn measured<'a>(text: &str, mut units: impl Iterator<Item = &'a (&'a str, u64)>) -> Option<u64> {
     let text = text.trim();
     let number_bytes = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -894,7 +902,8 @@ fn measured<'a>(text: &str, mut units: impl Iterator<Item = &'a (&'a str, u64)>)
     digits(number)?.checked_mul(*factor)
 }
 
-/// `amount` in the first of `units` that divides it; `None` when none does, or when it is zero.
+/// Formats `amount` in the first of `units` that divides it. Returns `None` if no unit does, or if
+/// `amount` is zero.
 fn show_measured(amount: u64, units: &[(&str, u64)]) -> Option<String> {
     let (name, factor) = units
         .iter()
@@ -911,7 +920,7 @@ fn show_time(time: Duration) -> String {
     show_measured(ms, &TIME_UNITS).unwrap_or_else(|| "0s".to_owned())
 }
 
-/// How much isolation the cells must have, by the names of `cell`.
+/// Minimum isolation of the cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MinIsolation(pub(crate) Isolation);
 
@@ -937,7 +946,7 @@ impl Value for MinIsolation {
     }
 }
 
-/// What runs jobs, by the names of `cell`.
+/// Backend that runs jobs, with the names that `sandbox` gives the backends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CellBackend(pub(crate) Backend);
 

@@ -1,4 +1,5 @@
-//! From an entry of the configuration to a pool of cells that has answered its warm-up.
+//! Boot of a program: from its entry in the configuration to a pool of cells that has passed the
+//! warm-up.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
@@ -21,7 +22,7 @@ use crate::config::{Config, Entry};
 use crate::report::Error;
 use crate::{house, worker};
 
-/// What tells one file from another, and from itself after a change.
+/// Identity and version of a file, to detect that it was replaced or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     device: u64,
@@ -45,7 +46,7 @@ impl Stamp {
     }
 }
 
-/// All that a program's boot depends on but its file.
+/// Inputs of a program's boot, except for its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Bootable {
     pub(super) entry: Entry,
@@ -54,7 +55,7 @@ pub(super) struct Bootable {
     pub(super) crashes: Option<ReproducerFolder>,
 }
 
-/// A program that is ready for requests.
+/// Program that is ready for requests.
 pub(super) struct Booted {
     pub(super) pool: Pool,
     pub(super) stamp: Stamp,
@@ -66,7 +67,8 @@ impl Bootable {
         let millis = |time: crate::config::Timeout| time.0.as_millis() as u32;
         let common = house::cell_limits(config, entry.concurrency.get() as usize);
         let limits = Limits {
-            // What is kept needs no spare while another is wiped, and a renewal would lose its state.
+            // A persistent program needs no spare cell, because it is never wiped, and a renewal
+            // would lose its state.
             spare: if entry.ephemeral { common.spare } else { 0 },
             jobs_per_zygote: if entry.ephemeral {
                 common.jobs_per_zygote
@@ -92,7 +94,7 @@ impl Bootable {
         })
     }
 
-    /// Reads the file, starts its cells, and has them answer the warm-up.
+    /// Reads the file, starts the cells and runs the warm-up.
     pub(super) fn boot(&self) -> Result<Booted, Error> {
         let name = &self.entry.name;
         let deadline = Instant::now() + self.entry.max_boot_time.0;
@@ -110,7 +112,7 @@ impl Bootable {
         Ok(Booted { pool, stamp })
     }
 
-    /// Reads the file and starts its cells.
+    /// Reads the file and starts the cells, without the warm-up.
     pub(super) fn start(&self) -> Result<Booted, Error> {
         let (program, stamp) = read(&self.entry)?;
         let pool = Pool::start_program(worker::ELF, &program, self.limits);
@@ -121,7 +123,8 @@ impl Bootable {
         Ok(Booted { pool, stamp })
     }
 
-    /// One request that no client made, which the program has to answer in some way. What it keeps of it is forgotten.
+    /// Sends one synthetic request, to which any well-formed response will do. State that the
+    /// program stores meanwhile is dropped.
     fn warm(&self, pool: &Pool, deadline: Instant) -> Result<(), Error> {
         let state = state::empty(&self.entry);
         let request = cgi::Request {
@@ -140,11 +143,12 @@ impl Bootable {
         let (answered, wall_ms, left_ms) = loop {
             let begin = Instant::now();
             let left = deadline.saturating_duration_since(begin);
-            // A time of 0 would be no limit of CPU time.
+            // A limit of 0 would mean unlimited CPU time.
             let left_ms = (left.as_millis() as u32).max(1);
             let wall_ms = self.limits.max_request_time_ms.min(left_ms);
             let answered = run(pool, state.as_deref(), &variables, &Bytes::new(), wall_ms);
-            // Its first cells may still be made, for which it has longer than requests of clients.
+            // The first cells may still be starting, so the warm-up waits longer for a cell than
+            // requests of clients do.
             let waited = queue_time <= begin.elapsed() && Instant::now() < deadline;
             match &answered {
                 Err(failure) if failure.kind == FailureKind::Host && waited => {}
@@ -169,7 +173,7 @@ impl Bootable {
     }
 }
 
-/// The program of an entry, and which file that is.
+/// Reads the program of an entry, and the stamp of its file.
 fn read(entry: &Entry) -> Result<(Program, Stamp), Error> {
     let (name, path) = (&entry.name, &entry.path);
     let unreadable =
@@ -198,21 +202,22 @@ fn unfit(entry: &Entry, err: &sandbox::Error) -> Error {
     Error::usage(format!("programs.{name}{why}"))
 }
 
-/// What can be told of a program without running it.
+/// Checks a program as far as possible without running it.
 pub(super) fn check(entry: &Entry) -> Result<(), Error> {
     let (program, _) = read(entry)?;
     program.check().map_err(|err| unfit(entry, &err))
 }
 
-/// What a program said.
+/// Output of one run.
 pub(super) struct Output {
-    /// On its standard output.
+    /// Standard output.
     pub(super) bytes: Bytes,
-    /// On its standard error: printable, and cut.
+    /// Standard error: printable text, truncated.
     pub(super) remark: String,
 }
 
-/// Runs the program of `pool` once, with what it keeps. Its input is a copy of `body`, its answer is copied once, too.
+/// Runs the program of `pool` once, with its persistent `state`, if any. Copies `body` once into
+/// the input, and the output once.
 pub(super) fn run(
     pool: &Pool,
     state: Option<&Embedded>,

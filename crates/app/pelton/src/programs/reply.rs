@@ -1,4 +1,5 @@
-//! From a request to an answer: through one program or a chain, and to what is answered when one fails.
+//! Responses of programs: a request passes through one program or a chain, and through the fallback
+//! if a program fails.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -16,21 +17,22 @@ use server::mount::{Field, Mount, Reply, Transcoding, Visit};
 use super::unit::Unit;
 use super::{Fallback, Programs, Route};
 
-/// How long a program may take to answer in another's stead.
+/// Time limit of a program that runs as a fallback.
 const FALLBACK_TIME_MAX: Duration = Duration::from_secs(1);
-/// Longest environment of a program, which is the cells' bound.
+/// Maximum size of a program's environment, which is also the bound of the cells.
 const VARIABLES_BYTES_MAX: usize = 32 << 10;
-/// What bytes are that say nothing of themselves.
+/// Media type of bytes whose format is unknown.
 const BYTES: &str = "application/octet-stream";
 
-/// Bytes on their way through a chain.
+/// Bytes that pass through a chain, with their media type, if known.
 struct Body {
     bytes: Bytes,
     content_type: Option<String>,
 }
 
 impl Body {
-    /// Bytes that are what they begin as, whatever was said of them.
+    /// Creates a body whose media type is detected from its first bytes, whatever type was
+    /// declared.
     fn of(bytes: Bytes) -> Body {
         let content_type = Format::sniff(&bytes).map(|format| format.media_type().into());
         Body {
@@ -39,7 +41,7 @@ impl Body {
         }
     }
 
-    /// The same bytes, and what the client says they are as far as a browser runs none of it.
+    /// Drops the media type that the client declared if browsers may run content of this type.
     fn inert(self) -> Body {
         let content_type = self.content_type.filter(|it| is_inert(it));
         Body {
@@ -49,7 +51,7 @@ impl Body {
     }
 }
 
-/// Whether no browser runs what is of this media type.
+/// Returns whether browsers never run content of this media type.
 fn is_inert(content_type: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or("").trim();
     let essence = essence.to_ascii_lowercase();
@@ -59,17 +61,17 @@ fn is_inert(content_type: &str) -> bool {
     essence == "text/plain" || is_media && essence != Format::Svg.media_type()
 }
 
-/// Whether `bytes` begins with a head that is not empty, in whatever case.
+/// Returns whether `head` is not empty and `bytes` begins with it, in any case.
 fn begins_alike(bytes: &[u8], head: &[u8]) -> bool {
     let begin = bytes.get(..head.len());
     !head.is_empty() && begin.is_some_and(|begin| begin.eq_ignore_ascii_case(head))
 }
 
-/// Why there is no answer of a program's own.
+/// Reason why there is no output of the program to send.
 enum Stop {
-    /// The client's fault.
+    /// Status and phrase of a request that the client has to change.
     Refused(u16, &'static str),
-    /// That of the program of this name, or of the host.
+    /// Name of the program that failed, and its failure, which may be the host's fault.
     Failed(String, Failure),
 }
 
@@ -78,7 +80,7 @@ impl Mount for Programs {
         Box::pin(async move {
             match self.route(visit.path) {
                 Some(route) => route.answer(&visit).await,
-                // Mounts and table are not replaced in one step.
+                // A reload does not replace the mounts and the table in one step.
                 None => problem(404, "no such program"),
             }
         })
@@ -119,7 +121,7 @@ impl Route {
         }
     }
 
-    /// Each program with the answer of the one before it.
+    /// Runs the stages in order; each gets the output of the one before it.
     async fn chain(&self, visit: &Visit<'_>, came: &Body) -> Result<Reply, Stop> {
         let mut body = Body {
             bytes: came.bytes.clone(),
@@ -128,7 +130,8 @@ impl Route {
         let last = self.stages.len() - 1;
         for (number, unit) in self.stages.iter().enumerate() {
             match self.stage(unit, visit, &body, None).await? {
-                // What is no picture, or whatever the next one takes, is for the client.
+                // Only a document with status 200 is input for the next stage; other output goes to
+                // the client.
                 Said::Document(200, fields, next) if number < last && !redirects(&fields) => {
                     body = next;
                 }
@@ -138,7 +141,7 @@ impl Route {
         unreachable!("the last stage returns")
     }
 
-    /// What another program says in the stead of one that failed.
+    /// Runs the fallback program and returns its reply, unless it fails too.
     async fn stand_in(&self, unit: &Unit, visit: &Visit<'_>, came: Body) -> Option<Reply> {
         let said = self
             .stage(unit, visit, &came, Some(FALLBACK_TIME_MAX))
@@ -198,16 +201,17 @@ impl Route {
     }
 }
 
-/// A program's output, understood.
+/// Parsed output of a program.
 enum Said {
     Document(u16, Vec<Field>, Body),
     LocalRedirect(String),
 }
 
 impl Said {
-    /// Reads a program's output. A head with which the request's body begins is the client's own word, which a program
-    /// repeats that knows nothing of CGI: with it any page could have a browser show what it likes in the name of this
-    /// server.
+    /// Parses a program's output. If the request's body begins with the same head, the client wrote
+    /// this head, and a program that knows nothing of CGI has echoed it. The whole output is then
+    /// treated as plain bytes: otherwise any web page could make a browser show arbitrary content
+    /// in the name of this server.
     fn read(output: &Bytes, sent: &[u8]) -> Result<Said, cgi::Malformed> {
         Ok(match Answer::parse(output, &Limits::default())? {
             Answer::Document { body_at, .. } if begins_alike(sent, &output[..body_at]) => {
@@ -276,7 +280,7 @@ fn document(status: u16, mut fields: Vec<Field>, body: Body) -> Reply {
         let content_type = body.content_type.map_or(BYTES.into(), Cow::Owned);
         fields.push(("content-type".into(), content_type));
     }
-    // What a program makes may be another thing each time; it says so itself where it is not.
+    // The output of a program may differ each time, unless the program declares otherwise.
     if !said("cache-control", &fields) {
         fields.push(("cache-control".into(), "no-store".into()));
     }
@@ -290,7 +294,7 @@ fn document(status: u16, mut fields: Vec<Field>, body: Body) -> Reply {
     }
 }
 
-/// Adds how long it took, and who did not answer.
+/// Adds the duration as `Server-Timing`, and the name of the program that failed, if any.
 fn timed(mut reply: Reply, begin: Instant, failed: Option<(&str, &Failure)>) -> Reply {
     let took_ms = begin.elapsed().as_secs_f64() * 1e3;
     let mut timing = format!("program;dur={took_ms:.3}");
@@ -306,7 +310,7 @@ fn timed(mut reply: Reply, begin: Instant, failed: Option<(&str, &Failure)>) -> 
     reply
 }
 
-/// A failure in a word, which tells nothing of the host.
+/// Returns a short name of a failure that reveals nothing about the host.
 fn cause(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::TimedOut => "timed out",
@@ -348,7 +352,7 @@ fn problem(status: u16, title: &str) -> Reply {
     }
 }
 
-/// For the crate's own mounts.
+/// Returns the 405 response of this crate's read-only mounts.
 pub(super) fn not_here(methods: &'static str) -> Reply {
     let mut reply = problem(405, "this is only for reading");
     if let Reply::Whole { fields, .. } = &mut reply {
@@ -357,7 +361,7 @@ pub(super) fn not_here(methods: &'static str) -> Reply {
     reply
 }
 
-/// Keeps the compiler honest: a route is shared by all cores.
+/// Checks at compile time that all cores can share a route.
 const _: fn() = || {
     fn shared<T: Send + Sync>() {}
     shared::<Arc<Route>>();

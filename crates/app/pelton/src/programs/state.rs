@@ -1,5 +1,5 @@
-//! What a program keeps from one request to the next: a small store of its own, which it asks in Redis's protocol on
-//! [`SERVICE_FD`].
+//! State of a program between requests: a small store of its own, which the program reaches over
+//! the Redis protocol on [`SERVICE_FD`].
 
 use std::io::IoSlice;
 use std::sync::Arc;
@@ -9,18 +9,19 @@ use store::{Embedded, EmbeddedSession};
 
 use crate::config::Entry;
 
-/// Tells a program where its store is.
+/// Returns the environment variable that gives a program the descriptor of its store.
 pub(super) fn variable() -> String {
     format!("PELTON_STATE={SERVICE_FD}")
 }
 
-/// An empty store, if the program is to have one.
+/// Creates an empty store, if the entry allows state.
 pub(crate) fn empty(entry: &Entry) -> Option<Arc<Embedded>> {
     let bytes_max = entry.max_state.0;
     (0 < bytes_max).then(|| Arc::new(Embedded::new(bytes_max)))
 }
 
-/// What the program of `next` finds where that of `before` was: what it left.
+/// Returns the store for the program of `next`: that of its predecessor with the new limit, or an
+/// empty one. Returns `None` if the entry allows no state.
 pub(super) fn inherited(before: Option<&Arc<Embedded>>, next: &Entry) -> Option<Arc<Embedded>> {
     let store = before.filter(|_| 0 < next.max_state.0).map(Arc::clone);
     if let Some(store) = &store {
@@ -29,7 +30,7 @@ pub(super) fn inherited(before: Option<&Arc<Embedded>>, next: &Entry) -> Option<
     store.or_else(|| empty(next))
 }
 
-/// One run's questions to its store.
+/// Session of one run with its store.
 pub(crate) struct Questions<'a>(EmbeddedSession<'a>);
 
 impl<'a> Questions<'a> {

@@ -1,4 +1,4 @@
-//! What stands around every cell, in words: `/-/status`.
+//! Isolation of every cell as text, at `/-/status`.
 
 use std::fmt::Write as _;
 use std::pin::Pin;
@@ -11,10 +11,11 @@ use server::mount::{Mount, Reply, Visit};
 use super::Programs;
 use super::reply::not_here;
 
-/// Where it is told.
+/// Path of the mount.
 pub(super) const PATH: &str = "/-/status";
 
-/// The posture of conversions and of each program, as `pelton cell --probe` prints it.
+/// Mount that shows the posture of conversions and of each program, as `pelton cell --probe` prints
+/// it.
 pub(super) struct Status(pub(super) Arc<Programs>);
 
 impl Mount for Status {

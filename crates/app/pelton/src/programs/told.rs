@@ -1,4 +1,4 @@
-//! What cells and programs did, as JSON at `/-/api/cells` and as OpenMetrics.
+//! Statistics of cells and programs: as JSON at `/-/api/cells`, and as OpenMetrics.
 
 use std::fmt::Write as _;
 use std::pin::Pin;
@@ -14,10 +14,10 @@ use super::reply::not_here;
 use super::unit::Unit;
 use super::{Programs, Table};
 
-/// Where it is told.
+/// Path of the mount.
 pub(super) const PATH: &str = "/-/api/cells";
 
-/// What there is to tell of all cells.
+/// Mount that shows the statistics of all cells.
 pub(super) struct Told(pub(super) Arc<Programs>);
 
 impl Mount for Told {
@@ -146,7 +146,7 @@ fn posture(posture: &Posture) -> Value {
     })
 }
 
-/// A family of metrics with a sample for each program.
+/// Family of metrics with one sample per program.
 struct Row {
     name: &'static str,
     help: &'static str,
@@ -231,7 +231,8 @@ fn head(out: &mut String, name: &str, help: &str, counts: bool) {
     writeln!(out, "# HELP pelton_program_{name} {help}").expect("strings take everything");
 }
 
-/// Names of programs are letters, digits, - and _: nothing to escape.
+/// Writes one sample. Label values need no escaping: program names are letters, digits, `-` and
+/// `_`.
 fn sample(out: &mut String, name: &str, labels: &str, value: u64) {
     writeln!(out, "pelton_program_{name}{{{labels}}} {value}").expect("strings take everything");
 }

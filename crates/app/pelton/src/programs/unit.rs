@@ -1,4 +1,4 @@
-//! One program: its cells, the threads that wait for them, and what it did so far.
+//! One program: its cells, the threads that wait for them, and its counters.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -15,62 +15,63 @@ use super::boot::{self, Bootable, Booted, Output, Stamp};
 use super::state;
 use crate::report::Error;
 
-/// A program by its name, whatever file it runs at the moment.
+/// Program with a fixed name, whose file and pool can be replaced while it serves requests.
 pub(super) struct Unit {
     pub(super) name: String,
     running: RwLock<Arc<Running>>,
     past: Mutex<Past>,
-    /// Requests that wait for their turn.
+    /// Number of requests that wait for a place.
     waiting: AtomicU32,
     pub(super) counts: UnitCounts,
 }
 
-/// What a unit counts beside what its pools do. Sums only grow.
+/// Counters of a unit besides those of its pools. They only grow.
 #[derive(Debug, Default)]
 pub(super) struct UnitCounts {
-    /// Microseconds that requests waited for their turn.
+    /// Time that requests waited for a place, in microseconds.
     pub(super) wait_us: AtomicU64,
-    /// Requests that did not get one in time, or found too many before them.
+    /// Requests that got no place in time, or found the queue full.
     pub(super) refused: AtomicU64,
-    /// Files and settings that took the place of those before.
+    /// Files and settings that replaced earlier ones.
     pub(super) reloads: AtomicU64,
-    /// Those that did not boot.
+    /// Files and settings that failed to boot.
     pub(super) reload_failures: AtomicU64,
 }
 
-/// What a route counts.
+/// Counters of a route.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    /// Requests.
     pub(super) requests: AtomicU64,
-    /// Of these, those that a program failed.
+    /// Requests in which a program failed.
     pub(super) failures: AtomicU64,
-    /// Of these, those that `on_error` answered.
+    /// Failed requests that `on_error` answered.
     pub(super) fallbacks: AtomicU64,
 }
 
-/// A booted program with its threads, which end when this is dropped and they have answered what was ordered.
+/// Booted program with its threads. The threads end when this is dropped and they have answered the
+/// pending orders.
 struct Running {
     plan: Bootable,
     booted: Arc<Booted>,
-    /// What it keeps from request to request.
+    /// Store in which the program keeps state between requests, if any.
     state: Option<Arc<Embedded>>,
     orders: Sender<Order>,
     places: Arc<Semaphore>,
 }
 
-/// Pools that gave way to others.
+/// Pools that were replaced.
 #[derive(Default)]
 struct Past {
     sums: Stats,
-    /// Some of their requests may still be under way.
+    /// Replaced pools, of which some may still run requests.
     leaving: Vec<Arc<Booted>>,
-    /// The file that did not boot last, which is not tried again until it changes.
+    /// Stamp of the last file that failed to boot; the file is retried only after it has changed.
     refused: Option<Stamp>,
 }
 
 impl Past {
-    /// Takes out the pools that nobody uses any more, and adds up what they did.
+    /// Removes and returns the pools that are no longer in use, and adds their statistics to the
+    /// sums.
     fn over(&mut self) -> Vec<Arc<Booted>> {
         let (over, leaving): (Vec<_>, Vec<_>) = std::mem::take(&mut self.leaving)
             .into_iter()
@@ -82,7 +83,7 @@ impl Past {
     }
 }
 
-/// A request for a thread.
+/// Request that is queued for a thread.
 struct Order {
     variables: Vec<u8>,
     body: Bytes,
@@ -104,7 +105,7 @@ impl Unit {
         })
     }
 
-    /// Runs it once. `wall_max` bounds it further than its settings do.
+    /// Runs the program once. `wall_max` can only shorten the time limit of the settings.
     pub(super) async fn run(
         &self,
         variables: Vec<u8>,
@@ -132,7 +133,7 @@ impl Unit {
         Ok(output)
     }
 
-    /// A place among those that run at the same time.
+    /// Waits for a place among the requests that run at the same time.
     async fn place(&self, running: &Running) -> Result<OwnedSemaphorePermit, Failure> {
         let begin = Instant::now();
         let refuse = |detail: String| {
@@ -155,23 +156,24 @@ impl Unit {
         Ok(place.expect("nobody closes it"))
     }
 
-    /// Takes over other settings or another file, if there are such. What does not boot changes nothing.
+    /// Applies new settings or a new file, if they differ. If they fail to boot, nothing changes.
     pub(super) fn renew(&self, plan: Bootable) {
         let running = self.running();
         let stamp = Stamp::of(&plan.entry.path);
-        // A file that is not there any more runs on: a boot would tell why, and change nothing.
+        // If the file is missing, the boot below logs the reason, and the running program stays.
         if running.plan == plan && stamp.is_ok_and(|stamp| stamp == running.booted.stamp) {
             return;
         }
         self.replace(plan);
     }
 
-    /// The same for a file that has changed.
+    /// Boots the changed file with the same settings.
     pub(super) fn renew_file(&self) {
         self.replace(self.running().plan.clone());
     }
 
-    /// What its file is now, if that is not what runs.
+    /// Returns the stamp of the file if it is not the running one and has not failed to boot
+    /// already.
     pub(super) fn changed(&self) -> Option<Stamp> {
         let running = self.running();
         let stamp = Stamp::of(&running.plan.entry.path).ok()?;
@@ -199,7 +201,7 @@ impl Unit {
         }
     }
 
-    /// What its cells did, those of its earlier pools included.
+    /// Returns the statistics of the cells, including those of replaced pools.
     pub(super) fn stats(&self) -> Stats {
         let running = self.running();
         let past = self.past();
@@ -220,7 +222,7 @@ impl Unit {
         self.running().booted.pool.posture()
     }
 
-    /// What it keeps from request to request.
+    /// Returns the usage of the program's store.
     pub(super) fn store_usage(&self) -> StoreUsage {
         let running = self.running();
         let state = running.state.as_ref();
@@ -231,10 +233,10 @@ impl Unit {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Ends pools that have answered their last request, and keeps their sums.
+    /// Stops replaced pools that have answered their last request, and keeps their statistics.
     pub(super) fn forget_the_past(&self) {
         let over = self.past().over();
-        // Not under the lock: each waits for its keeper.
+        // Dropped outside the lock, because each pool waits for its supervisor to end.
         drop(over);
     }
 
@@ -247,10 +249,10 @@ impl Unit {
     }
 }
 
-/// A request in the line, counted until this is dropped.
+/// Waiting request, counted until this is dropped.
 struct Turn<'a> {
     waiting: &'a AtomicU32,
-    /// How many there are with it.
+    /// Number of waiting requests, including this one.
     number: u32,
 }
 
@@ -268,7 +270,7 @@ impl Drop for Turn<'_> {
 }
 
 impl Running {
-    /// Boots it, in the place of one that left `state`.
+    /// Boots the program, which inherits the store `state` from its predecessor, if any.
     fn start(plan: Bootable, state: Option<&Arc<Embedded>>) -> Result<Running, Error> {
         let booted = Arc::new(plan.boot()?);
         let state = state::inherited(state, &plan.entry);
@@ -294,7 +296,7 @@ impl Running {
     }
 }
 
-/// Answers orders until nobody can give any.
+/// Runs orders until all senders are dropped.
 fn serve(booted: &Booted, state: Option<&Embedded>, ordered: &Mutex<Receiver<Order>>) {
     loop {
         let order = ordered
@@ -312,7 +314,7 @@ fn serve(booted: &Booted, state: Option<&Embedded>, ordered: &Mutex<Receiver<Ord
         } = &order;
         let output = boot::run(&booted.pool, state, variables, body, *wall_ms);
         drop(order.place);
-        // Who asked may have left.
+        // The client may have disconnected.
         let _left = order.answer.send(output);
     }
 }

@@ -1,4 +1,4 @@
-//! The types of settings that say who gets what.
+//! Types of settings that control access.
 
 #[cfg(test)]
 mod tests;
@@ -10,7 +10,7 @@ use server::gate::RequireLogin;
 
 use super::{Raw, Value, Wrong};
 
-/// What clients must log in for.
+/// Part of the server that requires a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LoginNeed(pub(crate) RequireLogin);
 
@@ -35,7 +35,7 @@ impl Value for LoginNeed {
     }
 }
 
-/// Names of hosts in lower case, without ports.
+/// Host names in lower case, without ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hosts(pub(crate) Vec<String>);
 
@@ -52,7 +52,7 @@ impl Value for Hosts {
     }
 }
 
-/// Origins as browsers send them.
+/// Origins in the form in which browsers send them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Origins(pub(crate) Vec<String>);
 
@@ -76,7 +76,7 @@ impl Value for Origins {
     }
 }
 
-/// A file, or none.
+/// File, if any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MaybeFile(pub(crate) Option<PathBuf>);
 
@@ -95,7 +95,7 @@ impl Value for MaybeFile {
     }
 }
 
-/// The elements of a list in lower case, each of which must fit.
+/// Returns the elements of a list in lower case. Each of them must satisfy `fits`.
 fn texts(raw: &Raw, fits: impl Fn(&str) -> bool) -> Result<Vec<String>, Wrong> {
     let elements = raw.elements().ok_or_else(|| Wrong::found(raw))?;
     let read = |element: &Raw| {

@@ -1,4 +1,4 @@
-//! The types of settings of the library's index.
+//! Types of settings of the library's catalog.
 
 #[cfg(test)]
 mod tests;
@@ -8,7 +8,8 @@ use scan::Means;
 
 use super::{Raw, Value, Wrong};
 
-/// Texts in which every character counts. In a word, each may stand in quotes, which keep the spaces at its ends.
+/// List of texts in which every character counts. In a flag or variable, an element may stand in
+/// quotes, which keep the spaces at its ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Texts(pub(crate) Vec<String>);
 
@@ -39,7 +40,7 @@ impl Value for Texts {
     }
 }
 
-/// Where covers are looked for, best first.
+/// Places to search for covers, best first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sources(pub(crate) Vec<Source>);
 
@@ -81,7 +82,7 @@ impl Value for Sources {
     }
 }
 
-/// By which means changes in the library are seen.
+/// Method of detecting changes in the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WatchMeans(pub(crate) Means);
 
@@ -106,11 +107,11 @@ impl Value for WatchMeans {
     }
 }
 
-/// Sides of pictures in pixels.
+/// Side lengths of pictures in pixels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sides(pub(crate) Vec<u32>);
 
-/// Largest side that is made ahead.
+/// Largest side of a picture that is converted ahead of requests.
 const SIDE_PX_MAX: u32 = 4_096;
 
 impl Value for Sides {
