@@ -1,7 +1,7 @@
-//! Puts the worker, a static program, where `src/worker.rs` embeds it from.
+//! Copies the worker, a static program, to the path from which `src/worker.rs` embeds it.
 //!
-//! The worker is another package built for another target, so Cargo cannot order the two builds; `cargo xtask build`
-//! does, and says in `PELTON_WORKER` where the result lies.
+//! The worker is another package, built for another target, so Cargo cannot order the two builds.
+//! `cargo xtask build` does, and passes the path of the result in `PELTON_WORKER`.
 
 use std::env;
 use std::fs;
@@ -19,7 +19,7 @@ fn place_worker() -> Result<(), String> {
         "PELTON_WORKER is not set: run `cargo xtask build`, which builds the worker first and then this package",
     )?;
     println!("cargo::rerun-if-changed={}", worker.display());
-    // Tests run it as a program like any other.
+    // Tests run the worker as a program of its own.
     println!("cargo::rustc-env=PELTON_WORKER={}", worker.display());
     let refuse = |what: &str| {
         format!(

@@ -1,4 +1,4 @@
-//! `pelton cell`: the isolation this host gives, proven by running a cell.
+//! `pelton cell`: the isolation that this host offers, proven by running a cell.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,8 +11,8 @@ use crate::programs::state::{self, Questions};
 use crate::report::{EXIT_FINDINGS, EXIT_OK, Error};
 use crate::{house, print, programs, worker};
 
-/// Starts a cell and prints what was asked for: what stands around it and what a job costs, its page tables, or what comes
-/// of a job that crashed.
+/// Starts a cell and prints the posture and the cost of a job, or the page tables, or the outcome
+/// of a replayed job.
 pub(crate) fn run(typed: &Cell, config: &Config) -> Result<u8, Vec<Error>> {
     if let Some(path) = &typed.replay {
         return replay(path, config);
@@ -27,7 +27,7 @@ pub(crate) fn run(typed: &Cell, config: &Config) -> Result<u8, Vec<Error>> {
     print(|out| out.write_all(told.as_bytes()))
 }
 
-/// Only a microVM has tables of ours.
+/// Returns the page tables of a microVM, the only kind of cell whose page tables Pelton builds.
 fn page_tables(limits: sandbox::Limits) -> Result<String, sandbox::Error> {
     let limits = sandbox::Limits {
         backend: Backend::Kvm,
@@ -37,13 +37,13 @@ fn page_tables(limits: sandbox::Limits) -> Result<String, sandbox::Error> {
     Ok(sandbox::Pool::start(worker::ELF, limits)?.page_tables())
 }
 
-/// Runs a job again in a cell of the kind that it crashed in.
+/// Runs a saved job again, in a cell with the backend in which it failed.
 fn replay(path: &Path, config: &Config) -> Result<u8, Vec<Error>> {
     let unreadable = |err| Error::usage(format!("--replay {}: {err}", path.display()));
     let job = Reproducer::read(path).map_err(|err| vec![unreadable(err)])?;
     let pool = pool_for(&job, config).map_err(|err| vec![err])?;
     let runs = job.program.as_deref().unwrap_or("the worker");
-    // Its state is not in the file, so it finds none.
+    // The file does not contain the program's state, so the program gets an empty store.
     let entry = job.program.as_deref();
     let entry = entry.and_then(|name| config.programs.named(name));
     let state = entry.and_then(state::empty);

@@ -1,4 +1,4 @@
-//! `pelton check`: the configuration as a table, and what is wrong with it.
+//! `pelton check`: the configuration as a table, and its problems.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use crate::https;
 use crate::programs;
 use crate::report::Error;
 
-/// Writes the table to `out`.
+/// Writes the table of all settings to `out`.
 pub(crate) fn table(resolved: &Resolved, out: &mut impl Write) -> io::Result<()> {
     let mut rows = vec![["key", "value", "unit", "from"].map(str::to_owned)];
     rows.extend(KEYS.iter().map(|key| {
@@ -42,7 +42,8 @@ pub(crate) fn table(resolved: &Resolved, out: &mut impl Write) -> io::Result<()>
     Ok(())
 }
 
-/// What keeps the server from running with this configuration, or from doing what was asked.
+/// Returns the problems that keep the server from starting with this configuration, or from doing
+/// what it asks for.
 pub(crate) fn findings(resolved: &Resolved) -> Vec<Error> {
     let config = &resolved.config;
     let unsupported = resolved
@@ -77,7 +78,7 @@ pub(crate) fn findings(resolved: &Resolved) -> Vec<Error> {
     findings
 }
 
-/// Whether the folder that `key` names can be served.
+/// Returns a finding if the folder that `key` names cannot be served.
 fn readable(key: &str, root: &Path) -> Option<Error> {
     let finding = |what: String| Error::finding(format!("{key}: {}: {what}", root.display()));
     match fs::metadata(root) {
@@ -104,7 +105,8 @@ fn readable(key: &str, root: &Path) -> Option<Error> {
     }
 }
 
-/// The data directory is made when it is needed, so it is enough that its nearest existing parent can be written.
+/// Returns a finding if the data directory cannot be written. It is created when it is needed, so
+/// its nearest existing parent must be writable.
 fn data(data: &Path) -> Option<Error> {
     let existing = data.ancestors().find(|path| path.exists());
     let existing = existing

@@ -1,4 +1,4 @@
-//! `pelton convert`: one picture, through a cell, as the server would.
+//! `pelton convert`: one picture, converted in a cell as the server would.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -15,7 +15,7 @@ use crate::flags::{self, Convert};
 use crate::house;
 use crate::report::{self, EXIT_OK, Error};
 
-/// Converts IN to OUT, which appears whole or not at all.
+/// Converts IN to OUT. OUT is replaced by the complete result, or not at all.
 pub(crate) fn run(typed: &Convert, config: &Config) -> Result<u8, Vec<Error>> {
     convert(typed, config).map_err(|err| vec![err])
 }
@@ -98,11 +98,11 @@ fn write(output: &Path, sealed: &Sealed) -> io::Result<()> {
     let mut file = File::create_new(&beside)?;
     let written = io::copy(&mut (&*sealed.file).take(sealed.bytes), &mut file);
     written
-        // A power cut must not leave half a picture in the place of a whole one.
+        // A power cut must not replace a whole picture by half of one.
         .and_then(|_| file.sync_data())
         .and_then(|()| fs::rename(&beside, output))
         .inspect_err(|_| {
-            // The error that led here is the one to tell.
+            // The error that led here is reported, not one of the removal.
             drop(fs::remove_file(&beside));
         })
 }

@@ -1,4 +1,4 @@
-//! HTTPS: from the configuration to certificates in use, and which listener speaks what.
+//! HTTPS: certificates from the configuration, and the scheme of each listener.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use server::{Https, Scheme};
 use crate::config::{Config, Redirect};
 use crate::report::Error;
 
-/// Certificates that can be used.
+/// Certificates in use.
 pub(crate) struct Loaded {
     pub(crate) tls: Arc<Tls>,
-    /// What clients will not like about them.
+    /// Problems of the certificates that clients may object to.
     pub(crate) concerns: Vec<Concern>,
 }
 
-/// The certificates of the configuration, if there are any.
+/// Loads the configured certificates, if there are any.
 pub(crate) fn load(config: &Config) -> Result<Option<Loaded>, Error> {
     let (certificates, keys) = (&config.tls.cert.0, &config.tls.key.0);
     if certificates.len() != keys.len() {
@@ -57,7 +57,8 @@ fn refused(err: &tls::Error) -> Error {
     error.hint(err.hint())
 }
 
-/// Where to listen: for HTTP, for HTTPS if there are certificates, and for the administration if it is apart.
+/// Returns the addresses to listen on: for HTTP, for HTTPS if there are certificates, and for
+/// administration if it has an address of its own.
 pub(crate) fn addresses(config: &Config, loaded: Option<&Loaded>) -> Vec<SocketAddr> {
     let https = loaded.map(|_| config.tls.listen);
     let admin = config.admin_listen.0;
@@ -68,7 +69,8 @@ pub(crate) fn addresses(config: &Config, loaded: Option<&Loaded>) -> Vec<SocketA
         .collect()
 }
 
-/// What is spoken at `bound`, which were [`addresses`] before the kernel chose their ports.
+/// Returns the scheme of each address in `bound`, which are those of [`addresses`] with the ports
+/// that the kernel chose.
 pub(crate) fn schemes(
     config: &Config,
     tls: Option<Arc<Tls>>,
@@ -91,7 +93,7 @@ pub(crate) fn schemes(
     public.into_iter().chain(admin).collect()
 }
 
-/// The URLs at which `addresses` are served, each as its scheme says.
+/// Returns the URLs at which `addresses` are served, according to their schemes.
 pub(crate) fn origins(addresses: &[SocketAddr], schemes: &[Scheme]) -> Vec<String> {
     let pairs = addresses.iter().zip(schemes);
     pairs
@@ -102,7 +104,7 @@ pub(crate) fn origins(addresses: &[SocketAddr], schemes: &[Scheme]) -> Vec<Strin
         .collect()
 }
 
-/// Uses renewed certificates soon after they were written, for as long as the process lives.
+/// Starts the thread that polls for renewed certificates, until the process ends.
 pub(crate) fn watch(tls: Arc<Tls>, check_time: Duration) -> Result<(), Error> {
     let watching = move || {
         loop {
@@ -122,7 +124,7 @@ pub(crate) fn watch(tls: Arc<Tls>, check_time: Duration) -> Result<(), Error> {
         .map_err(|err| Error::host(format!("tls: start a thread: {err}")))
 }
 
-/// Reads the certificates again, whenever they were written.
+/// Reads the certificates again, even if their files have not changed.
 pub(crate) fn reload(tls: &Tls) {
     match tls.reload() {
         Ok(concerns) => renewed(&concerns),
@@ -130,18 +132,18 @@ pub(crate) fn reload(tls: &Tls) {
     }
 }
 
-/// Tells that new certificates are in use.
+/// Logs that new certificates are in use.
 fn renewed(concerns: &[Concern]) {
     tracing::info!("certificates renewed");
     warn(concerns);
 }
 
-/// Tells that the old certificates still are.
+/// Logs that the old certificates stay in use.
 fn kept(err: &tls::Error) {
     tracing::error!(%err, hint = err.hint(), "certificates not renewed, the old ones are kept");
 }
 
-/// Tells what clients will not like.
+/// Logs the problems that clients may object to.
 pub(crate) fn warn(concerns: &[Concern]) {
     for concern in concerns {
         tracing::warn!("{concern}");

@@ -1,11 +1,11 @@
-//! What signals ask for.
+//! Handling of signals.
 //!
-//! | signal | does |
+//! | signal | effect |
 //! |---|---|
-//! | TERM, INT | drains, then ends; asked again, ends at once |
-//! | HUP | reads the configuration and the certificates again, and opens the access log anew |
-//! | USR1 | opens the access log anew |
-//! | USR2 | has a new process take over |
+//! | TERM, INT | drains, then ends; a second signal ends the process at once |
+//! | HUP | reads the configuration and the certificates again, and reopens the access log |
+//! | USR1 | reopens the access log |
+//! | USR2 | starts a new process that takes over |
 
 use std::io;
 use std::net::TcpListener;
@@ -26,20 +26,21 @@ use crate::reload::Configured;
 use crate::report::{EXIT_OK, Error};
 use crate::upgrade::Program;
 
-/// What the signals work on.
+/// State that signals act on.
 pub(crate) struct Life {
     pub(crate) stop: Stop,
     pub(crate) live: Arc<Live>,
     pub(crate) configured: Configured,
-    /// Certificates, where HTTPS is spoken.
+    /// Certificates, if HTTPS is enabled.
     pub(crate) tls: Option<Arc<Tls>>,
     pub(crate) upgrade: Arc<Upgrade>,
 }
 
-/// What a new process needs, and whether one is being started.
+/// Resources that a new process needs, and whether one is being started.
 pub(crate) struct Upgrade {
     program: Program,
-    /// For the new process. None while one is being started, and once this one ends.
+    /// Listening sockets for the new process. Empty while one is being started, and once this
+    /// process stops.
     sockets: Mutex<Vec<TcpListener>>,
     patience: Duration,
     is_running: AtomicBool,
@@ -59,12 +60,13 @@ impl Upgrade {
         })
     }
 
-    /// Takes the sockets; whoever drops them sees to it that nobody waits at them once the cores have left.
+    /// Takes the sockets. The caller drops them before the cores stop; otherwise connections would
+    /// wait in their backlogs without being accepted.
     fn take(&self) -> Vec<TcpListener> {
         std::mem::take(&mut *self.sockets.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Starts a new process, and stops this one once that serves.
+    /// Starts a new process, and stops this one once the new one serves.
     fn run(&self, stop: &Stop) {
         let sockets = self.take();
         match self.program.take_over(&sockets, self.patience) {
@@ -88,7 +90,7 @@ impl Upgrade {
 }
 
 impl Life {
-    /// Starts the thread that heeds signals.
+    /// Starts the thread that handles signals.
     pub(crate) fn begin(self) -> Result<(), Error> {
         let failed = |err: io::Error| Error::host(format!("wait for signals: {err}"));
         let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2];
@@ -109,7 +111,7 @@ impl Life {
                 }
                 SIGUSR1 => self.reopen(),
                 SIGUSR2 => self.upgrade(),
-                // Who asks twice does not want to wait.
+                // The sender of a second signal does not want to wait.
                 _ if self.stop.is_triggered() => end_at_once(),
                 _ => self.end(signal),
             }
@@ -141,7 +143,8 @@ impl Life {
         }
     }
 
-    /// On a thread of its own, since a new process may take its time and signals go on.
+    /// Starts an upgrade on a thread of its own, because the new process may take long to start and
+    /// other signals must be handled meanwhile.
     fn upgrade(&self) {
         if self.stop.is_triggered() || self.upgrade.is_running.swap(true, Ordering::Relaxed) {
             tracing::warn!("no new process is started: one is under way, or this one is ending");
@@ -163,7 +166,7 @@ fn end_at_once() -> ! {
     std::process::exit(i32::from(EXIT_OK))
 }
 
-/// Heeds TERM and INT alone, for what neither reloads nor is replaced.
+/// Handles only TERM and INT, for a process that supports neither reloads nor upgrades.
 pub(crate) fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
     let failed = |err: std::io::Error| Error::host(format!("wait for signals: {err}"));
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(failed)?;
@@ -177,7 +180,7 @@ pub(crate) fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
             );
             stop.trigger();
         }
-        // Who asks twice does not want to wait.
+        // The sender of a second signal does not want to wait.
         if asked.next().is_some() {
             end_at_once();
         }

@@ -1,6 +1,7 @@
-//! The log, on stderr or in a file: text where someone watches, a JSON object a line otherwise.
+//! The log, on stderr or in a file: text on a terminal, one JSON object per line otherwise.
 //!
-//! No thread but the log's own waits for a line to be written, and none ends because it cannot be.
+//! Only the log's own thread waits for a line to be written, and no thread ends because a line
+//! cannot be written.
 
 mod outlet;
 #[cfg(test)]
@@ -23,10 +24,10 @@ use tracing_subscriber::reload;
 
 use crate::report::Error;
 
-/// Sets the level of the log that was started.
+/// Function that sets the level of the log, once it is started.
 static SET_LEVEL: OnceLock<Box<dyn Fn(Level) + Send + Sync>> = OnceLock::new();
 
-/// Where the lines of this process go.
+/// Output of all lines of this process.
 static OUTLET: Outlet = Outlet::new();
 
 /// Form of the log's lines.
@@ -36,10 +37,11 @@ enum Form {
     Json,
 }
 
-/// Starts the log of this process; events less severe than `level` are not written. Lines wait until [`begin`].
+/// Starts the log of this process. Events less severe than `level` are not written. Lines wait in
+/// memory until [`begin`] is called.
 ///
 /// # Panics
-/// When called twice.
+/// If called twice.
 pub(crate) fn start(level: Level) {
     let form = if io::stderr().is_terminal() {
         Form::Text
@@ -49,13 +51,14 @@ pub(crate) fn start(level: Level) {
     install(form, level);
 }
 
-/// The same, with the lines appended to `file`, which is opened for each of them so that it can be moved away.
+/// Starts the log of this process, with the lines appended to `file`. The file is opened for each
+/// write, so that it can be moved away.
 ///
 /// # Errors
 /// The file cannot be written.
 ///
 /// # Panics
-/// When called twice.
+/// If called twice.
 pub(crate) fn start_in(level: Level, file: PathBuf) -> io::Result<()> {
     append(&file)?;
     OUTLET.set_sink(Box::new(move || match append(&file) {
@@ -71,31 +74,33 @@ fn install(form: Form, level: Level) {
     set_global_default(lines).expect("`main` starts the log once");
 }
 
-/// Starts the thread that writes lines. A process that forks does so before.
+/// Starts the thread that writes lines. A process that forks must fork before, because the thread
+/// exists on one side of a fork only.
 ///
 /// # Errors
-/// The host gives no thread.
+/// The host refuses to start a thread.
 pub(crate) fn begin() -> Result<(), Error> {
     let begun = OUTLET.begin();
     begun.map_err(|err| Error::host(format!("start the log's thread: {err}")))
 }
 
-/// Drops lines that wait, since the other side of a fork writes them.
+/// Drops the waiting lines on one side of a fork, because the other side writes them.
 pub(crate) fn forget() {
     OUTLET.forget();
 }
 
-/// Adds a line as it is, for people.
+/// Writes a line as it is, for people to read.
 pub(crate) fn say(line: &dyn Display) {
     OUTLET.push(format!("{line}\n").as_bytes());
 }
 
-/// Waits until all lines are written; for a second where nobody reads them. Called at the end of the process.
+/// Waits until all lines are written, or until the output has accepted nothing for a second. Called
+/// at the end of the process.
 pub(crate) fn finish() {
     OUTLET.finish();
 }
 
-/// From here on events less severe than `level` are not written.
+/// Changes the level of the log: from now on, events less severe than `level` are not written.
 pub(crate) fn set_level(level: Level) {
     let set = SET_LEVEL.get().expect("`main` has started the log");
     set(level);
@@ -111,7 +116,7 @@ where
 {
     let lines = tracing_subscriber::fmt()
         .with_max_level(LevelFilter::TRACE)
-        // It would tell of a failed write on stderr, and panic where that fails too.
+        // The library would report a failed write on stderr, and panic if this fails too.
         .log_internal_errors(false)
         .with_writer(out);
     match form {
@@ -120,14 +125,14 @@ where
     }
 }
 
-/// The same lines, without those that are not to be written.
+/// Adds filters to the subscriber: by level, and for [`is_of_wire`].
 fn limited<S>(lines: S, level: Level) -> Box<dyn tracing::Subscriber + Send + Sync>
 where
     S: tracing::Subscriber + Send + Sync + 'static,
 {
     let ours = filter_fn(move |event| Level::DEBUG <= level || !is_of_wire(event.target()));
     let (least, handle) = reload::Layer::new(LevelFilter::from_level(level));
-    // Tests have subscribers of their own; the first is the process's.
+    // Tests create several subscribers; [`set_level`] acts on the first one of a process.
     SET_LEVEL.get_or_init(|| {
         Box::new(move |level| {
             let set = handle.modify(|least| *least = LevelFilter::from_level(level));
@@ -137,7 +142,8 @@ where
     Box::new(lines.with(least).with(ours))
 }
 
-/// Whether the event tells what a client did on the wire. The library warns of that, and clients would fill the log.
+/// Returns whether the event comes from the TLS library. It warns about the behaviour of clients,
+/// which could thus fill the log.
 fn is_of_wire(target: &str) -> bool {
     target.split("::").next() == Some("rustls")
 }

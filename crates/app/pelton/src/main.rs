@@ -1,11 +1,11 @@
-//! The program: reads the command line, resolves the configuration, and runs one command.
+//! The program: parses the command line, resolves the configuration, and runs one command.
 //!
 //! ```text
-//! words ─ flags::parse ─► Command ─ flags::settle ─► Resolved ─► the command ─► exit code
+//! arguments ─ flags::parse ─► Command ─ flags::settle ─► Resolved ─► command ─► exit code
 //! ```
 
 #![forbid(unsafe_code)]
-// They panic where the line cannot be written, and wait where nobody reads it.
+// These macros panic if the line cannot be written, and block if it is not read.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod life;
@@ -59,7 +59,7 @@ use flags::{Command, Parsed};
 use reactor::{CountingAllocator, Jemalloc};
 use report::{EXIT_OK, Error};
 
-/// Cores count what they allocate, so that it can be seen that a hit allocates nothing.
+/// Counts the allocations of each core, to prove that a cache hit allocates nothing.
 #[global_allocator]
 static ALLOCATOR: CountingAllocator<Jemalloc> = CountingAllocator(Jemalloc);
 
@@ -130,7 +130,7 @@ fn check(resolved: &Resolved) -> Result<u8, Vec<Error>> {
     }
 }
 
-/// Writes an answer to stdout. A reader that has seen enough, as `head` has, is no error.
+/// Writes a result to stdout. A reader that closes the pipe early, as `head` does, is not an error.
 fn print(
     write: impl FnOnce(&mut io::BufWriter<io::StdoutLock<'_>>) -> io::Result<()>,
 ) -> Result<u8, Vec<Error>> {

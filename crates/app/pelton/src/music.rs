@@ -1,4 +1,4 @@
-//! The library's index as a server has it: kept up to date, and what answers from it.
+//! Catalog of a server: the indexer that keeps it up to date, and the mounts that use it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use crate::players::Players;
 use crate::report::Error;
 use crate::scan::told;
 
-/// What answers share.
+/// Indexer, and the parts that use its catalog.
 #[derive(Debug)]
 pub(crate) struct Music {
     keeper: Arc<Keeper>,
     covers: Arc<Covers>,
-    /// None where the data directory cannot be written.
+    /// Interfaces for players, or `None` if the data directory cannot be written.
     players: Option<Players>,
 }
 
 impl Music {
-    /// Takes up the last index, and begins to bring it up to date.
+    /// Opens the last catalog, and starts to bring it up to date.
     pub(crate) fn start(config: &Config) -> Result<Music, Error> {
         let keeper = Keeper::start(house::library(config)).map_err(|err| told(&err))?;
         let (keeper, covers) = (Arc::new(keeper), Arc::new(Covers::open(config)));
@@ -41,12 +41,12 @@ impl Music {
         })
     }
 
-    /// Takes what `service` knows of pictures.
+    /// Attaches the placeholders and the library of `service`.
     pub(crate) fn attach(&self, service: &Service) {
         self.covers.attach(service);
     }
 
-    /// What answers beside the files of the library, and where.
+    /// Returns the mounts of covers and of the interfaces for players.
     pub(crate) fn mounts(&self) -> Vec<(String, Arc<dyn Mount>)> {
         let covers = CoverMount::new(Arc::clone(&self.covers), Arc::clone(&self.keeper));
         let mut mounts: Vec<(String, Arc<dyn Mount>)> =
@@ -55,18 +55,19 @@ impl Music {
         mounts
     }
 
-    /// Those who may log in, where users can be kept.
+    /// Returns the users that may log in, if users can be stored.
     pub(crate) fn users(&self) -> Option<Arc<dyn Users>> {
         self.players.as_ref().map(Players::users)
     }
 
-    /// Ends the scan that runs, if one does; the last whole index stays.
+    /// Stops the scan that runs, if any; the last complete catalog stays.
     pub(crate) fn stop(&self) {
         self.keeper.stop();
     }
 }
 
-/// Adds what a keeper is about to the metrics: above all whether changes are seen by the kernel's word, by looking, or not.
+/// Appends the metrics of the indexer, above all whether changes are detected by inotify, by
+/// polling, or not at all.
 pub(crate) fn metrics(status: &Status, out: &mut String) {
     let (by, folders) = match &status.watch {
         Watch::Off => ("off", 0),

@@ -1,4 +1,5 @@
-//! What is told to a service manager, by sd_notify(3): datagrams to the socket that `NOTIFY_SOCKET` names.
+//! Notifications to a service manager by sd_notify(3): datagrams to the socket that `NOTIFY_SOCKET`
+//! names.
 
 use std::env;
 use std::io;
@@ -8,19 +9,20 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// This process serves, and is the one to watch, also where it has taken over from another.
+/// Reports that this process serves. The report includes its id, because after an upgrade the
+/// service manager must watch the new process.
 pub(crate) fn ready() {
     tell(&format!("MAINPID={}\nREADY=1", std::process::id()));
 }
 
-/// The configuration is being read again, until [`ready`].
+/// Reports that the configuration is being reloaded; [`ready`] reports the end.
 pub(crate) fn reloading() {
     let now = clock_gettime(ClockId::Monotonic);
     let micros = now.tv_sec as u64 * 1_000_000 + now.tv_nsec as u64 / 1_000;
     tell(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
 }
 
-/// This process is about to end.
+/// Reports that this process is about to end.
 pub(crate) fn stopping() {
     tell("STOPPING=1");
 }

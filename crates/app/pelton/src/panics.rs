@@ -1,11 +1,14 @@
-//! The policy for panics: a panic is a bug, and ends the process at once, whichever thread it happens on.
+//! Policy for panics: a panic is a bug, and ends the process at once, on whichever thread it
+//! happens.
 //!
-//! Nothing is unwound. A thread that unwound would leave its waiters waiting, its locks poisoned and its slots taken,
-//! while the process looked healthy. A process that ends is restarted by its supervisor, and a start takes 50 ms. The
-//! files on disk are safe, because every one of them must survive `kill -9` anyway.
+//! Nothing is unwound. An unwound thread would leave its waiters waiting, its locks poisoned and
+//! its slots taken, while the process looked healthy. A process that ends is restarted by its
+//! service manager, and a start takes 50 ms. Files on disk stay intact, because each of them must
+//! survive `kill -9` anyway.
 //!
-//! `panic = "abort"` in the build profile would do the same, but not for the programs that the tests run: cargo builds
-//! those for unwinding, and every C codec once more for it.
+//! `panic = "abort"` in the build profile would do the same, but not for the programs that the
+//! tests run: cargo builds those for unwinding, and it would build every C codec a second time for
+//! them.
 
 #[cfg(test)]
 mod tests;
@@ -17,11 +20,12 @@ use std::thread;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Bytes of a message that are reported. With the lines around it that is less than `PIPE_BUF` (4 KiB), as many as a pipe
-/// takes without blocking once it is ready (pipe(7)).
+/// Maximum bytes of a message in the report. Together with the other lines, a report is smaller
+/// than `PIPE_BUF` (4 KiB), the size that a pipe accepts without blocking once it is ready
+/// (pipe(7)).
 const MESSAGE_BYTES_MAX: usize = 2_048;
 
-/// Makes every later panic of this process end it by SIGABRT, after a report on stderr.
+/// Makes every later panic of this process write a report to stderr and end the process by SIGABRT.
 pub(crate) fn abort_on_panic() {
     std::panic::set_hook(Box::new(|info| {
         report(&describe(info));
@@ -42,7 +46,8 @@ fn describe(info: &PanicHookInfo<'_>) -> String {
     )
 }
 
-/// Writes `text` to stderr, unless that would block: a full pipe must not keep the process from ending.
+/// Writes `text` to stderr, unless this would block: a full pipe must not delay the end of the
+/// process.
 fn report(text: &str) {
     let stderr = io::stderr();
     let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];

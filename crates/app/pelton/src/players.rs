@@ -1,5 +1,5 @@
-//! What players talk to: the Subsonic protocol at `/rest/`, the same library as plain JSON at `/-/api/`, and a page to
-//! listen at `/-/music`.
+//! Interfaces for players: the Subsonic protocol at `/rest/`, the same library as JSON at
+//! `/-/api/`, a web player at `/-/music`, and shares at `/-/share/`.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -32,27 +32,29 @@ use crate::config::Config;
 use crate::covers::Covers;
 use crate::house;
 
-/// What users leave, in the data directory.
+/// Folder in the data directory of users and their data.
 pub(crate) const FOLDER: &str = "users";
-/// Lyrics beside a song; a longer file is none.
+/// Maximum size of a lyrics file beside a song; larger files are ignored.
 const LYRICS_BYTES_MAX: u64 = 1 << 20;
-/// Extensions of files with lyrics, those with times first, in the cases that people write: a folder is not read for them.
+/// Extensions of lyrics files, those with timed lines first, in the usual spellings: each is tried,
+/// so that the folder need not be listed.
 const LYRICS: [&str; 6] = ["lrc", "LRC", "Lrc", "txt", "TXT", "Txt"];
 
-/// Answers players.
+/// Server of the interfaces for players.
 #[derive(Debug)]
 pub(crate) struct Players {
     server: Arc<Server>,
     making: Arc<Making>,
 }
 
-/// Bounds how many answers are put together at a time, on all cores: a list of a hundred thousand tracks takes more than a
-/// hundred megabytes while it is written, and counts as an answer only then.
+/// Limit of the responses that are composed at the same time, over all cores. A list of a hundred
+/// thousand tracks takes more than a hundred megabytes while it is composed, and only then counts
+/// as a response in memory.
 #[derive(Debug)]
 struct Making(Semaphore);
 
 impl Making {
-    /// Does `work` off the core when its turn has come.
+    /// Runs `work` on a blocking thread, once the limit allows it.
     async fn off_core<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         let turn = self.0.acquire().await;
         let _turn = turn.expect("nobody closes it");
@@ -60,18 +62,18 @@ impl Making {
     }
 }
 
-/// The library, as they see it.
+/// Library as `library_api` accesses it.
 struct Shelf {
     keeper: Arc<Keeper>,
     covers: Arc<Covers>,
-    /// None where it cannot be opened; then there are no lyrics.
+    /// Folder of the library's files, or `None` if it cannot be opened; then there are no lyrics.
     library: Option<Library>,
-    /// Where users' pictures are.
+    /// Folder of users' avatars.
     avatars: PathBuf,
 }
 
 impl Players {
-    /// Takes up what users left.
+    /// Opens the users and their data.
     pub(crate) fn open(
         config: &Config,
         keeper: &Arc<Keeper>,
@@ -106,12 +108,12 @@ impl Players {
         })
     }
 
-    /// Those who may log in.
+    /// Returns the verifier of users' logins.
     pub(crate) fn users(&self) -> Arc<dyn Users> {
         Arc::new(Doorkeeper(Arc::clone(&self.server)))
     }
 
-    /// Where they talk to it.
+    /// Returns the mounts of all interfaces for players.
     pub(crate) fn mounts(&self) -> [(String, Arc<dyn Mount>); 4] {
         let rest: Arc<dyn Mount> =
             Arc::new(Rest(Arc::clone(&self.server), Arc::clone(&self.making)));
@@ -128,7 +130,7 @@ impl Players {
     }
 }
 
-/// Verifies logins that come in HTTP's own field.
+/// Verifier of logins in the `Authorization` field.
 struct Doorkeeper(Arc<Server>);
 
 impl Users for Doorkeeper {
@@ -184,7 +186,7 @@ impl House for Shelf {
 
     fn unreadable(&self, index: &Index) -> Vec<(Vec<u8>, String)> {
         match self.keeper.status().report {
-            // The index knows of files alone.
+            // The report also knows folders that cannot be read; the index knows only files.
             Some(report) => {
                 let faults = report.faults.iter();
                 faults
@@ -257,7 +259,7 @@ impl House for Shelf {
     }
 }
 
-/// A file that tags are read of.
+/// File whose tags are read.
 struct Source(File);
 
 impl tags::ReadAt for Source {
@@ -266,7 +268,7 @@ impl tags::ReadAt for Source {
     }
 }
 
-/// `/rest/NAME`
+/// Mount of the Subsonic protocol at `/rest/NAME`.
 struct Rest(Arc<Server>, Arc<Making>);
 
 impl Rest {
@@ -281,7 +283,7 @@ impl Rest {
         let name = visit.path.strip_prefix(Rest::PREFIX).unwrap_or("");
         let name = name.trim_matches('/').to_owned();
         let query = visit.query.unwrap_or("").to_owned();
-        // A form that is no text has no parameters that fit.
+        // A form that is not UTF-8 has no valid parameters.
         let body = String::from_utf8_lossy(&visit.body).into_owned();
         let is_json = visit.fields.clone().any(|(name, value)| {
             name.eq_ignore_ascii_case("content-type") && value.starts_with(b"application/json")
@@ -290,7 +292,7 @@ impl Rest {
         let server = Arc::clone(&self.0);
         let answer = self.1.off_core(move || {
             let mut params = Params::parse(&query);
-            // Some players say nothing of their JSON; no form begins so.
+            // Some players send JSON without its media type; no form begins with `{`.
             let is_form = !is_json && !body.trim_start().starts_with('{');
             params.extend(if is_form { &body } else { "" });
             let now_ms = unix_ms(SystemTime::now());
@@ -327,18 +329,18 @@ impl Mount for Rest {
         .expect("strings take everything");
     }
 
-    /// The protocol has passwords in them.
+    /// Returns true: the protocol sends passwords in queries.
     fn has_secret_queries(&self) -> bool {
         true
     }
 
-    /// Covers inside music, and users' pictures.
+    /// Returns true: embedded covers and avatars are internal targets.
     fn reaches_internal(&self) -> bool {
         true
     }
 }
 
-/// `/-/api/…`
+/// Mount of the JSON API at `/-/api/…`.
 struct Api(Arc<Server>);
 
 impl Api {
@@ -377,12 +379,13 @@ impl Mount for Api {
     }
 }
 
-/// `/-/music`, and an album's id behind it
+/// Mount of the web player at `/-/music`, optionally followed by an album's id.
 struct Page(Arc<Server>);
 
 impl Page {
     const PREFIX: &str = "/-/music";
-    /// Nothing but our own pictures and music, and the style in the page itself.
+    /// Content security policy: only pictures and music of this server, and the style in the page
+    /// itself.
     const POLICY: &str = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
     async fn reply(&self, visit: Visit<'_>) -> Reply {
@@ -412,7 +415,7 @@ impl Mount for Page {
     }
 }
 
-/// `/-/share/ID`: what users share, for all who have the link.
+/// Mount of shares at `/-/share/ID`, for all clients that have the link.
 struct Shares(Arc<Server>, Arc<Making>);
 
 impl Shares {
@@ -437,12 +440,12 @@ impl Shares {
 }
 
 impl Mount for Shares {
-    /// The link itself is the credential.
+    /// Returns the part that checks credentials itself: here, the link is the credential.
     fn part(&self) -> Part {
         Part::Players
     }
 
-    /// Music that is shared needs no login.
+    /// Returns true: shared music needs no login.
     fn reaches_internal(&self) -> bool {
         true
     }
@@ -467,7 +470,8 @@ async fn off_core<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
         .expect("a panic aborts the process, and nobody cancels")
 }
 
-/// Players in a browser come from anywhere, and bring what lets them in with each request.
+/// Field that allows every origin: web players run on any origin, and send their credentials with
+/// each request.
 const ANYWHERE: (&str, &str) = ("access-control-allow-origin", "*");
 
 fn fields(listed: &[(&'static str, &'static str)]) -> Vec<Field> {
@@ -477,7 +481,8 @@ fn fields(listed: &[(&'static str, &'static str)]) -> Vec<Field> {
         .collect()
 }
 
-/// What a player gets; `busy` is told where the answer is to be transcoded and that cannot be at the moment.
+/// Converts an answer to a player. `busy` is sent instead if the answer is a transcode that cannot
+/// run at the moment.
 fn reply(answer: Answer, busy: Answer) -> Reply {
     match answer {
         Answer::Transcoded {

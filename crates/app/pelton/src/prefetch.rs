@@ -1,4 +1,5 @@
-//! `pelton prefetch`: the usual variants of a whole library ahead of any request, covers of its music among them.
+//! `pelton prefetch`: the usual variants of a whole library, created ahead of requests, including
+//! the covers of its music.
 
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
@@ -18,10 +19,11 @@ use crate::covers::Covers;
 use crate::report::{self, EXIT_FINDINGS, EXIT_OK, Error};
 use crate::{house, log, scan};
 
-/// How often the bar is drawn anew.
+/// Interval between updates of the progress bar.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Makes what is missing, then says what it came to. `quick` makes what requests are answered with first.
+/// Creates the missing variants and prints a summary. With `quick`, these are the provisional
+/// variants that first requests get.
 pub(crate) fn run(resolved: &Resolved, quick: bool) -> Result<u8, Vec<Error>> {
     let config = &resolved.config;
     report::notes(&resolved.notes);
@@ -29,7 +31,7 @@ pub(crate) fn run(resolved: &Resolved, quick: bool) -> Result<u8, Vec<Error>> {
     log::begin().map_err(|err| vec![err])?;
     house::readable(&config.root).map_err(|err| vec![err])?;
     let pool = house::conversions(config).map_err(|err| vec![err])?;
-    // The next server records what is made here.
+    // No store: the next server adds these variants to the shared index.
     let service = house::service(config, pool, Arc::new([]), Mounts::default(), None);
     let service = service.map_err(|err| vec![err])?;
     let wanted = wanted(config, &service).map_err(|err| vec![err])?;
@@ -58,8 +60,8 @@ pub(crate) fn run(resolved: &Resolved, quick: bool) -> Result<u8, Vec<Error>> {
     })
 }
 
-/// Every original as it is, and the covers of artists, albums and discs in the sizes that the settings name. The index is
-/// brought up to date first.
+/// Returns every original with the recipe that changes only its format, and the covers of artists,
+/// albums and discs in the configured sizes. The catalog is brought up to date first.
 fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe)>, Error> {
     let setup = house::library(config);
     let report = scan::index(&setup)?;
@@ -75,16 +77,16 @@ fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe
         .into_iter()
         .flat_map(|path| boxes.iter().map(move |recipe| (path.clone(), *recipe)));
     let mut wanted = service.list();
-    // Nobody asks for a cover's own size.
+    // Clients do not request extracted covers in their own size.
     wanted.retain(|path| !path.as_path().starts_with(house::ART.trim_matches('/')));
     let whole = wanted.into_iter().map(|path| (path, Recipe::default()));
     let mut all: Vec<_> = whole.chain(sized).collect();
-    // What is made of one picture stands together, and is made of one decode.
+    // The recipes of one picture stand together, so that they share one decode.
     all.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(all)
 }
 
-/// The pictures that stand for anything but single tracks.
+/// Returns the covers of artists, albums and discs, but not those of single tracks.
 fn covers(config: &Config, catalog: &::scan::Index) -> BTreeSet<LibraryPath> {
     let covers = Covers::open(config);
     let counts = catalog.counts();
@@ -113,7 +115,7 @@ fn prefetch(service: &Service, wanted: &[(LibraryPath, Recipe)], stage: Stage) -
     tally
 }
 
-/// Draws the bar on a terminal, until `done`.
+/// Draws the progress bar on a terminal, until `done` is set.
 fn watch(files: u64, tally: &Tally, done: &AtomicU64) {
     let terminal = std::io::stderr().is_terminal();
     let target = if terminal {

@@ -4,7 +4,7 @@
 //! Principal type: [`Programs`], a mount of the service.
 //!
 //! ```text
-//! request ─► route ─► unit ─► place (of its `concurrency`) ─► thread of the unit ─► cell ─► CGI output
+//! request ─► route ─► unit ─► place (of its `concurrency`) ─► thread ─► cell ─► CGI output
 //!                      ├─► next unit of the chain, which gets this output as input ─► …
 //!                      └─► the fallback that `on_error` names, if a unit fails
 //! ```

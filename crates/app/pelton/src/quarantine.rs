@@ -1,4 +1,4 @@
-//! Originals that killed cells: `pelton quarantine` and `/-/api/quarantine`.
+//! Quarantine of originals that crashed cells: `pelton quarantine` and `/-/api/quarantine`.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::flags::QuarantineDoes;
 use crate::print;
 use crate::report::{self, EXIT_OK, Error};
 
-/// Lists or lifts, whether or not a server runs.
+/// Lists or lifts entries, whether or not a server runs.
 pub(crate) fn run(does: &QuarantineDoes, config: &Config) -> Result<u8, Vec<Error>> {
     match does {
         QuarantineDoes::List(_) => {
@@ -58,13 +58,13 @@ pub(crate) fn run(does: &QuarantineDoes, config: &Config) -> Result<u8, Vec<Erro
     }
 }
 
-/// `/-/api/quarantine`, and a hash behind it.
+/// Mount of `/-/api/quarantine`, optionally followed by a hash.
 pub(crate) struct Api {
     data: Arc<PathBuf>,
 }
 
 impl Api {
-    /// Where it is, and what answers there.
+    /// Returns the mount and its path.
     pub(crate) fn mount(config: &Config) -> (String, Arc<dyn Mount>) {
         let data = Arc::new(config.data.clone());
         (Api::PREFIX.to_owned(), Arc::new(Api { data }))

@@ -1,4 +1,5 @@
-//! Where the server records what it makes: a store of its own that Redis clients can look into, one elsewhere, or none.
+//! Store for the shared index of variants: one in this process that Redis clients can read, an
+//! external one, or none.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -15,24 +16,24 @@ use crate::config::Config;
 use crate::report::Error;
 use crate::serve::reactor_error;
 
-/// The store of `pelton serve`, before it runs.
+/// Store of `pelton serve`, before it runs.
 pub(crate) enum Record {
-    /// There is none.
+    /// No store.
     Off,
-    /// One in this process.
+    /// Store in this process.
     Own(Box<Server>),
-    /// One elsewhere.
+    /// External store.
     Elsewhere(Arc<Elsewhere>),
 }
 
-/// The thread of the store in this process, if there is one.
+/// Thread of the store in this process, if there is one.
 pub(crate) struct Running(Option<(Stop, JoinHandle<()>)>);
 
-/// The store in this process, as the service uses it.
+/// Store in this process, as the service uses it.
 #[derive(Debug)]
 struct Own(Handle);
 
-/// The store elsewhere, as the service uses it.
+/// External store, as the service uses it.
 #[derive(Debug)]
 pub(crate) struct Elsewhere(Remote);
 
@@ -49,8 +50,8 @@ impl Store for Elsewhere {
 }
 
 impl Record {
-    /// What the configuration asks for. The sockets of a store in this process are opened, or taken from `inherited`;
-    /// one elsewhere need not be there.
+    /// Opens the configured store. A store in this process opens its sockets, or takes them from
+    /// `inherited`; an external store need not be reachable.
     pub(crate) fn open(config: &Config, inherited: &mut Vec<TcpListener>) -> Result<Record, Error> {
         match (config.store.listen.0, &config.store.url.0) {
             (Some(_), Some(_)) => {
@@ -74,7 +75,7 @@ impl Record {
         let directives = [
             ("bind", address.ip().to_string()),
             ("port", address.port().to_string()),
-            // What it holds is known elsewhere too.
+            // No snapshots: the store only holds a copy of an index that the service has itself.
             ("save", String::new()),
             ("dir", config.data.join("store").display().to_string()),
             ("maxmemory", config.store.max_memory.0.to_string()),
@@ -87,7 +88,7 @@ impl Record {
         let directives = store::Config::from_args(&words);
         let directives = directives.map_err(|err| Error::usage(format!("store.listen: {err}")))?;
         let cores = reactor::usable_cores(&reactor::Limits::default()).map_err(reactor_error)?;
-        // The last one has the least to do besides.
+        // The last core has the least other work.
         let core = *cores.last().expect("there is a core to run on");
         let bound = Server::bind(directives, Limits::default(), core, inherited);
         let server = bound.map_err(|err| Error::host(format!("store.listen: {err}")))?;
@@ -97,7 +98,7 @@ impl Record {
         Ok(Record::Own(Box::new(server)))
     }
 
-    /// The store as the service uses it.
+    /// Returns the store in the form that the service uses, if there is one.
     pub(crate) fn store(&self) -> Option<Arc<dyn Store>> {
         match self {
             Record::Off => None,
@@ -106,7 +107,7 @@ impl Record {
         }
     }
 
-    /// Sockets that a new process takes over.
+    /// Returns the sockets that a new process takes over.
     pub(crate) fn sockets(&self) -> Result<Vec<TcpListener>, Error> {
         match self {
             Record::Own(server) => {
@@ -117,7 +118,8 @@ impl Record {
         }
     }
 
-    /// Runs the store in this process, on a thread of its own. Where it ends early, the service goes on without.
+    /// Runs the store in this process on a thread of its own. If it ends early, the service
+    /// continues without it.
     pub(crate) fn run(self) -> Result<Running, Error> {
         let Record::Own(server) = self else {
             return Ok(Running(None));
@@ -135,7 +137,7 @@ impl Record {
 }
 
 impl Running {
-    /// Ends the store and waits for its end.
+    /// Stops the store and waits for its thread to end.
     pub(crate) fn stop(self) {
         if let Running(Some((stop, thread))) = self {
             stop.trigger();

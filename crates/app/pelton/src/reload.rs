@@ -1,4 +1,5 @@
-//! SIGHUP: the configuration is read again, and what can change while requests are served, changes.
+//! Reload on SIGHUP: the configuration is read again, and the settings that can change while
+//! requests are served take effect.
 
 use std::env;
 
@@ -10,7 +11,8 @@ use crate::house;
 use crate::programs::Beside;
 use crate::report::Error;
 
-/// Settings that hold for the next request or connection. All others are decided when a process starts.
+/// Settings that take effect with the next request or connection. All others are fixed at the start
+/// of a process.
 const LIVE: &[&str] = &[
     "quality",
     "formats",
@@ -59,20 +61,20 @@ const LIVE: &[&str] = &[
     "limits.h2_resets_max",
 ];
 
-/// What was typed, and what holds.
+/// Flags of the command line, and the configuration in force.
 pub(crate) struct Configured {
     typed: SettingFlags,
     config: Config,
     beside: Beside,
 }
 
-/// A configuration that was read again.
+/// Configuration that was read again.
 struct Reread {
     config: Config,
     settings: Settings,
-    /// Keys that changed.
+    /// Keys whose new values take effect.
     changed: Vec<&'static str>,
-    /// Keys that were changed and go on as they were.
+    /// Keys whose new values are ignored until a restart.
     kept: Vec<&'static str>,
 }
 
@@ -85,7 +87,8 @@ impl Configured {
         }
     }
 
-    /// Reads file and variables again, and has the service follow. What is wrong goes to the log, and nothing changes.
+    /// Reads the file and the variables again, and applies them to the service. If they have
+    /// errors, logs them and keeps the old configuration.
     pub(crate) fn reload(&mut self, live: &Live) {
         match self.reread() {
             Ok(reread) => {

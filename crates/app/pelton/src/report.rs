@@ -1,4 +1,4 @@
-//! Lines that people read, and exit codes.
+//! Messages on stderr, and exit codes.
 
 use std::fmt;
 use std::io::{self, Write as _};
@@ -7,27 +7,27 @@ use std::process::ExitCode;
 use crate::config::Note;
 use crate::log;
 
-/// Done, and nothing to complain about.
+/// Exit code of success without findings.
 pub(crate) const EXIT_OK: u8 = 0;
-/// Done, and something was found.
+/// Exit code of success with findings.
 pub(crate) const EXIT_FINDINGS: u8 = 1;
-/// Not done: the command line or the configuration does not say what to do.
+/// Exit code if the command line or the configuration is wrong.
 pub(crate) const EXIT_USAGE: u8 = 2;
-/// Not done: the machine refused.
+/// Exit code if the machine refused an operation.
 pub(crate) const EXIT_HOST: u8 = 3;
 
-/// Who is at fault, which alone picks the exit code.
+/// Kind of an error by fault, which alone selects the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ErrorKind {
-    /// Nobody yet: the command was carried out, and this is what it found.
+    /// Finding of a command that was carried out.
     Finding,
-    /// The command line or the configuration.
+    /// Fault of the command line or the configuration.
     Usage,
-    /// The machine.
+    /// Fault of the machine.
     Host,
 }
 
-/// Why a command was not carried out, or what it found, as it is told.
+/// Reason why a command was not carried out, or one of its findings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Error {
     kind: ErrorKind,
@@ -37,17 +37,18 @@ pub(crate) struct Error {
 }
 
 impl Error {
-    /// What a check found.
+    /// Creates a finding.
     pub(crate) fn finding(what: impl Into<String>) -> Error {
         Error::new(ErrorKind::Finding, what.into())
     }
 
-    /// The user's: `what` goes from the outside in, without a full stop.
+    /// Creates an error of the user. `what` names the objects from the outside in, without a full
+    /// stop.
     pub(crate) fn usage(what: impl Into<String>) -> Error {
         Error::new(ErrorKind::Usage, what.into())
     }
 
-    /// The machine's.
+    /// Creates an error of the machine.
     pub(crate) fn host(what: impl Into<String>) -> Error {
         Error::new(ErrorKind::Host, what.into())
     }
@@ -61,13 +62,13 @@ impl Error {
         }
     }
 
-    /// Adds what lies beneath.
+    /// Adds the cause.
     pub(crate) fn because(mut self, cause: impl Into<String>) -> Error {
         self.cause = Some(cause.into());
         self
     }
 
-    /// Adds what helps.
+    /// Adds a hint, such as a command that helps.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Error {
         self.hint = Some(hint.into());
         self
@@ -95,10 +96,10 @@ impl fmt::Display for Error {
     }
 }
 
-/// Writes every error to stderr and gives the exit code of the gravest.
+/// Writes every error to stderr, and returns the highest exit code among them.
 ///
 /// # Panics
-/// Without an error.
+/// If there are no errors.
 pub(crate) fn fail(errors: &[Error]) -> ExitCode {
     for error in errors {
         log::say(error);
@@ -107,7 +108,7 @@ pub(crate) fn fail(errors: &[Error]) -> ExitCode {
     ExitCode::from(gravest.expect("a failure comes with an error"))
 }
 
-/// Writes to stderr what the operator should know although nothing is wrong with it.
+/// Writes notes about a valid configuration to stderr, and waits until they are written.
 pub(crate) fn notes<'a>(notes: impl IntoIterator<Item = &'a Note>) {
     for note in notes {
         log::say(&format_args!("note:   {note}"));
@@ -115,7 +116,8 @@ pub(crate) fn notes<'a>(notes: impl IntoIterator<Item = &'a Note>) {
     log::finish();
 }
 
-/// Writes a line of a command's report to stderr, at the reader's pace. A reader that has gone is no error.
+/// Writes a line of a command's report to stderr, and waits for the reader. A closed stderr is not
+/// an error.
 pub(crate) fn line(text: impl fmt::Display) {
     drop(writeln!(io::stderr(), "{text}"));
 }

@@ -1,4 +1,4 @@
-//! `pelton run`: any static program in a cell, from standard input to standard output.
+//! `pelton run`: a static program in a cell, from standard input to standard output.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -14,7 +14,7 @@ use crate::flags::Run;
 use crate::report::{self, Error};
 use crate::{house, print, worker};
 
-/// Runs PROGRAM once.
+/// Runs the program once.
 pub(crate) fn run(typed: &Run, config: &Config) -> Result<u8, Vec<Error>> {
     let finished = job(typed, config).map_err(|err| vec![err])?;
     if !finished.remark.is_empty() {
@@ -35,7 +35,7 @@ fn job(typed: &Run, config: &Config) -> Result<Finished, Error> {
     })?;
     let task = Task {
         original: input.as_fd(),
-        // No environment but the program's own.
+        // No environment besides the program's own.
         plan: &0_u32.to_le_bytes(),
         size_px: None,
         limits: JobLimits {
@@ -83,11 +83,12 @@ fn name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// One cell, in the backend that this host gives where the configuration leaves it open.
+/// Returns the limits of a single cell. The backend `auto` is resolved by starting a pool of
+/// workers, which selects the backend of this host.
 fn limits(config: &Config) -> Result<Limits, Error> {
     let limits = Limits {
         spare: 0,
-        // One run of a program leaves nothing to keep.
+        // A single run has no state to keep.
         ephemeral: true,
         ..house::cell_limits(config, 1)
     };
@@ -99,7 +100,7 @@ fn limits(config: &Config) -> Result<Limits, Error> {
     Ok(Limits { backend, ..limits })
 }
 
-/// Standard input in a file of its own, as a cell takes it.
+/// Copies standard input into an anonymous file, the form that a cell takes.
 fn input(bytes_max: u64) -> Result<File, Error> {
     let failed = |err: io::Error| Error::host(format!("read standard input: {err}"));
     let memory = memfd_create("input", MemfdFlags::CLOEXEC).map_err(|err| failed(err.into()))?;

@@ -1,4 +1,4 @@
-//! `pelton scan`: the library's index, brought up to date.
+//! `pelton scan`: brings the catalog of the library up to date.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Component, Path};
@@ -13,13 +13,14 @@ use crate::flags::Scan;
 use crate::report::{self, EXIT_FINDINGS, EXIT_OK, Error};
 use crate::{house, print};
 
-/// How often the bar is drawn anew.
+/// Interval between updates of the progress bar.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Files with broken tags that are named. They are tracks all the same, and one faulty writer may have made a whole library.
+/// Maximum number of files with broken tags that are listed. Such files are indexed as tracks all
+/// the same, and one faulty program may have written the tags of a whole library.
 const BROKEN_TAGS_TOLD_MAX: usize = 100;
 
-/// Scans, then says what it came to. Ended by a signal, it leaves the last whole index.
+/// Scans and prints a report. If a signal ends the scan, the last complete catalog stays.
 pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     let config = &resolved.config;
     report::notes(&resolved.notes);
@@ -60,7 +61,7 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     })
 }
 
-/// Brings the index up to date, whatever cannot be read.
+/// Brings the catalog up to date, even if some files cannot be read.
 pub(crate) fn index(setup: &Setup) -> Result<Report, Error> {
     watched(&order(setup, &[])).map_err(|err| told(&err))
 }
@@ -77,7 +78,7 @@ fn order<'a>(setup: &'a Setup, only: &'a [Vec<u8>]) -> Order<'a> {
     }
 }
 
-/// A folder's path as the index has it.
+/// Returns the path of a folder in the form of the catalog.
 fn below(folder: &Path) -> Result<Vec<u8>, Error> {
     let parts = folder.components().map(|part| match part {
         Component::Normal(name) => Some(name.as_encoded_bytes()),
@@ -157,7 +158,7 @@ fn lines(report: &Report) -> String {
     out
 }
 
-/// Scans, with a bar on a terminal.
+/// Scans, with a progress bar if stderr is a terminal.
 fn watched(order: &Order<'_>) -> Result<Report, ScanError> {
     let (progress, done) = (Progress::default(), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -169,7 +170,7 @@ fn watched(order: &Order<'_>) -> Result<Report, ScanError> {
     })
 }
 
-/// Draws the bar until `done`.
+/// Draws the progress bar, until `done` is set.
 fn watch(progress: &Progress, done: &AtomicBool) {
     let target = match std::io::stderr().is_terminal() {
         true => ProgressDrawTarget::stderr(),

@@ -1,4 +1,4 @@
-//! `pelton serve`: the library over HTTP until a signal ends it.
+//! `pelton serve`: the library over HTTP, until a signal ends the server.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -23,10 +23,11 @@ use crate::reload::Configured;
 use crate::report::{self, EXIT_OK, Error};
 use crate::upgrade::{self, Predecessor, Program};
 
-/// What a connection gets that there is no room for.
+/// Response to a connection beyond the limit of connections.
 const SHED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nretry-after: 5\r\nconnection: close\r\n\r\n";
 
-/// Serves until SIGTERM or SIGINT, then lets what is under way finish. `typed` is what `resolved` was made of.
+/// Serves until SIGTERM or SIGINT, then finishes open requests. `typed` holds the flags from which
+/// `resolved` was made.
 pub(crate) fn run(typed: SettingFlags, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     let config = &resolved.config;
     report::notes(&resolved.notes);
@@ -42,7 +43,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let loaded = https::load(config)?;
     let record = Record::open(config, &mut inherited)?;
     let listeners = listen(config, loaded.as_ref(), predecessor.is_none(), inherited)?;
-    // Every connection and every large answer kept ready takes a descriptor.
+    // Every connection, and every large response that is kept ready, takes a descriptor.
     reactor::raise_descriptors_max().map_err(reactor_error)?;
     let limits = house::reactor_limits(config);
     let pool = house::conversions(config)?;
@@ -77,7 +78,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
         upgrade: Upgrade::new(Program::own()?, sockets, patience),
     };
     life.begin()?;
-    // Signals are handled by now: a reader of these lines may send one.
+    // Signals are handled before these lines are logged, because their reader may send one.
     let cores = listeners.counters().len();
     announce(config, origins, cores, &posture);
     let not_ready = AtomicUsize::new(cores);
@@ -98,8 +99,9 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     }
     record.stop();
     tracing::info!(dropped = drained.dropped, "stopped");
-    // Nobody waits for the improvements under way, which may take minutes; cells end with this process, and what it
-    // leaves half written is told by its name.
+    // Improvements that still run may take minutes, and no client waits for them, so the service is
+    // not dropped. Cells end with this process, and files that are half written are recognised by
+    // their names.
     std::mem::forget((service, live));
     Ok(EXIT_OK)
 }
@@ -112,8 +114,8 @@ fn announce(config: &Config, origins: Vec<String>, cores: usize, posture: &sandb
     }
 }
 
-/// Holds the data directory: alone, or beside others where a store elsewhere joins them. The one of a predecessor is held
-/// once that has ended.
+/// Locks the data directory: exclusively, or shared with other servers if they use one external
+/// store. After an upgrade, it is locked once the predecessor has ended.
 fn hold(config: &Config, has_predecessor: bool) -> Result<Option<DirLock>, Error> {
     const WHAT: &str = "pelton serve";
     let sharing = match config.store.url.0 {
@@ -155,7 +157,8 @@ fn warn_of_openness(gate: &Gate, addresses: &[SocketAddr]) {
     }
 }
 
-/// The process that this one replaces, if it does, and the listening sockets of that, or of a service manager.
+/// Returns the process that this one replaces, if any, and the listening sockets of that process or
+/// of a service manager.
 fn inherited() -> Result<(Option<Predecessor>, Vec<TcpListener>), Error> {
     match upgrade::predecessor()? {
         Some((predecessor, sockets)) => Ok((Some(predecessor), sockets)),
@@ -166,7 +169,8 @@ fn inherited() -> Result<(Option<Predecessor>, Vec<TcpListener>), Error> {
     }
 }
 
-/// The listeners: those inherited, and others where there are none. With `all`, each of those must be asked for.
+/// Returns the listeners: the inherited sockets, and new ones for addresses without an inherited
+/// socket. If `all` is set, each inherited socket must belong to a configured address.
 fn listen(
     config: &Config,
     loaded: Option<&Loaded>,
@@ -182,7 +186,8 @@ fn listen(
         .exempt(config.proxies.0.clone());
     warn_of_openness(&house::gate(config)?, listeners.addresses());
     match inherited.first().map(TcpListener::local_addr) {
-        // What the old process listened on and this one does not, that one closes.
+        // After an upgrade, sockets without a configured address are no error: the old process
+        // closes them.
         Some(Ok(unasked)) if all => {
             let what = format!("LISTEN_FDS: a socket for {unasked}, where nothing is to be served");
             Err(Error::usage(what).hint(format!("set listen = \"{unasked}\"")))

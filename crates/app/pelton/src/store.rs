@@ -1,4 +1,4 @@
-//! `pelton store`: the store over RESP, alone, until a signal or a client ends it.
+//! `pelton store`: the store alone, over RESP, until a signal or a client stops it.
 
 use reactor::{Sharing, Side, Stop};
 use store::{Config, ErrorKind, Limits, LogLevel, Server};
@@ -11,7 +11,7 @@ use crate::notify;
 use crate::report::{EXIT_OK, Error};
 use crate::serve::reactor_error;
 
-/// Serves what redis-server's command line in `words` says.
+/// Runs the store with `words`, which are the arguments of redis-server.
 pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     let mut config =
         Config::from_args(words).map_err(|err| Error::usage(format!("store: {err}")))?;
@@ -28,7 +28,8 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     let mut server =
         Server::bind(config, Limits::default(), cores[0], &mut Vec::new()).map_err(told)?;
     server.on_log_level(|level| log::set_level(least(level)));
-    // The sockets are open, so that whoever starts it has been told what is in the way.
+    // The process detaches after its sockets are open, so that its starter gets the errors until
+    // then.
     if detaches && reactor::detach().map_err(reactor_error)? == Side::Starter {
         log::forget();
         return Ok(EXIT_OK);
@@ -43,14 +44,14 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     for address in server.addresses() {
         tracing::info!(%address, pid = std::process::id(), "the store takes connections");
     }
-    // Who connects while the data is loaded waits.
+    // Ready already while the data is loaded, because clients that connect then wait.
     notify::ready();
     let ended = server.run(&stop).map_err(told);
     notify::stopping();
     if let Err(err) = &ended
         && detaches
     {
-        // Nobody reads its stderr.
+        // The stderr of a detached process has no reader, so the error goes to the log.
         tracing::error!(%err, "ended");
     }
     ended?;
@@ -58,7 +59,7 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     Ok(EXIT_OK)
 }
 
-/// What is logged, as the log has it.
+/// Returns the least severe level that the log writes.
 fn least(level: LogLevel) -> Level {
     match level {
         LogLevel::Debug => Level::DEBUG,
@@ -75,7 +76,7 @@ fn start_log(config: &Config) -> Result<(), Error> {
     };
     let told = |err| Error::host(format!("store: open logfile {}: {err}", file.display()));
     if file.parent() == Some(config.dir()) {
-        // The store makes its directory in any case, but later.
+        // The store creates its directory too, but later.
         std::fs::create_dir_all(config.dir()).map_err(told)?;
     }
     log::start_in(level, file.clone()).map_err(told)

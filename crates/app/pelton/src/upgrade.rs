@@ -1,15 +1,16 @@
-//! SIGUSR2: a new process takes over without a moment in which nobody listens.
+//! Upgrade on SIGUSR2: a new process takes over, without a moment in which connections are refused.
 //!
 //! ```text
-//! old ── starts its own program anew ─────► new: reads the configuration, as at any start
-//!     ── the listening sockets ───────────►      opens what else it needs, serves
-//!     ◄─────────────────── "ready" ─────────
+//! old ── starts its own program again ────► new: reads the configuration, as at any start
+//!     ── the listening sockets ───────────►      opens its other resources, serves
+//!     ◄─────────────────── "ready" ────────
 //!     drains, ends
 //! ```
 //!
-//! What passes between them is a socket that the new process finds as its standard input: no path that anybody could
-//! take, no descriptor that another child inherits. A new process that ends or stays silent leaves the old one as it
-//! was. The program is found under the path it was started from, so that a new version put there is what starts.
+//! The processes communicate over a socket that is the standard input of the new process: there is
+//! no path that another process could open, and no descriptor that another child inherits. If the
+//! new process ends or stays silent, the old one continues unchanged. The program is started from
+//! the path of the running one, so that an upgrade starts a new version that was put there.
 
 use std::env;
 use std::io::{self, Read as _, Write as _};
@@ -22,23 +23,24 @@ use std::time::Duration;
 
 use crate::report::Error;
 
-/// Tells a process that its standard input is a predecessor.
+/// Variable that marks standard input as the socket of a predecessor.
 const VARIABLE: &str = "PELTON_UPGRADE";
 const READY: u8 = b'R';
 
-/// What this process was started as, to start it again.
+/// Path of the running program, to start it again.
 #[derive(Clone, Debug)]
 pub(crate) struct Program(PathBuf);
 
 impl Program {
-    /// The running program. Asked at the start, while its file is still the one that runs.
+    /// Returns the running program. Must be called at the start, before its file is replaced.
     pub(crate) fn own() -> Result<Program, Error> {
         let path = std::fs::read_link("/proc/self/exe");
         path.map(Program)
             .map_err(|err| Error::host(format!("find the program's own path: {err}")))
     }
 
-    /// Starts it, and hands it `sockets`. Returns the new process's number once it serves.
+    /// Starts the program again and sends it `sockets`. Returns the id of the new process once it
+    /// serves, or an error after `patience`.
     pub(crate) fn take_over(&self, sockets: &[TcpListener], patience: Duration) -> io::Result<u32> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut child = self.start(theirs)?;
@@ -48,7 +50,7 @@ impl Program {
         match told {
             Ok(()) => Ok(child.id()),
             Err(err) => {
-                // It may have ended by itself, which its own lines explain.
+                // If the process ended by itself, the lines that it logged explain the reason.
                 child.kill()?;
                 let status = child.wait()?;
                 Err(io::Error::other(format!(
@@ -58,7 +60,7 @@ impl Program {
         }
     }
 
-    /// `stdin` is closed here once the child has it, so that the child's end is seen.
+    /// Starts the child. This process drops `stdin`, so that it notices the end of the child.
     fn start(&self, stdin: UnixStream) -> io::Result<Child> {
         Command::new(&self.0)
             .args(env::args_os().skip(1))
@@ -68,11 +70,12 @@ impl Program {
     }
 }
 
-/// The process that this one replaces.
+/// Connection to the process that this one replaces.
 #[derive(Debug)]
 pub(crate) struct Predecessor(UnixStream);
 
-/// The process that this one replaces, and its sockets; `None` at a start of its own.
+/// Returns the process that this one replaces, and its sockets. Returns `None` unless this is an
+/// upgrade.
 pub(crate) fn predecessor() -> Result<Option<(Predecessor, Vec<TcpListener>)>, Error> {
     if env::var_os(VARIABLE).is_none() {
         return Ok(None);
@@ -89,7 +92,7 @@ pub(crate) fn predecessor() -> Result<Option<(Predecessor, Vec<TcpListener>)>, E
 }
 
 impl Predecessor {
-    /// Tells it to go.
+    /// Notifies the predecessor that this process serves, so that it drains and ends.
     pub(crate) fn dismiss(&self) {
         if let Err(err) = (&self.0).write_all(&[READY]) {
             tracing::warn!(%err, "old process is gone already");

@@ -1,4 +1,4 @@
-//! `pelton user`: who may come in.
+//! `pelton user`: management of users.
 
 use std::fmt::Display;
 use std::fs::{self, File};
@@ -17,12 +17,13 @@ use crate::players::{self, unix_ms};
 use crate::print;
 use crate::report::{self, EXIT_OK, Error};
 
-/// Bytes of a picture.
+/// Maximum size of an avatar.
 const AVATAR_BYTES_MAX: u64 = 16 << 20;
-/// Bytes of a password.
+/// Maximum length of a password in bytes.
 const PASSWORD_BYTES_MAX: usize = 1024;
 
-/// Does it, whether or not a server runs: that sees it with its next request.
+/// Carries out the command, whether or not a server runs. A running server sees the change with its
+/// next request.
 pub(crate) fn run(does: &UserDoes, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     report::notes(&resolved.notes);
     let folder = resolved.config.data.join(players::FOLDER);
@@ -44,7 +45,7 @@ pub(crate) fn run(does: &UserDoes, resolved: &Resolved) -> Result<u8, Vec<Error>
     }
 }
 
-/// Describes what could not be read of the journal, if anything.
+/// Returns a finding about damaged parts of the journal, if any.
 fn damaged(damage: Damage, folder: &Path, does: &UserDoes) -> Option<Error> {
     let Damage { stretches, bytes } = damage;
     let hint = match does {
@@ -72,7 +73,8 @@ fn carry_out(does: &UserDoes, store: &Store, resolved: &Resolved) -> Result<u8, 
             let users = store
                 .users()
                 .map_err(|err| vec![told(&UserError::Store(err))])?;
-            // Asked before there is a user, so that whoever gives no answer is asked again.
+            // Asked before the first user exists: if the question is aborted, the next command asks
+            // again.
             let answer = match users.is_empty() {
                 true => decide_openness(resolved).map_err(|err| vec![err])?,
                 false => None,
@@ -91,7 +93,7 @@ fn carry_out(does: &UserDoes, store: &Store, resolved: &Resolved) -> Result<u8, 
         UserDoes::Remove(whose) => {
             let avatar = store.avatar(&whose.name).map_err(failed)?;
             store.remove_user(&whose.name).map_err(failed)?;
-            // Nobody finds it any more; one that stays takes room and nothing else.
+            // The avatar is no longer reachable. If its removal fails, it only takes space.
             drop(fs::remove_file(avatars.join(avatar)));
         }
         UserDoes::Avatar(portrait) => {
@@ -115,12 +117,13 @@ fn carry_out(does: &UserDoes, store: &Store, resolved: &Resolved) -> Result<u8, 
     Ok(EXIT_OK)
 }
 
-/// Returns what clients must log in for once there are users: the flag's value, or the answer to a question at the
-/// terminal. `None` where settings that the server finds by itself hold as they are.
+/// Returns the value of `require_login` to store with the first user: that of the flag, or the
+/// answer to a question at the terminal. Returns `None` if a server finds the right value by
+/// itself, in a file, a variable or the default.
 fn decide_openness(resolved: &Resolved) -> Result<Option<String>, Error> {
     let key = Key::named(REQUIRE_LOGIN).expect("the table of settings has it");
     match resolved.source(key) {
-        // The server does not see this command's flags.
+        // The server does not see the flags of this command.
         Source::Flag(_) => Ok(Some((key.show)(&resolved.config))),
         Source::Default if io::stdin().is_terminal() => ask_openness(key).map(Some),
         Source::Default => {
@@ -133,7 +136,7 @@ fn decide_openness(resolved: &Resolved) -> Result<Option<String>, Error> {
     }
 }
 
-/// Keeps that answer for servers that start later.
+/// Stores that value for servers that start later.
 fn keep_openness(data: &Path, answer: &str) -> Result<(), Error> {
     let path = flags::answer_file(data);
     let kept = replace(&path, |mut file| writeln!(file, "{answer}"));
@@ -145,8 +148,8 @@ fn keep_openness(data: &Path, answer: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Puts a file in the place of the one at `path`, as `write` writes it: beside its name, synced, and renamed, so that a
-/// power cut leaves the one or the other.
+/// Replaces the file at `path` with the output of `write`. The new file is written beside it,
+/// synced and renamed, so that a power cut leaves either the old file or the new one.
 fn replace(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(format!(".{}", std::process::id()));
@@ -160,7 +163,7 @@ fn replace(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Resu
     written.inspect_err(|_| drop(fs::remove_file(&partial)))
 }
 
-/// Asks at the terminal until the answer is one.
+/// Asks at the terminal until the answer is valid.
 fn ask_openness(key: &Key) -> Result<String, Error> {
     let failed = |err: io::Error| Error::host(format!("user: read the answer: {err}"));
     loop {
@@ -195,7 +198,8 @@ fn not_there(name: &str, err: &io::Error) -> Error {
     }
 }
 
-/// Keeps a copy of the picture in `file` as `name`, written beside it and renamed: a server may read it at the moment.
+/// Copies the picture in `file` to `name` in the folder of avatars. The copy is written beside it
+/// and renamed, because a server may be reading the old one.
 fn keep_avatar(file: &Path, avatars: &Path, name: &str) -> Result<(), Error> {
     let unfit = |why: &dyn Display| Error::usage(format!("user: {}: {why}", file.display()));
     let picture = File::open(file).map_err(|err| unfit(&err))?;
@@ -217,7 +221,7 @@ fn keep_avatar(file: &Path, avatars: &Path, name: &str) -> Result<(), Error> {
     copied.map_err(failed)
 }
 
-/// A user a line: the name, what they may change, and the labels of their keys.
+/// Prints one line per user: the name, the role, and the labels of the API keys.
 fn list(store: &Store) -> Result<u8, Vec<Error>> {
     let failed = |err: StoreError| vec![told(&UserError::Store(err))];
     let users = store.users().map_err(failed)?;
@@ -242,7 +246,8 @@ fn told(err: &UserError) -> Error {
     }
 }
 
-/// A line of standard input; at a terminal it is asked for, and not shown.
+/// Reads the password, one line of standard input. At a terminal, it shows a prompt and hides the
+/// input.
 fn password() -> Result<String, Error> {
     let failed = |err: io::Error| Error::host(format!("user: read the password: {err}"));
     let stdin = io::stdin();

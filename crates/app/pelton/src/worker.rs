@@ -1,4 +1,4 @@
-//! The worker, a static program for Linux, as `build.rs` placed it.
+//! Worker, a static program for Linux that `build.rs` provides.
 
-/// Its ELF image.
+/// ELF image of the worker.
 pub(crate) static ELF: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/worker"));

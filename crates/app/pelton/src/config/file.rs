@@ -1,4 +1,4 @@
-//! A TOML file's assignments, each with its line.
+//! Assignments of a TOML file, each with its line.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use super::source::{Assignment, Source};
 use super::value::Raw;
 use crate::report::Error;
 
-/// Reads the TOML `text` of the file at `path`: in its order, what it assigns and what is wrong with it.
+/// Reads the TOML `text` of the file at `path`. Returns its assignments and errors in the order of
+/// the file.
 pub(crate) fn read(path: &Arc<PathBuf>, text: &str) -> Vec<Result<Assignment, Error>> {
     let mut reader = Reader {
         path,
@@ -39,7 +40,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Takes the keys of a table; `prefix` is its name with a dot, or empty at the top.
+    /// Reads the keys of a table; `prefix` is its name with a dot, or empty at the top.
     fn table(&mut self, prefix: &str, table: &DeTable<'_>) {
         let mut members: Vec<_> = table.iter().collect();
         members.sort_by_key(|(name, _)| name.span().start);
@@ -86,7 +87,7 @@ impl Reader<'_> {
     }
 }
 
-/// A value without its place.
+/// Converts a value, without its position.
 pub(super) fn raw(value: &Spanned<DeValue<'_>>) -> Raw {
     match value.get_ref() {
         DeValue::String(text) => Raw::Text(text.to_string()),
@@ -107,7 +108,7 @@ pub(super) fn raw(value: &Spanned<DeValue<'_>>) -> Raw {
     }
 }
 
-/// The line, from 1, of the byte at `offset`.
+/// Returns the line, from 1, of the byte at `offset`.
 pub(crate) fn line_at(text: &str, offset: usize) -> usize {
     let before = &text.as_bytes()[..offset.min(text.len())];
     before.iter().filter(|byte| **byte == b'\n').count() + 1

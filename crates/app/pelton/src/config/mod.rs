@@ -1,7 +1,9 @@
-//! The configuration: what can be set, how it is written, and how the many ways to give it become one [`Config`].
+//! The configuration: all settings, their syntax, and the resolution of all inputs into one
+//! [`Config`].
 //!
-//! Principal type: [`Resolved`], made by [`resolve`] out of [`Inputs`]; `settings` lists every key once.
-//! Errors are the user's, all of them are told at once, and each names the file and line, the variable or the flag.
+//! Principal type: [`Resolved`], which [`resolve`] makes from [`Inputs`]; `settings` lists every
+//! key once. Errors are the user's fault. All of them are reported at once, and each names its file
+//! and line, its variable or its flag.
 
 mod file;
 mod nearest;

@@ -1,12 +1,12 @@
-//! The known name that a mistyped one was probably meant to be.
+//! Suggestion of a known name for a mistyped one.
 
 #[cfg(test)]
 mod tests;
 
-/// The known name nearest to `unknown`, if one is near enough to be worth naming.
+/// Returns the known name nearest to `unknown`, if one is near enough to suggest.
 ///
-/// A name of the right word under the wrong group counts as near: `queue_max` and `cell.queue_max` are both meant to be
-/// `limits.queue_max`.
+/// A correct last segment in a wrong group counts as near: `queue_max` and `cell.queue_max` both
+/// suggest `limits.queue_max`.
 pub(crate) fn nearest<'a>(
     unknown: &str,
     known: impl IntoIterator<Item = &'a str>,
@@ -14,11 +14,12 @@ pub(crate) fn nearest<'a>(
     let folded = unknown.to_ascii_lowercase();
     let distance = |name: &str| {
         let whole = strsim::osa_distance(&folded, &name.to_ascii_lowercase());
-        // One more, so that the same distance in the whole name wins.
+        // One more, so that an equal distance of the whole names wins.
         let last = strsim::osa_distance(last_segment(&folded), last_segment(name)) + 1;
         whole.min(last)
     };
-    // A third of the letters may differ: enough for a typing error or a plural, too little to name another key.
+    // A third of the letters may differ: enough for a typing error or a plural, too few to suggest
+    // an unrelated key.
     let distance_max = (last_segment(&folded).chars().count() / 3).max(1);
     known
         .into_iter()

@@ -1,7 +1,7 @@
 //! Resolution of all inputs into one configuration.
 //!
 //! ```text
-//! default ◄ file (TOML, or WebP Server Go's JSON) ◄ WEBP_… ◄ PELTON_… ◄ flags      the rightmost wins
+//! default ◄ file (TOML, or WebP Server Go's JSON) ◄ WEBP_… ◄ PELTON_… ◄ flags (rightmost wins)
 //! ```
 
 use std::collections::BTreeMap;

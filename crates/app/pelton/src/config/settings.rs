@@ -1,5 +1,5 @@
-//! Every setting, once: its type, default, unit and meaning. Fields, flags, variables, help and the table of
-//! `pelton check` all come from here.
+//! All settings, each defined once with its type, default, unit and meaning. Fields, flags,
+//! variables, help and the table of `pelton check` are generated from this list.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroU64};
@@ -24,34 +24,34 @@ use super::value::{
     SteeringMode, Texts, Timeout, Types, Value, WatchMeans, Wrong,
 };
 
-/// A setting as the file, the variables and the flags know it: by name.
+/// Setting with its name, for access by files, variables and flags.
 pub(crate) struct Key {
-    /// In a file: `limits.queue_max`.
+    /// Name in a file, such as `limits.queue_max`.
     pub(crate) name: &'static str,
-    /// What it is for, in one or two sentences.
+    /// Purpose in one or two sentences, shown as help.
     pub(crate) doc: &'static str,
-    /// What its value counts or names.
+    /// Unit or kind of the value.
     pub(crate) unit: &'static str,
-    /// What it takes, to complete "expected …".
+    /// Description of the accepted values, which completes "expected …" in error messages.
     pub(crate) expected: &'static str,
-    /// Puts a value into its field.
+    /// Parses a value and assigns it to its field.
     pub(crate) set: fn(&mut Config, &Raw) -> Result<(), Wrong>,
-    /// The field's value as it may be written.
+    /// Formats the field's value, as [`Value::show`] does.
     pub(crate) show: fn(&Config) -> String,
 }
 
 impl Key {
-    /// The key of this name.
+    /// Returns the setting called `name`, if any.
     pub(crate) fn named(name: &str) -> Option<&'static Key> {
         KEYS.iter().find(|key| key.name == name)
     }
 
-    /// As a flag, without its dashes: `limits-queue-max`.
+    /// Returns the name of the flag without its dashes, such as `limits-queue-max`.
     pub(crate) fn flag(&self) -> String {
         self.name.replace(['.', '_'], "-")
     }
 
-    /// As a variable: `PELTON_LIMITS_QUEUE_MAX`.
+    /// Returns the name of the variable, such as `PELTON_LIMITS_QUEUE_MAX`.
     pub(crate) fn variable(&self) -> String {
         format!(
             "PELTON_{}",
@@ -60,8 +60,8 @@ impl Key {
     }
 }
 
-/// Declares [`Config`], its groups, their defaults, and [`KEYS`], from rows of
-/// `name: Type = default, "what it counts or names";`. A field without a group is a top-level key.
+/// Declares [`Config`], its groups, their defaults, and [`KEYS`] from rows of `name: Type =
+/// default, "unit or kind";`. A field without a group is a top-level key.
 macro_rules! settings {
     (
         struct Config { $(
@@ -76,7 +76,7 @@ macro_rules! settings {
             )+ }
         )+
     ) => {
-        /// Everything that can be set, resolved.
+        /// Resolved values of all settings.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub(crate) struct Config {
             $( $(#[doc = $doc])+ pub(crate) $field: $Type, )+
@@ -100,10 +100,10 @@ macro_rules! settings {
             }
         )+
 
-        /// The tables of a file.
+        /// Names of the tables in a file.
         pub(crate) const GROUPS: &[&str] = &[$( stringify!($group) ),+];
 
-        /// Every setting, in the order in which help and `pelton check` list them.
+        /// All settings, in the order in which help and `pelton check` list them.
         pub(crate) const KEYS: &[Key] = &[
             $( Key {
                 name: stringify!($field),
@@ -439,12 +439,13 @@ settings! {
         body_rate_min: Bytes = Bytes(512), "bytes/s";
         /// Time that a connection may stay open between two requests.
         idle_timeout: Timeout = Timeout::seconds(75), "time";
-        /// Time in which a client must read at the rate of `limits.write_rate_min` while a response waits.
+        /// Time in which a client must read at the rate of `limits.write_rate_min` while a response
+        /// waits.
         write_timeout: Timeout = Timeout::seconds(60), "time";
         /// Minimum rate at which a client reads a response; slower clients are disconnected.
         write_rate_min: Bytes = Bytes(512), "bytes/s";
-        /// Silence after which a connection is closed whose client got its response before it had sent
-        /// the whole request.
+        /// Silence after which a connection is closed whose client got its response before it had
+        /// sent the whole request.
         linger_timeout: Timeout = Timeout::seconds(2), "time";
         /// Total time for which a client may continue to send after such an early response.
         linger_time_max: Timeout = Timeout::seconds(30), "time";

@@ -1,4 +1,4 @@
-//! The configuration as a user meets it: what was written, and what holds.
+//! Tests of the configuration as users see it: inputs, and the resolved values.
 
 mod wsg;
 
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use super::{Assignment, Inputs, KEYS, Key, Raw, Source, resolve};
 
-/// A file with its name, variables and flags.
+/// Configuration file with its name, variables and flags.
 #[derive(Default)]
 struct Written<'a> {
     file: Option<(&'a str, &'a str)>,
@@ -21,7 +21,8 @@ struct Written<'a> {
     flags: &'a [(&'a str, &'a str)],
 }
 
-/// What holds: every key that is not at its default with where it comes from, then the notes; or the errors.
+/// Resolves the inputs. Returns every key that is not at its default, with its origin, then the
+/// notes; or the errors.
 fn outcome(written: &Written<'_>) -> String {
     let text_of = |(name, text): (&str, &str)| (PathBuf::from(name), text.to_owned());
     let flag = |(name, value): &(&str, &str)| Assignment {
@@ -144,7 +145,7 @@ fn each_way_overrides_the_ones_before() {
     );
 }
 
-/// What docs/cells.md shows means what it says.
+/// The example in docs/cells.md has the meaning that the text around it states.
 #[test]
 fn the_documented_example_of_programs_is_read() {
     let docs = include_str!("../../../../../docs/cells.md");
@@ -158,7 +159,7 @@ fn the_documented_example_of_programs_is_read() {
     );
 }
 
-/// Every key of a program moves what its name says, and is shown as it is read.
+/// Every key of a program changes the field of its name, and is displayed as it is read.
 #[test]
 fn every_key_of_a_program_is_read_and_shown() {
     const ALL: &str = "{ a = { path = \"/a\", route = \"/x/a\", on_error = \"b\", main_arguments = [\"-q\", \"\\\"\"], \
@@ -230,7 +231,7 @@ fn programs_that_make_no_sense_are_refused() {
     .assert_eq(&told.replace("pelton: pelton.toml:1: programs: ", ""));
 }
 
-/// For every key a value that is not its default, as a file writes it and as a variable or a flag does.
+/// Non-default value of every key: as written in a file, and as written in a variable or flag.
 const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("root", "\"/srv/photos\"", "/srv/photos"),
     ("listen", "\"[::1]:80\"", "[::1]:80"),
@@ -401,7 +402,7 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.upgrade_timeout", "\"2min\"", "2min"),
 ];
 
-/// Resolves with one key given in one way, and tells the value and its place.
+/// Resolves inputs that give one key in one way, and returns its value and origin.
 fn shown(name: &str, written: &Written<'_>) -> String {
     let prefix = format!("{name} = ");
     let outcome = outcome(written);
@@ -655,7 +656,7 @@ fn paths_need_not_be_unicode() {
 }
 
 proptest! {
-    /// The assertion is that this ends: whatever a file holds, it is refused or taken.
+    /// Asserts only that resolving ends: any file is either refused or accepted.
     #[test]
     fn no_file_reaches_a_panic(
         name in "f\\.(toml|json)",
@@ -665,7 +666,7 @@ proptest! {
         outcome(&Written { file, ..Written::default() });
     }
 
-    /// The same for variables, which come as any bytes.
+    /// Asserts the same for variables, which may hold any bytes.
     #[test]
     fn no_variable_reaches_a_panic(row in 0..KEYS.len(), value: Vec<u8>) {
         let name = KEYS[row].variable();

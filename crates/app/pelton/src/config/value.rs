@@ -240,7 +240,8 @@ impl Value for PerCore {
     }
 }
 
-/// A quality on libjpeg's scale, 1…100. `picture` maps it to each format's own.
+/// Quality on libjpeg's scale, 1 to 100. `image_plan::quality` maps it to the scale of each
+/// encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Quality(pub(crate) u8);
 

@@ -1,7 +1,9 @@
-//! The configuration of WebP Server Go, read as ours: its `config.json` and its `WEBP_…` variables.
+//! Configuration of WebP Server Go, translated to ours: its `config.json` and its `WEBP_…`
+//! variables.
 //!
-//! Keys match in any case, and of a key given twice the last wins. What Pelton does otherwise, or does not do, becomes
-//! a [`Note`]; nothing is dropped in silence. A key that is left out has Pelton's default, not WebP Server Go's.
+//! Keys of the file match in any case; if a key is given twice, the last one wins. Settings that Pelton handles
+//! differently or does not support become a [`Note`]; nothing is ignored silently. A key that is
+//! left out has Pelton's default, not that of WebP Server Go.
 
 mod meaning;
 
@@ -21,7 +23,7 @@ use crate::report::Error;
 
 pub(crate) use meaning::Taken;
 
-/// What a key of WebP Server Go is to Pelton.
+/// Meaning of a key of WebP Server Go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     Host,
@@ -31,20 +33,21 @@ enum Meaning {
     Quality,
     AllowedTypes,
     ConvertTypes,
-    /// One of the old switches beside CONVERT_TYPES, for this format.
+    /// Switch for this format, which is older than CONVERT_TYPES.
     Switch(&'static str),
     ImgMap,
     CacheSize,
     ExtraParams,
     Crop,
     StripMetadata,
-    /// Nothing; with what is said about it.
+    /// No meaning; holds the text of the note.
     Nothing(&'static str),
 }
 
 struct WsgKey {
     name: &'static str,
-    /// What the variable `WEBP_…` of the same name means; `None` where there is none.
+    /// Meaning of the variable `WEBP_…` of the same name; `None` if WebP Server Go reads no such
+    /// variable.
     variable: Option<Meaning>,
     file: Meaning,
 }
@@ -97,14 +100,14 @@ const WSG_KEYS: &[WsgKey] = &[
     both("MAX_CACHE_SIZE", Meaning::CacheSize),
 ];
 
-/// Keys of ours with another default there: our name, theirs, and what holds there.
+/// Keys whose defaults differ: our name, the name in WebP Server Go, and the default there.
 pub(crate) const OTHER_DEFAULTS: [(&str, &str, &str); 3] = [
     ("root", "IMG_PATH", "./pics"),
     ("listen", "HOST", "0.0.0.0:3333"),
     ("formats", "CONVERT_TYPES", "webp"),
 ];
 
-/// A file's or the environment's settings, not yet interpreted.
+/// Settings of a file or of the environment, not yet interpreted.
 #[derive(Default)]
 pub(crate) struct Given {
     entries: Vec<Entry>,
@@ -134,7 +137,7 @@ pub(crate) fn file(path: &Arc<PathBuf>, text: &str) -> Given {
         }
     };
     for (name, value) in pairs {
-        // The value's text is a part of the file's, so its address tells the line.
+        // The value is a slice of the file's text, so its address gives the line.
         let offset = value.get().as_ptr().addr() - text.as_ptr().addr();
         let source = Source::File {
             path: Arc::clone(path),
@@ -165,8 +168,8 @@ pub(crate) fn file(path: &Arc<PathBuf>, text: &str) -> Given {
     given
 }
 
-/// Takes the `WEBP_…` variables. An empty one counts as not set, and an unknown one is only noted: programs other than
-/// WebP Server Go have such names too.
+/// Reads the `WEBP_…` variables. An empty variable counts as not set. An unknown one is only noted,
+/// because other programs use this prefix too.
 pub(crate) fn variables(variables: &[(OsString, OsString)]) -> Given {
     let mut given = Given::default();
     for (variable, value) in variables {
@@ -203,7 +206,7 @@ pub(crate) fn variables(variables: &[(OsString, OsString)]) -> Given {
     given
 }
 
-/// The members of the outermost object, in their order, each value still as it stands in the text.
+/// Members of the outermost object in their order, each value as it is written in the text.
 struct Pairs<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Pairs<'de> {
@@ -231,7 +234,7 @@ impl<'de> Deserialize<'de> for Pairs<'de> {
 fn raw(value: &RawValue) -> Raw {
     match serde_json::from_str(value.get()) {
         Ok(value) => raw_of(value),
-        // Lone surrogates, numbers beyond any range, nesting beyond serde_json's limit.
+        // Lone surrogates, numbers out of range, or nesting beyond serde_json's limit.
         Err(err) => Raw::Other(err.to_string()),
     }
 }

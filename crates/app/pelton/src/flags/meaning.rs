@@ -1,4 +1,4 @@
-//! Stage two: what was typed means.
+//! Second stage of the command line: resolves the typed flags to the configuration of a command.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -13,14 +13,15 @@ use crate::config::{Assignment, Inputs, Key, Raw, Resolved, Source, resolve, var
 use crate::players;
 use crate::report::Error;
 
-/// The file that is read when none is named, if it exists.
+/// Configuration file that is read if no other is named and it exists.
 const FILE_DEFAULT: &str = "pelton.toml";
-/// The setting that `pelton user add` asks for.
+/// Setting for which `pelton user add` asks.
 pub(crate) const REQUIRE_LOGIN: &str = "require_login";
-/// Size of a configuration file.
+/// Maximum size of a configuration file.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// The configuration that holds for a command: from its flags, the environment, and a file that either names.
+/// Resolves the configuration of a command from its flags, the environment, and the configuration
+/// file that either of them names, or else the default file.
 pub(crate) fn settle(
     flags: SettingFlags,
     variables: Vec<(OsString, OsString)>,
@@ -49,12 +50,13 @@ pub(crate) fn settle(
     Ok(resolved)
 }
 
-/// The file beside users that holds what was answered when the first of them was added.
+/// Returns the path of the file with the value of `require_login` that was chosen when the first
+/// user was added.
 pub(crate) fn answer_file(data: &Path) -> PathBuf {
     data.join(players::FOLDER).join(REQUIRE_LOGIN)
 }
 
-/// What that file says.
+/// Returns the value of `require_login` in [`answer_file`], if there is such a file.
 fn answered(data: &Path) -> Result<Option<Assignment>, Error> {
     let path = answer_file(data);
     match read(&path) {
@@ -72,22 +74,23 @@ fn answered(data: &Path) -> Result<Option<Assignment>, Error> {
     }
 }
 
-/// The same flags with ROOT, which says what `--root` says.
+/// Adds ROOT to the flags, with the meaning of `--root`.
 pub(crate) fn with_root(flags: SettingFlags, root: Option<PathBuf>) -> SettingFlags {
     with(flags, "root", "ROOT", root)
 }
 
-/// The same flags with `--backend`, which says what `--cell-backend` says.
+/// Adds `--backend` to the flags, with the meaning of `--cell-backend`.
 pub(crate) fn with_backend(flags: SettingFlags, backend: Option<String>) -> SettingFlags {
     with(flags, "cell.backend", "--backend", backend)
 }
 
-/// The same flags with `--store`, which says what `--store-url` says.
+/// Adds `--store` to the flags, with the meaning of `--store-url`.
 pub(crate) fn with_store(flags: SettingFlags, url: Option<String>) -> SettingFlags {
     with(flags, "store.url", "--store", url)
 }
 
-/// The same flags, and `word`, which stands where `source` says and means the setting `name`.
+/// Adds `word`, if any, to the flags as the value of the setting `name`. `source` names its place
+/// on the command line.
 fn with(
     mut flags: SettingFlags,
     name: &str,
@@ -102,7 +105,7 @@ fn with(
     flags
 }
 
-/// The format that the name of OUT asks for.
+/// Returns the format that the extension of OUT selects.
 pub(crate) fn target(output: &Path) -> Result<Target, Error> {
     let extension = output.extension().and_then(|extension| extension.to_str());
     extension.and_then(Target::from_extension).ok_or_else(|| {

@@ -1,7 +1,8 @@
-//! The command line, in two stages: what was typed, then what it means.
+//! The command line in two stages: syntax, then meaning.
 //!
-//! The first, `typed`, is clap's: it knows spelling and help. The second, `meaning`, resolves the configuration and
-//! yields what a command runs on; nothing behind it looks at flags, variables or files of settings.
+//! The first stage, `typed`, is clap's: it knows spelling and help. The second stage, `meaning`,
+//! resolves the configuration of a command; the code behind it reads no flags, variables or
+//! configuration files.
 
 mod meaning;
 mod settings;

@@ -1,4 +1,4 @@
-//! One flag a setting, made from the table of settings, and `--config`.
+//! Flags of the settings, one per row of the table of settings, and `--config`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,12 +10,12 @@ use crate::config::{Assignment, Config, KEYS, Key, Raw, Source};
 /// Settings that `-h` lists; `--help` lists all.
 const COMMON: [&str; 5] = ["root", "listen", "data", "quality", "formats"];
 
-/// What was said about settings.
+/// Settings on a command line.
 #[derive(Clone, Default)]
 pub(crate) struct SettingFlags {
-    /// `--config FILE`.
+    /// Value of `--config FILE`.
     pub(crate) config: Option<PathBuf>,
-    /// The settings that were given, in the order of [`KEYS`].
+    /// Settings that were given, in the order of [`KEYS`].
     pub(crate) assignments: Vec<Assignment>,
 }
 

@@ -1,4 +1,4 @@
-//! Command lines as they are typed.
+//! Command lines as users type them.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::typed::{
 };
 use crate::report::Error;
 
-/// The words behind a command's name as that command's flags.
+/// Parses the words after a command's name as the flags of that command.
 fn typed<T: Args + FromArgMatches>(words: &str) -> Result<T, Error> {
     let command = T::augment_args(clap::Command::new("pelton").no_binary_name(true));
     let matches = command.try_get_matches_from(words.split_whitespace());
@@ -67,7 +67,7 @@ fn check_prefetch(words: &str, expected: Expect) {
     check(words, show, expected);
 }
 
-/// A whole command line, the program's name included.
+/// Parses a whole command line, including the program's name, and checks the outcome.
 fn check_line(words: &str, expected: Expect) {
     let outcome = match parse(words.split_whitespace().map(Into::into)) {
         Ok(Parsed::Text(text)) => text,
@@ -303,7 +303,7 @@ fn short_help_shows_common_settings_only() {
     );
 }
 
-/// Long help: what each command is for, and two examples of it.
+/// Checks the long help of a command, which states its purpose and gives two examples.
 fn check_help<T: Args>(expected: Expect) {
     let mut command = T::augment_args(clap::Command::new("pelton").term_width(HELP_COLUMNS));
     let help = command.render_long_help().to_string();

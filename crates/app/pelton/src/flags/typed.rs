@@ -1,4 +1,4 @@
-//! First stage of the command line: the typed words as a command with its flags.
+//! First stage of the command line: parses the words into a command with its flags.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -423,7 +423,7 @@ fn of_wsg(words: &[OsString]) -> Option<String> {
     let same = |(index, word): (usize, &OsString)| {
         let word = word.to_str()?;
         let (name, is_ours) = match word.strip_prefix("--") {
-            // Behind a command, the name is one of our own flags.
+            // After a command, the name is one of our own flags.
             Some(name) => (name, 1 < index && name.starts_with("config")),
             None => (word.strip_prefix('-')?, false),
         };

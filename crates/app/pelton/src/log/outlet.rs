@@ -1,29 +1,30 @@
-//! The log's way out: threads leave their lines in memory and go on; one thread writes them.
+//! Output of the log: threads queue their lines in memory and continue; one thread writes them.
 //!
 //! ```text
 //! any thread ── whole lines ─► waiting ─┐ swapped with an empty buffer
-//! thread `log`                          └─► write, which may take for ever
+//! thread `log`                          └─► write, which may block for ever
 //! ```
 //!
-//! A pipe that nobody reads, a terminal that was stopped or a disk that hangs keeps this one thread alone. Meanwhile lines
-//! are dropped and counted once [`WAITING_BYTES_MAX`] are waiting, and the next line that can be written gives their number.
+//! A pipe without a reader, a stopped terminal or a hanging disk blocks this one thread only.
+//! Meanwhile, lines are dropped and counted once [`WAITING_BYTES_MAX`] are waiting, and the next
+//! line that can be written reports their number.
 
 use std::io::{self, Write};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Most bytes of lines that wait.
+/// Maximum size of all lines that wait.
 const WAITING_BYTES_MAX: usize = 1 << 20;
-/// Most bytes of one write, so that progress is seen.
+/// Maximum size of one write; small, so that progress is visible.
 const WRITE_BYTES_MAX: usize = 4 << 10;
-/// How long the end of the process waits for a reader that takes nothing.
+/// Time for which the end of the process waits for a reader that accepts nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Where lines go: gives what the next ones are written to.
+/// Function that opens the output for the next write.
 type Sink = Box<dyn FnMut() -> Box<dyn Write> + Send>;
 
-/// Lines on their way out of this process.
+/// Queue of lines that wait to be written.
 pub(super) struct Outlet {
     queue: Mutex<Queue>,
     changed: Condvar,
@@ -34,9 +35,9 @@ struct Queue {
     sink: Option<Sink>,
     has_thread: bool,
     is_writing: bool,
-    /// Bytes written, ever.
+    /// Number of bytes written since the start.
     written: u64,
-    /// Lines dropped since one could be written.
+    /// Number of lines dropped since the last successful write.
     lost: u64,
 }
 
@@ -55,12 +56,12 @@ impl Outlet {
         }
     }
 
-    /// Has lines go elsewhere than to stderr; before the first of them is written.
+    /// Sets an output other than stderr. Must be called before the thread starts.
     pub(super) fn set_sink(&self, sink: Sink) {
         self.lock().sink = Some(sink);
     }
 
-    /// Starts the thread. Until then lines wait.
+    /// Starts the thread, unless it runs already. Until then, lines wait.
     pub(super) fn begin(&'static self) -> io::Result<()> {
         let mut queue = self.lock();
         if !queue.has_thread {
@@ -76,7 +77,7 @@ impl Outlet {
         Ok(())
     }
 
-    /// Takes a whole line, or drops it where too many wait. Never waits itself.
+    /// Queues a whole line, or drops it if too many bytes are waiting. Never waits for the output.
     pub(super) fn push(&self, line: &[u8]) {
         let mut queue = self.lock();
         if WAITING_BYTES_MAX < queue.waiting.len() + line.len() {
@@ -88,15 +89,16 @@ impl Outlet {
         self.changed.notify_all();
     }
 
-    /// Forgets what waits: another process writes it.
+    /// Drops the waiting lines, because another process writes them.
     pub(super) fn forget(&self) {
         self.lock().waiting.clear();
     }
 
-    /// Waits until all lines are written, as long as the reader takes some within [`PATIENCE`].
+    /// Waits until all lines are written, as long as the output accepts some of them within
+    /// [`PATIENCE`].
     pub(super) fn finish(&'static self) {
         if self.begin().is_err() {
-            // Without a thread this one waits for the reader.
+            // Without the log's thread, this thread writes the lines and waits for the reader.
             let waiting = std::mem::take(&mut self.lock().waiting);
             self.write_to(&mut io::stderr(), &waiting);
             return;
@@ -120,7 +122,7 @@ impl Outlet {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The thread.
+    /// Writes the waiting lines for ever, as the body of the thread.
     fn write(&self, sink: &mut Sink) {
         let mut taken = Vec::new();
         loop {
@@ -155,7 +157,7 @@ impl Outlet {
         }
     }
 
-    /// Writes in pieces, and counts them. Returns whether all was taken.
+    /// Writes `bytes` in pieces and counts them. Returns whether all were written.
     fn write_to(&self, out: &mut dyn Write, bytes: &[u8]) -> bool {
         for piece in bytes.chunks(WRITE_BYTES_MAX) {
             if out.write_all(piece).is_err() {
@@ -168,7 +170,7 @@ impl Outlet {
     }
 }
 
-/// A line that a thread hands over.
+/// Writer that queues each line.
 #[derive(Clone, Copy)]
 pub(super) struct Handover(pub(super) &'static Outlet);
 

@@ -1,4 +1,4 @@
-//! Events in, lines out.
+//! Lines that the log writes for events.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,7 @@ impl Write for Written {
     }
 }
 
-/// The lines of three events; the time, which each line has first, is cut to its form.
+/// Checks the lines of three events. The time at the start of each line is replaced by its form.
 fn check(form: Form, level: Level, expected: Expect) {
     let written = Written::default();
     let out = written.clone();

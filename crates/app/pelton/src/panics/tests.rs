@@ -1,4 +1,4 @@
-//! The test runs itself in a second process, because the first one must not end.
+//! Each test runs itself in a second process, because a panic ends the process.
 
 use std::env;
 use std::os::unix::process::ExitStatusExt as _;
@@ -9,18 +9,19 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::{MESSAGE_BYTES_MAX, abort_on_panic};
 
-/// Set in the second process.
+/// Variable that is set in the second process.
 const SECOND: &str = "PELTON_TEST_PANICS";
 
 const SIGABRT: i32 = 6;
 
-/// Panics on a thread that another one waits for, in a process of its own, with `stderr`.
+/// Runs `test` in a second process with this `stderr`, where it panics on a thread that another
+/// thread joins.
 fn panicking(test: &str, stderr: Stdio) -> Output {
     if env::var_os(SECOND).is_some() {
         abort_on_panic();
         let panicking = thread::Builder::new().name("conversion-1".to_owned());
         let panicking = panicking.spawn(|| panic!("{}", "an injected bug ".repeat(500)));
-        // Without the hook the join returns, and the process ends with success.
+        // Without the hook, the join returns and the process exits with success.
         drop(panicking.expect("a thread").join());
         std::process::exit(0);
     }
@@ -67,7 +68,8 @@ fn a_full_pipe_does_not_keep_the_process_from_ending() {
     assert_eq!(output.status.signal(), Some(SIGABRT));
 }
 
-/// No input reaches a panic on purpose, so this reads the code: nothing runs before the policy holds.
+/// Reads the source of `main`, because no input can cause a panic: the hook must be installed
+/// before other code runs.
 #[test]
 fn the_program_begins_with_the_policy() {
     let main = include_str!("../main.rs");

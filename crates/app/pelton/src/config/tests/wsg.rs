@@ -122,7 +122,7 @@ fn wrong_values() {
 
 #[test]
 fn formats() {
-    // The list adds to the switches, and without a list it is WebP.
+    // The switches add to the list; without a list, the list is WebP.
     check_json(
         r#"{ "CONVERT_TYPES": ["avif"], "ENABLE_WEBP": true }"#,
         expect![[r#"
@@ -171,7 +171,7 @@ fn formats() {
         Taken: config.json: CONVERT_TYPES is left out: formats is avif,webp then, not webp
     "#]],
     );
-    // The variable replaces both.
+    // The variable replaces both keys of the file.
     check(
         Written {
             file: Some((

@@ -1,4 +1,4 @@
-//! What the settings of WebP Server Go mean here.
+//! Translation of WebP Server Go's settings to ours.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -11,12 +11,13 @@ use crate::config::source::{Assignment, Note, NoteKind, Source};
 use crate::config::value::{Raw, Value, is_remote};
 use crate::report::Error;
 
-/// Extensions of the pictures that Pelton tells by content, so that they need not be allowed.
+/// Extensions of the pictures that Pelton recognises by content, so that `allowed_types` need not
+/// list them.
 const PICTURES: [&str; 8] = ["jpg", "jpeg", "png", "gif", "bmp", "webp", "avif", "svg"];
-/// Extensions that WebP Server Go converts and Pelton does not.
+/// Extensions of pictures that WebP Server Go converts, but Pelton does not.
 const UNCONVERTED: [&str; 3] = ["heic", "nef", "jxl"];
 
-/// What [`Given::meaning`] makes of it.
+/// Result of [`Given::meaning`].
 pub(crate) struct Taken {
     pub(crate) assignments: Vec<Assignment>,
     pub(crate) notes: Vec<Note>,
@@ -24,7 +25,8 @@ pub(crate) struct Taken {
 }
 
 impl Given {
-    /// What all this means in Pelton's terms. HOST and PORT are parts of `listen`: the part that is not given stays.
+    /// Translates the settings. HOST and PORT are parts of `listen`; a part that is not given keeps
+    /// its value.
     pub(crate) fn meaning(self, listen: SocketAddr) -> Taken {
         let mut taken = Taken {
             assignments: Vec::new(),
@@ -69,7 +71,7 @@ impl Entry {
         bool::read(&self.raw).ok()
     }
 
-    /// A whole number, which the file may also give as a string.
+    /// Returns a whole number, which a file may also give as a string.
     fn whole(&self) -> Option<u64> {
         match &self.raw {
             Raw::Integer(number) => u64::try_from(*number).ok(),
@@ -77,7 +79,7 @@ impl Entry {
         }
     }
 
-    /// The strings of a list, in lower case; a variable has commas between them.
+    /// Returns the strings of a list in lower case; a variable separates them by commas.
     fn list(&self) -> Option<Vec<String>> {
         match &self.raw {
             Raw::List(elements) => elements
@@ -120,7 +122,8 @@ impl Taken {
         self.errors.push(Error::usage(format!("{place}: {text}")));
     }
 
-    /// A switch's position. Of a variable that is neither `true` nor `false` WebP Server Go only warns.
+    /// Returns the position of a switch. A variable that is neither `true` nor `false` is only
+    /// noted, because WebP Server Go only warns about it as well.
     fn boolean(&mut self, entry: &Entry) -> Option<bool> {
         let truth = entry.boolean();
         match (&entry.raw, truth) {
@@ -135,7 +138,7 @@ impl Taken {
     }
 }
 
-/// HOST and PORT, on their way to `listen`.
+/// HOST and PORT, collected for `listen`.
 struct Address {
     listen: SocketAddr,
     source: Option<Source>,
@@ -144,7 +147,7 @@ struct Address {
 impl Address {
     fn host(&mut self, entry: &Entry, taken: &mut Taken) {
         let ip = match entry.raw.text() {
-            // No host is every address of this machine.
+            // An empty host means every address of this machine.
             Some("") => Some(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
             Some("localhost") => Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
             Some(text) => text.parse().ok(),
@@ -176,7 +179,7 @@ impl Address {
     }
 }
 
-/// CONVERT_TYPES and the switches that are older than it, on their way to `formats`.
+/// CONVERT_TYPES and the older switches, collected for `formats`.
 #[derive(Default)]
 struct Formats {
     listed: Option<Vec<&'static str>>,
@@ -218,7 +221,7 @@ impl Formats {
         let Some(source) = self.source else {
             return;
         };
-        // The switches add to the list, and a list that is not given is WebP alone.
+        // The switches add to the list. A list that is not given contains only WebP.
         let mut names = self.listed.unwrap_or_else(|| vec!["webp"]);
         names.extend(self.switched_on);
         // AVIF first, as in our own default.
@@ -268,8 +271,9 @@ fn quality(entry: Entry, taken: &mut Taken) {
     taken.assign("quality", Raw::Integer(ours.into()), entry.source);
 }
 
-/// The highest quality on our scale at which WebP is encoded with `webp` or less. WebP Server Go hands its one number to
-/// every encoder; what its users chose it by is WebP, its default and for long its only format.
+/// Returns the highest quality on our scale for which WebP is encoded with `webp` or less. WebP
+/// Server Go passes one number to every encoder; its users chose this number for WebP, its default
+/// format and for a long time its only one.
 fn alike(webp: u8) -> u8 {
     (1..=100)
         .rev()
@@ -295,7 +299,7 @@ fn allowed_types(entry: Entry, taken: &mut Taken) {
         let text = format!("lists {unconverted}: served untouched, not converted yet");
         taken.note(NoteKind::Taken, &entry, &text);
     }
-    // Not first in the list, "*" admits nothing there.
+    // In WebP Server Go, "*" allows nothing unless it is first in the list.
     let admitted: Vec<String> = listed.into_iter().filter(|it| it != "*").collect();
     let others = admitted
         .iter()
@@ -331,7 +335,7 @@ fn cache_size(entry: Entry, taken: &mut Taken) {
             let text = "0 is no limit there: here limits.variants_bytes_max holds";
             taken.note(NoteKind::Taken, &entry, text);
         }
-        // "MB", counted as 2²⁰ bytes there.
+        // WebP Server Go calls the unit MB, and counts 2²⁰ bytes.
         Some(mib) => {
             let raw = Raw::Text(format!("{mib}MiB"));
             taken.assign("limits.variants_bytes_max", raw, entry.source);

@@ -3,7 +3,7 @@ use expect_test::expect;
 use super::super::{Raw, Value};
 use super::{Sides, Sources, Texts, WatchMeans};
 
-/// What a word means, as it is shown; that means the same.
+/// Returns each word's value as displayed, and checks that the displayed text has the same value.
 fn shown<T: Value + PartialEq + std::fmt::Debug>(words: &[&str]) -> String {
     let lines = words
         .iter()
