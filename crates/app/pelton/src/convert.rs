@@ -30,12 +30,8 @@ fn convert(typed: &Convert, config: &Config) -> Result<u8, Error> {
             let what = format!("convert {}: {}", typed.input.display(), failure.detail);
             match failure.kind {
                 FailureKind::Undecodable | FailureKind::Unsupported => Error::finding(what),
-                FailureKind::TooLarge => {
-                    Error::finding(what).hint("--cell-max-work-memory allows a job more")
-                }
-                FailureKind::TimedOut => {
-                    Error::finding(what).hint("--cell-max-request-time allows a job longer")
-                }
+                FailureKind::TooLarge => Error::finding(what).hint("raise --cell-max-work-memory"),
+                FailureKind::TimedOut => Error::finding(what).hint("raise --cell-max-request-time"),
                 FailureKind::Unencodable
                 | FailureKind::Crashed
                 | FailureKind::ProtocolViolation
@@ -74,7 +70,7 @@ fn plan(typed: &Convert, config: &Config, facts: &Facts) -> Result<Plan, Error> 
         .map_err(|err| Error::usage(format!("--query: {err}")))?;
     if ask.meta || ask.recipe.format.is_some_and(|format| format != target) {
         return Err(Error::usage(
-            "--query: the name of OUT says what is written, so meta and format have no place here",
+            "--query: the extension of OUT selects the format, so meta and format cannot be used here",
         ));
     }
     let quality_pct = ask.recipe.quality_pct.or(Some(config.quality.0));

@@ -54,7 +54,7 @@ impl Covers {
             inside: match inside {
                 Ok(inside) => Some(inside),
                 Err(err) => {
-                    tracing::warn!(%err, "covers inside music are not shown");
+                    tracing::warn!(%err, "cannot open the folder of covers: embedded covers are not shown");
                     None
                 }
             },
@@ -65,7 +65,10 @@ impl Covers {
     /// Attaches the placeholders and the library of `service`.
     pub(crate) fn attach(&self, service: &Service) {
         let seen = (Arc::clone(service.looks()), Arc::clone(service.library()));
-        assert!(self.seen.set(seen).is_ok(), "one service a process");
+        assert!(
+            self.seen.set(seen).is_ok(),
+            "a process attaches one service"
+        );
     }
 
     /// Returns whether there is a cover of `of`.
@@ -103,11 +106,11 @@ impl Covers {
         match self.inside.as_ref()?.take_out(&cover, inside) {
             Ok(name) => LibraryPath::from_target(&format!("{}/{name}", house::ART)),
             Err(TakeError::Host(err)) => {
-                tracing::error!(%err, "cover cannot be kept");
+                tracing::error!(%err, "cannot store the cover");
                 None
             }
             Err(err) => {
-                tracing::info!(path = %cover.path.escape_ascii(), %err, "no cover");
+                tracing::info!(path = %cover.path.escape_ascii(), %err, "cannot extract the cover");
                 None
             }
         }
@@ -167,7 +170,7 @@ impl CoverMount {
         });
         match found
             .await
-            .expect("a panic aborts the process, and nobody cancels")
+            .expect("a panic aborts the process, and this task is never cancelled")
         {
             Some(target) => Reply::Internal {
                 target,

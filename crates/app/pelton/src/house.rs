@@ -85,7 +85,7 @@ pub(crate) fn cell_limits(config: &Config, jobs: usize) -> sandbox::Limits {
 pub(crate) fn cell_error(err: &sandbox::Error) -> Error {
     match err.kind {
         sandbox::ErrorKind::Limits => Error::usage(err.to_string()),
-        _ => Error::host(err.to_string()).hint("pelton cell --probe tells what this host refuses"),
+        _ => Error::host(err.to_string()).hint("pelton cell --probe shows what this host refuses"),
     }
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn service(
     let concurrency = concurrency(config)?;
     let settings = settings(config, concurrency)?;
     Service::open(settings, pool, cores, mounts, store).map_err(|err| {
-        Error::host(err.to_string()).hint("pelton check tells what is wrong with the configuration")
+        Error::host(err.to_string()).hint("pelton check reports problems of the configuration")
     })
 }
 
@@ -308,20 +308,20 @@ pub(crate) fn hold_after_predecessor(dir: PathBuf, sharing: Sharing, what: &'sta
             lock.sign(what);
             std::mem::forget(lock);
         }
-        Err(LockError::Held(_)) => unreachable!("it waits"),
+        Err(LockError::Held(_)) => unreachable!("`DirLock::wait` waits for the holder"),
         Err(LockError::Host(path, err)) => unlocked(&path, &err),
     };
     let started = std::thread::Builder::new()
         .name("lock".to_owned())
         .spawn(wait);
     if let Err(err) = started {
-        tracing::warn!(%err, "other servers are not kept out of the data directory");
+        tracing::warn!(%err, "cannot lock the data directory: other servers may use it at the same time");
     }
 }
 
 fn unlocked(path: &Path, err: &std::io::Error) {
     let path = path.display();
-    tracing::warn!(%path, %err, "other servers are not kept out of this directory");
+    tracing::warn!(%path, %err, "cannot lock this directory: other servers may use it at the same time");
 }
 
 /// Folder of the catalog in the data directory.
@@ -377,8 +377,8 @@ fn mounts(config: &Config) -> Vec<Mount> {
         })
         .collect();
     for (folder, path, what) in [
-        (COVERS, ART, "covers inside music"),
-        (AVATARS, AVATAR, "users' pictures"),
+        (COVERS, ART, "embedded covers"),
+        (AVATARS, AVATAR, "avatars"),
     ] {
         let directory = config.data.join(folder);
         match std::fs::create_dir_all(&directory) {
@@ -388,7 +388,7 @@ fn mounts(config: &Config) -> Vec<Mount> {
                 is_internal: true,
             }),
             Err(err) => {
-                tracing::warn!(folder = %directory.display(), %err, "{what} are not shown");
+                tracing::warn!(folder = %directory.display(), %err, "cannot create the folder: {what} are not shown");
             }
         }
     }

@@ -25,7 +25,7 @@ pub(crate) fn load(config: &Config) -> Result<Option<Loaded>, Error> {
         let (certificates, keys) = (certificates.len(), keys.len());
         let what = format!("tls: {certificates} certificates and {keys} keys");
         return Err(Error::usage(what)
-            .hint("give --tls-cert and --tls-key as many files each, in the same order"));
+            .hint("give --tls-cert and --tls-key the same number of files, in the same order"));
     }
     if certificates.is_empty() {
         return match config.tls.redirect {

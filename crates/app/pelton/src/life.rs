@@ -73,13 +73,13 @@ impl Upgrade {
             Ok(pid) => {
                 tracing::info!(
                     pid,
-                    "a new process has taken over: this one finishes what is open"
+                    "a new process has taken over: this one finishes its open requests"
                 );
                 drop(sockets);
                 stop.trigger();
             }
             Err(err) => {
-                tracing::error!(%err, "no new process has taken over: this one goes on");
+                tracing::error!(%err, "the new process did not take over: this one continues");
                 if !stop.is_triggered() {
                     *self.sockets.lock().unwrap_or_else(PoisonError::into_inner) = sockets;
                 }
@@ -121,7 +121,7 @@ impl Life {
     fn end(&self, signal: i32) {
         tracing::info!(
             signal,
-            "stopping: no new connections, those open may finish"
+            "stopping: no new connections, open requests may finish"
         );
         notify::stopping();
         drop(self.upgrade.take());
@@ -147,7 +147,9 @@ impl Life {
     /// other signals must be handled meanwhile.
     fn upgrade(&self) {
         if self.stop.is_triggered() || self.upgrade.is_running.swap(true, Ordering::Relaxed) {
-            tracing::warn!("no new process is started: one is under way, or this one is ending");
+            tracing::warn!(
+                "SIGUSR2 ignored: an upgrade is already running, or this process is stopping"
+            );
             return;
         }
         let (upgrade, stop) = (Arc::clone(&self.upgrade), self.stop.clone());
@@ -155,7 +157,7 @@ impl Life {
             .name("upgrade".to_owned())
             .spawn(move || upgrade.run(&stop));
         if let Err(err) = started {
-            tracing::error!(%err, "no new process is started");
+            tracing::error!(%err, "cannot start an upgrade");
             self.upgrade.is_running.store(false, Ordering::Relaxed);
         }
     }
@@ -176,7 +178,7 @@ pub(crate) fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
         if let Some(signal) = asked.next() {
             tracing::info!(
                 signal,
-                "stopping: no new connections, those open may finish"
+                "stopping: no new connections, open requests may finish"
             );
             stop.trigger();
         }

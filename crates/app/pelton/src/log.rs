@@ -136,7 +136,7 @@ where
     SET_LEVEL.get_or_init(|| {
         Box::new(move |level| {
             let set = handle.modify(|least| *least = LevelFilter::from_level(level));
-            set.expect("the log is there until the process ends");
+            set.expect("the subscriber lives until the process ends");
         })
     });
     Box::new(lines.with(least).with(ours))

@@ -32,7 +32,7 @@ impl Music {
         let players = Players::open(config, &keeper, &covers);
         let players = players.inspect_err(|err| {
             let cause = std::error::Error::source(err).map(ToString::to_string);
-            tracing::warn!(%err, cause, "players are not answered: nothing can be kept for them");
+            tracing::warn!(%err, cause, "cannot open the users' data: players get no responses");
         });
         Ok(Music {
             players: players.ok(),
@@ -81,18 +81,18 @@ pub(crate) fn metrics(status: &Status, out: &mut String) {
         let name = format!("pelton_library_{name}");
         let mut text = format!("# TYPE {name} {kind}\n# HELP {name} {help}\n");
         for (suffix, value) in samples {
-            writeln!(text, "{name}{suffix} {value}").expect("strings take everything");
+            writeln!(text, "{name}{suffix} {value}").expect("writing to a string cannot fail");
         }
         out.push_str(&text);
     };
     let watch = ["inotify", "looking", "off"].map(|way| (way, u64::from(way == by)));
     let labels = watch.map(|(way, is_so)| (format!("{{by=\"{way}\"}}"), is_so));
     let labels = labels.each_ref().map(|(label, is_so)| (&**label, *is_so));
-    family("watch", "gauge", "how changes are seen", &labels);
+    family("watch", "gauge", "how changes are detected", &labels);
     let gauges = [
         (
             "watched_folders",
-            "folders of which the kernel tells",
+            "folders that inotify watches",
             folders as u64,
         ),
         (
@@ -103,12 +103,12 @@ pub(crate) fn metrics(status: &Status, out: &mut String) {
         ("files", "files of the last scan", files),
         (
             "unreadable_files",
-            "of these, those that could not be read",
+            "files of the last scan that could not be read",
             faults,
         ),
         (
             "scanning",
-            "whether a scan runs",
+            "1 while a scan runs, else 0",
             status.standing.is_some().into(),
         ),
     ];
@@ -118,7 +118,7 @@ pub(crate) fn metrics(status: &Status, out: &mut String) {
     family(
         "scans",
         "counter",
-        "scans that came to an end",
+        "scans that have ended",
         &[("_total", status.scans)],
     );
 }

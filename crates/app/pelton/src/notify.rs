@@ -29,7 +29,7 @@ pub(crate) fn stopping() {
 
 fn tell(state: &str) {
     if let Err(err) = send(state) {
-        tracing::warn!(%err, state, "service manager cannot be told");
+        tracing::warn!(%err, state, "cannot notify the service manager");
     }
 }
 

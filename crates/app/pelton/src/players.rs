@@ -57,7 +57,7 @@ impl Making {
     /// Runs `work` on a blocking thread, once the limit allows it.
     async fn off_core<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         let turn = self.0.acquire().await;
-        let _turn = turn.expect("nobody closes it");
+        let _turn = turn.expect("the semaphore is never closed");
         off_core(work).await
     }
 }
@@ -87,7 +87,7 @@ impl Players {
         };
         let library = Library::open(&[root], &config.data);
         let library = library.inspect_err(|(path, err)| {
-            tracing::warn!(path = %path.display(), %err, "lyrics are not read");
+            tracing::warn!(path = %path.display(), %err, "cannot open the library: lyrics are not available");
         });
         let shelf = Shelf {
             keeper: Arc::clone(keeper),
@@ -326,7 +326,7 @@ impl Mount for Rest {
             out,
             "# TYPE {name} counter\n# HELP {name} damaged parts of the users' journal that were skipped\n{name}_total {damaged}\n"
         )
-        .expect("strings take everything");
+        .expect("writing to a string cannot fail");
     }
 
     /// Returns true: the protocol sends passwords in queries.
@@ -467,7 +467,7 @@ fn base(visit: &Visit<'_>) -> String {
 async fn off_core<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     tokio::task::spawn_blocking(work)
         .await
-        .expect("a panic aborts the process, and nobody cancels")
+        .expect("a panic aborts the process, and this task is never cancelled")
 }
 
 /// Field that allows every origin: web players run on any origin, and send their credentials with

@@ -70,7 +70,8 @@ fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe
     let found = catalog.map_or_else(BTreeSet::new, |catalog| covers(config, &catalog));
     let boxes = config.library.cover_sizes.0.iter().map(|side| {
         let ask = image_plan::parse_query(&format!("w={side}&h={side}"));
-        ask.expect("sides of the settings may be asked for").recipe
+        ask.expect("sides in the settings are valid in a query")
+            .recipe
     });
     let boxes: Vec<Recipe> = boxes.collect();
     let sized = found
@@ -92,7 +93,9 @@ fn covers(config: &Config, catalog: &::scan::Index) -> BTreeSet<LibraryPath> {
     let counts = catalog.counts();
     let artists = (0..counts.artists).map(Covered::Artist);
     let discs = (0..counts.albums).flat_map(|row| {
-        let album = catalog.album(row).expect("a row that was counted");
+        let album = catalog
+            .album(row)
+            .expect("the row is below the count of albums");
         let tracks = (album.first_track..).take(album.tracks as usize);
         let discs = tracks.filter_map(|track| Some(catalog.track(track)?.disc));
         let discs: BTreeSet<u8> = discs.collect();

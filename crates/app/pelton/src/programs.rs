@@ -79,7 +79,7 @@ pub(crate) fn alone(
 ) -> Result<sandbox::Pool, Error> {
     let entry = config.programs.named(name).ok_or_else(|| {
         Error::usage(format!("programs.{name}: there is no such table"))
-            .hint("--config names the file that has it")
+            .hint("--config FILE selects the configuration that has it")
     })?;
     let booted = Bootable::new(entry, config, backend)?.start()?;
     Ok(booted.pool)
@@ -206,7 +206,7 @@ impl Programs {
 }
 
 fn route(entry: &Entry, units: &BTreeMap<String, Arc<Unit>>, old: &Table) -> Arc<Route> {
-    let unit = |name: &str| Arc::clone(units.get(name).expect("the configuration was checked"));
+    let unit = |name: &str| Arc::clone(units.get(name).expect("named programs exist, as checked"));
     let stages = if entry.is_chain() {
         entry.programs.0.iter().map(|name| unit(name)).collect()
     } else {

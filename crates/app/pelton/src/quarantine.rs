@@ -79,7 +79,10 @@ impl Api {
         match (visit.method, hash.is_empty()) {
             ("GET" | "HEAD", true) => {
                 let listed = tokio::task::spawn_blocking(move || quarantine::list(&data));
-                match listed.await.expect("a panic aborts, and nobody cancels") {
+                match listed
+                    .await
+                    .expect("a panic aborts the process, and this task is never cancelled")
+                {
                     Ok(entries) => {
                         let entries: Vec<Value> = entries.iter().map(described).collect();
                         answer(200, &json!({ "quarantine": entries }))
@@ -90,7 +93,10 @@ impl Api {
             ("DELETE", false) => {
                 let lift = move || quarantine::lift(&data, &hash);
                 let lifted = tokio::task::spawn_blocking(lift);
-                match lifted.await.expect("a panic aborts, and nobody cancels") {
+                match lifted
+                    .await
+                    .expect("a panic aborts the process, and this task is never cancelled")
+                {
                     Ok(lifted) if lifted.is_empty() => {
                         problem(404, "no original with this hash is in quarantine")
                     }
@@ -151,12 +157,15 @@ fn problem(status: u16, title: &str) -> Reply {
 }
 
 fn unreadable(err: &std::io::Error) -> Reply {
-    tracing::error!(%err, "quarantine cannot be read or lifted");
-    problem(503, "the quarantine cannot be read or lifted at the moment")
+    tracing::error!(%err, "cannot read or change the quarantine");
+    problem(
+        503,
+        "the quarantine cannot be read or changed at the moment",
+    )
 }
 
 fn not_allowed(allow: &'static str) -> Reply {
-    let mut reply = problem(405, "this method is not offered here");
+    let mut reply = problem(405, "this method is not supported here");
     if let Reply::Whole { fields, .. } = &mut reply {
         fields.push(("allow".into(), allow.into()));
     }

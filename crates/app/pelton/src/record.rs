@@ -55,7 +55,7 @@ impl Record {
     pub(crate) fn open(config: &Config, inherited: &mut Vec<TcpListener>) -> Result<Record, Error> {
         match (config.store.listen.0, &config.store.url.0) {
             (Some(_), Some(_)) => {
-                let what = "store.listen and store.url: there is one store, here or elsewhere";
+                let what = "store.listen and store.url: only one of them can be used";
                 Err(Error::usage(what).hint("set one of them to off"))
             }
             (Some(address), None) => Record::bind(config, address, inherited),
@@ -93,7 +93,7 @@ impl Record {
         let bound = Server::bind(directives, Limits::default(), core, inherited);
         let server = bound.map_err(|err| Error::host(format!("store.listen: {err}")))?;
         for address in server.addresses() {
-            tracing::info!(%address, "Redis clients see the index of variants");
+            tracing::info!(%address, "Redis clients can read the index of variants");
         }
         Ok(Record::Own(Box::new(server)))
     }
@@ -128,7 +128,7 @@ impl Record {
         let stopped = stop.clone();
         let work = move || match server.run(&stopped) {
             Ok(()) => tracing::info!("the store has stopped"),
-            Err(err) => tracing::error!(%err, "the store has stopped"),
+            Err(err) => tracing::error!(%err, "the store has failed: serving continues without it"),
         };
         let thread = thread::Builder::new().name("store".to_owned()).spawn(work);
         let thread = thread.map_err(|err| Error::host(format!("start thread store: {err}")))?;

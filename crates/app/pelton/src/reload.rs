@@ -101,7 +101,7 @@ impl Configured {
                     let kept = reread.kept.join(" ");
                     tracing::warn!(
                         kept,
-                        "these settings need a restart, or SIGUSR2 for one without a gap"
+                        "these settings need a restart; SIGUSR2 restarts without downtime"
                     );
                 }
             }
@@ -109,7 +109,7 @@ impl Configured {
                 for error in errors {
                     tracing::error!("{error}");
                 }
-                tracing::error!("configuration not reloaded: the old one holds");
+                tracing::error!("configuration not reloaded: the old one stays in force");
             }
         }
     }
@@ -123,7 +123,7 @@ impl Configured {
         let (changed, kept): (Vec<_>, Vec<_>) = differing.partition(|key| LIVE.contains(&key.name));
         for key in &kept {
             let old = Raw::Word((key.show)(&self.config).into());
-            (key.set)(&mut config, &old).expect("what is shown can be written");
+            (key.set)(&mut config, &old).expect("a displayed value can be parsed");
         }
         let concurrency = house::concurrency(&config).map_err(|err| vec![err])?;
         let settings = house::settings(&config, concurrency).map_err(|err| vec![err])?;

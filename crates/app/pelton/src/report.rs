@@ -105,7 +105,7 @@ pub(crate) fn fail(errors: &[Error]) -> ExitCode {
         log::say(error);
     }
     let gravest = errors.iter().map(Error::code).max();
-    ExitCode::from(gravest.expect("a failure comes with an error"))
+    ExitCode::from(gravest.expect("a failure has at least one error"))
 }
 
 /// Writes notes about a valid configuration to stderr, and waits until they are written.

@@ -50,11 +50,9 @@ fn job(typed: &Run, config: &Config) -> Result<Finished, Error> {
         let what = format!("run {}: {}", typed.program.display(), failure.detail);
         match failure.kind {
             FailureKind::TooLarge => {
-                Error::finding(what).hint("--cell-max-answer and --cell-max-work-memory allow more")
+                Error::finding(what).hint("raise --cell-max-answer or --cell-max-work-memory")
             }
-            FailureKind::TimedOut => {
-                Error::finding(what).hint("--cell-max-request-time allows a job longer")
-            }
+            FailureKind::TimedOut => Error::finding(what).hint("raise --cell-max-request-time"),
             FailureKind::Host => Error::host(what),
             _ => Error::finding(what),
         }
@@ -110,7 +108,7 @@ fn input(bytes_max: u64) -> Result<File, Error> {
     file.flush().map_err(failed)?;
     if bytes_max < copied {
         let what = format!("standard input has more than {bytes_max} bytes");
-        return Err(Error::usage(what).hint("--cell-max-work-memory allows more"));
+        return Err(Error::usage(what).hint("raise --cell-max-work-memory"));
     }
     Ok(file)
 }

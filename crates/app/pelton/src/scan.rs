@@ -41,7 +41,7 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     }
     for Fault { path, reason } in report.broken_tags.iter().take(BROKEN_TAGS_TOLD_MAX) {
         report::line(format_args!(
-            "{}: a track all the same: {reason}",
+            "{}: broken tags, indexed as a track: {reason}",
             path.escape_ascii()
         ));
     }
@@ -87,9 +87,12 @@ fn below(folder: &Path) -> Result<Vec<u8>, Error> {
     let parts: Option<Vec<&[u8]>> = parts.collect();
     let path = parts.map(|parts| parts.join(&b'/'));
     path.filter(|path| !path.is_empty()).ok_or_else(|| {
-        let what = format!("--only: {} is no folder below the root", folder.display());
+        let what = format!(
+            "--only: {} is not a folder below the root",
+            folder.display()
+        );
         Error::usage(what)
-            .hint("name it as ROOT has it, as in pelton scan ~/Music --only 'Band/Album'")
+            .hint("give its path below ROOT, as in pelton scan ~/Music --only 'Band/Album'")
     })
 }
 
@@ -119,7 +122,7 @@ fn lines(report: &Report) -> String {
         );
     }
     out += &format!(
-        "{} files: {} as they were, {} moved, {} opened, {} gone, {} unreadable, {} links not followed\n",
+        "{} files: {} unchanged, {} moved, {} opened, {} gone, {} unreadable, {} links not followed\n",
         report.files,
         report.kept,
         report.moved,
@@ -153,7 +156,7 @@ fn lines(report: &Report) -> String {
         report.read.as_secs_f64(),
         report.build.as_secs_f64(),
         HumanBytes(report.index_bytes),
-        if report.written { "" } else { ", as it was" },
+        if report.written { "" } else { ", unchanged" },
     );
     out
 }

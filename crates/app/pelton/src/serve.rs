@@ -151,8 +151,8 @@ fn warn_of_openness(gate: &Gate, addresses: &[SocketAddr]) {
         tracing::warn!(
             %address,
             open,
-            "everybody who reaches this server can read these without a login: \
-             require_login, admin_listen and admin_token_file close them"
+            "everyone who can reach this server can read these without a login: \
+             set require_login, admin_listen or admin_token_file to protect them"
         );
     }
 }
@@ -189,7 +189,7 @@ fn listen(
         // After an upgrade, sockets without a configured address are no error: the old process
         // closes them.
         Some(Ok(unasked)) if all => {
-            let what = format!("LISTEN_FDS: a socket for {unasked}, where nothing is to be served");
+            let what = format!("LISTEN_FDS: a socket for {unasked}, which no setting uses");
             Err(Error::usage(what).hint(format!("set listen = \"{unasked}\"")))
         }
         _ => Ok(listeners),

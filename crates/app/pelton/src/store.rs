@@ -37,12 +37,12 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     log::begin()?;
     held.iter_mut().for_each(|lock| lock.sign("pelton store"));
     if let Err(err) = reactor::return_freed_memory() {
-        tracing::warn!(%err, "freed memory goes back to the host only while clients ask for something");
+        tracing::warn!(%err, "freed memory is returned to the host only while clients send commands");
     }
     let stop = Stop::new();
     stop_on_signal(&stop)?;
     for address in server.addresses() {
-        tracing::info!(%address, pid = std::process::id(), "the store takes connections");
+        tracing::info!(%address, pid = std::process::id(), "the store accepts connections");
     }
     // Ready already while the data is loaded, because clients that connect then wait.
     notify::ready();
@@ -87,7 +87,7 @@ fn told(err: store::Error) -> Error {
     match err.kind() {
         ErrorKind::Host => error,
         ErrorKind::Data => {
-            error.hint("restore the file from a copy, or move it away to begin without it")
+            error.hint("restore the file from a copy, or move it away to start without it")
         }
     }
 }

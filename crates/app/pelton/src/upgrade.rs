@@ -95,7 +95,7 @@ impl Predecessor {
     /// Notifies the predecessor that this process serves, so that it drains and ends.
     pub(crate) fn dismiss(&self) {
         if let Err(err) = (&self.0).write_all(&[READY]) {
-            tracing::warn!(%err, "old process is gone already");
+            tracing::warn!(%err, "the old process has already ended");
         }
     }
 }

@@ -50,15 +50,15 @@ fn damaged(damage: Damage, folder: &Path, does: &UserDoes) -> Option<Error> {
     let Damage { stretches, bytes } = damage;
     let hint = match does {
         UserDoes::List(_) => {
-            "the next change keeps the file as journal.bad and goes on without them"
+            "the next change keeps the file as journal.bad and continues without the damaged parts"
         }
-        _ => "the file is kept as journal.bad beside it",
+        _ => "the damaged file is kept beside it as journal.bad",
     };
     (stretches != 0).then(|| {
         let journal = folder.join("journal");
         let what = format!("user: damaged parts of {}: {stretches}", journal.display());
         let cause =
-            format!("{bytes} bytes are no whole records, and what was changed in them is lost");
+            format!("{bytes} bytes are not complete records, and the changes in them are lost");
         Error::finding(what).because(cause).hint(hint)
     })
 }
@@ -121,14 +121,14 @@ fn carry_out(does: &UserDoes, store: &Store, resolved: &Resolved) -> Result<u8, 
 /// answer to a question at the terminal. Returns `None` if a server finds the right value by
 /// itself, in a file, a variable or the default.
 fn decide_openness(resolved: &Resolved) -> Result<Option<String>, Error> {
-    let key = Key::named(REQUIRE_LOGIN).expect("the table of settings has it");
+    let key = Key::named(REQUIRE_LOGIN).expect("the table of settings contains this key");
     match resolved.source(key) {
         // The server does not see the flags of this command.
         Source::Flag(_) => Ok(Some((key.show)(&resolved.config))),
         Source::Default if io::stdin().is_terminal() => ask_openness(key).map(Some),
         Source::Default => {
             report::line(
-                "note:   files, /-/music and /-/api need no login: require_login = \"music\" or \"all\" closes them",
+                "note:   files, /-/music and /-/api need no login; set require_login to \"music\" or \"all\" to protect them",
             );
             Ok(None)
         }
@@ -142,7 +142,7 @@ fn keep_openness(data: &Path, answer: &str) -> Result<(), Error> {
     let kept = replace(&path, |mut file| writeln!(file, "{answer}"));
     kept.map_err(|err| Error::host(format!("user: {}: {err}", path.display())))?;
     report::line(format_args!(
-        "note:   kept in {}; a server takes it up when it starts, or on SIGHUP",
+        "note:   stored in {}; servers apply it at their start, or on SIGHUP",
         path.display()
     ));
     Ok(())
@@ -170,15 +170,13 @@ fn ask_openness(key: &Key) -> Result<String, Error> {
         report::line("What must clients log in for?");
         report::line("  music  music with its pages, its covers and /-/api");
         report::line("  all    everything, pictures too");
-        report::line(
-            "  off    nothing but players: everybody who reaches the server reads the rest",
-        );
+        report::line("  off    players only: everyone who can reach the server can read the rest");
         io::stderr()
             .write_all(b"require_login [music]: ")
             .map_err(failed)?;
         let mut line = String::new();
         if io::stdin().lock().read_line(&mut line).map_err(failed)? == 0 {
-            return Err(Error::usage("user: no answer").hint("--require-login gives it"));
+            return Err(Error::usage("user: no answer").hint("give it with --require-login"));
         }
         let word = match line.trim() {
             "" => "music",
@@ -206,12 +204,14 @@ fn keep_avatar(file: &Path, avatars: &Path, name: &str) -> Result<(), Error> {
     let bytes = picture.metadata().map_err(|err| unfit(&err))?.len();
     if AVATAR_BYTES_MAX < bytes {
         let mib = AVATAR_BYTES_MAX >> 20;
-        return Err(unfit(&"the picture is too large").hint(format!("{mib} MiB are the most")));
+        return Err(
+            unfit(&"the picture is too large").hint(format!("at most {mib} MiB are accepted"))
+        );
     }
     let facts = image_plan::probe(&FileSource(&picture), bytes).map_err(|err| unfit(&err))?;
     if facts.unsupported.is_some() {
-        return Err(unfit(&"pictures of this kind are not converted")
-            .hint("JPEG, PNG, WebP, AVIF, GIF and BMP are"));
+        return Err(unfit(&"this kind of picture is not supported")
+            .hint("use JPEG, PNG, WebP, AVIF, GIF or BMP"));
     }
     let failed = |err: io::Error| Error::host(format!("user: {}: {err}", avatars.display()));
     fs::create_dir_all(avatars).map_err(failed)?;

@@ -125,11 +125,13 @@ impl Entry {
     fn fault(&self) -> Option<String> {
         let has_path = !self.path.as_os_str().is_empty();
         let fault = match () {
-            () if self.name == INPUT => "the name is taken: on_error = \"input\" is the body",
+            () if self.name == INPUT => {
+                "the name is reserved: on_error = \"input\" means the request's body"
+            }
             () if has_path == self.is_chain() => "expected either path or programs",
             () if CHAIN_MAX < self.programs.0.len() => "more than 16 programs in a chain",
             () if !self.ephemeral && 0 < self.max_state.0 => {
-                "max_state is for programs that begin anew: with ephemeral = false it keeps what it wants itself"
+                "max_state is only for ephemeral programs: with ephemeral = false a program keeps its own state"
             }
             () if !is_route(&self.route) => {
                 "route: expected a path, such as \"/x/resize\", neither / nor below /-/"
@@ -166,7 +168,10 @@ impl Programs {
                 return Some(fault);
             }
             if !entry.route.is_empty() && !routes.insert(&entry.route) {
-                return Some(format!("{}: another has its route", entry.name));
+                return Some(format!(
+                    "{}: another program has the same route",
+                    entry.name
+                ));
             }
             let fallback = match entry.on_error() {
                 OnError::Program(name) => Some(name),
@@ -306,7 +311,7 @@ fn quoted(text: &str) -> String {
 fn entry(name: &str, table: &Raw) -> Result<Entry, Wrong> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     if name.is_empty() || !name.bytes().all(plain) {
-        let what = format!("{name:?} is no name: letters, digits, - and _ are");
+        let what = format!("{name:?} is not a valid name: use letters, digits, - and _");
         return Err(Wrong::Because(what));
     }
     let Raw::Table(members) = table else {

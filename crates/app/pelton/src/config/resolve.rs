@@ -172,7 +172,7 @@ impl Resolver {
         let here = (key.show)(&self.config);
         Some(Note {
             kind: NoteKind::Taken,
-            text: format!("{path}: {there} is left out: {name} is {here} then, not {default}"),
+            text: format!("{path}: {there} is not set: {name} is {here}, not {default}"),
         })
     }
 
@@ -226,7 +226,7 @@ fn unknown_variable(name: &str) -> Error {
     let near = nearest(&rest(name), known.iter().map(String::as_str));
     Error::usage(format!("unknown variable: {name}")).hint(match near {
         Some(near) => format!("the nearest known variable is PELTON_{near}"),
-        None => "a variable is PELTON_ and a key in capitals, its dot as _; pelton check lists every key".to_owned(),
+        None => "a variable is PELTON_ and the key in capitals, with _ for the dot; pelton check lists every key".to_owned(),
     })
 }
 
@@ -247,7 +247,7 @@ fn contradictions(config: &Config) -> Option<Error> {
             one.show(),
             all.show()
         ))
-        .because("a conversion that needs all it may take could never be admitted")
+        .because("a conversion that needs all of cell.max_work_memory could never start")
     })
 }
 

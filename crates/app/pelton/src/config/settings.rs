@@ -459,5 +459,5 @@ settings! {
 }
 
 fn pixels(number: u64) -> NonZeroU64 {
-    NonZeroU64::new(number).expect("the limits of `picture` let some pictures through")
+    NonZeroU64::new(number).expect("the default limits of `image_plan` are above 0")
 }

@@ -116,7 +116,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 70  from WEBP_QUALITY
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
+            Taken: WEBP_QUALITY 80 is on WebP's own scale: here quality 70 looks alike in every format
         "#]],
     );
     check(
@@ -128,7 +128,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 30  from PELTON_QUALITY
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
+            Taken: WEBP_QUALITY 80 is on WebP's own scale: here quality 70 looks alike in every format
         "#]],
     );
     check(
@@ -140,7 +140,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 40  from --quality
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
+            Taken: WEBP_QUALITY 80 is on WebP's own scale: here quality 70 looks alike in every format
         "#]],
     );
 }
@@ -214,7 +214,7 @@ fn programs_that_make_no_sense_are_refused() {
         a.path: expected a path, found 1
         a: unknown key: pathh; the nearest known key is path
         a.warmup: expected a whole number, found -1
-        "a b" is no name: letters, digits, - and _ are
+        "a b" is not a valid name: use letters, digits, - and _
         a: expected either path or programs
         a: expected either path or programs
         a: route: expected a path, such as "/x/resize", neither / nor below /-/
@@ -222,11 +222,11 @@ fn programs_that_make_no_sense_are_refused() {
         a: route: expected a path, such as "/x/resize", neither / nor below /-/
         a: route: expected a path, such as "/x/resize", neither / nor below /-/
         a: environment: expected NAME=VALUE
-        a: max_state is for programs that begin anew: with ephemeral = false it keeps what it wants itself
+        a: max_state is only for ephemeral programs: with ephemeral = false a program keeps its own state
         a: no program is called b
         a: no program is called b
-        b: another has its route
-        input: the name is taken: on_error = "input" is the body
+        b: another program has the same route
+        input: the name is reserved: on_error = "input" means the request's body
     "#]]
     .assert_eq(&told.replace("pelton: pelton.toml:1: programs: ", ""));
 }
@@ -502,7 +502,7 @@ fn unknown_keys_are_refused_with_the_nearest() {
             pelton: unknown variable: PELTON_QALITY
             hint:   the nearest known variable is PELTON_QUALITY
             pelton: unknown variable: PELTON_FOO
-            hint:   a variable is PELTON_ and a key in capitals, its dot as _; pelton check lists every key
+            hint:   a variable is PELTON_ and the key in capitals, with _ for the dot; pelton check lists every key
         "#]],
     );
 }
@@ -573,7 +573,7 @@ fn what_is_not_supported_yet_is_refused() {
     check_toml(
         "formats = [\"jxl\"]\nimg_map = { \"/far\" = \"https://example.org/\" }\n",
         expect![[r#"
-            pelton: pelton.toml:1: formats: answers in JPEG XL are not supported yet
+            pelton: pelton.toml:1: formats: JPEG XL output is not supported yet
             pelton: pelton.toml:2: img_map: remote sources are not supported yet: /far = "https://example.org/"
         "#]],
     );
@@ -622,7 +622,7 @@ fn contradictions_are_refused() {
         },
         expect![[r#"
             pelton: cell.max_work_memory is 1GiB, more than limits.convert_bytes_max, which is 256MiB
-            cause:  a conversion that needs all it may take could never be admitted
+            cause:  a conversion that needs all of cell.max_work_memory could never start
         "#]],
     );
 }

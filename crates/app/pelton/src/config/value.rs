@@ -397,7 +397,7 @@ impl Value for Formats {
                 Some("avif") => Target::Avif,
                 Some("webp") => Target::Webp,
                 Some("jxl") => {
-                    let what = "answers in JPEG XL are not supported yet";
+                    let what = "JPEG XL output is not supported yet";
                     return Err(Wrong::Unsupported(what.to_owned()));
                 }
                 _ => return Err(Wrong::found(&element)),

@@ -1,9 +1,9 @@
 //! Configuration of WebP Server Go, translated to ours: its `config.json` and its `WEBP_…`
 //! variables.
 //!
-//! Keys of the file match in any case; if a key is given twice, the last one wins. Settings that Pelton handles
-//! differently or does not support become a [`Note`]; nothing is ignored silently. A key that is
-//! left out has Pelton's default, not that of WebP Server Go.
+//! Keys of the file match in any case; if a key is given twice, the last one wins. Settings that
+//! Pelton handles differently or does not support become a [`Note`]; nothing is ignored silently. A
+//! key that is left out has Pelton's default, not that of WebP Server Go.
 
 mod meaning;
 
@@ -53,7 +53,7 @@ struct WsgKey {
 }
 
 const NO_EFFECT: &str = "has no effect, as in WebP Server Go";
-const NO_SIDECARS: &str = "has no effect: Pelton keeps no files beside the pictures' own";
+const NO_SIDECARS: &str = "has no effect: Pelton writes no metadata files";
 const NO_REMOTE: &str = "has no effect: remote sources are not supported yet";
 
 const fn both(name: &'static str, meaning: Meaning) -> WsgKey {
@@ -159,7 +159,7 @@ pub(crate) fn file(path: &Arc<PathBuf>, text: &str) -> Given {
                 given.errors.push(error.hint(match near {
                     Some(near) => format!("the nearest known key is {near}"),
                     None => {
-                        "a .json file is read as WebP Server Go's; Pelton's own is TOML".to_owned()
+                        "a .json file is read as a configuration of WebP Server Go; Pelton's own format is TOML".to_owned()
                     }
                 }));
             }
@@ -194,7 +194,7 @@ pub(crate) fn variables(variables: &[(OsString, OsString)]) -> Given {
             }),
             None => {
                 let mut text =
-                    format!("{variable} has no effect: it is no variable of WebP Server Go");
+                    format!("{variable} has no effect: WebP Server Go has no such variable");
                 if let Some(near) = nearest(name, known.map(|(known, _)| known)) {
                     text.push_str(&format!(", the nearest is WEBP_{near}"));
                 }

@@ -61,7 +61,7 @@ fn answered(data: &Path) -> Result<Option<Assignment>, Error> {
     let path = answer_file(data);
     match read(&path) {
         Ok((path, text)) => Ok(Some(Assignment {
-            key: Key::named(REQUIRE_LOGIN).expect("the table of settings has it"),
+            key: Key::named(REQUIRE_LOGIN).expect("the table of settings contains this key"),
             raw: Raw::Word(text.trim().into()),
             source: Source::File {
                 path: path.into(),
@@ -98,7 +98,7 @@ fn with(
     word: Option<impl Into<OsString>>,
 ) -> SettingFlags {
     flags.assignments.extend(word.map(|word| Assignment {
-        key: Key::named(name).expect("the table of settings has it"),
+        key: Key::named(name).expect("the table of settings contains this key"),
         raw: Raw::Word(word.into()),
         source: Source::Flag(source.to_owned()),
     }));
@@ -110,10 +110,10 @@ pub(crate) fn target(output: &Path) -> Result<Target, Error> {
     let extension = output.extension().and_then(|extension| extension.to_str());
     extension.and_then(Target::from_extension).ok_or_else(|| {
         Error::usage(format!(
-            "OUT: {}: no format that can be written",
+            "OUT: {}: the extension is not an output format",
             output.display()
         ))
-        .hint("a name ending in .avif, .webp, .jpg or .png says which")
+        .hint("use a name that ends in .avif, .webp, .jpg or .png")
     })
 }
 

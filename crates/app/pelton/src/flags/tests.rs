@@ -157,15 +157,15 @@ fn convert() {
     check_convert(
         "a.jpg b",
         expect![[r#"
-        a.jpg to b by "": pelton: OUT: b: no format that can be written
-        hint:   a name ending in .avif, .webp, .jpg or .png says which
+        a.jpg to b by "": pelton: OUT: b: the extension is not an output format
+        hint:   use a name that ends in .avif, .webp, .jpg or .png
     "#]],
     );
     check_convert(
         "a.jpg b.gif",
         expect![[r#"
-        a.jpg to b.gif by "": pelton: OUT: b.gif: no format that can be written
-        hint:   a name ending in .avif, .webp, .jpg or .png says which
+        a.jpg to b.gif by "": pelton: OUT: b.gif: the extension is not an output format
+        hint:   use a name that ends in .avif, .webp, .jpg or .png
     "#]],
     );
     check_convert(
@@ -426,25 +426,25 @@ fn flags_of_webp_server_go_are_told_what_does_the_same() {
     expect![[r#"
         pelton -config config.json
         pelton: unexpected argument '-c' found
-        hint:   what -config is in WebP Server Go is pelton serve --config FILE
+        hint:   -config of WebP Server Go corresponds to pelton serve --config FILE
         pelton --config config.json
         pelton: unexpected argument '--config' found
-        hint:   what -config is in WebP Server Go is pelton serve --config FILE
+        hint:   -config of WebP Server Go corresponds to pelton serve --config FILE
         pelton -config=config.json -prefetch -jobs 4
         pelton: unexpected argument '-c' found
-        hint:   what -config is in WebP Server Go is pelton serve --config FILE
+        hint:   -config of WebP Server Go corresponds to pelton serve --config FILE
         pelton -prefetch
         pelton: unexpected argument '-p' found
-        hint:   what -prefetch is in WebP Server Go is pelton prefetch ROOT
+        hint:   -prefetch of WebP Server Go corresponds to pelton prefetch ROOT
         pelton --prefetch
         pelton: unexpected argument '--prefetch' found
-        hint:   what -prefetch is in WebP Server Go is pelton prefetch ROOT
+        hint:   -prefetch of WebP Server Go corresponds to pelton prefetch ROOT
         pelton serve -dump-config
         pelton: unexpected argument '-d' found
-        hint:   what -dump-config is in WebP Server Go is pelton check, which lists every key with its value
+        hint:   -dump-config of WebP Server Go corresponds to pelton check, which lists every key with its value
         pelton -dump-systemd
         pelton: unexpected argument '-d' found
-        hint:   what -dump-systemd is in WebP Server Go is dist/pelton.service in the sources, which is a unit to install
+        hint:   -dump-systemd of WebP Server Go corresponds to dist/pelton.service in the sources, which is a unit to install
         pelton serve --config config.json --lisen :80
         pelton: unexpected argument '--lisen' found
         hint:   a similar argument exists: '--listen'

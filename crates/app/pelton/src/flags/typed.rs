@@ -429,7 +429,7 @@ fn of_wsg(words: &[OsString]) -> Option<String> {
         };
         let name = name.split_once('=').map_or(name, |(name, _)| name);
         let known = OF_WSG.iter().find(|(known, _)| *known == name && !is_ours);
-        known.map(|(name, same)| format!("what -{name} is in WebP Server Go is {same}"))
+        known.map(|(name, same)| format!("-{name} of WebP Server Go corresponds to {same}"))
     };
     words.iter().enumerate().skip(1).find_map(same)
 }
@@ -439,7 +439,7 @@ fn of_wsg(words: &[OsString]) -> Option<String> {
 pub(super) fn in_our_words(err: &clap::Error) -> Error {
     let text = err.render().to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines.next().expect("clap says what is wrong");
+    let first = lines.next().expect("errors of clap have a first line");
     let what = first.strip_prefix("error: ").unwrap_or(first);
     let tip = lines.clone().find_map(|line| line.strip_prefix("tip: "));
     // Missing arguments stand on the lines below "… were not provided:".

@@ -149,10 +149,7 @@ impl Outlet {
             };
             drop(queue);
             if 0 < lost {
-                tracing::warn!(
-                    lines = lost,
-                    "lines of this log could not be written and are lost"
-                );
+                tracing::warn!(lines = lost, "log lines could not be written and are lost");
             }
         }
     }

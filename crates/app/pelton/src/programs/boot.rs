@@ -158,7 +158,7 @@ impl Bootable {
         let why = match answered {
             Ok(output) => match Answer::parse(&output.bytes, &cgi::Limits::default()) {
                 Ok(_) => return Ok(()),
-                Err(malformed) => format!("a head that makes no sense: {malformed:?}"),
+                Err(malformed) => format!("malformed head of the response: {malformed:?}"),
             },
             Err(failure) if failure.kind == FailureKind::TimedOut && wall_ms == left_ms => format!(
                 "not ready within max_boot_time, {} ms",
@@ -166,10 +166,10 @@ impl Bootable {
             ),
             Err(failure) => failure.detail,
         };
-        let what = format!("programs.{}: it fails its warm-up: {why}", self.entry.name);
+        let what = format!("programs.{}: warm-up failed: {why}", self.entry.name);
         Err(Error::usage(what)
-            .because("before it serves, it is asked for its route by GET, without a body")
-            .hint("warmup = 0 takes it unproven"))
+            .because("before it serves clients, it must answer a GET request for its route, without a body")
+            .hint("set warmup = 0 to start it without a warm-up"))
     }
 }
 
@@ -227,7 +227,7 @@ pub(super) fn run(
 ) -> Result<Output, Failure> {
     let host = |err: io::Error| Failure {
         kind: FailureKind::Host,
-        detail: format!("hand the request over: {err}"),
+        detail: format!("pass the request to the cell: {err}"),
     };
     let memory = memfd_create("input", MemfdFlags::CLOEXEC).map_err(|err| host(err.into()))?;
     let mut input = File::from(memory);

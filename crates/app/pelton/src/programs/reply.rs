@@ -102,7 +102,7 @@ impl Route {
         };
         self.counts.failures.fetch_add(1, Ordering::Relaxed);
         let detail = &failure.detail;
-        tracing::error!(program = name, detail, "a program has failed");
+        tracing::error!(program = name, detail, "program failed");
         let instead = match &self.fallback {
             Fallback::Tell => None,
             Fallback::Input => Some(document(200, Vec::new(), came.inert())),
@@ -151,11 +151,7 @@ impl Route {
             Err(Stop::Refused(..)) => None,
             Err(Stop::Failed(name, failure)) => {
                 let detail = failure.detail;
-                tracing::error!(
-                    program = name,
-                    detail,
-                    "a program that stands in has failed"
-                );
+                tracing::error!(program = name, detail, "fallback program failed");
                 None
             }
         }
@@ -174,7 +170,7 @@ impl Route {
         Said::read(&output.map_err(failed)?.bytes, &visit.body).map_err(|malformed| {
             failed(Failure {
                 kind: FailureKind::ProtocolViolation,
-                detail: format!("its answer has a head that makes no sense: {malformed:?}"),
+                detail: format!("malformed head of the response: {malformed:?}"),
             })
         })
     }
@@ -300,7 +296,7 @@ fn timed(mut reply: Reply, begin: Instant, failed: Option<(&str, &Failure)>) -> 
     let mut timing = format!("program;dur={took_ms:.3}");
     if let Some((name, failure)) = failed {
         write!(timing, ", fallback;desc=\"{name} {}\"", cause(failure.kind))
-            .expect("strings take everything");
+            .expect("writing to a string cannot fail");
     }
     let (Reply::Whole { fields, .. }
     | Reply::Internal { fields, .. }
@@ -354,7 +350,7 @@ fn problem(status: u16, title: &str) -> Reply {
 
 /// Returns the 405 response of this crate's read-only mounts.
 pub(super) fn not_here(methods: &'static str) -> Reply {
-    let mut reply = problem(405, "this is only for reading");
+    let mut reply = problem(405, "this resource is read-only");
     if let Reply::Whole { fields, .. } = &mut reply {
         fields.push(("allow".into(), methods.into()));
     }

@@ -53,8 +53,8 @@ impl Status {
 
 fn around(text: &mut String, whom: &str, posture: &Posture) {
     let gap = if text.is_empty() { "" } else { "\n" };
-    writeln!(text, "{gap}{whom}").expect("strings take everything");
+    writeln!(text, "{gap}{whom}").expect("writing to a string cannot fail");
     for line in posture.to_string().lines() {
-        writeln!(text, "  {line}").expect("strings take everything");
+        writeln!(text, "  {line}").expect("writing to a string cannot fail");
     }
 }

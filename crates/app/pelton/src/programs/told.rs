@@ -173,17 +173,19 @@ const fn gauge(name: &'static str, help: &'static str, read: fn(&Unit, &Stats) -
 }
 
 const ROWS: &[Row] = &[
-    counter("runs", "requests that a cell took", |_, stats| stats.runs),
-    counter("finished", "runs that answered", |_, stats| stats.finished),
+    counter("runs", "requests that ran in a cell", |_, stats| stats.runs),
+    counter("finished", "runs that produced a response", |_, stats| {
+        stats.finished
+    }),
     counter("wipes", "cells wiped after a run", |_, stats| stats.wipes),
     counter(
         "wait_microseconds",
-        "time that requests waited for their turn",
+        "time that requests waited for a place",
         |unit, _| read(&unit.counts.wait_us),
     ),
     counter(
         "refused",
-        "requests that found no turn in time",
+        "requests that got no place in time",
         |unit, _| read(&unit.counts.refused),
     ),
     counter("cpu_microseconds", "CPU time of runs", |_, stats| {
@@ -196,13 +198,13 @@ const ROWS: &[Row] = &[
     ),
     counter(
         "dirty_bytes",
-        "fresh memory that runs in microVMs had taken",
+        "new memory that runs in microVMs used",
         |_, stats| stats.dirty_bytes,
     ),
     counter("answer_bytes", "bytes on standard output", |_, stats| {
         stats.answer_bytes
     }),
-    counter("reloads", "files and settings taken over", |unit, _| {
+    counter("reloads", "files and settings applied", |unit, _| {
         read(&unit.counts.reloads)
     }),
     counter(
@@ -210,16 +212,18 @@ const ROWS: &[Row] = &[
         "files and settings that did not boot",
         |unit, _| read(&unit.counts.reload_failures),
     ),
-    gauge("memory_peak_bytes", "most memory of one run", |_, stats| {
-        stats.memory_peak_bytes
-    }),
-    gauge("state_keys", "keys that it keeps", |unit, _| {
+    gauge(
+        "memory_peak_bytes",
+        "largest memory use of one run",
+        |_, stats| stats.memory_peak_bytes,
+    ),
+    gauge("state_keys", "keys in the program's store", |unit, _| {
         unit.store_usage().keys
     }),
-    gauge("state_bytes", "bytes that they take", |unit, _| {
+    gauge("state_bytes", "memory of the program's store", |unit, _| {
         unit.store_usage().bytes
     }),
-    gauge("running", "runs under way", |_, stats| stats.running),
+    gauge("running", "runs in progress", |_, stats| stats.running),
     gauge("waiting", "requests that wait", |unit, _| {
         u64::from(unit.waiting())
     }),
@@ -227,14 +231,15 @@ const ROWS: &[Row] = &[
 
 fn head(out: &mut String, name: &str, help: &str, counts: bool) {
     let kind = if counts { "counter" } else { "gauge" };
-    writeln!(out, "# TYPE pelton_program_{name} {kind}").expect("strings take everything");
-    writeln!(out, "# HELP pelton_program_{name} {help}").expect("strings take everything");
+    writeln!(out, "# TYPE pelton_program_{name} {kind}").expect("writing to a string cannot fail");
+    writeln!(out, "# HELP pelton_program_{name} {help}").expect("writing to a string cannot fail");
 }
 
 /// Writes one sample. Label values need no escaping: program names are letters, digits, `-` and
 /// `_`.
 fn sample(out: &mut String, name: &str, labels: &str, value: u64) {
-    writeln!(out, "pelton_program_{name}{{{labels}}} {value}").expect("strings take everything");
+    writeln!(out, "pelton_program_{name}{{{labels}}} {value}")
+        .expect("writing to a string cannot fail");
 }
 
 fn family(out: &mut String, row: &Row, table: &Table) {
@@ -263,14 +268,12 @@ fn routes(out: &mut String, table: &Table) {
         ("requests", "requests to programs and chains", |route| {
             read(&route.counts.requests)
         }),
-        (
-            "failures",
-            "of these, those that a program failed",
-            |route| read(&route.counts.failures),
-        ),
+        ("failures", "requests in which a program failed", |route| {
+            read(&route.counts.failures)
+        }),
         (
             "fallbacks",
-            "of these, those that on_error answered",
+            "failed requests that on_error answered",
             |route| read(&route.counts.fallbacks),
         ),
     ];

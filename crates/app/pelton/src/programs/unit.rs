@@ -125,10 +125,14 @@ impl Unit {
             answer,
         };
         let sent = running.orders.send(order);
-        sent.expect("its threads live as long as this is held");
+        sent.expect("the threads live as long as `running`");
         let output = answered.await.expect("a thread answers each order")?;
         if !output.remark.is_empty() {
-            tracing::info!(program = self.name, words = output.remark, "a program says");
+            tracing::info!(
+                program = self.name,
+                words = output.remark,
+                "program wrote to stderr"
+            );
         }
         Ok(output)
     }
@@ -143,7 +147,10 @@ impl Unit {
         };
         let turn = Turn::new(&self.waiting);
         if running.plan.queue_max < turn.number {
-            return refuse(format!("{} requests wait already", running.plan.queue_max));
+            return refuse(format!(
+                "{} requests are already waiting",
+                running.plan.queue_max
+            ));
         }
         let queue_ms = running.plan.limits.max_queue_time_ms;
         let longest = Duration::from_millis(u64::from(queue_ms));
@@ -153,7 +160,7 @@ impl Unit {
         };
         let waited = begin.elapsed().as_micros() as u64;
         self.counts.wait_us.fetch_add(waited, Ordering::Relaxed);
-        Ok(place.expect("nobody closes it"))
+        Ok(place.expect("the semaphore is never closed"))
     }
 
     /// Applies new settings or a new file, if they differ. If they fail to boot, nothing changes.
@@ -196,7 +203,7 @@ impl Unit {
             Err(err) => {
                 self.past().refused = Stamp::of(&path).ok();
                 self.counts.reload_failures.fetch_add(1, Ordering::Relaxed);
-                tracing::error!(program = self.name, %err, "program not reloaded: the old one goes on");
+                tracing::error!(program = self.name, %err, "program not reloaded: the old one keeps running");
             }
         }
     }

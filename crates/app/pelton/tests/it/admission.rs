@@ -414,8 +414,8 @@ fn only_admins_have_everything_scanned() {
 /// What is open beyond this machine is named once.
 #[test]
 fn openness_is_told_when_others_can_reach_it() {
-    const MESSAGE: &str = "everybody who reaches this server can read these without a login: \
-                           require_login, admin_listen and admin_token_file close them";
+    const MESSAGE: &str = "everyone who can reach this server can read these without a login: \
+                           set require_login, admin_listen or admin_token_file to protect them";
     let home = home();
     let beyond = |flags: &[&str]| {
         let mut command = pelton(&home, ["serve", "library", "--listen", "0.0.0.0:0"]);

@@ -260,10 +260,10 @@ fn webp_server_gos_file_is_taken_with_notes() {
             formats  webp  formats  config.json:6
             queries  webp-server-go  grammar  config.json:4
             ---
-            note:   config.json:4: QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
+            note:   config.json:4: QUALITY 80 is on WebP's own scale: here quality 70 looks alike in every format
             note:   config.json:7: CONCURRENCY has no effect, as in WebP Server Go
-            note:   config.json: ENABLE_EXTRA_PARAMS is left out: queries is webp-server-go then, not meta-only
-            pelton: config.json:6: CONVERT_TYPES asks for jxl: answers in JPEG XL are not supported yet
+            note:   config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, not meta-only
+            pelton: config.json:6: CONVERT_TYPES asks for jxl: JPEG XL output is not supported yet
             ---
             1
         "#]],

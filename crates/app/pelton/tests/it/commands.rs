@@ -98,12 +98,12 @@ fn convert_says_what_is_wrong() {
         (
             &["library/p.jpg", "a.gif"],
             2,
-            "pelton: OUT: a.gif: no format that can be written",
+            "pelton: OUT: a.gif: the extension is not an output format",
         ),
         (
             &["library/p.jpg", "a"],
             2,
-            "pelton: OUT: a: no format that can be written",
+            "pelton: OUT: a: the extension is not an output format",
         ),
         (
             &["library/p.jpg", "a.avif", "--query", "w=0"],
@@ -113,7 +113,7 @@ fn convert_says_what_is_wrong() {
         (
             &["library/p.jpg", "a.avif", "--query", "format=webp"],
             2,
-            "pelton: --query: the name of OUT",
+            "pelton: --query: the extension of OUT",
         ),
         (
             &["library/p.jpg", "missing/a.avif"],
@@ -256,15 +256,15 @@ fn scan_indexes_names_what_it_cannot_read_and_opens_nothing_twice() {
         "1 tracks, 1 albums, 1 artists, 0 genres, 1 pictures, 1 playlists (1 entries are not in the library)"
     );
     let opened =
-        "4 files: 0 as they were, 0 moved, 4 opened, 0 gone, 1 unreadable, 0 links not followed";
+        "4 files: 0 unchanged, 0 moved, 4 opened, 0 gone, 1 unreadable, 0 links not followed";
     assert_eq!(told[1], opened);
     let (code, stdout, stderr) = run(&home, &words);
     let told: Vec<&str> = stdout.lines().collect();
     assert_eq!((code, &stderr[..]), (1, fault));
     let opened =
-        "4 files: 4 as they were, 0 moved, 0 opened, 0 gone, 1 unreadable, 0 links not followed";
+        "4 files: 4 unchanged, 0 moved, 0 opened, 0 gone, 1 unreadable, 0 links not followed";
     assert_eq!(told[1], opened);
-    assert!(told[2].ends_with(", as it was"), "{stdout}");
+    assert!(told[2].ends_with(", unchanged"), "{stdout}");
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn scan_names_tracks_with_broken_tags_up_to_a_hundred() {
     let (code, stdout, stderr) = run(&home, &words);
     let told: Vec<&str> = stderr.lines().collect();
     assert_eq!((code, told.len()), (0, 101), "{stderr}");
-    let reason = "a track all the same: an id3 tag of an unknown version";
+    let reason = "broken tags, indexed as a track: an id3 tag of an unknown version";
     assert_eq!(told[0], format!("000.flac: {reason}"));
     assert_eq!(told[99], format!("099.flac: {reason}"));
     assert_eq!(told[100], "3 more tracks have broken tags");

@@ -310,7 +310,7 @@ fn a_drain_says_goaway_and_finishes_what_is_under_way() {
     server.ask_to_stop();
     server.logged(
         "INFO",
-        "stopping: no new connections, those open may finish",
+        "stopping: no new connections, open requests may finish",
     );
     let told = client.wait_for(GOAWAY).expect("the server says it goes");
     // No stream is given up by it, and nothing is wrong: RFC 9113 §6.8.

@@ -116,7 +116,7 @@ fn a_new_process_that_cannot_start_leaves_the_old_one_serving() {
     for failures in 1..3 {
         signal(server.pid(), Signal::USR2);
         eventually("it is told", || {
-            let message = "no new process has taken over: this one goes on";
+            let message = "the new process did not take over: this one continues";
             (server.logged("ERROR", message) == failures).then_some(())
         });
         kept.request("GET", "/p.jpg", "");
@@ -142,7 +142,7 @@ fn a_changed_configuration_holds_for_the_next_request() {
     );
     signal(server.pid(), Signal::HUP);
     server.logged("INFO", "configuration reloaded");
-    let told = "these settings need a restart, or SIGUSR2 for one without a gap";
+    let told = "these settings need a restart; SIGUSR2 restarts without downtime";
     assert_eq!(server.logged("WARN", told), 1);
     assert_eq!(server.event("WARN", told)["kept"], "cores tls.listen");
     // Whoever was there is answered, once more as before, and comes again.
@@ -156,7 +156,7 @@ fn a_changed_configuration_holds_for_the_next_request() {
     // What is wrong changes nothing, and is told.
     rewrite(&home, "quality = 50\n[limits]\nque_max = 1\n");
     signal(server.pid(), Signal::HUP);
-    let told = "configuration not reloaded: the old one holds";
+    let told = "configuration not reloaded: the old one stays in force";
     assert_eq!(server.logged("ERROR", told), 1);
     assert!(server.has_logged("pelton.toml:3: unknown key: limits.que_max"));
     assert_eq!(server.get_as("/p.jpg", "image/webp").body, after.body);
@@ -269,7 +269,7 @@ fn a_socket_for_another_address_is_refused() {
     assert_eq!(
         stderr,
         format!(
-            "pelton: LISTEN_FDS: a socket for {address}, where nothing is to be served\n\
+            "pelton: LISTEN_FDS: a socket for {address}, which no setting uses\n\
              hint:   set listen = \"{address}\"\n"
         )
     );

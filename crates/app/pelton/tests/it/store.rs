@@ -361,7 +361,7 @@ fn its_log_goes_to_the_file_it_is_told() {
     let store = Store::start(&dir.0, &["--logfile", "store.log"]);
     let log = || std::fs::read_to_string(&file).ok();
     eventually("it says so", || {
-        log().filter(|log| log.contains("takes connections"))
+        log().filter(|log| log.contains("accepts connections"))
     });
     // Who keeps logs moves the file away, and finds another.
     std::fs::rename(&file, dir.0.join("store.log.1")).expect("moved");

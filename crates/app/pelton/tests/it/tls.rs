@@ -388,7 +388,7 @@ fn certificates_that_cannot_be_used_are_told_before_serving() {
     };
     expect![[r#"
         pelton: tls: 1 certificates and 0 keys
-        hint:   give --tls-cert and --tls-key as many files each, in the same order
+        hint:   give --tls-cert and --tls-key the same number of files, in the same order
         2
     "#]]
     .assert_eq(&told("serve --tls-cert good.pem"));

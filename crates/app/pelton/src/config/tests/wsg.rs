@@ -35,15 +35,15 @@ fn a_stock_file() {
             only_types = jpg,png,jpeg,gif,bmp,svg,heic,nef,webp,avif,jxl  from config.json:8
             queries = meta-only  from config.json:11
             img_map =   from config.json:7
-            Taken: config.json:4: QUALITY 80 is WebP's own scale: quality 70 looks alike in every format
-            Taken: config.json:6: EXHAUST_PATH is taken as data: what WebP Server Go left there is neither used nor removed
+            Taken: config.json:4: QUALITY 80 is on WebP's own scale: here quality 70 looks alike in every format
+            Taken: config.json:6: EXHAUST_PATH is used as data: files that WebP Server Go left there are neither used nor removed
             Taken: config.json:8: ALLOWED_TYPES lists heic, nef, jxl: served untouched, not converted yet
             NoEffect: config.json:12: EXTRA_PARAMS_CROP_INTERESTING has no effect: crops keep the centre
             NoEffect: config.json:13: READ_BUFFER_SIZE has no effect, as in WebP Server Go
             NoEffect: config.json:14: CONCURRENCY has no effect, as in WebP Server Go
             NoEffect: config.json:15: DISABLE_KEEPALIVE has no effect, as in WebP Server Go
             NoEffect: config.json:16: CACHE_TTL has no effect: remote sources are not supported yet
-            Taken: config.json:17: MAX_CACHE_SIZE 0 is no limit there: here limits.variants_bytes_max holds
+            Taken: config.json:17: MAX_CACHE_SIZE 0 means no limit in WebP Server Go: here limits.variants_bytes_max applies
         "#]],
     );
 }
@@ -71,12 +71,12 @@ fn a_full_file() {
             queries = webp-server-go  from config.json:8
             img_map = /a/b=/srv/b,/a=/srv/a  from config.json:4
             limits.variants_bytes_max = 500MiB  from config.json:9
-            Unsupported: config.json:2: QUALITY asks for lossless answers, which are not supported yet: quality 100 is taken
-            NoEffect: config.json:3: METADATA_PATH has no effect: Pelton keeps no files beside the pictures' own
+            Unsupported: config.json:2: QUALITY asks for lossless pictures, which are not supported yet: quality 100 is used
+            NoEffect: config.json:3: METADATA_PATH has no effect: Pelton writes no metadata files
             NoEffect: config.json:3: REMOTE_RAW_PATH has no effect: remote sources are not supported yet
             NoEffect: config.json:4: IMG_MAP skips "photos", as in WebP Server Go: a prefix begins with a slash
-            Unsupported: config.json:6: ENABLE_JXL asks for jxl: answers in JPEG XL are not supported yet
-            Unsupported: config.json:7: STRIP_METADATA is not supported: converted pictures carry no EXIF or XMP, and their true colours
+            Unsupported: config.json:6: ENABLE_JXL asks for jxl: JPEG XL output is not supported yet
+            Unsupported: config.json:7: STRIP_METADATA is not supported: converted pictures keep their true colours, but no EXIF or XMP
             Unsupported: config.json:8: EXTRA_PARAMS_CROP_INTERESTING is not supported yet: crops keep the centre
         "#]],
     );
@@ -106,7 +106,7 @@ fn wrong_values() {
             pelton: config.json:13: unknown key: ALOWED_TYPES
             hint:   the nearest known key is ALLOWED_TYPES
             pelton: config.json:14: unknown key: PEANUTS
-            hint:   a .json file is read as WebP Server Go's; Pelton's own is TOML
+            hint:   a .json file is read as a configuration of WebP Server Go; Pelton's own format is TOML
             pelton: config.json:2: HOST: expected an IP address or "localhost", found "example.org"
             pelton: config.json:3: PORT: expected a port from 0 to 65535, found "http"
             pelton: config.json:4: QUALITY: expected a whole number, found "high"
@@ -128,9 +128,9 @@ fn formats() {
         expect![[r#"
             formats = avif,webp  from config.json:1
             queries = webp-server-go  from config.json:1
-            Taken: config.json: ENABLE_EXTRA_PARAMS is left out: queries is webp-server-go then, not meta-only
-            Taken: config.json: IMG_PATH is left out: root is . then, not ./pics
-            Taken: config.json: HOST is left out: listen is 127.0.0.1:3333 then, not 0.0.0.0:3333
+            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, not meta-only
+            Taken: config.json: IMG_PATH is not set: root is ., not ./pics
+            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, not 0.0.0.0:3333
         "#]],
     );
     check_json(
@@ -138,9 +138,9 @@ fn formats() {
         expect![[r#"
             formats = avif,webp  from config.json:1
             queries = webp-server-go  from config.json:1
-            Taken: config.json: ENABLE_EXTRA_PARAMS is left out: queries is webp-server-go then, not meta-only
-            Taken: config.json: IMG_PATH is left out: root is . then, not ./pics
-            Taken: config.json: HOST is left out: listen is 127.0.0.1:3333 then, not 0.0.0.0:3333
+            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, not meta-only
+            Taken: config.json: IMG_PATH is not set: root is ., not ./pics
+            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, not 0.0.0.0:3333
         "#]],
     );
     check_json(
@@ -148,9 +148,9 @@ fn formats() {
         expect![[r#"
             formats = webp  from config.json:1
             queries = webp-server-go  from config.json:1
-            Taken: config.json: ENABLE_EXTRA_PARAMS is left out: queries is webp-server-go then, not meta-only
-            Taken: config.json: IMG_PATH is left out: root is . then, not ./pics
-            Taken: config.json: HOST is left out: listen is 127.0.0.1:3333 then, not 0.0.0.0:3333
+            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, not meta-only
+            Taken: config.json: IMG_PATH is not set: root is ., not ./pics
+            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, not 0.0.0.0:3333
         "#]],
     );
     check_json(
@@ -158,17 +158,17 @@ fn formats() {
         expect![[r#"
             formats =   from config.json:1
             queries = webp-server-go  from config.json:1
-            Taken: config.json: ENABLE_EXTRA_PARAMS is left out: queries is webp-server-go then, not meta-only
-            Taken: config.json: IMG_PATH is left out: root is . then, not ./pics
-            Taken: config.json: HOST is left out: listen is 127.0.0.1:3333 then, not 0.0.0.0:3333
+            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, not meta-only
+            Taken: config.json: IMG_PATH is not set: root is ., not ./pics
+            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, not 0.0.0.0:3333
         "#]],
     );
     check_json(
         "{}",
         expect![[r#"
-        Taken: config.json: IMG_PATH is left out: root is . then, not ./pics
-        Taken: config.json: HOST is left out: listen is 127.0.0.1:3333 then, not 0.0.0.0:3333
-        Taken: config.json: CONVERT_TYPES is left out: formats is avif,webp then, not webp
+        Taken: config.json: IMG_PATH is not set: root is ., not ./pics
+        Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, not 0.0.0.0:3333
+        Taken: config.json: CONVERT_TYPES is not set: formats is avif,webp, not webp
     "#]],
     );
     // The variable replaces both keys of the file.
@@ -184,10 +184,10 @@ fn formats() {
         expect![[r#"
             formats = avif  from WEBP_CONVERT_TYPES
             queries = webp-server-go  from config.json:1
-            Unsupported: WEBP_CONVERT_TYPES asks for jxl: answers in JPEG XL are not supported yet
-            Taken: config.json: ENABLE_EXTRA_PARAMS is left out: queries is webp-server-go then, not meta-only
-            Taken: config.json: IMG_PATH is left out: root is . then, not ./pics
-            Taken: config.json: HOST is left out: listen is 127.0.0.1:3333 then, not 0.0.0.0:3333
+            Unsupported: WEBP_CONVERT_TYPES asks for jxl: JPEG XL output is not supported yet
+            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, not meta-only
+            Taken: config.json: IMG_PATH is not set: root is ., not ./pics
+            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, not 0.0.0.0:3333
         "#]],
     );
 }
@@ -251,9 +251,9 @@ fn variables() {
             allowed_types = *  from WEBP_ALLOWED_TYPES
             queries = webp-server-go  from WEBP_IMG_PATH
             limits.variants_bytes_max = 2GiB  from WEBP_MAX_CACHE_SIZE
-            NoEffect: WEBP_METADATA_PATH has no effect: it is no variable of WebP Server Go
-            NoEffect: WEBP_MAX_CACHE has no effect: it is no variable of WebP Server Go
-            Taken: WEBP_EXHAUST_PATH is taken as data: what WebP Server Go left there is neither used nor removed
+            NoEffect: WEBP_METADATA_PATH has no effect: WebP Server Go has no such variable
+            NoEffect: WEBP_MAX_CACHE has no effect: WebP Server Go has no such variable
+            Taken: WEBP_EXHAUST_PATH is used as data: files that WebP Server Go left there are neither used nor removed
             NoEffect: WEBP_IMG_MAP has no effect, as in WebP Server Go
             NoEffect: WEBP_ENABLE_EXTRA_PARAMS has no effect: it is neither "true" nor "false"
             NoEffect: WEBP_READ_BUFFER_SIZE has no effect, as in WebP Server Go
@@ -299,9 +299,9 @@ fn host_and_port_are_parts_of_one_key() {
         expect![[r#"
             listen = [::1]:1000  from WEBP_HOST
             queries = webp-server-go  from config.json:2
-            Taken: config.json: ENABLE_EXTRA_PARAMS is left out: queries is webp-server-go then, not meta-only
-            Taken: config.json: IMG_PATH is left out: root is . then, not ./pics
-            Taken: config.json: CONVERT_TYPES is left out: formats is avif,webp then, not webp
+            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, not meta-only
+            Taken: config.json: IMG_PATH is not set: root is ., not ./pics
+            Taken: config.json: CONVERT_TYPES is not set: formats is avif,webp, not webp
         "#]],
     );
 }
@@ -313,9 +313,9 @@ fn of_a_key_given_twice_the_last_holds() {
         expect![[r#"
             root = b  from config.json:2
             queries = webp-server-go  from config.json:1
-            Taken: config.json: ENABLE_EXTRA_PARAMS is left out: queries is webp-server-go then, not meta-only
-            Taken: config.json: HOST is left out: listen is 127.0.0.1:3333 then, not 0.0.0.0:3333
-            Taken: config.json: CONVERT_TYPES is left out: formats is avif,webp then, not webp
+            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, not meta-only
+            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, not 0.0.0.0:3333
+            Taken: config.json: CONVERT_TYPES is not set: formats is avif,webp, not webp
         "#]],
     );
 }

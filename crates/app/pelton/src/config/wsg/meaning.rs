@@ -232,7 +232,7 @@ impl Formats {
 }
 
 fn no_jxl(entry: &Entry, taken: &mut Taken) {
-    let text = "asks for jxl: answers in JPEG XL are not supported yet";
+    let text = "asks for jxl: JPEG XL output is not supported yet";
     taken.note(NoteKind::Unsupported, entry, text);
 }
 
@@ -249,7 +249,7 @@ fn root(entry: Entry, taken: &mut Taken) {
 }
 
 fn data(entry: Entry, taken: &mut Taken) {
-    let text = "is taken as data: what WebP Server Go left there is neither used nor removed";
+    let text = "is used as data: files that WebP Server Go left there are neither used nor removed";
     taken.note(NoteKind::Taken, &entry, text);
     taken.assign("data", entry.raw, entry.source);
 }
@@ -261,11 +261,12 @@ fn quality(entry: Entry, taken: &mut Taken) {
     };
     let ours = alike(webp.clamp(1, 100) as u8);
     if webp < 100 {
-        let text =
-            format!("{webp} is WebP's own scale: quality {ours} looks alike in every format");
+        let text = format!(
+            "{webp} is on WebP's own scale: here quality {ours} looks alike in every format"
+        );
         taken.note(NoteKind::Taken, &entry, &text);
     } else {
-        let text = "asks for lossless answers, which are not supported yet: quality 100 is taken";
+        let text = "asks for lossless pictures, which are not supported yet: quality 100 is used";
         taken.note(NoteKind::Unsupported, &entry, text);
     }
     taken.assign("quality", Raw::Integer(ours.into()), entry.source);
@@ -332,7 +333,7 @@ fn img_map(entry: Entry, taken: &mut Taken) {
 fn cache_size(entry: Entry, taken: &mut Taken) {
     match entry.whole() {
         Some(0) => {
-            let text = "0 is no limit there: here limits.variants_bytes_max holds";
+            let text = "0 means no limit in WebP Server Go: here limits.variants_bytes_max applies";
             taken.note(NoteKind::Taken, &entry, text);
         }
         // WebP Server Go calls the unit MB, and counts 2²⁰ bytes.
@@ -373,7 +374,7 @@ fn crop(entry: &Entry, resizes: bool, taken: &mut Taken) {
 fn strip_metadata(entry: &Entry, taken: &mut Taken) {
     if taken.boolean(entry) == Some(false) {
         let text =
-            "is not supported: converted pictures carry no EXIF or XMP, and their true colours";
+            "is not supported: converted pictures keep their true colours, but no EXIF or XMP";
         taken.note(NoteKind::Unsupported, entry, text);
     }
 }

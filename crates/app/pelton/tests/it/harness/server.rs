@@ -84,7 +84,7 @@ impl Server {
 
     /// Has a new process take over, and waits until the old one has ended.
     pub(crate) fn upgrade(&mut self) {
-        const MESSAGE: &str = "a new process has taken over: this one finishes what is open";
+        const MESSAGE: &str = "a new process has taken over: this one finishes its open requests";
         let old = self.pid;
         signal(old, Signal::USR2);
         self.pid = eventually("a new process takes over", || {

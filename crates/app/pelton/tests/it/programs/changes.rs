@@ -61,7 +61,7 @@ fn p10_a_changed_file_is_taken_up_and_a_bad_one_is_not() {
             (reloads(&server).1 == 1).then_some(())
         });
         assert_eq!(server.get("/x/v?missing").text(), "another thing");
-        let told = server.event("ERROR", "program not reloaded: the old one goes on");
+        let told = server.event("ERROR", "program not reloaded: the old one keeps running");
         let why = told["err"].as_str().expect("it is told");
         assert!(why.contains("v: truncated"), "{why}");
         fs::remove_file(&path).expect("the home can be written");
@@ -138,7 +138,10 @@ fn a_changed_configuration_brings_and_takes_routes() {
         &(program("b", VISITOR, "") + &program("c", "/bin/true", "")),
     );
     signal(server.pid(), Signal::HUP);
-    server.logged("ERROR", "configuration not reloaded: the old one holds");
+    server.logged(
+        "ERROR",
+        "configuration not reloaded: the old one stays in force",
+    );
     assert_eq!(server.get("/x/b?count").status, 200);
     assert_eq!(server.get("/x/c").status, 404);
     server.stop();
