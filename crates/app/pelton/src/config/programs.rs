@@ -30,7 +30,7 @@ pub(crate) struct Entry {
     pub(crate) programs: Words,
     /// Path prefix of the route. Without a route, a program runs only in chains and as a fallback.
     pub(crate) route: String,
-    /// Action after a failure, parsed by [`Entry::on_error`].
+    /// Response after a failure, parsed by [`Entry::on_error`].
     pub(crate) on_error: String,
     /// Arguments after the program's name.
     pub(crate) main_arguments: Words,
@@ -64,16 +64,16 @@ pub(crate) struct Entry {
     pub(crate) warmup: u32,
 }
 
-/// Action after a program has failed.
+/// Response after a program has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnError<'a> {
-    /// Respond with an error.
+    /// An error response.
     Tell,
-    /// Send the request's body back.
+    /// A response with the body of the request.
     Input,
-    /// Serve this target of the library.
+    /// A response with this target of the library.
     Target(&'a str),
-    /// Run this program instead.
+    /// The response of this program.
     Program(&'a str),
 }
 
