@@ -1,4 +1,4 @@
-//! A client for looking at answers, not for load: one request a connection.
+//! HTTP client to inspect responses, not to produce load: one request per connection.
 
 #[cfg(test)]
 mod tests;
@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use crate::stop::Stop;
 
-/// Longer than any conversion that a server admits.
+/// Read timeout, longer than any conversion that a server admits.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(150);
 
-/// An answer, whole.
+/// Complete response.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -21,7 +21,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// A field's value.
+    /// Returns the value of a field, if present.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.lines().filter_map(|line| line.split_once(':'));
         let (_, value) = lines.find(|(field, _)| field.eq_ignore_ascii_case(name))?;
@@ -29,18 +29,18 @@ impl Answer {
     }
 }
 
-/// Asks for `target` as a client that accepts `accept`.
+/// Requests `target` with `accept` as the `Accept` field.
 ///
 /// # Errors
-/// When nobody answers, or not in HTTP.
+/// Returns an error if there is no response, or if the response is not complete HTTP.
 pub(crate) fn get(server: SocketAddr, target: &str, accept: &str) -> Result<Answer, Stop> {
     ask(server, target, &[format!("Accept: {accept}")])
 }
 
-/// Asks for `target` with these fields, each as `Name: value`.
+/// Requests `target` with these fields, each as `Name: value`.
 ///
 /// # Errors
-/// When nobody answers, or not in HTTP.
+/// Returns an error if there is no response, or if the response is not complete HTTP.
 pub(crate) fn ask(server: SocketAddr, target: &str, fields: &[String]) -> Result<Answer, Stop> {
     let failed = |err: io::Error| Stop::finding(format!("GET {target}: {err}"));
     let bytes = exchange(server, target, fields).map_err(failed)?;
@@ -59,7 +59,7 @@ fn exchange(server: SocketAddr, target: &str, fields: &[String]) -> io::Result<V
     Ok(bytes)
 }
 
-/// `None` when the head does not end or the body is not as long as it says.
+/// Parses a response; `None` if its head is incomplete or its body does not have the stated length.
 fn parse(bytes: &[u8]) -> Option<Answer> {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
     let (line, head) = str::from_utf8(&bytes[..end]).ok()?.split_once("\r\n")?;
@@ -69,7 +69,7 @@ fn parse(bytes: &[u8]) -> Option<Answer> {
         body: bytes[end + 4..].to_vec(),
     };
     let length: usize = match answer.status {
-        // It has no body, and need not say how long the one is that it stands for.
+        // A 304 has no body, and it may omit the length of the representation.
         304 => 0,
         _ => answer.field("content-length")?.parse().ok()?,
     };

@@ -1,4 +1,4 @@
-//! Pelton's worker as a plain process: one picture, no cell, settings said outright.
+//! Pelton's worker as a plain process without a cell: one picture, explicit settings.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use image_plan::{Encoding, Facts, Orientation, Plan, Rect, Size};
 use crate::stop::{Stop, at};
 use crate::usage;
 
-/// The worker's program.
+/// Worker program that converts pictures outside a cell.
 #[derive(Clone, Debug)]
 pub(crate) struct Converter {
     worker: PathBuf,
@@ -22,10 +22,10 @@ impl Converter {
         }
     }
 
-    /// Converts `original` into the file `answer`.
+    /// Converts `original` and writes the result to the file `answer`.
     ///
     /// # Errors
-    /// When the worker refuses.
+    /// Returns an error if the worker cannot be started or fails.
     pub(crate) fn convert(&self, plan: &Plan, original: &Path, answer: &Path) -> Result<(), Stop> {
         let mut command = self.command(plan, original)?;
         let output = command
@@ -39,10 +39,11 @@ impl Converter {
         fs::write(answer, output.stdout).map_err(at(answer))
     }
 
-    /// Converts `original` `times` over in one process; returns the CPU time of each.
+    /// Converts `original` `times` times in one process; returns the CPU time of each conversion in
+    /// microseconds.
     ///
     /// # Errors
-    /// When the worker refuses, or does not tell the times.
+    /// Returns an error if the worker fails or does not print the times.
     pub(crate) fn repeat(
         &self,
         plan: &Plan,
@@ -69,18 +70,18 @@ impl Converter {
     }
 }
 
-/// A plan as the worker's command line takes it.
+/// Encodes a plan as hexadecimal digits for the worker's command line.
 pub(crate) fn hex(plan: &Plan) -> String {
     let bytes = plan.to_bytes();
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A plan that only encodes anew.
+/// Returns a plan that only changes the encoding.
 pub(crate) fn reencode(facts: &Facts, encoding: Encoding) -> Plan {
     fit(facts, facts.stored, encoding)
 }
 
-/// A plan that scales the whole picture to `size`.
+/// Returns a plan that scales the whole picture to `size`.
 pub(crate) fn fit(facts: &Facts, size: Size, encoding: Encoding) -> Plan {
     Plan {
         source: facts.format,

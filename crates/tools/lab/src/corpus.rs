@@ -1,4 +1,4 @@
-//! The pictures a benchmark runs on: named by definition, found under a folder, identified by hash.
+//! Pictures of a benchmark: named by its definition, found under a folder, identified by hash.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::stop::{Stop, at};
 
-/// One original.
+/// One original of the corpus.
 #[derive(Clone, Debug)]
 pub(crate) struct Photograph {
-    /// Relative to the corpus.
+    /// Path relative to the corpus.
     pub(crate) name: String,
     pub(crate) path: PathBuf,
     pub(crate) facts: Facts,
@@ -19,7 +19,7 @@ pub(crate) struct Photograph {
     hash: String,
 }
 
-/// How a record names it.
+/// Entry of a photograph in a record.
 #[derive(Serialize)]
 pub(crate) struct Entry {
     name: String,
@@ -37,7 +37,8 @@ impl Photograph {
         })?;
         let facts = image_plan::probe(&bytes[..], bytes.len() as u64);
         let facts = facts.map_err(|err| Stop::host(format!("{}: {err}", path.display())))?;
-        // Judges compare pixels: a turned picture would need one that turns, a profile one that manages colours.
+        // The judges compare pixels: they neither turn pictures nor convert colours between
+        // profiles.
         if facts.orientation != Orientation::default() || facts.profile_bytes != 0 {
             let line = format!("{}: has an orientation or a profile", path.display());
             return Err(Stop::host(line));
@@ -63,7 +64,7 @@ impl Photograph {
         File::open(&self.path).map_err(at(&self.path))
     }
 
-    /// Its name as one word, for files made of it.
+    /// Returns the name without `/` and `.`, for use in file names.
     pub(crate) fn word(&self) -> String {
         self.name.replace(['/', '.'], "-")
     }
@@ -79,10 +80,10 @@ impl Photograph {
     }
 }
 
-/// Reads what a definition names.
+/// Reads the photographs that a definition names.
 ///
 /// # Errors
-/// When one is missing or is not what a judge can compare.
+/// Returns an error if a photograph is missing, or if it has an orientation or a profile.
 pub(crate) fn read(folder: &Path, names: &[String]) -> Result<Vec<Photograph>, Stop> {
     let photographs = names.iter().map(|name| Photograph::read(folder, name));
     photographs.collect()

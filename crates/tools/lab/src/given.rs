@@ -1,20 +1,20 @@
-//! What every benchmark is given: folders, programs, and how much of it to run.
+//! Flags that all benchmarks share: folders, programs, and the number of rounds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::stop::{Stop, at};
 
-/// What every benchmark is given.
+/// Flags that all benchmarks share.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Given {
-    /// Folder with mate-backgrounds' folders `abstract` and `nature`
+    /// Folder that holds the folders `abstract` and `nature` of mate-backgrounds
     #[arg(long, global = true, value_name = "DIR", default_value = "demo")]
     pub(crate) corpus: PathBuf,
-    /// Folder for the record
+    /// Folder that the record is written to
     #[arg(long, global = true, value_name = "DIR", default_value = "lab/record")]
     pub(crate) record: PathBuf,
-    /// Folder of definitions
+    /// Folder of the benchmark definitions
     #[arg(
         long,
         global = true,
@@ -22,28 +22,28 @@ pub(crate) struct Given {
         default_value = "lab/definitions"
     )]
     pub(crate) definitions: PathBuf,
-    /// Rounds, instead of the definition's number; fewer than that are for trying out
+    /// Number of rounds, instead of the definition's; use fewer only to try a benchmark out
     #[arg(long, global = true)]
     pub(crate) rounds: Option<usize>,
-    /// Only the first photographs of the definition, for trying out
+    /// Use only the first N photographs of the definition, to try a benchmark out
     #[arg(long, global = true)]
     pub(crate) take: Option<usize>,
-    /// The server's program
+    /// Program file of the server
     #[arg(long, global = true, value_name = "FILE", env = "PELTON_BIN")]
     pub(crate) pelton: Option<PathBuf>,
-    /// Valkey's server, another peer of the store where it is there
+    /// Program file of Valkey's server: an additional peer of `store`
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) valkey: Option<PathBuf>,
-    /// The worker's program
+    /// Program file of the worker
     #[arg(long, global = true, value_name = "FILE", env = "PELTON_WORKER")]
     pub(crate) worker: Option<PathBuf>,
 }
 
 impl Given {
-    /// Reads a definition twice: as its type, and as the table for the record.
+    /// Reads a definition file twice: as its type, and as a table for the record.
     ///
     /// # Errors
-    /// When it cannot be read, or is not what the benchmark takes.
+    /// Returns an error if the file cannot be read or is not a valid definition of this benchmark.
     pub(crate) fn definition<T: serde::de::DeserializeOwned>(
         &self,
         name: &str,
@@ -57,8 +57,10 @@ impl Given {
         ))
     }
 
+    /// Returns the path of the server's program.
+    ///
     /// # Errors
-    /// When it was not given.
+    /// Returns an error if `--pelton` is missing.
     pub(crate) fn pelton(&self) -> Result<&Path, Stop> {
         let pelton = self.pelton.as_deref();
         pelton.ok_or_else(|| {
@@ -66,8 +68,10 @@ impl Given {
         })
     }
 
+    /// Returns the path of the worker's program.
+    ///
     /// # Errors
-    /// When it was not given.
+    /// Returns an error if `--worker` is missing.
     pub(crate) fn worker(&self) -> Result<&Path, Stop> {
         let worker = self.worker.as_deref();
         worker.ok_or_else(|| {

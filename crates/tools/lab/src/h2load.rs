@@ -1,4 +1,5 @@
-//! h2load: as many HTTP/2 requests as a server takes, many at a time on each connection.
+//! Load by h2load: HTTP/2 requests at the highest rate that a server sustains, several streams per
+//! connection.
 
 #[cfg(test)]
 mod tests;
@@ -10,10 +11,11 @@ use crate::stop::Stop;
 use crate::usage;
 use crate::wrk::Load;
 
-/// Asks for `target` over cleartext HTTP/2, `streams` at a time on each connection; returns how many were answered.
+/// Requests `target` over cleartext HTTP/2 with `streams` concurrent streams per connection;
+/// returns the number of answered requests.
 ///
 /// # Errors
-/// When one was answered by anything but 2xx, or not at all.
+/// Returns an error if any request failed or got a status other than 2xx.
 pub(crate) fn run(load: Load, streams: u32, server: SocketAddr, target: &str) -> Result<u64, Stop> {
     let mut h2load = Command::new("taskset");
     h2load.args(["--cpu-list", &load.cpu.to_string(), "h2load"]);
@@ -25,7 +27,8 @@ pub(crate) fn run(load: Load, streams: u32, server: SocketAddr, target: &str) ->
     answered(&said).ok_or_else(|| Stop::finding(format!("h2load: {said}")))
 }
 
-/// `None` when something went wrong. Requests that the end of the time cut off are neither done nor failed.
+/// Parses the number of requests from h2load's output; `None` if h2load reports errors. Requests
+/// cut off by the end of the test count as neither done nor failed.
 fn answered(said: &str) -> Option<u64> {
     let numbers = |label: &str| -> Option<Vec<u64>> {
         let line = said.lines().find_map(|line| line.strip_prefix(label))?;
@@ -34,7 +37,7 @@ fn answered(said: &str) -> Option<u64> {
             .map(|part| part.split(' ').next()?.parse().ok())
             .collect()
     };
-    // total, started, done, succeeded, failed, errored, timeout
+    // The numbers are: total, started, done, succeeded, failed, errored, timeout.
     let [_, _, done, succeeded, failed, errored, timeout] = numbers("requests:")?[..] else {
         return None;
     };

@@ -1,7 +1,7 @@
-//! `lab hit`: what answers that are ready cost beside nginx, how long they take while conversions use every core, how
-//! much memory conversions take when everybody asks at once, and how long a start takes.
+//! `lab hit`: CPU time of cache hits beside nginx, their latency while conversions use every core,
+//! memory while many clients miss at once, and the time of a start.
 //!
-//! All of it happens on a loopback of its own, in a network namespace where nothing else talks.
+//! All parts run on a private loopback, in a network namespace without other traffic.
 
 mod cost;
 mod latency;
@@ -19,13 +19,13 @@ use crate::{Given, loopback};
 /// Parts of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
-    /// CPU time a hit, beside nginx
+    /// CPU time per hit, beside nginx
     Cost,
     /// Latency of hits while conversions use every core
     Latency,
     /// Memory while 64 clients miss
     Pressure,
-    /// Time from nothing to the first hit
+    /// Time from the start of the process to the first hit
     Start,
 }
 

@@ -1,4 +1,4 @@
-//! What a reader must know about the machine and the programs to judge a record.
+//! Facts about the machine and the programs that a reader needs to judge a record.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde::Serialize;
 
-/// The machine.
+/// Properties of the machine.
 #[derive(Serialize)]
 pub(crate) struct Host {
     cpu: String,
@@ -15,7 +15,8 @@ pub(crate) struct Host {
     memory_bytes: u64,
     kernel: String,
     congestion_control: String,
-    /// Of the minute before the benchmark; other work on the machine shows here.
+    /// Load averages of 1, 5 and 15 minutes before the benchmark: they show other work on the
+    /// machine.
     load: String,
 }
 
@@ -50,7 +51,8 @@ fn read(path: &str) -> String {
     fs::read_to_string(path).map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
-/// The line in which each peer tells its version: on stdout or stderr, with or without success.
+/// Returns the version line of each program: the first non-empty line of its stdout and stderr,
+/// even if the program fails.
 pub(crate) fn versions(programs: &[&[&str]]) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::new();
     for words in programs {
@@ -71,7 +73,7 @@ pub(crate) fn versions(programs: &[&[&str]]) -> BTreeMap<String, String> {
     versions
 }
 
-/// Which commit of ours ran, and whether the checkout had changes.
+/// Returns the commit of our checkout, with `-dirty` if the checkout has changes.
 pub(crate) fn commit(root: &Path) -> String {
     let git = Command::new("git")
         .args(["describe", "--always", "--dirty", "--abbrev=12"])

@@ -1,11 +1,13 @@
-//! `lab image`: what conversions cost in CPU time, in bytes and in quality, beside those of `vips`, `cwebp` and
+//! `lab image`: CPU time, bytes and quality of conversions, beside those of `vips`, `cwebp` and
 //! `avifenc`.
 //!
 //! ```text
-//! photographs ─► contender ─► answers ─ dwebp, avifdec, djpeg ─► SSIMULACRA2 ─► its setting of equal quality
-//!                    │                                                                  │
-//!                    └──────────────── interleaved rounds: CPU time, bytes ◄────────────┘
+//! photographs ─► contender ─► results ─ decoder ─► SSIMULACRA2 ─► its setting of equal quality
+//!                    │                                                            │
+//!                    └────────────── interleaved rounds: CPU time, bytes ◄────────┘
 //! ```
+//!
+//! Decoders are dwebp, avifdec and djpeg.
 
 mod contender;
 mod overhead;
@@ -22,17 +24,17 @@ use crate::stop::Stop;
 use crate::{Given, lanczos, stats, table};
 use contender::{Contender, Peer};
 
-/// Threads that judge; nothing is timed meanwhile.
+/// Threads that score results; nothing is timed while they run.
 const JUDGES: usize = 2;
 
 /// Parts of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
-    /// Full size to WebP and AVIF
+    /// Convert at full size to WebP and AVIF
     Full,
-    /// Into a box of 512 × 512
+    /// Scale into a box of 512 × 512
     Fit,
-    /// The same jobs with and without a cell
+    /// Run the same jobs with and without a cell
     Cell,
 }
 
@@ -46,18 +48,18 @@ struct Definition {
     cell: overhead::Definition,
 }
 
-/// One format, and who makes it.
+/// Comparison for one format: Pelton's query and the peers.
 #[derive(Deserialize)]
 struct Race {
     format: String,
-    /// What Pelton is asked for.
+    /// Query of the requests to Pelton.
     query: String,
-    /// Side of the square that answers fit into.
+    /// Side of the square that results must fit into.
     box_px: Option<u32>,
     peers: Vec<Peer>,
 }
 
-/// What one contender's answers look like.
+/// Quality and size of one contender's results.
 #[derive(Clone, Debug, Serialize)]
 struct Look {
     race: String,
@@ -76,7 +78,7 @@ struct Answer {
     bytes: u64,
 }
 
-/// One contender in one round, over all photographs.
+/// Time of one contender in one round, over all photographs.
 #[derive(Serialize)]
 struct Sample {
     race: String,
@@ -91,7 +93,7 @@ struct Summary {
     race: String,
     contender: String,
     cpu_s_per_mp: Spread,
-    /// Our quick answer's CPU time over this one's.
+    /// CPU time of our quick conversion divided by that of this contender.
     quick_over_this: Ratio,
 }
 
@@ -139,7 +141,7 @@ struct Results {
     summaries: Vec<Summary>,
 }
 
-/// Where one race is run.
+/// Everything needed to run one race.
 struct Track<'a> {
     given: &'a Given,
     race: &'a Race,
@@ -182,7 +184,7 @@ impl Track<'_> {
         Ok(())
     }
 
-    /// Runs a contender once and judges all its answers.
+    /// Runs a contender once and scores all its results.
     fn look(&self, contender: &Contender) -> Result<Look, Stop> {
         let answers = Scratch::new("answers")?;
         contender.convert(self.photographs, &answers)?;
@@ -221,8 +223,9 @@ impl Track<'_> {
         Ok(look)
     }
 
-    /// What an answer should look like: the original, or the original scaled with care. Peers round the sides of a
-    /// fitted picture their own way, by a pixel at most.
+    /// Returns the reference for a result: the original, or for `fit` the original scaled to the
+    /// result's size. Contenders round the sides of a fitted picture differently, by less than a
+    /// pixel.
     fn reference(&self, original: Packed, answer: Size) -> Result<Packed, Stop> {
         let Some(side) = self.race.box_px else {
             return Ok(original);
@@ -238,7 +241,7 @@ impl Track<'_> {
         Ok(lanczos::scale(&original, answer))
     }
 
-    /// The peer at the setting of which the mean quality comes nearest to `goal`.
+    /// Finds the setting of a peer at which its mean quality is nearest to `goal`, by bisection.
     fn calibrated(&self, peer: &Peer, goal: f64) -> Result<(Contender, Look), Stop> {
         let (mut worse, mut better) = peer.bounds();
         let mut nearest: Option<(Contender, Look)> = None;
@@ -289,7 +292,7 @@ impl Track<'_> {
     fn summaries(&self, contenders: &[Contender], samples: &[Sample]) -> Vec<Summary> {
         let of = |name: &str| -> Vec<f64> {
             let own = samples.iter().filter(|sample| sample.contender == name);
-            // The second half of the rounds ran backwards; ratios are within a round.
+            // Odd rounds run backwards. Ratios are taken within a round, so sort by round.
             let mut own: Vec<_> = own.collect();
             own.sort_by_key(|sample| sample.round);
             own.iter().map(|sample| sample.cpu_us as f64).collect()
@@ -310,7 +313,8 @@ impl Track<'_> {
     }
 }
 
-/// Does work for each photograph in some threads, and keeps the order.
+/// Runs `work` for all photographs on [`JUDGES`] threads; returns the results in the order of the
+/// photographs.
 fn shared_out<T: Send>(
     photographs: &[Photograph],
     work: impl Fn(&Photograph, usize) -> Result<T, Stop> + Sync,

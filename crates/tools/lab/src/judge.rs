@@ -1,6 +1,8 @@
-//! How much a picture looks like another: SSIMULACRA2 of what decoders that are not ours make of it.
+//! Similarity of two pictures: their SSIMULACRA2 score, after decoding by programs that are not
+//! ours.
 //!
-//! 100 is identical, about 90 visually lossless, 70 high, 50 medium quality; two points can be seen side by side.
+//! 100 is identical, about 90 visually lossless, 70 high, 50 medium quality. A difference of two
+//! points is visible side by side.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +19,7 @@ use crate::scratch::Scratch;
 use crate::stop::{Stop, at};
 use crate::usage;
 
-/// A picture that others are compared with; what the metric needs of it is computed once.
+/// Reference picture, with the metric's intermediate results computed once.
 pub(crate) struct Reference {
     picture: Packed,
     prepared: Ssimulacra2Reference,
@@ -33,8 +35,10 @@ impl Reference {
         &self.picture
     }
 
+    /// Returns the SSIMULACRA2 score of `other` against this reference.
+    ///
     /// # Errors
-    /// When the sizes differ: then it is no version of this picture.
+    /// Returns an error if the sizes differ: `other` is then not a version of this picture.
     pub(crate) fn score(&self, other: &Packed) -> Result<f64, Stop> {
         if other.size != self.picture.size {
             let line = format!(
@@ -66,10 +70,10 @@ fn unscored(err: fast_ssim2::Ssimulacra2Error) -> Stop {
     Stop::finding(format!("ssimulacra2: {err}"))
 }
 
-/// Decodes a file with the program of its format's own package, never with our codecs.
+/// Decodes a file with the program from the package of its format, never with our codecs.
 ///
 /// # Errors
-/// When that program refuses it: then it must not be timed either.
+/// Returns an error if that program rejects the file: such a file must not be timed either.
 pub(crate) fn decode(path: &Path, scratch: &Scratch) -> Result<Packed, Stop> {
     let bytes = fs::read(path).map_err(at(path))?;
     let unreadable = || Stop::finding(format!("{}: decoded to no picture", path.display()));
@@ -103,7 +107,7 @@ pub(crate) fn decode(path: &Path, scratch: &Scratch) -> Result<Packed, Stop> {
     }
 }
 
-/// Reads an 8-bit PNG as RGB; alpha must be opaque or absent.
+/// Reads an 8-bit PNG as RGB and drops alpha, so alpha must be opaque or absent.
 pub(crate) fn read_png(path: &Path) -> Result<Packed, Stop> {
     let failed = |err: png::DecodingError| Stop::finding(format!("{}: {err}", path.display()));
     let file = fs::File::open(path).map_err(at(path))?;
@@ -131,7 +135,7 @@ pub(crate) fn read_png(path: &Path) -> Result<Packed, Stop> {
     })
 }
 
-/// Writes an RGB picture as a PNG: the lossless form in which encoders get references.
+/// Writes an RGB picture as PNG, the lossless form in which encoders receive references.
 pub(crate) fn write_png(picture: &Packed, path: &Path) -> Result<(), Stop> {
     let failed = |err: png::EncodingError| Stop::host(format!("{}: {err}", path.display()));
     let file = fs::File::create(path).map_err(at(path))?;

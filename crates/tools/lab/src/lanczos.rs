@@ -1,6 +1,6 @@
-//! The plain scaler that scaled answers are judged by: Lanczos3 in `f64`, one axis after the other, rounded once.
+//! Plain scaler for reference pictures: Lanczos3 in `f64`, one axis after the other, rounded once.
 //!
-//! It works on encoded samples, as Pelton and its peers do. Nothing here is for speed.
+//! It works on encoded samples, as Pelton and its peers do. It is not optimised for speed.
 
 #[cfg(test)]
 mod tests;
@@ -12,8 +12,10 @@ use image_plan::{Layout, Packed, Size};
 /// Lobes of the kernel on each side.
 const LOBES: f64 = 3.0;
 
+/// Scales a picture to `size`.
+///
 /// # Panics
-/// When the picture is not RGB or the size is empty: references are neither.
+/// Panics if the picture is not RGB or the size is empty; reference pictures are RGB and not empty.
 pub(crate) fn scale(picture: &Packed, size: Size) -> Packed {
     assert_eq!(picture.layout, Layout::Rgb);
     assert!(0 < size.pixels());
@@ -50,7 +52,8 @@ pub(crate) fn scale(picture: &Packed, size: Size) -> Packed {
     }
 }
 
-/// Which samples one sample of the answer is made of.
+/// Weights of the input samples that make one output sample; `first` is the index of the first
+/// input sample.
 struct Kernel {
     first: usize,
     weights: Vec<f64>,
@@ -58,7 +61,7 @@ struct Kernel {
 
 fn kernels(from: u32, to: u32) -> Vec<Kernel> {
     let step = f64::from(from) / f64::from(to);
-    // Reducing widens the kernel, so that every sample has a part.
+    // For reduction the kernel is widened, so that every input sample contributes.
     let stretch = step.max(1.0);
     let kernel = |index: u32| {
         let centre = (f64::from(index) + 0.5) * step;

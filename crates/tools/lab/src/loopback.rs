@@ -1,5 +1,5 @@
-//! A loopback of our own: a network namespace in which nothing else talks, no filter is set, and both sides use the same
-//! congestion control that paces nothing: cubic, or reno where a namespace may not choose cubic.
+//! Private loopback: a network namespace without other traffic or packet filters. Both sides use
+//! the same congestion control without pacing: cubic, or reno if a namespace may not select cubic.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -8,16 +8,18 @@ use nix::unistd::Uid;
 
 use crate::stop::Stop;
 
-/// Set in the namespace. Not `PELTON_…`: the server refuses variables it does not know.
+/// Environment variable that is set inside the namespace. It is not named `PELTON_…`, because the
+/// server rejects unknown variables of that prefix.
 const MARK: &str = "LAB_LOOPBACK";
-/// The name and words of this program follow as `$0` and `$@`.
+/// Shell script that runs in the namespace. It receives this program as `$0` and its arguments as
+/// `$@`.
 const PREPARE: &str = "ip link set lo up && control=/proc/sys/net/ipv4/tcp_congestion_control && \
     { echo cubic > $control || echo reno > $control; } 2>/dev/null && exec \"$0\" \"$@\"";
 
-/// Starts this program again in a network namespace, unless it is in one already.
+/// Restarts this program in a network namespace, unless it already runs in one.
 ///
 /// # Errors
-/// When the host allows no namespace.
+/// Returns an error if the host does not allow the namespace.
 pub(crate) fn enter() -> Result<(), Stop> {
     if std::env::var_os(MARK).is_some() {
         return Ok(());

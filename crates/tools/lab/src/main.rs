@@ -1,17 +1,19 @@
-//! `cargo xtask lab`: Pelton measured against its peers, which run as processes from Debian's packages.
+//! `cargo xtask lab`: benchmarks of Pelton against its peers, which run as processes from Debian's
+//! packages.
 //!
-//! Each benchmark is a module that reads its definition under `lab/definitions`, verifies every answer before it is
-//! timed, prints its tables, and leaves a record of raw samples under `lab/record`. How and with which bias is told in
-//! `lab/METHOD.md` and `lab/BIAS.md`.
+//! Each benchmark is a module. It reads its definition under `lab/definitions`, verifies every
+//! response before it is timed, prints its tables, and writes a record of raw samples under
+//! `lab/record`. `lab/METHOD.md` describes the method, `lab/BIAS.md` the known bias.
 //!
 //! ```text
 //! definition ─┐
-//! corpus ─────┼─► benchmark ─► verified answers ─► interleaved rounds ─► samples ─► tables, record
+//! corpus ─────┼─► benchmark ─► verified responses ─► interleaved rounds ─► samples ─► tables, record
 //! peers ──────┘
 //! ```
 //!
-//! Units: CPU time in microseconds of user and system time, with all children; bytes; SSIMULACRA2. Errors: a host that
-//! lacks something, or an answer that is not what was asked. Data goes to stdout, everything else to stderr.
+//! Units: microseconds of CPU time (user plus system, children included), bytes, and SSIMULACRA2
+//! scores. Errors: the host lacks something, or a program gave a wrong response. Data goes to
+//! stdout, everything else to stderr.
 
 #![forbid(unsafe_code)]
 
@@ -50,7 +52,7 @@ use clap::Parser as _;
 use given::Given;
 use stop::EXIT_USAGE;
 
-/// What was typed.
+/// Command line.
 #[derive(clap::Parser)]
 #[command(
     name = "lab",
@@ -63,52 +65,56 @@ struct Typed {
     given: Given,
 }
 
-/// Which benchmark.
+/// Subcommands: one per benchmark, and the hidden parts that benchmarks start as processes.
 #[derive(clap::Subcommand)]
 enum Benchmark {
-    /// Settings of each encoder that look like a JPEG of each quality
+    /// Find the settings of each encoder that match the quality of a JPEG
     Quality,
-    /// CPU time, bytes and quality of conversions, beside vips, cwebp and avifenc
+    /// Measure CPU time, bytes and quality of conversions, beside vips, cwebp and avifenc
     Image {
-        /// This part alone
+        /// Run only this part
         #[arg(long)]
         only: Option<image::Part>,
     },
-    /// CPU time of hits beside nginx, their latency under conversions, and memory under pressure
+    /// Measure CPU time of cache hits beside nginx, their latency under conversions, memory and
+    /// start time
     Hit {
-        /// This part alone
+        /// Run only this part
         #[arg(long)]
         only: Option<hit::Part>,
     },
-    /// CPU time of requests of every kind beside nginx, h2o and hyper: pipelined, ranges, 304, churn, TLS, HTTP/2
+    /// Measure CPU time of HTTP requests (pipelined, ranges, 304, churn, TLS, HTTP/2) beside nginx,
+    /// h2o and hyper
     Http {
-        /// The row of this name alone
+        /// Run only the row of this name
         #[arg(long)]
         only: Option<String>,
     },
-    /// What a cell costs around one small job: throughput over HTTP by backend and pages, waits, wipes
+    /// Measure the cost of a cell per small job: throughput over HTTP by backend and pages, waits,
+    /// wipes
     Cells,
-    /// CPU time of the store's commands, latencies, memory and expiry beside redis-server
+    /// Measure CPU time of the store's commands, latency, memory and expiry, beside redis-server
     Store {
-        /// This part alone
+        /// Run only this part
         #[arg(long)]
         only: Option<store::Part>,
-        /// Of the operations the one of this name alone
+        /// Run only the operation of this name (part `ops`)
         #[arg(long)]
         row: Option<String>,
     },
-    /// Asks a store for a key at a steady rate; part of `store`
+    /// Request a key from a store at a steady rate (started by `store`)
     #[command(hide = true)]
     Probe(store::Probe),
-    /// A music library: scans beside Musium's read pattern and lofty, rescans, search and covers
+    /// Measure scans of a music library beside Musium's read pattern and lofty, rescans, searches
+    /// and covers
     Scan(scan::Typed),
-    /// Reads a library in one way; part of `scan`
+    /// Read a library as one contender does (started by `scan`)
     #[command(hide = true)]
     Read(scan::Arms),
-    /// A minimal hyper server; part of `http`
+    /// Run a minimal hyper server (started by `http`)
     #[command(hide = true)]
     Hyper(http::Hyper),
-    /// Asks a server at a steady rate; part of `hit`
+    /// Send requests to a server at a steady rate (started by `hit`)
     #[command(hide = true)]
     Knock(hit::Knock),
 }

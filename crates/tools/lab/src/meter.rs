@@ -1,4 +1,4 @@
-//! What a server pinned to one core takes for a stretch of load.
+//! CPU time of a server that is pinned to one core, over a period of load.
 
 use std::fs;
 
@@ -8,24 +8,25 @@ use crate::server::Server;
 use crate::stats::Spread;
 use crate::stop::Stop;
 
-/// One stretch of load on one contender.
+/// Measurement of one contender over one period of load.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Sample {
     pub(crate) contender: &'static str,
     pub(crate) round: usize,
     pub(crate) requests: u64,
     cpu_us: u64,
-    /// The kernel's own work on the server's core that it bills to nobody.
+    /// Interrupt time (irq and softirq) of the server's core, which the kernel bills to no process.
     softirq_us: u64,
-    /// Requests a second by the clock.
+    /// Requests per second of wall time.
     rate: f64,
 }
 
 impl Sample {
-    /// Runs `load`, which returns how many requests were answered within `seconds`, and looks at what it took.
+    /// Runs `load` and measures the server meanwhile. `load` returns the number of requests that
+    /// were answered within `seconds`.
     ///
     /// # Errors
-    /// When the load fails, answers nothing, or the server is gone.
+    /// Returns an error if the load fails, if no request was answered, or if the server is gone.
     pub(crate) fn take(
         contender: &'static str,
         round: usize,
@@ -38,7 +39,8 @@ impl Sample {
         })
     }
 
-    /// The same for a load that tells how many seconds it took beside how many requests were answered.
+    /// Does the same as [`Sample::take`] for a `load` that returns its duration in seconds beside
+    /// the number of answered requests.
     ///
     /// # Errors
     /// As [`Sample::take`].
@@ -68,7 +70,7 @@ impl Sample {
     }
 }
 
-/// CPU time a request of one contender, round by round.
+/// Returns the CPU time per request of one contender, in the order of the rounds.
 pub(crate) fn us_a_request(samples: &[Sample], contender: &str) -> Vec<f64> {
     let mut own: Vec<_> = samples
         .iter()
@@ -78,7 +80,7 @@ pub(crate) fn us_a_request(samples: &[Sample], contender: &str) -> Vec<f64> {
     own.into_iter().map(Sample::us_a_request).collect()
 }
 
-/// Requests a second of one contender: the median of its rounds.
+/// Returns the requests per second of one contender: the median of its rounds.
 pub(crate) fn rate(samples: &[Sample], contender: &str) -> f64 {
     let own = samples
         .iter()
@@ -86,7 +88,8 @@ pub(crate) fn rate(samples: &[Sample], contender: &str) -> f64 {
     Spread::of(&own.map(|sample| sample.rate).collect::<Vec<_>>()).median
 }
 
-/// The time a core spent in interrupts, of proc_stat(5): irq and softirq, in ticks of 10 ms.
+/// Reads the interrupt time of a core from /proc/stat (proc_stat(5)): irq plus softirq, in ticks of
+/// 10 ms.
 fn softirq_us(cpu: u32) -> Result<u64, Stop> {
     let path = "/proc/stat";
     let text = fs::read_to_string(path).map_err(|err| Stop::host(format!("{path}: {err}")))?;

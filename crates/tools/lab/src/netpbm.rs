@@ -1,11 +1,11 @@
-//! Binary PPM and PGM of 8 bits: what the decoders of Debian's packages write, and all of them agree on.
+//! Binary PPM and PGM of 8 bits: the common output format of the decoders in Debian's packages.
 
 #[cfg(test)]
 mod tests;
 
 use image_plan::{Layout, Packed, Size};
 
-/// Reads a `P6` or `P5`; grey becomes RGB. `None` when it is neither, or cut short.
+/// Reads a PPM (`P6`) or PGM (`P5`) as RGB; `None` if the bytes are neither, or are truncated.
 pub(crate) fn read(bytes: &[u8]) -> Option<Packed> {
     let (magic, rest) = bytes.split_at_checked(2)?;
     let (width_px, rest) = number(rest)?;
@@ -13,7 +13,7 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Packed> {
     let (255, rest) = number(rest)? else {
         return None;
     };
-    // One blank ends the header; what follows are samples, of which some look like blanks.
+    // Exactly one whitespace byte ends the header; the sample bytes after it may equal whitespace.
     let samples = rest.get(1..)?;
     let size = Size::new(width_px, height_px);
     let pixels = usize::try_from(size.pixels()).ok()?;
@@ -33,7 +33,7 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Packed> {
     })
 }
 
-/// A number after blanks and comments, and what follows it.
+/// Skips whitespace and comments, parses a number, and returns the number and the remaining bytes.
 fn number(mut bytes: &[u8]) -> Option<(u32, &[u8])> {
     loop {
         bytes = bytes.trim_ascii_start();
@@ -52,8 +52,10 @@ fn number(mut bytes: &[u8]) -> Option<(u32, &[u8])> {
     Some((number, rest))
 }
 
+/// Encodes an RGB picture as PPM.
+///
 /// # Panics
-/// When the picture is not RGB: references are.
+/// Panics if the picture is not RGB; reference pictures always are.
 pub(crate) fn write(picture: &Packed) -> Vec<u8> {
     assert_eq!(picture.layout, Layout::Rgb);
     let Size {

@@ -1,4 +1,4 @@
-//! nginx as a peer: one process that sends static files by sendfile and keeps no log.
+//! nginx as a peer: one process that sends static files by sendfile and writes no log.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,8 @@ use crate::scratch::Scratch;
 use crate::server::{self, Server};
 use crate::stop::{Stop, at};
 
-/// Fields like ours, so that both write as much; open files kept, so that it opens none a request.
+/// Configuration template. Its response fields equal ours, so that both write the same amount. It
+/// caches open files, so that nginx opens none per request.
 const CONFIG: &str = "
 daemon off;
 master_process off;
@@ -42,7 +43,8 @@ http {
 }
 ";
 
-/// Serves the files in `files` of the folder, pinned to a core. `more` is what else its configuration says of the server.
+/// Starts nginx, pinned to a core, on the subfolder `files`. `more` holds additional directives of
+/// its `server` block.
 pub(crate) fn start(folder: &Scratch, cpu: u32, more: &str, target: &str) -> Result<Server, Stop> {
     let address = server::free_address()?;
     let config = CONFIG
@@ -58,7 +60,7 @@ pub(crate) fn start(folder: &Scratch, cpu: u32, more: &str, target: &str) -> Res
     Server::start(nginx, address, target)
 }
 
-/// Where it finds the file called `name`.
+/// Writes `bytes` to a file that nginx serves as `/name`.
 pub(crate) fn add_file(folder: &Scratch, name: &str, bytes: &[u8]) -> Result<(), Stop> {
     let path = folder.join(Path::new("files").join(name));
     let parent = folder.join("files");

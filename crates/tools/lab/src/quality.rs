@@ -1,9 +1,11 @@
-//! `lab quality`: which setting of each encoder looks like a JPEG of each quality.
+//! `lab quality`: the setting of each encoder that matches the quality of a JPEG of each quality.
 //!
 //! ```text
-//! photograph ─ djpeg ─ Lanczos, smaller ─► reference ─ worker ─► answer ─ dwebp, avifdec, djpeg ─ SSIMULACRA2
-//!                                              └───────────────────────────────────────────────────┘
+//! photograph ─ djpeg ─ Lanczos, smaller ─► reference ─ encoder ─► result ─ decoder ─► SSIMULACRA2
+//!                                              └───────────────────────────────────────────┘
 //! ```
+//!
+//! Decoders are dwebp, avifdec and djpeg.
 
 use std::fs;
 use std::path::Path;
@@ -24,15 +26,15 @@ use crate::{Given, lanczos, netpbm, stats, table, usage};
 #[derive(Deserialize)]
 struct Definition {
     photographs: Vec<String>,
-    /// By how much each side of a photograph is reduced, so that the artefacts of its own JPEG vanish.
+    /// Divisor of both sides of a photograph; the reduction removes the artefacts of its own JPEG.
     shrink: u32,
-    /// Settings tried of each encoder.
+    /// Settings tried for each encoder.
     settings: Vec<u8>,
-    /// Rows of the table of equal quality.
+    /// JPEG qualities that become the rows of the table of equal quality.
     knots: Vec<u8>,
 }
 
-/// An encoder whose scale of quality is measured.
+/// Encoder whose quality scale is measured.
 struct Encoder {
     name: &'static str,
     by: By,
@@ -41,11 +43,11 @@ struct Encoder {
 enum By {
     /// Debian's cjpeg with halved chroma at every quality: the scale that users know.
     Cjpeg,
-    /// Our worker.
+    /// Our worker, with the encoding for a setting.
     Us(fn(u8) -> Encoding),
 }
 
-/// The scale, then the columns of `image_plan::quality`.
+/// Encoders: the scale first, then the columns of `image_plan::quality`.
 const ENCODERS: [Encoder; 6] = [
     Encoder {
         name: "cjpeg",
@@ -89,7 +91,7 @@ const fn avif(quality: u8, speed: u8) -> Encoding {
     }
 }
 
-/// One answer.
+/// Score and size of one encoded photograph.
 struct Sample {
     encoder: &'static str,
     setting: u8,
@@ -98,7 +100,7 @@ struct Sample {
     bits_per_pixel: f64,
 }
 
-/// All answers of an encoder at one setting.
+/// Scores and sizes of all photographs for one encoder at one setting.
 #[derive(Serialize)]
 struct Point {
     encoder: &'static str,
@@ -107,21 +109,22 @@ struct Point {
     ssim2_p5: f64,
     ssim2_min: f64,
     bits_per_pixel: f64,
-    /// Of each answer, in the order of the corpus.
+    /// Score of each photograph, in the order of the corpus.
     ssim2: Vec<f64>,
     bytes: Vec<u64>,
 }
 
-/// Settings of equal mean quality.
+/// Settings of all encoders that have the same mean quality.
 #[derive(Serialize)]
 struct Knot {
     jpeg: u8,
     ssim2: f64,
-    /// In the order of [`ENCODERS`] after the first; 100 where even that does not reach the quality.
+    /// Settings in the order of [`ENCODERS`] without the first; 100 if even 100 does not reach the
+    /// quality.
     settings: Vec<f64>,
-    /// Of all encoders, at these settings.
+    /// Bits per pixel of all encoders at these settings.
     bits_per_pixel: Vec<f64>,
-    /// How far above the scale our encoders are at the settings that `image_plan::quality` has now.
+    /// Score above the scale of our encoders at the settings now in `image_plan::quality`.
     deviation: Vec<f64>,
 }
 
@@ -241,12 +244,12 @@ fn points(samples: &[Sample], settings: &[u8]) -> Vec<Point> {
     points
 }
 
-/// To a thousandth, which is far below what can be seen, and short in a record.
+/// Rounds to a thousandth: far finer than visible differences, and short in a record.
 fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
 
-/// `None` when `jpeg` is no setting that was tried.
+/// Computes the row for a JPEG quality; `None` if `jpeg` is not among the settings tried.
 fn knot(points: &[Point], jpeg: u8) -> Option<Knot> {
     let scale = points
         .iter()
@@ -284,7 +287,7 @@ fn knot(points: &[Point], jpeg: u8) -> Option<Knot> {
     })
 }
 
-/// What `picture` gives the encoders after the first at a quality.
+/// Returns the settings that `image_plan` now uses at a quality, for all encoders except the first.
 fn native(quality_pct: u8) -> [u8; 5] {
     let ways = [
         (Target::Jpeg, Stage::Quick),

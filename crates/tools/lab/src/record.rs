@@ -1,4 +1,4 @@
-//! Dated files of raw samples beside everything needed to read them.
+//! Records: dated files of raw samples, with the context needed to interpret them.
 
 #[cfg(test)]
 mod tests;
@@ -16,24 +16,25 @@ use crate::corpus::{self, Photograph};
 use crate::host::{self, Host};
 use crate::stop::{Stop, at};
 
-/// One run of one benchmark.
+/// Record of one run of one benchmark.
 #[derive(Serialize)]
 pub(crate) struct Record {
     benchmark: &'static str,
-    /// UTC.
+    /// Start of the run, in UTC.
     date: String,
     pelton: String,
     host: Host,
     versions: BTreeMap<String, String>,
     corpus: Vec<corpus::Entry>,
-    /// What the definition said, without its analysis.
+    /// Definition of the benchmark, without its `analysis` text.
     definition: toml::Table,
     #[serde(flatten)]
     tables: toml::Table,
 }
 
 impl Record {
-    /// Begins with what is known before the first sample, the load of the machine among it.
+    /// Starts a record with the facts known before the first sample, the load of the machine among
+    /// them.
     pub(crate) fn begin(
         benchmark: &'static str,
         definition: &toml::Table,
@@ -54,19 +55,20 @@ impl Record {
         }
     }
 
-    /// Adds samples or their summary under a name.
+    /// Adds samples, or a summary of samples, under a name.
     ///
     /// # Panics
-    /// When the rows are not structs of plain values: a bug.
+    /// Panics if the rows are not structs of plain values, which is a bug.
     pub(crate) fn add(&mut self, name: &str, rows: &impl Serialize) {
         let value = toml::Value::try_from(rows).expect("rows are structs of numbers and words");
         self.tables.insert(name.to_owned(), value);
     }
 
-    /// Writes it under its date and name, and a number if another was begun in the same minute.
+    /// Writes the record to a file named after its date and benchmark, plus a number if a record of
+    /// the same minute exists.
     ///
     /// # Errors
-    /// When the folder cannot be written.
+    /// Returns an error if the folder cannot be written.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), Stop> {
         fs::create_dir_all(folder).map_err(at(folder))?;
         let name = format!("{}-{}", self.date.replace(':', ""), self.benchmark);
@@ -83,7 +85,7 @@ impl Record {
     }
 }
 
-/// A moment as ISO 8601, to the minute.
+/// Formats a time as ISO 8601, to the minute.
 fn date(moment: SystemTime) -> String {
     let since = moment.duration_since(UNIX_EPOCH);
     let minutes = since.expect("the clock is past 1970").as_secs() / 60;
@@ -96,7 +98,7 @@ fn date(moment: SystemTime) -> String {
     )
 }
 
-/// Year, month and day of a day counted from 1970-01-01 in the Gregorian calendar.
+/// Converts a count of days since 1970-01-01 to year, month and day of the Gregorian calendar.
 fn civil(mut days: u64) -> (u64, u64, u64) {
     let leap = |year: u64| {
         year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))

@@ -1,25 +1,27 @@
-//! A folder for what a benchmark makes and throws away.
+//! Temporary folder of a benchmark.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::stop::{Stop, at};
 
-/// Under the system's folder for temporary files, unless it says otherwise; gone when dropped.
+/// Temporary folder that is removed on drop.
 #[derive(Debug)]
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
+    /// Creates a folder in the system's temporary folder.
+    ///
     /// # Errors
-    /// When it cannot be made.
+    /// Returns an error if the folder cannot be created.
     pub(crate) fn new(name: &str) -> Result<Scratch, Stop> {
         Scratch::within(&std::env::temp_dir(), name)
     }
 
-    /// The same in a folder of somebody's choice.
+    /// Creates a temporary folder inside `folder`.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// Returns an error if the folder cannot be created.
     pub(crate) fn within(folder: &Path, name: &str) -> Result<Scratch, Stop> {
         let path = folder.join(format!("pelton-lab-{}-{name}", std::process::id()));
         fs::create_dir_all(&path).map_err(at(&path))?;

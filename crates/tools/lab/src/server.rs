@@ -1,4 +1,4 @@
-//! A server as a process: started, waited for, asked what it takes, and stopped.
+//! Server process: started, awaited, measured and stopped.
 
 #[cfg(test)]
 mod tests;
@@ -18,15 +18,16 @@ use crate::client::{self, Answer};
 use crate::stop::Stop;
 use crate::usage::{self, Tree};
 
-/// Time a server gets to answer its first request, and to end.
+/// Longest wait for a server's first response, and for its end after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Time improvements get: AVIF at speed 6 of some hundred megapixels.
+/// Longest wait for improvements: AVIF at speed 6 of some hundred megapixels.
 const IMPROVING_TIME_MAX: Duration = Duration::from_secs(600);
 const POLL: Duration = Duration::from_millis(20);
-/// Between two questions to a server that starts; how exactly a start can be timed.
+/// Interval between readiness checks of a starting server: the resolution at which a start is
+/// timed.
 const START_POLL: Duration = Duration::from_millis(1);
 
-/// Ended when dropped.
+/// Server process that is stopped on drop.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
@@ -34,10 +35,10 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts `program` and returns when `target` answers 200. The program must listen on `address`.
+    /// Starts `program` and waits until `target` gets a 200. The program must listen on `address`.
     ///
     /// # Errors
-    /// When it does not start or does not answer in time.
+    /// Returns an error if the program does not start or does not answer in time.
     pub(crate) fn start(
         program: Command,
         address: SocketAddr,
@@ -48,7 +49,7 @@ impl Server {
         })
     }
 
-    /// The same for a server that is `is_ready` by other signs.
+    /// Starts `program` and waits until `is_ready` returns true for the address.
     ///
     /// # Errors
     /// As [`Server::start`].
@@ -83,10 +84,11 @@ impl Server {
         )))
     }
 
-    /// Serves the corpus with Pelton, as a child of the words `under`. `settings` are flags.
+    /// Starts Pelton on the corpus. `under` is a command prefix such as `taskset`, or empty;
+    /// `settings` are flags.
     ///
     /// # Errors
-    /// See [`Server::start`].
+    /// As [`Server::start`].
     pub(crate) fn pelton(
         under: &[&str],
         given: &Given,
@@ -118,8 +120,10 @@ impl Server {
         self.child.id()
     }
 
+    /// Sends a GET request and returns its response.
+    ///
     /// # Errors
-    /// When the answer is anything but 200.
+    /// Returns an error if the status is not 200.
     pub(crate) fn get(&self, target: &str, accept: &str) -> Result<Answer, Stop> {
         let answer = client::get(self.address, target, accept)?;
         if answer.status != 200 {
@@ -128,18 +132,18 @@ impl Server {
         Ok(answer)
     }
 
-    /// CPU time of the server with all its children so far.
+    /// Returns the CPU time of the server and all its children so far.
     ///
     /// # Errors
-    /// When the server is gone.
+    /// Returns an error if the server is gone.
     pub(crate) fn cpu_us(&self) -> Result<u64, Stop> {
         Tree::cpu_us(self.pid())
     }
 
-    /// Returns when no conversion runs or waits: for a client, or for a better version.
+    /// Waits until no conversion runs or is queued, background improvements included.
     ///
     /// # Errors
-    /// When that takes too long, or Pelton's metrics have other names.
+    /// Returns an error if this takes too long, or if Pelton's metrics have other names.
     pub(crate) fn wait_idle(&self) -> Result<(), Stop> {
         let deadline = Instant::now() + IMPROVING_TIME_MAX;
         let mut idle = 0;
@@ -156,7 +160,8 @@ impl Server {
             .sum();
             let busy = busy.ok_or_else(|| Stop::finding("a metric is missing"))?;
             idle = if busy == 0.0 { idle + 1 } else { 0 };
-            // A job between queue and worker is in neither; not for so long.
+            // A job on its way from the queue to a worker is in no metric, so idle must be seen 5
+            // times.
             if idle == 5 {
                 return Ok(());
             }
@@ -174,13 +179,13 @@ impl Drop for Server {
     }
 }
 
-/// Asks to end, and insists when that is not heard.
+/// Stops a process by SIGTERM, and by SIGKILL if it has not ended in time.
 fn end(child: &mut Child) -> io::Result<()> {
     if child.try_wait()?.is_some() {
         return Ok(());
     }
     let pid = i32::try_from(child.id()).expect("Linux counts processes in 22 bits");
-    // A child that ended but was not waited for still takes signals.
+    // A child that has ended but was not waited for still accepts signals, so `kill` does not fail.
     kill(Pid::from_raw(pid), Signal::SIGTERM)?;
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
@@ -193,15 +198,15 @@ fn end(child: &mut Child) -> io::Result<()> {
     child.wait().map(drop)
 }
 
-/// An address of the loopback that nobody listens on. Another program could take it before ours does; then ours does
-/// not start, and says so.
+/// Returns a loopback address that is free. Another program may take the address before our server
+/// does; the server's start fails in that case.
 pub(crate) fn free_address() -> Result<SocketAddr, Stop> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let address = listener.and_then(|listener| listener.local_addr());
     address.map_err(|err| Stop::host(format!("listen on the loopback: {err}")))
 }
 
-/// The value of a metric without labels.
+/// Returns the value of a metric without labels.
 fn metric(text: &str, name: &str) -> Option<f64> {
     let mut lines = text.lines().filter_map(|line| line.split_once(' '));
     let (_, value) = lines.find(|(metric, _)| *metric == name)?;

@@ -1,14 +1,14 @@
-//! What samples say: medians with their spread, and ratios of what was measured in the same round.
+//! Statistics of samples: medians with their range, and ratios of samples of the same round.
 
 #[cfg(test)]
 mod tests;
 
 use serde::Serialize;
 
-/// Draws of a bootstrap; the 2.5th of a hundred is then the 25th of this many.
+/// Resamples of a bootstrap: the 2.5th percentile of the medians is then the 25th of them.
 const RESAMPLES: usize = 1_000;
 
-/// The middle of some samples, and how far they lie around it.
+/// Median and range of some samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
@@ -17,8 +17,10 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
+    /// Computes median and range.
+    ///
     /// # Panics
-    /// When there are no samples: every benchmark takes some before it asks.
+    /// Panics if there are no samples; every benchmark takes at least one.
     pub(crate) fn of(samples: &[f64]) -> Spread {
         let sorted = sorted(samples);
         Spread {
@@ -28,7 +30,7 @@ impl Spread {
         }
     }
 
-    /// A table's row: name, median and range.
+    /// Returns a row of a table: name, median and range.
     pub(crate) fn row(&self, name: &str) -> Vec<String> {
         let Spread { median, min, max } = self;
         vec![
@@ -39,7 +41,7 @@ impl Spread {
     }
 }
 
-/// How many times as much one thing takes as another, with the interval in which that lies 19 times in 20.
+/// Ratio of two contenders' costs, with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Ratio {
     pub(crate) median: f64,
@@ -48,11 +50,12 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    /// The ratio round by round, so that what slowed a whole round cancels out. The interval is a percentile bootstrap of
-    /// the median (Efron, 1979), from a fixed seed: equal samples give equal records.
+    /// Computes the median of the ratios of each round, so that a disturbance of a whole round
+    /// cancels out. The interval is a percentile bootstrap of the median (Efron, 1979) with a fixed
+    /// seed: equal samples give equal records.
     ///
     /// # Panics
-    /// When the two differ in length or are empty: rounds measure both.
+    /// Panics if the two slices are empty or differ in length; each round measures both contenders.
     pub(crate) fn of(ours: &[f64], theirs: &[f64]) -> Ratio {
         assert_eq!(ours.len(), theirs.len(), "a round measures both");
         let ratios: Vec<f64> = ours.iter().zip(theirs).map(|(a, b)| a / b).collect();
@@ -74,7 +77,7 @@ impl Ratio {
     }
 }
 
-/// Marsaglia's xorshift64: enough to draw samples with.
+/// Random number generator xorshift64 (Marsaglia), good enough to resample.
 struct Draw(u64);
 
 impl Draw {
@@ -97,15 +100,15 @@ pub(crate) fn sorted(samples: &[f64]) -> Vec<f64> {
     sorted
 }
 
-/// The value below which `share` of sorted samples lie, straight between the two nearest.
+/// Returns the quantile `share` (0 to 1) of sorted samples, interpolated linearly.
 pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
     let (low, high) = (place.floor() as usize, place.ceil() as usize);
     sorted[low] + (sorted[high] - sorted[low]) * (place - low as f64)
 }
 
-/// The order of `contenders` in round `round`: there, then back (A B C · C B A · …), so that a drift of the machine
-/// falls on all of them alike.
+/// Returns the order of `contenders` in round `round`: forwards in even rounds, backwards in odd
+/// ones (A B C, C B A, …), so that a drift of the machine affects all of them alike.
 pub(crate) fn order(contenders: usize, round: usize) -> Vec<usize> {
     let there = 0..contenders;
     if round.is_multiple_of(2) {
@@ -115,8 +118,9 @@ pub(crate) fn order(contenders: usize, round: usize) -> Vec<usize> {
     }
 }
 
-/// Where a curve through rising `xs` reaches `y`, straight between its points; `None` where it does not.
-/// Of several places the first counts: noise makes curves of quality dip at their upper end.
+/// Returns the `x` at which a curve with rising `xs` first reaches `y`, interpolated linearly;
+/// `None` if the curve does not reach `y`. The first crossing counts because noise makes quality
+/// curves dip at their upper end.
 pub(crate) fn reaches(curve: &[(f64, f64)], y: f64) -> Option<f64> {
     let first = curve.first()?;
     if first.1 == y {
@@ -128,7 +132,8 @@ pub(crate) fn reaches(curve: &[(f64, f64)], y: f64) -> Option<f64> {
     })
 }
 
-/// The value of a curve through rising `xs` at `x`, straight between its points; `None` outside of them.
+/// Returns the value of a curve with rising `xs` at `x`, interpolated linearly; `None` if `x` is
+/// outside the curve.
 pub(crate) fn value(curve: &[(f64, f64)], x: f64) -> Option<f64> {
     let mut pairs = curve.windows(2);
     pairs.find_map(|pair| {

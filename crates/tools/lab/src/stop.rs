@@ -1,17 +1,17 @@
-//! Why a benchmark ended early, as the person at the terminal reads it.
+//! Errors that end a benchmark, and their text on the terminal.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// A peer or Pelton answered wrongly: what was timed is not what was meant.
+/// Exit code for a wrong response of a peer or of Pelton: the timed work is not the intended work.
 pub(crate) const EXIT_FINDINGS: u8 = 1;
-/// The command was typed wrongly.
+/// Exit code for a wrong command line or definition.
 pub(crate) const EXIT_USAGE: u8 = 2;
-/// The machine lacks something.
+/// Exit code for a machine that lacks something.
 pub(crate) const EXIT_HOST: u8 = 3;
 
-/// An error nobody handles: it ends the benchmark with its exit code.
+/// Error that no code handles: it ends the benchmark with its exit code.
 #[derive(Debug)]
 pub(crate) struct Stop {
     pub(crate) exit: u8,
@@ -41,7 +41,7 @@ impl Stop {
         }
     }
 
-    /// Adds one thing to try.
+    /// Adds a hint: one command or flag for the user to try.
     pub(crate) fn hint(mut self, hint: &'static str) -> Stop {
         self.hint = Some(hint);
         self
@@ -58,7 +58,7 @@ impl fmt::Display for Stop {
     }
 }
 
-/// Names the path that an operation on it failed at.
+/// Returns a function that wraps an I/O error with the path of the failed operation.
 pub(crate) fn at(path: &Path) -> impl Fn(io::Error) -> Stop {
     move |err| Stop::host(format!("{}: {err}", path.display()))
 }

@@ -1,9 +1,10 @@
-//! Tables for the terminal.
+//! Text tables for the terminal.
 
 #[cfg(test)]
 mod tests;
 
-/// Prints rows below a title and a head; the first column is text, the others are numbers.
+/// Prints a title, column heads and rows. The first column is text, aligned left; the others are
+/// numbers, aligned right.
 pub(crate) fn print(title: &str, head: &[&str], rows: &[Vec<String>]) {
     println!("\n{title}\n\n{}", render(head, rows));
 }

@@ -1,4 +1,5 @@
-//! What processes take: CPU time and memory, of one command or of a server with all its children.
+//! Resource usage of processes: CPU time and memory of one command, or of a server with all its
+//! children.
 
 #[cfg(test)]
 mod tests;
@@ -15,10 +16,10 @@ use serde::Serialize;
 
 use crate::stop::{Stop, at};
 
-/// What one command took.
+/// CPU time and wall time of one command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Usage {
-    /// User and system time of the command and of every descendant that it waited for.
+    /// User and system time of the command and of all descendants that were waited for.
     pub(crate) cpu_us: u64,
     pub(crate) wall_us: u64,
 }
@@ -30,12 +31,13 @@ impl AddAssign for Usage {
     }
 }
 
-/// Runs a command to its end; its stdout is returned, its stderr shown only when it fails.
+/// Runs a command until it ends and returns its stdout. Its stderr appears in the error if it
+/// fails.
 ///
-/// Only one command at a time: the kernel tells the children's time as one sum.
+/// Run only one command at a time: the kernel reports the CPU time of all children as one sum.
 ///
 /// # Errors
-/// When it cannot be started or fails.
+/// Returns an error if the command cannot be started or fails.
 pub(crate) fn run(command: &mut Command) -> Result<(Vec<u8>, Usage), Stop> {
     let before = children_cpu_us();
     let begun = Instant::now();
@@ -60,7 +62,7 @@ pub(crate) fn unstartable(command: &Command, err: &std::io::Error) -> Stop {
     Stop::host(format!("{program}: {err}")).hint("cargo xtask lab installs the peers first")
 }
 
-/// Program and arguments, as typed.
+/// Returns program and arguments as one line.
 pub(crate) fn words(command: &Command) -> String {
     let mut words = vec![command.get_program().to_string_lossy()];
     words.extend(command.get_args().map(|word| word.to_string_lossy()));
@@ -73,36 +75,37 @@ fn children_cpu_us() -> u64 {
     total.num_microseconds() as u64
 }
 
-/// A process and all its living descendants, at one moment.
+/// Resource usage of a process and all its living descendants at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Tree {
-    /// User and system time of all, and of their descendants that ended and were waited for.
+    /// User and system time of these processes, and of their ended descendants that were waited
+    /// for.
     pub(crate) cpu_us: u64,
-    /// Proportional set size: pages that several share count once in the sum.
+    /// Proportional set size: a page shared by several of these processes counts once in the sum.
     pub(crate) memory_bytes: u64,
     pub(crate) processes: u32,
 }
 
 impl Tree {
-    /// The time alone, which is cheap to read.
+    /// Reads only the CPU time, which is cheap.
     ///
     /// # Errors
-    /// When /proc cannot be read or the process is gone.
+    /// Returns an error if /proc cannot be read or the process is gone.
     pub(crate) fn cpu_us(root: u32) -> Result<u64, Stop> {
         let stats = descendants(root)?;
         Ok(stats.iter().map(|stat| stat.ticks).sum::<u64>() * tick_us())
     }
 
-    /// Time and memory; the latter makes the kernel walk all page tables.
+    /// Reads CPU time and memory. Reading memory makes the kernel walk all page tables.
     ///
     /// # Errors
-    /// When /proc cannot be read or the process is gone.
+    /// Returns an error if /proc cannot be read or the process is gone.
     pub(crate) fn look(root: u32) -> Result<Tree, Stop> {
         let mut tree = Tree::default();
         for stat in descendants(root)? {
             tree.cpu_us += stat.ticks * tick_us();
             tree.processes += 1;
-            // One that ended meanwhile has no memory any more.
+            // A process that has ended since has no memory to count.
             if let Ok(rollup) = fs::read_to_string(format!("/proc/{}/smaps_rollup", stat.pid)) {
                 tree.memory_bytes += pss_bytes(&rollup);
             }
@@ -111,17 +114,18 @@ impl Tree {
     }
 }
 
-/// Microseconds in a tick of /proc/PID/stat: USER_HZ is 100 on every architecture that Debian has.
+/// Returns the microseconds per tick of /proc/PID/stat: USER_HZ is 100 on all architectures of
+/// Debian.
 fn tick_us() -> u64 {
     10_000
 }
 
-/// The fields of /proc/PID/stat that tell who it is and what it took.
+/// Fields of /proc/PID/stat that identify a process and give its CPU time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Stat {
     pid: u32,
     parent: u32,
-    /// utime, stime, cutime and cstime together.
+    /// Sum of utime, stime, cutime and cstime.
     ticks: u64,
 }
 
@@ -130,10 +134,11 @@ fn descendants(root: u32) -> Result<Vec<Stat>, Stop> {
     let mut all = Vec::new();
     for entry in fs::read_dir(proc).map_err(at(proc))? {
         let entry = entry.map_err(at(proc))?;
-        // What is no number is no process; `self` and `thread-self` are one, but under another name.
+        // Only numeric names are processes. `self` and `thread-self` are links to processes listed
+        // by number.
         let name = entry.file_name();
         let is_process = name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
-        // A process may end between the two looks.
+        // A process may end after it was listed and before its stat file is read.
         if is_process && let Ok(text) = fs::read_to_string(entry.path().join("stat")) {
             all.extend(stat(&text));
         }
@@ -155,12 +160,13 @@ fn descendants(root: u32) -> Result<Vec<Stat>, Stop> {
     Ok(tree)
 }
 
-/// Reads proc_pid_stat(5). The name in parentheses may hold anything, parentheses too.
+/// Parses the format of proc_pid_stat(5). The name in parentheses may contain any bytes,
+/// parentheses included.
 fn stat(text: &str) -> Option<Stat> {
     let (pid, rest) = text.split_once(' ')?;
     let (_, rest) = rest.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    // The first field after the name is the third of the manual.
+    // The first field after the name has number 3 in the manual.
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
     Some(Stat {
         pid: pid.parse().ok()?,
@@ -169,7 +175,7 @@ fn stat(text: &str) -> Option<Stat> {
     })
 }
 
-/// Reads `Pss:` of proc_pid_smaps_rollup, which is in kB.
+/// Parses the `Pss:` line of /proc/PID/smaps_rollup, which is in kB.
 fn pss_bytes(rollup: &str) -> u64 {
     let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
     let number = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());

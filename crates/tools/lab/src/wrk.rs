@@ -1,4 +1,4 @@
-//! wrk: as many HTTP/1.1 requests as a server takes.
+//! Load by wrk: HTTP/1.1 requests at the highest rate that a server sustains.
 
 #[cfg(test)]
 mod tests;
@@ -11,7 +11,7 @@ use crate::scratch::Scratch;
 use crate::stop::{Stop, at};
 use crate::usage;
 
-/// How to load a server.
+/// Load on a server: the client's core, connections and duration.
 #[derive(Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) cpu: u32,
@@ -19,24 +19,24 @@ pub(crate) struct Load {
     pub(crate) seconds: u32,
 }
 
-/// What is asked for, and how.
+/// Requests that wrk sends.
 pub(crate) struct Requests<'a> {
     /// `http` or `https`.
     pub(crate) scheme: &'a str,
     pub(crate) server: SocketAddr,
     pub(crate) target: &'a str,
-    /// Beside `Host`, each as `Name: value`.
+    /// Fields besides `Host`, each as `Name: value`.
     pub(crate) fields: &'a [String],
-    /// Requests sent together, before their answers are read.
+    /// Requests sent together before their responses are read.
     pub(crate) pipelined: u32,
-    /// Requests after which a connection is replaced, if it ever is.
+    /// Requests after which a connection is replaced, if ever.
     pub(crate) requests_a_connection: Option<u32>,
 }
 
-/// Runs it; returns how many requests were answered.
+/// Runs wrk and returns the number of answered requests.
 ///
 /// # Errors
-/// When one was answered by an error, or not at all.
+/// Returns an error if any request failed or got an error status.
 pub(crate) fn run(load: Load, requests: &Requests<'_>) -> Result<u64, Stop> {
     let scratch = Scratch::new("wrk")?;
     let mut wrk = Command::new("taskset");
@@ -62,7 +62,7 @@ pub(crate) fn run(load: Load, requests: &Requests<'_>) -> Result<u64, Stop> {
     answered(&said).ok_or_else(|| Stop::finding(format!("wrk: {said}")))
 }
 
-/// The Lua program for what no flag of wrk says.
+/// Returns a Lua script for requests that wrk's flags cannot express, if one is needed.
 fn script(requests: &Requests<'_>) -> Option<String> {
     match (requests.pipelined, requests.requests_a_connection) {
         (0 | 1, None) => None,
@@ -86,7 +86,7 @@ fn script(requests: &Requests<'_>) -> Option<String> {
     }
 }
 
-/// `None` when something went wrong.
+/// Parses the number of requests from wrk's output; `None` if wrk reports errors.
 fn answered(said: &str) -> Option<u64> {
     if said.contains("Non-2xx") || said.contains("Socket errors") {
         return None;

@@ -1,4 +1,4 @@
-//! CPU time a hit costs the server, beside nginx with the same bytes in a file.
+//! CPU time of the server per hit, beside nginx with the same bytes in a file.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +13,9 @@ use crate::{Given, client, table};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
-    /// The original of all variants.
+    /// Original of all variants.
     photograph: String,
-    /// About how large the variants are.
+    /// Approximate sizes of the variants.
     bodies_bytes: Vec<usize>,
     rounds: usize,
     seconds: u32,
@@ -27,7 +27,7 @@ pub(super) struct Definition {
 const CONTENDERS: [&str; 3] = ["pelton", "nginx", "pelton again"];
 const ACCEPT: &str = "image/webp";
 
-/// One size, all rounds.
+/// Results for one size, all rounds.
 #[derive(Serialize)]
 pub(super) struct Cost {
     body_bytes: usize,
@@ -46,7 +46,7 @@ pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Cost>, S
     }
     ours.wait_idle()?;
     for body in &mut bodies {
-        // The better version has come meanwhile.
+        // The improvement has replaced the provisional variant by now.
         body.bytes = ours.get(&body.target, ACCEPT)?.body;
         nginx::add_file(&folder, &body.file, &body.bytes)?;
     }
@@ -80,7 +80,7 @@ fn ours(given: &Given, data: &Scratch, cpu: u32) -> Result<Server, Stop> {
     )
 }
 
-/// A variant of about the size that is wanted.
+/// Variant of about the wanted size.
 struct Body {
     target: String,
     file: String,

@@ -1,4 +1,5 @@
-//! How long hits take while conversions use every core: an open loop, so that a stall delays all who come meanwhile.
+//! Latency of hits while conversions use every core. The load is an open loop, so that a stall
+//! delays all requests due meanwhile.
 
 #[cfg(test)]
 mod tests;
@@ -20,20 +21,20 @@ use crate::{Given, client, table, usage};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
-    /// Of which one variant is hit, and others are made.
+    /// Original of the variant that is hit and of the variants that are converted meanwhile.
     photograph: String,
     hit_query: String,
     rounds: usize,
     seconds: u32,
-    /// Hits a second, over all connections.
+    /// Hits per second, over all connections.
     rate: u32,
     connections: u32,
     client_cpu: u32,
-    /// Clients that wait for a conversion each, all the time.
+    /// Clients that each wait for a conversion, all the time.
     converting: u32,
 }
 
-/// One round, in microseconds from the moment a request was due.
+/// Results of one round. Times count in microseconds from the moment a request was due.
 #[derive(Serialize)]
 pub(super) struct Latency {
     loaded: bool,
@@ -87,11 +88,11 @@ pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Latency>
     Ok(latencies)
 }
 
-/// Asks for variants that nobody has, one after the other.
+/// Requests variants that are not in the cache, one after the other, until `stop`.
 fn convert(server: &Server, definition: &Definition, wish: &AtomicU32, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         let number = wish.fetch_add(1, Ordering::Relaxed);
-        // Both sides together name more variants than a benchmark has time for.
+        // The sizes are distinct for more requests than a benchmark has time for.
         let (width, height) = (1024 + number % 512, 640 + number / 512);
         let target = format!(
             "/{}?w={width}&h={height}&fit=fill&format=avif",
@@ -105,8 +106,9 @@ fn convert(server: &Server, definition: &Definition, wish: &AtomicU32, stop: &At
     }
 }
 
-/// Runs [`knock`] as a process that nothing delays: ahead of all others on its core. Without the right to that it runs
-/// as others do, and its own delays count as the server's.
+/// Runs [`knock`] as a process with real-time priority on its core, so that no other process delays
+/// it. Without the privilege for that, it runs at normal priority and its own delays count as the
+/// server's.
 fn knocked(definition: &Definition, server: SocketAddr, target: &str) -> Result<Vec<f64>, Stop> {
     let own = std::env::current_exe().map_err(|err| Stop::host(format!("our own path: {err}")))?;
     let mut command = Command::new("taskset");
@@ -128,7 +130,7 @@ fn knocked(definition: &Definition, server: SocketAddr, target: &str) -> Result<
         .ok_or_else(|| Stop::finding("knock: no samples"))
 }
 
-/// Asks at a steady rate, whatever the answers do.
+/// Arguments of `lab knock`: a load at a steady rate, independent of the responses.
 #[derive(clap::Args)]
 pub(crate) struct Knock {
     server: SocketAddr,
@@ -141,10 +143,10 @@ pub(crate) struct Knock {
     seconds: u32,
 }
 
-/// Prints how long each answer took, in microseconds from the moment its request was due.
+/// Prints the time of each response, in microseconds from the moment its request was due.
 ///
 /// # Errors
-/// When an answer is not 200.
+/// Returns an error if a status is not 200.
 pub(crate) fn knock(knock: &Knock) -> Result<(), Stop> {
     let start = Instant::now() + Duration::from_millis(50);
     let lanes = 0..knock.connections;
@@ -191,7 +193,7 @@ fn knock_lane(knock: &Knock, lane: u32, start: Instant) -> io::Result<Vec<Durati
     Ok(samples)
 }
 
-/// Reads one answer of 200 with a stated length.
+/// Reads one response of status 200 with a stated length.
 fn read_answer(stream: &mut impl io::Read, buffer: &mut Vec<u8>) -> io::Result<()> {
     buffer.clear();
     let mut chunk = [0; 16 << 10];
@@ -212,7 +214,7 @@ fn read_answer(stream: &mut impl io::Read, buffer: &mut Vec<u8>) -> io::Result<(
     }
 }
 
-/// Head and body together, once the head is whole.
+/// Returns the length of head and body together, once the head is complete.
 fn whole_bytes(bytes: &[u8]) -> io::Result<Option<usize>> {
     let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
         return Ok(None);
@@ -228,7 +230,7 @@ fn whole_bytes(bytes: &[u8]) -> io::Result<Option<usize>> {
     }
 }
 
-/// One of the numbers of a round.
+/// Accessor of one number of a round.
 type Number = fn(&Latency) -> f64;
 
 fn print(latencies: &[Latency]) {

@@ -1,4 +1,5 @@
-//! Memory of the server and its cells while many clients ask for conversions of large originals at once.
+//! Memory of the server and its cells while many clients request conversions of large originals at
+//! once.
 
 use std::fs;
 use std::sync::Mutex;
@@ -17,17 +18,17 @@ use crate::stop::{Stop, at};
 use crate::usage::Tree;
 use crate::{Given, client, table};
 
-/// Between two looks at the processes' memory.
+/// Interval between two readings of the processes' memory.
 const LOOK: Duration = Duration::from_millis(20);
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
     photographs: Vec<String>,
-    /// Of the originals, made by enlarging these.
+    /// Width of the originals, which are these photographs enlarged.
     width_px: u32,
     height_px: u32,
     quality: u8,
-    /// Clients, each with an original of its own.
+    /// Number of clients, each with its own original.
     clients: usize,
     accepts: Vec<String>,
 }
@@ -39,7 +40,7 @@ pub(super) struct Pressure {
     peak_bytes: u64,
     peak_processes: u32,
     answered: usize,
-    /// 503 with Retry-After.
+    /// Responses of status 503 with a `Retry-After` field.
     refused: usize,
     refused_slowest_us: u64,
     answered_slowest_us: u64,
@@ -66,7 +67,7 @@ fn name(client: usize) -> String {
     format!("{client}.jpg")
 }
 
-/// Makes one original a client: each photograph enlarged once, then copied under other names.
+/// Makes one original per client: each photograph is enlarged once, then copied under other names.
 fn originals(given: &Given, definition: &Definition, root: &Scratch) -> Result<(), Stop> {
     let photographs = corpus::read(&given.corpus, &definition.photographs)?;
     let converter = Converter::new(given.worker()?);
@@ -88,7 +89,7 @@ fn originals(given: &Given, definition: &Definition, root: &Scratch) -> Result<(
     Ok(())
 }
 
-/// What one client saw.
+/// Response as seen by one client. `told_when` is true if it has a `Retry-After` field.
 struct Seen {
     status: u16,
     told_when: bool,
@@ -149,7 +150,7 @@ fn press(server: &Server, clients: usize, accept: &str) -> Result<Pressure, Stop
     })
 }
 
-/// The most memory that was seen.
+/// Returns the reading with the most memory.
 fn watch(server: &Server, done: &AtomicBool) -> Result<Tree, Stop> {
     let mut peak = Tree::default();
     while !done.load(Ordering::Relaxed) {

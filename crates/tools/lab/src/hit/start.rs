@@ -1,4 +1,4 @@
-//! How long a server takes from nothing to its first answered hit, with an index of variants to read.
+//! Time from the start of a server's process to its first hit, with an index of variants to read.
 
 use std::time::Instant;
 
@@ -12,19 +12,19 @@ use crate::{Given, table};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
-    /// Of which the variants in the index are.
+    /// Original of the variants in the index.
     photograph: String,
-    /// How many there are, each of another width.
+    /// Number of variants, each of another width.
     variants: u32,
     starts: usize,
 }
 
-/// One start.
+/// Measurement of one start.
 #[derive(Serialize)]
 pub(super) struct Start {
-    /// From the start of the process until a hit's answer is whole.
+    /// Time from the start of the process until the response to a hit is complete.
     wall_us: u64,
-    /// CPU time of the server and its cells until then.
+    /// CPU time of the server and its cells in that period.
     cpu_us: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Who converts photographs: Pelton as a server, or a peer as a command.
+//! Contenders that convert photographs: Pelton as a server, or a peer as a command.
 
 use std::fs;
 use std::process::Command;
@@ -13,20 +13,21 @@ use crate::server::Server;
 use crate::stop::{Stop, at};
 use crate::usage::{self, Usage};
 
-/// A command that converts one picture.
+/// Command that converts one picture.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Peer {
     pub(super) name: String,
-    /// Its words: `{in}` and `{out}` are files, `{q}` is the setting of quality.
+    /// Program and arguments: `{in}` and `{out}` stand for files, `{q}` for the quality setting.
     command: Vec<String>,
-    /// Ending of `{out}`, by which some programs know the format.
+    /// Extension of `{out}`, from which some programs derive the format.
     extension: String,
-    /// Settings between which the one of equal quality lies. The worse comes first; it may be the larger number.
+    /// Bounds of the search for equal quality. The setting of worse quality comes first, even if
+    /// its number is larger.
     settings: [u8; 2],
 }
 
 impl Peer {
-    /// Bounds for a search: in steps of quality, worse first.
+    /// Returns the bounds of the search in steps, counted from the setting of worst quality.
     pub(super) fn bounds(&self) -> (i32, i32) {
         let [worse, better] = self.settings;
         (0, i32::from(worse.abs_diff(better)))
@@ -55,7 +56,7 @@ impl Peer {
     }
 }
 
-/// One of a race, at the setting it runs with.
+/// Contender of a race, at one setting.
 pub(super) struct Contender {
     pub(super) name: String,
     way: Way,
@@ -86,7 +87,7 @@ impl Contender {
         }
     }
 
-    /// A peer some steps of quality above its worst setting.
+    /// Returns a peer at the setting that is `step` steps above its worst.
     pub(super) fn peer(peer: &Peer, step: i32) -> Contender {
         let way = Way::Peer {
             setting: peer.setting(step),
@@ -105,11 +106,11 @@ impl Contender {
         }
     }
 
-    /// Converts all photographs, one after the other, into files named after them. Our server's start is not in the
-    /// usage, that of a peer's every process is.
+    /// Converts all photographs, one after the other, into files named after them. The usage
+    /// excludes the start of our server, but includes the start of each process of a peer.
     ///
     /// # Errors
-    /// When one is refused.
+    /// Returns an error if a conversion fails.
     pub(super) fn convert(
         &self,
         photographs: &[Photograph],
@@ -159,7 +160,7 @@ fn serve(
         cpu_us: server.cpu_us()? - before_us,
         wall_us: begun.elapsed().as_micros() as u64,
     };
-    // Again, for the better version where there is one by now.
+    // Request again: a better variant may have replaced the provisional one.
     for photograph in photographs {
         let path = answers.join(photograph.word());
         let answer = server.get(&target(photograph), "*/*")?;

@@ -1,4 +1,4 @@
-//! What a cell costs: the same jobs in cells and in a plain process of the same program.
+//! Cost of a cell: the same jobs in cells and in a plain process of the same program.
 
 use std::fs;
 use std::os::fd::AsFd as _;
@@ -18,7 +18,7 @@ use crate::{Given, stats, table};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
-    /// Jobs a round, one after the other.
+    /// Jobs per round, one after the other.
     repeat: u32,
     jobs: Vec<Job>,
 }
@@ -33,18 +33,18 @@ struct Job {
 pub(super) struct Overhead {
     photograph: String,
     query: String,
-    /// For each round, microseconds of CPU a job.
+    /// CPU time per job in a cell, in microseconds, for each round.
     cell_us: Vec<f64>,
-    /// Of that, what the worker says of its job alone.
+    /// The part of `cell_us` that the worker reports for the job itself.
     told_us: Vec<f64>,
     plain_us: Vec<f64>,
     plain_again_us: Vec<f64>,
-    /// And of wall time.
+    /// Wall time per job in a cell, in microseconds, for each round.
     cell_wall_us: Vec<f64>,
     plain_wall_us: Vec<f64>,
-    /// CPU in a cell over CPU without one.
+    /// CPU time in a cell divided by CPU time without a cell.
     ratio: Ratio,
-    /// The same of two runs without a cell.
+    /// Control: the ratio of two runs without a cell.
     control: Ratio,
 }
 
@@ -86,7 +86,7 @@ pub(super) fn run(
     Ok(overheads)
 }
 
-/// What the server would plan for a client that waits.
+/// Returns the plan that the server makes for a waiting client.
 fn plan(photograph: &Photograph, query: &str) -> Result<Plan, Stop> {
     let ask =
         image_plan::parse_query(query).map_err(|err| Stop::usage(format!("{query}: {err}")))?;
@@ -110,7 +110,7 @@ struct Runner<'a> {
     repeat: u32,
 }
 
-/// Microseconds a job.
+/// Cost per job, in microseconds.
 struct Cost {
     cpu_us: f64,
     told_us: f64,
@@ -119,7 +119,7 @@ struct Cost {
 
 impl Runner<'_> {
     fn overhead(&self, job: &Job, rounds: usize) -> Result<Overhead, Stop> {
-        // Warm on both sides.
+        // Warm up both sides.
         self.in_cells()?;
         self.plain()?;
         let mut costs: [Vec<Cost>; 3] = Default::default();
@@ -154,7 +154,8 @@ impl Runner<'_> {
         })
     }
 
-    /// Everything counts that this process and its descendants take: the pool's threads, forks, wipes, checks.
+    /// Measures jobs in cells. The CPU time of this process and all its descendants counts: the
+    /// pool's threads, forks, wipes and checks.
     fn in_cells(&self) -> Result<Cost, Stop> {
         let original = self.photograph.open()?;
         let plan = self.plan.to_bytes();
@@ -191,14 +192,16 @@ impl Runner<'_> {
         })
     }
 
-    /// The same in one process that does job after job; its start does not count, its first job does not either.
+    /// Measures the same jobs in one plain process that runs them one after the other. Its start
+    /// and its first job do not count.
     fn plain(&self) -> Result<Cost, Stop> {
         let runs_us = self
             .converter
             .repeat(&self.plan, &self.photograph.path, self.repeat + 1)?;
         let runs_us: Vec<f64> = runs_us[1..].iter().map(|run_us| *run_us as f64).collect();
         let cpu_us = stats::mean(&runs_us);
-        // One thread that never waits: its CPU time is its wall time, on a machine that is not shared.
+        // The single thread never waits: on an otherwise idle machine its CPU time equals its wall
+        // time.
         Ok(Cost {
             cpu_us,
             told_us: cpu_us,

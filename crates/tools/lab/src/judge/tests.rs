@@ -1,7 +1,7 @@
 use super::*;
 use image_plan::Size;
 
-/// Knuth's MMIX generator, its middle byte.
+/// Returns a picture of noise from Knuth's MMIX generator (bits 33 to 40 of its state).
 fn noise(size: Size, seed: u64) -> Packed {
     let mut state = seed;
     let samples = 3 * size.pixels();
@@ -33,7 +33,7 @@ fn identical_pictures_score_100() {
     assert_eq!(score(picture.clone(), &picture), 100.0);
 }
 
-/// Scores of the metric's own program (libjxl's `ssimulacra2`), as fast-ssim2 publishes them with its tests.
+/// Expected scores are those of libjxl's `ssimulacra2`, as published with the tests of fast-ssim2.
 #[test]
 fn scores_are_those_of_the_reference_program() {
     let size = Size::new(64, 64);
