@@ -1,8 +1,8 @@
-//! `lab cells`: what it costs to have a job in a cell, in every backend, told with one small picture.
+//! `lab cells`: cost of a job in a cell, in every backend, measured with one small picture.
 //!
 //! ```text
-//! clients, as many as cores ─ HTTP ─► front ─┬─► plain worker processes      interleaved rounds
-//!                                            └─► pools of cells, by backend and pages
+//! clients, one per core ─ HTTP ─► front ─┬─► plain worker processes      interleaved rounds
+//!                                        └─► pools of cells, by backend and pages
 //! ```
 
 mod calls;
@@ -41,33 +41,34 @@ struct Definition {
     query: String,
     rounds: usize,
     seconds: f64,
-    /// Of each contender, under four fifths of full load.
+    /// Jobs of each contender for the measurement of waits, at four fifths of full load.
     wait_jobs: usize,
     empty_jobs: u32,
     wipes: Vec<u32>,
-    /// Of each size of a batch, in each backend.
+    /// Rounds per batch size and backend.
     call_rounds: usize,
     call_batches: Vec<u32>,
     contenders: Vec<Setting>,
 }
 
-/// Plain processes, at both ends of a round.
+/// Plain processes, which run first and last in each round.
 const FIRST: &str = "plain";
 const LAST: &str = "plain again";
-/// Plain processes that take from the kernel what a job in a microVM leaves behind: the most that a cell can reach.
+/// Plain processes that take as much memory from the kernel as a job in a microVM leaves behind:
+/// the upper limit for any cell that wipes by returning pages.
 const FRESH: &str = "plain, fresh memory";
 
-/// A contender by its name.
+/// Contender with its name.
 type Named = (String, Contender);
 
-/// One contender in one round.
+/// Measurement of one contender in one round.
 #[derive(Debug, Serialize)]
 struct Sample {
     contender: String,
     round: usize,
     requests: usize,
     per_second: f64,
-    /// CPU time of clients, front, workers and what stands around those, for each request.
+    /// CPU time per request of clients, front, workers and the sandbox around the workers.
     cpu_us: f64,
     p50_us: f64,
     p90_us: f64,
@@ -79,16 +80,17 @@ struct Sample {
 struct Summary {
     contender: String,
     per_second: Spread,
-    /// Its throughput over that of plain processes: of both in its round, which were the first and the last.
+    /// Throughput of this contender divided by that of plain processes in the same round (the mean
+    /// of [`FIRST`] and [`LAST`]; for these two, [`FIRST`]).
     ratio: Ratio,
     cpu_us: Spread,
-    /// What plain processes take of CPU over what it takes, in the same way.
+    /// CPU time of plain processes divided by that of this contender, computed in the same way.
     cpu_ratio: Ratio,
     p50_us: Spread,
     p99_us: Spread,
 }
 
-/// How long jobs waited for a cell at four fifths of full load, in microseconds.
+/// Times that jobs waited for a cell at four fifths of full load, in microseconds.
 #[derive(Debug, Serialize)]
 struct Waits {
     contender: String,
@@ -98,7 +100,7 @@ struct Waits {
     max_us: f64,
 }
 
-/// The picture of the story: its original's bytes, and what there is to say of them.
+/// Properties of the picture that all jobs convert. `machines` is true if the host runs microVMs.
 #[derive(Debug, Serialize)]
 struct Original {
     width_px: u32,
@@ -165,14 +167,14 @@ pub(crate) fn run(given: &Given) -> Result<(), Stop> {
     record.write(&given.record)
 }
 
-/// How long it takes to make a microVM and its CPU, in microseconds.
+/// Time to create a microVM with its virtual CPU, in microseconds.
 #[derive(Debug, Serialize)]
 struct Created {
     p50_us: f64,
     p99_us: f64,
 }
 
-/// The picture, cut to size by the worker itself, and what is to be done with it.
+/// Makes the work of a job: an original, cut to size by the worker, and the plan for it.
 fn work(
     given: &Given,
     definition: &Definition,
@@ -206,14 +208,15 @@ struct Lab<'a> {
     elf: Vec<u8>,
     work: Work,
     cores: usize,
-    /// Whether this host runs microVMs for us.
+    /// True if this host can run microVMs for this process.
     machines: bool,
-    /// Holds the original as long as it is asked for.
+    /// Folder of the original, which must exist as long as jobs run.
     scratch: Scratch,
 }
 
 impl Lab<'_> {
-    /// All of them, plain processes first and last, and the answer that each has to give.
+    /// Starts all contenders, plain processes first and last; returns them and the answer that each
+    /// must give.
     fn contenders(&self) -> Result<(Vec<Named>, Vec<u8>), Stop> {
         let plain = |fresh_bytes| -> Result<Contender, Stop> {
             let worker = self.given.worker()?;
@@ -244,7 +247,7 @@ impl Lab<'_> {
         Ok((contenders, expected))
     }
 
-    /// Those that this host can run.
+    /// Returns the settings that this host can run.
     fn settings(&self) -> impl Iterator<Item = &Setting> {
         let settings = self.definition.contenders.iter();
         settings.filter(|setting| self.machines || !setting.needs_machine())
@@ -282,7 +285,8 @@ impl Lab<'_> {
         Ok(samples)
     }
 
-    /// A quarter of a job's time between two jobs: four fifths of the load.
+    /// Measures waits for a cell. A pause of a quarter of a job's time between two jobs makes four
+    /// fifths of full load.
     fn waits(&self, contenders: &[Named], summaries: &[Summary]) -> Result<Vec<Waits>, Stop> {
         let mut waits = Vec::new();
         for ((name, contender), summary) in contenders.iter().zip(summaries) {
@@ -329,7 +333,7 @@ impl Lab<'_> {
         Ok(waits)
     }
 
-    /// What it costs that a job's memory is zero.
+    /// Measures the cost of zeroed memory for a job.
     fn memory(&self, contenders: &[Named]) -> Result<Vec<Memory>, Stop> {
         let Some(job_bytes) = job_bytes(contenders) else {
             return Ok(Vec::new());
@@ -380,7 +384,7 @@ impl Lab<'_> {
         Ok(costs)
     }
 
-    /// In every backend.
+    /// Measures a program's calls to its store, in every backend.
     fn calls(&self) -> Result<Vec<Calls>, Stop> {
         let rounds = self.given.rounds.unwrap_or(self.definition.call_rounds);
         let ways = [Way::Process, Way::Kvm].into_iter();
@@ -403,7 +407,7 @@ impl Lab<'_> {
         Ok(calls)
     }
 
-    /// In the first setting of microVMs, which has all its pages large.
+    /// Measures wipes in the first microVM setting, which uses large pages throughout.
     fn wipes(&self) -> Result<Vec<Wipe>, Stop> {
         let Some(setting) = self.settings().find(|setting| setting.needs_machine()) else {
             return Ok(Vec::new());
@@ -439,7 +443,7 @@ impl Lab<'_> {
     }
 }
 
-/// What a job leaves behind; the microVMs tell.
+/// Returns the bytes that a job leaves behind, as counted by the microVM pools, if any.
 fn job_bytes(contenders: &[Named]) -> Option<u64> {
     let pools = contenders
         .iter()
@@ -462,7 +466,8 @@ fn summaries(contenders: &[Named], samples: &[Sample]) -> Vec<Summary> {
         let own = samples.iter().filter(|sample| sample.contender == name);
         own.map(figure).collect()
     };
-    // The machine's speed drifts, within a round too: what lies between two plain rows is compared with both.
+    // The machine's speed drifts within a round too, so a contender between the two plain runs is
+    // compared with the mean of both.
     let plain = |name: &str, figure: fn(&Sample) -> f64| -> Vec<f64> {
         let first = of(FIRST, figure);
         match name {

@@ -1,5 +1,6 @@
-//! `lab http`: what requests of every kind cost the server, beside nginx, h2o and a minimal hyper server that send the same
-//! bytes. Each server has one core, the client another, on a loopback where nothing else talks.
+//! `lab http`: CPU time of requests of every kind, beside nginx, h2o and a minimal hyper server
+//! that send the same bytes. Each server has one core, the client another, on a loopback without
+//! other traffic.
 
 mod contender;
 mod hyper;
@@ -29,22 +30,24 @@ struct Definition {
     rows: Vec<Row>,
 }
 
-/// One kind of request.
+/// Kind of request: one table of the output.
 #[derive(Deserialize)]
 struct Row {
     name: String,
-    /// Of the file that is asked for.
+    /// Size of the requested file.
     file_bytes: usize,
     connections: u32,
     #[serde(default)]
     transport: Transport,
-    /// A field beside `Host`, as `Name: value`; `{etag}` stands for the tag that the contender gave the file.
+    /// Field besides `Host`, as `Name: value`; `{etag}` stands for the contender's entity tag of
+    /// the file.
     field: Option<String>,
-    /// What every contender must answer.
+    /// Status that every contender must respond with.
     status: u16,
-    /// Of the answer's body.
+    /// Length of the response body.
     body_bytes: usize,
-    /// Requests sent together on a connection, or streams open at a time.
+    /// Requests sent together on a connection (pipelined), or concurrent streams per connection
+    /// (HTTP/2).
     #[serde(default = "one")]
     at_once: u32,
     requests_a_connection: Option<u32>,
@@ -54,7 +57,7 @@ fn one() -> u32 {
     1
 }
 
-/// What carries the requests.
+/// Protocol that carries the requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Transport {
@@ -67,11 +70,11 @@ enum Transport {
     H2,
 }
 
-/// One row, all rounds.
+/// Results of one row, all rounds.
 #[derive(Serialize)]
 struct Cost {
     row: String,
-    /// Ours over each other contender's.
+    /// CPU time per request of ours divided by that of each other contender.
     ours_over: Vec<Over>,
     samples: Vec<Sample>,
 }
@@ -122,12 +125,12 @@ pub(crate) fn run(given: &Given, only: Option<&str>) -> Result<(), Stop> {
     record.write(&given.record)
 }
 
-/// Where the file of a length is, as a target.
+/// Returns the target of the file of this length.
 fn target(bytes: usize) -> String {
     format!("/{bytes}.json")
 }
 
-/// A JSON text of exactly this many bytes.
+/// Writes a JSON file of exactly this length.
 fn write_file(folder: &Scratch, bytes: usize) -> Result<(), Stop> {
     const FRAME: &str = "{\"message\":\"\"}";
     let filling = "Hello, World! ".chars().cycle();
@@ -144,7 +147,7 @@ fn measure(
     contenders: &[Contender],
     rounds: usize,
 ) -> Result<Cost, Stop> {
-    // A transport that a contender does not offer leaves it out of the row.
+    // Contenders that do not offer the transport are left out of the row.
     let taking_part: Vec<_> = contenders
         .iter()
         .filter(|contender| contender.address(row.transport).is_some())
@@ -177,7 +180,8 @@ fn measure(
     })
 }
 
-/// Sees that the answer is the one that the row is about; returns the fields to ask with.
+/// Checks status and body length of a contender's response; returns the fields to send with
+/// requests.
 fn verify(row: &Row, contender: &Contender) -> Result<Vec<String>, Stop> {
     let target = target(row.file_bytes);
     let server = contender.server.address;

@@ -1,4 +1,5 @@
-//! How many calls a second a program makes to its store, one after another and in batches, counted by itself.
+//! Calls per second from a program to its store, one at a time and in batches, as counted by the
+//! program.
 
 use std::fs;
 use std::process::Command;
@@ -13,7 +14,7 @@ use crate::stats::Spread;
 use crate::stop::{Stop, at};
 use crate::usage;
 
-/// Counts by `INCR`, as many times as the query says, and so many in one write.
+/// C program that sends as many `INCR` commands as its query says, in batches of one write each.
 const SOURCE: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,7 @@ int main(void) {
 }
 "#;
 
-/// Calls a second of one way to make them.
+/// Calls per second with one backend and batch size.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Calls {
     pub(super) backend: String,
@@ -58,7 +59,7 @@ pub(super) struct Calls {
     pub(super) per_second: Spread,
 }
 
-/// Asks a program of this backend `rounds` times for each size of a batch.
+/// Runs the program in a backend, `rounds` times for each batch size.
 pub(super) fn calls(
     given: &Given,
     scratch: &Scratch,

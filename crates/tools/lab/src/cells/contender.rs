@@ -1,4 +1,4 @@
-//! Who does the jobs: plain processes of the worker, or a pool of cells.
+//! Contenders that run jobs: plain worker processes, or a pool of cells.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -17,7 +17,7 @@ use crate::converter::hex;
 use crate::stop::{Stop, at};
 use crate::usage;
 
-/// A pool of the definition; what it does not say is as the server has it.
+/// Pool of the definition. Settings that it does not name have the server's defaults.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Setting {
     pub(super) name: String,
@@ -38,7 +38,7 @@ pub(super) enum Way {
 }
 
 impl Way {
-    /// Its name in the configuration.
+    /// Returns the name of the backend in the configuration.
     pub(super) fn name(self) -> &'static str {
         match self {
             Way::Process => "process",
@@ -52,7 +52,7 @@ fn yes() -> bool {
 }
 
 impl Setting {
-    /// Whether this host runs microVMs for us.
+    /// True if this host can run microVMs for this process.
     pub(super) fn machines() -> bool {
         File::options()
             .read(true)
@@ -77,7 +77,8 @@ impl Setting {
                 Way::Kvm => Backend::Kvm,
             },
             max_request_time_ms: 60_000,
-            // With a zygote the CPU time of its children would go out of sight, and its successor's boot come into one row.
+            // The zygote is never replaced. The end of a zygote would hide the CPU time of its
+            // children, and the boot of its successor would fall into one contender's row.
             jobs_per_zygote: u32::MAX,
             ..Limits::default()
         }
@@ -89,7 +90,7 @@ impl Setting {
     }
 }
 
-/// What is asked of everybody.
+/// Job that all contenders run.
 #[derive(Clone, Debug)]
 pub(super) struct Work {
     pub(super) original: PathBuf,
@@ -119,7 +120,7 @@ pub(super) const LIMITS: JobLimits = JobLimits {
     cpu_ms_max: 60_000,
 };
 
-/// One that answers requests on any number of threads.
+/// Contender that runs jobs on any number of threads.
 #[derive(Clone)]
 pub(super) enum Contender {
     Plain(Arc<Plain>),
@@ -127,7 +128,7 @@ pub(super) enum Contender {
 }
 
 impl Contender {
-    /// An answer, whole.
+    /// Runs the job and returns its complete answer.
     pub(super) fn answer(&self, work: &Work) -> Result<Vec<u8>, Stop> {
         match self {
             Contender::Plain(plain) => plain.answer(),
@@ -142,10 +143,10 @@ impl Contender {
     }
 }
 
-/// Processes of the worker without a cell, one for each request at a time.
+/// Worker processes without a cell, one per concurrent request.
 pub(super) struct Plain {
     idle: Mutex<Vec<Follower>>,
-    /// Taken from the kernel and given back for each request, as a cell that is wiped does.
+    /// Bytes taken from the kernel and returned for each request, as a cell does that is wiped.
     fresh_bytes: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What a job costs that has nothing in it, and what a wipe costs for jobs that leave something behind.
+//! Costs of a job without content, and costs of wipes after jobs that leave memory behind.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -14,20 +14,20 @@ use super::contender::{LIMITS, Setting, Work};
 use crate::stats::{quantile, sorted};
 use crate::stop::{Stop, at};
 
-/// Microseconds.
+/// Costs of empty jobs, in microseconds.
 #[derive(Debug, Serialize)]
 pub(super) struct Cost {
     pub(super) contender: String,
-    /// From the pool's start until it takes jobs.
+    /// Time from the start of the pool until it accepts jobs.
     pub(super) start_us: f64,
     pub(super) empty_p50_us: f64,
     pub(super) empty_p99_us: f64,
-    /// From an answer until all cells are ready.
+    /// Median time from an answer until all cells are ready.
     pub(super) ready_p50_us: f64,
     pub(super) ready_p99_us: f64,
 }
 
-/// What one job leaves behind, and how long it takes to wipe that.
+/// Bytes that one job leaves behind, and the time to wipe them.
 #[derive(Debug, Serialize)]
 pub(super) struct Wipe {
     pub(super) contender: String,
@@ -75,11 +75,11 @@ pub(super) fn cost(
     })
 }
 
-/// Runs `work` a few times in one microVM.
+/// Runs `work` repeatedly in one microVM and returns the mean wipe.
 pub(super) fn wipe(setting: &Setting, elf: &[u8], side_px: u32, work: &Work) -> Result<Wipe, Stop> {
     const JOBS: u64 = 20;
     let pool = setting.start(elf, 1)?;
-    // The first jobs are the first to touch anything.
+    // Warm up: the first jobs touch pages that no job has touched before.
     for _ in 0..4 {
         work.in_cell(&pool)?;
         settle(&pool);
@@ -98,21 +98,21 @@ pub(super) fn wipe(setting: &Setting, elf: &[u8], side_px: u32, work: &Work) -> 
     })
 }
 
-/// What it costs that a job's memory is zero, on all cores at once, with something else in their caches.
+/// Cost of zeroed memory for a job, on all cores at once, with other data in their caches.
 #[derive(Debug, Serialize)]
 pub(super) struct Memory {
-    /// What a job leaves behind.
+    /// Bytes that a job leaves behind.
     pub(super) job_bytes: u64,
-    /// So much taken from the kernel and given back, in microseconds.
+    /// Time to take that much memory from the kernel and return it, in microseconds.
     pub(super) fresh_us: f64,
-    /// So much kept instead, and written over with zeros.
+    /// Time to overwrite that much memory with zeros instead of returning it, in microseconds.
     pub(super) zeroed_us: f64,
 }
 
-/// What memory of `job_bytes` costs on `cores`.
+/// Measures both ways to provide `job_bytes` of zeroed memory, on `cores` cores at once.
 pub(super) fn memory(job_bytes: u64, cores: usize) -> Result<Memory, Stop> {
     const TRIES: usize = 100;
-    /// More than a core's second level holds.
+    /// Larger than a core's second-level cache.
     const OTHER_BYTES: usize = 24 << 20;
     let bytes = job_bytes as usize;
     let measure = || -> Result<(Vec<f64>, Vec<f64>), Stop> {
@@ -144,7 +144,7 @@ pub(super) fn memory(job_bytes: u64, cores: usize) -> Result<Memory, Stop> {
     })
 }
 
-/// Makes so many machines with a CPU; the time of each.
+/// Creates `times` microVMs with a virtual CPU; returns the time of each in microseconds.
 pub(super) fn creation(times: u32) -> Result<Vec<f64>, Stop> {
     let refused = |err: kvm_ioctls::Error| Stop::host(format!("make a microVM: {err}"));
     let kvm = Kvm::new().map_err(refused)?;
@@ -159,7 +159,8 @@ pub(super) fn creation(times: u32) -> Result<Vec<f64>, Stop> {
     Ok(times_us)
 }
 
-/// Until every cell is ready. Yields instead of sleeping, since it is this time that is measured.
+/// Waits until every cell is ready. It yields instead of sleeping, because its duration is
+/// measured.
 fn settle(pool: &Pool) {
     let all = u64::from(pool.limits().concurrency + pool.limits().spare);
     while pool.stats().ready < all {

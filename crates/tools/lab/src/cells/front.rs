@@ -1,4 +1,5 @@
-//! The same few lines of HTTP before every contender, and the clients that ask in a closed loop.
+//! Minimal HTTP server before every contender, and its clients, which send requests in a closed
+//! loop.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -8,22 +9,24 @@ use std::time::{Duration, Instant};
 use super::contender::{Contender, Work};
 use crate::stop::Stop;
 
-/// Connections, and for how long each asks.
+/// Number of connections, and the duration of the load on each.
 #[derive(Clone, Copy)]
 pub(super) struct Load {
     pub(super) connections: usize,
     pub(super) time: Duration,
-    /// Between an answer and the next request.
+    /// Pause between a response and the next request.
     pub(super) pause: Duration,
 }
 
-/// Microseconds of each request, connection by connection, and how long it took in all.
+/// Times of all requests in microseconds, connection by connection, and the wall time of the whole
+/// load.
 pub(super) struct Asked {
     pub(super) times_us: Vec<f64>,
     pub(super) wall_s: f64,
 }
 
-/// Has every connection ask `contender` until the time is up. Each answer must be as long as `expected`.
+/// Sends requests to `contender` on every connection until the time is up. Each response must have
+/// the length of `expected`, and the last one on each connection its bytes.
 pub(super) fn ask(
     contender: &Contender,
     work: &Work,
@@ -79,7 +82,7 @@ fn client(address: SocketAddr, load: Load, expected: &[u8]) -> io::Result<Vec<f6
     Ok(times_us)
 }
 
-/// Reads a head of the front's, byte by byte up to its end, and tells the body's length.
+/// Reads the front's response head, which has a fixed length, and returns the length of the body.
 fn length(stream: &mut TcpStream) -> io::Result<usize> {
     let mut head = [0; HEAD_BYTES];
     stream.read_exact(&mut head)?;
@@ -88,7 +91,7 @@ fn length(stream: &mut TcpStream) -> io::Result<usize> {
     length.ok_or_else(|| io::Error::other("a head without a length"))
 }
 
-/// So many digits that heads are all of one length.
+/// Digits of the body length, zero-padded so that all heads have the same length.
 const DIGITS: usize = 10;
 const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: ";
 const HEAD_BYTES: usize = HEAD.len() + DIGITS + 4;

@@ -1,4 +1,4 @@
-//! The servers of `lab http`, each started on the server's core and seen to answer.
+//! Servers of `lab http`, each started on the server's core and awaited.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -11,10 +11,11 @@ use crate::server::{self, Server};
 use crate::stop::{Stop, at};
 use crate::{Given, nginx, usage};
 
-/// In the order of the tables. `pelton again` is the first one's process: the control.
+/// Names of the contenders, in the order of the tables. `pelton again` is the control: the same
+/// process as `pelton`.
 pub(super) const NAMES: [&str; 5] = ["pelton", "nginx", "h2o", "hyper", "pelton again"];
 
-/// A server that takes part.
+/// Server that takes part in the comparison.
 pub(super) struct Contender {
     pub(super) name: &'static str,
     pub(super) server: Rc<Server>,
@@ -23,7 +24,7 @@ pub(super) struct Contender {
 }
 
 impl Contender {
-    /// Where it speaks that, if it does.
+    /// Returns the address at which the server offers a transport, if it does.
     pub(super) fn address(&self, transport: Transport) -> Option<SocketAddr> {
         match transport {
             Transport::Plain => Some(self.server.address),
@@ -33,15 +34,15 @@ impl Contender {
     }
 }
 
-/// What all of them serve, and with which certificate.
+/// Content, certificate and core that all contenders use.
 struct Site<'a> {
     folder: &'a Scratch,
     cpu: u32,
-    /// A file that is there.
+    /// Target of a file that exists, requested until a started server answers.
     target: String,
 }
 
-/// Starts them in the order of [`NAMES`]. The folder's `files` are what they serve.
+/// Starts all contenders in the order of [`NAMES`]. They serve the subfolder `files` of `folder`.
 pub(super) fn start_all(given: &Given, folder: &Scratch, cpu: u32) -> Result<Vec<Contender>, Stop> {
     let files = folder.join("files");
     let mut names = fs::read_dir(&files).map_err(at(&files))?;
@@ -69,7 +70,7 @@ pub(super) fn start_all(given: &Given, folder: &Scratch, cpu: u32) -> Result<Vec
 }
 
 impl Site<'_> {
-    /// A key on P-256 and a certificate that signs itself.
+    /// Makes a P-256 key and a self-signed certificate.
     fn certify(&self) -> Result<(), Stop> {
         let mut openssl = Command::new("openssl");
         openssl.args([
@@ -101,7 +102,8 @@ impl Site<'_> {
             "1",
             "--allowed-types",
             "json",
-            // As the others: h2load does not come back when a connection has had its share.
+            // As for the other servers: h2load does not reconnect after a connection's last
+            // request.
             "--limits-connection-requests-max",
             "1000000000",
         ];
@@ -141,7 +143,7 @@ impl Site<'_> {
         })
     }
 
-    /// One thread; files kept open, as it does by default; no log.
+    /// Starts h2o with one thread and no log. It caches open files by default.
     fn h2o(&self) -> Result<Contender, Stop> {
         let (address, tls) = (server::free_address()?, server::free_address()?);
         let folder = self.folder.path().to_string_lossy();

@@ -1,5 +1,6 @@
-//! A minimal hyper server: what most Rust services stand on, without routes, limits, timeouts or metrics. It keeps its
-//! files in memory, answers ETag and single ranges, and speaks HTTP/1.1 or HTTP/2 by what the client begins with.
+//! Minimal hyper server: the base of most Rust services, without routes, limits, timeouts or
+//! metrics. It holds its files in memory, supports ETag and single ranges, and chooses HTTP/1.1 or
+//! HTTP/2 by the client's first bytes.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -19,7 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::stop::{Stop, at};
 
-/// Serves a folder's files until it is killed.
+/// Arguments of `lab hyper`, which serves the files of a folder until it is killed.
 #[derive(clap::Args)]
 pub(crate) struct Hyper {
     address: SocketAddr,
@@ -28,8 +29,10 @@ pub(crate) struct Hyper {
 
 type Files = HashMap<String, (Bytes, HeaderValue)>;
 
+/// Serves the files until an I/O error.
+///
 /// # Errors
-/// When the files cannot be read or the address is taken.
+/// Returns an error if the files cannot be read, or if the address is in use.
 pub(crate) fn serve(given: &Hyper) -> Result<(), Stop> {
     let files = Rc::new(read(given)?);
     let failed = |err: std::io::Error| Stop::host(format!("hyper: {err}"));
@@ -85,19 +88,20 @@ async fn talk(stream: TcpStream, files: Rc<Files>) {
                 .await
         }
     };
-    // Load generators leave in the middle of things.
+    // Load generators close connections in the middle of a response, so an error only goes to
+    // stderr.
     if let Err(err) = ended {
         eprintln!("hyper: {err}");
     }
 }
 
-/// Runs what hyper spawns on the one thread.
+/// Executor that spawns hyper's futures on the single thread.
 #[derive(Clone, Copy)]
 struct Local;
 
 impl<F: Future + 'static> hyper::rt::Executor<F> for Local {
     fn execute(&self, future: F) {
-        // Its end is not awaited.
+        // The task runs detached: its handle is dropped.
         drop(tokio::task::spawn_local(future));
     }
 }
@@ -139,7 +143,7 @@ fn answer(files: &Files, request: &Request<Incoming>) -> Response<Full<Bytes>> {
     answer
 }
 
-/// The bytes of `bytes=FIRST-LAST`.
+/// Returns the bytes of a range `bytes=FIRST-LAST`, if it is valid.
 fn part(range: &HeaderValue, bytes: &Bytes) -> Option<Bytes> {
     let (first, last) = range
         .to_str()
