@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! definition ─┐
-//! corpus ─────┼─► benchmark ─► verified responses ─► interleaved rounds ─► samples ─► tables, record
+//! corpus ─────┼─► benchmark ─► verification ─► interleaved rounds ─► samples ─► tables, record
 //! peers ──────┘
 //! ```
 //!

@@ -1,5 +1,5 @@
-//! `lab scan`: what it takes to know a library of music, beside two other ways to read it; to see that nothing changed, or
-//! little; to search it; and to make its covers.
+//! `lab scan`: first scans of a music library beside two other ways to read it, rescans with no
+//! changes or a few, searches, and the conversion of covers.
 
 mod again;
 mod arm;
@@ -24,31 +24,32 @@ use crate::stop::Stop;
 /// Parts of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
-    /// CPU time, bytes and calls of a first scan, by kind of file, beside Musium's pattern and lofty
+    /// CPU time, bytes and calls of a first scan, by kind of file, beside Musium's read pattern and
+    /// lofty
     Reads,
-    /// A scan where nothing changed
+    /// Scan of an unchanged library
     Unchanged,
-    /// A scan where ten files changed
+    /// Scan after ten files changed
     Changed,
-    /// How far a head goes on a library that was written in shuffled order
+    /// Travel of a disk's head on a library that was written in shuffled order
     Travel,
-    /// Bytes a track, on disk and in memory
+    /// Bytes per track, on disk and in memory
     Memory,
     /// Time of a search
     Search,
-    /// Covers a second
+    /// Covers converted per second
     Covers,
-    /// All songs, as players fetch them at first
+    /// Fetch of all songs, as a player's first sync does
     Sync,
 }
 
-/// What is typed for this benchmark alone.
+/// Flags of this benchmark only.
 #[derive(clap::Args)]
 pub(crate) struct Typed {
-    /// This part alone
+    /// Run only this part
     #[arg(long)]
     only: Option<Part>,
-    /// Library that cargo xtask media made
+    /// Library folder, made by `cargo xtask media`
     #[arg(long, value_name = "DIR")]
     library: PathBuf,
 }

@@ -1,8 +1,8 @@
-//! `lab store`: what commands cost the store beside Debian's redis-server, how long small ones take beside large replies,
-//! while a million keys become due and while a snapshot is written, what keys take in memory, and what a caller in the
-//! process gets.
+//! `lab store`: CPU time of commands beside Debian's redis-server; latency of small replies beside
+//! large ones, while a million keys expire, and while a snapshot is written; memory per key; and
+//! throughput of a caller in the same process.
 //!
-//! All of it happens on a loopback of its own, in a network namespace where nothing else talks.
+//! All parts run on a private loopback, in a network namespace without other traffic.
 
 mod beside;
 mod client;
@@ -26,19 +26,19 @@ use crate::{Given, loopback};
 /// Parts of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
-    /// CPU time an operation, and operations a second
+    /// CPU time per operation, and operations per second
     Ops,
-    /// Operations a second with a second core
+    /// Operations per second with a second core
     Cores,
     /// Latency of small replies beside large ones
     Beside,
-    /// Memory a key
+    /// Memory per key
     Memory,
-    /// Latency while a million keys become due
+    /// Latency while a million keys expire
     Expiry,
     /// Latency and memory while a snapshot is written
     Snapshot,
-    /// Values a second for a caller in the process
+    /// Values per second for a caller in the same process
     InProcess,
 }
 
@@ -56,14 +56,14 @@ struct Definition {
     in_process: in_process::Definition,
 }
 
-/// Which core is whose.
+/// Cores of the server and of its clients.
 #[derive(Clone, Copy)]
 struct Cpus {
     server: u32,
     client: u32,
 }
 
-/// Runs all parts, or one; of `ops` all rows, or one.
+/// Runs all parts, or only `only`; of the part `ops` all rows, or only `row`.
 pub(crate) fn run(given: &Given, only: Option<Part>, row: Option<&str>) -> Result<(), Stop> {
     loopback::enter()?;
     let (definition, raw): (Definition, _) = given.definition("store")?;
@@ -110,7 +110,8 @@ pub(crate) fn run(given: &Given, only: Option<Part>, row: Option<&str>) -> Resul
     failed.into_iter().next().map_or(Ok(()), Err)
 }
 
-/// Adds a part to the record. One that failed is told, and the others are measured all the same.
+/// Adds the samples of a part to the record. A failed part is reported and left out; the other
+/// parts still run.
 fn add<T: Serialize>(
     record: &mut Record,
     name: &str,

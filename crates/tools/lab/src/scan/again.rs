@@ -1,4 +1,4 @@
-//! A scan of what was scanned before: nothing changed, or a few files.
+//! Rescans: of an unchanged library, and after a few files changed.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub(super) struct Changed {
     files: usize,
 }
 
-/// One scan.
+/// Measurement of one scan.
 #[derive(Serialize)]
 pub(super) struct Sample {
     round: usize,
@@ -60,7 +60,7 @@ pub(super) fn changed(
     let files = music(&root)?;
     let mut samples = Vec::new();
     for round in 0..given.rounds.unwrap_or(definition.rounds) {
-        // Others each round, and far from each other.
+        // Change other files each round, spread over the library.
         let step = files.len() / definition.files;
         for path in files
             .iter()

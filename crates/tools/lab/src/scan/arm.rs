@@ -1,4 +1,4 @@
-//! The ways to read a library, each in a process of its own that tells what it took.
+//! Contenders that read a library, each in its own process that prints what it used.
 
 use std::fs::{self, File};
 use std::io;
@@ -19,21 +19,21 @@ use tags::{ReadAt, Reader, Splits};
 use crate::stop::{Stop, at};
 use crate::usage::unstartable;
 
-/// Musium's.
+/// Threads of Musium's scan.
 const THREADS: usize = 64;
 const REFILL_BYTES: usize = 2_048;
 
-/// A way to read a library.
+/// Contender: one way to read a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Arm {
-    /// A first scan
+    /// Full scan by our scanner
     Ours,
-    /// A scan with an index to compare to
+    /// Scan by our scanner that compares with the existing index
     Again,
-    /// Path order, 64 threads, 2,048 bytes at a time
+    /// Musium's read pattern: path order, 64 threads, 2,048 bytes at a time
     Musium,
-    /// Its defaults, in path order
+    /// lofty with its defaults, in path order
     Lofty,
 }
 
@@ -48,7 +48,7 @@ impl Arm {
     }
 }
 
-/// What the hidden command is given.
+/// Arguments of `lab read`.
 #[derive(clap::Args)]
 pub(crate) struct Arms {
     arm: Arm,
@@ -56,22 +56,23 @@ pub(crate) struct Arms {
     index: PathBuf,
 }
 
-/// What one run took.
+/// Resources that one run used.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Took {
     pub(super) files: u64,
-    /// Files that were opened.
+    /// Number of files that were opened.
     pub(super) opened: u64,
     pub(super) cpu_us: u64,
     pub(super) wall_us: u64,
     pub(super) read_bytes: u64,
-    /// Of our own arms by the clock: until all files were known, until all were read, until the index was written.
+    /// Wall time of the walk, of the reading, and of the building of the index (`walk_us`,
+    /// `read_us`, `build_us`); all 0 except for our own scans.
     pub(super) walk_us: u64,
     pub(super) read_us: u64,
     pub(super) build_us: u64,
 }
 
-/// The command that reads so.
+/// Returns the command that runs a contender.
 pub(super) fn command(arm: Arm, library: &Path, index: &Path) -> Result<Command, Stop> {
     let own = std::env::current_exe().map_err(at(Path::new("/proc/self/exe")))?;
     let mut command = Command::new(own);
@@ -79,7 +80,7 @@ pub(super) fn command(arm: Arm, library: &Path, index: &Path) -> Result<Command,
     Ok(command)
 }
 
-/// Runs it in a process of its own.
+/// Runs a contender in its own process and returns the resources that it used.
 pub(super) fn take(arm: Arm, library: &Path, index: &Path) -> Result<Took, Stop> {
     let mut command = command(arm, library, index)?;
     let output = command
@@ -92,7 +93,7 @@ pub(super) fn take(arm: Arm, library: &Path, index: &Path) -> Result<Took, Stop>
     })
 }
 
-/// Reads, and prints what it took.
+/// Reads the library as one contender does, and prints the resources used.
 pub(crate) fn read(typed: &Arms) -> Result<(), Stop> {
     let (begun, cpu_us, read_bytes) = (Instant::now(), cpu_us(), read_bytes()?);
     let report = match typed.arm {
@@ -129,7 +130,7 @@ fn ours(typed: &Arms, afresh: bool) -> Result<Report, Stop> {
     report.map_err(|err| Stop::host(format!("scan: {err}")))
 }
 
-/// All files below a folder, by path.
+/// Returns all files below a folder, sorted by path.
 fn paths(library: &Path) -> Result<Vec<PathBuf>, Stop> {
     let (mut folders, mut found) = (vec![library.to_owned()], Vec::new());
     while let Some(folder) = folders.pop() {
@@ -139,7 +140,7 @@ fn paths(library: &Path) -> Result<Vec<PathBuf>, Stop> {
             if kind.is_dir() {
                 folders.push(entry.path());
             } else if kind.is_file() {
-                // Both look at a file's time before they open it.
+                // Both contenders read a file's modification time before they open it.
                 let path = entry.path();
                 fs::metadata(&path).map_err(at(&path))?;
                 found.push(path);
@@ -170,7 +171,8 @@ fn musium(library: &Path) -> Result<Report, Stop> {
                         continue;
                     };
                     let forward = Forward::new(file);
-                    // What cannot be read costs what it costs; whether it can is for other tests.
+                    // Unreadable files count with the time they take; other tests check that files
+                    // are readable.
                     if reader.read(&forward, about.len()).is_ok() {
                         std::hint::black_box(&reader);
                     }
@@ -184,7 +186,7 @@ fn musium(library: &Path) -> Result<Report, Stop> {
 fn lofty(library: &Path) -> Result<Report, Stop> {
     let paths = paths(library)?;
     for path in &paths {
-        // As above.
+        // Unreadable files count with the time they take, as in `musium`.
         if let Ok(file) = ::lofty::read_from_path(path) {
             std::hint::black_box(&file);
         }
@@ -192,7 +194,7 @@ fn lofty(library: &Path) -> Result<Report, Stop> {
     Ok(counted(paths.len(), paths.len()))
 }
 
-/// What others do has no phases.
+/// Returns a report with counts only: the other contenders have no phases to time.
 fn counted(files: usize, opened: usize) -> Report {
     Report {
         files: files as u64,
@@ -201,7 +203,7 @@ fn counted(files: usize, opened: usize) -> Report {
     }
 }
 
-/// A file that is read forward in small steps, and never stepped over.
+/// File that is read forward in steps of [`REFILL_BYTES`], without seeks over unneeded bytes.
 struct Forward {
     file: File,
     held: Mutex<Held>,
@@ -258,7 +260,7 @@ pub(super) fn cpu_us() -> u64 {
     (usage.user_time() + usage.system_time()).num_microseconds() as u64
 }
 
-/// `rchar` of proc_pid_io(5).
+/// Reads `rchar` of proc_pid_io(5): the bytes that this process has read.
 fn read_bytes() -> Result<u64, Stop> {
     let path = Path::new("/proc/self/io");
     let text = fs::read_to_string(path).map_err(at(path))?;

@@ -1,4 +1,4 @@
-//! Covers that `pelton prefetch` makes in a second, from pictures inside music.
+//! Covers per second that `pelton prefetch` makes from pictures inside music files.
 
 use std::fs;
 use std::path::Path;
@@ -16,35 +16,35 @@ use crate::{Given, table};
 pub(super) struct Definition {
     rounds: usize,
     albums: u32,
-    /// Of each picture.
+    /// Side of each embedded picture.
     side_px: u32,
-    /// What each is scaled to.
+    /// Sides of the boxes that each picture is scaled to.
     boxes_px: Vec<u32>,
-    /// Which the pictures are parts of.
+    /// Photograph that the embedded pictures are cut from.
     photograph: String,
 }
 
-/// One run.
+/// Measurement of one run.
 #[derive(Serialize)]
 pub(super) struct Sample {
     round: usize,
-    /// What requests get first, and not the best.
+    /// True if the run makes provisional variants only, without improvements.
     quick: bool,
-    /// What each was scaled to.
+    /// Sides of the boxes that each picture was scaled to.
     boxes_px: Vec<u32>,
     albums: u32,
     cores: usize,
     wall_us: u64,
 }
 
-/// What is run in each round.
+/// Contender: one configuration of `pelton prefetch`.
 #[derive(Clone, Copy)]
 struct Arm {
     name: &'static str,
     quick: bool,
-    /// All of the boxes, and not the first alone.
+    /// True for all boxes, false for the first box only.
     all_boxes: bool,
-    /// Bound to the first core, which has the machine to itself.
+    /// True if the program is bound to the first core, while the other cores are idle.
     one_core: bool,
 }
 
@@ -161,7 +161,7 @@ fn prefetch(
     })
 }
 
-/// A FLAC file without sound: stream information of its own, a title and a picture.
+/// Returns a FLAC file without audio: its own stream information, album and artist, and a picture.
 fn song(number: u32, picture: &[u8]) -> Vec<u8> {
     let mut out = b"fLaC".to_vec();
     let mut info = vec![
@@ -198,7 +198,7 @@ fn block(out: &mut Vec<u8>, kind: u8, bytes: &[u8]) {
     out.extend(bytes);
 }
 
-/// Files of variants below a folder.
+/// Counts the variants below a folder.
 fn count(folder: &Path) -> Result<usize, Stop> {
     let mut files = 0;
     for entry in fs::read_dir(folder).map_err(at(folder))? {

@@ -1,4 +1,4 @@
-//! A first scan, by kind of file, beside two other ways to read.
+//! First scan, by kind of file, beside two other ways to read.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,13 +18,14 @@ use crate::{Given, table};
 #[derive(Deserialize)]
 pub(super) struct Definition {
     rounds: usize,
-    /// Each kind has fewer rounds, but three, when they take longer than this together.
+    /// Time limit for the rounds of one kind. A kind that exceeds it gets fewer rounds, but at
+    /// least [`ROUNDS_MIN`].
     seconds_max: u64,
-    /// Endings of files.
+    /// File name extensions.
     kinds: Vec<String>,
 }
 
-/// One run.
+/// Measurement of one run.
 #[derive(Serialize)]
 pub(super) struct Sample {
     kind: String,
@@ -34,7 +35,7 @@ pub(super) struct Sample {
     took: Took,
 }
 
-/// System calls of one run, less those of a run on an empty folder.
+/// System calls of one run, minus those of a run on an empty folder.
 #[derive(Serialize)]
 struct Calls {
     kind: String,
@@ -49,10 +50,10 @@ pub(super) struct Table {
     samples: Vec<Sample>,
 }
 
-/// Rounds that a median takes.
+/// Fewest rounds per kind, enough for a median.
 const ROUNDS_MIN: usize = 3;
 
-/// All files, whatever they are.
+/// Name of the run over files of all kinds.
 const MIXED: &str = "mixed";
 
 pub(super) fn run(given: &Given, library: &Path, definition: &Definition) -> Result<Table, Stop> {
@@ -66,7 +67,7 @@ pub(super) fn run(given: &Given, library: &Path, definition: &Definition) -> Res
     for kind in kinds {
         let root = scratch.join(kind);
         tree::link(library, (kind != MIXED).then_some(kind), &root)?;
-        // Musium reads nothing but FLAC.
+        // Musium reads only FLAC.
         let arms: &[Arm] = match kind {
             "flac" => &[Arm::Ours, Arm::Lofty, Arm::Musium],
             _ => &[Arm::Ours, Arm::Lofty],
@@ -74,7 +75,7 @@ pub(super) fn run(given: &Given, library: &Path, definition: &Definition) -> Res
         let empty = scratch.join("empty");
         fs::create_dir_all(&empty).map_err(at(&empty))?;
         for &arm in arms {
-            // Warms the cache, too.
+            // This run also warms the page cache.
             let took = arm::take(arm, &root, &index)?;
             let mut calls = count(arm, &root, &index, &scratch.join("calls"))?;
             for (name, count) in count(arm, &empty, &index, &scratch.join("calls"))? {
@@ -110,7 +111,7 @@ pub(super) fn run(given: &Given, library: &Path, definition: &Definition) -> Res
     Ok(table)
 }
 
-/// System calls by name, as strace counts them.
+/// Counts system calls by name, using strace.
 fn count(arm: Arm, root: &Path, index: &Path, out: &Path) -> Result<BTreeMap<String, u64>, Stop> {
     let traced = arm::command(arm, root, index)?;
     let mut strace = Command::new("strace");

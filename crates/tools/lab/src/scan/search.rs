@@ -1,4 +1,4 @@
-//! Searches in libraries of songs that nobody wrote.
+//! Searches in generated libraries.
 
 use std::fs;
 use std::path::Path;
@@ -15,34 +15,35 @@ use crate::stats::{quantile, sorted};
 use crate::stop::{Stop, at};
 use crate::table;
 
-/// What an index may take for each song, on disk and in memory, which holds the same bytes: a million in 500 MB.
+/// Size limit of an index per song, on disk and in memory (which hold the same bytes): a million
+/// songs in 500 MB.
 const SONG_BYTES_MAX: u64 = 500;
-/// How often an index is taken up.
+/// Number of times an index is loaded.
 const LOADS: usize = 15;
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
-    /// Songs of each library.
+    /// Number of songs of each library.
     songs: Vec<u32>,
     queries: usize,
 }
 
-/// What it took to take up an index.
+/// Wall time and CPU time of one load of an index.
 #[derive(Serialize)]
 struct Ready {
     us: f64,
     cpu_us: f64,
 }
 
-/// What searches in one library took.
+/// Measurements of one library.
 #[derive(Serialize)]
 pub(super) struct Searches {
     songs: u32,
     index_bytes: usize,
     build_ms: u64,
-    /// Until it can be searched, each time that it is taken up.
+    /// Times of all loads, each until the index can be searched.
     ready: Vec<Ready>,
-    /// Each query's.
+    /// Times of all queries, in microseconds.
     us: Vec<f64>,
 }
 
@@ -138,13 +139,14 @@ fn search(songs: u32, queries: usize) -> Result<Searches, Stop> {
     })
 }
 
-/// What a start waits for: the file, which memory has, is mapped and checked. Letting go of it is counted, too.
+/// Loads an index as a start does: maps the file, which is in the page cache, and checks it. The
+/// caller's time includes the unmapping.
 fn load(folder: &Path) -> Result<Index, Stop> {
     let loaded = scan::load(folder).map_err(|err| Stop::host(err.to_string()))?;
     loaded.ok_or_else(|| Stop::finding("what was just built is no index"))
 }
 
-/// One to four words of a text, the last one cut.
+/// Returns a query of one to four words of a text, the last word truncated.
 fn query(text: &str, chance: &mut Chance) -> String {
     let words: Vec<&str> = text.split(' ').collect();
     let count = (1 + chance.below(4)).min(words.len());
@@ -152,13 +154,13 @@ fn query(text: &str, chance: &mut Chance) -> String {
         .map(|_| words[chance.below(words.len())])
         .collect();
     if let Some(last) = picked.last_mut() {
-        // As people type, and programs search with every letter.
+        // Users type a word letter by letter, and programs search after every letter.
         *last = &last[..1 + chance.below(last.len())];
     }
     picked.join(" ")
 }
 
-/// Words that songs are called by: a few often, most of them seldom.
+/// Number of distinct words in song names; a few are frequent, most are rare.
 const VOCABULARY: usize = 20_000;
 
 fn song(number: u32, words: &[String], chance: &mut Chance) -> Entry {
@@ -218,7 +220,7 @@ fn song(number: u32, words: &[String], chance: &mut Chance) -> Entry {
     }
 }
 
-/// Marsaglia's xorshift64.
+/// Random number generator xorshift64 (Marsaglia).
 struct Chance(u64);
 
 impl Chance {
@@ -238,7 +240,7 @@ impl Chance {
         syllables.collect()
     }
 
-    /// A word, the first ones far more often than the last.
+    /// Returns a random word, the first ones of the list far more often than the last.
     fn common<'w>(&mut self, words: &'w [String]) -> &'w str {
         let bound = 1 + self.below(words.len());
         let bound = 1 + self.below(bound);

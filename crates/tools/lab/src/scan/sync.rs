@@ -1,4 +1,4 @@
-//! A first sync: all songs, page by page, by searching for nothing.
+//! First sync of a player: all songs, page by page, by searches with an empty query.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -16,11 +16,11 @@ use crate::{Given, client, table};
 #[derive(Deserialize)]
 pub(super) struct Definition {
     rounds: usize,
-    /// Songs of one answer.
+    /// Songs per response.
     page_songs: usize,
 }
 
-/// One sync.
+/// Measurement of one sync.
 #[derive(Serialize)]
 pub(super) struct Sample {
     round: usize,
@@ -28,7 +28,7 @@ pub(super) struct Sample {
     answers: usize,
     bytes: usize,
     wall_us: u64,
-    /// The server's.
+    /// CPU time of the server.
     cpu_us: u64,
 }
 

@@ -1,4 +1,5 @@
-//! How far a disk's head would go for a scan of a library that was written in shuffled order.
+//! Distance that a disk's head would travel for a scan of a library that was written in shuffled
+//! order.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -14,17 +15,17 @@ use crate::stop::{Stop, at};
 use crate::table;
 use crate::usage::run as run_command;
 
-/// Files of one folder.
+/// Files per folder.
 const FOLDER_FILES: usize = 12;
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
     files: usize,
-    /// Of each file.
+    /// Size of each file.
     bytes: usize,
 }
 
-/// Bytes that a head goes over, from the first extent of each file to that of the next.
+/// Distances of a head in bytes, summed from the first extent of each file to that of the next.
 #[derive(Serialize)]
 pub(super) struct Travel {
     rotates: Option<bool>,
@@ -50,7 +51,8 @@ pub(super) fn run(library: &Path, definition: &Definition) -> Result<Travel, Sto
         let told = host::first_extent(&file).map_err(at(path))?;
         let place = told.ok_or_else(|| Stop::host("files have no place on the disk yet"))?;
         places.insert(path.clone(), place);
-        // What is in memory moves no head, and a scan does not ask where it lies.
+        // Drop the file from the page cache: a cached file moves no head, and a scan reads it
+        // without asking for its place on the disk.
         file.sync_all().map_err(at(path))?;
         let evicted = nix::fcntl::posix_fadvise(
             &file,
@@ -90,7 +92,7 @@ pub(super) fn run(library: &Path, definition: &Definition) -> Result<Travel, Sto
     Ok(travel)
 }
 
-/// Writes the files, and returns their paths in order.
+/// Writes the files in shuffled order, and returns their paths in order.
 fn write_shuffled(root: &Path, definition: &Definition) -> Result<Vec<PathBuf>, Stop> {
     let path = |file: usize| {
         PathBuf::from(format!(
@@ -115,12 +117,13 @@ fn write_shuffled(root: &Path, definition: &Definition) -> Result<Vec<PathBuf>, 
         fs::create_dir_all(folder).map_err(at(folder))?;
         fs::write(&path, &content).map_err(at(&path))?;
     }
-    // Places are decided when bytes are written out.
+    // The file system allocates places when it writes the data out.
     run_command(Command::new("sync").arg("-f").arg(root))?;
     Ok(paths)
 }
 
-/// The files in the order in which each was opened for the last time: before, it may have been asked where it lies.
+/// Returns the files in the order in which each was opened for the last time. Earlier opens may
+/// only query the file's place on the disk.
 fn last_opened(log: &str, places: &HashMap<PathBuf, u64>) -> Vec<PathBuf> {
     let opened = log.lines().filter_map(|line| {
         let (_, rest) = line.split_once('"')?;

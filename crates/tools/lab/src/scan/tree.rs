@@ -1,4 +1,5 @@
-//! Libraries beside the library: trees of links to some of its files, or of copies.
+//! Temporary libraries beside the given one: trees of hard links to some of its files, or of
+//! copies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,14 +7,16 @@ use std::path::{Path, PathBuf};
 use crate::scratch::Scratch;
 use crate::stop::{Stop, at};
 
-/// A folder on the library's own file system, where files can be linked to.
+/// Creates a temporary folder on the library's file system, so that hard links to its files are
+/// possible.
 pub(super) fn beside(library: &Path, name: &str) -> Result<Scratch, Stop> {
     let parent = library.parent();
     let parent = parent.ok_or_else(|| Stop::usage("--library is a folder in another"))?;
     Scratch::within(parent, name)
 }
 
-/// Links the files with this ending into `tree`, at their own paths; all files, if there is no ending.
+/// Links the files with this extension into `tree`, at the same relative paths; without an
+/// extension, all files.
 pub(super) fn link(library: &Path, ending: Option<&str>, tree: &Path) -> Result<(), Stop> {
     let mut folders = vec![PathBuf::new()];
     fs::create_dir_all(tree).map_err(at(tree))?;

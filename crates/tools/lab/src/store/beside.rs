@@ -1,4 +1,4 @@
-//! How long small values take while another client asks for large ones.
+//! Latency of small values while another client requests large ones.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,15 +19,15 @@ use crate::{Given, table};
 pub(super) struct Definition {
     rounds: usize,
     seconds: u32,
-    /// Small values a second.
+    /// Small values per second.
     rate: u32,
     small_bytes: usize,
     large_bytes: usize,
-    /// Large values a second.
+    /// Large values per second.
     large_rate: u32,
 }
 
-/// One contender in one round.
+/// Measurement of one contender in one round.
 #[derive(Serialize)]
 pub(super) struct Beside {
     contender: &'static str,
@@ -89,7 +89,7 @@ fn measure(
     })
 }
 
-/// Asks for the large value at its rate until told to stop; returns how often it came.
+/// Requests the large value at its rate until `stop` is set; returns the number of replies.
 fn ask(definition: &Definition, server: SocketAddr, stop: &AtomicBool) -> Result<u32, Stop> {
     let mut client = Client::connect(server)?;
     let begun = Instant::now();

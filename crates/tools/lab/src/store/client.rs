@@ -1,4 +1,4 @@
-//! A client of a store, for what redis-benchmark does not do: filling, asking, checking.
+//! Client of a store for tasks beyond redis-benchmark: to fill it, and to check single replies.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -9,10 +9,10 @@ use resp::{Reply, ReplyLimits};
 
 use crate::stop::Stop;
 
-/// The longest that anything here takes.
+/// Read timeout, longer than any command here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 const READ_BYTES: usize = 64 << 10;
-/// Commands under way at a time while a store is filled.
+/// Commands in flight while a store is filled.
 const BATCH: usize = 1_000;
 
 pub(super) struct Client {
@@ -33,7 +33,7 @@ impl Client {
         })
     }
 
-    /// One command, one reply.
+    /// Sends one command and reads its reply.
     pub(super) fn ask(&mut self, words: &[impl AsRef<[u8]>]) -> Result<Reply, Stop> {
         let mut request = Vec::new();
         write(&mut request, words);
@@ -43,7 +43,7 @@ impl Client {
         self.reply()
     }
 
-    /// Runs a command for each number, many at a time; each must be answered without an error.
+    /// Runs one command per number, in pipelined batches. An error reply ends it.
     pub(super) fn fill<W: AsRef<[u8]>>(
         &mut self,
         numbers: usize,

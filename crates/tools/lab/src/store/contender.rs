@@ -1,5 +1,5 @@
-//! Who takes part: the store as it ships, redis-server as Debian ships it, and Valkey where there is one; all without
-//! files.
+//! Contenders: our store as shipped, redis-server as packaged by Debian, and Valkey if `--valkey`
+//! is present; all without persistence files.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -11,18 +11,18 @@ use crate::scratch::Scratch;
 use crate::server::{Server, free_address};
 use crate::stop::Stop;
 
-/// Ours first: ratios are ours over the other's.
+/// Names of the contenders. Ours is first: ratios divide ours by the other's.
 pub(super) const NAMES: [&str; 2] = ["pelton", "redis"];
-/// Takes part in what it was given for.
+/// Name of Valkey, which takes part in some parts only.
 pub(super) const VALKEY: &str = "valkey";
 
-/// Who takes part where Valkey does too.
+/// Returns the names of all contenders, Valkey included if `--valkey` is present.
 pub(super) fn all_names(given: &Given) -> Vec<&'static str> {
     let valkey = given.valkey.is_some().then_some(VALKEY);
     NAMES.into_iter().chain(valkey).collect()
 }
 
-/// One of them, running on the server's core.
+/// Contender that runs on the server's core.
 pub(super) struct Contender {
     pub(super) name: &'static str,
     pub(super) server: Server,
@@ -35,7 +35,7 @@ impl Contender {
     }
 }
 
-/// Starts these on the server's core, with `directives` in redis.conf's words.
+/// Starts contenders on the server's core, with `directives` as flags in the syntax of redis.conf.
 pub(super) fn start(
     given: &Given,
     cpus: Cpus,
@@ -48,7 +48,7 @@ pub(super) fn start(
         .collect()
 }
 
-/// Starts a program on the processors of `list`, as taskset takes them, under a name of its own.
+/// Starts a program on the cores of `list` (in taskset's syntax), under a name for the tables.
 pub(super) fn start_on(
     given: &Given,
     list: &str,

@@ -1,4 +1,5 @@
-//! What a second core brings: the same rows with one for the server, and with the clients' core besides.
+//! Gain from a second core: the same rows with one core for the server, and with the clients' core
+//! in addition.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +10,8 @@ use crate::stats::Spread;
 use crate::stop::Stop;
 use crate::{Given, table};
 
-/// Each on one core and on two, and how it is told to use both. Ours has one thread that owns the data, and others for files
-/// alone: there is nothing to tell it.
+/// Programs, their names when they run on two cores, and their directives to use both. Ours needs
+/// no directive: one thread owns the data, and other threads only write files.
 const PROGRAMS: [(&str, &str, &[&str]); 2] = [
     ("pelton", "pelton, two", &[]),
     ("redis", "redis, two", &["--io-threads", "2"]),
@@ -21,11 +22,11 @@ pub(super) struct Definition {
     rounds: usize,
     /// Names of rows of `ops`.
     rows: Vec<String>,
-    /// In redis.conf's words, for all of them.
+    /// Directives for all contenders, in the syntax of redis.conf.
     directives: Vec<String>,
 }
 
-/// One row, all rounds.
+/// Samples of one row, all rounds.
 #[derive(Serialize)]
 pub(super) struct Cores {
     row: String,
@@ -49,7 +50,7 @@ pub(super) fn run(
     Ok(all)
 }
 
-/// Both programs, each on one core and on two.
+/// Starts both programs, each on one core and on two.
 fn start(given: &Given, definition: &Definition, cpus: Cpus) -> Result<Vec<Contender>, Stop> {
     let one = cpus.server.to_string();
     let two = format!("{},{}", cpus.server, cpus.client);

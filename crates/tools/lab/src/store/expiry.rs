@@ -1,4 +1,5 @@
-//! What others notice while a million keys become due within one second, and how long they stay.
+//! Latency of other clients while a million keys expire within one second, and the time until all
+//! these keys are gone.
 
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -14,11 +15,11 @@ use crate::stats::{self, Spread};
 use crate::stop::Stop;
 use crate::{Given, table};
 
-/// Time there is to load the keys and to begin with asking before the first one is due.
+/// Seconds to load the keys and start the probe before the first key is due.
 const LOADING_S: u64 = 12;
-/// How long is asked: from before the first is due until all should be gone.
+/// Seconds of the probe: from before the first key is due until all keys should be gone.
 const ASKING_S: u32 = 6;
-/// How long keys may stay beyond that.
+/// Longest wait for the removal of all keys, counted from the moment when the last one is due.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -26,19 +27,19 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(super) struct Definition {
     rounds: usize,
     keys: usize,
-    /// Requests a second meanwhile.
+    /// Requests per second of the probe.
     rate: u32,
 }
 
-/// One contender in one round.
+/// Measurement of one contender in one round.
 #[derive(Serialize)]
 pub(super) struct Expiry {
     contender: &'static str,
     round: usize,
     latency: Latency,
-    /// From the moment the last key was due until none was there, as DBSIZE counts.
+    /// Time from the moment when the last key was due until DBSIZE counts none of the keys.
     gone_after_ms: u64,
-    /// CPU time of the server from loading to the end of asking.
+    /// CPU time of the server from the end of the loading to the end of the probe.
     cpu_us: u64,
 }
 
@@ -103,7 +104,7 @@ fn unix_ms() -> u64 {
     since.expect("the clock is past 1970").as_millis() as u64
 }
 
-/// One of the numbers of a round.
+/// Accessor of one number of a sample.
 type Number = fn(&Expiry) -> f64;
 
 fn print(samples: &[Expiry]) {

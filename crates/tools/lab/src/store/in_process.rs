@@ -1,4 +1,4 @@
-//! How many values a second one thread takes from the keyspace, without any protocol.
+//! Values per second that one thread reads from the keyspace, without any protocol.
 
 use std::hint::black_box;
 use std::process::Command;
@@ -28,14 +28,14 @@ pub(super) struct Definition {
     keys: usize,
 }
 
-/// One length in one round.
+/// Measurement of one value length in one round.
 #[derive(Serialize)]
 pub(super) struct InProcess {
     value_bytes: usize,
     round: usize,
     gets: usize,
     wall_us: u64,
-    /// Of all values that were taken: nothing was optimised away.
+    /// Total length of all values read, which shows that no read was optimised away.
     bytes: u64,
 }
 
@@ -44,14 +44,14 @@ pub(super) fn run(
     definition: &Definition,
     cpus: Cpus,
 ) -> Result<Vec<InProcess>, Stop> {
-    // This thread is the one that is measured.
+    // This thread does the reads, so it is the one to pin.
     let mut pin = Command::new("taskset");
     pin.args(["--pid", "--cpu-list", &cpus.server.to_string()]);
     usage::run(pin.arg(std::process::id().to_string()))?;
     let keys: Vec<_> = (0..definition.keys).map(key).collect();
     let mut samples = Vec::new();
     for &value_bytes in &definition.value_bytes {
-        // One value under all keys: it is the handles that are counted, not what they hold.
+        // All keys share one value: the benchmark measures handles to values, not their content.
         let value = Bytes::from(vec![b'x'; value_bytes]);
         let mut keyspace = Keyspace::new(Limits::default(), 7);
         for key in &keys {

@@ -1,4 +1,4 @@
-//! What a small key with a small value takes in memory.
+//! Memory per small key with a small value.
 
 use std::thread;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::stop::Stop;
 use crate::usage::Tree;
 use crate::{Given, table};
 
-/// For what a server tidies up after it was filled.
+/// Time for a server to clean up after it was filled.
 const REST: Duration = Duration::from_secs(1);
 
 #[derive(Deserialize)]
@@ -22,12 +22,12 @@ pub(super) struct Definition {
     value_bytes: usize,
 }
 
-/// One contender in one round.
+/// Measurement of one contender in one round.
 #[derive(Serialize)]
 pub(super) struct Memory {
     contender: &'static str,
     round: usize,
-    /// Proportional set size before and after.
+    /// Proportional set size before the keys were set.
     empty_bytes: u64,
     full_bytes: u64,
     bytes_a_key: f64,
@@ -60,7 +60,7 @@ pub(super) fn run(given: &Given, definition: &Definition, cpus: Cpus) -> Result<
     Ok(samples)
 }
 
-/// Sixteen bytes.
+/// Returns a key of 16 bytes.
 pub(super) fn key(number: usize) -> String {
     format!("key:{number:012}")
 }

@@ -1,4 +1,4 @@
-//! CPU time of the server an operation, row by row, as redis-benchmark asks.
+//! CPU time of the server per operation, row by row, under the load of redis-benchmark.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -21,14 +21,15 @@ pub(super) struct Definition {
     rows: Vec<Row>,
 }
 
-/// One kind of command. `__rand_int__` is a number below `keys`, another each time.
+/// Kind of command. In its arguments `__rand_int__` stands for a random number below `keys`.
 #[derive(Deserialize)]
 pub(super) struct Row {
     name: String,
-    /// Run once before, as often as there are keys ten times over, so that nearly all are there.
+    /// Command that fills the store first, run `10 * keys` times with random keys, so that nearly
+    /// all keys exist.
     prepare: Option<Vec<String>>,
     command: Vec<String>,
-    /// Length of a last word; none where it is zero.
+    /// Length of the value, the last argument; 0 means no value.
     #[serde(default)]
     data_bytes: usize,
     #[serde(default = "one")]
@@ -47,7 +48,7 @@ fn fifty() -> u32 {
     50
 }
 
-/// One row, all rounds.
+/// Results of one row, all rounds.
 #[derive(Serialize)]
 pub(super) struct Cost {
     row: String,
@@ -121,7 +122,7 @@ pub(super) fn sample(
 }
 
 impl Definition {
-    /// The row of this name.
+    /// Returns the row of this name.
     pub(super) fn row(&self, name: &str) -> Result<&Row, Stop> {
         let found = self.rows.iter().find(|row| row.name == name);
         found.ok_or_else(|| Stop::usage(format!("the definition has no row {name:?}")))
@@ -129,7 +130,7 @@ impl Definition {
 }
 
 impl Row {
-    /// The same keys and values, under other words.
+    /// Returns a row with another command, but the same keys and values.
     fn asking(&self, words: &[String]) -> Row {
         Row {
             name: self.name.clone(),
@@ -143,13 +144,15 @@ impl Row {
         }
     }
 
-    /// What a command that reads gets no last word for.
+    /// True if the command takes the value as its last argument, as SET does. Reading commands do
+    /// not.
     fn takes_data(&self) -> bool {
         self.data_bytes != 0 && self.command[0] == "SET"
     }
 }
 
-/// Sees that a value of the row's length comes back as it went in, and that the command is taken.
+/// Checks that a value of the row's length is returned unchanged, and that the command does not get
+/// an error.
 fn verify(row: &Row, contender: &Contender) -> Result<(), Stop> {
     let mut client = contender.client()?;
     let value = vec![b'x'; row.data_bytes.max(1)];
@@ -172,7 +175,8 @@ fn verify(row: &Row, contender: &Contender) -> Result<(), Stop> {
     }
 }
 
-/// Runs redis-benchmark to its end. Values come through its standard input, since long ones do not fit a command line.
+/// Runs redis-benchmark until it ends. The value goes through its standard input, since a long one
+/// does not fit a command line.
 fn load(row: &Row, cpus: Cpus, server: SocketAddr) -> Result<(), Stop> {
     let mut command = Command::new("taskset");
     command.args(["--cpu-list", &cpus.client.to_string(), "redis-benchmark"]);

@@ -1,4 +1,5 @@
-//! How long GETs take, from the moment each is due: an open loop, so that a stall delays all that come meanwhile.
+//! Latency of GETs, counted from the moment each is due. The load is an open loop, so that a stall
+//! delays all requests due meanwhile.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -14,7 +15,7 @@ use super::client::Client;
 use crate::stats;
 use crate::stop::Stop;
 
-/// Asks at a steady rate, whatever the answers do, and prints the microseconds each took.
+/// Arguments of `lab probe`, which requests a key at a steady rate, independent of the replies.
 #[derive(clap::Args)]
 pub(crate) struct Probe {
     server: SocketAddr,
@@ -25,8 +26,10 @@ pub(crate) struct Probe {
     seconds: u32,
 }
 
+/// Requests the key and prints the microseconds of each reply.
+///
 /// # Errors
-/// When the key is not there, or the store does not answer.
+/// Returns an error if the key does not exist, or if the store does not answer.
 pub(crate) fn probe(probe: &Probe) -> Result<(), Stop> {
     let mut client = Client::connect(probe.server)?;
     let start = Instant::now() + Duration::from_millis(50);
@@ -47,8 +50,9 @@ pub(crate) fn probe(probe: &Probe) -> Result<(), Stop> {
         .map_err(|err| Stop::host(format!("stdout: {err}")))
 }
 
-/// [`probe`] as a process that nothing delays: ahead of all others on its core. Without the right to that it runs as
-/// others do, and its own delays count as the server's.
+/// Process that runs [`probe`] with real-time priority on its core, so that no other process delays
+/// it. Without the privilege for that, it runs at normal priority and its own delays count as the
+/// server's.
 pub(super) struct Probing(Child);
 
 impl Probing {
@@ -74,7 +78,7 @@ impl Probing {
         Ok(Probing(child))
     }
 
-    /// Waits for its end.
+    /// Waits until the process ends, and returns its measurement.
     pub(super) fn end(self) -> Result<Latency, Stop> {
         let output = self.0.wait_with_output();
         let output = output.map_err(|err| Stop::host(format!("probe: {err}")))?;
@@ -89,7 +93,7 @@ impl Probing {
     }
 }
 
-/// In microseconds from the moment a request was due.
+/// Distribution of latencies, in microseconds from the moment a request was due.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Latency {
     requests: usize,

@@ -1,4 +1,4 @@
-//! What others notice while a snapshot is written, and the memory it takes.
+//! Latency of other clients while a snapshot is written, and the memory that the snapshot takes.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,11 +18,11 @@ use crate::stop::Stop;
 use crate::usage::Tree;
 use crate::{Given, table};
 
-/// How long is asked; a snapshot of a million small keys takes less.
+/// Seconds of the probe. A snapshot of a million small keys takes less.
 const ASKING_S: u32 = 5;
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(10);
-/// Writes under way at a time.
+/// Writes per batch.
 const WRITES: usize = 100;
 
 #[derive(Deserialize)]
@@ -30,21 +30,23 @@ pub(super) struct Definition {
     rounds: usize,
     keys: usize,
     value_bytes: usize,
-    /// Requests a second meanwhile.
+    /// Requests per second of the probe.
     rate: u32,
 }
 
-/// One contender in one round.
+/// Measurement of one contender in one round.
 #[derive(Serialize)]
 pub(super) struct Snapshot {
     contender: &'static str,
     round: usize,
     latency: Latency,
     took_ms: u64,
-    /// Proportional set size before, and the most that was seen meanwhile, children included.
+    /// Proportional set size before a snapshot, children included; `peak_bytes` is the largest
+    /// value read while that snapshot was written.
     before_bytes: u64,
     peak_bytes: u64,
-    /// CPU time of the server and its children for all of it, writes included.
+    /// CPU time of the server and its children while the probe ran, the overwriting of keys
+    /// included.
     cpu_us: u64,
     writes: usize,
 }
@@ -89,7 +91,8 @@ fn measure(
     })?;
     let cpu_us = contender.server.cpu_us()? - before_us;
     let before = Tree::look(contender.server.pid())?;
-    // Another one: to look at its memory keeps a process from changing its mappings, which would show in the latency.
+    // Memory is measured on a second snapshot: reading the memory of a process blocks changes of
+    // its mappings, which would show in the latency.
     let (_, (_, peak_bytes)) =
         while_written(definition, address, || save(contender, Looking::Always))?;
     Ok(Snapshot {
@@ -104,7 +107,7 @@ fn measure(
     })
 }
 
-/// Does `work` while keys are overwritten; returns how many were, and what came of it.
+/// Runs `work` while keys are overwritten; returns the number of writes and the result of `work`.
 fn while_written<T>(
     definition: &Definition,
     server: SocketAddr,
@@ -120,14 +123,15 @@ fn while_written<T>(
     })
 }
 
-/// Whether memory is looked at while a snapshot is written.
+/// Choice to read the server's memory while a snapshot is written, or not to.
 #[derive(Clone, Copy, PartialEq)]
 enum Looking {
     Never,
     Always,
 }
 
-/// Has a snapshot written; returns how long that took, and the most memory that was seen.
+/// Makes the server write a snapshot; returns its duration in milliseconds and the largest memory
+/// read.
 fn save(contender: &Contender, looking: Looking) -> Result<(u64, u64), Stop> {
     let mut client = contender.client()?;
     let begun = Instant::now();
@@ -153,9 +157,9 @@ fn save(contender: &Contender, looking: Looking) -> Result<(u64, u64), Stop> {
     }
 }
 
-/// Overwrites keys all over the table until told to stop; returns how many.
+/// Overwrites keys spread over the whole table until `stop` is set; returns the number of writes.
 fn write(definition: &Definition, server: SocketAddr, stop: &AtomicBool) -> Result<usize, Stop> {
-    /// Coprime to any number of keys that is a power of ten.
+    /// Stride between keys, coprime to any number of keys that is a power of ten.
     const STRIDE: usize = 7_919;
     let mut client = Client::connect(server)?;
     let value = vec![b'y'; definition.value_bytes];
@@ -171,7 +175,7 @@ fn write(definition: &Definition, server: SocketAddr, stop: &AtomicBool) -> Resu
     Ok(written)
 }
 
-/// One of the numbers of a round.
+/// Accessor of one number of a sample.
 type Number = fn(&Snapshot) -> f64;
 
 fn print(samples: &[Snapshot]) {
