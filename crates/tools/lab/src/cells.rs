@@ -154,7 +154,7 @@ pub(crate) fn run(given: &Given) -> Result<(), Stop> {
     if lab.machines {
         let creation_us = sorted(&costs::creation(100)?);
         let (p50, p99) = (quantile(&creation_us, 0.5), quantile(&creation_us, 0.99));
-        println!("\nA microVM with its CPU is made in {p50:.0} µs, 99 % within {p99:.0} µs");
+        println!("\nCreating a microVM with its CPU: median {p50:.0} µs, p99 {p99:.0} µs");
         record.add(
             "creation",
             &[Created {
@@ -197,7 +197,8 @@ fn plan(facts: &image_plan::Facts, query: &str) -> Result<Plan, Stop> {
     let ask =
         image_plan::parse_query(query).map_err(|err| Stop::usage(format!("{query}: {err}")))?;
     let target = ask.recipe.format;
-    let target = target.ok_or_else(|| Stop::usage(format!("{query}: names no format")))?;
+    let target =
+        target.ok_or_else(|| Stop::usage(format!("{query}: the query must name a format")))?;
     let plan = image_plan::plan(facts, &ask.recipe, target, Stage::Quick, &Limits::default());
     plan.map_err(|refusal| Stop::usage(format!("{query}: {refusal}")))
 }
@@ -233,16 +234,21 @@ impl Lab<'_> {
         let expected = contenders[0].1.answer(&self.work)?;
         for (name, contender) in &contenders {
             if contender.answer(&self.work)? != expected {
-                return Err(Stop::finding(format!("{name}: other bytes than plain")));
+                return Err(Stop::finding(format!(
+                    "{name}: the result differs from that of a plain process"
+                )));
             }
         }
         if let Some(job_bytes) = job_bytes(&contenders) {
             contenders.insert(1, (FRESH.to_owned(), plain(job_bytes as usize)?));
         }
         let size = image_plan::probe(&expected[..], expected.len() as u64)
-            .map_err(|err| Stop::finding(format!("the answer: {err}")))?;
+            .map_err(|err| Stop::finding(format!("result: {err}")))?;
         if size.stored != self.work.plan.target {
-            return Err(Stop::finding(format!("the answer is {:?}", size.stored)));
+            return Err(Stop::finding(format!(
+                "the result has the wrong size {:?}",
+                size.stored
+            )));
         }
         Ok((contenders, expected))
     }
@@ -328,7 +334,7 @@ impl Lab<'_> {
             row(&wait.contender, wait.jobs, &figures)
         });
         let head = ["contender", "jobs", "p50 µs", "p99 µs", "max µs"];
-        let title = "Cells: wait for one at four fifths of full load";
+        let title = "Cells: wait for a cell at four fifths of full load";
         table::print(title, &head, &rows.collect::<Vec<_>>());
         Ok(waits)
     }
@@ -345,8 +351,8 @@ impl Lab<'_> {
             ..
         } = memory;
         println!(
-            "\nA job leaves {job_bytes} bytes behind. On all cores, as much memory takes {fresh_us:.0} µs fresh from the \
-             kernel, {zeroed_us:.0} µs kept and zeroed"
+            "\nA job leaves {job_bytes} bytes behind. On all cores at once, that much memory takes {fresh_us:.0} µs from the \
+             kernel, {zeroed_us:.0} µs if kept and zeroed"
         );
         Ok(vec![memory])
     }
@@ -379,7 +385,7 @@ impl Lab<'_> {
             "ready again p50",
             "p99",
         ];
-        let title = "Cells: a job with nothing in it";
+        let title = "Cells: an empty job";
         table::print(title, &head, &rows.collect::<Vec<_>>());
         Ok(costs)
     }
@@ -401,8 +407,8 @@ impl Lab<'_> {
                 format!("{min:.0}…{max:.0}"),
             ]
         });
-        let head = ["backend", "in one write", "calls/s", "range"];
-        let title = "Cells: a program and its store";
+        let head = ["backend", "calls/write", "calls/s", "range"];
+        let title = "Cells: calls from a program to its store";
         table::print(title, &head, &rows.collect::<Vec<_>>());
         Ok(calls)
     }

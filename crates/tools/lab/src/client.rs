@@ -44,7 +44,7 @@ pub(crate) fn get(server: SocketAddr, target: &str, accept: &str) -> Result<Answ
 pub(crate) fn ask(server: SocketAddr, target: &str, fields: &[String]) -> Result<Answer, Stop> {
     let failed = |err: io::Error| Stop::finding(format!("GET {target}: {err}"));
     let bytes = exchange(server, target, fields).map_err(failed)?;
-    parse(&bytes).ok_or_else(|| Stop::finding(format!("GET {target}: no whole answer")))
+    parse(&bytes).ok_or_else(|| Stop::finding(format!("GET {target}: incomplete response")))
 }
 
 fn exchange(server: SocketAddr, target: &str, fields: &[String]) -> io::Result<Vec<u8>> {

@@ -64,7 +64,8 @@ impl Given {
     pub(crate) fn pelton(&self) -> Result<&Path, Stop> {
         let pelton = self.pelton.as_deref();
         pelton.ok_or_else(|| {
-            Stop::usage("--pelton is not given").hint("cargo xtask lab builds and names it")
+            Stop::usage("--pelton is missing")
+                .hint("run cargo xtask lab, which builds it and passes this flag")
         })
     }
 
@@ -75,7 +76,8 @@ impl Given {
     pub(crate) fn worker(&self) -> Result<&Path, Stop> {
         let worker = self.worker.as_deref();
         worker.ok_or_else(|| {
-            Stop::usage("--worker is not given").hint("cargo xtask lab builds and names it")
+            Stop::usage("--worker is missing")
+                .hint("run cargo xtask lab, which builds it and passes this flag")
         })
     }
 }

@@ -106,7 +106,7 @@ pub(crate) fn run(given: &Given, only: Option<&str>) -> Result<(), Stop> {
             .map(|row| row.name.as_str())
             .collect();
         return Err(Stop::usage(format!(
-            "no such row; there are: {}",
+            "no row of this name; the definition has: {}",
             names.join(", ")
         )));
     }
@@ -190,7 +190,9 @@ fn verify(row: &Row, contender: &Contender) -> Result<Vec<String>, Stop> {
     if let Some(field) = &row.field {
         let whole = client::ask(server, &target, &[])?;
         let tag = match field.contains("{etag}") {
-            true => whole.field("etag").ok_or_else(|| wrong("no ETag"))?,
+            true => whole
+                .field("etag")
+                .ok_or_else(|| wrong("the response has no ETag"))?,
             false => "",
         };
         fields.push(field.replace("{etag}", tag));
@@ -198,12 +200,12 @@ fn verify(row: &Row, contender: &Contender) -> Result<Vec<String>, Stop> {
     let answer = client::ask(server, &target, &fields)?;
     if answer.status != row.status {
         return Err(wrong(&format!(
-            "{} where {} was expected",
+            "status {} where {} was expected",
             answer.status, row.status
         )));
     }
     if answer.body.len() != row.body_bytes {
-        return Err(wrong(&format!("{} bytes", answer.body.len())));
+        return Err(wrong(&format!("unexpected length {}", answer.body.len())));
     }
     Ok(fields)
 }

@@ -236,7 +236,9 @@ impl Track<'_> {
             |side: u32, answer: u32| (f64::from(side) * factor - f64::from(answer)).abs() < 1.0;
         let (from, to) = (original.size, answer);
         if !near(from.width_px, to.width_px) || !near(from.height_px, to.height_px) {
-            return Err(Stop::finding(format!("{to:?} is no fit of {from:?}")));
+            return Err(Stop::finding(format!(
+                "a result of {to:?} is not {from:?} scaled into the box"
+            )));
         }
         Ok(lanczos::scale(&original, answer))
     }

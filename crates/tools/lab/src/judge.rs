@@ -42,7 +42,7 @@ impl Reference {
     pub(crate) fn score(&self, other: &Packed) -> Result<f64, Stop> {
         if other.size != self.picture.size {
             let line = format!(
-                "{:?} where {:?} was expected",
+                "size {:?} where {:?} was expected",
                 other.size, self.picture.size
             );
             return Err(Stop::finding(line));
@@ -76,7 +76,12 @@ fn unscored(err: fast_ssim2::Ssimulacra2Error) -> Stop {
 /// Returns an error if that program rejects the file: such a file must not be timed either.
 pub(crate) fn decode(path: &Path, scratch: &Scratch) -> Result<Packed, Stop> {
     let bytes = fs::read(path).map_err(at(path))?;
-    let unreadable = || Stop::finding(format!("{}: decoded to no picture", path.display()));
+    let unreadable = || {
+        Stop::finding(format!(
+            "{}: cannot be decoded to a picture",
+            path.display()
+        ))
+    };
     match Format::sniff(&bytes) {
         Some(Format::Jpeg) => {
             let mut djpeg = Command::new("djpeg");

@@ -56,7 +56,7 @@ use stop::EXIT_USAGE;
 #[derive(clap::Parser)]
 #[command(
     name = "lab",
-    about = "Measures Pelton against its peers; cargo xtask lab builds both and runs this"
+    about = "Measure Pelton against its peers; cargo xtask lab builds and installs what it needs and runs it"
 )]
 struct Typed {
     #[command(subcommand)]

@@ -53,7 +53,9 @@ impl Sample {
         let (before_us, softirq_before_us) = (server.cpu_us()?, softirq_us(cpu)?);
         let (requests, seconds) = load()?;
         if requests == 0 {
-            return Err(Stop::finding(format!("{contender}: nothing was answered")));
+            return Err(Stop::finding(format!(
+                "{contender}: no request was answered"
+            )));
         }
         Ok(Sample {
             contender,

@@ -158,7 +158,9 @@ impl Server {
             .iter()
             .map(|name| metric(&text, &format!("pelton_{name}")))
             .sum();
-            let busy = busy.ok_or_else(|| Stop::finding("a metric is missing"))?;
+            let busy = busy.ok_or_else(|| {
+                Stop::finding("a metric of conversions or improvements is missing")
+            })?;
             idle = if busy == 0.0 { idle + 1 } else { 0 };
             // A job on its way from the queue to a worker is in no metric, so idle must be seen 5
             // times.
@@ -167,7 +169,7 @@ impl Server {
             }
             thread::sleep(POLL);
         }
-        Err(Stop::finding("the server is never idle"))
+        Err(Stop::finding("the server did not become idle in time"))
     }
 }
 

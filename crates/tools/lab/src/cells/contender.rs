@@ -58,7 +58,7 @@ impl Setting {
             .read(true)
             .write(true)
             .open("/dev/kvm")
-            .inspect_err(|err| eprintln!("lab: no microVMs: open /dev/kvm: {err}"))
+            .inspect_err(|err| eprintln!("lab: microVMs are left out: open /dev/kvm: {err}"))
             .is_ok()
     }
 
@@ -136,7 +136,7 @@ impl Contender {
                 let finished = work.in_cell(pool)?;
                 let mut bytes = vec![0; finished.answer_bytes as usize];
                 let read = finished.body.read_exact_at(&mut bytes, 0);
-                read.map_err(|err| Stop::host(format!("read an answer: {err}")))?;
+                read.map_err(|err| Stop::host(format!("read the result: {err}")))?;
                 Ok(bytes)
             }
         }

@@ -133,7 +133,7 @@ pub(super) fn memory(job_bytes: u64, cores: usize) -> Result<Memory, Stop> {
     let measured = thread::scope(|scope| {
         let threads: Vec<_> = (0..cores).map(|_| scope.spawn(measure)).collect();
         let joined = threads.into_iter().map(|thread| thread.join());
-        let joined = joined.map(|measured| measured.expect("what is measured does not panic"));
+        let joined = joined.map(|measured| measured.expect("measurements do not panic"));
         joined.collect::<Result<Vec<_>, Stop>>()
     })?;
     let (fresh_us, zeroed_us): (Vec<_>, Vec<_>) = measured.into_iter().unzip();
@@ -146,7 +146,7 @@ pub(super) fn memory(job_bytes: u64, cores: usize) -> Result<Memory, Stop> {
 
 /// Creates `times` microVMs with a virtual CPU; returns the time of each in microseconds.
 pub(super) fn creation(times: u32) -> Result<Vec<f64>, Stop> {
-    let refused = |err: kvm_ioctls::Error| Stop::host(format!("make a microVM: {err}"));
+    let refused = |err: kvm_ioctls::Error| Stop::host(format!("create a microVM: {err}"));
     let kvm = Kvm::new().map_err(refused)?;
     let mut times_us = Vec::new();
     for _ in 0..times {

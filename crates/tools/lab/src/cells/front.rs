@@ -33,7 +33,7 @@ pub(super) fn ask(
     load: Load,
     expected: &[u8],
 ) -> Result<Asked, Stop> {
-    let failed = |err: io::Error| Stop::host(format!("ask over the loopback: {err}"));
+    let failed = |err: io::Error| Stop::host(format!("send requests over the loopback: {err}"));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     thread::scope(|scope| {
@@ -69,7 +69,7 @@ fn client(address: SocketAddr, load: Load, expected: &[u8]) -> io::Result<Vec<f6
         stream.write_all(b"GET / HTTP/1.1\r\nHost: lab\r\n\r\n")?;
         let length = length(&mut stream)?;
         if length != expected.len() {
-            let what = format!("an answer of {length} bytes, not {}", expected.len());
+            let what = format!("response of {length} bytes instead of {}", expected.len());
             return Err(io::Error::other(what));
         }
         stream.read_exact(&mut body)?;
@@ -77,7 +77,7 @@ fn client(address: SocketAddr, load: Load, expected: &[u8]) -> io::Result<Vec<f6
         thread::sleep(load.pause);
     }
     if body != expected {
-        return Err(io::Error::other("an answer of other bytes"));
+        return Err(io::Error::other("response with a wrong body"));
     }
     Ok(times_us)
 }
@@ -88,7 +88,7 @@ fn length(stream: &mut TcpStream) -> io::Result<usize> {
     stream.read_exact(&mut head)?;
     let digits = std::str::from_utf8(&head[HEAD_BYTES - 4 - DIGITS..HEAD_BYTES - 4]);
     let length = digits.ok().and_then(|digits| digits.parse().ok());
-    length.ok_or_else(|| io::Error::other("a head without a length"))
+    length.ok_or_else(|| io::Error::other("response head without a length"))
 }
 
 /// Digits of the body length, zero-padded so that all heads have the same length.

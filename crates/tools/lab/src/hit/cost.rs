@@ -141,7 +141,7 @@ impl Track<'_> {
                 let found = client::get(server.address, target, ACCEPT)?;
                 if found.status != 200 || found.body != body.bytes {
                     return Err(Stop::finding(format!(
-                        "{}: another body",
+                        "{}: not a 200 with the expected body",
                         CONTENDERS[index]
                     )));
                 }

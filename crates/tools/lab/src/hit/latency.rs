@@ -110,7 +110,8 @@ fn convert(server: &Server, definition: &Definition, wish: &AtomicU32, stop: &At
 /// it. Without the privilege for that, it runs at normal priority and its own delays count as the
 /// server's.
 fn knocked(definition: &Definition, server: SocketAddr, target: &str) -> Result<Vec<f64>, Stop> {
-    let own = std::env::current_exe().map_err(|err| Stop::host(format!("our own path: {err}")))?;
+    let own = std::env::current_exe()
+        .map_err(|err| Stop::host(format!("path of our own program: {err}")))?;
     let mut command = Command::new("taskset");
     command.args(["--cpu-list", &definition.client_cpu.to_string()]);
     command.args(["chrt", "--fifo", "10"]).arg(own).arg("knock");
@@ -205,7 +206,7 @@ fn read_answer(stream: &mut impl io::Read, buffer: &mut Vec<u8>) -> io::Result<(
         buffer.extend_from_slice(&chunk[..read]);
         if let Some(whole) = whole_bytes(buffer)? {
             if whole < buffer.len() {
-                return Err(io::Error::other("more than one answer"));
+                return Err(io::Error::other("more bytes than one response"));
             }
             if whole == buffer.len() {
                 return Ok(());
@@ -226,7 +227,9 @@ fn whole_bytes(bytes: &[u8]) -> io::Result<Option<usize>> {
     let length = length.and_then(|length| length.trim().parse::<usize>().ok());
     match length {
         Some(length) if head.starts_with("http/1.1 200") => Ok(Some(end + 4 + length)),
-        _ => Err(io::Error::other("not 200 with a length")),
+        _ => Err(io::Error::other(
+            "response is not a 200 with Content-Length",
+        )),
     }
 }
 
@@ -253,6 +256,6 @@ fn print(latencies: &[Latency]) {
             format!("{:.2}", loaded / idle),
         ]
     });
-    let head = ["of hits", "idle µs", "converting µs", "ratio"];
+    let head = ["latency", "idle µs", "converting µs", "ratio"];
     table::print("Latency of hits (medians of rounds)", &head, &rows);
 }

@@ -136,7 +136,9 @@ fn press(server: &Server, clients: usize, accept: &str) -> Result<Pressure, Stop
         .filter(|saw| saw.status == 503 && saw.told_when)
         .count();
     if count(200) + refused != seen.len() {
-        return Err(Stop::finding("neither 200 nor 503 with Retry-After"));
+        return Err(Stop::finding(
+            "a response is neither a 200 nor a 503 with Retry-After",
+        ));
     }
     Ok(Pressure {
         accept: accept.to_owned(),

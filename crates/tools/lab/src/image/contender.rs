@@ -168,7 +168,10 @@ fn serve(
             .field("cache-status")
             .is_some_and(|status| status.contains("hit"))
         {
-            let line = format!("GET {}: not a hit the second time", target(photograph));
+            let line = format!(
+                "GET {}: the second response is not a cache hit",
+                target(photograph)
+            );
             return Err(Stop::finding(line));
         }
         fs::write(&path, answer.body).map_err(at(&path))?;

@@ -91,7 +91,8 @@ fn plan(photograph: &Photograph, query: &str) -> Result<Plan, Stop> {
     let ask =
         image_plan::parse_query(query).map_err(|err| Stop::usage(format!("{query}: {err}")))?;
     let target = ask.recipe.format;
-    let target = target.ok_or_else(|| Stop::usage(format!("{query}: names no format")))?;
+    let target =
+        target.ok_or_else(|| Stop::usage(format!("{query}: the query must name a format")))?;
     let plan = image_plan::plan(
         &photograph.facts,
         &ask.recipe,
@@ -228,11 +229,11 @@ fn print(overheads: &[Overhead]) {
         "job",
         "plain µs",
         "cell µs",
-        "the job's",
+        "job alone µs",
         "cell wall µs",
         "cell/plain",
         "95 %",
         "plain/plain",
     ];
-    table::print("Cells: CPU time a job", &head, &rows.collect::<Vec<_>>());
+    table::print("Cells: CPU time per job", &head, &rows.collect::<Vec<_>>());
 }

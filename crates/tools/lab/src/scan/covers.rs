@@ -147,7 +147,7 @@ fn prefetch(
     let wanted = definition.albums as usize * boxes.len();
     if made != wanted {
         return Err(Stop::finding(format!(
-            "{made} variants were made where {wanted} were asked for"
+            "{made} variants were made where {wanted} were expected"
         )));
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -223,7 +223,7 @@ fn print(samples: &[Sample]) {
         Spread::of(&rates).row(arm.name)
     });
     table::print(
-        "Covers a second and core",
+        "Covers per second and core",
         &["", "covers", "range"],
         &rows.collect::<Vec<_>>(),
     );

@@ -162,7 +162,7 @@ fn print(table: &Table, kind: &str, arms: &[Arm]) {
         ]
     });
     let head = [
-        "arm",
+        "contender",
         "CPU µs/file",
         "range",
         "of ours",

@@ -111,14 +111,14 @@ fn search(songs: u32, queries: usize) -> Result<Searches, Stop> {
         let row = chance.below(songs as usize) as u32;
         let track = catalog
             .track(row)
-            .ok_or_else(|| Stop::finding("a track is missing"))?;
+            .ok_or_else(|| Stop::finding("a track is missing from the index"))?;
         let query = query(track.title, &mut chance);
         let begun = Instant::now();
         let found = catalog.search(&query, &Limits::default());
         us.push(begun.elapsed().as_secs_f64() * 1e6);
         if found.tracks.is_empty() {
             return Err(Stop::finding(format!(
-                "{query:?} finds nothing of {:?}",
+                "the search for {query:?} does not find {:?}",
                 track.title
             )));
         }
@@ -143,7 +143,7 @@ fn search(songs: u32, queries: usize) -> Result<Searches, Stop> {
 /// caller's time includes the unmapping.
 fn load(folder: &Path) -> Result<Index, Stop> {
     let loaded = scan::load(folder).map_err(|err| Stop::host(err.to_string()))?;
-    loaded.ok_or_else(|| Stop::finding("what was just built is no index"))
+    loaded.ok_or_else(|| Stop::finding("the index that was just written cannot be found"))
 }
 
 /// Returns a query of one to four words of a text, the last word truncated.

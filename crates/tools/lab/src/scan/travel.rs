@@ -49,7 +49,9 @@ pub(super) fn run(library: &Path, definition: &Definition) -> Result<Travel, Sto
     for path in &paths {
         let file = File::open(root.join(path)).map_err(at(path))?;
         let told = host::first_extent(&file).map_err(at(path))?;
-        let place = told.ok_or_else(|| Stop::host("files have no place on the disk yet"))?;
+        let place = told.ok_or_else(|| {
+            Stop::host("the file system has not allocated a file's first extent yet")
+        })?;
         places.insert(path.clone(), place);
         // Drop the file from the page cache: a cached file moves no head, and a scan reads it
         // without asking for its place on the disk.
@@ -159,11 +161,11 @@ fn print(travel: &Travel) {
     let rows = [
         row("one sweep", travel.one_sweep),
         row("ours", travel.ours),
-        row("inodes", travel.inode_order),
-        row("paths", travel.path_order),
+        row("inode order", travel.inode_order),
+        row("path order", travel.path_order),
     ];
     table::print(
-        "Travel of the head",
+        "Travel of a disk's head",
         &["order", "MiB", "of one sweep"],
         &rows,
     );

@@ -11,7 +11,8 @@ use crate::stop::{Stop, at};
 /// possible.
 pub(super) fn beside(library: &Path, name: &str) -> Result<Scratch, Stop> {
     let parent = library.parent();
-    let parent = parent.ok_or_else(|| Stop::usage("--library is a folder in another"))?;
+    let parent =
+        parent.ok_or_else(|| Stop::usage("--library must be a folder inside another folder"))?;
     Scratch::within(parent, name)
 }
 

@@ -62,7 +62,9 @@ impl Client {
             for _ in batch {
                 if let Reply::Error(text) = self.reply()? {
                     let text = String::from_utf8_lossy(&text);
-                    return Err(Stop::finding(format!("while filling: {text}")));
+                    return Err(Stop::finding(format!(
+                        "error reply while filling the store: {text}"
+                    )));
                 }
             }
         }
@@ -82,7 +84,7 @@ impl Client {
             let read = read.map_err(|err| failed(&err))?;
             self.input.truncate(held + read);
             if read == 0 {
-                return Err(Stop::finding("the store ends the connection"));
+                return Err(Stop::finding("the store closed the connection"));
             }
         }
     }

@@ -85,7 +85,10 @@ fn measure(
     let deadline = Instant::now() + PATIENCE;
     while client.ask(&["DBSIZE"])? != Reply::Int(1) {
         if deadline < Instant::now() {
-            return Err(Stop::finding(format!("{}: keys stay", contender.name)));
+            return Err(Stop::finding(format!(
+                "{}: expired keys were not removed in time",
+                contender.name
+            )));
         }
         thread::sleep(LOOK);
     }
@@ -128,8 +131,8 @@ fn print(samples: &[Expiry]) {
         "p50 µs",
         "p99.9 µs",
         "max µs",
-        "gone after ms",
+        "all gone after ms",
         "CPU ms",
     ];
-    table::print("While keys become due", &head, &rows);
+    table::print("While keys expire", &head, &rows);
 }

@@ -94,5 +94,5 @@ fn print(definition: &Definition, samples: &[InProcess]) {
         ]
     });
     let head = ["value bytes", "million/s", "range"];
-    table::print("GET in the process", &head, &rows.collect::<Vec<_>>());
+    table::print("GET in the same process", &head, &rows.collect::<Vec<_>>());
 }

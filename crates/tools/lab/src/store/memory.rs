@@ -77,6 +77,6 @@ fn print(names: &[&str], samples: &[Memory]) {
             format!("{:.3}", median(name) / median(NAMES[1])),
         ]
     });
-    let head = ["contender", "bytes a key", "over redis"];
+    let head = ["contender", "bytes/key", "this/redis"];
     table::print("Memory", &head, &rows.collect::<Vec<_>>());
 }

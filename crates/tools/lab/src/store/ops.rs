@@ -169,7 +169,7 @@ fn verify(row: &Row, contender: &Contender) -> Result<(), Stop> {
     match same && taken {
         true => Ok(()),
         false => Err(Stop::finding(format!(
-            "{}: {}: another answer",
+            "{}: {}: wrong reply",
             contender.name, row.name
         ))),
     }
@@ -242,7 +242,7 @@ fn print(costs: &[Cost]) {
         "ours/valkey CPU",
     ];
     table::print(
-        "CPU time an operation (medians of rounds)",
+        "CPU time per operation (medians of rounds)",
         &head,
         &rows.collect::<Vec<_>>(),
     );

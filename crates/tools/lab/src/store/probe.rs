@@ -41,7 +41,7 @@ pub(crate) fn probe(probe: &Probe) -> Result<(), Stop> {
         }
         match client.ask(&["GET", &probe.key])? {
             Reply::Bulk(_) => {}
-            other => return Err(Stop::finding(format!("probe: {other:?}"))),
+            other => return Err(Stop::finding(format!("probe: unexpected reply {other:?}"))),
         }
         text.push_str(&format!("{:.1}\n", due.elapsed().as_secs_f64() * 1e6));
     }

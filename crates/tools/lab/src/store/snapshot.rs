@@ -145,13 +145,13 @@ fn save(contender: &Contender, looking: Looking) -> Result<(u64, u64), Stop> {
             peak_bytes = seen.memory_bytes.max(peak_bytes);
         }
         let Reply::Bulk(info) = client.ask(&["INFO", "persistence"])? else {
-            return Err(Stop::finding("INFO is no text"));
+            return Err(Stop::finding("the reply to INFO is not a bulk string"));
         };
         if String::from_utf8_lossy(&info).contains("rdb_bgsave_in_progress:0") {
             return Ok((begun.elapsed().as_millis() as u64, peak_bytes));
         }
         if PATIENCE < begun.elapsed() {
-            return Err(Stop::finding("a snapshot without an end"));
+            return Err(Stop::finding("the snapshot did not finish in time"));
         }
         thread::sleep(LOOK);
     }
@@ -200,8 +200,8 @@ fn print(samples: &[Snapshot]) {
         "p50 µs",
         "p99.9 µs",
         "max µs",
-        "took ms",
-        "memory on top %",
+        "duration ms",
+        "extra memory %",
         "CPU ms",
     ];
     table::print("While a snapshot is written", &head, &rows);
