@@ -33,7 +33,7 @@ use contender::{Contender, Plain, Setting, Way, Work};
 use costs::{Cost, Memory, Wipe};
 use front::Load;
 
-/// `lab/definitions/cells.toml`.
+/// Content of `lab/definitions/cells.toml`.
 #[derive(Deserialize)]
 struct Definition {
     photograph: String,

@@ -29,7 +29,7 @@ pub(crate) enum Part {
     Start,
 }
 
-/// `lab/definitions/hit.toml`.
+/// Content of `lab/definitions/hit.toml`.
 #[derive(Deserialize)]
 struct Definition {
     cost: cost::Definition,

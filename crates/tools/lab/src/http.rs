@@ -20,7 +20,7 @@ use crate::stop::{Stop, at};
 use crate::wrk::{self, Load};
 use crate::{Given, client, h2load, loopback, table};
 
-/// `lab/definitions/http.toml`.
+/// Content of `lab/definitions/http.toml`.
 #[derive(Deserialize)]
 struct Definition {
     rounds: usize,

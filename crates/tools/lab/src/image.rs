@@ -38,7 +38,7 @@ pub(crate) enum Part {
     Cell,
 }
 
-/// `lab/definitions/image.toml`.
+/// Content of `lab/definitions/image.toml`.
 #[derive(Deserialize)]
 struct Definition {
     photographs: Vec<String>,

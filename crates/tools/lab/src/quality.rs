@@ -22,7 +22,7 @@ use crate::scratch::Scratch;
 use crate::stop::{Stop, at};
 use crate::{Given, lanczos, netpbm, stats, table, usage};
 
-/// `lab/definitions/quality.toml`.
+/// Content of `lab/definitions/quality.toml`.
 #[derive(Deserialize)]
 struct Definition {
     photographs: Vec<String>,

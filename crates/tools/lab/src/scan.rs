@@ -54,7 +54,7 @@ pub(crate) struct Typed {
     library: PathBuf,
 }
 
-/// `lab/definitions/scan.toml`.
+/// Content of `lab/definitions/scan.toml`.
 #[derive(Deserialize)]
 struct Definition {
     reads: reads::Definition,

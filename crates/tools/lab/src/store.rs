@@ -42,7 +42,7 @@ pub(crate) enum Part {
     InProcess,
 }
 
-/// `lab/definitions/store.toml`.
+/// Content of `lab/definitions/store.toml`.
 #[derive(Deserialize)]
 struct Definition {
     server_cpu: u32,

@@ -21,7 +21,7 @@ pub(crate) struct Load {
 
 /// Requests that wrk sends.
 pub(crate) struct Requests<'a> {
-    /// `http` or `https`.
+    /// URL scheme: `http` or `https`.
     pub(crate) scheme: &'a str,
     pub(crate) server: SocketAddr,
     pub(crate) target: &'a str,
