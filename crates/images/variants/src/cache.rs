@@ -376,8 +376,9 @@ impl Variants {
         let Found { kind, bytes } = found;
         let mut variant = Variant::new(*key, kind, bytes, now_ms);
         match kind {
-            Kind::Picture(_) | Kind::Sound => drop(self.open(&variant).ok()?), // The file is gone, or was never on this machine.
-            // The disk does not hold it, so it expires.
+            // `None` if the file has been removed, or was never on this machine.
+            Kind::Picture(_) | Kind::Sound => drop(self.open(&variant).ok()?),
+            // Verdicts are not on disk, so this one expires.
             Kind::Verdict(_) => variant.expires_ms = Some(now_ms + REMEMBER_MS),
         }
         let variant = Arc::new(variant);
@@ -418,7 +419,8 @@ impl Variants {
         }
         let name = key.to_string();
         let shelf = self.shelf(key);
-        let entries = fs::read_dir(&shelf).ok()?; // Without the folder there is no variant; the conversion creates both.
+        // Without the folder there is no variant: the conversion creates both.
+        let entries = fs::read_dir(&shelf).ok()?;
         for entry in entries.flatten().filter(|entry| {
             entry
                 .file_name()

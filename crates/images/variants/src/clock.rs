@@ -1,8 +1,8 @@
-//! The one place where this crate reads the wall clock.
+//! Wall clock. No other module of this crate reads it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Milliseconds since 1970.
+/// Returns the current Unix time in milliseconds.
 #[must_use]
 pub fn unix_ms() -> u64 {
     let since = SystemTime::now()

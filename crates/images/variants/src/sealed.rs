@@ -1,4 +1,4 @@
-//! Bytes of a cell's reply, in a sealed memory file.
+//! Results of sandbox jobs in sealed memory files.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -13,8 +13,8 @@ pub struct Sealed {
     pub start: u64,
     /// Number of bytes.
     pub bytes: u64,
-    /// CPU time it took to make them, in the worker's words; of several that were made at once,
-    /// their share.
+    /// CPU time of the job as reported by the worker, in microseconds. If a job has several
+    /// results, each gets an equal share.
     pub cpu_us: u64,
 }
 

@@ -1,10 +1,10 @@
-//! A file as readers of pictures and music read it.
+//! Open files as input of the readers of pictures and music.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Positioned reads of an open file.
+/// Open file that implements the `ReadAt` traits of `tags` and `image_plan`.
 #[derive(Debug)]
 pub struct FileSource<'f>(pub &'f File);
 

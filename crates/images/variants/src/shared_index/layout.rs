@@ -1,12 +1,13 @@
-//! How the record is laid out in the store.
+//! Layout of the shared index in the store.
 //!
 //! ```text
-//! pelton:variant:KEY   hash: kind (avif webp … or a verdict), bytes, used_ms, and where it was made while the store was
-//!                      there: path, width, height, cpu_us; gone when unused for so long
-//! pelton:flight:KEY    string: whose files the result will be among, a space, and the path of the original that is being
-//!                      converted; gone when that ends
-//! pelton:counters      hash: what all processes together did
-//! pelton:process:ID    hash: pid, version; gone seconds after the process
+//! pelton:variant:KEY   hash: kind (avif webp … or a verdict), bytes, used_ms; and, if it was
+//!                      converted while the store was reachable: path, width, height, cpu_us.
+//!                      Expires when the variant has been unused for `Limits::keep_ms`
+//! pelton:flight:KEY    string: identifier of the folder of the result, a space, and the path of
+//!                      the original that is being converted; removed when the conversion ends
+//! pelton:counters      hash: totals of all processes
+//! pelton:process:ID    hash: pid, version; expires seconds after the process ends
 //! ```
 
 use std::os::unix::ffi::OsStrExt;
@@ -17,7 +18,7 @@ use resp::Reply;
 use super::{Change, Flight, Found, Lock, Made};
 use crate::cache::{Key, Kind, Variant};
 
-/// How long a process counts as serving after it was last heard of.
+/// Lifetime of a process's entry after its last renewal, in seconds, as an argument of `EXPIRE`.
 const PROCESS_S: &str = "10";
 
 type Words = Vec<Bytes>;
@@ -41,8 +42,9 @@ fn named(process: &str) -> String {
     format!("pelton:process:{process}")
 }
 
-/// Asks for the lock of a key, for so long at most, and then for its entry: who gets the lock after
-/// its holder has finished then sees what came of it.
+/// Returns the commands that request the lock of `key`, for at most `flight.wall_ms_max`, and then
+/// read the entry of `key`. In this order, a process that gets the lock because its holder has
+/// finished also reads the holder's result.
 pub(super) fn lock_and_find(key: &Key, flight: &Flight<'_>) -> Vec<Words> {
     vec![
         words(&[
@@ -58,7 +60,7 @@ pub(super) fn lock_and_find(key: &Key, flight: &Flight<'_>) -> Vec<Words> {
     ]
 }
 
-/// Reads the first answer to [`lock_and_find`].
+/// Decodes the first reply to [`lock_and_find`].
 pub(super) fn locked(reply: &Reply, flight: &Flight<'_>) -> Lock {
     let own = |text: &Bytes| text.starts_with(format!("{} ", flight.files).as_bytes());
     match reply {
@@ -68,8 +70,8 @@ pub(super) fn locked(reply: &Reply, flight: &Flight<'_>) -> Lock {
     }
 }
 
-/// Reads the second answer to [`lock_and_find`]. What makes no sense, for whatever reason, is no
-/// entry.
+/// Decodes the second reply to [`lock_and_find`]. Returns `None` if there is no entry or if it is
+/// invalid.
 pub(super) fn found(reply: &Reply) -> Option<Found> {
     let Reply::Array(fields) = reply else {
         return None;
@@ -86,7 +88,8 @@ pub(super) fn found(reply: &Reply) -> Option<Found> {
     is_sound.then_some(Found { kind, bytes })
 }
 
-/// Records an entry, for so long unless it is used.
+/// Returns the commands that write an entry. It expires at the variant's own deadline, if any, and
+/// otherwise `keep_ms` after its last use.
 pub(super) fn kept(entry: &Variant, keep_ms: u64) -> [Words; 2] {
     let (name, bytes) = (variant(&entry.key), entry.bytes.to_string());
     let used_ms = entry.used_ms().to_string();
@@ -106,7 +109,7 @@ pub(super) fn kept(entry: &Variant, keep_ms: u64) -> [Words; 2] {
     [words(&fields), end]
 }
 
-/// Records a change.
+/// Returns the commands that record `change`.
 pub(super) fn change(change: &Change, keep_ms: u64) -> Vec<Words> {
     match change {
         Change::Kept(entry) => kept(entry, keep_ms).into(),
@@ -137,7 +140,7 @@ fn made(made: &Made, keep_ms: u64) -> [Words; 2] {
     [fields, end]
 }
 
-/// Adds to the counters what was not added before.
+/// Returns the commands that add to the store's counters the growth of each total since `before`.
 pub(super) fn counts(before: &[(&'static str, u64)], now: &[(&'static str, u64)]) -> Vec<Words> {
     let added = now.iter().enumerate().filter_map(|(index, (name, total))| {
         let added = total - before.get(index).map_or(0, |before| before.1);
@@ -154,7 +157,7 @@ pub(super) fn counts(before: &[(&'static str, u64)], now: &[(&'static str, u64)]
     added.collect()
 }
 
-/// Says that this process serves.
+/// Returns the commands that register this process as serving.
 pub(super) fn process(process: &str) -> Vec<Words> {
     let name = named(process);
     let pid = std::process::id().to_string();
@@ -171,7 +174,8 @@ pub(super) fn process(process: &str) -> Vec<Words> {
     ]
 }
 
-/// Says that it still does. The reply is 0 where the store knows nothing of it.
+/// Returns the command that renews the registration. Its reply is 0 if the store does not have the
+/// registration.
 pub(super) fn renew(process: &str) -> Words {
     words(&[b"EXPIRE", named(process).as_bytes(), PROCESS_S.as_bytes()])
 }
