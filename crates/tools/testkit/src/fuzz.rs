@@ -1,5 +1,5 @@
-//! Parsers, and what must hold of each for any bytes at all. A target takes the bytes as they come from a fuzzer, a
-//! corpus or a generator, and panics when something does not hold.
+//! Properties of parsers that hold for any input. A target takes bytes from a fuzzer, a corpus or a
+//! generator, and panics if a property does not hold.
 
 mod accept;
 mod body;
@@ -33,16 +33,16 @@ pub use resp::resp;
 pub use sound::{packets, pages};
 pub use tags::{tags, tags_exif, tags_flac, tags_mp3, tags_mp4, tags_ogg, tags_rare, tags_riff};
 
-/// A parser under test.
+/// Parser under test.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Names the program in `fuzz/fuzz_targets` and the folder in `fuzz/corpus`.
+    /// Name of its program in `fuzz/fuzz_targets` and of its folder in `fuzz/corpus`.
     pub name: &'static str,
-    /// Panics when something does not hold.
+    /// Function that parses the bytes and panics if a property does not hold.
     pub check: fn(&[u8]),
 }
 
-/// Every target; `fuzz/fuzz_targets` has a program for each.
+/// All targets. `fuzz/fuzz_targets` has one program per target.
 pub const TARGETS: [Target; 23] = [
     Target {
         name: "accept",
@@ -138,8 +138,8 @@ pub const TARGETS: [Target; 23] = [
     },
 ];
 
-/// Has `look` see the request of `method` with these field lines, if they make one. `lines` may be anything: what ends
-/// the head early only makes it another request.
+/// Calls `look` with a request of `method` that contains these field lines, if they parse. `lines`
+/// may be anything: bytes that end the head early only make a shorter request.
 fn with_request(method: &str, lines: &[u8], look: impl FnOnce(&http1::Request<'_>)) {
     let line = format!("{method} / HTTP/1.1\r\nHost: h\r\n");
     let head = [line.as_bytes(), lines, b"\r\n\r\n"].concat();
@@ -148,7 +148,8 @@ fn with_request(method: &str, lines: &[u8], look: impl FnOnce(&http1::Request<'_
     }
 }
 
-/// The lines of those fields of `request` that `keep` keeps, Host left out: more lines may follow.
+/// Returns the field lines of `request` whose names `keep` accepts, without Host. They do not end
+/// the head, so that more lines can be appended.
 fn lines_of(request: &http1::Request<'_>, keep: impl Fn(&str) -> bool) -> Vec<u8> {
     let mut lines = Vec::new();
     for (name, value) in request.fields() {
@@ -162,7 +163,7 @@ fn lines_of(request: &http1::Request<'_>, keep: impl Fn(&str) -> bool) -> Vec<u8
     lines
 }
 
-/// The values of all lines with this name, found without any help of the parser's index.
+/// Returns the values of all fields of this name by a linear search, without the parser's index.
 fn values<'a>(request: &http1::Request<'a>, name: &str) -> Vec<&'a [u8]> {
     let lines = request.fields();
     lines

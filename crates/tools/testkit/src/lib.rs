@@ -1,6 +1,6 @@
-//! Test code with more than one user; nothing of it is ever shipped, and only tests may import it.
+//! Test code with more than one user. It is never shipped, and only tests may import it.
 //!
-//! Principal types: [`fuzz::Target`], a parser with everything that must hold of it whatever the bytes, and
+//! Principal types: [`fuzz::Target`], a parser with the properties that hold for any input, and
 //! [`table::Row`], one line of a table of bytes and verdicts.
 //!
 //! ```text
@@ -10,7 +10,7 @@
 //! crates/http/http1/src/tests/*.txt ─► table::rows ─► http1's tests, `conform`
 //! ```
 //!
-//! Errors: none; what does not hold panics and says what. Threads: none.
+//! Errors: none; a failed property panics with a description. Threads: none.
 
 #![forbid(unsafe_code)]
 

@@ -1,24 +1,25 @@
-//! Tables of bytes and verdicts. A line is a row, `bytes ⇒ verdict`; a line that begins with `# ` names the clause of
-//! the rows below it, and one that begins with `@ ` the context they are judged in. In the bytes `\r`, `\n`, `\t`,
-//! `\0`, `\\` and `\xHH` mean what they mean in Rust, and `{text*N}` is `text` N times.
+//! Tables of bytes and verdicts. A line is a row, `bytes ⇒ verdict`. A line that begins with `# `
+//! names the clause of the rows below it, and a line that begins with `@ ` names their context. In
+//! the bytes `\r`, `\n`, `\t`, `\0`, `\\` and `\xHH` mean the same as in Rust, and `{text*N}` is
+//! `text` repeated N times.
 
-/// One row.
+/// Row of a table.
 #[derive(Clone, Debug)]
 pub struct Row<'t> {
-    /// The clause and the row as written, for messages.
+    /// Clause, and the row as written; for messages.
     pub name: String,
-    /// What it is judged in.
+    /// Context in which the row is judged.
     pub context: &'t str,
-    /// What goes in.
+    /// Input.
     pub bytes: Vec<u8>,
-    /// What comes out, as written.
+    /// Expected verdict, as written.
     pub verdict: &'t str,
 }
 
-/// The rows of a table.
+/// Returns the rows of a table.
 ///
 /// # Panics
-/// When a line is no row: tables are source code.
+/// If a line is not a row: tables are source code.
 #[must_use]
 pub fn rows(table: &str) -> Vec<Row<'_>> {
     let mut clause = "";
@@ -44,10 +45,10 @@ pub fn rows(table: &str) -> Vec<Row<'_>> {
     rows
 }
 
-/// Judges every row, and shows all that differ at once.
+/// Judges every row, and reports all that differ in one message.
 ///
 /// # Panics
-/// When a verdict is not the row's.
+/// If a verdict differs from the row's.
 pub fn check(table: &str, judge: impl Fn(&Row<'_>) -> String) {
     let mut wrong = String::new();
     for row in rows(table) {
@@ -60,7 +61,7 @@ pub fn check(table: &str, judge: impl Fn(&Row<'_>) -> String) {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// The bytes that `text` stands for.
+/// Replaces the escapes and repetitions in `text`.
 fn unescape(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = text;
@@ -95,7 +96,7 @@ fn unescape(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// `{text*N}` at the begin, and what follows it.
+/// Parses `{text*N}` at the start of `text`, and returns it with the remaining text.
 fn repetition(text: &str) -> Option<(&str, usize, &str)> {
     let (inner, after) = text.strip_prefix('{')?.split_once('}')?;
     let (part, count) = inner.rsplit_once('*')?;

@@ -3,11 +3,12 @@ use std::path::Path;
 
 use crate::fuzz::TARGETS;
 
-/// Files and bytes of one corpus: it is to be read with the tests, not to grow with every hour of fuzzing.
+/// Limits of one corpus in files and in bytes. A corpus is replayed by the tests and must stay
+/// short.
 const CORPUS_FILES_MAX: usize = 200;
 const CORPUS_BYTES_MAX: usize = 200_000;
 
-/// What the fuzzers found worth keeping, crashes among it, replayed without a fuzzer.
+/// Replays the inputs that the fuzzers kept, including former crashes, without a fuzzer.
 #[test]
 fn every_corpus_holds() {
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz/corpus");
@@ -19,7 +20,7 @@ fn every_corpus_holds() {
         for file in files {
             let path = file.expect("a readable folder").path();
             let bytes = fs::read(&path).expect("a readable file");
-            // Printed only when it fails.
+            // Shown only if the test fails.
             println!("{}", path.display());
             (target.check)(&bytes);
             count += 1;
@@ -34,7 +35,7 @@ fn every_corpus_holds() {
     }
 }
 
-/// The programs are built only to fuzz, so that nothing else would see one that was forgotten.
+/// The programs are built only for fuzzing, so no other test would notice a missing one.
 #[test]
 fn every_target_has_a_program() {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz");

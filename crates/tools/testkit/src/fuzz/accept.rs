@@ -1,4 +1,4 @@
-//! Accept.
+//! Fuzz target for the Accept field.
 
 use http1::{Request, accept::fold, accept::names};
 
@@ -7,8 +7,9 @@ use super::{lines_of, values, with_request};
 const WEBP: &str = "image/webp";
 const AVIF: &str = "image/avif";
 
-/// The value of an Accept field, behind which more lines may stand: nothing is named that is not there, a weight of
-/// zero always forbids, and without quotes it is the naive reading.
+/// Checks `bytes` as the value of an Accept field, which may contain further lines: a type is
+/// reported only if it occurs in the value, a weight of zero always excludes it, and the result
+/// equals the naive reading unless the value has quotes.
 pub fn accept(bytes: &[u8]) {
     let lines = [b"Accept: ", bytes].concat();
     with_request("GET", &lines, |request| {
@@ -16,7 +17,7 @@ pub fn accept(bytes: &[u8]) {
         assert_eq!(fold(request.accept(), &[WEBP, AVIF]), [webp, avif]);
         assert!(!avif || is_within(AVIF, request));
         assert!(!webp || is_within(WEBP, request));
-        // A type that is named twice, once with a weight of zero, is named and not read.
+        // A type that is listed twice, once with weight zero, is named but not acceptable.
         assert!(names(request.accept(), "image/") || !(avif || webp));
         let has_quotes = values(request, "accept")
             .iter()
@@ -38,7 +39,7 @@ fn is_within(media_type: &str, request: &Request<'_>) -> bool {
     values(request, "accept").into_iter().any(has)
 }
 
-/// What another line adds, and what it leaves alone.
+/// Checks which results a further Accept line changes, and which it must not change.
 fn assert_more_lines(request: &Request<'_>, [avif, webp]: [bool; 2]) {
     let lines = lines_of(request, |_| true);
     let with = |more: &str, check: &dyn Fn([bool; 2])| {
@@ -54,14 +55,14 @@ fn assert_more_lines(request: &Request<'_>, [avif, webp]: [bool; 2]) {
         assert_eq!(named[0], avif);
         assert!(named[1] || !webp);
     });
-    // The same lines again say the same.
+    // Repeating the same lines does not change the result.
     let again = lines_of(request, |name| name.eq_ignore_ascii_case("accept"));
     with_request("GET", &[&lines[..], &again].concat(), |request| {
         assert_eq!(fold(request.accept(), &[AVIF, WEBP]), [avif, webp]);
     });
 }
 
-/// RFC 9110 §12.5.1 for values without quoted strings.
+/// Evaluates RFC 9110 §12.5.1 for values without quoted strings.
 fn naive(media_type: &str, request: &Request<'_>) -> bool {
     let mut named = false;
     for value in values(request, "accept") {

@@ -1,9 +1,9 @@
-//! Bodies that are skipped.
+//! Fuzz target for request bodies that are read and discarded.
 
 use http1::body::Drain;
 use http1::{Framing, Limits, Reject};
 
-/// Limits that short inputs reach.
+/// Limits small enough for short inputs to exceed them.
 const TIGHT: Limits = Limits {
     head_bytes_max: 16_384,
     fields_max: 64,
@@ -13,7 +13,8 @@ const TIGHT: Limits = Limits {
     trailer_bytes_max: 32,
 };
 
-/// Whatever follows a head: it ends at the same byte in whatever pieces it comes, and where the naive reading ends it.
+/// Checks `bytes` as the bytes after a head: the body ends at the same byte however the input is
+/// cut into pieces, and at the byte where the naive reading ends it.
 pub fn body(bytes: &[u8]) {
     let len = bytes.len() as u64;
     let lengths = [0, 1, len / 2, len, len + 1, u64::MAX].map(Framing::Length);
@@ -39,7 +40,7 @@ pub fn body(bytes: &[u8]) {
     }
 }
 
-/// Bytes taken, and whether the body has ended.
+/// Returns the number of bytes consumed, and true if the body has ended.
 fn drain<'a>(
     framing: Framing,
     limits: &Limits,
@@ -86,7 +87,7 @@ fn assert_sound(
             match outcome {
                 Ok((taken, true)) => assert_eq!(naive, Some(taken)),
                 Ok((_, false)) => assert_eq!(naive, None),
-                // The naive reading knows no limits.
+                // The naive reading has no limits, so "too long" cannot be compared with it.
                 Err(Reject {
                     status: 400,
                     reason,
@@ -99,7 +100,8 @@ fn assert_sound(
     }
 }
 
-/// How long a chunked body is, if it is sound and whole: RFC 9112 §7.1, line by line.
+/// Returns the length of a chunked body that is valid and complete, read line by line as RFC 9112
+/// §7.1 prints it.
 fn naive_chunked_bytes(bytes: &[u8]) -> Option<usize> {
     let mut rest = bytes;
     loop {
@@ -130,7 +132,7 @@ fn naive_chunked_bytes(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// A line without its CRLF, and what follows it.
+/// Splits off the first line, without its CRLF, and returns it with the remaining bytes.
 fn split_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = bytes.windows(2).position(|window| window == b"\r\n")?;
     Some((&bytes[..end], &bytes[end + 2..]))
@@ -154,7 +156,8 @@ fn blank(bytes: &[u8]) -> &[u8] {
     &bytes[blanks.count()..]
 }
 
-/// `*( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )`, read as it is printed: RFC 9112 §7.1.1.
+/// Matches `*( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )` of RFC 9112 §7.1.1,
+/// read literally.
 fn are_extensions(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -180,7 +183,7 @@ fn are_extensions(bytes: &[u8]) -> bool {
     true
 }
 
-/// Bytes up to and with the closing quote.
+/// Returns the number of bytes up to and including the closing quote.
 fn quoted_end(inner: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

@@ -1,9 +1,9 @@
-//! What programs say, and what they are told.
+//! Fuzz target for CGI: the output of programs, and the variables they receive.
 
 use cgi::{Answer, Limits, Request};
 
-/// The bytes are a program's output, whose head never says what would break an answer's; and the path and a field of a
-/// request, of which no part becomes a variable of its own.
+/// Checks `bytes` as the output of a program, whose head must not break the head of the response;
+/// and as the path and a field of a request, no part of which may become a variable of its own.
 pub fn cgi(bytes: &[u8]) {
     let limits = Limits::default();
     if let Ok(Answer::Document {

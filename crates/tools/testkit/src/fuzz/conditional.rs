@@ -1,4 +1,4 @@
-//! Preconditions.
+//! Fuzz target for preconditions.
 
 use http1::conditional::{Validators, Verdict, evaluate};
 use http1::{Request, date};
@@ -28,7 +28,8 @@ const CURRENT: [Validators<'_>; 4] = [
     },
 ];
 
-/// Field lines: no verdict without a reason in them, and none that a field of lower rank changes.
+/// Checks `bytes` as field lines: each verdict has a reason in them, and a field of lower
+/// precedence does not change it.
 pub fn conditional(bytes: &[u8]) {
     for current in CURRENT {
         with_request("GET", bytes, |request| {
@@ -44,7 +45,7 @@ fn is_any(values: &[&[u8]]) -> bool {
     values == [b"*"]
 }
 
-/// The tag's characters with their quotes, which is what weak comparison compares.
+/// Returns the characters of the tag with their quotes, which weak comparison compares.
 fn opaque<'a>(current: &Validators<'a>) -> &'a [u8] {
     current.etag.trim_start_matches("W/").as_bytes()
 }
@@ -89,7 +90,7 @@ fn assert_has_reason(request: &Request<'_>, current: &Validators<'_>, verdict: V
     }
 }
 
-/// The verdict on `request` with only those lines that `keep` keeps.
+/// Returns the verdict on `request` with only those fields whose names `keep` accepts.
 fn verdict_with(
     request: &Request<'_>,
     current: &Validators<'_>,
@@ -103,7 +104,8 @@ fn verdict_with(
     verdict
 }
 
-/// RFC 9110 §13.2.2: entity tags before dates; §13.2.1: GET and HEAD, and no other.
+/// Checks RFC 9110 §13.2.2, entity tags take precedence over dates, and §13.2.1, only GET and HEAD
+/// are conditional.
 fn assert_ranks_hold(request: &Request<'_>, current: &Validators<'_>, verdict: Verdict) {
     let is = |name: &str, other: &str| name.eq_ignore_ascii_case(other);
     let same = |keep: &dyn Fn(&str) -> bool, expected| {
@@ -132,7 +134,8 @@ fn assert_ranks_hold(request: &Request<'_>, current: &Validators<'_>, verdict: V
     assert_eq!(post.unwrap_or(Verdict::Proceed), Verdict::Proceed);
 }
 
-/// One more line with the current entity tag is found, whatever stands in the lines before it.
+/// Checks that a further line with the current entity tag matches, regardless of the lines before
+/// it.
 fn assert_match_is_found(request: &Request<'_>, current: &Validators<'_>, verdict: Verdict) {
     if verdict == Verdict::PreconditionFailed {
         return;

@@ -1,10 +1,11 @@
-//! What a pool and its zygote tell each other.
+//! Fuzz target for the messages between a pool and its zygote.
 
 use sandbox_protocol::control::{CONTROL_BYTES_MAX, Command, Report, TEXT_BYTES_MAX};
 
-/// What one of both sent: a packet is a command, a report or neither, never both, and has one meaning.
+/// Checks `bytes` as a packet: it is a command, a report or neither, never both, and encodes back
+/// to the same message.
 pub fn control(bytes: &[u8]) {
-    // What both read into is no longer.
+    // Both sides read into a buffer of this size.
     let bytes = &bytes[..bytes.len().min(CONTROL_BYTES_MAX)];
     let command = Command::from_bytes(bytes);
     let report = Report::from_bytes(bytes);
@@ -17,7 +18,7 @@ pub fn control(bytes: &[u8]) {
         assert!(packet.len() <= CONTROL_BYTES_MAX);
         let again = Report::from_bytes(&packet);
         match &report {
-            // Bytes that are no text have become more, and were cut.
+            // Invalid UTF-8 grows when it is replaced, and the encoder then cuts the text.
             Report::Broken(text) | Report::Tables(text) if TEXT_BYTES_MAX < text.len() => {
                 assert!(again.is_some());
             }

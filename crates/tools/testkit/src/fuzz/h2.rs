@@ -1,25 +1,27 @@
-//! HTTP/2 connections.
+//! Fuzz target for HTTP/2 connections.
 
 use http2::{Connection, Event, Fault, Limits, PREFACE, hpack};
 
-/// An empty SETTINGS, which comes first.
+/// An empty SETTINGS frame, which must come first.
 const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
-/// Bytes that one frame of a client's may be answered with: two window updates, a PING, a reset, a GOAWAY.
+/// Most bytes that the server may send in reaction to one frame: two window updates, a PING, a
+/// reset and a GOAWAY.
 const ANSWER_BYTES_MAX: usize = 128;
 
-/// Whatever a client sends behind its greeting: the same comes of it in whatever pieces it arrives, no more streams are
-/// open than allowed, and no frame is answered with more than a few.
+/// Checks `bytes` as the frames after a client's preface: the outcome does not depend on how the
+/// input is cut into pieces, open streams never exceed the limit, and the reaction to one frame is
+/// short.
 pub fn h2(bytes: &[u8]) {
     let greeting = [&PREFACE[..], &SETTINGS].concat();
     let whole = run(&[&greeting, bytes]);
     let cut = 1 + bytes.first().map_or(0, |&byte| usize::from(byte) % 40);
     let pieces: Vec<_> = greeting.chunks(1).chain(bytes.chunks(cut)).collect();
     assert_eq!(run(&pieces), whole, "in pieces of {cut}");
-    // Without the greeting, too.
+    // Also without the preface.
     run(&[bytes]);
 }
 
-/// Answers `pieces` in turn, and gives what was said and what came of it.
+/// Feeds `pieces` in turn, and returns the bytes sent, the events as text, and the fault, if any.
 fn run(pieces: &[&[u8]]) -> (Vec<u8>, String, Option<Fault>) {
     let limits = Limits {
         streams_max: 5,
@@ -55,7 +57,7 @@ fn run(pieces: &[&[u8]]) -> (Vec<u8>, String, Option<Fault>) {
     (out, told, None)
 }
 
-/// Answers some streams at once, others when their body is whole, and others never.
+/// Responds to some streams at once, to others when their body is complete, and to others never.
 fn answer(connection: &mut Connection, event: Event<'_>, out: &mut Vec<u8>) {
     match event {
         Event::Request { stream, .. } => {

@@ -1,12 +1,13 @@
-//! Messages between the server and its cells.
+//! Fuzz target for the messages between the server and its cells.
 
 use image_plan::Plan;
 use sandbox_protocol::{
     AllegedReply, AnswerRecord, Excess, Expect, Job, MESSAGE_BYTES_MAX, Status,
 };
 
-/// What somebody on the other side sent: it is one message of the present version or none, and a reply that is believed
-/// fits the job; and the answer of a program that is kept is the same however it is cut.
+/// Checks `bytes` as a message of the other side: it is one message of the current version or none,
+/// and a reply that passes verification fits its job. The output of a persistent program is the
+/// same however it is cut.
 pub fn message(bytes: &[u8]) {
     answer(bytes);
     if let Ok(job) = Job::from_bytes(bytes) {
@@ -35,7 +36,7 @@ pub fn message(bytes: &[u8]) {
     }
 }
 
-/// Byte by byte it is what it is at once.
+/// Checks that feeding the record byte by byte gives the same result as feeding it at once.
 fn answer(bytes: &[u8]) {
     let (mut whole, mut cut) = (AnswerRecord::default(), AnswerRecord::default());
     let at_once = whole.take(bytes);

@@ -1,4 +1,4 @@
-//! Headers of pictures.
+//! Fuzz target for the headers of pictures.
 
 use std::cell::Cell;
 use std::io;
@@ -8,7 +8,8 @@ use image_plan::{
     ProbeErrorKind, ReadAt, Recipe, Stage, candidates, parse_query, plan,
 };
 
-/// A file: whatever it claims, it is read within limits, and what it is found to be can be planned with.
+/// Checks `bytes` as a file: the probe reads it within its limits whatever the header claims, and
+/// the planner accepts the facts that the probe returns.
 pub fn probe(bytes: &[u8]) {
     let len_bytes = bytes.len() as u64;
     if let Some(facts) = contained(bytes, len_bytes) {
@@ -17,11 +18,11 @@ pub fn probe(bytes: &[u8]) {
             planned(&facts, &ask.recipe);
         }
     }
-    // The same file with a hole behind it: headers may point there.
+    // The same file followed by zeros, so that offsets in its header can point there.
     contained(bytes, len_bytes + 100_000);
 }
 
-/// Bytes followed by zeros, that count how they are read.
+/// Bytes followed by zeros, with counters of the reads.
 struct Counted<'a> {
     bytes: &'a [u8],
     len_bytes: u64,

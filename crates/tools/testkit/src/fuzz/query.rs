@@ -1,8 +1,9 @@
-//! A target's query.
+//! Fuzz target for the query of an image request.
 
 use image_plan::{REQUESTED_SIDE_PX_MAX, parse_query};
 
-/// A query string: what is accepted is within bounds and has one spelling, what is refused may be shown to anyone.
+/// Checks `bytes` as a query string: an accepted query is within bounds and has one spelling, and
+/// the error of a refused one is short, printable ASCII.
 pub fn query(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else {
         return;

@@ -1,4 +1,4 @@
-//! Range and If-Range.
+//! Fuzz target for Range and If-Range.
 
 use http1::conditional::Validators;
 use http1::range::{PARTS_MAX, Served, evaluate};
@@ -6,10 +6,11 @@ use http1::{Request, date};
 
 use super::{lines_of, values, with_request};
 
-/// Lengths of the representation, small enough for ranges to meet their ends, and the largest.
+/// Lengths of the representation: short ones, so that ranges reach their ends, and the largest.
 const LENGTHS: [u64; 5] = [0, 1, 10, 4_096, u64::MAX];
 
-/// The value of a Range field, behind which more lines may stand: what is served is what the naive reading serves.
+/// Checks `bytes` as the value of a Range field, which may contain further lines: the parts served
+/// are those of the naive reading.
 pub fn range(bytes: &[u8]) {
     let lines = [b"Range: ", bytes].concat();
     for last_modified_is_strong in [false, true] {
@@ -41,7 +42,7 @@ fn assert_only_get_has_ranges(request: &Request<'_>, current: &Validators<'_>) {
     }
 }
 
-/// What is served: `None` is everything, and no part is 416.
+/// Returns the parts to serve: `None` is the whole representation, and an empty list is 416.
 fn parts(served: &Served) -> Option<Vec<(u64, u64)>> {
     match *served {
         Served::Whole => None,
@@ -72,7 +73,8 @@ fn naive(
     naive_set(value, u128::from(length_bytes)).filter(|_| current_is_meant)
 }
 
-/// RFC 9110 §14.1.2 with numbers that are large enough; `None` is what is ignored.
+/// Evaluates RFC 9110 §14.1.2 with 128-bit numbers, which cannot overflow; `None` if the field is
+/// to be ignored.
 fn naive_set(value: &[u8], length: u128) -> Option<Vec<(u64, u64)>> {
     let text = str::from_utf8(value).ok()?.to_ascii_lowercase();
     let set = text.strip_prefix("bytes=")?;
@@ -90,7 +92,7 @@ fn naive_set(value: &[u8], length: u128) -> Option<Vec<(u64, u64)>> {
             (Some(first), None) if last.is_empty() => (first, length),
             (None, Some(count)) if first.is_empty() => {
                 if length == 0 && count != 0 {
-                    // What is malformed behind it has the same answer: everything.
+                    // The whole representation is served, also if a later spec is malformed.
                     return None;
                 }
                 (length - count.min(length), length)
@@ -112,7 +114,7 @@ fn naive_set(value: &[u8], length: u128) -> Option<Vec<(u64, u64)>> {
     Some(joined.into_iter().map(small).collect())
 }
 
-/// A number. Those beyond 64 bits are all one: each is beyond every length.
+/// Parses a number. Numbers beyond 64 bits become `u64::MAX`, since each exceeds every length.
 fn naive_number(digits: &str) -> Option<u128> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

@@ -1,13 +1,14 @@
-//! Snapshots of the store.
+//! Fuzz target for snapshots of the store.
 
 use bytes::BytesMut;
 use keyspace::rdb::{Error, LoadOptions, Loader, Options};
 use keyspace::{Keyspace, Limits};
 
-/// A moment that few deadlines have passed.
+/// Current time, before most deadlines in the corpus.
 const NOW_MS: u64 = 1_000;
 
-/// Any file: refused at a place within it, or loaded; and what was loaded can be written and loaded again.
+/// Checks `bytes` as a snapshot: it is refused at an offset within it, or it is loaded; a loaded
+/// keyspace can be written and loaded again.
 pub fn rdb(bytes: &[u8]) {
     let (first, ended) = match load(bytes) {
         Ok(loaded) => loaded,
@@ -34,12 +35,12 @@ pub fn rdb(bytes: &[u8]) {
     }
 }
 
-/// What a file holds, and whether it is whole.
+/// Returns the keyspace in the snapshot, and true if the snapshot is complete.
 fn load(bytes: &[u8]) -> Result<(Keyspace, bool), Error> {
     let mut keyspace = Keyspace::new(Limits::default(), 7);
     let mut loader = Loader::new(LoadOptions {
         now_ms: NOW_MS,
-        // No fuzzer finds a checksum.
+        // A fuzzer does not find a valid checksum.
         check_crc: false,
         skip_expired: false,
     });

@@ -1,10 +1,10 @@
-//! Heads of requests.
+//! Fuzz target for heads of requests.
 
 mod naive;
 
 use http1::{FIELDS_BOUND, Framing, Limits, Reject, Request, parse};
 
-/// Limits that short inputs reach.
+/// Limits small enough for short inputs to exceed them.
 const TIGHT: Limits = Limits {
     head_bytes_max: 96,
     fields_max: 4,
@@ -14,10 +14,12 @@ const TIGHT: Limits = Limits {
     trailer_bytes_max: 32,
 };
 
-/// Longest input whose every prefix is tried; of a longer one some are.
+/// Longest input of which every prefix is tried, in bytes; of longer inputs, prefixes at equal
+/// steps.
 const EVERY_CUT_BYTES_MAX: usize = 192;
 
-/// Whatever a connection begins with: one verdict, which arrives at one byte and stays; and it is the naive one.
+/// Checks `bytes` as the first bytes of a connection: the verdict becomes known at one byte and
+/// then stays, and it is that of the naive reading.
 pub fn request(bytes: &[u8]) {
     for limits in [Limits::default(), TIGHT] {
         assert_verdict_is_final(bytes, &limits);
@@ -33,7 +35,8 @@ pub fn request(bytes: &[u8]) {
     }
 }
 
-/// Feeds prefixes: first "more", then one verdict that stays, whatever comes behind it.
+/// Feeds prefixes: the parser wants more bytes until it gives a verdict, which later bytes do not
+/// change.
 fn assert_verdict_is_final(bytes: &[u8], limits: &Limits) {
     let longer = [bytes, b"GET /behind HTTP/1.1\r\n\r\n \0"].concat();
     let whole = parse(&longer, limits);
@@ -62,7 +65,7 @@ fn assert_same(one: &Request<'_>, other: &Request<'_>) {
     assert!(one.fields().eq(other.fields()));
 }
 
-/// What must hold for whatever was accepted.
+/// Checks the properties of every accepted request.
 fn assert_sound(request: &Request<'_>, bytes: &[u8], limits: &Limits) {
     assert!(request.head_bytes <= bytes.len().min(limits.head_bytes_max));
     assert!(bytes[..request.head_bytes].ends_with(b"\r\n\r\n"));

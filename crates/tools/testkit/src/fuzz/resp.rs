@@ -1,17 +1,19 @@
-//! Requests and replies of the store.
+//! Fuzz target for requests and replies of the store.
 
 use bytes::{Bytes, BytesMut};
 use resp::{Limits, Parser, ProtocolError, Reply, ReplyLimits};
 
-/// Requests until something is wrong or nothing is whole any more, and how it ended.
+/// Requests up to the first error or the last complete request, and the error, if any.
 type Read = (Vec<Vec<Bytes>>, Result<(), ProtocolError>);
 
-/// Requests: the same whole and in pieces. Replies: a verdict, and nothing taken before one is whole.
+/// Checks `bytes` as requests, which are the same whole and in pieces; and as replies, each of
+/// which gets a verdict and is consumed only when it is complete.
 pub fn resp(bytes: &[u8]) {
     let whole = read(bytes, bytes.len().max(1));
     for piece_bytes in [1, 7] {
         let pieces = read(bytes, piece_bytes);
-        // A line that is too long is found out as soon as it is, whatever else would be wrong with it.
+        // The error itself may differ: in pieces, a line that is too long is found before other
+        // errors in it.
         assert_eq!(whole.0, pieces.0, "in pieces of {piece_bytes}");
         assert_eq!(whole.1.is_err(), pieces.1.is_err());
     }

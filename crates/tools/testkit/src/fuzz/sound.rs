@@ -1,8 +1,9 @@
-//! What a worker made of a track, and the tables of an MP4 file.
+//! Fuzz targets for transcoded tracks and for the tables of MP4 files.
 
 use audio_plan::{Checker, Codec, Gain, Plan, packets as read_packets};
 
-/// Pages of Ogg: the same is believed however they are cut, and only whole pages are.
+/// Checks `bytes` as pages of Ogg: the verdict is the same however they are cut, and only complete
+/// pages are accepted.
 pub fn pages(bytes: &[u8]) {
     let plan = Plan {
         codec: Codec::Flac,
@@ -39,7 +40,8 @@ pub fn pages(bytes: &[u8]) {
     assert_eq!(whole.finish(), piecewise.finish());
 }
 
-/// The content of a `moov` box: no more packets than it has room for sizes.
+/// Checks `bytes` as the content of a `moov` box: it never yields more packets than it has room for
+/// sizes.
 pub fn packets(bytes: &[u8]) {
     if let Ok(packets) = read_packets(bytes) {
         assert!(packets.places.len() <= bytes.len() / 4);

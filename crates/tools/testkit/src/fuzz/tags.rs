@@ -1,24 +1,25 @@
-//! Tags of music, and EXIF.
+//! Fuzz targets for tags of music, and for EXIF.
 //!
-//! [`tags`] takes a file as it is. The others hold to one format, so that no input is spent on telling it: the first byte
-//! chooses among the beginnings that the format has, and the rest follows.
+//! [`tags`] takes a file as it is. The others cover one format each, so that the fuzzer need not
+//! find its signature: the first byte of the input selects one of the format's signatures, and the
+//! rest follows it.
 
 use std::io;
 
 use tags::{Limits, ReadAt, Reader, Splits, Track, read_cover, shot};
 
-/// Music and EXIF, whatever the bytes are.
+/// Checks `bytes` as a file of music and as a picture with EXIF.
 pub fn tags(bytes: &[u8]) {
     music(bytes);
     picture(bytes);
 }
 
-/// FLAC, also behind an ID3v2 tag.
+/// Checks FLAC, also after an ID3v2 tag.
 pub fn tags_flac(bytes: &[u8]) {
     music(&beginning(&[b"fLaC", b"ID3\x04\0\0\0\0\0\0fLaC"], bytes));
 }
 
-/// MPEG audio: bare, and behind the three versions of ID3v2.
+/// Checks MPEG audio, without a tag and with each of the three versions of ID3v2.
 pub fn tags_mp3(bytes: &[u8]) {
     let frame: &[u8] = b"\xff\xfb";
     music(&beginning(
@@ -27,17 +28,17 @@ pub fn tags_mp3(bytes: &[u8]) {
     ));
 }
 
-/// MP4 and its relatives.
+/// Checks MP4 and its relatives.
 pub fn tags_mp4(bytes: &[u8]) {
     music(&beginning(&[b"\0\0\0\x14ftypM4A \0\0\0\0M4A "], bytes));
 }
 
-/// Ogg: the first page's head is given.
+/// Checks Ogg, with a valid start of the first page's header.
 pub fn tags_ogg(bytes: &[u8]) {
     music(&beginning(&[b"OggS\0\x02\0\0\0\0\0\0\0\0"], bytes));
 }
 
-/// WAV, RF64, AIFF and AIFF-C.
+/// Checks WAV, RF64, AIFF and AIFF-C.
 pub fn tags_riff(bytes: &[u8]) {
     let kinds: [&[u8]; 4] = [
         b"RIFF\xff\xff\xff\x7fWAVE",
@@ -48,7 +49,7 @@ pub fn tags_riff(bytes: &[u8]) {
     music(&beginning(&kinds, bytes));
 }
 
-/// WavPack, Monkey's Audio, Musepack, True Audio, DSF, AAC in ADTS, ASF and Matroska.
+/// Checks WavPack, Monkey's Audio, Musepack, True Audio, DSF, AAC in ADTS, ASF and Matroska.
 pub fn tags_rare(bytes: &[u8]) {
     let kinds: [&[u8]; 9] = [
         b"wvpk",
@@ -64,7 +65,7 @@ pub fn tags_rare(bytes: &[u8]) {
     music(&beginning(&kinds, bytes));
 }
 
-/// EXIF in JPEG, PNG, WebP, HEIC and AVIF.
+/// Checks EXIF in JPEG, PNG, WebP, HEIC and AVIF.
 pub fn tags_exif(bytes: &[u8]) {
     let kinds: [&[u8]; 5] = [
         b"\xff\xd8\xff",
@@ -76,13 +77,13 @@ pub fn tags_exif(bytes: &[u8]) {
     picture(&beginning(&kinds, bytes));
 }
 
-/// One of these beginnings, as the first byte says, and the other bytes.
+/// Returns the signature that the first byte selects, followed by the other bytes.
 fn beginning(kinds: &[&[u8]], bytes: &[u8]) -> Vec<u8> {
     let (choice, rest) = bytes.split_first().unwrap_or((&0, &[]));
     [kinds[usize::from(*choice) % kinds.len()], rest].concat()
 }
 
-/// Bytes with zeros behind them: audio that nobody looks at, and where lengths may point.
+/// Bytes followed by zeros: audio data that the readers skip, and a target for offsets and lengths.
 struct WithHole<'a> {
     bytes: &'a [u8],
     len: u64,
@@ -98,13 +99,14 @@ impl ReadAt for WithHole<'_> {
     }
 }
 
-/// Sources as the bytes can be: a file of their length, and one that goes on.
+/// Returns two sources: a file of exactly these bytes, and a file with 256 KiB of zeros after them.
 fn sources(bytes: &[u8]) -> [WithHole<'_>; 2] {
     let len = bytes.len() as u64;
     [len, len + (256 << 10)].map(|len| WithHole { bytes, len })
 }
 
-/// A verdict within the limits, pictures inside the file, and the same again for the same bytes.
+/// Checks that the reader stays within its limits, that embedded pictures lie inside the file, and
+/// that reading the same bytes again gives the same result.
 fn music(bytes: &[u8]) {
     let limits = Limits::default();
     for source in sources(bytes) {
@@ -131,7 +133,7 @@ fn music(bytes: &[u8]) {
     }
 }
 
-/// A verdict, places on this earth, and the same again.
+/// Checks that latitudes are valid, and that reading the same bytes again gives the same result.
 fn picture(bytes: &[u8]) {
     let limits = Limits::default();
     for source in sources(bytes) {

@@ -1,11 +1,11 @@
-//! A whole head read as the RFCs print it: cut into lines, lines into words, each held against its grammar. Slow, and
-//! simple enough to be believed.
+//! Naive reading of a complete head, literally as the RFCs print it: split into lines and words,
+//! each matched against its grammar. Slow, and simple enough to be trusted.
 
 use std::net::Ipv6Addr;
 
 use http1::{Connection, Framing, Method, Version};
 
-/// What a head says; there is none for heads that are refused or not whole.
+/// Content of a head. Refused and incomplete heads have none.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Head<'a> {
     pub(super) method: Method,
@@ -18,7 +18,7 @@ pub(super) struct Head<'a> {
     pub(super) head_bytes: usize,
 }
 
-/// Names in lower case, and values, in which each byte is one character.
+/// Names in lower case and values; each byte is one character.
 type Fields = Vec<(String, String)>;
 
 pub(super) fn read(bytes: &[u8]) -> Option<Head<'_>> {
@@ -91,7 +91,7 @@ fn read_version(word: &str) -> Option<Version> {
     }
 }
 
-/// Authority, path and query.
+/// Splits a target into authority, path and query.
 fn read_target(word: &str, method: Method) -> Option<(Option<&str>, &str, Option<&str>)> {
     if !word
         .bytes()
@@ -189,7 +189,7 @@ fn all<'f>(fields: &'f Fields, name: &str) -> Vec<&'f str> {
     lines.map(|(_, value)| value.as_str()).collect()
 }
 
-/// The host, if there must be none or one; `None` when it is refused.
+/// Returns the host, which HTTP/1.0 may omit; `None` if the head is to be refused.
 fn read_host(fields: &Fields, version: Version) -> Option<Option<String>> {
     match all(fields, "host").as_slice() {
         [] if version == Version::Http10 => Some(None),
