@@ -1,5 +1,5 @@
-//! What is read: the rows of http1's tables, each alone and before a request that shows where it ends, and mutations of
-//! them.
+//! Cases of the comparison: the rows of http1's tables, each alone and followed by a request that
+//! shows where the row ends, and mutations of them.
 
 use testkit::table::rows;
 
@@ -9,16 +9,16 @@ const REQUESTS: &str = include_str!("../../../http/http1/src/tests/requests.txt"
 const BODIES: &str = include_str!("../../../http/http1/src/tests/bodies.txt");
 const STREAMS: &str = include_str!("../../../http/http1/src/tests/streams.txt");
 
-/// Begins where the case ends, if everybody agrees where that is.
+/// Request that starts where the case ends, if all readers agree on that byte.
 const SENTINEL: &[u8] = b"GET /sentinel HTTP/1.1\r\nHost: s\r\n\r\n";
 
-/// Longest case that is mutated: what happens in long ones happens in short ones.
+/// Longest case that is mutated, in bytes. Longer cases would not show more differences.
 const MUTATED_BYTES_MAX: usize = 600;
 
-/// Bytes that parsers take a second look at.
+/// Bytes with a meaning in the grammar of HTTP, and neighbours of such bytes.
 const SPECIAL: &[u8] = b"\r\n \t:;,=\"\\\0/?#%+-_.@[]*09afAF\x0b\x0c\x7f\x80\xff";
 
-/// Words that frame messages.
+/// Fragments that affect framing.
 const WORDS: &[&[u8]] = &[
     b"\r\n",
     b"\r\n\r\n",
@@ -41,7 +41,7 @@ const WORDS: &[&[u8]] = &[
     b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n",
 ];
 
-/// All rows.
+/// Returns all rows of the tables, each alone and followed by [`SENTINEL`].
 pub(crate) fn table() -> Vec<Vec<u8>> {
     let mut cases = Vec::new();
     for row in rows(REQUESTS).into_iter().chain(rows(STREAMS)) {
@@ -63,10 +63,11 @@ pub(crate) fn table() -> Vec<Vec<u8>> {
     cases
 }
 
-/// Mutations of rows: the same for the same seed.
+/// Generator of mutated rows. The same seed yields the same cases.
 pub(crate) struct Mutations {
     rows: Vec<Vec<u8>>,
-    /// Those of the rows that we accept: only what still is can be a finding.
+    /// Rows that we accept. A finding needs a case that we accept, so most mutations start from
+    /// these.
     accepted: Vec<Vec<u8>>,
     state: u64,
 }
@@ -111,7 +112,7 @@ impl Mutations {
             }
             6 => self.move_line(case),
             _ => {
-                // The end of another row, or all of it: pipelining.
+                // Appends the end of another row, or all of it, which gives pipelined requests.
                 let other = self.row();
                 let from = self.below(other.len() + 1);
                 let from = if self.below(2) == 0 { from } else { 0 };
@@ -143,7 +144,7 @@ impl Mutations {
         self.accepted[at].clone()
     }
 
-    /// A number below `bound`. SplitMix64: Steele, Lea and Flood, 2014.
+    /// Returns a pseudo-random number below `bound`. SplitMix64: Steele, Lea and Flood, 2014.
     fn below(&mut self, bound: usize) -> usize {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;

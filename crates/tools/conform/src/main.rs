@@ -1,9 +1,10 @@
-//! Where others read the same bytes differently: our reading of HTTP/1.1 against hyper's and h11's.
+//! Differential test of our HTTP/1.1 parser against those of hyper and h11.
 //!
-//! Principal type: [`reading::Reading`], what a server makes of the bytes of one connection. Every case is read by us and
-//! by each oracle; what is accepted here and refused there, or framed differently, is a finding unless it is on the list
-//! of reviewed differences, whose every line gives a reason. What is refused here and accepted there is only counted:
-//! to be stricter smuggles nothing.
+//! Principal type: [`reading::Reading`], a server's interpretation of the bytes of one connection.
+//! We and each oracle read every case. A case that we accept and an oracle refuses or frames
+//! differently is a finding, unless it is on the list of reviewed differences, whose every line
+//! gives a reason. Cases that we refuse and an oracle accepts are only counted: a stricter reader
+//! does not enable request smuggling.
 //!
 //! ```text
 //! tables of http1 ─► cases ─► mutations ─┬─► ours ──────────┐
@@ -11,8 +12,8 @@
 //!                                        └─► oracle::h11 ───┘
 //! ```
 //!
-//! The oracles run in this process (hyper) and in a Python that has h11 (`--python`); `cargo xtask conform http1` installs
-//! it. Exit codes: 0 ok, 1 findings, 2 usage, 3 host.
+//! hyper runs in this process, and h11 in a Python that has it installed (`--python`); `cargo xtask
+//! conform http1` installs it. Exit codes: 0 ok, 1 findings, 2 usage, 3 host.
 
 #![forbid(unsafe_code)]
 
@@ -28,19 +29,19 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-/// What was typed.
+/// Command line.
 #[derive(clap::Parser)]
 #[command(name = "conform", about = "Compares our reading of HTTP with others'")]
 enum Typed {
-    /// Requests: the tables of http1, and mutations of them
+    /// Compare requests: the tables of http1, and mutations of them
     Http1 {
-        /// A Python that has h11
+        /// Python interpreter that has h11 installed
         #[arg(long)]
         python: PathBuf,
-        /// Mutations to read beside the tables
+        /// Number of mutations to read in addition to the tables
         #[arg(long, default_value_t = 200_000)]
         mutations: u64,
-        /// Which mutations
+        /// Seed of the mutations
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },

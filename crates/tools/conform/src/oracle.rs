@@ -1,4 +1,4 @@
-//! Other people's readings.
+//! Readings of other HTTP implementations.
 
 pub(crate) mod h11;
 pub(crate) mod hyper;

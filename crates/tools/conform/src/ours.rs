@@ -1,4 +1,4 @@
-//! Our own reading: what `origin`'s connection does with the bytes, without a socket.
+//! Our own reading: the steps of `server`'s connection, without a socket.
 
 use http1::body::Drain;
 use http1::{Framing, Limits, Reject, Request, parse};

@@ -1,63 +1,64 @@
-//! What a server makes of the bytes of one connection, and where two of them part.
+//! A server's interpretation of the bytes of one connection, and the comparison of two of them.
 
 #[cfg(test)]
 mod tests;
 
 use serde::Deserialize;
 
-/// One server's reading.
+/// Interpretation of a case by one server.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Reading {
     /// Requests whose heads were accepted, in order.
     pub(crate) requests: Vec<Seen>,
-    /// How it went on.
+    /// State of the connection after the last request.
     pub(crate) end: End,
 }
 
-/// One request whose head was accepted.
+/// Request whose head was accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Seen {
-    /// Method and target as they stand in the request line; each byte is one character.
+    /// Method and target as in the request line; each byte is one character.
     pub(crate) line: String,
-    /// Bytes of its content, where the reader counts them.
+    /// Length of its content in bytes, if the reader counts it.
     pub(crate) content_bytes: Option<u64>,
-    /// Whether its body has come to its end.
+    /// True if its body is complete.
     pub(crate) whole: bool,
 }
 
-/// What follows the last request.
+/// State of a connection after its last request.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum End {
-    /// More bytes are waited for.
+    /// The server waits for more bytes.
     Waits,
-    /// The connection is closed, as one side wished; what follows is never read.
+    /// The server closes the connection, as a request or the server itself demands, and never reads
+    /// the remaining bytes.
     Closes,
-    /// What follows is refused, and why.
+    /// The server refuses the remaining bytes, for this reason.
     Refuses(String),
 }
 
-/// Where an oracle's reading parts from ours, to our discredit.
+/// Difference between an oracle's reading and ours that counts against us.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Difference {
-    /// Accepted here; refused there, and why.
+    /// We accept, and the oracle refuses for this reason.
     RefusedThere(String),
-    /// Both go on, and do not mean the same.
+    /// Both accept, and frame the bytes differently.
     Framed(&'static str),
 }
 
 impl Reading {
-    /// Whether there is a whole request.
+    /// Returns whether at least one request is complete.
     pub(crate) fn accepts(&self) -> bool {
         self.requests.iter().any(|seen| seen.whole)
     }
 
-    /// The first difference that could be used against somebody who trusts both.
+    /// Returns the first difference that an attacker could use if both servers read the same bytes.
     pub(crate) fn difference(&self, theirs: &Reading) -> Option<Difference> {
         let count = self.requests.len().max(theirs.requests.len());
         for at in 0..count {
             let difference = match (self.requests.get(at), theirs.requests.get(at)) {
-                // Accepted by its head, and refused for its body.
+                // We accepted the head and refused the body.
                 (Some(ours), _) if !ours.whole && matches!(self.end, End::Refuses(_)) => None,
                 (Some(ours), Some(their)) => match Reading::request_difference(ours, their, theirs)
                 {
@@ -88,12 +89,12 @@ impl Reading {
             },
             (true, false) => Step::Parted(theirs.missing("a body that ends here")),
             (false, true) => Step::Parted(Some(Difference::Framed("a body that ends there"))),
-            // We wait: so far nothing was accepted here.
+            // Both wait, so this request is not accepted yet.
             (false, false) => Step::Parted(None),
         }
     }
 
-    /// What it means that this reader lacks what we have.
+    /// Returns the difference if this oracle lacks `what`, which our reading has.
     fn missing(&self, what: &'static str) -> Option<Difference> {
         match &self.end {
             End::Closes => None,
@@ -103,14 +104,15 @@ impl Reading {
     }
 }
 
-/// After one pair of requests.
+/// Result of the comparison of one pair of requests.
 enum Step {
     Same,
-    /// Nothing behind it is comparable.
+    /// The readings part here, so later requests cannot be compared.
     Parted(Option<Difference>),
 }
 
-/// An absolute target as hyper shows it: scheme in lower case, and no empty path.
+/// Returns the request line as hyper shows an absolute target: scheme in lower case, and `/` for an
+/// empty path.
 fn canonical(line: &str) -> String {
     let Some((method, target)) = line.split_once(' ') else {
         return line.to_owned();
@@ -127,7 +129,7 @@ fn canonical(line: &str) -> String {
     format!("{method} {scheme}://{authority}{slash}{path}")
 }
 
-/// Each byte as one character.
+/// Returns each byte as one character.
 pub(crate) fn text(bytes: &[u8]) -> String {
     bytes.iter().map(|&byte| char::from(byte)).collect()
 }

@@ -1,10 +1,10 @@
-//! Differences that somebody looked at and found harmless.
+//! Differences that were reviewed and found harmless.
 
 use crate::reading::Difference;
 
 const LIST: &str = include_str!("reviewed.txt");
 
-/// One line of the list; its first line says what the parts are.
+/// Line of the list. The first line of the file names the parts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     oracle: &'static str,
@@ -12,7 +12,7 @@ pub(crate) struct Line {
     bytes: &'static str,
 }
 
-/// The lines of the list.
+/// Parses the list.
 pub(crate) fn list() -> Vec<Line> {
     let lines = LIST
         .lines()

@@ -1,4 +1,4 @@
-//! The comparison itself.
+//! Comparison of our reading with the oracles'.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,13 +11,13 @@ use crate::ours;
 use crate::reading::{Difference, End, Reading};
 use crate::reviewed::{self, Line};
 
-/// Findings of one kind that are printed; the rest is only counted.
+/// Findings printed per kind; further ones are only counted.
 const SHOWN_MAX: u64 = 3;
 
-/// Reads everything with everybody and prints what is found; returns how many findings there are.
+/// Compares all readings of every case, prints the findings, and returns their number.
 ///
 /// # Errors
-/// When h11 does not run.
+/// If h11 does not run.
 pub(crate) fn run(python: &Path, mutations: u64, seed: u64) -> io::Result<u64> {
     let table = cases::table();
     let mut mutated = Mutations::new(&table, seed);
@@ -37,13 +37,13 @@ pub(crate) fn run(python: &Path, mutations: u64, seed: u64) -> io::Result<u64> {
 
 struct Comparison {
     reviewed: Vec<Line>,
-    /// For each line of the list, how many differences it covers.
+    /// Number of differences that each line of the list covers.
     covered: Vec<u64>,
-    /// By oracle and difference.
+    /// Number of findings by oracle and difference.
     findings: BTreeMap<String, u64>,
-    /// Cases with at least one whole request here, by which the others are to be judged.
+    /// Cases in which we accept at least one complete request. Only these can yield findings.
     accepted: u64,
-    /// Cases in which an oracle accepts what we refuse.
+    /// Cases that we refuse and an oracle accepts.
     stricter: u64,
 }
 
@@ -96,7 +96,8 @@ impl Comparison {
         }
     }
 
-    /// A line of the list that covers no row of the tables is a finding: it would hide what nobody reviewed.
+    /// Adds a finding for each line of the list that covers no row of the tables: such a line would
+    /// hide differences that were never reviewed.
     fn find_idle_lines(&mut self) {
         for (line, covered) in self.reviewed.iter().zip(&self.covered) {
             if *covered == 0 {
@@ -105,7 +106,7 @@ impl Comparison {
         }
     }
 
-    /// Prints the sums.
+    /// Prints the totals, and returns the number of findings.
     fn finish(self, cases: u64) -> u64 {
         for (line, covered) in self.reviewed.iter().zip(&self.covered) {
             println!("{covered:>8} reviewed: {line:?}");
@@ -122,7 +123,7 @@ impl Comparison {
     }
 }
 
-/// A difference without the bytes that an oracle quotes.
+/// Returns the kind of a difference, without the bytes that an oracle quotes.
 fn kind(oracle: &str, difference: &Difference) -> String {
     match difference {
         Difference::Framed(what) => format!("{oracle}: {what}"),

@@ -1,4 +1,4 @@
-//! h11 in a Python of its own, fed case by case.
+//! h11 in a Python process, which reads one case after the other.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::reading::Reading;
 
 const PROGRAM: &str = include_str!("h11.py");
 
-/// A running interpreter; it ends when its stdin does.
+/// Running interpreter, which ends when its stdin is closed.
 pub(crate) struct H11 {
     child: Child,
     stdin: ChildStdin,
@@ -16,10 +16,10 @@ pub(crate) struct H11 {
 }
 
 impl H11 {
-    /// Starts it.
+    /// Starts the interpreter.
     ///
     /// # Errors
-    /// When `python` cannot be started. One without h11 fails at the first case.
+    /// If `python` cannot be started. A Python without h11 fails at the first case.
     pub(crate) fn start(python: &Path) -> io::Result<H11> {
         let mut command = Command::new(python);
         command.args(["-c", PROGRAM]);
@@ -36,8 +36,10 @@ impl H11 {
         })
     }
 
+    /// Returns h11's reading of `bytes`.
+    ///
     /// # Errors
-    /// When the interpreter ends, or says what is no reading.
+    /// If the interpreter ends, or prints something other than a reading.
     pub(crate) fn read(&mut self, bytes: &[u8]) -> io::Result<Reading> {
         let length = u32::try_from(bytes.len()).expect("cases are small");
         self.stdin.write_all(&length.to_le_bytes())?;
@@ -50,10 +52,10 @@ impl H11 {
         Ok(serde_json::from_str(&line)?)
     }
 
-    /// Ends it.
+    /// Ends the interpreter.
     ///
     /// # Errors
-    /// When it did not end well.
+    /// If it exits with an error.
     pub(crate) fn stop(self) -> io::Result<()> {
         let H11 {
             mut child, stdin, ..

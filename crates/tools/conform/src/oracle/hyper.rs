@@ -1,5 +1,5 @@
-//! hyper's HTTP/1 server on bytes that are all there, without a runtime: it is polled until it neither reads nor answers
-//! any more.
+//! hyper's HTTP/1 server on bytes that are all present, without a runtime: it is polled until it
+//! neither reads nor responds any more.
 
 use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
@@ -17,7 +17,7 @@ use hyper::{Request, Response};
 
 use crate::reading::{End, Reading, Seen};
 
-/// Polls without anything new after which nothing more will come.
+/// Number of polls in a row without progress after which the connection counts as idle.
 const QUIET_POLLS: u32 = 3;
 
 pub(crate) fn read(bytes: &[u8]) -> Reading {
@@ -39,14 +39,14 @@ pub(crate) fn read(bytes: &[u8]) -> Reading {
     }
 }
 
-/// What the connection and its service have in common.
+/// State that the connection and its service share.
 struct Shared {
     bytes: Vec<u8>,
     read_bytes: Cell<usize>,
-    /// Counts whatever happens.
+    /// Number of events so far, by which progress is detected.
     events: Cell<u64>,
     requests: RefCell<Vec<Seen>>,
-    /// Why a body was refused; the connection itself then ends as if nothing were wrong.
+    /// Error of a refused body, if any. The connection itself then ends without an error.
     refused: RefCell<Option<String>>,
 }
 
@@ -74,7 +74,7 @@ where
     End::Waits
 }
 
-/// Notes the request, reads its body to the end, and answers with nothing.
+/// Records the request, reads its body to the end, and responds with an empty body.
 async fn answer(
     shared: Rc<Shared>,
     request: Request<Incoming>,
@@ -109,7 +109,7 @@ async fn answer(
     Ok(Response::new(String::new()))
 }
 
-/// The bytes to read, then silence; what is written is forgotten.
+/// Transport that yields the bytes of the case and then waits; written bytes are discarded.
 struct Feed(Rc<Shared>);
 
 impl Read for Feed {

@@ -2,8 +2,8 @@ use super::{Difference, End, Reading, Seen};
 use crate::oracle::hyper;
 use crate::ours;
 
-/// A reading in one line: requests as `METHOD TARGET`, with `+N` for content and `…` where the body has not ended, then
-/// how it ends.
+/// Parses a reading from one line: requests as `METHOD TARGET`, with `+N` for content and `…` for
+/// an incomplete body, then the end of the connection.
 fn reading(text: &str) -> Reading {
     let (requests, end) = text.rsplit_once(", ").unwrap_or(("", text));
     let requests = requests.split(", ").filter(|request| !request.is_empty());
@@ -32,7 +32,7 @@ fn what_parts_two_readings_is_named() {
     let refused = |why: &str| Some(Difference::RefusedThere(why.to_owned()));
     let framed = |what| Some(Difference::Framed(what));
     let rows = [
-        // The same, or stricter here.
+        // Same reading, or ours is stricter.
         ("GET /, waits", "GET /, waits", None),
         ("GET /, 400", "GET /, GET /b, waits", None),
         ("GET /, closes", "GET /, GET /b, waits", None),
@@ -42,12 +42,12 @@ fn what_parts_two_readings_is_named() {
         ("POST /+5…, 413", "400", None),
         ("GET HTTP://a?b, waits", "GET http://a/?b, waits", None),
         ("POST /+?, waits", "POST /+7, waits", None),
-        // Accepted here, and there not.
+        // We accept, the oracle refuses.
         ("GET /, waits", "400", refused("400")),
         ("GET /, GET /b, waits", "GET /, 400", refused("400")),
         ("POST /+5, waits", "POST /…, 400", refused("400")),
         ("POST /+5…, waits", "400", refused("400")),
-        // Both go on, each its own way.
+        // Both accept, and differ.
         (
             "GET /, waits",
             "GET /b, waits",
@@ -78,7 +78,7 @@ fn what_parts_two_readings_is_named() {
             "POST /+3, waits",
             framed("a body that ends there"),
         ),
-        // What they close, they never read.
+        // The oracle closes, and never reads the second request.
         ("GET /, GET /b, waits", "GET /, closes", None),
     ];
     for (ours, theirs, expected) in rows {
