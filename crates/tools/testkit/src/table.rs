@@ -52,10 +52,10 @@ pub fn rows(table: &str) -> Vec<Row<'_>> {
 pub fn check(table: &str, judge: impl Fn(&Row<'_>) -> String) {
     let mut wrong = String::new();
     for row in rows(table) {
-        let expected = String::from_utf8(unescape(row.verdict)).expect("verdicts are text");
+        let expected = String::from_utf8(unescape(row.verdict)).expect("a verdict is UTF-8");
         let verdict = judge(&row);
         if verdict != expected {
-            wrong += &format!("{}\n  but: {verdict}\n", row.name);
+            wrong += &format!("{}\n  got: {verdict}\n", row.name);
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
@@ -86,7 +86,7 @@ fn unescape(text: &str) -> Vec<u8> {
                     width = 4;
                     u8::from_str_radix(&rest[2..4], 16).expect("two hex digits")
                 }
-                other => panic!("escape {other} in {text}"),
+                other => panic!("unknown escape {other:#04x} in {text}"),
             });
         } else {
             bytes.extend_from_slice(&rest.as_bytes()[..width]);

@@ -54,9 +54,12 @@ fn drain<'a>(
         assert_eq!(drained.is_done, drain.is_done());
         assert!(
             drained.is_done || drained.bytes == piece.len(),
-            "left some, and waits"
+            "the drain left bytes and is not done"
         );
-        assert!(!before || drained.bytes == 0, "took more after its end");
+        assert!(
+            !before || drained.bytes == 0,
+            "the drain consumed bytes after its end"
+        );
         taken += drained.bytes;
     }
     Ok((taken, drain.is_done()))

@@ -36,7 +36,9 @@ pub fn cgi(bytes: &[u8]) {
         secure: true,
     };
     if let Ok(variables) = request.variables() {
-        let ended = variables.strip_suffix(b"\0").expect("each is ended");
+        let ended = variables
+            .strip_suffix(b"\0")
+            .expect("every variable ends with a NUL");
         let names = ended.split(|byte| *byte == 0).map(|one| {
             one.split(|byte| *byte == b'=')
                 .next()
@@ -46,7 +48,7 @@ pub fn cgi(bytes: &[u8]) {
         names.sort_unstable();
         let all = names.len();
         names.dedup();
-        assert_eq!(names.len(), all, "no variable is there twice");
+        assert_eq!(names.len(), all, "a variable occurs twice");
         for name in names {
             assert!(
                 name.iter()

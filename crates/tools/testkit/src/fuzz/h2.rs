@@ -39,7 +39,10 @@ fn run(pieces: &[&[u8]]) -> (Vec<u8>, String, Option<Fault>) {
                 Ok(None) => break,
                 Ok(Some(received)) => {
                     begin += received.bytes;
-                    assert!(out.len() - before <= ANSWER_BYTES_MAX, "answered at length");
+                    assert!(
+                        out.len() - before <= ANSWER_BYTES_MAX,
+                        "the reaction to one frame is too long"
+                    );
                     if let Some(event) = received.event {
                         told.push_str(&format!("{event:?}\n"));
                         answer(&mut connection, event, &mut out);

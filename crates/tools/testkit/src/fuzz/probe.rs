@@ -14,7 +14,7 @@ pub fn probe(bytes: &[u8]) {
     let len_bytes = bytes.len() as u64;
     if let Some(facts) = contained(bytes, len_bytes) {
         for query in ["", "w=64", "w=9&h=7&fit=cover", "w=300&h=8&fit=contain&q=1"] {
-            let ask = parse_query(query).expect("a sound query");
+            let ask = parse_query(query).expect("the query is valid");
             planned(&facts, &ask.recipe);
         }
     }

@@ -25,7 +25,7 @@ pub fn range(bytes: &[u8]) {
                 assert_eq!(
                     parts(&served),
                     naive(request, &current, length_bytes),
-                    "of {length_bytes}"
+                    "length {length_bytes}"
                 );
             }
             assert_only_get_has_ranges(request, &current);

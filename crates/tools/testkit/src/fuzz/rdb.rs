@@ -25,11 +25,11 @@ pub fn rdb(bytes: &[u8]) {
         aof_base: false,
         now_ms: NOW_MS,
     });
-    assert!(begun, "none is under way");
+    assert!(begun, "no other snapshot is in progress");
     let mut written = Vec::new();
     while !keyspace.write_snapshot_part(1024, &mut written) {}
-    let (again, ended) = load(&written).expect("what we write is sound");
-    assert!(ended, "what we write is whole");
+    let (again, ended) = load(&written).expect("a written snapshot is valid");
+    assert!(ended, "a written snapshot is complete");
     for (db, count) in counts.into_iter().enumerate() {
         assert_eq!(again.db_figures(db, NOW_MS).0, count);
     }

@@ -129,7 +129,7 @@ fn music(bytes: &[u8]) {
         let track = Track::new(&media, b"Artist/Album/01 Title", &Splits::default());
         assert!(!track.title.is_empty() && !track.artist.is_empty());
         let again = reader.read(&source, source.len);
-        assert_eq!(media, again.expect("what was read once"));
+        assert_eq!(media, again.expect("the same bytes can be read again"));
     }
 }
 
