@@ -31,7 +31,10 @@ use clap::Parser as _;
 
 /// Command line.
 #[derive(clap::Parser)]
-#[command(name = "conform", about = "Compares our reading of HTTP with others'")]
+#[command(
+    name = "conform",
+    about = "Compare Pelton's HTTP parser with hyper's and h11's"
+)]
 enum Typed {
     /// Compare requests: the tables of http1, and mutations of them
     Http1 {

@@ -65,9 +65,9 @@ impl Reading {
                     Step::Same => continue,
                     Step::Parted(difference) => difference,
                 },
-                (Some(_), None) => theirs.missing("another request here"),
+                (Some(_), None) => theirs.missing("further request here"),
                 (None, Some(_)) if self.end == End::Waits => {
-                    Some(Difference::Framed("another request there"))
+                    Some(Difference::Framed("further request there"))
                 }
                 (None, _) => None,
             };
@@ -78,12 +78,12 @@ impl Reading {
 
     fn request_difference(ours: &Seen, their: &Seen, theirs: &Reading) -> Step {
         if canonical(&ours.line) != canonical(&their.line) {
-            return Step::Parted(Some(Difference::Framed("another request line")));
+            return Step::Parted(Some(Difference::Framed("different request line")));
         }
         match (ours.whole, their.whole) {
             (true, true) => match (ours.content_bytes, their.content_bytes) {
                 (Some(one), Some(other)) if one != other => {
-                    Step::Parted(Some(Difference::Framed("content of another length")))
+                    Step::Parted(Some(Difference::Framed("content of different length")))
                 }
                 _ => Step::Same,
             },

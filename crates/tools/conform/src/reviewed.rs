@@ -21,7 +21,7 @@ pub(crate) fn list() -> Vec<Line> {
         .map(|line| {
             let words: Vec<&str> = line.split(" | ").collect();
             let &[oracle, verdict, bytes, _reason] = words.as_slice() else {
-                panic!("four parts in {line}");
+                panic!("a line of reviewed.txt needs four parts: {line}");
             };
             Line {
                 oracle,

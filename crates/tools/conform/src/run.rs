@@ -101,7 +101,10 @@ impl Comparison {
     fn find_idle_lines(&mut self) {
         for (line, covered) in self.reviewed.iter().zip(&self.covered) {
             if *covered == 0 {
-                self.findings.insert(format!("no row for {line:?}"), 1);
+                self.findings.insert(
+                    format!("a line of reviewed.txt that covers no row, delete it: {line:?}"),
+                    1,
+                );
             }
         }
     }

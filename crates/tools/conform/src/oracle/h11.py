@@ -1,4 +1,4 @@
-"""Reads connections with h11: a length of four bytes and so many bytes in, a line of JSON out."""
+"""Reads cases with h11. Input: a length in four bytes, then the bytes. Output: a line of JSON per case."""
 
 import json
 import struct
@@ -9,7 +9,7 @@ import h11
 
 def read(data):
     conn = h11.Connection(h11.SERVER)
-    if data:  # h11 takes no bytes for the end
+    if data:  # h11 treats empty input as the end of the connection
         conn.receive_data(data)
     requests = []
     while True:
@@ -30,7 +30,7 @@ def read(data):
             requests[-1]["content_bytes"] += len(event.data)
         elif isinstance(event, h11.EndOfMessage):
             requests[-1]["whole"] = True
-            # No success, which would open a tunnel for CONNECT
+            # Not a success status, which would open a tunnel for CONNECT
             conn.send(h11.Response(status_code=404, headers=[("Content-Length", "0")]))
             conn.send(h11.EndOfMessage())
             if conn.our_state is not h11.DONE or conn.their_state is not h11.DONE:

@@ -27,8 +27,8 @@ impl H11 {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let stdin = child.stdin.take().expect("stdin was asked for");
-        let stdout = child.stdout.take().expect("stdout was asked for");
+        let stdin = child.stdin.take().expect("stdin is piped");
+        let stdout = child.stdout.take().expect("stdout is piped");
         Ok(H11 {
             child,
             stdin,
@@ -65,6 +65,8 @@ impl H11 {
         if status.success() {
             return Ok(());
         }
-        Err(io::Error::other(format!("ended with {status}")))
+        Err(io::Error::other(format!(
+            "the interpreter failed: {status}"
+        )))
     }
 }

@@ -51,22 +51,22 @@ fn what_parts_two_readings_is_named() {
         (
             "GET /, waits",
             "GET /b, waits",
-            framed("another request line"),
+            framed("different request line"),
         ),
         (
             "GET /, GET /b, waits",
             "GET /, waits",
-            framed("another request here"),
+            framed("further request here"),
         ),
         (
             "GET /, waits",
             "GET /, GET /b, waits",
-            framed("another request there"),
+            framed("further request there"),
         ),
         (
             "POST /+5, waits",
             "POST /+6, waits",
-            framed("content of another length"),
+            framed("content of different length"),
         ),
         (
             "POST /+5, waits",
