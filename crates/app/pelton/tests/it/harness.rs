@@ -1,4 +1,5 @@
-//! What the tests stand on: the program, a client that speaks bytes, and pictures made on the spot.
+//! Common parts of the tests: the running program, clients that send raw bytes, and generated
+//! pictures.
 
 mod caller;
 mod certificate;

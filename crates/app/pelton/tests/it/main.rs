@@ -1,4 +1,5 @@
-//! The program from outside: spawn it, speak to it, stop it, kill it, and see what it says and how it ends.
+//! Tests of the program from outside: they start it, send it requests, stop or kill it, and check
+//! its output and exit code.
 
 mod harness;
 

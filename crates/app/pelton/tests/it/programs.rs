@@ -1,4 +1,4 @@
-//! Programs as routes of the server, in every backend that this host has.
+//! Programs as routes of the server, in every backend that this host supports.
 
 mod changes;
 mod failures;
@@ -16,10 +16,10 @@ use serde_json::Value;
 use crate::backends::backends;
 use crate::harness::{Answer, Home, Http2, Server, eventually, media};
 
-/// `tests/visitor`, a static program.
+/// Path of `tests/visitor`, a statically linked program.
 const VISITOR: &str = env!("CARGO_BIN_EXE_visitor");
 
-/// Writes the configuration and serves by it.
+/// Writes the configuration, and starts the server with it.
 fn serve(home: &Home, backend: &str, configuration: &str) -> Server {
     configure(home, configuration);
     Server::plain(home, &["--cell-backend", backend])
@@ -30,7 +30,7 @@ fn configure(home: &Home, configuration: &str) {
     fs::write(path, configuration).expect("the home can be written");
 }
 
-/// The table of a program with this route, whose file is `path`.
+/// Returns the configuration table of a program with the route `/x/NAME` and the file `path`.
 fn program(name: &str, path: impl AsRef<Path>, more: &str) -> String {
     let path = path.as_ref().display();
     format!("[programs.{name}]\npath = \"{path}\"\nroute = \"/x/{name}\"\n{more}\n")
@@ -45,7 +45,7 @@ fn post(server: &Server, target: &str, content_type: &str, body: &[u8]) -> Answe
     client.answer()
 }
 
-/// `/-/api/cells`.
+/// Returns the response of `/-/api/cells`.
 fn cells(server: &Server) -> Value {
     let answer = server.get("/-/api/cells");
     assert_eq!(
@@ -67,7 +67,7 @@ fn a_request_reaches_a_program_as_cgi() {
              content-type: image/png\r\ncontent-length: 4\r\n\r\nbody",
         );
         let answer = client.answer();
-        // Any query but none is one for the program; this one has nothing to do by its name.
+        // A query selects an action of the program, which does not have one of this name.
         assert_eq!(answer.status, 502, "{backend}");
         client.send(
             "POST /x/tell/a%20b HTTP/1.1\r\nhost: h:81\r\nx-own: 1\r\nproxy: http://evil\r\n\
@@ -133,7 +133,8 @@ fn output_becomes_an_answer() {
         );
         assert_eq!(ask("nonsense").status, 502);
         assert_eq!(ask("cached").field("cache-control"), Some("max-age=9"));
-        // Bytes without a head are what they look like, or nothing in particular.
+        // The type of output without a CGI head is sniffed, and otherwise
+        // `application/octet-stream`.
         let bytes = post(&server, "/x/v?upper", "text/plain", b"abc");
         assert_eq!(
             (bytes.status, bytes.content_type(), bytes.text()),
@@ -151,7 +152,7 @@ fn output_becomes_an_answer() {
     }
 }
 
-/// P1, for programs: the twentieth run is as the first.
+/// P1, for programs: no state survives a request.
 #[test]
 fn p1_a_program_begins_anew_for_each_request() {
     for backend in backends() {
@@ -164,7 +165,8 @@ fn p1_a_program_begins_anew_for_each_request() {
     }
 }
 
-/// P8: each program in its own cell, one's answer the next one's input, and whoever waits for a body holds none.
+/// P8: each program of a chain runs in its own cell, its output is the next program's input, and
+/// requests that wait for their body do not occupy a cell.
 #[test]
 fn p8_chains_pass_bytes_on_and_wait_without_a_cell() {
     for backend in backends() {
@@ -195,7 +197,8 @@ fn p8_chains_pass_bytes_on_and_wait_without_a_cell() {
             client.request("POST", "/x/both", "content-length: 2\r\n");
             client.send("a");
         }
-        // With one cell a program, each of them would keep this one out.
+        // Each program has one cell. If a waiting request occupied it, this request would not be
+        // served.
         let answer = post(&server, "/x/both", "text/plain", b"xyz");
         assert_eq!((answer.status, answer.text()), (200, "ZYX"));
         let told = cells(&server);
@@ -213,7 +216,7 @@ fn p8_chains_pass_bytes_on_and_wait_without_a_cell() {
     }
 }
 
-/// P14: what is told adds up.
+/// P14: the statistics of each program add up.
 #[test]
 fn p14_statistics_are_told_for_each_program() {
     for backend in backends() {

@@ -1,5 +1,6 @@
-//! A program of the integration tests, as an operator would bring one: CGI on its standard streams, and nothing of cells.
-//! What it does is its first argument, or else the query.
+//! Program for the integration tests, of the kind that an operator would deploy: CGI on its
+//! standard streams, without knowledge of cells. Its first argument, or else the query, selects the
+//! action.
 
 use std::env;
 use std::io::{self, Read, Write};
@@ -7,7 +8,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Would be more than 1 the second time, if anything were left.
+/// Number of runs in this process. It exceeds 1 if state survives a request.
 static RUNS: AtomicU32 = AtomicU32::new(0);
 
 fn main() {
@@ -32,11 +33,13 @@ fn main() {
             let run = RUNS.fetch_add(1, Ordering::Relaxed) + 1;
             say(format!("Content-Type: text/plain\n\n{run}").as_bytes());
         }
-        // The body is commands; a PING after them says where their answers end.
+        // The request's body contains commands; the reply to the PING after them marks the end of
+        // theirs.
         "state" => {
             const END: &[u8] = b"+PONG\r\n";
             let number: i32 = variable("PELTON_STATE").parse().expect("a number");
-            // SAFETY: the variable names a descriptor that is open and that nobody else has.
+            // SAFETY: the variable names an open descriptor of this process, and no other code owns
+            // or closes it. Breaks if the variable is read a second time.
             let mut store = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(number) });
             let asked = [&body, &b"PING\r\n"[..]].concat();
             store.write_all(&asked).expect("the store hears");

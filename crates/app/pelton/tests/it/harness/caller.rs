@@ -1,22 +1,23 @@
-//! A client for crowds: where [`super::Client`] fails the test, it tells what went wrong, and may go on.
+//! HTTP client for load tests. Unlike [`super::Client`], it returns errors instead of failing the
+//! test.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 
 use super::wait::DEADLINE;
 
-/// One connection.
+/// Connection to the server.
 #[derive(Debug)]
 pub(crate) struct Caller {
     stream: TcpStream,
     unread: Vec<u8>,
 }
 
-/// What came back.
+/// Response of the server.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
-    /// The server ends the connection behind it.
+    /// True if the server closes the connection after this response.
     pub(crate) closes: bool,
     pub(crate) body: Vec<u8>,
 }
@@ -35,7 +36,7 @@ impl Caller {
         self.stream.write_all(bytes)
     }
 
-    /// The next answer, to anything but HEAD.
+    /// Reads the next response, to any method except HEAD.
     pub(crate) fn reply(&mut self) -> io::Result<Reply> {
         let broken = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
         let end = loop {
@@ -68,7 +69,7 @@ impl Caller {
         })
     }
 
-    /// Ends the connection as a crash does: with a reset, whatever is under way.
+    /// Closes the connection with a reset, as a crash of the client does.
     pub(crate) fn reset(self) -> io::Result<()> {
         let now = Some(std::time::Duration::ZERO);
         Ok(rustix::net::sockopt::set_socket_linger(&self.stream, now)?)

@@ -1,4 +1,4 @@
-//! Certificates made on the spot. Each is its own root.
+//! Certificates that the tests generate. Each is self-signed.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use rustls::pki_types::CertificateDer;
 
 use super::Home;
 
-/// A certificate and its key, in two files of a home.
+/// Certificate and its key, in two files of a home.
 #[derive(Debug)]
 pub(crate) struct Certificate {
     pub(crate) der: CertificateDer<'static>,
@@ -17,12 +17,12 @@ pub(crate) struct Certificate {
 }
 
 impl Certificate {
-    /// A certificate for these names, in files called `file`.
+    /// Issues a certificate for these names, in files named `file`.
     pub(crate) fn issue(home: &Home, file: &str, names: &[&str]) -> Certificate {
         Certificate::issue_until(home, file, names, 4000)
     }
 
-    /// One that was good for until the year given.
+    /// Issues a certificate that is valid until 1 January of `year`.
     pub(crate) fn issue_until(home: &Home, file: &str, names: &[&str], year: i32) -> Certificate {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let mut params = CertificateParams::new(names).expect("names make sense");
@@ -34,7 +34,7 @@ impl Certificate {
             certificate: home.directory().join(format!("{file}.pem")),
             key: home.directory().join(format!("{file}.key")),
         };
-        // Whole at any time, as those who renew certificates do it.
+        // Programs that renew certificates also rename, so that each file is complete at any time.
         for (path, text) in [
             (&issued.certificate, made.pem()),
             (&issued.key, key.serialize_pem()),
@@ -46,7 +46,7 @@ impl Certificate {
         issued
     }
 
-    /// The flags that serve these certificates, on a port of the kernel's choice.
+    /// Returns the flags that serve these certificates on a port that the kernel chooses.
     pub(crate) fn flags(certificates: &[&Certificate]) -> Vec<String> {
         let list = |pick: fn(&Certificate) -> &PathBuf| {
             let paths = certificates.iter().map(|it| pick(it).display().to_string());

@@ -1,22 +1,22 @@
-//! An HTTP client that hides nothing: bytes out, bytes in.
+//! HTTP client that sends and receives bytes unchanged.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 
 use super::wait::DEADLINE;
 
-/// One connection.
+/// Connection to the server.
 #[derive(Debug)]
 pub(crate) struct Client<S = TcpStream> {
     stream: S,
     unread: Vec<u8>,
 }
 
-/// What came back for one request.
+/// Response to one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// Names as the server wrote them.
+    /// Names and values as the server wrote them.
     pub(crate) fields: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
@@ -26,7 +26,7 @@ impl Client {
         Client::over(TcpStream::connect(address).expect("the server listens"))
     }
 
-    /// Over a connection that was made elsewhere.
+    /// Uses an existing connection.
     pub(crate) fn over(stream: TcpStream) -> Client {
         stream
             .set_read_timeout(Some(DEADLINE))
@@ -34,17 +34,18 @@ impl Client {
         Client::speaking(stream)
     }
 
-    /// Whether an answer has begun to arrive.
+    /// Returns whether bytes of a response have arrived.
     pub(crate) fn has_begun(&mut self) -> bool {
         !self.unread.is_empty() || matches!(self.peek(), Some(1..))
     }
 
-    /// Whether the server has ended the connection by now.
+    /// Returns whether the server has closed the connection by now.
     pub(crate) fn has_ended(&mut self) -> bool {
         self.unread.is_empty() && self.peek() == Some(0)
     }
 
-    /// How many bytes there are to be read, at most one; 0 is the end, and `None` is nothing yet.
+    /// Returns the number of readable bytes, at most 1; 0 is the end of the stream, and `None`
+    /// means that nothing has arrived yet.
     fn peek(&self) -> Option<usize> {
         let nonblocking = |on| {
             let set = self.stream.set_nonblocking(on);
@@ -61,7 +62,7 @@ impl Client {
         }
     }
 
-    /// Sends no more, and goes on reading.
+    /// Shuts down the sending half of the connection; reading goes on.
     pub(crate) fn end_sending(&self) {
         let ended = self.stream.shutdown(Shutdown::Write);
         ended.expect("the server has not closed yet");
@@ -69,7 +70,7 @@ impl Client {
 }
 
 impl<S: Read + Write> Client<S> {
-    /// Over a stream that gives up by itself.
+    /// Uses a stream that has a read timeout of its own.
     pub(crate) fn speaking(stream: S) -> Client<S> {
         Client {
             stream,
@@ -81,7 +82,7 @@ impl<S: Read + Write> Client<S> {
         &self.stream
     }
 
-    /// Sends bytes as they are.
+    /// Sends bytes unchanged.
     pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let sent = self.stream.write_all(bytes.as_ref());
         sent.expect("the server takes what is sent");
@@ -94,7 +95,7 @@ impl<S: Read + Write> Client<S> {
         ));
     }
 
-    /// The next answer, to anything but HEAD.
+    /// Reads the next response, to any method except HEAD.
     pub(crate) fn answer(&mut self) -> Answer {
         let mut answer = self.head();
         let length = match answer.status {
@@ -106,7 +107,7 @@ impl<S: Read + Write> Client<S> {
         answer
     }
 
-    /// The next answer's head, which is all there is to HEAD.
+    /// Reads the head of the next response, which is the whole response to HEAD.
     pub(crate) fn head(&mut self) -> Answer {
         let end = self.read_until(|unread| {
             let end = unread.windows(4).position(|four| four == b"\r\n\r\n");
@@ -132,12 +133,12 @@ impl<S: Read + Write> Client<S> {
         }
     }
 
-    /// Whether the server has ended the connection, and sent nothing more before. Waits until it does either.
+    /// Waits until the server sends or closes, and returns whether it closed without sending more.
     pub(crate) fn is_ended(&mut self) -> bool {
         self.unread.is_empty() && self.read() == 0
     }
 
-    /// Everything up to the end of the connection.
+    /// Returns all bytes up to the end of the connection.
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         while self.read() != 0 {}
         std::mem::take(&mut self.unread)
@@ -153,7 +154,8 @@ impl<S: Read + Write> Client<S> {
         }
     }
 
-    /// Reads what is there; 0 is the end, however rude.
+    /// Reads once, and returns the number of bytes; 0 is the end of the connection, also by a
+    /// reset.
     fn read(&mut self) -> usize {
         let mut bytes = [0; 64 << 10];
         let read = match self.stream.read(&mut bytes) {
@@ -165,7 +167,7 @@ impl<S: Read + Write> Client<S> {
     }
 }
 
-/// A killed server's kernel resets what it held.
+/// Returns whether the connection was reset, as the kernel of a killed server does.
 fn is_reset(err: &io::Error) -> bool {
     matches!(
         err.kind(),
@@ -174,7 +176,7 @@ fn is_reset(err: &io::Error) -> bool {
 }
 
 impl Answer {
-    /// The value of the one field of this name.
+    /// Returns the value of the field of this name. Fails if the field occurs twice.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let mut found = self.fields.iter().filter(|field| field.0 == name);
         let value = found.next().map(|(_, value)| value.as_str());
@@ -182,7 +184,7 @@ impl Answer {
         value
     }
 
-    /// The value of a field, or a dash.
+    /// Returns the value of a field, or a dash.
     pub(crate) fn or_dash(&self, name: &str) -> &str {
         self.field(name).unwrap_or("-")
     }
@@ -204,13 +206,13 @@ impl Answer {
         str::from_utf8(&self.body).expect("the body is text")
     }
 
-    /// What the body's header says of it.
+    /// Probes the header of the picture in the body.
     pub(crate) fn facts(&self) -> image_plan::Facts {
         let facts = image_plan::probe(&self.body[..], self.body.len() as u64);
         facts.expect("the body is a picture")
     }
 
-    /// Width and height of the body, as shown.
+    /// Returns the displayed width and height of the picture in the body.
     pub(crate) fn size(&self) -> (u32, u32) {
         let size = self.facts().oriented();
         (size.width_px, size.height_px)

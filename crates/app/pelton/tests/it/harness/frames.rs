@@ -1,4 +1,4 @@
-//! An HTTP/2 client that obeys no rules: frames out, frames in.
+//! HTTP/2 client that sends and receives frames without enforcing any rules.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -15,21 +15,21 @@ pub(crate) const GOAWAY: u8 = 7;
 pub(crate) const WINDOW_UPDATE: u8 = 8;
 pub(crate) const CONTINUATION: u8 = 9;
 
-/// Flags; the first two are of different types.
+/// Flags. `ACK` and `END_STREAM` share a value, and belong to different types of frames.
 pub(crate) const ACK: u8 = 1;
 pub(crate) const END_STREAM: u8 = 1;
 pub(crate) const END_HEADERS: u8 = 4;
 
-/// Connection-wide settings: RFC 9113 §6.5.2.
+/// Identifier of a setting: RFC 9113 §6.5.2.
 pub(crate) const INITIAL_WINDOW_SIZE: u16 = 4;
 
-/// One connection.
+/// Connection to the server.
 #[derive(Debug)]
 pub(crate) struct Frames {
     stream: TcpStream,
 }
 
-/// A frame from the server.
+/// Frame from the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub(crate) kind: u8,
@@ -39,7 +39,7 @@ pub(crate) struct Frame {
 }
 
 impl Frames {
-    /// Connects and says nothing.
+    /// Connects without sending anything.
     pub(crate) fn silent(address: SocketAddr) -> Frames {
         let stream = TcpStream::connect(address).expect("the server listens");
         for set in [TcpStream::set_read_timeout, TcpStream::set_write_timeout] {
@@ -48,7 +48,7 @@ impl Frames {
         Frames { stream }
     }
 
-    /// Connects, with the preface and these settings.
+    /// Connects, and sends the preface with these settings.
     pub(crate) fn connect(address: SocketAddr, settings: &[(u16, u32)]) -> Frames {
         let mut frames = Frames::silent(address);
         let mut payload = Vec::new();
@@ -62,12 +62,13 @@ impl Frames {
         frames
     }
 
-    /// Sends bytes as they are; an error once the server has closed.
+    /// Sends bytes unchanged. Fails once the server has closed the connection.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stream.write_all(bytes)
     }
 
-    /// Sends `bytes` again and again until the server has closed, at most so often. Tells how often.
+    /// Sends `bytes` repeatedly, until the server has closed or `times_max` is reached, and returns
+    /// the number of successful sends.
     pub(crate) fn flood(&mut self, bytes: &[u8], times_max: usize) -> usize {
         for times in 0..times_max {
             if self.send(bytes).is_err() {
@@ -77,7 +78,7 @@ impl Frames {
         times_max
     }
 
-    /// The next frame; `None` when the server has closed.
+    /// Returns the next frame, or `None` if the server has closed.
     pub(crate) fn next(&mut self) -> Option<Frame> {
         let mut head = [0; 9];
         self.fill(&mut head)?;
@@ -107,7 +108,7 @@ impl Frames {
         }
     }
 
-    /// The next frame of this kind; `None` when the server has closed.
+    /// Returns the next frame of this type, or `None` if the server has closed.
     pub(crate) fn wait_for(&mut self, kind: u8) -> Option<Frame> {
         loop {
             let frame = self.next()?;
@@ -117,7 +118,8 @@ impl Frames {
         }
     }
 
-    /// Asks for an echo and reads until it comes, or until the server has closed. Gives the frames before.
+    /// Sends a PING, and returns the frames that arrive before its acknowledgement or before the
+    /// server closes.
     pub(crate) fn until_quiet(&mut self) -> Vec<Frame> {
         const ECHO: &[u8] = b"is quiet";
         if self.send(&frame(PING, 0, 0, ECHO)).is_err() {
@@ -129,13 +131,13 @@ impl Frames {
             .collect()
     }
 
-    /// Reads until the server has closed, and gives the frames.
+    /// Returns the frames up to the end of the connection.
     pub(crate) fn rest(&mut self) -> Vec<Frame> {
         std::iter::from_fn(|| self.next()).collect()
     }
 }
 
-/// A frame as bytes.
+/// Encodes a frame.
 pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).expect("frames are short");
     let mut bytes = length.to_be_bytes()[1..].to_vec();
@@ -145,12 +147,13 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     bytes
 }
 
-/// GET `path` on a stream of its own, without a body.
+/// Encodes a GET of `path` without a body, as the only request on `stream`.
 pub(crate) fn request(stream: u32, path: &str) -> Vec<u8> {
     frame(HEADERS, END_HEADERS | END_STREAM, stream, &get(path))
 }
 
-/// The head of GET `path` in HPACK: from the static table, the path and the host as literals (RFC 7541 §6.2.2).
+/// Encodes the head of a GET of `path` in HPACK: indexed fields of the static table, and literals
+/// for path and host (RFC 7541 §6.2.2).
 pub(crate) fn get(path: &str) -> Vec<u8> {
     let mut head = vec![0x82, 0x86];
     head.extend(literal(0x04, path));
@@ -158,7 +161,8 @@ pub(crate) fn get(path: &str) -> Vec<u8> {
     head
 }
 
-/// A literal with a name of the static table, not kept; its value is shorter than 127 bytes.
+/// Encodes a literal field that is not added to the dynamic table. The name is an index of the
+/// static table, and the value is shorter than 127 bytes.
 fn literal(name: u8, value: &str) -> Vec<u8> {
     let length = u8::try_from(value.len()).expect("a short value");
     let mut bytes = vec![name, length];

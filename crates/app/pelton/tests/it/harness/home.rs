@@ -1,18 +1,18 @@
-//! A directory of a test's own: originals in one folder, what the server makes of them in another.
+//! Temporary directory of one test: the library in one folder, the server's data in another.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Removed when dropped, unless the test failed.
+/// Directory that is removed when dropped, unless the test failed.
 #[derive(Debug)]
 pub(crate) struct Home {
     directory: PathBuf,
 }
 
 impl Home {
-    /// An empty home, named after the test that runs.
+    /// Creates an empty home, named after the current test.
     pub(crate) fn new() -> Home {
         static HOMES: AtomicUsize = AtomicUsize::new(0);
         let number = HOMES.fetch_add(1, Ordering::Relaxed);
@@ -26,7 +26,7 @@ impl Home {
         Home { directory }
     }
 
-    /// A home with these originals.
+    /// Creates a home with these originals.
     pub(crate) fn with(originals: &[(&str, &[u8])]) -> Home {
         let home = Home::new();
         for (name, bytes) in originals {
@@ -35,17 +35,17 @@ impl Home {
         home
     }
 
-    /// The directory around everything.
+    /// Returns the directory that contains everything else.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The folder that is served.
+    /// Returns the folder that is served.
     pub(crate) fn library(&self) -> PathBuf {
         self.directory.join("library")
     }
 
-    /// The data directory.
+    /// Returns the data directory.
     pub(crate) fn data(&self) -> PathBuf {
         self.directory.join("data")
     }
@@ -58,7 +58,7 @@ impl Home {
         fs::write(&path, bytes).expect("the home can be written");
     }
 
-    /// Every file below `variants`, those still being written left out.
+    /// Returns all files below `variants`, without those that are still being written.
     pub(crate) fn variants(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         walk(&self.data().join("variants"), &mut found);
@@ -66,7 +66,7 @@ impl Home {
         found
     }
 
-    /// Files that are being written.
+    /// Returns the files that are being written.
     pub(crate) fn temporaries(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         walk(&self.data().join("variants/tmp"), &mut found);
@@ -78,7 +78,7 @@ fn is_temporary(path: &Path) -> bool {
     path.parent().is_some_and(|folder| folder.ends_with("tmp"))
 }
 
-/// Adds the files below `folder`. What vanishes meanwhile is left out.
+/// Adds the files below `folder`. Files that vanish meanwhile are skipped.
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;

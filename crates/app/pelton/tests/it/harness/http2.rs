@@ -1,4 +1,4 @@
-//! An HTTP/2 client that obeys the rules.
+//! HTTP/2 client that follows the protocol.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use tokio_rustls::TlsConnector;
 use super::Answer;
 use super::wait::DEADLINE;
 
-/// One connection.
+/// Connection to the server.
 #[derive(Debug)]
 pub(crate) struct Http2 {
     runtime: Runtime,
@@ -26,19 +26,19 @@ pub(crate) struct Http2 {
     connection: JoinHandle<Result<(), h2::Error>>,
 }
 
-/// A request that was sent and whose answer was not looked at yet.
+/// Request that was sent and whose response was not read yet.
 #[derive(Debug)]
 pub(crate) struct Asked(ResponseFuture);
 
 impl Http2 {
-    /// With prior knowledge.
+    /// Connects without TLS, by prior knowledge.
     pub(crate) fn connect(address: SocketAddr) -> Http2 {
         let runtime = runtime();
         let stream = runtime.block_on(TcpStream::connect(address));
         Http2::begin(runtime, stream.expect("the server listens"))
     }
 
-    /// Over TLS, by ALPN.
+    /// Connects over TLS, by ALPN.
     pub(crate) fn secure(address: SocketAddr, config: &Arc<ClientConfig>) -> Http2 {
         let runtime = runtime();
         let stream = runtime.block_on(async {
@@ -56,7 +56,8 @@ impl Http2 {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        // Room for everything that a test asks for at once, in whatever order it looks at it.
+        // Windows that hold all concurrent responses of a test, so that it can read them in any
+        // order.
         let builder = h2::client::Builder::new()
             .initial_window_size(1 << 26)
             .initial_connection_window_size(1 << 30)
@@ -70,7 +71,8 @@ impl Http2 {
         }
     }
 
-    /// Sends a request with these fields, each a line as [`super::Client`] has it, and this body.
+    /// Sends a request with this body and with these fields, which are lines as in
+    /// [`super::Client`].
     #[expect(clippy::async_yields_async, reason = "the answer is waited for later")]
     pub(crate) fn ask(&mut self, method: &str, target: &str, fields: &str, body: &[u8]) -> Asked {
         let mut request = Request::builder()
@@ -96,7 +98,7 @@ impl Http2 {
         Asked(sent)
     }
 
-    /// The whole answer.
+    /// Reads the whole response.
     pub(crate) fn answer(&mut self, asked: Asked) -> Result<Answer, h2::Error> {
         let reading = async {
             let (head, mut body) = asked.0.await?.into_parts();
@@ -122,13 +124,13 @@ impl Http2 {
         read.expect("the server answers in time")
     }
 
-    /// One answer.
+    /// Sends a request without a body, and reads its response.
     pub(crate) fn send(&mut self, method: &str, target: &str, fields: &str) -> Answer {
         let asked = self.ask(method, target, fields, b"");
         self.answer(asked).expect("the stream is answered")
     }
 
-    /// Waits for the server to end the connection.
+    /// Waits until the server ends the connection.
     pub(crate) fn ended(self) -> Result<(), h2::Error> {
         let Http2 {
             runtime,

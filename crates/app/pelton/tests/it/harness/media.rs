@@ -1,10 +1,11 @@
-//! Pictures made on the spot: sound ones by safe encoders, bombs by hand.
+//! Generated pictures: valid ones by safe encoders, decompression bombs by hand.
 
 use std::iter;
 
 use jpeg_encoder::{ColorType, Encoder, SamplingFactor};
 
-/// RGB of something between a sky and a meadow: gradients, edges and a little noise, the same for the same `seed`.
+/// Returns RGB pixels that resemble a photograph: gradients, edges and a little noise. The same
+/// `seed` yields the same pixels.
 pub(crate) fn pixels(width: u16, height: u16, seed: u32) -> Vec<u8> {
     let mut rgb = Vec::with_capacity(usize::from(width) * usize::from(height) * 3);
     let mut noise = Noise(seed);
@@ -24,7 +25,7 @@ pub(crate) fn pixels(width: u16, height: u16, seed: u32) -> Vec<u8> {
     rgb
 }
 
-/// Numbers without a pattern that an encoder would find.
+/// Pseudo-random numbers, in which an encoder finds no pattern.
 struct Noise(u32);
 
 impl Noise {
@@ -34,12 +35,13 @@ impl Noise {
     }
 }
 
-/// A photograph as a camera writes it.
+/// Returns a JPEG with the settings of a camera.
 pub(crate) fn photo(width: u16, height: u16, seed: u32) -> Vec<u8> {
     jpeg(&pixels(width, height, seed), (width, height), 92)
 }
 
-/// A JPEG that no encoder makes smaller at the usual quality: noise, saved at a low one.
+/// Returns a JPEG that no encoder makes smaller at the default quality: noise, saved at low
+/// quality.
 pub(crate) fn small_photo() -> Vec<u8> {
     let mut noise = Noise(7);
     let rgb: Vec<u8> = iter::repeat_with(|| noise.next() as u8)
@@ -48,12 +50,13 @@ pub(crate) fn small_photo() -> Vec<u8> {
     jpeg(&rgb, (64, 64), 30)
 }
 
-/// What a camera writes of its owner.
+/// Personal data in the EXIF of [`turned_photo`].
 pub(crate) const OWNER: &[u8] = b"Erika Mustermann, 52.5 N 13.4 E";
 
-/// A photograph that is to be turned, by EXIF's value, with its owner's name.
+/// Returns a photograph with this EXIF orientation and with its owner's name.
 pub(crate) fn turned_photo(width: u16, height: u16, orientation: u8) -> Vec<u8> {
-    // TIFF 6.0: a directory of two entries, Orientation (0x0112) and Artist (0x013b), whose text follows it.
+    // TIFF 6.0: a directory of two entries, Orientation (0x0112) and Artist (0x013b), followed by
+    // the text of Artist.
     let mut exif = b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x02".to_vec();
     exif.extend([0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, orientation, 0, 0]);
     exif.extend([0x01, 0x3b, 0, 2, 0, 0, 0, OWNER.len() as u8]);
@@ -82,7 +85,7 @@ fn jpeg(rgb: &[u8], (width, height): (u16, u16), quality: u8) -> Vec<u8> {
     jpeg
 }
 
-/// A drawing of few colours: stripes with soft and hard edges on a plain ground.
+/// Returns a drawing of few colours: stripes with soft and hard edges on a plain ground.
 pub(crate) fn drawing(width: u16, height: u16) -> Vec<u8> {
     let mut png = Vec::new();
     let mut encoder = png::Encoder::new(&mut png, u32::from(width), u32::from(height));
@@ -106,8 +109,8 @@ pub(crate) fn drawing(width: u16, height: u16) -> Vec<u8> {
     png
 }
 
-/// Strokes that are hardly lighter than their ground. The quick AVIF loses some of them, and the better one, which keeps them,
-/// is larger.
+/// Returns a picture of strokes that are hardly lighter than their ground. The quick AVIF loses
+/// some strokes; the improved AVIF keeps them and is therefore larger.
 pub(crate) fn faint(width: u16, height: u16) -> Vec<u8> {
     let mut png = Vec::new();
     let mut encoder = png::Encoder::new(&mut png, u32::from(width), u32::from(height));
@@ -133,7 +136,7 @@ pub(crate) fn faint(width: u16, height: u16) -> Vec<u8> {
     png
 }
 
-/// A screenshot: lossless, and of few colours.
+/// Returns a PNG with the pixels of [`pixels`].
 pub(crate) fn png(width: u16, height: u16) -> Vec<u8> {
     let mut png = Vec::new();
     let mut encoder = png::Encoder::new(&mut png, u32::from(width), u32::from(height));
@@ -146,7 +149,7 @@ pub(crate) fn png(width: u16, height: u16) -> Vec<u8> {
     png
 }
 
-/// A GIF of so many frames.
+/// Returns a GIF of `frames` frames.
 pub(crate) fn gif(width: u16, height: u16, frames: u16) -> Vec<u8> {
     let mut gif = Vec::new();
     let palette = [0, 0, 0, 255, 255, 255, 200, 30, 30, 30, 30, 200];
@@ -164,7 +167,7 @@ pub(crate) fn gif(width: u16, height: u16, frames: u16) -> Vec<u8> {
     gif
 }
 
-/// A BMP with 24 bits a pixel, bottom row first.
+/// Returns a BMP with 24 bits per pixel, bottom row first.
 pub(crate) fn bmp(width: u16, height: u16) -> Vec<u8> {
     const HEADERS_BYTES: u32 = 14 + 40;
     let row_bytes = (u32::from(width) * 3).next_multiple_of(4);
@@ -191,7 +194,7 @@ pub(crate) fn bmp(width: u16, height: u16) -> Vec<u8> {
 
 pub(crate) const SVG: &[u8] = b"<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"9\" height=\"9\"><script>alert(1)</script></svg>\n";
 
-/// A chunk of a PNG.
+/// Returns a chunk of a PNG.
 fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
     let mut chunk = (data.len() as u32).to_be_bytes().to_vec();
     chunk.extend(kind);
@@ -201,7 +204,7 @@ fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
     chunk
 }
 
-/// PNG (third edition) Annex D, bit by bit.
+/// Computes the CRC of PNG (third edition) Annex D, bit by bit.
 fn crc32(bytes: &[u8]) -> u32 {
     let turn = |sum: u32| (0..8).fold(sum, |sum, _| (sum >> 1) ^ (0xedb8_8320 * (sum & 1)));
     !bytes.iter().fold(!0, |sum, byte| {
@@ -209,11 +212,12 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// 900 million pixels of one colour, in a stream of a few hundred bytes.
+/// Returns a PNG of 900 million pixels of one colour, in a stream of a few hundred bytes.
 pub(crate) fn png_bomb() -> Vec<u8> {
     let side = 30_000_u32.to_be_bytes();
     let header = [&side[..], &side, &[8, 2, 0, 0, 0]].concat();
-    // A stored block of 256 zeros; a decoder asks for more than two gigabytes before it misses the next.
+    // A stored block of 256 zeros. A decoder allocates more than two gigabytes before it misses the
+    // next block.
     let pixels = [&b"\x78\x01\x00\x00\x01\xff\xfe"[..], &[0; 256]].concat();
     let chunks = [
         chunk(b"IHDR", &header),
@@ -223,18 +227,18 @@ pub(crate) fn png_bomb() -> Vec<u8> {
     [&b"\x89PNG\r\n\x1a\n"[..], &chunks.concat()].concat()
 }
 
-/// A sound picture with a colour profile of 8 MiB, stored as if it were compressed.
+/// Returns a valid PNG whose colour profile has 8 MiB, stored in place of compressed data.
 pub(crate) fn png_with_giant_profile() -> Vec<u8> {
     let mut profile = b"giant\0\0".to_vec();
     profile.extend(iter::repeat_n(0, 8 << 20));
-    // Behind the signature and the header, as the specification wants it.
+    // After the signature and the header, as the specification requires.
     let mut png = png(96, 64);
     let chunk = chunk(b"iCCP", &profile);
     png.splice(33..33, chunk);
     png
 }
 
-/// The header of a JPEG with the most pixels libjpeg takes, and hardly anything behind it.
+/// Returns a JPEG whose header claims the most pixels that libjpeg accepts, with hardly any data.
 pub(crate) fn jpeg_bomb() -> Vec<u8> {
     let mut jpeg = photo(16, 16, 1);
     let frame = jpeg
@@ -248,7 +252,7 @@ pub(crate) fn jpeg_bomb() -> Vec<u8> {
     jpeg
 }
 
-/// A PNG whose header is sound, and whose pixels are not.
+/// Returns a PNG with a valid header and invalid pixel data.
 pub(crate) fn undecodable() -> Vec<u8> {
     let mut png = png(96, 64);
     let data = png

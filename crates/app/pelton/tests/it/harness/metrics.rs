@@ -1,4 +1,4 @@
-//! `/-/metrics`, read as strictly as OpenMetrics 1.0 is written.
+//! Strict parser of `/-/metrics`, which follows OpenMetrics 1.0.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Metrics(pub(crate) BTreeMap<String, f64>);
 
-/// What the lines before the samples of a family say.
+/// Metric family, as described by the lines before its samples.
 #[derive(Debug)]
 struct Family {
     name: String,
@@ -15,10 +15,10 @@ struct Family {
 }
 
 impl Metrics {
-    /// Reads the text.
+    /// Parses the text.
     ///
     /// # Panics
-    /// When it breaks a rule of the format.
+    /// If it breaks a rule of the format.
     pub(crate) fn parse(text: &str) -> Metrics {
         let body = text.strip_suffix("# EOF\n").expect("the end is marked");
         let mut samples = BTreeMap::new();
@@ -56,24 +56,24 @@ impl Metrics {
         Metrics(samples)
     }
 
-    /// One sample; all that are asked for are whole numbers.
+    /// Returns one sample. All samples that the tests read are whole numbers.
     pub(crate) fn get(&self, name: &str) -> u64 {
         let value = self.0.get(name);
         *value.unwrap_or_else(|| panic!("no sample is called {name}")) as u64
     }
 
-    /// Conversions that gave an answer.
+    /// Returns the number of successful conversions.
     pub(crate) fn conversions(&self) -> u64 {
         self.get("pelton_conversions_total")
     }
 
-    /// Jobs that were given to a cell, whatever came of them.
+    /// Returns the number of conversions that ran in a cell, successful or not.
     pub(crate) fn jobs(&self) -> u64 {
         let failures = self.sum("pelton_conversion_failures_total");
         self.conversions() + failures
     }
 
-    /// All samples of a family.
+    /// Returns the sum of all samples of a family.
     pub(crate) fn sum(&self, name: &str) -> u64 {
         let begin = format!("{name}{{");
         let samples = self.0.iter().filter(|(name, _)| name.starts_with(&begin));
@@ -81,7 +81,7 @@ impl Metrics {
     }
 }
 
-/// A sample's name with its labels, and its value.
+/// Splits a line into the sample's name with its labels, and its value.
 fn sample(line: &str, family: &Family) -> (String, f64) {
     let (series, value) = line.rsplit_once(' ').expect("a sample has a value");
     let value: f64 = value.parse().expect("a value is a number");
@@ -98,7 +98,8 @@ fn sample(line: &str, family: &Family) -> (String, f64) {
     assert!(suffixes.contains(&suffix), "{line}");
     assert!(family.kind == "gauge" || 0.0 <= value, "{line}");
     let mut names = BTreeSet::new();
-    // No value of ours holds a comma, a quote or a backslash, which would have to be told apart from these.
+    // No label value of ours contains a comma, a quote or a backslash, so splitting at commas is
+    // safe.
     for label in labels.split(',').filter(|_| !labels.is_empty()) {
         let (name, quoted) = label.split_once('=').expect("a label has a value");
         assert!(is_name(name) && !name.contains(':'), "{line}");
@@ -120,7 +121,7 @@ fn is_name(name: &str) -> bool {
         && bytes.all(|byte| is_letter(byte) || byte.is_ascii_digit())
 }
 
-/// Buckets grow with their bounds, and the last one, without a bound, holds all that the count says.
+/// Checks that the buckets are cumulative, and that the bucket without a bound equals the count.
 fn check_histograms(samples: &BTreeMap<String, f64>) {
     let mut buckets: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for (series, value) in samples {

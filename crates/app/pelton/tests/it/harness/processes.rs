@@ -1,21 +1,21 @@
-//! The processes below the server: zygotes, and the cells they forked.
+//! Descendant processes of the server: zygotes, and the cells they forked.
 
 use std::collections::HashMap;
 use std::fs;
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-/// Processes by what they are.
+/// Process ids by role.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Workers {
-    /// Those with children of their own.
+    /// Processes that have children.
     pub(crate) zygotes: Vec<u32>,
-    /// Those without.
+    /// Processes without children.
     pub(crate) cells: Vec<u32>,
 }
 
 impl Workers {
-    /// What runs below the process `server` at the moment.
+    /// Returns the processes that currently descend from `server`.
     pub(crate) fn below(server: u32) -> Workers {
         let parents = parents();
         let mut workers = Workers::default();
@@ -33,7 +33,7 @@ impl Workers {
     }
 }
 
-/// The parent of every process that has not ended.
+/// Returns the parent of every process that has not ended.
 fn parents() -> HashMap<u32, u32> {
     let processes = fs::read_dir("/proc").expect("Linux lists its processes");
     let numbers = processes.flatten().filter_map(|entry| {
@@ -44,10 +44,10 @@ fn parents() -> HashMap<u32, u32> {
     parents.collect()
 }
 
-/// `None` when the process is gone, or waits only to be reaped.
+/// Returns the parent of a process, or `None` if the process is gone or a zombie.
 fn parent(pid: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name may hold anything, so what follows its last parenthesis counts.
+    // The name may contain any character, so the fields start after the last parenthesis.
     let (_, after_name) = stat.rsplit_once(") ")?;
     let (state, rest) = after_name.split_once(' ')?;
     let (parent, _) = rest.split_once(' ')?;
@@ -65,19 +65,19 @@ fn descends(pid: u32, from: u32, parents: &HashMap<u32, u32>) -> bool {
     false
 }
 
-/// Whether the process has not ended.
+/// Returns whether the process has not ended.
 pub(crate) fn is_alive(pid: u32) -> bool {
     parent(pid).is_some()
 }
 
-/// Sends a signal to a process that may have ended by itself.
+/// Sends a signal to a process, which may have ended already.
 pub(crate) fn signal(pid: u32, signal: Signal) {
     if let Err(err) = kill_process(number(pid), signal) {
         assert!(!is_alive(pid), "{err}");
     }
 }
 
-/// Halts a child, and returns when the last of its threads stands still.
+/// Stops a child by `SIGSTOP`, and returns when all of its threads have stopped.
 pub(crate) fn halt(child: u32) {
     signal(child, Signal::STOP);
     let halted = waitpid(Some(number(child)), WaitOptions::UNTRACED);

@@ -1,4 +1,4 @@
-//! A TLS client.
+//! TLS client.
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use rustls::{
 use super::wait::DEADLINE;
 use super::{Certificate, Client};
 
-/// A connection over TLS.
+/// TLS connection.
 pub(crate) type Secure = StreamOwned<ClientConnection, TcpStream>;
 
-/// A client that trusts these certificates alone, and remembers sessions.
+/// Returns the configuration of a client that trusts only these certificates and caches sessions.
 pub(crate) fn trusting(
     certificates: &[&Certificate],
     protocols: &[&str],
@@ -37,7 +37,7 @@ pub(crate) fn trusting(
 }
 
 impl Client<Secure> {
-    /// Connects and shakes hands, asking for `name`.
+    /// Connects, and completes the handshake for the server name `name`.
     pub(crate) fn secure(
         address: SocketAddr,
         config: &Arc<ClientConfig>,
@@ -55,13 +55,13 @@ impl Client<Secure> {
         }
         Ok(Client::speaking(StreamOwned::new(session, socket)))
     }
-    /// The certificate that the server presented.
+    /// Returns the certificate that the server presented.
     pub(crate) fn certificate(&self) -> CertificateDer<'static> {
         let presented = self.stream().conn.peer_certificates();
         presented.expect("after the handshake")[0].clone()
     }
 
-    /// Whether a session was resumed.
+    /// Returns the kind of the handshake: full or resumed.
     pub(crate) fn handshake(&self) -> Option<HandshakeKind> {
         self.stream().conn.handshake_kind()
     }

@@ -1,4 +1,4 @@
-//! The program as a process: started, spoken to, stopped, killed.
+//! The program as a process of the test.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +15,7 @@ use super::processes::{is_alive, signal};
 use super::wait::eventually;
 use super::{Answer, Client, Home, Metrics};
 
-/// The program, without our environment.
+/// Returns a command that runs the program with an empty environment.
 pub(crate) fn pelton<A: AsRef<OsStr>>(home: &Home, words: impl IntoIterator<Item = A>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
     command
@@ -25,17 +25,17 @@ pub(crate) fn pelton<A: AsRef<OsStr>>(home: &Home, words: impl IntoIterator<Item
     command
 }
 
-/// A running `pelton serve`, killed when dropped.
+/// Running `pelton serve`, killed when dropped.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
-    /// Of the process that serves; at first that is the child.
+    /// Process that serves: the child at first, and another process after an upgrade.
     pid: u32,
     address: SocketAddr,
     log: Log,
 }
 
-/// What the server wrote to stderr so far, a line an entry.
+/// Lines that the server has written to stderr so far.
 #[derive(Debug)]
 struct Log {
     lines: Arc<Mutex<Vec<String>>>,
@@ -43,7 +43,7 @@ struct Log {
 }
 
 impl Server {
-    /// Serves `home`, with more flags, on a port of the kernel's choice.
+    /// Serves `home` with these additional flags, on a port that the kernel chooses.
     pub(crate) fn start(home: &Home, flags: &[&str]) -> Server {
         let mut command = pelton(home, ["serve", "--listen", "127.0.0.1:0"]);
         command.arg(home.library()).args(flags);
@@ -53,17 +53,18 @@ impl Server {
         Server::run(&mut command)
     }
 
-    /// Serves as [`Server::start`] does, and makes no better variants: whatever is converted was asked for.
+    /// Serves like [`Server::start`] without background improvement, so that all conversions result
+    /// from requests.
     pub(crate) fn plain(home: &Home, flags: &[&str]) -> Server {
         Server::start(home, &[&["--improve", "false"], flags].concat())
     }
 
-    /// Runs a command that serves, until it says where.
+    /// Runs a command that serves, and waits until it has logged its address.
     pub(crate) fn run(command: &mut Command) -> Server {
         Server::spawn(command.stdin(Stdio::null()))
     }
 
-    /// As [`Server::run`], with the standard input that the command has.
+    /// Runs a command like [`Server::run`], with the standard input that the command has.
     pub(crate) fn spawn(command: &mut Command) -> Server {
         let command = command.stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
@@ -82,7 +83,7 @@ impl Server {
         }
     }
 
-    /// Has a new process take over, and waits until the old one has ended.
+    /// Starts a handover to a new process, and waits until the old process has ended.
     pub(crate) fn upgrade(&mut self) {
         const MESSAGE: &str = "a new process has taken over: this one finishes its open requests";
         let old = self.pid;
@@ -106,9 +107,9 @@ impl Server {
         self.address
     }
 
-    /// Everywhere it speaks HTTP, in the order in which it says so.
+    /// Returns all its HTTP addresses, in the order of the log. There must be at least two.
     pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
-        // Each is a line, and the first was waited for.
+        // Each address is logged in a line of its own, and `spawn` has waited only for the first.
         eventually("the server says where else it serves", || {
             let lines = self.log.lines();
             let found: Vec<_> = lines.iter().filter_map(|line| address(line)).collect();
@@ -116,7 +117,7 @@ impl Server {
         })
     }
 
-    /// Where it speaks HTTPS.
+    /// Returns its HTTPS address.
     pub(crate) fn secure_address(&self) -> SocketAddr {
         eventually("the server says where it speaks HTTPS", || {
             let lines = self.log.lines();
@@ -130,7 +131,8 @@ impl Server {
         self.pid
     }
 
-    /// Waits until an event of this level says `message`, and counts those that say so by then.
+    /// Waits until an event of this level with this message is logged, and returns the number of
+    /// such events.
     pub(crate) fn logged(&self, level: &str, message: &str) -> usize {
         eventually("the event is logged", || {
             let lines = self.log.lines();
@@ -141,7 +143,7 @@ impl Server {
         })
     }
 
-    /// The last event of this level that says `message`.
+    /// Returns the last event of this level with this message.
     pub(crate) fn event(&self, level: &str, message: &str) -> Value {
         self.logged(level, message);
         let lines = self.log.lines();
@@ -150,7 +152,7 @@ impl Server {
         last.expect("it was logged")
     }
 
-    /// Whether any event says `part`.
+    /// Returns whether any line of the log contains `part`.
     pub(crate) fn has_logged(&self, part: &str) -> bool {
         self.log.lines().iter().any(|line| line.contains(part))
     }
@@ -159,7 +161,8 @@ impl Server {
         Client::connect(self.address)
     }
 
-    /// One answer over a connection of its own. `fields` are lines, each with its CRLF.
+    /// Sends a request on a new connection, and returns the response. `fields` are lines, each with
+    /// its CRLF.
     pub(crate) fn send(&self, method: &str, target: &str, fields: &str) -> Answer {
         let mut client = self.connect();
         client.request(method, target, fields);
@@ -170,12 +173,12 @@ impl Server {
         }
     }
 
-    /// GET without more fields than it must have.
+    /// Sends a GET with the mandatory fields only.
     pub(crate) fn get(&self, target: &str) -> Answer {
         self.send("GET", target, "")
     }
 
-    /// GET from a client that reads these formats.
+    /// Sends a GET with this Accept field.
     pub(crate) fn get_as(&self, target: &str, accept: &str) -> Answer {
         self.send("GET", target, &format!("accept: {accept}\r\n"))
     }
@@ -184,7 +187,8 @@ impl Server {
         Metrics::parse(self.get("/-/metrics").text())
     }
 
-    /// Resident memory, in bytes: `VmRSS` now, or `VmHWM`, the most there ever was.
+    /// Returns the server's resident memory in bytes: `VmRSS` is the current value, `VmHWM` the
+    /// peak.
     pub(crate) fn memory(&self, name: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid()));
         let status = status.expect("the server runs");
@@ -196,11 +200,12 @@ impl Server {
         kib.parse::<u64>().expect("a number") << 10
     }
 
-    /// CPU time it has taken so far, in the kernel's ticks of 10 ms.
+    /// Returns the CPU time of the server so far, in the kernel's ticks of 10 ms.
     pub(crate) fn cpu_ticks(&self) -> u64 {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid()));
         let stat = stat.expect("the server runs");
-        // The name may hold anything, so what follows its last parenthesis counts: the state, then ten more, utime, stime.
+        // The name may contain any character, so the fields start after the last parenthesis: the
+        // state, ten others, utime, stime.
         let (_, after_name) = stat.rsplit_once(") ").expect("the kernel says so");
         let ticks = after_name.split(' ').skip(11).take(2);
         ticks
@@ -208,7 +213,7 @@ impl Server {
             .sum()
     }
 
-    /// Bytes it has read from files and sockets so far.
+    /// Returns the number of bytes that the server has read from files and sockets so far.
     pub(crate) fn bytes_read(&self) -> u64 {
         let counts = fs::read_to_string(format!("/proc/{}/io", self.pid()));
         let counts = counts.expect("the server runs");
@@ -216,19 +221,19 @@ impl Server {
         read.expect("the kernel says so").parse().expect("a number")
     }
 
-    /// Asks the server to stop; it may finish what is under way.
+    /// Sends SIGTERM, upon which the server finishes open requests and ends.
     pub(crate) fn ask_to_stop(&self) {
         signal(self.pid(), Signal::TERM);
     }
 
-    /// Waits for the server to end by itself. Its log remains.
+    /// Waits until the server ends by itself. Its log can still be read.
     pub(crate) fn ended(&mut self) -> ExitStatus {
         eventually("the server ends", || {
             self.child.try_wait().expect("the server is our child")
         })
     }
 
-    /// Stops the server, which ends well.
+    /// Stops the server, and checks that it exits with 0.
     pub(crate) fn stop(mut self) {
         self.ask_to_stop();
         if self.pid != self.child.id() {
@@ -238,7 +243,7 @@ impl Server {
         assert_eq!(status.code(), Some(0), "{:#?}", self.log.lines());
     }
 
-    /// `kill -9`.
+    /// Kills the server by SIGKILL.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("the server is our child");
         self.child.wait().expect("the server is our child");
@@ -247,7 +252,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Whatever went wrong, no process and no thread is left behind.
+        // No process and no thread remains after the test, also if the test has failed.
         if self.pid != self.child.id() && is_alive(self.pid) {
             signal(self.pid, Signal::KILL);
         }
@@ -286,12 +291,12 @@ impl Log {
     }
 }
 
-/// A line of the log, which is JSON where nobody watches.
+/// Parses a line of the log. The log is JSON if stderr is not a terminal.
 fn event(line: &str) -> Option<Value> {
     serde_json::from_str(line).ok()
 }
 
-/// The address in the line that says where the server serves.
+/// Returns the address in a line of the log that announces an HTTP address.
 fn address(line: &str) -> Option<SocketAddr> {
     address_after(line, "http://")
 }

@@ -1,17 +1,17 @@
-//! Waiting for what can be observed.
+//! Waiting for observable conditions.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Nothing that is waited for takes so long, however busy the machine.
+/// Longest wait for a condition. It is generous, so that a busy machine does not fail the tests.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(120);
-/// How often a condition is looked at.
+/// Interval between checks of a condition.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What `look` finds once it finds something.
+/// Calls `look` until it returns a value, and returns that value.
 ///
 /// # Panics
-/// When that takes longer than [`DEADLINE`].
+/// If that takes longer than [`DEADLINE`].
 pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
@@ -23,8 +23,8 @@ pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> 
     }
 }
 
-/// How often something is done: so often, or as often as `CONFORM_REPETITIONS` says, for runs that take longer than the
-/// gate may.
+/// Returns the number of repetitions: `CONFORM_REPETITIONS`, if set, for runs that may take longer
+/// than the usual gate, and otherwise `usual`.
 pub(crate) fn repetitions(usual: usize) -> usize {
     match std::env::var("CONFORM_REPETITIONS") {
         Ok(wanted) => wanted.parse().expect("CONFORM_REPETITIONS is a number"),

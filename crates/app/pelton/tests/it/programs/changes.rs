@@ -1,4 +1,4 @@
-//! Programs and their configuration, changed while they serve.
+//! Programs and their configuration, changed while the server runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use super::{VISITOR, cells, configure, program, serve};
 use crate::backends::backends;
 use crate::harness::{Home, eventually, repetitions, signal};
 
-/// Puts another file in the place of a program, as a deployment does.
+/// Replaces the file of a program by a rename, as a deployment does.
 pub(super) fn replace(path: &Path, bytes: &[u8]) {
     let beside = path.with_extension("new");
     fs::write(&beside, bytes).expect("the home can be written");
     fs::rename(&beside, path).expect("the home can be written");
 }
 
-/// The visitor, and the same program with another word in it.
+/// Returns the visitor, and a copy of it with a different text.
 pub(super) fn versions() -> [Vec<u8>; 2] {
     let first = fs::read(VISITOR).expect("cargo built it");
     let mut second = first.clone();
@@ -35,7 +35,7 @@ pub(super) fn reloads(server: &crate::harness::Server) -> (u64, u64) {
     (figure("reloads"), figure("reload_failures"))
 }
 
-/// P10: a changed file is taken up by itself, and a bad one changes nothing.
+/// P10: a changed file is loaded without a signal, and a bad file changes nothing.
 #[test]
 fn p10_a_changed_file_is_taken_up_and_a_bad_one_is_not() {
     let [first, second] = versions();
@@ -71,7 +71,7 @@ fn p10_a_changed_file_is_taken_up_and_a_bad_one_is_not() {
             (server.get("/x/v?missing").text() == "no such thing").then_some(())
         });
         assert_eq!(reloads(&server), (2, 1));
-        // Sums go on over reloads.
+        // Counters survive reloads.
         assert!(
             5 <= cells(&server)["programs"]["v"]["invocations"]
                 .as_u64()
@@ -81,7 +81,7 @@ fn p10_a_changed_file_is_taken_up_and_a_bad_one_is_not() {
     }
 }
 
-/// P10: reloads under load, and no request fails.
+/// P10: no request fails while programs are reloaded under load.
 #[test]
 fn p10_reloads_under_load_fail_no_request() {
     let rounds = repetitions(10);
@@ -90,7 +90,7 @@ fn p10_reloads_under_load_fail_no_request() {
         let home = Home::new();
         let path: PathBuf = home.directory().join("program");
         replace(&path, &first);
-        // Only signals reload here.
+        // No polling within this test: only signals cause reloads.
         let calm = "limits.program_check_time = \"1h\"\ncell.max_queue_time = \"60s\"\n";
         let configuration = calm.to_owned() + &program("v", &path, "");
         let server = serve(&home, backend, &configuration);
@@ -132,7 +132,7 @@ fn a_changed_configuration_brings_and_takes_routes() {
     server.logged("INFO", "configuration reloaded");
     assert_eq!(server.get("/x/a").status, 404);
     assert_eq!(server.get("/x/b?count").status, 200);
-    // One that does not boot keeps all as it was.
+    // A configuration whose program does not start is rejected as a whole.
     configure(
         &home,
         &(program("b", VISITOR, "") + &program("c", "/bin/true", "")),

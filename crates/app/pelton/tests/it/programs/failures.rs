@@ -1,10 +1,11 @@
-//! Programs that fail: one clear line, an answer all the same, and nothing that the rest of the server notices.
+//! Programs that fail: each is logged in one clear line and answered with a status, and the rest of
+//! the server is not affected.
 
 use super::{VISITOR, cells, post, program, serve};
 use crate::backends::backends;
 use crate::harness::{Home, Server, eventually, media, pelton};
 
-/// P3 and P4: each ends in its limits, its line names it, and the next request works.
+/// P3 and P4: limits end each failing program, the log names it, and the next request works.
 #[test]
 fn p3_p4_a_program_that_fails_costs_the_server_nothing() {
     for backend in backends() {
@@ -38,7 +39,8 @@ fn p3_p4_a_program_that_fails_costs_the_server_nothing() {
     }
 }
 
-/// P15: a request that a program fails at is kept, and fails again by hand, with the program's own table.
+/// P15: a request at which a program failed is saved, and its replay fails in the same way, with
+/// the settings of the program's own table.
 #[test]
 fn p15_a_request_that_failed_fails_again_by_hand() {
     for backend in backends() {
@@ -72,7 +74,7 @@ fn p15_a_request_that_failed_fails_again_by_hand() {
     }
 }
 
-/// P2: who finds no cell in time is told when to come back.
+/// P2: a request that gets no cell in time is refused with `Retry-After`.
 #[test]
 fn p2_a_full_program_answers_503_in_time() {
     for backend in backends() {
@@ -110,7 +112,7 @@ fn p2_a_full_program_answers_503_in_time() {
     }
 }
 
-/// P9: something is answered all the same, and says why.
+/// P9: the fallback responds if the program fails, and `Server-Timing` gives the reason.
 #[test]
 fn p9_a_fallback_answers_in_the_stead_of_a_program_that_fails() {
     for backend in backends() {
@@ -170,7 +172,8 @@ fn p9_a_fallback_answers_in_the_stead_of_a_program_that_fails() {
     }
 }
 
-/// What a client sends is no head, though a program repeats it that knows nothing of CGI.
+/// A program without knowledge of CGI may repeat the client's body, which must not be parsed as a
+/// CGI head.
 #[test]
 fn a_head_in_the_requests_body_is_not_the_programs() {
     const HEAD: &[u8] = b"Content-Type: text/html\n\n<script>alert(1)</script>";
@@ -192,7 +195,7 @@ fn a_head_in_the_requests_body_is_not_the_programs() {
             );
             assert_eq!(answer.body, body.to_ascii_uppercase());
         }
-        // One that has a head of its own, and the client's behind it.
+        // This program writes its own head, followed by the client's body.
         let own = post(&server, "/x/own", "text/plain", HEAD);
         assert_eq!(own.content_type(), "text/plain", "{backend}");
         assert!(own.text().ends_with("<script>alert(1)</script>"));
@@ -200,7 +203,8 @@ fn a_head_in_the_requests_body_is_not_the_programs() {
     }
 }
 
-/// A file that cannot run is told in one line, by name and reason, before anything is served.
+/// A file that cannot run is reported in one line with the program and the reason, before the
+/// server accepts connections.
 #[test]
 fn unfit_programs_are_refused_by_name() {
     let home = Home::new();
@@ -276,7 +280,7 @@ pub(super) fn refused(home: &Home, backend: &str, configuration: &str, reason: &
     );
 }
 
-/// P3: whatever a program does, the others are served. Compared with the same load beside a program that ends.
+/// P3: cache hits are served while programs loop in all of their cells.
 #[test]
 fn p3_hits_go_on_beside_programs_that_loop() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);

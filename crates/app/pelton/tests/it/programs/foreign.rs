@@ -1,4 +1,4 @@
-//! Programs in other languages, built here by their own compilers.
+//! Programs in other languages, which the test compiles.
 
 use std::fs;
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ func main() {
 }
 "#;
 
-/// Writes a source and has a compiler make a program of it.
+/// Writes `source` to a file, and compiles it into a program with `command`.
 pub(super) fn build(home: &Home, source: &str, name: &str, command: &mut Command) -> PathBuf {
     let (from, to) = (
         home.directory().join(name),
@@ -95,7 +95,7 @@ fn programs_in_c_answer() {
     }
 }
 
-/// Go's runtime starts threads before `main`.
+/// Checks Go, whose runtime starts threads before `main`.
 #[test]
 fn programs_in_go_answer() {
     if Command::new("go").arg("version").output().is_err() {

@@ -1,4 +1,4 @@
-//! Programs that are kept between requests: the examples of the documentation, as it tells them.
+//! Persistent programs: the examples of the documentation.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use crate::harness::Home;
 
 const DOCUMENT: &str = include_str!("../../../../../../docs/cells.md");
 
-/// The example in this language, below this heading.
+/// Returns the first example in this language below this heading of the document.
 pub(super) fn example(heading: &str, language: &str) -> &'static str {
     let begin = format!("```{language}\n");
     let (_, below) = DOCUMENT.split_once(heading).expect("the document has it");
@@ -17,7 +17,8 @@ pub(super) fn example(heading: &str, language: &str) -> &'static str {
     behind.split_once("```").expect("which ends").0
 }
 
-/// P1: the owner may ask by name for a program's state to be kept, and what is told of it says so.
+/// P1: `ephemeral = false` keeps a program's state between requests, and the reported posture says
+/// so.
 #[test]
 fn p1_a_program_is_kept_where_its_table_says_so() {
     let home = Home::new();
@@ -40,7 +41,7 @@ fn p1_a_program_is_kept_where_its_table_says_so() {
         let table = program("c", &in_c, kept) + &program("rust", &in_rust, kept);
         let server = serve(&home, backend, &table);
         for name in ["c", "rust"] {
-            // The first was the warm-up.
+            // The warm-up was the first request.
             for count in 2..=6 {
                 let answer = server.get(&format!("/x/{name}?{count}"));
                 assert_eq!(answer.text(), count.to_string(), "{backend}: {name}");

@@ -1,5 +1,5 @@
-//! Each key of `[programs.NAME]` changes what is seen from outside, in every backend. Those of chains and fallbacks are in
-//! `failures` and in the parent module, `ephemeral = false` is in `kept`.
+//! Observable effect of each key of `[programs.NAME]`, in every backend. The keys of chains and
+//! fallbacks are tested in `failures` and in the parent module, `ephemeral = false` in `kept`.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::{VISITOR, cells, program, serve};
 use crate::backends::backends;
 use crate::harness::{Answer, Home, Server, eventually};
 
-/// What `query` gets of a program whose table has these lines, too.
+/// Returns the response to `query` of a program whose table contains the lines `more`.
 fn ask(backend: &str, more: &str, query: &str) -> Answer {
     let home = Home::new();
     let server = serve(&home, backend, &program("v", VISITOR, more));
@@ -60,7 +60,7 @@ fn environment_is_in_every_request() {
 
 #[test]
 fn allowed_paths_can_be_read_and_nothing_else() {
-    // A program of a server that is root is another user, who has to reach the file.
+    // A server that runs as root runs programs as another user, who must be able to open the file.
     let path = std::env::temp_dir().join(format!("pelton-allowed-{}", std::process::id()));
     fs::write(&path, "allowed").expect("there is room");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
@@ -102,7 +102,7 @@ fn concurrency_is_how_many_requests_run_at_a_time() {
 #[test]
 fn max_request_time_ends_a_request() {
     for backend in backends() {
-        // Each of both ends it, as what it waits for takes neither.
+        // The program runs for 600 ms, longer than the first limit and shorter than the second.
         let more = "max_request_time = \"200ms\"\n";
         assert_eq!(ask(backend, more, "loop600").status, 504, "{backend}");
         let more = "max_request_time = \"60s\"\n";
@@ -118,7 +118,7 @@ fn max_boot_time_ends_a_start_and_its_warm_up() {
             let more = format!("main_arguments = [\"loop600\"]\nmax_boot_time = \"{time}\"\n");
             program("v", VISITOR, &more)
         };
-        // Where a cell itself takes so long, the warm-up is not come to.
+        // On a slow host, the limit may be exceeded before the warm-up starts.
         let reason = "not ready within max_boot_time, 300 ms";
         refused(&home, backend, &table("300ms"), reason);
         let server = serve(&home, backend, &table("60s"));
@@ -176,7 +176,7 @@ fn warmup_is_how_many_requests_come_before_clients() {
             assert_eq!(figure(&server, "finished"), warmup, "{backend}");
             server.stop();
         }
-        // Unproven: what it does with a request is the client's to see.
+        // Without a warm-up the server starts, and the client sees the failure.
         assert_eq!(
             ask(backend, "main_arguments = [\"fail\"]\nwarmup = 0\n", "").status,
             502
@@ -216,7 +216,7 @@ fn hugepages_are_told_as_they_are() {
     }
 }
 
-/// What a request takes is counted in the pages that it comes in.
+/// The memory of a request is counted in pages of the size that the guest uses.
 #[test]
 fn request_hugepages_are_what_a_guest_takes() {
     const LARGE_BYTES: u64 = 2 << 20;
@@ -233,7 +233,7 @@ fn request_hugepages_are_what_a_guest_takes() {
             let dirty = eventually("it is wiped", || {
                 (figure(&server, "resets") == 1).then(|| figure(&server, "dirty_bytes"))
             });
-            // A program that counts to one takes little of a heap and a stack.
+            // A program that counts to one needs little heap and stack, less than one large page.
             assert_eq!(LARGE_BYTES <= dirty, large, "{dirty}");
             server.stop();
         }

@@ -1,4 +1,4 @@
-//! P16: what programs keep in stores of their own.
+//! P16: state that programs keep in their own stores.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use super::{VISITOR, cells, configure, post, program, serve};
 use crate::backends::backends;
 use crate::harness::{Home, Server, eventually, signal};
 
-/// What the store of the program answers to these commands.
+/// Returns the replies of the program's store to these commands.
 fn asked(server: &Server, name: &str, commands: &str) -> String {
     let target = format!("/x/{name}?state");
     let answer = post(server, &target, "text/plain", commands.as_bytes());
@@ -19,7 +19,8 @@ fn asked(server: &Server, name: &str, commands: &str) -> String {
     answer.text().to_owned()
 }
 
-/// P16: state survives requests, crashes, and the program's own file and table; nobody else has it.
+/// P16: state survives requests, crashes, and changes of the program's file and table; other
+/// programs do not see it.
 #[test]
 fn p16_state_survives_reloads() {
     let [first, second] = versions();
@@ -67,7 +68,7 @@ fn p16_state_survives_reloads() {
     }
 }
 
-/// P16: the quota holds, and what is too much is refused in Redis's words.
+/// P16: the quota is enforced, and writes beyond it are refused with the error of Redis.
 #[test]
 fn p16_the_quota_holds() {
     const BYTES_MAX: u64 = 256 << 10;
@@ -94,7 +95,7 @@ fn p16_the_quota_holds() {
     }
 }
 
-/// A store is there for those alone that ask for one.
+/// A program has a store only if its table sets `max_state`.
 #[test]
 fn state_is_asked_for_by_name() {
     for backend in backends() {
@@ -106,7 +107,7 @@ fn state_is_asked_for_by_name() {
     }
 }
 
-/// P16: the example of the documentation counts, as it says.
+/// P16: the example in the documentation counts its visits.
 #[test]
 fn p16_the_example_counts_its_visits() {
     let home = Home::new();
