@@ -1,4 +1,4 @@
-//! The access log: a line for each answer, what stands in it, and what becomes of the file.
+//! The access log: one line per response, the content of a line, and the rotation of the file.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,11 +18,11 @@ fn path(home: &Home) -> PathBuf {
 fn served(home: &Home) -> Server {
     let path = path(home);
     let path = path.to_str().expect("paths of tests are text");
-    // One core, so that lines stand in the order of their answers.
+    // One core, so that the lines are in the order of the responses.
     Server::plain(home, &["--cores", "1", "--access-log", path])
 }
 
-/// The lines of the log, once there are so many.
+/// Returns the lines of the log once there are at least `count`.
 fn lines(path: PathBuf, count: usize) -> Vec<Value> {
     eventually("the lines are written", || {
         let text = fs::read_to_string(&path).ok()?;
@@ -34,7 +34,7 @@ fn lines(path: PathBuf, count: usize) -> Vec<Value> {
     })
 }
 
-/// What stands in every line and is the same in every run.
+/// Returns the members of a line that are the same in every run.
 fn shown(line: &Value) -> String {
     let member = |name: &str| line[name].to_string().replace('"', "");
     let names = [
@@ -43,7 +43,7 @@ fn shown(line: &Value) -> String {
     names.map(member).join(" ")
 }
 
-/// What the answer of this line says of itself to whoever asked within a trace.
+/// Returns the `traceresponse` value of the response that belongs to this line.
 fn span(line: &Value) -> String {
     let [trace, span] = ["trace_id", "span_id"].map(|name| line[name].as_str().expect("digits"));
     format!("00-{trace}-{span}-01")
@@ -88,7 +88,7 @@ fn every_answer_has_its_line() {
     assert_eq!(lines[2]["status"], 404);
     assert_eq!(lines[3]["status"], 400);
     assert_eq!(lines[3]["method"], Value::Null);
-    // What a client was told leads to its line.
+    // The identifier in the response's body leads to its line.
     for (answer, line) in [(&missing, &lines[2]), (&refused, &lines[3])] {
         let id = line["id"].as_str().expect("a name");
         assert_eq!(id.len(), 24);
@@ -148,7 +148,7 @@ fn every_answer_of_http2_has_its_line() {
     let hit = format!("accept: image/webp\r\n{twice}");
     assert_eq!(client.send("HEAD", "/p.jpg?w=100", &hit).status, 200);
     let missing = client.send("GET", "/missing.jpg", "");
-    // Judged by its head, which was read all the same.
+    // Refused, since Host differs from `:authority`. The head was parsed, so its fields are logged.
     let refused = client.send("GET", "/p.jpg", "host: another\r\n");
     let lines = lines(path(&home), 4);
     let bytes = [&miss, &missing, &refused].map(|answer| answer.body.len());

@@ -1,4 +1,4 @@
-//! Who gets what: pictures that are the server's own, logins, the administration, and names of hosts.
+//! Access control: covers and avatars, logins, the administration, and host names.
 
 use std::fs;
 use std::io::Read as _;
@@ -13,16 +13,16 @@ use crate::covers::with_picture;
 use crate::harness::{Answer, Home, Http2, Server, eventually, media, pelton};
 use crate::players::{ANN, ask, user};
 
-/// `ann:sesame`, an admin.
+/// Credentials `ann:sesame`, of an admin.
 const AS_ANN: &str = "authorization: Basic YW5uOnNlc2FtZQ==\r\n";
-/// `bob:secret`, who is none.
+/// Credentials `bob:secret`, of a user who is not an admin.
 const AS_BOB: &str = "authorization: Basic Ym9iOnNlY3JldA==\r\n";
-/// `ann:wrong`
+/// Credentials `ann:wrong`.
 const WRONG: &str = "authorization: Basic YW5uOndyb25n\r\n";
 const TOKEN: &str = "0123456789abcdef-token";
 const SONG: &str = "/Band/Album/1%20-%20One.flac";
 
-/// A library with an album whose picture lies inside its only track, and one picture.
+/// Returns a home with an album, whose picture is embedded in its only track, and one photograph.
 fn home() -> Home {
     Home::with(&[
         (
@@ -33,7 +33,7 @@ fn home() -> Home {
     ])
 }
 
-/// The album's id and the song's, once they are indexed.
+/// Returns the ids of the album and of the song, once they are indexed.
 fn ids(server: &Server) -> (String, String) {
     eventually("the song is indexed", || {
         let found = ask(server, "search3?query=");
@@ -43,7 +43,7 @@ fn ids(server: &Server) -> (String, String) {
     })
 }
 
-/// Files two folders down, as `folder/name`.
+/// Returns the files two levels below `folder`, as `folder/name`.
 fn files_below(folder: &Path) -> Vec<String> {
     let entries = |folder: &Path| {
         let entries = fs::read_dir(folder).expect("a folder");
@@ -67,7 +67,7 @@ fn pictures_of_our_own_are_found_under_no_spelling() {
     assert_eq!(user(&home, &["avatar", "ann", face], "").0, Some(0));
     let server = Server::plain(&home, &["--allowed-types", "*"]);
     let (album, _) = ids(&server);
-    // Both are ready to be sent from now on, under the targets that the server itself uses.
+    // From now on both pictures are cached, under the targets that the server uses internally.
     let cover = server.get(&format!("/rest/getCoverArt?id={album}&{ANN}"));
     assert_eq!((cover.status, cover.body), (200, media::png(96, 64)));
     let avatar = server.get(&format!("/rest/getAvatar?username=ann&{ANN}"));
@@ -103,13 +103,13 @@ fn pictures_of_our_own_are_found_under_no_spelling() {
     ] {
         assert_eq!(server.get(&folder).status, 404, "{folder}");
     }
-    // They still serve players.
+    // Music players still get the cover.
     let cover = server.get(&format!("/rest/getCoverArt?id={album}&{ANN}"));
     assert_eq!(cover.status, 200);
     server.stop();
 }
 
-/// A server with two users, once its music is indexed.
+/// Starts a server with two users, and waits until its music is indexed.
 fn with_users(home: &Home, flags: &[&str]) -> Server {
     assert_eq!(user(home, &["add", "ann"], "sesame\n").0, Some(0));
     assert_eq!(user(home, &["add", "bob"], "secret\n").0, Some(0));
@@ -118,14 +118,14 @@ fn with_users(home: &Home, flags: &[&str]) -> Server {
     server
 }
 
-/// What a client gets that asks for another host.
+/// Returns the response to a GET with this Host field.
 fn get_of(server: &Server, host: &str, target: &str) -> Answer {
     let mut client = server.connect();
     client.send(format!("GET {target} HTTP/1.1\r\nhost: {host}\r\n\r\n"));
     client.answer()
 }
 
-/// The statuses of these targets, with these fields.
+/// Returns the statuses of these targets for requests with these fields.
 fn statuses(server: &Server, targets: &[&str], fields: &str) -> Vec<u16> {
     let status = |target: &&str| server.send("GET", target, fields).status;
     targets.iter().map(status).collect()
@@ -159,7 +159,7 @@ fn a_login_is_needed_for_music_or_for_everything() {
     assert_eq!(statuses(&server, &closed, WRONG), [401; 9]);
     assert_eq!(statuses(&server, &open, ""), [200; 5]);
     assert_eq!(statuses(&server, &closed, AS_ANN), [200; 9]);
-    // Not because it was ready to be sent.
+    // The cached responses of the previous requests do not bypass the login.
     assert_eq!(statuses(&server, &closed, ""), [401; 9]);
     let bobs = [200, 200, 200, 403, 403, 403, 200, 200, 200];
     assert_eq!(statuses(&server, &closed, AS_BOB), bobs);
@@ -170,7 +170,7 @@ fn a_login_is_needed_for_music_or_for_everything() {
     let mut http2 = Http2::connect(server.address());
     assert_eq!(http2.send("GET", SONG, "").status, 401);
     assert_eq!(http2.send("GET", SONG, AS_ANN).status, 200);
-    // A key is as good as a password, and players bring their own credentials.
+    // An API key works like a password, and players send their own credentials.
     let (_, key) = user(&home, &["key", "bob", "page"], "");
     let with_key = format!("authorization: Bearer {}\r\n", key.trim());
     assert_eq!(server.send("GET", SONG, &with_key).status, 200);
@@ -208,7 +208,7 @@ fn what_a_login_got_is_kept_by_no_shared_cache() {
     };
     for target in ["/photo.jpg", SONG] {
         for fields in ["", "range: bytes=0-9\r\n"] {
-            // Made, then ready.
+            // A cache miss, then a cache hit.
             for _ in 0..2 {
                 let answer = server.send("GET", target, &format!("{AS_ANN}{fields}"));
                 assert_eq!(cached(&answer), "private", "{target} {fields}");
@@ -305,7 +305,8 @@ fn names_that_a_stranger_may_have_are_answered_no_list() {
         let absolute = format!("http://evil.example{target}");
         assert_eq!(get_of(&server, &own, &absolute).status, 421, "{target}");
     }
-    // What has no list in it answers to every name, as behind a proxy; so do probes and players.
+    // Targets that list nothing are served under every host name, since a proxy may use its own.
+    // Health checks and players are too.
     for target in ["/photo.jpg", "/healthz", &format!("/rest/ping?{ANN}")] {
         assert_eq!(
             get_of(&server, "cdn.example", target).status,
@@ -375,7 +376,7 @@ fn pages_of_other_origins_read_and_change_nothing() {
         let answer = server.send("POST", "/-/api/scan", &fields);
         assert_eq!(answer.status, status, "{origin}");
     }
-    // Players in a browser come from anywhere, with credentials in each request.
+    // Players in a browser may have any origin, since each request contains credentials.
     let ping = server.send(
         "GET",
         &format!("/rest/ping?{ANN}"),
@@ -411,7 +412,7 @@ fn only_admins_have_everything_scanned() {
     server.stop();
 }
 
-/// What is open beyond this machine is named once.
+/// One warning lists what other machines can read without a login.
 #[test]
 fn openness_is_told_when_others_can_reach_it() {
     const MESSAGE: &str = "everyone who can reach this server can read these without a login: \
@@ -472,13 +473,13 @@ fn who_adds_the_first_user_is_told_what_is_open_or_says_it() {
     let server = Server::plain(&home, &[]);
     assert_eq!(server.get("/-/api").status, 401);
     server.stop();
-    // What the settings say holds.
+    // The setting takes precedence over the stored choice.
     let server = Server::plain(&home, &["--require-login", "off"]);
     assert_eq!(server.get("/-/api").status, 200);
     server.stop();
 }
 
-/// `pelton user add ann` at a terminal.
+/// Running `pelton user add ann` on a terminal.
 struct Adding {
     terminal: OwnedFd,
     child: Child,
@@ -486,7 +487,7 @@ struct Adding {
 }
 
 impl Adding {
-    /// Begins, and types the password.
+    /// Starts the command, and types the password.
     fn begin(home: &Home) -> Adding {
         let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
         grantpt(&terminal)
@@ -505,7 +506,7 @@ impl Adding {
             said,
         };
         adding.hear("password: ");
-        // What comes before is thrown away, lest it be shown.
+        // The command discards input from before it has turned the echo off.
         eventually("the password is hidden", || {
             let modes = tcgetattr(&adding.terminal).expect("a terminal").local_modes;
             (!modes.contains(LocalModes::ECHO)).then_some(())
@@ -534,7 +535,7 @@ impl Adding {
 #[test]
 fn who_adds_the_first_user_at_a_terminal_is_asked() {
     let home = home();
-    // Who gives no answer has added nobody, and is asked again.
+    // If the question is not answered, no user is added, and the next attempt asks again.
     let mut silent = Adding::begin(&home);
     silent.say("\x04");
     assert_eq!(silent.child.wait().expect("it ends").code(), Some(2));

@@ -1,4 +1,5 @@
-//! Both backends of cells behind the same commands. Where the host runs no microVM, what needs one says so.
+//! Commands that work with both backends of cells. If the host cannot run microVMs, the tests that
+//! need them print so.
 
 use std::fs;
 use std::process::{Output, Stdio};
@@ -7,10 +8,10 @@ use crate::harness::{Home, media, pelton};
 
 const BACKENDS: [&str; 2] = ["process", "kvm"];
 
-/// The worker is a static program like any other.
+/// Path of the worker, which is a statically linked program like any other.
 const PROGRAM: &str = env!("PELTON_WORKER");
 
-/// Those that this host has.
+/// Returns the backends that this host supports.
 pub(crate) fn backends() -> &'static [&'static str] {
     let device = fs::File::options().read(true).write(true).open("/dev/kvm");
     match device {
@@ -35,7 +36,8 @@ fn run(home: &Home, words: &[&str]) -> (i32, String, String) {
     (code, text(stdout), text(stderr))
 }
 
-/// N10, for pictures that each take another way through the codecs. The in-process bytes are the worker's own tests'.
+/// N10: every backend yields the same bytes, for pictures that use different paths of the codecs.
+/// The worker's own tests cover conversions without a sandbox.
 #[test]
 fn n10_every_backend_gives_the_same_bytes() {
     let home = Home::with(&[
@@ -128,7 +130,8 @@ fn page_tables_are_shown_where_there_are_microvms() {
     if backends().len() == 2 {
         let (code, stdout, stderr) = run(&home, &["cell", "--pagetables"]);
         assert_eq!(code, 0, "{stderr}");
-        // The worker's first 2 MB is one leaf, and so is the first of its code.
+        // The first 2 MB of the worker's memory are one large page, and so are the first 2 MB of
+        // its code.
         let mut users = stdout.lines().filter(|line| line.ends_with(" user"));
         let first = users.next().expect("it has a program");
         assert!(first.contains(" x 2048 KB "), "{stdout}");
@@ -140,7 +143,8 @@ fn page_tables_are_shown_where_there_are_microvms() {
     }
 }
 
-/// N5: no function of a codec is in the server. That the crates cannot be reached is what `cargo xtask tidy` holds.
+/// N5: the server contains no function of a codec. `cargo xtask tidy` checks that its crates do not
+/// depend on codecs.
 #[test]
 fn n5_no_codec_is_linked_into_the_server() {
     const CODECS: [&str; 6] = [
@@ -158,7 +162,8 @@ fn n5_no_codec_is_linked_into_the_server() {
     }
 }
 
-/// Names of a program's symbols, each ended by a zero byte. The worker within the server has none that count: it is data.
+/// Returns the names in the symbol table of a program, each followed by a zero byte. The worker is
+/// embedded in the server as data, so its symbols are not included.
 fn symbols(path: &str) -> String {
     const SYMBOLS: u32 = 2;
     let file = fs::read(path).expect("cargo built it");

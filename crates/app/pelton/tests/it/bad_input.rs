@@ -1,13 +1,13 @@
-//! Broken pictures and bombs: a clear answer, nothing lost, and no memory.
+//! Broken pictures and decompression bombs: a clear response, and no growth of memory.
 
 use std::iter;
 
 use crate::harness::{Home, Server, media};
 
-/// What the server may grow by while it looks at bombs.
+/// Most memory that the server may add while it handles bombs, in bytes.
 const GROWTH_BYTES_MAX: u64 = 64 << 20;
 
-/// A server that has answered once, so that what it needs in any case is there.
+/// Starts a server and sends it one request, so that its basic memory is allocated.
 fn warm(home: &Home) -> Server {
     home.put("warm.jpg", &media::photo(48, 32, 1));
     let server = Server::plain(home, &[]);
@@ -16,13 +16,13 @@ fn warm(home: &Home) -> Server {
     server
 }
 
-/// A photograph that ends in the middle of its scan.
+/// Returns a photograph that ends in the middle of its scan.
 fn truncated() -> Vec<u8> {
     let photo = media::photo(96, 64, 1);
     photo[..photo.len() / 2].to_vec()
 }
 
-/// JPEG's magic bytes, and then none of its grammar.
+/// Returns JPEG's magic bytes, followed by bytes that are not JPEG.
 fn garbage() -> Vec<u8> {
     let mut garbage = b"\xff\xd8\xff".to_vec();
     garbage.extend(iter::repeat_n(0x5a, 4000));
@@ -59,7 +59,7 @@ fn broken_originals_are_sent_as_they_are_and_not_changed() {
             assert_eq!(answer.content_type(), "application/problem+json");
         }
     }
-    // What was found out is remembered: nothing of this is tried again.
+    // The verdicts are remembered, so no conversion is tried again.
     let jobs = server.metrics().jobs();
     for (name, ..) in &originals {
         server.get_as(&format!("/{name}"), "image/avif,image/webp");
@@ -164,7 +164,8 @@ fn a_jpeg_beyond_the_limit_is_converted_to_sizes_that_need_a_fraction_of_its_pix
     server.stop();
 }
 
-/// Neither is worth the seconds that decoding its emptiness takes.
+/// Checks that a file that is far too short for its pixels is refused before decoding, which would
+/// take seconds.
 #[test]
 fn a_file_too_short_for_its_pixels_costs_nothing() {
     let side = 10_000_u16.to_le_bytes();

@@ -1,4 +1,4 @@
-//! Workers that die: the server lives, and the next picture is made.
+//! Workers that die: the server continues, and the next picture is converted.
 
 use rustix::process::Signal;
 
@@ -11,7 +11,7 @@ fn home() -> Home {
     ])
 }
 
-/// The workers of `server` once there are zygotes and cells.
+/// Returns the workers of `server`, once there are zygotes and cells.
 fn workers(server: &Server) -> Workers {
     eventually("there are workers", || {
         let workers = Workers::below(server.pid());
@@ -19,7 +19,7 @@ fn workers(server: &Server) -> Workers {
     })
 }
 
-/// Asks for work that takes a while, and returns once a cell has it.
+/// Requests a conversion that takes long, and returns once a cell runs it.
 fn at_work(server: &Server, target: &str) -> Client {
     let mut client = server.connect();
     client.request("GET", target, "accept: image/webp\r\n");
@@ -62,7 +62,7 @@ fn a_cell_that_crashes_at_work_harms_nobody_else() {
     let mut leader = at_work(&server, TARGET);
     let mut follower = server.connect();
     follower.request("GET", TARGET, "");
-    // Cells that wait for a job are among them: until they are dead, they take one.
+    // Idle cells are among them, and may still get a job until they are dead.
     for cell in workers(&server).cells {
         signal(cell, Signal::ABORT);
         eventually("it has ended", || (!is_alive(cell)).then_some(()));
@@ -78,7 +78,7 @@ fn a_cell_that_crashes_at_work_harms_nobody_else() {
     assert_eq!(metrics.get("pelton_cell_kills_total{reason=\"crash\"}"), 1);
     assert_eq!(metrics.get("pelton_cell_zygote_deaths_total"), 0);
     assert_eq!(server.logged("ERROR", "worker at fault"), 1);
-    // What crashed one cell is not tried again at once; everything else is made.
+    // The job that crashed is not retried at once; other pictures are converted.
     assert_eq!(server.get(TARGET).status, 500);
     assert_eq!(server.metrics().get(crashed), 1);
     let next = server.get_as("/small.jpg?w=48", "image/avif");
@@ -86,7 +86,8 @@ fn a_cell_that_crashes_at_work_harms_nobody_else() {
     server.stop();
 }
 
-/// P15: what crashed is kept where the operator says, and run again by hand. The picture was not to blame.
+/// P15: a crashed job is saved in `cell.crash_dir`, and can be replayed by hand. The picture did
+/// not cause this crash, so the replay succeeds.
 #[test]
 fn p15_a_job_that_crashed_is_run_again_by_hand() {
     const TARGET: &str = "/large.jpg?w=2900&format=png";
@@ -129,7 +130,7 @@ fn a_cell_that_the_kernel_kills_is_the_hosts_fault_and_tried_again() {
     let home = home();
     let server = Server::plain(&home, &["--cell-concurrency", "1"]);
     let mut client = at_work(&server, TARGET);
-    // As the kernel does when memory runs out.
+    // The kernel sends this signal if memory runs out.
     for cell in workers(&server).cells {
         signal(cell, Signal::KILL);
     }
@@ -188,7 +189,7 @@ fn a_conversion_that_takes_too_long_is_ended() {
     let metrics = server.metrics();
     let timed_out = "pelton_conversion_failures_total{reason=\"timed_out\"}";
     assert_eq!(metrics.get(timed_out), 1);
-    // Of a core's time a job may take no more than of the clock's: either may be up first.
+    // The limit on CPU time equals the limit on wall-clock time, so either may be exceeded first.
     let kills = ["wall", "cpu"]
         .map(|reason| metrics.get(&format!("pelton_cell_kills_total{{reason=\"{reason}\"}}")));
     assert_eq!(kills.iter().sum::<u64>(), 1, "{kills:?}");
@@ -200,7 +201,7 @@ fn a_conversion_that_takes_too_long_is_ended() {
     server.stop();
 }
 
-/// Has `target` asked for in these sizes, and every cell killed that has it.
+/// Requests `target` in these widths, and kills the cells during each conversion.
 fn kill_thrice(server: &Server, target: &str, widths: [u32; 3]) {
     for width in widths {
         let mut client = at_work(server, &format!("{target}?w={width}&format=png"));
@@ -209,14 +210,15 @@ fn kill_thrice(server: &Server, target: &str, widths: [u32; 3]) {
             signal(*cell, Signal::ABORT);
         }
         assert_eq!(client.answer().status, 500);
-        // The next job is not to be given to one that dies only now.
+        // Otherwise the next job might be given to a cell that is still dying.
         eventually("they are all dead", || {
             (!cells.iter().any(|cell| is_alive(*cell))).then_some(())
         });
     }
 }
 
-/// N12: what killed three cells is not tried again, under another name and in another size neither, but sent as it is.
+/// N12: an original that killed three cells is not converted any more, under any name and in any
+/// size; it is sent unchanged.
 #[test]
 fn n12_an_original_that_kills_cells_is_sent_unrun() {
     let photo = media::photo(3000, 2000, 1);
@@ -233,7 +235,7 @@ fn n12_an_original_that_kills_cells_is_sent_unrun() {
         assert_eq!((answer.status, answer.size()), (200, (3000, 2000)));
         assert_eq!(answer.content_type(), "image/jpeg", "{target}");
         assert!(answer.body == photo, "{target}");
-        // It may be lifted.
+        // The quarantine may be lifted, so the response is fresh only for a short time.
         assert_eq!(answer.field("cache-control"), Some("public, max-age=10"));
     }
     let metrics = server.metrics();
@@ -296,7 +298,8 @@ fn the_quarantine_is_listed_and_lifted_by_command_and_over_http() {
             );
         }
         assert_eq!(quarantine(&["list"]), (Some(0), String::new()));
-        // One that nothing is remembered of yet: the others are tried again within a minute.
+        // A width without a remembered failure. Those that failed are retried only after up to a
+        // minute.
         let width = if by_command { 60 } else { 90 };
         let answer = server.get(&format!("/large.jpg?w={width}"));
         assert_eq!((answer.status, answer.size().0), (200, width));
@@ -305,7 +308,7 @@ fn the_quarantine_is_listed_and_lifted_by_command_and_over_http() {
     server.stop();
 }
 
-/// An improvement that crashes costs a better variant, and no request anything.
+/// An improvement that crashes costs only the better variant; no request fails.
 #[test]
 fn improvements_that_crash_never_count_against_requests() {
     let home = home();
@@ -316,7 +319,7 @@ fn improvements_that_crash_never_count_against_requests() {
         let quick = server.get_as(&target, "image/avif");
         assert_eq!((quick.status, quick.size().0), (200, width));
         assert_eq!(quick.field("cache-control"), Some("public, max-age=10"));
-        // The fourth is not even tried.
+        // After three crashes, the fourth improvement is not attempted.
         if round < 3 {
             eventually("the improvement is at work", || {
                 (server.metrics().get("pelton_cells_running") == 1).then_some(())

@@ -1,11 +1,11 @@
-//! Originals that change, come and go while the server runs.
+//! Originals that change, appear and disappear while the server runs.
 
 use std::fs::{self, File};
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::harness::{Answer, Home, Server, eventually, media};
 
-/// The answer once it is another one than `before`.
+/// Waits until the entity tag differs from that of `before`, and returns the response.
 fn changed(server: &Server, target: &str, before: &Answer) -> Answer {
     eventually("the change is noticed", || {
         let answer = server.get_as(target, "image/webp");
@@ -24,7 +24,7 @@ fn a_rewritten_original_is_noticed() {
             first.facts().stored.height_px * 3,
             first.facts().stored.width_px * 2
         );
-        // In place, and then by a new file under the old name.
+        // Overwritten in place, then replaced by a new file with the old name.
         home.put("p.jpg", &media::photo(96, 96, 2));
         let second = changed(&server, target, &first);
         assert_eq!(
@@ -43,7 +43,7 @@ fn a_rewritten_original_is_noticed() {
     server.stop();
 }
 
-/// Neither size nor time of change tells the two versions apart.
+/// The two versions have the same size and the same modification time.
 #[test]
 fn an_original_that_is_overwritten_in_place_is_another_version() {
     let modified = UNIX_EPOCH + Duration::from_secs(1_000_000_000);
@@ -111,7 +111,7 @@ fn an_original_that_shrinks_while_it_is_sent_ends_the_connection() {
     let photo = media::photo(2000, 1500, 1);
     let home = Home::with(&[("p.jpg", &photo)]);
     let server = Server::plain(&home, &[]);
-    // Kept ready, so that its length is known from before.
+    // Caches the response, and with it the old length.
     assert_eq!(server.get("/p.jpg").body.len(), photo.len());
     home.put("p.jpg", &photo[..photo.len() / 2]);
     let mut client = server.connect();
@@ -128,7 +128,7 @@ fn an_original_that_shrinks_while_it_is_sent_ends_the_connection() {
             "what there is, and then the end"
         );
     } else {
-        // The second in which an answer is trusted was over.
+        // The trust time of one second was over, so the server has noticed the change.
         assert_eq!(length, (photo.len() / 2).to_string());
     }
     server.stop();

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use expect_test::{Expect, expect};
 
-/// An empty directory of this test's own.
+/// Creates an empty directory for this test.
 fn directory(test: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("check-{test}"));
     if path.exists() {
@@ -17,7 +17,7 @@ fn directory(test: &str) -> PathBuf {
     path
 }
 
-/// The program in `directory`, without our environment.
+/// Returns a command that runs the program in `directory` with an empty environment.
 fn pelton(directory: &Path, words: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
     command.args(words.split_whitespace());
@@ -25,7 +25,7 @@ fn pelton(directory: &Path, words: &str) -> Command {
     command
 }
 
-/// Both streams and the exit code. Of the table, lines with defaults are left out.
+/// Compares stdout, stderr and the exit code. Lines of the table with default values are omitted.
 fn check(command: &mut Command, expected: Expect) {
     let output = command.output().expect("the program starts");
     let stdout = String::from_utf8(output.stdout).expect("the table is text");

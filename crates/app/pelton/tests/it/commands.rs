@@ -1,4 +1,4 @@
-//! The other commands, how `serve` begins and how it ends.
+//! The remaining commands, and the start and end of `serve`.
 
 use std::fs;
 use std::net::TcpStream;
@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use crate::harness::{Home, Server, eventually, media, pelton};
 
-/// Half a second of a sine.
+/// A sine tone of half a second.
 const FLAC: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.flac");
 
 fn run(home: &Home, words: &[&str]) -> (i32, String, String) {
@@ -20,7 +20,7 @@ fn run(home: &Home, words: &[&str]) -> (i32, String, String) {
     (code, text(stdout), text(stderr))
 }
 
-/// Format and size of a file.
+/// Returns format and size of a picture.
 fn facts(home: &Home, name: &str) -> (&'static str, (u32, u32)) {
     let bytes = fs::read(home.directory().join(name)).expect("the file is there");
     let facts = image_plan::probe(&bytes[..], bytes.len() as u64).expect("a picture");

@@ -1,4 +1,5 @@
-//! Covers: found by what is in folders and in files, converted as every picture is, and kept once for each content.
+//! Covers: found in folders and in tracks, converted like other pictures, and stored once per
+//! content.
 
 use std::fs;
 
@@ -7,10 +8,10 @@ use scan::Index;
 use crate::harness::{Home, Server, eventually, media, pelton};
 
 const FLAC: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.flac");
-/// The magic and the stream information, behind which blocks may stand in any order.
+/// Length of the magic and the STREAMINFO block. The blocks after them may have any order.
 const FLAC_HEAD_BYTES: usize = 42;
 
-/// A track whose picture stands before its comments.
+/// Returns a track whose picture precedes its comments.
 pub(crate) fn with_picture(picture: &[u8]) -> Vec<u8> {
     let mime = b"image/png";
     let mut block = vec![0, 0, 0, 3];
@@ -30,7 +31,8 @@ pub(crate) fn with_picture(picture: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-/// An album of two tracks with one picture inside, one with a picture beside it, and a track with neither.
+/// Returns a home with an album of two tracks with the same embedded picture, an album with a
+/// picture in its folder, and a track without a picture.
 fn home() -> Home {
     let (inside, beside) = (with_picture(&media::png(96, 64)), media::png(64, 96));
     Home::with(&[
@@ -42,14 +44,14 @@ fn home() -> Home {
     ])
 }
 
-/// The index that the server made.
+/// Returns the index that the server has written.
 fn catalog(home: &Home) -> Index {
     eventually("the index", || {
         scan::load(&home.data().join("catalog")).ok()?
     })
 }
 
-/// The id of the first track in a folder, and that of its album.
+/// Returns the ids of the first track in a folder and of its album.
 fn ids(catalog: &Index, folder: &str) -> (String, String) {
     let tracks = (0..catalog.counts().tracks).filter_map(|row| catalog.track(row));
     let mut tracks = tracks.filter(|track| {
@@ -64,7 +66,7 @@ fn ids(catalog: &Index, folder: &str) -> (String, String) {
     )
 }
 
-/// Files of covers that were taken out.
+/// Returns the number of extracted covers.
 fn taken_out(home: &Home) -> usize {
     let folders = fs::read_dir(home.data().join("covers")).expect("the server made it");
     let files = folders.map(|folder| {
@@ -78,10 +80,10 @@ fn taken_out(home: &Home) -> usize {
 #[test]
 fn covers_are_pictures_like_any_other() {
     let home = home();
-    // A better variant would have another tag.
+    // Without improvement, since a better variant would have a different tag.
     let server = Server::start(&home, &["--formats", "webp", "--improve", "false"]);
     let catalog = catalog(&home);
-    // The index is a file a moment before the server has it.
+    // The index is written to its file shortly before the server uses it.
     eventually("the end of the scan", || {
         let scan = server.get("/-/api/scan").text().to_owned();
         scan.contains("\"ended\"").then_some(())
@@ -143,7 +145,8 @@ fn prefetch_makes_covers_in_the_sizes_of_the_settings() {
         .expect("the program that was just built");
     let stderr = String::from_utf8_lossy(&made.stderr);
     assert!(made.status.success(), "{stderr}");
-    // The picture beside the music is a file, too; inside it are one cover of an album, and one of the other.
+    // The two albums have covers in two sizes each. The fifth variant is that of `Folder.PNG`,
+    // which is also a picture of the library.
     let told = stderr.lines().last().expect("it says what it made");
     assert!(
         told.starts_with("5 files, 4 covers: 5 variants made ("),
@@ -154,7 +157,7 @@ fn prefetch_makes_covers_in_the_sizes_of_the_settings() {
     let answer = server.get_as(&format!("/-/cover/{inside}?w=48&h=48"), "image/webp");
     assert_eq!((answer.status, answer.size()), (200, (48, 32)));
     assert_eq!(server.metrics().get("pelton_conversions_total"), 0);
-    // What the worker saw of the pictures stands in for them.
+    // The placeholders that the worker computed are in the API and on the page.
     let (listed, page) = (server.get("/-/api/albums"), server.get("/-/music"));
     let (listed, page) = (listed.text(), page.text());
     assert!(listed.contains("\"look\":{\"colour\":\"#"), "{listed}");

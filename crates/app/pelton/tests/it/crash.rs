@@ -1,4 +1,4 @@
-//! `kill -9`, at any point: nothing that is served afterwards is cut off or mixed up.
+//! `kill -9` at any time: responses of the next server are complete and belong to their request.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,10 +9,10 @@ const ROUNDS: u32 = 20;
 const PHOTOS: usize = 4;
 const ACCEPTS: [&str; 2] = ["image/avif", "image/webp"];
 
-/// Bodies by tag: what whoever asks may see.
+/// Valid bodies by entity tag.
 type Bodies = HashMap<String, Vec<u8>>;
 
-/// What is asked for in every round: target and Accept.
+/// Returns the requests of each round: target and Accept.
 fn asked() -> Vec<(String, &'static str)> {
     let targets = (0..PHOTOS).flat_map(|photo| {
         let whole = format!("/{photo}.jpg");
@@ -23,7 +23,7 @@ fn asked() -> Vec<(String, &'static str)> {
     asked.collect()
 }
 
-/// Every body there is, from a server that nobody kills: the quick ones and the better ones.
+/// Returns all valid bodies, quick and improved, from a server that is not killed.
 fn bodies(home: &Home) -> Bodies {
     let data = home.directory().join("reference");
     let data = data.to_str().expect("paths of tests are text");
@@ -42,7 +42,8 @@ fn bodies(home: &Home) -> Bodies {
     bodies
 }
 
-/// What is waited for before the server is killed. All of them come to pass.
+/// Waits for the state in which the server is killed in this round. Each state is reached
+/// eventually.
 fn moment(round: u32, server: &Server, home: &Home, clients: &mut [Client]) {
     let before = home.variants().len();
     eventually("the moment to kill", || {
@@ -51,22 +52,22 @@ fn moment(round: u32, server: &Server, home: &Home, clients: &mut [Client]) {
             .filter_map(|client| client.has_begun().then_some(()));
         let begun = begun.count();
         let come = match round % 5 {
-            // At once.
+            // Immediately.
             0 => true,
-            // A conversion has begun.
+            // A conversion is running.
             1 => 1 <= server.metrics().get("pelton_conversions_running"),
             // A file is being written.
             2 => !home.temporaries().is_empty(),
-            // A file has got its name.
+            // A file was renamed to its final name.
             3 => home.variants().len() != before,
-            // So many answers have begun to arrive.
+            // More than this number of responses have started to arrive.
             _ => round as usize % clients.len() < begun,
         };
         (come || begun == clients.len()).then_some(())
     });
 }
 
-/// Every file that has a name holds what belongs under it.
+/// Checks that the content of each variant matches its name.
 fn check_files(home: &Home, bodies: &Bodies) {
     for path in home.variants() {
         let name = path.file_name().and_then(|name| name.to_str());
@@ -109,7 +110,8 @@ fn nothing_is_mixed_or_cut_off_however_often_the_server_is_killed() {
         moment(round, &server, &home, &mut clients);
         server.kill();
         check_files(&home, &bodies);
-        // What the next round finds is what this one left, less a third, so that there is always work.
+        // The next round starts with the variants of this one, less a third, so that there is
+        // always work.
         for path in home.variants().iter().skip(round as usize % 3).step_by(3) {
             fs::remove_file(path).expect("the home can be written");
         }

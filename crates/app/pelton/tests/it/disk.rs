@@ -1,4 +1,4 @@
-//! The data directory: out of reach, full, too small, or changed by somebody else.
+//! The data directory: unreachable, full, too small, or changed by another program.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -40,7 +40,7 @@ fn without_a_data_directory_pictures_are_served_uncached() {
 fn on_a_full_disk_pictures_are_served_uncached() {
     let home = home();
     let server = Server::plain(&home, &[]);
-    // The next file the server writes is a device that is always full.
+    // The next files that the server writes are links to a device that is always full.
     let scratch = home.data().join("variants/tmp");
     fs::create_dir_all(&scratch).expect("the home can be written");
     for number in 0..3 {
@@ -56,7 +56,7 @@ fn on_a_full_disk_pictures_are_served_uncached() {
     let metrics = server.metrics();
     assert_eq!(metrics.get("pelton_variants_write_errors_total"), 3);
     assert_eq!(metrics.get("pelton_variants"), 0);
-    // There is room again.
+    // The links are used up, so writes succeed again.
     let made = server.get_as("/p.jpg?w=200", "image/avif");
     assert_eq!(
         made.field("cache-status"),
@@ -68,7 +68,7 @@ fn on_a_full_disk_pictures_are_served_uncached() {
     server.stop();
 }
 
-/// Bytes of all variants, as the budget counts them.
+/// Returns the bytes of all variants, as the budget counts them.
 fn charged(home: &Home) -> u64 {
     let variants = home.variants();
     let bytes = variants.iter().map(|path| bytes(path) + 512);
@@ -79,7 +79,7 @@ fn bytes(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |meta| meta.len())
 }
 
-/// Waits until uses from now on are told from those before: their order is kept by the second.
+/// Waits until later uses have a later time of use, whose resolution is one second.
 fn tick() {
     let now = || {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -89,7 +89,8 @@ fn tick() {
     eventually("time passes", || (begun + 2 <= now()).then_some(()));
 }
 
-/// Spends the budget, and looks who left. `trust_time` is how long an answer is given without looking again.
+/// Exceeds the budget, and checks that the least recently used variants are evicted. `trust_time`
+/// is the time for which the server does not check the original again.
 fn check_order_of_leaving(trust_time: &str) {
     const BUDGET: u64 = 32 << 10;
     let home = home();
@@ -199,7 +200,8 @@ fn broken_variants_are_made_anew() {
     let targets = ["/p.jpg?w=200", "/p.jpg?w=210", "/p.jpg?w=220"];
     let made = targets.map(|target| server.get_as(target, "image/avif"));
     server.stop();
-    // As a power cut leaves them: short, and empty. And what was being written, and what somebody lost there.
+    // Files as a power cut may leave them: one truncated, one empty. Also an unfinished temporary
+    // file, and stray files of another program.
     let variants = home.variants();
     assert_eq!(variants.len(), 3);
     for (path, bytes_left) in variants.iter().zip([100, 0]) {

@@ -1,4 +1,4 @@
-//! What is no file: metrics, health, and the page.
+//! Responses that are not files: metrics, health, and the gallery.
 
 use crate::harness::{Home, Metrics, Server, eventually, media};
 
@@ -37,7 +37,7 @@ fn metrics_are_open_metrics() {
         server.get_as(target, "image/webp");
         server.get_as(target, "image/webp");
     }
-    // An answer is counted once it was handed over, which its client may know first.
+    // A response is counted after it was handed to the socket, so the client may have it earlier.
     eventually("every answer is counted", || {
         let metrics = server.metrics();
         let served = |from: &str| metrics.get(&format!("pelton_served_total{{from=\"{from}\"}}"));
@@ -72,7 +72,7 @@ fn the_root_leads_to_the_page() {
         ("moving.gif", &media::gif(48, 32, 2)),
         ("notes.txt", b"notes"),
         ("folder/inside.png", &media::png(48, 32)),
-        // Taken below `/-/`, where our own pages are.
+        // `/-/music` is a page of the server, so this folder is only at `/-/at/music/`.
         ("music/kept.png", &media::png(48, 32)),
     ]);
     let server = Server::plain(&home, &[]);
@@ -114,7 +114,7 @@ fn the_root_leads_to_the_page() {
     assert_eq!(server.get("/-/at/missing/").status, 404);
     assert_eq!(server.get("/-/missing/").status, 404);
     assert_eq!(server.get("/-/../").status, 404);
-    // What the page points to is there.
+    // The thumbnails of the gallery can be requested.
     let shown = server.get_as("/a%20b%26c.jpg?w=480&h=360&fit=cover", "image/webp");
     assert_eq!(shown.status, 200);
     server.stop();

@@ -1,18 +1,19 @@
-//! Every picture in every format, at the quick effort and at the better one.
+//! Conversion of pictures into every format, at the quick effort and at that of the improvement.
 //!
-//! `cargo xtask conform pictures` takes all pictures of Debian's packages of wallpapers instead of a few of our own.
+//! `cargo xtask conform pictures` uses all pictures of Debian's wallpaper packages instead of a few
+//! generated ones.
 
 use std::fs;
 use std::path::Path;
 
 use crate::harness::{Answer, Home, Server, eventually, media};
 
-/// Folders of pictures, with colons between.
+/// Environment variable with folders of pictures, separated by colons.
 const FOLDERS: &str = "CONFORM_PICTURES";
 
 const FORMATS: [&str; 4] = ["avif", "webp", "jpeg", "png"];
 
-/// A library, and the names of the pictures in it.
+/// Returns a library, and the names of its pictures.
 fn library() -> (Home, Vec<String>) {
     let home = Home::new();
     let mut names = Vec::new();
@@ -27,7 +28,8 @@ fn library() -> (Home, Vec<String>) {
             for (name, picture) in [
                 ("photo.jpg", media::photo(400, 300, 1)),
                 ("screen.png", media::png(320, 200)),
-                // Taken for a drawing by libaom, whose search for equal blocks took more memory than a job has.
+                // libaom treats this picture as screen content. Its search for equal blocks once
+                // took more memory than a job has.
                 ("drawing.png", media::drawing(1700, 1200)),
             ] {
                 home.put(name, &picture);
@@ -39,12 +41,12 @@ fn library() -> (Home, Vec<String>) {
     (home, names)
 }
 
-/// Copies the pictures below `folder`, named by numbers.
+/// Copies the supported pictures below `folder` into `home`, numbered.
 fn collect(folder: &Path, home: &Home, names: &mut Vec<String>) {
     let entries = fs::read_dir(folder).unwrap_or_else(|err| panic!("{}: {err}", folder.display()));
     for entry in entries {
         let path = entry.expect("the folder can be read").path();
-        // Packages link one name to another.
+        // Packages contain links from one name to another.
         if path.is_symlink() {
             continue;
         }
@@ -94,7 +96,7 @@ fn every_picture_is_made_at_every_effort() {
     server.stop();
 }
 
-/// A larger answer is no better one, where the qualities are the same on average.
+/// An improvement that is larger is discarded, since its average quality is the same.
 #[test]
 fn no_improvement_is_larger_than_what_it_replaces() {
     let home = Home::with(&[("faint.png", &media::faint(900, 700))]);

@@ -1,4 +1,4 @@
-//! What answers say beside their body because an operator or a client asked for it: fields, codings, parts.
+//! Optional parts of responses that an operator or a client requests: fields, codings, ranges.
 
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -9,7 +9,7 @@ use crate::harness::{Answer, Home, Http2, Metrics, Server, media};
 
 const SVG: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"9\" height=\"9\"><!-- ";
 
-/// A drawing of some 9 KB that gets much smaller.
+/// Returns a drawing of about 9 KB that compresses well.
 fn drawing() -> Vec<u8> {
     format!("{SVG}{} --></svg>", "round and round ".repeat(600)).into_bytes()
 }
@@ -22,7 +22,7 @@ fn unzipped(answer: &Answer) -> Vec<u8> {
     body
 }
 
-/// The vary field has this name in it.
+/// Returns whether the Vary field contains this name.
 fn varies(answer: &Answer, name: &str) -> bool {
     let names = answer.field("vary").unwrap_or("");
     names
@@ -47,7 +47,7 @@ fn text_is_sent_in_the_coding_that_a_client_reads() {
         let mut tags = vec![plain.etag().to_owned()];
         for coding in ["br", "gzip", "zstd"] {
             let fields = format!("accept-encoding: {coding}\r\n");
-            // The first is made, the second kept.
+            // A cache miss, then a cache hit.
             for _ in 0..2 {
                 let answer = server.send("GET", target, &fields);
                 assert_eq!(answer.field("content-encoding"), Some(coding), "{target}");
@@ -119,7 +119,7 @@ fn text_beyond_the_limit_is_sent_as_it_is() {
     server.stop();
 }
 
-/// Several parts of a body in memory and of one that is in a file.
+/// Checks several ranges of a body in memory and of a body in a file.
 #[test]
 fn several_ranges_are_sent_as_parts() {
     let song = |bytes: u32| -> Vec<u8> {
@@ -162,7 +162,7 @@ fn several_ranges_are_sent_as_parts() {
             expected.extend_from_slice(format!("\r\n--{boundary}--\r\n").as_bytes());
             assert!(answer.body == expected, "{name}");
         }
-        // More than are made parts of.
+        // More ranges than the server sends as parts.
         let many: Vec<_> = (0..11).map(|n| format!("{0}-{0}", n * 1_000)).collect();
         let many = format!("range: bytes={}\r\n", many.join(","));
         let whole = server.send("GET", &target, &many);

@@ -1,4 +1,5 @@
-//! One conversion a key, however many ask; and nobody depends on who asked first.
+//! Single flight: one conversion per key, however many requests there are, also if the first client
+//! disconnects.
 
 use std::thread;
 
@@ -6,7 +7,7 @@ use crate::harness::{Client, Home, Server, eventually, media};
 
 const CLIENTS: usize = 100;
 
-/// A photograph whose conversions take long enough to meet.
+/// Returns a home with a photograph whose conversions take long enough to overlap.
 fn home() -> Home {
     Home::with(&[("p.jpg", &media::photo(2400, 1600, 1))])
 }

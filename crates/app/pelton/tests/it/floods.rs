@@ -1,4 +1,5 @@
-//! Clients of HTTP/2 that mean harm: each is ended or bounded, and the service goes on for others.
+//! HTTP/2 clients that attack the server: each is disconnected or bounded, and other clients are
+//! served.
 
 use crate::harness::frames::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE, PING,
@@ -6,9 +7,10 @@ use crate::harness::frames::{
 };
 use crate::harness::{Frames, Home, Server, eventually};
 
-/// What a flood may add to the server's memory: its buffers and sockets, and what the allocator keeps.
+/// Most memory that a flood may add to the server, in bytes: its buffers and sockets, and the
+/// memory that the allocator retains.
 const GROWTH_BYTES_MAX: u64 = 24 << 20;
-/// Far more than any bound lets through.
+/// Repetitions of a flood, far beyond every limit.
 const TIMES_MAX: usize = 2_000_000;
 
 fn served(flags: &[&str]) -> (Home, Server) {
@@ -16,13 +18,14 @@ fn served(flags: &[&str]) -> (Home, Server) {
     let home = Home::with(&[("digits.txt", b"0123456789"), ("large.txt", &large)]);
     let flags = &[&["--allowed-types", "txt"], flags].concat();
     let server = Server::plain(&home, flags);
-    // Warm, so that what grows from here on is the attacker's.
+    // Warms the cache, so that later growth of memory is due to the attack.
     assert_eq!(server.get("/large.txt").body, large);
     assert_eq!(server.get("/digits.txt").status, 200);
     (home, server)
 }
 
-/// Lets `attack` loose, and sees that it is ended, at what cost, and that others are served.
+/// Runs `attack`, and checks that the server ends it, that memory stays bounded, and that other
+/// clients are served.
 fn ended(attack: impl FnOnce(&mut Frames) -> usize) {
     let (_home, server) = served(&[]);
     let before = server.memory("VmRSS");
@@ -31,14 +34,14 @@ fn ended(attack: impl FnOnce(&mut Frames) -> usize) {
     assert!(times < TIMES_MAX, "the flood was never ended");
     assert_eq!(server.get("/digits.txt").body, b"0123456789");
     eventually("the connection is gone", || {
-        // The one that asks.
+        // The connection of this request for the metrics.
         (server.metrics().get("pelton_connections") == 1).then_some(())
     });
     let grown = server.memory("VmHWM").saturating_sub(before);
     assert!(grown < GROWTH_BYTES_MAX, "{grown} bytes of memory");
 }
 
-/// A stream that is asked for and given up, `count` times from `first` on.
+/// Returns requests on `count` streams from `first` on, each followed by its reset.
 fn given_up(first: u32, count: u32) -> Vec<u8> {
     let streams = (0..count).map(|number| first + 2 * number);
     streams
@@ -50,7 +53,7 @@ fn given_up(first: u32, count: u32) -> Vec<u8> {
         .collect()
 }
 
-/// CVE-2023-44487, many in one packet.
+/// CVE-2023-44487, with many resets per packet.
 #[test]
 fn rapid_resets_are_ended() {
     ended(|client| {
@@ -59,7 +62,7 @@ fn rapid_resets_are_ended() {
     });
 }
 
-/// The same, slowly: the answer has begun before it is given up.
+/// The same attack, slowly: each response has started before its stream is reset.
 #[test]
 fn answers_asked_for_and_given_up_are_ended() {
     let (_home, server) = served(&[]);
@@ -73,7 +76,7 @@ fn answers_asked_for_and_given_up_are_ended() {
                 .send(&frame(RST_STREAM, 0, stream, &8_u32.to_be_bytes()))
                 .is_err()
         {
-            // 256 is the default of the limit; some are under way when it is passed.
+            // The default limit is 256; some further requests are in progress when it is exceeded.
             assert!((200..400).contains(&number), "ended after {number}");
             break;
         }
@@ -91,7 +94,8 @@ fn pings_and_settings_are_ended() {
 
 #[test]
 fn frames_without_meaning_are_ended() {
-    // Unknown types are ignored (RFC 9113 §4.1), PRIORITY is deprecated, WINDOW_UPDATE is of use only with an answer.
+    // Unknown types are ignored (RFC 9113 §4.1), PRIORITY is deprecated, and WINDOW_UPDATE is
+    // useful only during a response.
     for (kind, payload) in [
         (0x42, &[0; 16][..]),
         (2, &[0, 0, 0, 0, 9]),
@@ -102,7 +106,7 @@ fn frames_without_meaning_are_ended() {
     }
 }
 
-/// CVE-2019-9518: empty frames of a body.
+/// CVE-2019-9518: empty DATA frames.
 #[test]
 fn empty_data_is_ended() {
     ended(|client| {
@@ -128,13 +132,15 @@ fn heads_without_end_are_ended() {
     });
 }
 
-/// A field of 3 KB is remembered once, then named by one byte, thousands of times in a head.
+/// A field of 3 KB enters the dynamic table once, and one byte refers to it thousands of times in a
+/// head.
 #[test]
 fn compressed_bombs_are_refused() {
     let (_home, server) = served(&[]);
     let before = server.memory("VmRSS");
     let mut client = Frames::connect(server.address(), &[]);
-    // RFC 7541 §6.2.1: with incremental indexing; the length is 127 + 2873 in a prefix of seven bits.
+    // RFC 7541 §6.2.1: with incremental indexing; the length is 127 + 2873 in a prefix of seven
+    // bits.
     let field = [&b"\x40\x01a\x7f\xb9\x16"[..], &[b'x'; 3000]].concat();
     let head = [get("/digits.txt"), field].concat();
     let kept = frame(HEADERS, END_HEADERS | END_STREAM, 1, &head);
@@ -149,7 +155,8 @@ fn compressed_bombs_are_refused() {
             break;
         }
     }
-    // Each would be 48 MB; what comes back are refusals (431 is no entry of the static table) or the end.
+    // Each head would have 48 MB. The server refuses it by 431, which is not in the static table,
+    // or closes; it never responds with 200 (0x88).
     for frame in client.until_quiet() {
         assert_ne!((frame.kind, frame.payload.first()), (HEADERS, Some(&0x88)));
     }
@@ -158,7 +165,7 @@ fn compressed_bombs_are_refused() {
     assert!(grown < GROWTH_BYTES_MAX, "{grown} bytes of memory");
 }
 
-/// CVE-2025-8671: streams that we are made to reset.
+/// CVE-2025-8671: streams that the client makes the server reset.
 #[test]
 fn resets_that_we_are_made_to_send_are_ended() {
     ended(|client| {
@@ -198,7 +205,7 @@ fn windows_that_stay_shut_are_ended_and_cost_little() {
     }
     let grown = server.memory("VmRSS").saturating_sub(before);
     let each = grown / CLIENTS;
-    // Ten streams that wait cost what one that is read slowly may.
+    // A waiting stream may cost a tenth of the 64 KiB of a slowly read one.
     assert!(each < 640 << 10, "{each} bytes each");
     assert_eq!(server.get("/digits.txt").status, 200);
     for client in &mut clients {
@@ -214,7 +221,8 @@ fn windows_that_stay_shut_are_ended_and_cost_little() {
     assert_eq!(timeouts, CLIENTS);
 }
 
-/// A slow reader of one large answer, as in HTTP/1.1: windows are open, and nothing is read.
+/// Slow readers of one large response, as in HTTP/1.1: the windows are open, and the client does
+/// not read.
 #[test]
 fn slow_readers_cost_little_beyond_the_shared_body() {
     const CLIENTS: u64 = 200;

@@ -1,4 +1,5 @@
-//! http1's tables over the wire: what is refused there is refused here, with the same status, and then closed.
+//! http1's tables over the wire: the server refuses what the tables refuse, with the same status,
+//! and then closes.
 
 use testkit::table::{Row, rows};
 
@@ -7,23 +8,24 @@ use crate::harness::{Home, Server};
 const REQUESTS: &str = include_str!("../../../../http/http1/src/tests/requests.txt");
 const STREAMS: &str = include_str!("../../../../http/http1/src/tests/streams.txt");
 
-/// Longer rows are sent in larger pieces.
+/// Longest row that is sent byte by byte; longer rows are sent in larger pieces.
 const BYTE_BY_BYTE_MAX: usize = 200;
 
-/// The status that a verdict names, if it refuses.
+/// Returns the status of a verdict that refuses.
 fn refusal(verdict: &str) -> Option<u16> {
     verdict.split(' ').next()?.parse().ok()
 }
 
-/// What a row comes to.
+/// Expected reaction to a row.
 struct Expected {
-    /// The answers' statuses; `None` may be any.
+    /// Statuses of the responses; `None` matches any status.
     answers: Vec<Option<u16>>,
-    /// Whether the server ends the connection, even if the client does not.
+    /// True if the server closes the connection before the client does.
     ends: bool,
 }
 
-/// Whether a connection begins as HTTP/2 does: then it is that, and the table is about what else comes.
+/// Returns whether the row starts with the HTTP/2 preface. The server then speaks HTTP/2, to which
+/// the table does not apply.
 fn is_http2(row: &Row<'_>) -> bool {
     row.bytes.starts_with(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 }
@@ -81,7 +83,8 @@ fn every_connection_gets_as_many_answers_as_it_has_requests() {
     let server = Server::plain(&home, &[]);
     for row in rows(STREAMS).into_iter().filter(|row| !is_http2(row)) {
         let parts: Vec<&str> = row.verdict.split(" | ").collect();
-        // HEAD is answered in a shape of its own, an expectation ends the connection, and what is not whole waits.
+        // Skipped: HEAD, whose response has no body; expectations, which end the connection; and
+        // incomplete requests, for which the server waits.
         let is_special = |part: &&str| part.starts_with("HEAD") || part.contains(" continue");
         let last = *parts.last().expect("a verdict has parts");
         if parts.iter().any(is_special) || matches!(last, "more" | "body") {
@@ -90,7 +93,8 @@ fn every_connection_gets_as_many_answers_as_it_has_requests() {
         let mut answers: Vec<_> = parts.iter().map(|part| refusal(part)).collect();
         let body = last.strip_prefix("body ");
         if let Some(body) = body {
-            // One answer. It is about the body, unless that is only too long: no answer of the library depends on it.
+            // The last request gets one response. Its status is that of the refused body; but any
+            // status if the body is only too long, since responses for files do not depend on it.
             answers.truncate(parts.len() - 2);
             answers.push(refusal(body).filter(|status| *status != 413));
         }

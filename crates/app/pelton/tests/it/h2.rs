@@ -1,4 +1,4 @@
-//! HTTP/2, by clients that obey the rules, and some that hardly do.
+//! HTTP/2, with clients that follow the protocol and some that hardly do.
 
 use crate::harness::frames::{
     ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, RST_STREAM, WINDOW_UPDATE, frame,
@@ -6,7 +6,7 @@ use crate::harness::frames::{
 };
 use crate::harness::{Answer, Client, Frames, Home, Http2, Server, media};
 
-/// More than is sent from memory.
+/// Returns a file that is too large to be sent from memory.
 fn large() -> Vec<u8> {
     (0..300_000_u32)
         .flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes())
@@ -24,7 +24,7 @@ fn served(flags: &[&str]) -> (Home, Server) {
     (home, server)
 }
 
-/// What both protocols must agree on: everything but what speaks of the moment or the connection.
+/// Returns the response without the fields that may differ between the protocols.
 fn same(mut answer: Answer) -> Answer {
     let differs = ["date", "connection", "server-timing"];
     answer
@@ -32,7 +32,7 @@ fn same(mut answer: Answer) -> Answer {
         .retain(|(name, _)| !differs.contains(&&**name));
     answer.fields.sort();
     if answer.content_type() == "application/problem+json" {
-        // The request's number.
+        // Removes the identifier of the request.
         let text = answer.text().split("\"instance\"").next();
         answer.body = text.expect("a first part").into();
     }
@@ -42,7 +42,7 @@ fn same(mut answer: Answer) -> Answer {
 #[test]
 fn the_answers_are_those_of_http1() {
     let (_home, server) = served(&[]);
-    // Made before, so that nobody is told how long it took.
+    // Fills the cache, so that no response contains the duration of a conversion.
     for accept in ["image/avif", "image/webp", "*/*"] {
         assert_eq!(server.get_as("/p.jpg", accept).status, 200);
         assert_eq!(server.get_as("/p.jpg?w=50", accept).status, 200);
@@ -137,7 +137,7 @@ fn the_preface_may_come_in_any_pieces_and_decides_once() {
         let body = client.wait_for(DATA).expect("the stream is answered");
         assert_eq!(body.payload, b"0123456789");
     }
-    // What only begins like it is HTTP/1.1, and refused as that.
+    // A request that only starts like the preface is HTTP/1.1, and refused as such.
     let mut client = server.connect();
     client.send("PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n");
     assert_eq!(client.answer().status, 505);
@@ -149,14 +149,15 @@ fn the_preface_may_come_in_any_pieces_and_decides_once() {
 #[test]
 fn hosts_are_judged_as_in_http1() {
     let (_home, server) = served(&[]);
-    // A head without a path's literal: :method GET, :scheme http, :path /healthz is added below.
+    // Literal `:path` of /healthz; the indexed fields `:method` GET and `:scheme` http are added
+    // below.
     let path: &[u8] = b"\x04\x08/healthz";
     let cases: [(&[u8], &[u8]); 6] = [
-        // :authority, and the same as Host.
+        // `:authority`, and an equal Host.
         (b"\x01\x06pelton\x0f\x17\x06pelton", b"200"),
         // Host alone.
         (b"\x0f\x17\x06pelton", b"200"),
-        // Neither, two that differ, and what is no host.
+        // Neither; two that differ; an invalid host; two Host fields.
         (b"", b"400"),
         (b"\x01\x06pelton\x0f\x17\x05other", b"400"),
         (b"\x0f\x17\x03a,b", b"400"),
@@ -183,7 +184,7 @@ fn a_body_nobody_wants_is_bounded() {
         let answer = http2.answer(asked).expect("the stream is answered");
         assert_eq!(answer.status, 405);
     }
-    // The connection goes on.
+    // The connection stays usable.
     assert_eq!(http2.send("GET", "/digits.txt", "").body, b"0123456789");
 }
 
@@ -191,7 +192,7 @@ fn a_body_nobody_wants_is_bounded() {
 fn more_streams_than_allowed_are_refused_one_by_one() {
     let (_home, server) = served(&["--limits-h2-streams-max", "4"]);
     let mut client = Frames::connect(server.address(), &[]);
-    // Their bodies are to come, so they stay open.
+    // The streams stay open, since their bodies are still to come.
     for stream in 0..10 {
         let opened = frame(HEADERS, END_HEADERS, 2 * stream + 1, &get("/digits.txt"));
         client.send(&opened).expect("the server listens");
@@ -210,7 +211,8 @@ fn more_streams_than_allowed_are_refused_one_by_one() {
     assert_eq!((body.stream, &*body.payload), (1, &b"0123456789"[..]));
 }
 
-/// As in HTTP/1.1: a head has `limits.head_timeout`, whether its first frame or its block is not whole.
+/// As in HTTP/1.1, a head must arrive within `limits.head_timeout`, also if only its first frame or
+/// part of that frame is missing.
 #[test]
 fn half_a_head_ends() {
     let (_home, server) = served(&["--limits-head-timeout", "500ms"]);
@@ -250,12 +252,12 @@ fn an_idle_connection_is_told_to_go() {
     );
 }
 
-/// Answers that leave at once are a sign of life.
+/// Responses count as activity.
 #[test]
 fn a_busy_connection_is_not_idle() {
     let (_home, server) = served(&["--limits-idle-timeout", "2s"]);
     let mut client = Frames::connect(server.address(), &[]);
-    // A deadline comes a second late at most.
+    // A deadline is at most one second late.
     for number in 0..8 {
         let asked = request(2 * number + 1, "/digits.txt");
         client.send(&asked).expect("the connection goes on");
@@ -274,7 +276,7 @@ fn a_connection_has_only_so_many_requests() {
     http2.ended().expect("ended in peace");
 }
 
-/// A client that does not say that it knows, and goes on.
+/// The client ignores GOAWAY, and sends further requests.
 #[test]
 fn who_does_not_listen_is_ended_all_the_same() {
     let (_home, server) = served(&[
@@ -301,7 +303,7 @@ fn a_drain_says_goaway_and_finishes_what_is_under_way() {
     let mut client = Frames::connect(server.address(), &[]);
     let asked = client.send(&request(1, "/large.txt"));
     asked.expect("the server listens");
-    // What the windows let through at first: the answer is under way, and waits for its reader.
+    // The initial window is used up: the response is in progress, and waits for its reader.
     let mut body = Vec::new();
     while body.len() < 65_535 {
         let data = client.wait_for(DATA).expect("the stream goes on");
@@ -313,7 +315,7 @@ fn a_drain_says_goaway_and_finishes_what_is_under_way() {
         "stopping: no new connections, open requests may finish",
     );
     let told = client.wait_for(GOAWAY).expect("the server says it goes");
-    // No stream is given up by it, and nothing is wrong: RFC 9113 §6.8.
+    // It refuses no stream and reports no error: RFC 9113 §6.8.
     assert_eq!(told.payload, [0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
     let echo = client.wait_for(PING).expect("it asks whether that came");
     let heard = client.send(&frame(PING, ACK, 0, &echo.payload));
@@ -337,7 +339,7 @@ fn who_speaks_no_http2_in_it_is_told_so() {
     let (_home, server) = served(&[]);
     let mut client = Client::connect(server.address());
     client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nGET / HTTP/1.1\r\nhost: h\r\n\r\n");
-    // The server's settings, then the end: never an answer in HTTP/1.1.
+    // The server sends its settings and closes; it never responds in HTTP/1.1.
     let rest = client.rest();
     assert!(!rest.windows(5).any(|five| five == b"HTTP/"));
     assert_eq!(server.get("/digits.txt").status, 200);

@@ -1,4 +1,4 @@
-//! Fast now, better later.
+//! Provisional variants, and their improvement in the background.
 
 use crate::harness::{Answer, Home, Server, eventually, media};
 
@@ -6,7 +6,7 @@ fn home() -> Home {
     Home::with(&[("p.jpg", &media::photo(400, 300, 1))])
 }
 
-/// The answer once it is final: fresh for long.
+/// Waits for the final response, which is fresh for long, and returns it.
 fn improved(server: &Server, target: &str, accept: &str) -> Answer {
     eventually("the better variant is there", || {
         let answer = server.get_as(target, accept);
@@ -41,12 +41,12 @@ fn a_quick_answer_is_replaced_by_a_better_one() {
         assert!(better.field("last-modified").is_some());
         assert_eq!(better.field("cache-status"), Some("Pelton; hit"));
         assert_eq!(server.metrics().conversions(), 2);
-        // The quick one has made room, and nothing is done again.
+        // The quick variant was removed, and nothing is converted again.
         assert_eq!(home.variants().len(), 1, "{:?}", home.variants());
         assert_eq!(improved(&server, "/p.jpg", accept).etag(), better.etag());
         assert_eq!(server.metrics().conversions(), 2);
         let held = format!("accept: {accept}\r\nif-none-match: {}\r\n", quick.etag());
-        // Another core may trust the quick one for a moment.
+        // Another core may trust the quick variant for a moment.
         eventually("what the client holds is not the best any more", || {
             (server.send("GET", "/p.jpg", &held).status == 200).then_some(())
         });

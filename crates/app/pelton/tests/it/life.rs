@@ -1,4 +1,4 @@
-//! Starting, stopping, changing and replacing a server that people are using.
+//! Start, stop, reload and replacement of a server in use.
 
 use std::fs;
 use std::net::TcpListener;
@@ -39,7 +39,8 @@ fn what_is_open_is_finished_and_nothing_else_waited_for() {
     drop(idle);
 }
 
-/// Asks again and again, over connections that are kept as long as the server lets them, and counts what fails.
+/// Sends requests until `ends` is set, over connections that are reused as long as the server
+/// permits, and returns the number of failures.
 fn load(address: std::net::SocketAddr, ends: &AtomicBool, answered: &AtomicUsize) -> usize {
     let ask = |caller: &mut Caller| -> std::io::Result<Reply> {
         caller.send(b"GET /p.jpg HTTP/1.1\r\nhost: h\r\naccept: image/webp\r\n\r\n")?;
@@ -68,7 +69,7 @@ fn load(address: std::net::SocketAddr, ends: &AtomicBool, answered: &AtomicUsize
     failed
 }
 
-/// `cargo xtask conform upgrade` does it a hundred times.
+/// `cargo xtask conform upgrade` repeats this a hundred times.
 #[test]
 fn new_processes_take_over_and_no_request_fails() {
     let home = Home::with(&[("p.jpg", &media::photo(400, 300, 1))]);
@@ -97,7 +98,7 @@ fn new_processes_take_over_and_no_request_fails() {
     server.stop();
 }
 
-/// A server whose settings stand in a file of the home.
+/// Starts a server whose settings are in a file of the home.
 fn configured(home: &Home, text: &str) -> Server {
     fs::write(home.directory().join("pelton.toml"), text).expect("the home can be written");
     Server::plain(home, &[])
@@ -145,7 +146,7 @@ fn a_changed_configuration_holds_for_the_next_request() {
     let told = "these settings need a restart; SIGUSR2 restarts without downtime";
     assert_eq!(server.logged("WARN", told), 1);
     assert_eq!(server.event("WARN", told)["kept"], "cores tls.listen");
-    // Whoever was there is answered, once more as before, and comes again.
+    // An open connection gets one more response under the old configuration, and is then closed.
     kept.request("GET", "/p.jpg", accept);
     let last = kept.answer();
     assert_eq!(last.field("connection"), Some("close"));
@@ -153,14 +154,14 @@ fn a_changed_configuration_holds_for_the_next_request() {
     let after = server.get_as("/p.jpg", "image/webp");
     assert!(after.body.len() < before.body.len() / 2);
     assert_eq!(server.get("/t.txt").status, 200);
-    // What is wrong changes nothing, and is told.
+    // An invalid configuration is reported and changes nothing.
     rewrite(&home, "quality = 50\n[limits]\nque_max = 1\n");
     signal(server.pid(), Signal::HUP);
     let told = "configuration not reloaded: the old one stays in force";
     assert_eq!(server.logged("ERROR", told), 1);
     assert!(server.has_logged("pelton.toml:3: unknown key: limits.que_max"));
     assert_eq!(server.get_as("/p.jpg", "image/webp").body, after.body);
-    // An upgrade takes up what only a new process can.
+    // An upgrade also applies the settings that need a new process.
     rewrite(&home, "quality = 10\ncores = 1\n");
     server.upgrade();
     assert_eq!(server.get("/t.txt").status, 404);
@@ -189,7 +190,7 @@ fn connections_of_http2_are_told_to_come_again() {
     rewrite(&home, "allowed_types = [\"txt\"]\n");
     signal(server.pid(), Signal::HUP);
     server.logged("INFO", "configuration reloaded");
-    // Answered once more as before, in either order.
+    // One more response under the old configuration, and GOAWAY, in either order.
     let (goaways, answers): (Vec<_>, Vec<_>) =
         ask(3).into_iter().partition(|frame| frame.kind == GOAWAY);
     assert_eq!((goaways.len(), answers.len()), (1, 1));
@@ -199,11 +200,13 @@ fn connections_of_http2_are_told_to_come_again() {
     server.stop();
 }
 
-/// A server that gets its socket from a service manager, which is `sh` here.
+/// Returns a command that starts the server through a service manager, here `sh`, which passes its
+/// socket.
 fn activated(home: &Home, socket: &TcpListener, listen: &str) -> Command {
     let inner = pelton(home, ["serve", "--listen", listen]);
     let mut command = Command::new("sh");
-    // Twice the same socket, as a manager passes several; what was the standard input is descriptors 3 and 4 then.
+    // The socket is passed twice, since a manager may pass several: stdin becomes descriptors 3 and
+    // 4.
     let script =
         "export LISTEN_PID=$$ LISTEN_FDS=2; exec 3<&0 4<&0 0</dev/null; exec \"$0\" \"$@\"";
     let passed = socket.try_clone().expect("a descriptor is left");
@@ -225,7 +228,7 @@ fn a_service_manager_opens_the_socket_and_is_told() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
     let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = socket.local_addr().expect("bound");
-    // A name that is no path, as systemd's own may be.
+    // An abstract name instead of a path, as systemd may use.
     let name = format!("pelton-test-{}", std::process::id());
     let manager = SocketAddr::from_abstract_name(&name).expect("a short name");
     let manager = UnixDatagram::bind_addr(&manager).expect("nobody else has it");
@@ -234,7 +237,7 @@ fn a_service_manager_opens_the_socket_and_is_told() {
         let read = manager.recv(&mut bytes).expect("the server tells");
         String::from_utf8_lossy(&bytes[..read]).into_owned()
     };
-    // Who comes before the server waits for it.
+    // A client that connects before the server starts waits for it.
     let mut early = crate::harness::Client::connect(address);
     early.request("GET", "/p.jpg", "");
     let mut command = activated(&home, &socket, &address.to_string());

@@ -1,4 +1,5 @@
-//! From Redis 7 to `pelton store` and back: each begins with the data directory that the other one left.
+//! Migration from Redis 7 to `pelton store` and back: each starts with the data directory that the
+//! other has written.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -11,7 +12,7 @@ use rustix::process::Signal;
 
 use crate::harness::{Home, eventually, signal};
 
-/// A server on a data directory, killed when dropped.
+/// Server on a data directory, killed when dropped.
 struct Running {
     child: Child,
     address: SocketAddr,
@@ -67,7 +68,7 @@ impl Running {
         replies
     }
 
-    /// Ends it as an operator does; a snapshot is written where the directives say so.
+    /// Stops the server by SIGTERM. It writes a snapshot if the directives say so.
     fn stop(mut self) {
         signal(self.child.id(), Signal::TERM);
         assert_eq!(self.child.wait().expect("it ends").code(), Some(0));
@@ -76,7 +77,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // One that has ended already is what is wanted.
+        // The kill fails if the server has ended already.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -86,7 +87,8 @@ fn words(line: &str) -> Vec<String> {
     line.split(' ').map(str::to_owned).collect()
 }
 
-/// Commands that leave each type in its small and its large form, and keys with deadlines, in two databases.
+/// Returns commands that create each type in its small and its large encoding, and keys with
+/// deadlines, in two databases.
 fn data() -> Vec<Vec<String>> {
     let mut commands = Vec::new();
     for db in [0, 5] {
@@ -118,7 +120,7 @@ fn data() -> Vec<Vec<String>> {
     commands
 }
 
-/// Everything that is there.
+/// Returns commands that read the data.
 fn looks() -> Vec<Vec<String>> {
     let mut lines = Vec::new();
     for db in [0, 5] {
@@ -150,7 +152,7 @@ fn looks() -> Vec<Vec<String>> {
     lines.iter().map(|line| words(line)).collect()
 }
 
-/// The commands of one server, and what the other one finds; then changes there, and what the first one finds.
+/// Writes in Redis and reads in `pelton store`; then changes the data there and reads it in Redis.
 fn there_and_back(directives: &[&str]) {
     let home = Home::with(&[]);
     let dir = home.directory();

@@ -1,4 +1,4 @@
-//! Which representation goes to which client, and what caches are told.
+//! Choice of the representation by client, and the fields for caches.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 
 use crate::harness::{Answer, Home, Server, media, pelton};
 
-/// What a client says it reads, and what it gets of a JPEG that every format makes smaller.
+/// Accept fields, and the type that each gets of a JPEG that every format makes smaller.
 const ACCEPTS: [(&str, &str); 31] = [
     ("image/avif", "image/avif"),
     ("image/webp", "image/webp"),
@@ -17,12 +17,12 @@ const ACCEPTS: [(&str, &str); 31] = [
     ("Image/WebP", "image/webp"),
     (" image/webp ;q=0.5 , text/html", "image/webp"),
     ("image/avif;q=0.001", "image/avif"),
-    // What is forbidden is not sent.
+    // Excluded formats are not sent.
     ("image/avif;q=0,image/webp", "image/webp"),
     ("image/avif;q=0.000, image/webp;q=0", "image/jpeg"),
     ("image/avif;q=0, */*", "image/jpeg"),
     ("image/webp, image/webp;q=0", "image/jpeg"),
-    // What is not promised is not sent.
+    // Formats that are not named are not sent.
     ("", "image/jpeg"),
     ("*/*", "image/jpeg"),
     ("image/*", "image/jpeg"),
@@ -61,7 +61,7 @@ fn accept_decides_what_is_sent() {
     let home = Home::new();
     let photo = media::photo(96, 64, 1);
     for row in 0..ACCEPTS.len() {
-        // A picture a row: what one client had made must not decide for the next.
+        // One picture per row, so that variants of one row do not influence the next.
         home.put(&format!("{row}.jpg"), &photo);
     }
     home.put("none.jpg", &photo);
@@ -84,7 +84,8 @@ fn accept_decides_what_is_sent() {
     server.stop();
 }
 
-/// What each kind of original is answered with: to no Accept, JPEG, WebP, AVIF, and both.
+/// Compares the responses for each kind of original: without Accept, for JPEG, WebP, AVIF, and for
+/// both.
 fn check(query: &str, expected: Expect) {
     const ACCEPTS: [&str; 5] = [
         "",
@@ -116,7 +117,7 @@ fn check(query: &str, expected: Expect) {
     for (name, original) in originals {
         table.push_str(name);
         for (column, accept) in ACCEPTS.iter().enumerate() {
-            // A copy each: what one client had made must not decide for the next.
+            // One copy per column, so that variants of one column do not influence the next.
             let copy = format!("{column}/{name}");
             home.put(&copy, &original);
             let answer = server.get_as(&format!("/{copy}{query}"), accept);
@@ -131,7 +132,7 @@ fn check(query: &str, expected: Expect) {
     expected.assert_eq(&table);
 }
 
-/// Format, `=` when it is the original, `*` when caches are told that others get another.
+/// Returns the format, `=` if the body is the original, and `*` if the response varies by Accept.
 fn told(original: &[u8], answer: &Answer) -> String {
     assert_eq!(answer.status, 200);
     let (_, format) = answer
@@ -225,7 +226,7 @@ fn caches_are_told_on_every_answer() {
             "{method} {target} {fields}"
         );
     }
-    // Whoever names the format gets it, whatever else they read.
+    // A format in the query takes precedence over Accept.
     let named = server.get_as("/p.jpg?format=webp", "image/avif");
     assert_eq!(named.content_type(), "image/webp");
     assert_eq!(named.field("vary"), None);
@@ -255,7 +256,7 @@ fn what_came_out_no_smaller_is_remembered() {
         assert_eq!(server.metrics().conversions(), conversions, "{accept}");
     }
     server.stop();
-    // By the next run, too.
+    // The verdict survives a restart.
     let server = Server::plain(&home, &[]);
     for accept in ["image/avif", "image/webp"] {
         let answer = server.get_as("/small.jpg", accept);
@@ -306,7 +307,7 @@ fn a_hit_reads_neither_the_original_nor_much_else() {
     const HITS: u64 = 200;
     let photo = media::photo(2400, 1600, 1);
     let home = Home::with(&[("p.jpg", &photo)]);
-    // Looked up anew as often as can be.
+    // With the shortest trust time, the server checks the original as often as possible.
     let server = Server::plain(&home, &["--limits-trust-time", "1ms"]);
     let made = server.get_as("/p.jpg?w=200", "image/webp");
     assert_eq!(server.get_as("/p.jpg?w=200", "image/webp").body, made.body);

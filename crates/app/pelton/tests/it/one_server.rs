@@ -1,4 +1,5 @@
-//! One server a directory: the second is refused by the name of the directory and the number of the process that has it.
+//! One server per directory: a second one is refused, with the directory and the process id of the
+//! first in the message.
 
 use std::net::TcpStream;
 use std::process::{Command, Output};
@@ -10,7 +11,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("text")
 }
 
-/// Runs a second server, which must be refused with the number of the first.
+/// Starts a second server, which must be refused with the process id of the first.
 fn assert_refused(home: &Home, pid: u32) {
     let refused = pelton(home, ["serve", "--listen", "127.0.0.1:0"])
         .arg("--data")
@@ -35,7 +36,7 @@ fn a_second_server_on_a_data_directory_is_refused() {
     assert_refused(&home, server.pid());
     assert_eq!(server.get("/t.txt").status, 200);
 
-    // The one that takes over holds it next.
+    // After a handover, the new process holds the directory.
     server.upgrade();
     eventually("the new process holds the directory", || {
         let text = std::fs::read_to_string(home.data().join("lock")).ok()?;
@@ -44,7 +45,7 @@ fn a_second_server_on_a_data_directory_is_refused() {
     assert_refused(&home, server.pid());
     server.stop();
 
-    // Neither an end nor a crash leaves anything in the way.
+    // Neither an exit nor a crash blocks the next server.
     Server::plain(&home, &[]).kill();
     Server::plain(&home, &[]).stop();
 }
@@ -71,7 +72,7 @@ fn a_second_store_on_a_directory_is_refused() {
     }
     store.kill();
 
-    // Those that write nothing share it, as Redis allows.
+    // Stores that write no snapshots may share a directory, as in Redis.
     let _one = Store::start(&dir.0, &["--save", ""]);
     let port = free_port();
     let mut other = command(&port, "").spawn().expect("it starts");
