@@ -1,4 +1,4 @@
-//! More work than there is room for: some are told to come back, and hits do not notice.
+//! Overload: some requests are refused with `Retry-After`, and cache hits are not affected.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -21,15 +21,16 @@ fn beyond_the_queue_clients_are_told_when_to_come_back() {
     let hit = server.get_as("/small.jpg", "image/webp");
     let mut clients: Vec<Client> = (0..CLIENTS).map(|_| server.connect()).collect();
     for (number, client) in clients.iter_mut().enumerate() {
-        // Each another picture, and each far more work than asking for all of them.
+        // Each request is for another variant, whose conversion takes far longer than sending all
+        // requests.
         let target = format!("/large.jpg?w={}&format=png", 2900 + number);
         client.request("GET", &target, "");
     }
-    // A counter only grows: however fast the work is done, what was refused stays told.
+    // The counter only grows, so a refusal stays visible however fast the work is done.
     eventually("somebody is refused", || {
         (0 < server.metrics().get("pelton_conversions_refused_total")).then_some(())
     });
-    // A hit, while there is more to be converted than there is room for.
+    // A cache hit while the conversion queue is full.
     let during = server.get_as("/small.jpg", "image/webp");
     assert_eq!(during.body, hit.body);
     assert_eq!(during.field("cache-status"), Some("Pelton; hit"));
@@ -52,7 +53,7 @@ fn beyond_the_queue_clients_are_told_when_to_come_back() {
         refused.len() as u64
     );
     assert_eq!(metrics.conversions(), 1 + served.len() as u64);
-    // Who comes back is served.
+    // A later request is served.
     assert_eq!(server.get("/large.jpg?w=100&format=jpeg").status, 200);
     server.stop();
 }
@@ -93,7 +94,7 @@ fn nobody_waits_longer_for_their_turn_than_was_chosen() {
     eventually("a cell is at work", || {
         (server.metrics().get("pelton_cells_running") == 1).then_some(())
     });
-    // It stays at work for as long as it takes.
+    // The conversion stays in its cell while the cell is stopped.
     let workers = Workers::below(server.pid());
     for cell in &workers.cells {
         signal(*cell, Signal::STOP);
@@ -106,13 +107,13 @@ fn nobody_waits_longer_for_their_turn_than_was_chosen() {
     for cell in &workers.cells {
         signal(*cell, Signal::CONT);
     }
-    // What has begun is waited for.
+    // A conversion that has started is finished.
     assert_eq!(first.answer().status, 200);
     assert_eq!(server.get("/small.jpg?w=48&format=webp").status, 200);
     server.stop();
 }
 
-/// The memory of all conversions is one budget, of which an improvement that runs alone may take most.
+/// All conversions share one memory budget, of which an improvement that runs alone may use most.
 #[test]
 fn a_request_gets_the_memory_that_an_improvement_holds() {
     let home = Home::with(&[
@@ -137,7 +138,7 @@ fn a_request_gets_the_memory_that_an_improvement_holds() {
     let metrics = server.metrics();
     assert_eq!(metrics.get("pelton_improvements_cancelled_total"), 1);
     assert_eq!(metrics.sum("pelton_cell_kills_total"), 1);
-    // Nothing is lost: both are improved once there is time.
+    // The cancelled improvement is repeated later.
     for target in ["/a.jpg", "/b.jpg"] {
         eventually("it is improved in the end", || {
             let answer = server.get_as(target, "image/avif");
@@ -148,11 +149,11 @@ fn a_request_gets_the_memory_that_an_improvement_holds() {
     server.stop();
 }
 
-/// Seconds until each of some first answers, the shortest first.
+/// Returns the durations of a number of first responses in seconds, in ascending order.
 fn first_answers(home: &Home, improve: &str) -> Vec<f64> {
     const ANSWERS: usize = 12;
     let server = Server::start(home, &["--improve", improve]);
-    // These are improved from then on, if any is.
+    // If `improve` is set, improvements of these two run from then on.
     for name in ["a.jpg", "b.jpg"] {
         assert_eq!(server.get_as(&format!("/{name}"), "image/avif").status, 200);
     }
@@ -169,8 +170,8 @@ fn first_answers(home: &Home, improve: &str) -> Vec<f64> {
     times
 }
 
-/// A visitor does not wait behind improvements, whatever else keeps the cores busy. This machine may do other work, so one
-/// round of several is enough.
+/// Requests do not wait for improvements while other programs keep the cores busy. Other work on
+/// this machine may disturb a round, so one successful round of several is enough.
 #[test]
 fn improvements_delay_no_first_answer_beside_busy_neighbours() {
     const ROUNDS: usize = 4;
@@ -227,7 +228,7 @@ fn where_one_format_needs_too_much_memory_the_next_one_answers() {
     server.stop();
 }
 
-/// A photograph with a film behind it, as phones take them: estimates know the picture only.
+/// Phones append a film to photographs. The memory estimate considers only the picture.
 #[test]
 fn what_runs_out_of_memory_runs_again_with_all_that_a_job_may_have() {
     const FILM_BYTES: usize = 160 << 20;
@@ -275,7 +276,7 @@ fn connections_beyond_the_limit_make_room_or_are_told_so() {
         let answer = server.get("/-/metrics");
         (answer.status == 200).then(|| Metrics::parse(answer.text()))
     });
-    // Asking for the metrics may have met a full house, too.
+    // The requests for the metrics may have been shed as well.
     assert!(shed <= metrics.get("pelton_connections_shed_total"));
     let made_room = metrics.get("pelton_connections_evicted_total");
     assert!(3 * LIMIT as u64 <= shed + made_room);

@@ -1,4 +1,4 @@
-//! What a path may lead to, and what it may not.
+//! Paths that must, and paths that must not, lead to a file.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::harness::{Home, Server, media, pelton};
 
-/// Ways to write one step up.
+/// Spellings of `..`.
 const UP: [&str; 14] = [
     "..",
     "%2e%2e",
@@ -23,10 +23,10 @@ const UP: [&str; 14] = [
     "%uff0e%uff0e",
     "..%20",
 ];
-/// Ways to write what stands between two steps.
+/// Spellings of the separator.
 const BETWEEN: [&str; 8] = ["/", "%2f", "%2F", "\\", "%5c", "//", "/./", "%252f"];
 
-/// Whatever the answer is, it is none of these.
+/// Content of a file outside the library, which no response may contain.
 const SECRET: &[u8] = b"GIF89a nobody may read this";
 
 fn home() -> Home {
@@ -96,7 +96,7 @@ fn other_ways_out_lead_nowhere() {
     server.stop();
 }
 
-/// Caches and access rules see one path for each file.
+/// Each file has one path, on which caches and access rules can rely.
 #[test]
 fn a_path_has_one_spelling() {
     let home = home();
@@ -185,7 +185,8 @@ fn links_are_followed_inside_the_library_only() {
     server.stop();
 }
 
-/// A file system of its own for covers, say, is data all the same. Where the host lets nobody mount, this shows nothing.
+/// Data on a file system of its own, mounted below the data directory, is not served either. If the
+/// host does not permit mounts, the test checks nothing.
 #[test]
 fn what_is_mounted_in_our_own_data_is_not_served_by_a_link() {
     const MOUNT: &str = "mount -t tmpfs none \"$1\" && echo text >\"$1/t.txt\"";
@@ -296,7 +297,7 @@ fn our_own_data_is_served_under_no_other_name() {
         "/-/at/above/data/",
         "/-/at/people/",
     ] {
-        // The second time an answer might be ready.
+        // The second request may find a cached response.
         for _ in 0..2 {
             assert_eq!(server.get(target).status, 404, "{target}");
         }

@@ -1,4 +1,5 @@
-//! Players: users made on the command line, music over `/rest/`, and what users leave through kills.
+//! Music players: users added on the command line, music over `/rest/`, and user data that survives
+//! kills.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -43,7 +44,7 @@ pub(crate) fn ask(server: &Server, request: &str) -> Value {
     json["subsonic-response"].clone()
 }
 
-/// The only song, once it is indexed.
+/// Returns the only song, once it is indexed.
 fn song(server: &Server) -> Value {
     eventually("the song is indexed", || {
         let found = ask(server, "search3?query=");
@@ -60,7 +61,7 @@ fn a_player_comes_in_once_a_user_is_made_and_hears_music() {
     assert_eq!(refused["error"]["code"], 40);
     let message = refused["error"]["message"].as_str().expect("text");
     assert!(message.contains("pelton user add"), "{message}");
-    // The server need not be told.
+    // The running server notices the new user by itself.
     assert_eq!(user(&home, &["add", "ann"], "sesame\n").0, Some(0));
     assert_eq!(ask(&server, "ping")["status"], "ok");
     let song = song(&server);
@@ -189,7 +190,7 @@ fn music_is_given_in_parts_and_only_where_it_is_what_the_player_has() {
             (beyond.status, beyond.field("content-range")),
             (416, Some(&*told))
         );
-        // A date may be that of two versions; who has only that gets everything.
+        // Two versions may have the same date, so a date alone gets the whole file.
         for (validator, status) in [(&etag[..], 206), (&modified, 200), ("\"other\"", 200)] {
             let part = ask(
                 "GET",
@@ -267,7 +268,7 @@ fn an_album_is_one_file_and_a_share_is_heard_without_a_login() {
     server.stop();
 }
 
-/// Long lists that many ask for at once are put together a few at a time.
+/// Concurrent requests for long lists are rendered a few at a time.
 #[test]
 fn many_long_lists_at_once_take_the_memory_of_a_few() {
     const ASKED: usize = 24;
@@ -300,7 +301,8 @@ fn many_long_lists_at_once_take_the_memory_of_a_few() {
             scope.spawn(ask);
         }
     });
-    // Each in the making takes what it has and what it grows into, and each is held until its client has it.
+    // A list that is being rendered takes its buffer and the one that it grows into, and each
+    // response is held until its client has received it.
     let more = server.memory("VmHWM") - before;
     assert!(
         more < 16 * length,
@@ -369,7 +371,7 @@ fn a_user_has_the_picture_that_the_operator_gave() {
         user(&home, &["avatar", "ann", &file("face.png")], "").0,
         Some(0)
     );
-    // As every picture is: negotiated, with validators.
+    // Negotiated like every picture, with validators.
     let plain = server.get(&target);
     assert_eq!(
         (plain.status, plain.content_type(), plain.size()),

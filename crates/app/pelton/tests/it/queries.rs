@@ -1,10 +1,10 @@
-//! Sizes, qualities and formats that are asked for; the names of WebP Server Go too.
+//! Sizes, qualities and formats in queries, including the parameter names of WebP Server Go.
 
 use std::fs;
 
 use crate::harness::{Home, Server, media};
 
-/// A query, and the size it gives of a photograph of 240 × 160 pixels.
+/// Queries, and the size that each yields for a photograph of 240 × 160 pixels.
 const SIZES: [(&str, (u32, u32)); 44] = [
     ("", (240, 160)),
     ("w=120", (120, 80)),
@@ -20,7 +20,7 @@ const SIZES: [(&str, (u32, u32)); 44] = [
     ("w=33&h=77&fit=cover", (33, 77)),
     ("w=33&h=77&fit=contain", (33, 77)),
     ("w=33&h=77&fit=fill", (33, 77)),
-    // Nothing grows unless asked.
+    // Pictures are not enlarged unless `enlarge` is set.
     ("w=480", (240, 160)),
     ("w=480&h=480", (240, 160)),
     ("w=480&h=480&fit=cover", (160, 160)),
@@ -32,16 +32,16 @@ const SIZES: [(&str, (u32, u32)); 44] = [
     ("w=480&h=480&fit=cover&enlarge=1", (480, 480)),
     ("w=480&h=480&fit=fill&enlarge=1", (480, 480)),
     ("w=480&h=480&fit=contain&enlarge=1", (480, 480)),
-    // Pixels of a dense screen.
+    // Device pixel ratio.
     ("w=60&dpr=2", (120, 80)),
     ("w=40&h=40&dpr=1.5&fit=cover", (60, 60)),
     ("w=60&dpr=1.25", (75, 50)),
     ("w=100&dpr=8", (240, 160)),
-    // In any order, and written in any way.
+    // Any order, and percent-encoding.
     ("fit=cover&h=50&w=50", (50, 50)),
     ("%77=5%30&h=50&fit=c%6Fver", (50, 50)),
     ("w=50&&h=50&", (50, 33)),
-    // WebP Server Go's names.
+    // Names of WebP Server Go.
     ("width=120", (120, 80)),
     ("height=80", (120, 80)),
     ("width=120&height=120", (120, 120)),
@@ -51,7 +51,7 @@ const SIZES: [(&str, (u32, u32)); 44] = [
     ("max_height=80", (120, 80)),
     ("max_width=120&max_height=40", (60, 40)),
     ("max_width=480&max_height=480", (240, 160)),
-    // Quality and format leave the size alone.
+    // Quality and format do not affect the size.
     ("q=30", (240, 160)),
     ("w=120&format=auto", (120, 80)),
     ("w=120&q=100", (120, 80)),
@@ -151,7 +151,7 @@ fn queries_that_mean_the_same_are_converted_once() {
     server.stop();
 }
 
-/// A query, and what its refusal must name.
+/// Queries, and the parameter that the refusal must name.
 const REFUSALS: [(&str, &str); 33] = [
     ("w=0", "w: "),
     ("w=-1", "w: "),
@@ -244,7 +244,7 @@ fn meta_describes_the_picture() {
     assert_eq!(photo["animated"], false);
     assert_eq!(photo["size"], media::turned_photo(96, 64, 6).len());
     let text = |name: &str| photo[name].as_str().expect("a text").to_owned();
-    // Turned upright, it is three waves wide and four high.
+    // Upright, the picture is higher than wide, so its hash has 3 × 4 components.
     assert_eq!((text("blurhash").len(), &text("blurhash")[..1]), (28, "T"));
     assert_eq!((text("colour").len(), &text("colour")[..1]), (7, "#"));
     assert!(16 <= text("thumbhash").len());
@@ -261,7 +261,7 @@ fn meta_describes_the_picture() {
     server.stop();
 }
 
-/// Breakers of caches and counters of visits are on every page there is.
+/// Cache busters and tracking parameters occur on many pages.
 #[test]
 fn unknown_parameters_change_nothing() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
@@ -295,7 +295,7 @@ fn unknown_parameters_change_nothing() {
     server.stop();
 }
 
-/// Serves with a `config.json` that has these members.
+/// Starts a server with a `config.json` of these members.
 fn as_webp_server_go(home: &Home, members: &str) -> Server {
     let path = home.directory().join("config.json");
     fs::write(&path, format!("{{{members}}}")).expect("the home can be written");

@@ -1,4 +1,5 @@
-//! What the server makes, as Redis clients see it: in its own store, and in Debian's redis-server, which comes and goes.
+//! The shared index as Redis clients see it: in the server's own store, and in Debian's
+//! redis-server, which starts and stops meanwhile.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -10,13 +11,13 @@ use resp::Reply;
 
 use crate::harness::{Home, Server, eventually, media};
 
-/// A port that nobody listens on.
+/// Returns an address with a free port.
 fn free_address() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("bound")
 }
 
-/// Debian's redis-server, without files, killed when dropped.
+/// Debian's redis-server without files, killed when dropped.
 struct Redis(Child);
 
 impl Redis {
@@ -36,13 +37,13 @@ impl Redis {
 
 impl Drop for Redis {
     fn drop(&mut self) {
-        // One that was killed already is what is wanted.
+        // The kill fails if the process has ended already.
         drop(self.0.kill());
         drop(self.0.wait());
     }
 }
 
-/// A client of either.
+/// Client of either store.
 struct Client(store::Remote);
 
 impl Client {
@@ -59,7 +60,7 @@ impl Client {
         replies[0].clone()
     }
 
-    /// The entries of the index, each as its fields and values.
+    /// Returns the entries of the index, each as its fields and values.
     fn variants(&self) -> Vec<Vec<String>> {
         let keys = texts(self.ask("KEYS pelton:variant:*"));
         let fields = keys
@@ -68,7 +69,7 @@ impl Client {
         fields.collect()
     }
 
-    /// The one entry there is, once it says where it came from.
+    /// Returns the only entry, once it contains the path of its original.
     fn variant(&self) -> Vec<String> {
         eventually("the variant is recorded", || match &self.variants()[..] {
             [variant] if variant.contains(&"path".to_owned()) => Some(variant.clone()),
@@ -125,7 +126,7 @@ fn redis_clients_see_the_index() {
     });
     assert_eq!(texts(client.ask("KEYS pelton:process:*")).len(), 1);
 
-    // A new process listens on the same socket, and writes down what it finds on the disk.
+    // A new process listens on the same socket, and records the variants that it finds on disk.
     server.upgrade();
     let client = Client::of(address);
     eventually("the new process records it too", || {
@@ -215,7 +216,7 @@ fn processes_of_one_folder_convert_once() {
     assert!(etags.iter().all(|etag| *etag == etags[0]), "{etags:?}");
     let jobs: u64 = servers.iter().map(|server| server.metrics().jobs()).sum();
     assert_eq!(jobs, 1);
-    // The lock goes with the conversion.
+    // The lock is released when the conversion ends.
     let client = Client::of(address);
     eventually("nothing is under way", || {
         texts(client.ask("KEYS pelton:flight:*"))

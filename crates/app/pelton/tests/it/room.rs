@@ -1,4 +1,5 @@
-//! Room: places for connections, memory that each takes, descriptors, and what happens when one of them is short.
+//! Resources per connection: number of connections, memory and descriptors, and the behaviour at
+//! their limits.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -8,7 +9,7 @@ use rustix::net::{AddressFamily, SocketType};
 
 use crate::harness::{Answer, Client, Home, Server, eventually, media, pelton};
 
-/// A client at this address of the loopback interface.
+/// Connects from this address of the loopback interface.
 fn connect_from(address: Ipv4Addr, server: &Server) -> Client {
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None);
     let socket = socket.expect("a descriptor is left");
@@ -66,7 +67,7 @@ fn a_connection_has_so_many_requests() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
     let server = Server::plain(&home, &["--limits-connection-requests-max", "3"]);
     let mut client = server.connect();
-    // Pipelined, and more than are answered: what was answered arrives all the same.
+    // Pipelined, and more requests than are permitted: all responses up to the limit arrive.
     for _ in 0..8 {
         client.request("GET", "/p.jpg", "");
     }
@@ -84,7 +85,7 @@ fn without_descriptors_the_server_sheds_and_recovers() {
     let mut command = Command::new("sh");
     let words = ["serve", "--listen", "127.0.0.1:0", "--improve", "false"];
     let inner = pelton(&home, words);
-    // Both limits, since the server raises the soft one to the hard one.
+    // `ulimit` sets both limits, since the server raises the soft limit to the hard one.
     command
         .args([
             "-c",
@@ -99,11 +100,11 @@ fn without_descriptors_the_server_sheds_and_recovers() {
         .env_clear();
     let server = Server::run(&mut command);
     let mut kept = Vec::new();
-    // A reset may overtake the words.
+    // A reset may arrive before the response.
     let (mut told, mut ended) = (0, 0);
     for _ in 0..3 * DESCRIPTORS {
         let mut client = server.connect();
-        // The head alone, so that the connection is nobody's to end.
+        // An incomplete head, so that the server cannot evict the connection as idle.
         client.send("GET /p.jpg HTTP/1.1\r\nhost: h\r\n");
         kept.push(client);
     }
@@ -112,7 +113,7 @@ fn without_descriptors_the_server_sheds_and_recovers() {
             if client.has_begun() {
                 match client.answer().status {
                     503 => told += 1,
-                    // One that was kept, for as long as a head may take.
+                    // This connection was accepted, and ended by the timeout of the head.
                     status => {
                         assert_eq!(status, 408);
                         ended += 1;
@@ -134,7 +135,7 @@ fn without_descriptors_the_server_sheds_and_recovers() {
     let busy = server.cpu_ticks();
     let mut answered = server.connect();
     answered.send("\r\n");
-    // Waiting costs nothing: accept does not spin on its error.
+    // Waiting uses no CPU: the server does not retry `accept` in a loop.
     let idle = server.cpu_ticks() - busy;
     assert!(idle < 50, "{idle} ticks of CPU while nothing happens");
     drop((kept, answered));
@@ -144,11 +145,12 @@ fn without_descriptors_the_server_sheds_and_recovers() {
     server.stop();
 }
 
-/// What the kernel holds of the server's answers until its clients take them, by its table of sockets.
+/// Returns the bytes of responses that the kernel buffers for slow clients, from its table of
+/// sockets.
 fn kernel_bytes(server: &Server) -> u64 {
     let sockets = fs::read_to_string("/proc/net/tcp").expect("the kernel tells");
     let port = format!(":{:04X}", server.address().port());
-    // Number, own address, peer's address, state, bytes to send and to read, …
+    // Columns: number, local address, remote address, state, bytes to send and to read, …
     let of_server = sockets.lines().filter_map(|line| {
         let mut words = line.split_whitespace().skip(1);
         words.next().filter(|own| own.ends_with(&port))?;
@@ -158,13 +160,13 @@ fn kernel_bytes(server: &Server) -> u64 {
     of_server.sum()
 }
 
-/// Resident memory that `count` connections take, each.
+/// Returns the resident memory per connection, and the connections.
 fn bytes_each(
     server: &Server,
     count: usize,
     connection: impl Fn() -> Client,
 ) -> (u64, Vec<Client>) {
-    // What the first ones take is kept for those after them.
+    // The first connections allocate memory that later ones reuse.
     let mut clients: Vec<_> = (0..count / 4).map(|_| connection()).collect();
     let before = server.memory("VmRSS");
     clients.extend((0..count).map(|_| connection()));
@@ -175,7 +177,7 @@ fn bytes_each(
 #[test]
 fn an_idle_connection_holds_hardly_anything() {
     raise_descriptors_max();
-    // Large enough that an answer's buffer would show, small enough to be copied into one.
+    // Large enough to make an output buffer visible, and small enough to be copied into one.
     let home = Home::with(&[("p.txt", &[b'x'; 15 << 10])]);
     let server = Server::plain(&home, &["--allowed-types", "txt"]);
     let (bytes, clients) = bytes_each(&server, 10_000, || {
@@ -189,7 +191,7 @@ fn an_idle_connection_holds_hardly_anything() {
     server.stop();
 }
 
-/// Nor does one of which the server waits for more.
+/// A connection whose next bytes the server awaits takes little memory, too.
 #[test]
 fn a_connection_that_is_waited_for_holds_hardly_anything() {
     raise_descriptors_max();
@@ -216,13 +218,13 @@ fn a_connection_that_is_waited_for_holds_hardly_anything() {
             clients.collect::<Vec<_>>()
         };
         let taken = |count: usize| {
-            // The one that asks is one more.
+            // The connection of the metrics request is counted as well.
             let is_there = || server.metrics().get("pelton_connections") == count as u64 + 1;
             eventually("the server has them all", || {
                 is_there().then(|| server.memory("VmRSS"))
             })
         };
-        // What the first ones take is kept for those after them.
+        // The first connections allocate memory that later ones reuse.
         let first = wait(1_000);
         let before = taken(1_000);
         let rest = wait(4_000);
@@ -246,7 +248,8 @@ fn a_slow_reader_holds_little_beside_what_all_share() {
         ("tiny.txt", &[b'x'; 14 << 10]),
     ]);
     let server = Server::plain(&home, &["--allowed-types", "txt"]);
-    // From a file, from memory, and copied: each more than the kernel takes at once.
+    // Bodies from a file, from memory, and copied ones. Each sends more than the kernel buffers at
+    // once.
     let kinds = [
         ("/p.txt", 64, 1_000),
         ("/small.txt", 200, 200),
@@ -262,14 +265,14 @@ fn a_slow_reader_holds_little_beside_what_all_share() {
         });
         assert!(bytes <= 64 << 10, "{bytes} bytes for a reader of {target}");
         let kept = kernel_bytes(&server) / clients.len() as u64;
-        // What was not sent, and what is on its way: a client's window is half of it.
+        // Unsent bytes and bytes in flight; half of the limit is the client's receive window.
         assert!(kept <= 512 << 10, "the kernel keeps {kept} for {target}");
         drop(clients);
     }
     server.stop();
 }
 
-/// A test has both ends of many connections.
+/// Raises the limit on descriptors, since a test holds both ends of many connections.
 fn raise_descriptors_max() {
     reactor::raise_descriptors_max().expect("the soft limit may be raised to the hard one");
 }

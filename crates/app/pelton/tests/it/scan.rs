@@ -1,4 +1,5 @@
-//! `kill -9` at random points of a scan: the last whole index stays, and the next scan comes to the bytes of a clean one.
+//! `kill -9` at random times of a scan: the last complete index remains, and the next scan produces
+//! the same bytes as a full scan.
 //!
 //! `cargo xtask conform scan` kills a hundred times.
 
@@ -16,7 +17,8 @@ const OPUS: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.opus"
 const ALBUMS: usize = 40;
 const TRACKS: usize = 10;
 
-/// The same for the same seed, so that a failure can be had again.
+/// Pseudo-random numbers. The same seed yields the same numbers, so that failures can be
+/// reproduced.
 struct Chance(u64);
 
 impl Chance {
@@ -41,7 +43,7 @@ fn index(home: &Home, data: &str) -> Vec<u8> {
     fs::read(home.directory().join(data).join("catalog/index")).expect("a scan has ended")
 }
 
-/// The bytes that a scan with nothing to go by makes, and how long it took.
+/// Runs a full scan into an empty directory, and returns the index and the duration.
 fn clean(home: &Home) -> (Vec<u8>, Duration) {
     let begun = Instant::now();
     let ended = scan(home, "clean", true).wait().expect("a child of ours");
@@ -70,7 +72,7 @@ fn change(home: &Home, round: usize, chance: &mut Chance) {
     }
 }
 
-/// What the library has, as the server tells it once it has scanned.
+/// Returns the tracks of the server, once it has scanned the library.
 fn tracks(server: &Server) -> Value {
     eventually("the scan", || {
         let scanned: Value = serde_json::from_str(server.get("/-/api/scan").text()).ok()?;
@@ -88,7 +90,8 @@ fn an_index_that_somebody_cuts_while_it_is_served_does_no_harm() {
     let server = Server::plain(&home, &[]);
     let before = tracks(&server);
     assert_eq!(before["total"], 300);
-    // Without the lease that this waits for, every page but the first would be gone.
+    // The server maps the index and holds a lease on it. This write waits for the lease, during
+    // which the server copies the index; otherwise all pages but the first would be lost.
     fs::write(home.data().join("catalog/index"), b"cut").expect("the home can be written");
     assert_eq!(tracks(&server), before);
     drop(server);

@@ -1,15 +1,16 @@
-//! Preconditions, ranges and HEAD, on every kind of body: RFC 9110 §8.8, §13, §14.
+//! Preconditions, ranges and HEAD on every kind of body: RFC 9110 §8.8, §13, §14.
 
 use std::fs::File;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::harness::{Answer, Home, Server, media};
 
-/// When the original was last changed: Sun, 09 Sep 2001 01:46:40 GMT.
+/// Modification time of the original: Sun, 09 Sep 2001 01:46:40 GMT.
 const MODIFIED_UNIX_S: u64 = 1_000_000_000;
 
-/// A request's fields, and the answer: status, then the range sent. SELF, OTHER and LENGTH stand for the tag of the
-/// representation, that of another one, and its length.
+/// Fields of a request, and the expected status and range. SELF and OTHER stand for the entity tags
+/// of the representation and of another one, LENGTH for the length of the representation, and LAST
+/// for its last byte.
 const ROWS: [(&str, &str); 66] = [
     ("GET", "200"),
     ("HEAD", "200"),
@@ -60,7 +61,7 @@ const ROWS: [(&str, &str); 66] = [
         "200",
     ),
     ("GET if-modified-since: yesterday", "200"),
-    // §13.2.2: the tag has the last word
+    // §13.2.2: the entity tag takes precedence
     (
         "GET if-none-match: OTHER|if-modified-since: Sun, 09 Sep 2001 01:46:40 GMT",
         "200",
@@ -100,7 +101,7 @@ const ROWS: [(&str, &str); 66] = [
     ("GET range: bytes=LENGTH-", "416 bytes */LENGTH"),
     ("GET range: bytes=999999-1000000", "416 bytes */LENGTH"),
     ("GET range: bytes=-0", "416 bytes */LENGTH"),
-    // §14.2: what is ignored
+    // §14.2: ignored ranges
     ("HEAD range: bytes=0-3", "200"),
     ("GET range: bytes=0-1,5-6", "206 bytes 0-6/LENGTH"),
     ("GET range: bytes=3-1", "200"),
@@ -130,7 +131,7 @@ const ROWS: [(&str, &str); 66] = [
     ),
 ];
 
-/// Sends every row for the representation that `accept` selects of a photograph.
+/// Sends every row for the representation of a photograph that `accept` selects.
 fn check(server: &Server, accept: &str, other: &Answer) {
     let whole = server.get_as("/p.jpg", accept);
     assert_eq!((whole.status, whole.body.is_empty()), (200, false));
@@ -161,7 +162,8 @@ fn filled(text: &str, whole: &Answer, other: &Answer) -> String {
         .replace("LAST", &(whole.body.len() - 1).to_string())
 }
 
-/// Whether the body is the part that was promised, and the fields are those of the representation.
+/// Checks that the body is the part that the fields describe, and that the fields are those of the
+/// representation.
 fn judge(answer: &Answer, whole: &Answer, method: &str, request: &str) {
     let body = match (method, answer.status) {
         ("HEAD", _) | (_, 304) => &[],
@@ -198,7 +200,7 @@ fn judge(answer: &Answer, whole: &Answer, method: &str, request: &str) {
     assert!(answer.field("date").is_some(), "{request}");
 }
 
-/// Every representation of one photograph under `flags`.
+/// Checks every representation of one photograph under `flags`.
 fn check_all(flags: &[&str]) {
     let home = Home::with(&[("p.jpg", &media::photo(200, 150, 1))]);
     let original = File::options()
@@ -258,7 +260,7 @@ fn preconditions_and_ranges_hold_for_bodies_that_the_disk_did_not_take() {
 #[test]
 fn provisional_answers_have_no_date_to_be_compared_with() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
-    // Better variants are wanted, and the memory for them is never free.
+    // Responses stay provisional, since improvements are enabled but never start.
     let server = Server::start(&home, &["--limits-improving-max", "0"]);
     let answer = server.get_as("/p.jpg", "image/avif");
     assert_eq!(answer.field("last-modified"), None);
@@ -267,7 +269,7 @@ fn provisional_answers_have_no_date_to_be_compared_with() {
     server.stop();
 }
 
-/// Serves one file that has a single representation, last changed then.
+/// Serves a file that has a single representation and this modification time.
 fn dated(modified: SystemTime) -> (Home, Server) {
     let home = Home::with(&[("song.flac", b"fLaC and what follows")]);
     let song = File::options()
@@ -279,7 +281,8 @@ fn dated(modified: SystemTime) -> (Home, Server) {
     (home, server)
 }
 
-/// RFC 9110 §13.1.5: a date holds where the target has one representation, and §8.8.2.2: not within its own second.
+/// RFC 9110 §13.1.5: If-Range accepts a date if the target has one representation. §8.8.2.2: not if
+/// the file was modified in the second of the response.
 #[test]
 fn a_date_joins_two_parts_of_what_has_one_representation() {
     let (_home, server) = dated(UNIX_EPOCH + Duration::from_secs(MODIFIED_UNIX_S));
@@ -296,7 +299,7 @@ fn a_date_joins_two_parts_of_what_has_one_representation() {
     server.stop();
 }
 
-/// RFC 9110 §8.8.2.1: no answer was changed after it was sent.
+/// RFC 9110 §8.8.2.1: Last-Modified must not be later than the date of the response.
 #[test]
 fn a_file_of_tomorrow_was_changed_when_it_is_sent() {
     let (_home, server) = dated(SystemTime::now() + Duration::from_secs(86_400));

@@ -1,4 +1,4 @@
-//! Clients that take their time on purpose: each is ended, and nobody else waits for them.
+//! Clients that are slow on purpose: each is disconnected, and other clients do not wait for them.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use crate::harness::{Home, Metrics, Server, eventually, media};
 
-/// Attackers of each kind, more than the server has places for.
+/// Attackers per test, more than the server's limit of connections.
 const ATTACKERS: usize = 150;
-/// Between two of their bytes.
+/// Interval between two bytes of an attacker.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A server with 100 places, and little patience.
+/// Starts a server with at most 100 connections and short timeouts.
 fn served() -> (Home, Server) {
     let home = Home::with(&[
         ("p.jpg", &media::photo(200, 150, 1)),
@@ -41,7 +41,7 @@ fn connect(server: &Server) -> TcpStream {
     stream
 }
 
-/// Whether the server still keeps the connection, after `work` was done on it.
+/// Returns whether the server keeps the connection, given the result of a read or write on it.
 fn is_kept(worked: std::io::Result<usize>) -> bool {
     match worked {
         Ok(0) => false,
@@ -50,11 +50,12 @@ fn is_kept(worked: std::io::Result<usize>) -> bool {
     }
 }
 
-/// Lets attackers work until the server has ended all of them. Meanwhile others are served.
+/// Repeats `work` on the attackers' connections until the server has closed all of them, and checks
+/// that other clients are served meanwhile.
 fn attack(server: &Server, wait: &str, begin: &[u8], work: impl Fn(&mut TcpStream) -> bool) {
     let attacker = || {
         let mut stream = connect(server);
-        // A connection that was shed at once takes nothing any more.
+        // The write fails if the server has shed the connection at once.
         let sent = stream.write(begin);
         sent.is_ok().then_some(stream)
     };
@@ -69,12 +70,12 @@ fn attack(server: &Server, wait: &str, begin: &[u8], work: impl Fn(&mut TcpStrea
         let answer = server.get("/-/metrics");
         let hit = server.get("/p.jpg");
         if [answer.status, hit.status].contains(&503) {
-            // All places are taken, which lasts until the attackers' time is over.
+            // The attackers use all connections, until their timeouts expire.
             return None;
         }
         assert_eq!((answer.status, hit.status), (200, 200));
         let metrics = Metrics::parse(answer.text());
-        // The one that asks.
+        // The connection of the metrics request.
         (metrics.get("pelton_connections") == 1).then_some(metrics)
     });
     let ended = metrics.get(&format!("pelton_timeouts_total{{wait=\"{wait}\"}}"));
@@ -84,12 +85,12 @@ fn attack(server: &Server, wait: &str, begin: &[u8], work: impl Fn(&mut TcpStrea
     assert!(ATTACKERS as u64 <= ended + shed + evicted, "{wait}");
 }
 
-/// Sends one byte more.
+/// Sends one more byte, and returns whether the server still waits.
 fn drip(stream: &mut TcpStream) -> bool {
     is_kept(stream.write(b"x")) && !is_answered(stream)
 }
 
-/// Whether the server has answered, or ended the connection.
+/// Returns whether the server has responded, or closed the connection.
 fn is_answered(stream: &mut TcpStream) -> bool {
     match stream.peek(&mut [0]) {
         Ok(_) => true,
@@ -127,7 +128,7 @@ fn slow_bodies_end() {
     drop(home);
 }
 
-/// RFC 9110 §15.5.9: who takes too long is told.
+/// RFC 9110 §15.5.9: a request that arrives too slowly gets 408.
 #[test]
 fn slow_requests_are_told() {
     let (home, server) = served();
@@ -158,7 +159,7 @@ fn slow_readers_end() {
     drop(home);
 }
 
-/// Nothing of an answer stays with the kernel for a client that does not take it.
+/// The kernel keeps no part of a response for a client that does not read.
 #[test]
 fn what_is_left_of_an_answer_is_dropped_with_its_reader() {
     let (home, server) = served();
@@ -172,7 +173,8 @@ fn what_is_left_of_an_answer_is_dropped_with_its_reader() {
             .get("pelton_timeouts_total{wait=\"write\"}");
         (ended == 1).then_some(())
     });
-    // What has come already may be read; behind it is no orderly end that the rest could come before.
+    // Bytes that have arrived can be read. Then follows a reset instead of an orderly end, before
+    // which the kernel would have to deliver the rest.
     let mut piece = vec![0; 64 << 10];
     let ended = eventually("the connection is over", || {
         loop {
@@ -196,7 +198,8 @@ fn whoever_keeps_the_pace_is_served_to_the_end() {
     client
         .write_all(b"GET /large.bin HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n")
         .expect("a request fits");
-    // Some ten times the slowest rate that is allowed, for several times the time that a stall may last.
+    // About ten times the lowest permitted rate, for several times the permitted duration of a
+    // stall.
     let mut piece = vec![0; 96 << 10];
     let mut got = 0;
     eventually("all has come", || {
@@ -220,7 +223,7 @@ fn whoever_keeps_the_pace_is_served_to_the_end() {
             .get("pelton_timeouts_total{wait=\"write\"}"),
         0
     );
-    // A body at a fair pace, in many more pieces than one time lasts.
+    // A body at a permitted rate, which takes much longer than the timeout.
     let mut client = server.connect();
     client.send("POST /p.jpg HTTP/1.1\r\nhost: h\r\ncontent-length: 30000\r\n\r\n");
     for _ in 0..100 {

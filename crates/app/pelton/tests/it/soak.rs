@@ -1,7 +1,7 @@
-//! Many answers of all sizes, whole and in parts, alone and in rows, with connections that break in between: every body is
-//! the one that was asked for.
+//! Many responses of all sizes, whole and partial, single and pipelined, with connections that
+//! break meanwhile: each body must be the one that was requested.
 //!
-//! `cargo xtask conform soak` asks ten million times.
+//! `cargo xtask conform soak` sends ten million requests.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,11 +11,11 @@ use std::thread;
 
 use crate::harness::{Caller, Home, Server, repetitions};
 
-/// From copied bodies to those that `sendfile` sends in several pieces.
+/// Sizes from copied bodies to bodies that `sendfile` sends in several slices, in bytes.
 const SIZES: [usize; 7] = [1, 150, 2_000, 20_000, 70_000, 200_000, 1_500_000];
 const CLIENTS: usize = 4;
 
-/// Bytes that differ from file to file and from place to place.
+/// Returns bytes that differ by file and by position.
 fn content(file: usize, size: usize) -> Vec<u8> {
     let mut state = file as u32 + 1;
     let next = || {
@@ -25,7 +25,8 @@ fn content(file: usize, size: usize) -> Vec<u8> {
     std::iter::repeat_with(next).take(size).collect()
 }
 
-/// What chooses what is asked: the same for the same seed, so that a failure can be had again.
+/// Pseudo-random choices. The same seed yields the same choices, so that failures can be
+/// reproduced.
 struct Chance(u64);
 
 impl Chance {
@@ -37,7 +38,7 @@ impl Chance {
     }
 }
 
-/// One request: a file, and the part of it that is asked for.
+/// Request for a file, or for a part of it.
 #[derive(Debug)]
 struct Asked {
     file: usize,
@@ -46,7 +47,7 @@ struct Asked {
 
 impl Asked {
     fn choose(chance: &mut Chance) -> Asked {
-        // The small ones more often, or a run is nothing but the largest.
+        // Small files are more frequent; otherwise the largest would dominate the run.
         let file = chance.below(SIZES.len()).min(chance.below(SIZES.len()));
         let size = SIZES[file];
         let part = (chance.below(3) == 0).then(|| {
@@ -66,7 +67,7 @@ impl Asked {
     }
 }
 
-/// Asks so many times in all, and checks every body.
+/// Sends requests until `left` is used up, and checks every body.
 fn soak(address: SocketAddr, seed: u64, contents: &[Vec<u8>], left: &AtomicUsize) {
     let mut chance = Chance(seed);
     let mut kept = None;
@@ -85,14 +86,15 @@ fn soak(address: SocketAddr, seed: u64, contents: &[Vec<u8>], left: &AtomicUsize
         let mut requests = Vec::new();
         asked.iter().for_each(|one| one.write(&mut requests));
         caller.send(&requests).expect("the server reads");
-        // Some connections break when a part of the answers has come.
+        // Some connections break after part of the responses.
         let breaks = chance.below(50) == 0;
         let read = if breaks { chance.below(row) } else { row };
         let mut closes = false;
         for one in &asked[..read] {
             let reply = caller.reply();
             let reply = match reply {
-                // The server may end a connection after its share of requests; what it did not answer is asked again.
+                // The server may end a connection at its limit of requests; a new connection
+                // continues.
                 Err(err) if closes && err.kind() == io::ErrorKind::UnexpectedEof => break,
                 reply => reply.expect("an answer"),
             };

@@ -1,8 +1,8 @@
-//! What a hit costs once everything is warm, counted by the server itself: no allocation, and hardly a system call beyond
-//! one to read and one to write.
+//! Cost of a cache hit on a warm server, by the server's own counters: no allocation, and hardly
+//! more than one system call to read and one to write.
 //!
-//! The server is halted while its clients send, so that it finds all their requests at once: what it does then does not
-//! depend on how busy the machine is.
+//! The server is stopped while the clients send, so that it finds all requests at once: the cost
+//! then does not depend on the load of the machine.
 
 use rustix::process::Signal;
 
@@ -10,10 +10,11 @@ use crate::harness::{Client, Home, Metrics, Server, halt, signal};
 
 const CLIENTS: usize = 128;
 const ROUNDS: usize = 40;
-/// Allocations that reading the counters may take more the second time; all hits together take fewer.
+/// Tolerance for the difference between two readings of the counters, in allocations. All hits
+/// together must stay below it.
 const FEW: f64 = 16.0;
 
-/// What a part of the server's work has taken.
+/// Counters of the server's work, or their differences.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     answers: f64,
@@ -26,7 +27,7 @@ impl Cost {
         let answers = metrics.sum("pelton_http_responses_total") as f64;
         Cost {
             answers,
-            // The core looks at its sockets after every 61 tasks, which it does not count.
+            // The runtime polls its sockets after every 61 tasks, which the counter omits.
             syscalls: metrics.sum("pelton_syscalls_total") as f64 + answers / 61.0,
             allocations: metrics.get("pelton_core_allocations_total") as f64,
         }
@@ -41,7 +42,7 @@ impl Cost {
     }
 }
 
-/// A server with one core that trusts what it knows for as long as the test may last.
+/// Starts a server with one core, whose trust time exceeds the duration of the test.
 fn served(home: &Home) -> Server {
     let flags = [
         ["--cores", "1"],
@@ -51,7 +52,7 @@ fn served(home: &Home) -> Server {
     Server::plain(home, &flags.concat())
 }
 
-/// One round: the requests are all there before the server looks.
+/// Runs one round, in which all requests have arrived before the server resumes.
 fn round(server: &Server, clients: &mut [Client], request: &str, answers: usize) {
     halt(server.pid());
     for client in &mut *clients {
@@ -65,7 +66,7 @@ fn round(server: &Server, clients: &mut [Client], request: &str, answers: usize)
     }
 }
 
-/// What an answer costs, when each client sends `batch` requests at once.
+/// Returns the cost per response if each client sends `batch` requests at once.
 fn cost(server: &Server, clients: &mut [Client], target: &str, batch: usize) -> Cost {
     let request = format!("GET {target} HTTP/1.1\r\nhost: h\r\naccept: */*\r\n\r\n").repeat(batch);
     let mut watch = server.connect();
@@ -76,7 +77,7 @@ fn cost(server: &Server, clients: &mut [Client], target: &str, batch: usize) -> 
     for _ in 0..3 {
         round(server, clients, &request, batch);
     }
-    // To read the counters costs something, too, but always the same.
+    // Reading the counters has a constant cost, which is subtracted.
     let (first, second) = (read(), read());
     let reading = second.since(first);
     for _ in 0..ROUNDS {

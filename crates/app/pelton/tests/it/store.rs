@@ -1,4 +1,4 @@
-//! `pelton store`: started, spoken to, killed and started again.
+//! `pelton store`: starts, commands, kills and restarts.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::{eventually, repetitions, signal};
 
-/// A store on a Unix socket, killed when dropped.
+/// Store on a Unix socket, killed when dropped.
 pub(crate) struct Store {
     pub(crate) child: Child,
     socket: PathBuf,
@@ -26,13 +26,13 @@ impl Store {
         Store::start_with(program, dir, directives)
     }
 
-    /// The same, by a command that takes the program's words, without its log.
+    /// Starts a store by a command that accepts the program's arguments, without its log.
     pub(crate) fn start_with(mut program: Command, dir: &Path, directives: &[&str]) -> Store {
         program.stderr(Stdio::null());
         Store::start_as(program, dir, directives)
     }
 
-    /// The same, with the streams that the command has.
+    /// Starts a store with the standard streams of the command.
     pub(crate) fn start_as(mut program: Command, dir: &Path, directives: &[&str]) -> Store {
         let socket = dir.join("store.sock");
         let is_served = UnixStream::connect(&socket).is_ok();
@@ -54,7 +54,7 @@ impl Store {
         BufReader::new(UnixStream::connect(&self.socket).expect("it listens"))
     }
 
-    /// SIGKILL, and the end of it.
+    /// Kills the store by SIGKILL, and waits for its end.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");
@@ -63,7 +63,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // One that was killed already is what is wanted.
+        // The kill fails if the store has ended already.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -84,8 +84,8 @@ pub(crate) fn ask(client: &mut BufReader<UnixStream>, line: &str) -> std::io::Re
     Ok(reply.trim_end().to_owned())
 }
 
-/// A directory of one test, removed when dropped. Tests run side by side, so the name alone does not tell them apart: two
-/// stores with one socket would have both tests talk to the first of them.
+/// Directory of one test, removed when dropped. Its name contains a number, since concurrent tests
+/// may use the same name: with one socket, both tests would connect to the first store.
 pub(crate) struct Dir(pub(crate) PathBuf);
 
 impl Dir {
@@ -136,11 +136,11 @@ fn kill_loses_no_acknowledged_write() {
             "round {round}: {acknowledged} acknowledged, {found} found"
         );
 
-        // A rewrite is under way when it is killed, in some of the rounds.
+        // In odd rounds, the store is killed during a rewrite.
         if round % 2 == 1 {
             ask(&mut client, "BGREWRITEAOF").expect("a reply");
         }
-        // Many commands at once, of which only some are answered when the end comes.
+        // Many commands at once, of which some are not answered when the store is killed.
         let mut writer = client.get_ref().try_clone().expect("a descriptor");
         let commands = "INCR n\r\n".repeat(5_000);
         let sender = std::thread::spawn(move || drop(writer.write_all(commands.as_bytes())));
@@ -150,7 +150,7 @@ fn kill_loses_no_acknowledged_write() {
             client.read_line(&mut reply).expect("a reply");
         }
         store.kill();
-        // What was on its way counts as acknowledged too.
+        // Replies that had been sent count as acknowledged.
         let mut rest = String::new();
         drop(client.read_to_string(&mut rest));
         let last = rest
@@ -163,8 +163,8 @@ fn kill_loses_no_acknowledged_write() {
     assert!(0 < acknowledged);
 }
 
-/// A process that dies takes along what it has not written; what the kernel has is safe from that. So the bound is what
-/// the setting promises, and the usual loss is nothing.
+/// A killed process loses only the writes that it has not handed to the kernel. So the limit of one
+/// second is the promise of the setting, and usually no write is lost.
 #[test]
 fn kill_loses_a_second_at_most_where_that_was_chosen() {
     const SECOND: Duration = Duration::from_secs(1);
@@ -178,11 +178,11 @@ fn kill_loses_a_second_at_most_where_that_was_chosen() {
         "",
     ];
     let mut acknowledged = 0;
-    // A round takes more than a second, and those of `always` none.
+    // Fewer rounds than with `always`, since each takes more than a second.
     for round in 0..repetitions(6).div_ceil(10) {
         let store = Store::start(&dir.0, &journal);
         let mut client = store.client();
-        // It answers once it has read its journal.
+        // The reply arrives once the store has loaded its journal.
         ask(&mut client, "PING").expect("a reply");
         let begun = Instant::now();
         let mut answers: Vec<(Instant, u64)> = Vec::new();
@@ -265,7 +265,7 @@ fn what_is_in_the_journal_is_what_is_served() {
     assert_eq!(ask(&mut client, "RPOP l").expect("a reply"), "$1");
 }
 
-/// Reads a string of so many bytes that is one letter all over; which one.
+/// Reads a bulk string of this length that consists of one repeated letter, and returns the letter.
 fn letter(client: &mut impl Read, bytes: usize) -> u8 {
     let head = format!("${bytes}\r\n");
     let mut reply = vec![0; head.len() + bytes + 2];
@@ -289,11 +289,11 @@ fn slow_readers_get_values_as_they_were() {
     let mut readers: Vec<_> = (0..4).map(|_| connect()).collect();
     let mut writer = connect();
     for letter in b'a'..=b'z' {
-        // Each value takes the memory of one that went, whose bytes still wait for somebody.
+        // Each value reuses the memory of a removed one, parts of which may still wait to be sent.
         let mut set = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${BYTES}\r\n").into_bytes();
         set.resize(set.len() + BYTES, letter);
         set.extend_from_slice(b"\r\n");
-        // Some are changed in between, to the same.
+        // Some values are modified in between, to the same bytes.
         let change = match letter % 4 {
             0 => format!("SETRANGE k 100000 {}\r\n", char::from(letter)),
             _ => "STRLEN k\r\n".to_owned(),
@@ -363,7 +363,7 @@ fn its_log_goes_to_the_file_it_is_told() {
     eventually("it says so", || {
         log().filter(|log| log.contains("accepts connections"))
     });
-    // Who keeps logs moves the file away, and finds another.
+    // Log rotation moves the file away; the store must create a new one.
     std::fs::rename(&file, dir.0.join("store.log.1")).expect("moved");
     signal(store.child.id(), Signal::TERM);
     eventually("it says so", || log().filter(|log| log.contains("stopped")));
@@ -380,13 +380,13 @@ fn its_log_goes_to_the_file_it_is_told() {
     assert!(told.starts_with(expected), "{told}");
 }
 
-/// Ends the process of this number when dropped.
+/// Process that is killed when dropped.
 struct Detached(u32);
 
 impl Drop for Detached {
     fn drop(&mut self) {
         let pid = Pid::from_raw(self.0 as i32).expect("no process has the number 0");
-        // One that has ended already is what is wanted.
+        // The kill fails if the process has ended already.
         kill_process(pid, Signal::KILL).ok();
     }
 }
@@ -402,7 +402,7 @@ fn it_goes_on_without_who_started_it() {
         command.arg(&dir.0).arg("--pidfile").arg(&pidfile);
         command
     };
-    // Its output has an end only if the one that goes on has let go of it.
+    // `output` returns only once the daemon has closed the inherited streams.
     let told = start("0", "auto")
         .arg("--unixsocket")
         .arg(dir.0.join("store.sock"))
@@ -431,7 +431,7 @@ fn it_goes_on_without_who_started_it() {
     });
     drop(detached);
 
-    // What is in the way is told before, with no process left behind.
+    // Errors at the start are reported before the command ends, and no process remains.
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("bound").port().to_string();
     let told = start(&port, "no").output().expect("the program");
@@ -474,7 +474,7 @@ fn what_clients_set_can_be_kept_in_its_file() {
     let rights = std::fs::metadata(&file).expect("it is there").permissions();
     assert_eq!(rights.mode() & 0o777, 0o640);
 
-    // A transaction is answered at once.
+    // `EXEC` must reply at once, so CONFIG REWRITE is refused within it.
     for (line, reply) in [
         ("MULTI", "+OK"),
         ("CONFIG REWRITE", "+QUEUED"),
@@ -514,7 +514,7 @@ fn what_is_logged_can_be_changed_while_it_runs() {
     ] {
         assert_eq!(ask(&mut client, line).expect("a reply"), "+OK");
     }
-    // A thread writes the lines in their order, behind the replies.
+    // A thread writes the lines in order, possibly after the replies.
     let log = eventually("the last line is written", || {
         let log = std::fs::read_to_string(dir.0.join("store.log")).expect("it is there");
         log.contains("\"third\"").then_some(log)
@@ -559,7 +559,7 @@ fn a_unix_socket_is_enough() {
     assert_eq!(ask(&mut client, "STRLEN key").expect("a length"), ":5");
 }
 
-/// Bytes of data, and bytes that the allocator has given out, once everything that was removed is freed.
+/// Returns the bytes of data and the bytes allocated, once all removed values are freed.
 fn memory(client: &mut BufReader<UnixStream>) -> (f64, f64) {
     let mut info = HashMap::new();
     eventually("all is freed", || {
@@ -584,7 +584,7 @@ fn memory_is_counted_as_the_allocator_gives_it() {
     let dir = Dir::new("memory");
     let store = Store::start(&dir.0, &["--save", ""]);
     let mut client = store.client();
-    // Each shape is some 20 MB.
+    // Each shape takes about 20 MB.
     type Shape = (&'static str, usize, fn(usize) -> String);
     let shapes: [Shape; 11] = [
         ("numbers", 200_000, |n| format!("SET key:{n} {n}")),
@@ -621,7 +621,8 @@ fn memory_is_counted_as_the_allocator_gives_it() {
         let before = memory(&mut client);
         for first in (0..count).step_by(1_000) {
             let numbers = first..count.min(first + 1_000);
-            // As a client sends it, so that blobs are read into their place.
+            // Framed as clients send it, so that large strings are read directly into their final
+            // memory.
             let batch: String = numbers
                 .clone()
                 .map(|number| framed(&command(number)))
@@ -645,7 +646,7 @@ fn memory_is_counted_as_the_allocator_gives_it() {
     assert!(!found.contains("not within"), "{found}");
 }
 
-/// A line as an array of bulk strings.
+/// Encodes a line as an array of bulk strings.
 fn framed(line: &str) -> String {
     let words: Vec<_> = line.split(' ').collect();
     let bulks = words
@@ -654,7 +655,7 @@ fn framed(line: &str) -> String {
     format!("*{}\r\n{}", words.len(), bulks.collect::<String>())
 }
 
-/// Sends many inline commands at once, with as many replies of one line.
+/// Sends many inline commands at once, each of which has a reply of one line.
 fn send_all(client: &mut BufReader<UnixStream>, lines: impl Iterator<Item = String>) {
     let lines: Vec<String> = lines.collect();
     for part in lines.chunks(10_000) {
@@ -685,7 +686,7 @@ fn memory_field(client: &mut BufReader<UnixStream>, name: &str) -> usize {
 #[test]
 fn memory_of_small_keys_goes_back_to_the_system() {
     const KEYS: usize = 600_000;
-    // What a process takes more than its data, which the first commands and threads change.
+    // Tolerance for memory other than data, which varies with the first commands and threads.
     const BESIDE: usize = 6 << 20;
     let dir = Dir::new("memory");
     let store = Store::start(&dir.0, &["--save", ""]);
@@ -715,7 +716,7 @@ fn memory_of_small_keys_goes_back_to_the_system() {
         assert_eq!(reply, ":64", "key:{number}");
     }
 
-    // Without a word it takes as long as freed pages are kept for what comes next.
+    // Without `MEMORY PURGE`, it takes as long as freed pages are retained for reuse.
     assert_eq!(ask(&mut client, "FLUSHALL").expect("a reply"), "+OK");
     eventually("the last pages go back", || {
         let resident = memory_field(&mut client, "used_memory_rss").saturating_sub(base);

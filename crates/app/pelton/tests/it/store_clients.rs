@@ -1,4 +1,4 @@
-//! `pelton store` with many clients of one address.
+//! `pelton store` with many clients from one address.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -6,7 +6,8 @@ use std::net::TcpStream;
 use crate::harness::eventually;
 use crate::store::{Dir, Store, free_port};
 
-/// More than HTTP gives an address, and fewer than a process may usually have descriptors.
+/// Number of clients: more than the HTTP limit per address, and fewer than the usual limit of
+/// descriptors per process.
 const CLIENTS_MAX: usize = 560;
 const REFUSAL: &str = "-ERR max number of clients reached\r\n";
 
@@ -22,7 +23,7 @@ fn ask(client: &mut BufReader<TcpStream>, command: &str) -> String {
     line(client)
 }
 
-/// A field of INFO.
+/// Returns a field of INFO.
 fn info(client: &mut BufReader<TcpStream>, name: &str) -> String {
     let head = ask(client, "INFO everything\r\n");
     let bytes: usize = head[1..].trim_end().parse().expect("a length");
@@ -51,7 +52,7 @@ fn one_address_has_as_many_clients_as_the_store() {
         BufReader::new(stream.expect("it listens"))
     };
     let mut clients = vec![connect()];
-    // Until the store is up it is asked for its other socket.
+    // `Store::start` has connected to the Unix socket to detect the start.
     eventually("nobody else is connected", || {
         (info(&mut clients[0], "connected_clients") == "1").then_some(())
     });
@@ -62,7 +63,7 @@ fn one_address_has_as_many_clients_as_the_store() {
     assert_eq!(line(&mut connect()), REFUSAL);
     assert_eq!(info(&mut clients[0], "rejected_connections"), "1");
 
-    // The bound can be raised while the store runs.
+    // The limit can be raised while the store runs.
     let raised = format!("CONFIG SET maxclients {}\r\n", CLIENTS_MAX + 100);
     assert_eq!(ask(&mut clients[0], &raised), "+OK\r\n");
     let mut more = connect();

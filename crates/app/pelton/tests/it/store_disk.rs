@@ -1,5 +1,5 @@
-//! `pelton store` on a disk without room. The limit on the size of files stands for it: a write beyond it fails in the middle,
-//! as on a full disk, no rights are needed for it, and it can be lifted.
+//! `pelton store` on a full disk, simulated by the limit on file sizes: a write beyond it fails
+//! partway, as on a full disk; the limit needs no privileges, and it can be lifted.
 
 use std::io::{BufRead, Write};
 use std::process::Command;
@@ -18,7 +18,8 @@ const ALWAYS: [&str; 6] = [
     "",
 ];
 
-/// The program, which gets an error for a file that is too large, not a signal; with `room` bytes from its start.
+/// Returns a command that runs the program so that writes beyond the limit fail instead of raising
+/// a signal, with files limited to `room` bytes from the start.
 fn program(room: Option<u64>) -> Command {
     let mut program = Command::new("sh");
     // The shell counts in units of 512 bytes.
@@ -32,7 +33,7 @@ fn program(room: Option<u64>) -> Command {
     program
 }
 
-/// Lets the files of a store grow to `bytes`, or without end.
+/// Limits the files of a running store to `bytes`, or removes the limit.
 fn set_room(store: &Store, bytes: Option<u64>) {
     let limit = Rlimit {
         current: bytes,
@@ -55,7 +56,7 @@ fn a_full_disk_refuses_changes_and_answers_everything_else() {
     assert_eq!(ask(&mut client, "INCR n").expect("a reply"), ":1");
     set_room(&store, Some(increment_bytes(&dir) + 7));
 
-    // Of one batch the change is refused, and what only reads is answered.
+    // In one batch, the write is refused and the reads are answered.
     let batch = "GET n\r\nINCR n\r\nECHO behind\r\n";
     client
         .get_mut()

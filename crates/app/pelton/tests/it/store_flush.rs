@@ -1,10 +1,10 @@
-//! `pelton store`: what FLUSHALL removed does not come back with a crash.
+//! `pelton store`: data removed by FLUSHALL does not reappear after a crash.
 
 use crate::store::{Dir, Store, ask};
 
 const SAVES: [&str; 4] = ["--save", "3600 1", "--enable-debug-command", "yes"];
 
-/// The store after a kill at this moment holds so many keys.
+/// Kills the store, restarts it, and compares its number of keys.
 fn assert_found(store: Store, dir: &Dir, expected: &str) {
     store.kill();
     let store = Store::start(&dir.0, &SAVES);

@@ -1,4 +1,5 @@
-//! Processes whose stderr and stdout cannot be written: the reader has gone, or reads no more.
+//! Processes that cannot write to stderr and stdout: the reader has closed the pipe, or does not
+//! read.
 
 use std::fs::File;
 use std::io::{ErrorKind, PipeReader, Write as _, pipe};
@@ -12,7 +13,7 @@ use rustix::process::Signal;
 use crate::harness::{Client, Home, eventually, media, pelton, signal};
 use crate::store::{Dir, Store, ask, free_port};
 
-/// What is wrong with the pipe.
+/// State of the pipe's reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reader {
     Gone,
@@ -21,7 +22,8 @@ enum Reader {
 
 const READERS: [Reader; 2] = [Reader::Gone, Reader::Idle];
 
-/// Gives a command such a pipe as stderr and stdout. The reader that does not read is kept by the caller.
+/// Connects stdout and stderr of a command to a pipe of this kind. The caller keeps an idle reader
+/// alive.
 fn stick(command: &mut Command, kind: Reader) -> Option<PipeReader> {
     let (reader, mut writer) = pipe().expect("descriptors");
     let reader = match kind {
@@ -69,7 +71,7 @@ fn a_server_goes_on_and_ends_when_asked() {
             client.answer().status
         };
         assert_eq!(get("accept: image/webp\r\n"), 200, "{kind:?}");
-        // Lines of the signals' thread, of a core and of the access log.
+        // This makes the signal thread, a core and the access log write lines.
         signal(child.id(), Signal::HUP);
         for _ in 0..20 {
             assert_eq!(get(""), 200, "{kind:?}");
@@ -89,7 +91,7 @@ fn a_store_goes_on_and_ends_when_asked() {
         let mut store = Store::start_as(command, &dir.0, &["--save", "3600 1"]);
         let mut client = store.client();
         assert_eq!(ask(&mut client, "SET a 1").expect("a reply"), "+OK");
-        // Each of these is a line of the log.
+        // Each of these connections writes a line to the log.
         for _ in 0..20 {
             ask(&mut store.client(), "POST / HTTP/1.1").expect("the end");
         }

@@ -1,4 +1,4 @@
-//! HTTPS: certificates, sessions, handshakes, and the way there.
+//! HTTPS: certificates, sessions, handshakes, and redirects to it.
 
 use std::fs;
 use std::io::Read as _;
@@ -14,7 +14,7 @@ use crate::harness::{
     Certificate, Client, Home, Http2, Secure, Server, eventually, media, pelton, signal, trusting,
 };
 
-/// A server with this certificate, and the certificate.
+/// Starts a server with a new certificate.
 fn served(flags: &[&str]) -> (Home, Certificate, Server) {
     let home = Home::with(&[
         ("p.jpg", &media::photo(200, 150, 1)),
@@ -62,14 +62,14 @@ fn both_protocols_and_versions_are_spoken_and_no_byte_differs() {
                 client.request("HEAD", "/p.jpg", "");
                 assert_eq!(client.head().status, 200);
             }
-            // Several in one write, the last of which ends the connection.
+            // Two requests in one write, the second of which ends the connection.
             client.send(
                 "GET /digits.txt HTTP/1.1\r\nhost: h\r\n\r\n\
                  GET /digits.txt HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n",
             );
             assert_eq!(client.answer().body, digits.body);
             assert_eq!(client.answer().body, digits.body);
-            // Not cut off: TLS says that this is the end.
+            // The server ends with close_notify, so the end is not a truncation.
             assert_eq!(client.rest(), b"");
         }
         let config = trusting(&[&certificate], &["h2", "http/1.1"], &[version]);
@@ -93,7 +93,7 @@ fn both_protocols_and_versions_are_spoken_and_no_byte_differs() {
     );
 }
 
-/// As without TLS: a client that sends all of a body before it looks at the answer gets it.
+/// As without TLS: a client that sends the whole body before it reads gets the response.
 #[test]
 fn answers_to_bodies_that_are_not_read_arrive() {
     const BODY_BYTES: usize = 4 << 20;
@@ -128,7 +128,7 @@ fn the_name_asked_for_picks_the_certificate() {
     ] {
         assert_eq!(presented(name).expect("the name is known"), certificate.der);
     }
-    // The first is for all others, and clients see that it is not for them.
+    // The first certificate is presented for all other names, and clients reject it.
     for name in ["wild.example", "a.b.wild.example", "127.0.0.1"] {
         let refused = presented(name).expect_err("the certificate is another's");
         assert!(
@@ -145,7 +145,7 @@ fn sessions_are_resumed() {
         let config = trusting(&[&certificate], &["http/1.1"], &[version]);
         for expected in [HandshakeKind::Full, HandshakeKind::Resumed] {
             let mut client = connect(&server, &config);
-            // Tickets come with the first answer.
+            // Tickets arrive with the first response.
             client.request("GET", "/digits.txt", "");
             assert_eq!(client.answer().body, b"0123456789");
             assert_eq!(client.handshake(), Some(expected), "{version:?}");
@@ -172,7 +172,7 @@ fn renewed_certificates_are_used_without_a_restart() {
         client.request("GET", "/digits.txt", "");
         assert_eq!(client.answer().body, b"0123456789");
     }
-    // Half of a pair is refused, and what there was goes on being used.
+    // A pair with an invalid key is refused, and the old pair stays in use.
     fs::write(home.directory().join("localhost.key"), "").expect("the home can be written");
     server.logged("ERROR", "certificates not renewed, the old ones are kept");
     let mut client = connect(&server, &trusts_new);
@@ -193,7 +193,7 @@ fn a_signal_has_certificates_read_again() {
         client.request("GET", "/digits.txt", "");
         assert_eq!(client.answer().body, b"0123456789");
     }
-    // Half of a pair is refused, and what there was goes on being used.
+    // A pair with an invalid key is refused, and the old pair stays in use.
     fs::write(home.directory().join("localhost.key"), "").expect("the home can be written");
     signal(server.pid(), Signal::HUP);
     server.logged("ERROR", "certificates not renewed, the old ones are kept");
@@ -262,7 +262,7 @@ fn http_leads_to_https_for_hosts_it_is_for() {
     }
     let mut http2 = Http2::connect(server.address());
     assert_eq!(http2.send("GET", "/digits.txt", "").status, 421);
-    // Probes know no names.
+    // Health checks may use any host name.
     for probe in ["/healthz", "/-/live", "/-/ready"] {
         assert_eq!(server.get(probe).status, 200);
     }
@@ -347,7 +347,7 @@ fn slow_readers_cost_little_beyond_the_shared_body() {
     let before = server.memory("VmRSS");
     let clients: Vec<_> = (0..CLIENTS).map(|_| ask()).collect();
     let each = server.memory("VmRSS").saturating_sub(before) / CLIENTS;
-    // Encrypted 32 KiB at most, and what an idle connection has.
+    // At most 32 KiB of encrypted data, and the memory of an idle connection.
     assert!(each <= 64 << 10, "{each} bytes each");
     drop((warm, clients));
 }
@@ -363,12 +363,12 @@ fn idle_connections_cost_hardly_anything() {
         assert_eq!(client.answer().status, 200);
         client
     };
-    // What the first ones take is kept for those after them.
+    // The first connections allocate memory that later ones reuse.
     let warm: Vec<_> = (0..CLIENTS / 4).map(|_| ask()).collect();
     let before = server.memory("VmRSS");
     let clients: Vec<_> = (0..CLIENTS).map(|_| ask()).collect();
     let each = server.memory("VmRSS").saturating_sub(before) / CLIENTS;
-    // Of it 4 KiB are what rustls reads into, and keeps.
+    // This includes rustls's read buffer of 4 KiB, which it keeps.
     assert!(each <= 13 << 10, "{each} bytes each");
     drop((warm, clients));
 }
@@ -434,7 +434,7 @@ fn system_calls_are_counted_as_without_tls() {
             drop(client.expect("a handshake"));
         }
         let after = count();
-        // To ask for the counters takes a few, too, but fewer than a connection each.
+        // Requests for the counters are counted too, but take fewer calls than one per connection.
         let counted = [0, 1].map(|call| after[call] - before[call]);
         assert!(
             counted.iter().all(|count| CONNECTIONS <= *count),

@@ -1,4 +1,4 @@
-//! Music in fewer bytes: made in cells, kept, and sent as any file is.
+//! Transcoded music: produced in cells, cached, and sent like any other file.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::players::{ANN, ask, user};
 
 const FLAC: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.flac");
 
-/// A WAV of so many seconds at 8 kHz, of noise.
+/// Returns a WAV file of noise at 8 kHz with this duration.
 fn noise(seconds: u32) -> Vec<u8> {
     let bytes = seconds * 8_000;
     let mut file = b"RIFF".to_vec();
@@ -25,7 +25,7 @@ fn noise(seconds: u32) -> Vec<u8> {
     file
 }
 
-/// A server of a library with one user, and the ids of its songs by the names of their files.
+/// Starts a server for a library with one user, and returns the ids of its songs by file name.
 fn serve(home: &Home, flags: &[&str]) -> (Server, BTreeMap<String, String>) {
     let (code, _) = user(home, &["add", "ann"], "sesame\n");
     assert!(matches!(code, Some(0 | 2)), "{code:?}");
@@ -45,7 +45,7 @@ fn serve(home: &Home, flags: &[&str]) -> (Server, BTreeMap<String, String>) {
     (server, ids)
 }
 
-/// The channels, and the samples at 48 kHz, that a file of Opus in Ogg says it has.
+/// Returns the number of channels and of samples at 48 kHz, from the headers of an Ogg Opus file.
 fn opus(file: &[u8]) -> (u8, u64) {
     assert!(file.starts_with(b"OggS\0\x02"), "a first page");
     assert_eq!(&file[28..37], b"OpusHead\x01");
@@ -103,7 +103,7 @@ fn a_track_is_made_once_and_then_is_a_file_like_any_other() {
     assert_eq!((part.status, &part.body[..]), (206, &made.body[100..200]));
     assert_eq!(server.metrics().get("pelton_transcodings_total"), 1);
     server.stop();
-    // A new process finds it.
+    // The cached track survives a restart.
     let (server, _) = serve(&home, &[]);
     let kept = server.get(&target);
     assert_eq!(
@@ -155,7 +155,7 @@ fn a_player_gets_the_file_where_it_asks_for_no_less_and_a_part_where_it_begins_l
     );
     let behind = stream("&format=opus&timeOffset=1");
     assert!(behind.text().contains("parameter timeOffset is invalid"));
-    // By way of a decision, which is a document of JSON.
+    // With a transcode decision, which is requested by a JSON document.
     let client = r#"{"transcodingProfiles":[{"container":"ogg","audioCodec":"opus"}]}"#;
     let mut player = server.connect();
     let fields = format!(
@@ -179,7 +179,7 @@ fn a_player_gets_the_file_where_it_asks_for_no_less_and_a_part_where_it_begins_l
 #[test]
 fn what_cannot_be_decoded_is_sent_as_it_is_and_not_tried_again() {
     let mut broken = FLAC.to_vec();
-    // The head stays, so that it is a track; no block is left.
+    // The head remains, so that the file is indexed as a track, but no audio frame does.
     let frames = broken.windows(2).position(|bytes| bytes == [0xff, 0xf8]);
     let begin = frames.expect("blocks");
     broken[begin..].fill(0x55);
@@ -203,7 +203,8 @@ fn what_cannot_be_decoded_is_sent_as_it_is_and_not_tried_again() {
         refused.text()
     );
     let metrics = server.metrics();
-    // By the stream; by then the decision's plan has the same rate, and so the same verdict.
+    // The stream failed. The plan of the second request has the same rate, and thus the same
+    // remembered verdict.
     assert_eq!(metrics.sum("pelton_conversion_failures_total"), 1);
     assert_eq!(metrics.get("pelton_transcodings_total"), 0);
     server.stop();
@@ -249,7 +250,7 @@ fn players_wait_for_their_turn_and_no_longer_than_they_may() {
 
 #[test]
 fn more_than_may_be_made_at_a_time_is_to_come_again() {
-    // Long enough that it is still made when the others have asked.
+    // Long enough to be still in progress when the other requests arrive.
     let home = Home::with(&[("long.wav", &noise(1_500)), ("short.wav", &noise(1))]);
     let flags = [
         "--transcoding-concurrency",
@@ -277,10 +278,10 @@ fn more_than_may_be_made_at_a_time_is_to_come_again() {
     assert!((1..=60).contains(&seconds), "{seconds}");
     let told: Value = serde_json::from_str(busy.text()).expect("what the player asked for");
     assert_eq!(told["subsonic-response"]["status"], "failed");
-    // What is made already, or asked for as it is, is nobody's to wait for; nor is a picture.
+    // Cached tracks, untranscoded files and pictures do not wait for a transcode.
     let raw = server.get(&format!("/rest/stream?id={}&{ANN}", ids["short.wav"]));
     assert_eq!(raw.status, 200);
-    // Who asks for the same waits for the same.
+    // Requests for the same track share one transcode.
     let mut second = server.connect();
     second.request("GET", &target("long.wav", 32), "");
     let (one, other) = (first.answer(), second.answer());
@@ -293,7 +294,7 @@ fn more_than_may_be_made_at_a_time_is_to_come_again() {
     server.stop();
 }
 
-/// The body of an answer in chunks, which must come to its end.
+/// Decodes a chunked body, which must be complete.
 fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     loop {
@@ -341,18 +342,19 @@ fn a_long_track_is_heard_while_it_is_made() {
         assert_eq!(opus(&heard), (1, 900 * 48_000));
         let told = server.metrics().get("pelton_http_body_bytes_total");
         assert!(heard.len() as u64 <= told, "{backend}: {told} bytes sent");
-        // What is kept is the same to the byte, and has the tag that was told.
+        // The cached body is identical, and has the entity tag that was sent before.
         let kept = server.get(&fast);
         assert_eq!(kept.field("cache-status"), Some("Pelton; hit"));
         assert!(kept.body == heard, "{backend}");
         assert_eq!(kept.etag(), head.etag());
-        // HTTP/2 has no chunks; its streams end by themselves.
+        // HTTP/2 has no chunked coding; its streams have an end of their own.
         let slow = target("maxBitRate=48");
         let mut http2 = Http2::connect(server.address());
         let heard = http2.send("GET", &slow, "");
         assert_eq!((heard.status, heard.field("content-length")), (200, None));
         assert!(server.get(&slow).body == heard.body, "{backend}");
-        // Who wants a part, a condition or a length waits for all of it, and so does HTTP/1.0.
+        // Requests with a range, a condition or `estimateContentLength` wait for the complete
+        // track, and so do those of HTTP/1.0.
         let part = server.send("GET", &target("maxBitRate=40"), "range: bytes=0-99\r\n");
         assert_eq!((part.status, part.body.len()), (206, 100));
         let whole = server.get(&target("maxBitRate=36&estimateContentLength=true"));
@@ -402,7 +404,7 @@ fn nothing_is_made_where_the_operator_wants_that() {
     server.stop();
 }
 
-/// N10, for sound.
+/// N10, for audio.
 #[test]
 fn every_backend_makes_the_same_bytes() {
     let files: [(&str, &[u8]); 7] = [

@@ -1,4 +1,4 @@
-//! What is no picture, and pictures that are left as they are.
+//! Files that are not pictures, and pictures that are not converted.
 
 use crate::harness::{Home, Server, media};
 

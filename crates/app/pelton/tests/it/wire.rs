@@ -1,10 +1,10 @@
-//! The connection itself: order, persistence, methods, and what breaks HTTP.
+//! HTTP/1.1 connections: order, persistence, methods, and malformed requests.
 
 use std::fmt::Write as _;
 
 use crate::harness::{Answer, Home, Server, media};
 
-/// A server with a photograph and a text of ten digits.
+/// Starts a server with a photograph and a text of ten digits.
 fn served() -> (Home, Server) {
     let home = Home::with(&[
         ("p.jpg", &media::photo(200, 150, 1)),
@@ -21,7 +21,7 @@ fn pipelined_requests_are_answered_in_order() {
     let webp = server.get_as("/p.jpg", "image/webp");
     let jpeg = server.get("/p.jpg");
     let digits = server.get("/digits.txt");
-    // Hits, misses, errors, originals, sixteen in all and in one write.
+    // Sixteen requests in one write: hits, misses, errors and originals.
     let requests = [
         ("GET", "/p.jpg", "accept: image/avif\r\n"),
         ("GET", "/digits.txt", ""),
@@ -147,7 +147,7 @@ fn connections_persist_as_their_version_says() {
             assert_eq!(client.answer().body, b"0123456789");
         }
     }
-    // HTTP/1.0 need not name a host.
+    // HTTP/1.0 may omit Host.
     let mut client = server.connect();
     client.send("GET /digits.txt HTTP/1.0\r\n\r\n");
     assert_eq!(client.answer().body, b"0123456789");
@@ -178,7 +178,7 @@ fn answers_do_not_wait_for_the_body_behind_them() {
     assert_eq!(client.answer().body, b"0123456789");
     client.send("body");
     assert_eq!(client.answer().status, 405);
-    // Nor are they lost when it never comes.
+    // The response is also sent if the later body never becomes complete.
     client.request("GET", "/digits.txt", "range: bytes=3-\r\n");
     client.request("POST", "/digits.txt", "content-length: 4\r\n");
     client.send("bo");
@@ -261,7 +261,7 @@ fn only_get_head_and_options_are_offered() {
     drop(home);
 }
 
-/// What breaks HTTP, and the status it gets before the connection closes.
+/// Malformed requests get a status, and then the connection is closed.
 #[test]
 fn broken_requests_are_told_and_closed() {
     let (home, server) = served();
@@ -365,7 +365,8 @@ fn silent_connections_are_ended_and_counted() {
     drop(home);
 }
 
-/// RFC 9112 §9.6: many clients look at the answer only once they have sent all of the body, whoever wants it.
+/// RFC 9112 §9.6: many clients read the response only after they have sent the whole body, even if
+/// the server does not want the body.
 #[test]
 fn answers_to_bodies_that_are_not_read_arrive() {
     const BODY_BYTES: usize = 8 << 20;
