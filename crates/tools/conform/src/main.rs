@@ -7,9 +7,9 @@
 //! does not enable request smuggling.
 //!
 //! ```text
-//! tables of http1 ─► cases ─► mutations ─┬─► ours ──────────┐
-//!                                        ├─► oracle::hyper ─┼─► differences − reviewed.txt = findings
-//!                                        └─► oracle::h11 ───┘
+//! http1's tables ─► cases ─► mutations ─┬─► ours ──────────┐
+//!                                       ├─► oracle::hyper ─┼─► differences − reviewed = findings
+//!                                       └─► oracle::h11 ───┘
 //! ```
 //!
 //! hyper runs in this process, and h11 in a Python that has it installed (`--python`); `cargo xtask
