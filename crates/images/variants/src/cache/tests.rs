@@ -10,7 +10,7 @@ use image_plan::Target;
 
 const WEBP: Kind = Kind::Picture(Target::Webp);
 
-/// A data directory of its own for one test, gone afterwards.
+/// Temporary data directory of one test, removed when dropped.
 struct Data(PathBuf);
 
 impl Data {
@@ -23,7 +23,7 @@ impl Data {
         Data(path)
     }
 
-    /// The index as a new process would have it after loading.
+    /// Returns the index as a new process would load it.
     fn loaded(&self, bytes_max: u64) -> Variants {
         let variants = Variants::new(&self.0, bytes_max);
         variants.load().expect("directory can be read");
@@ -70,7 +70,7 @@ fn sealed(data: &Data, bytes: &[u8]) -> Sealed {
         .open(path)
         .expect("file");
     file.write_all(bytes).expect("room");
-    // A cell's memory file is longer than its answer.
+    // The memory file of a cell is longer than its reply.
     file.write_all(b"rest").expect("room");
     Sealed {
         file: Arc::new(file),
@@ -191,8 +191,8 @@ fn the_least_recently_used_leaves_first_and_the_order_survives_a_restart() {
         .touch(40_000);
     variants.persist_uses(0);
 
-    // Room for three and a half: the fourth pushes out what was used longest ago, which is the
-    // second.
+    // Space for three and a half variants: the fourth evicts the least recently used one, which is
+    // the second.
     let variants = data.loaded(3 * 1512 + 756);
     variants
         .store(key(4), WEBP, Some(&sealed(&data, &body)), 50_000)
@@ -240,7 +240,7 @@ fn what_was_too_costly_is_tried_again_by_the_next_process() {
     let costly = Kind::Verdict(Verdict::TooCostly);
     let known = variants.find(&key(1), u64::MAX).expect("is loaded");
     assert_eq!(known.map(|known| known.kind), Some(costly));
-    // An earlier release wrote it down.
+    // An earlier release wrote such verdicts to disk.
     let shelf = data.0.join("variants/02/02");
     fs::create_dir_all(&shelf).expect("own directory");
     let name = format!("{}-0.costly", key(2));

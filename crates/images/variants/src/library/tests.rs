@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Library, LibraryPath, Missing, Mount, Wait};
 
-/// A directory of its own for one test, gone afterwards.
+/// Temporary directory of one test, removed when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {

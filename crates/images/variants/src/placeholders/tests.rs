@@ -8,7 +8,7 @@ use image_plan::Placeholder;
 use super::{Looks, RECORD_BYTES};
 use crate::library::Identity;
 
-/// A data directory of its own for one test, gone afterwards.
+/// Temporary data directory of one test, removed when dropped.
 struct Data(PathBuf);
 
 impl Data {

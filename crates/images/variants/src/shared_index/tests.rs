@@ -1,4 +1,4 @@
-//! The record against the commands of a real keyspace, which can be out of reach.
+//! The shared index, tested with the commands of a real keyspace that can be unreachable.
 
 use std::fs;
 use std::io;
@@ -18,7 +18,7 @@ use crate::library::LibraryPath;
 
 const NOW_MS: u64 = 1_000;
 
-/// A store in memory.
+/// Store in memory.
 #[derive(Debug)]
 struct Memory {
     keyspace: Mutex<Keyspace>,
@@ -42,7 +42,7 @@ impl Store for Memory {
     }
 }
 
-/// A process with its index, its record and the store.
+/// Process with its index, its shared index and the store.
 struct House {
     store: Arc<Memory>,
     ledger: Arc<Ledger>,
@@ -61,7 +61,7 @@ impl House {
 
     fn over(store: Arc<Memory>, limits: Limits) -> House {
         let ledger = Arc::new(Ledger::new(Arc::clone(&store) as Arc<dyn Store>, limits));
-        // No file is written in these tests.
+        // These tests write no files.
         let variants = Variants::new(Path::new("/nonexistent"), 1 << 20);
         House {
             store,
