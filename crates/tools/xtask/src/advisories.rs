@@ -1,8 +1,10 @@
-//! Known vulnerabilities of the crates in the lock files, from a copy of RustSec's advisory database in this folder.
+//! Known vulnerabilities of the crates in the lock files, from a copy of RustSec's advisory
+//! database in this folder.
 //!
-//! The gate reads the copy, and not the database on the network: the same commit then gets the same verdict on every
-//! day and on machines without a network, and the copy's date is printed beside it. `cargo xtask advisories --from
-//! CHECKOUT` renews the copy; CONTRIBUTING.md says when. The list holds facts only: names, versions, dates, titles.
+//! The gate reads the copy, not the database on the network. So a commit gets the same verdict on
+//! every day, and on machines without a network. The copy's date is printed with the verdict.
+//! `cargo xtask advisories --from CHECKOUT` renews the copy; CONTRIBUTING.md says when. The copy
+//! has facts only: names, versions, dates, titles.
 //!
 //! ```text
 //! # RustSec advisory-db 2026-08-21 1a2b3c4d
@@ -25,19 +27,19 @@ use serde::Deserialize;
 use crate::command::output;
 use crate::stop::{Stop, at};
 
-/// The copy of the database, relative to the checkout.
+/// Path of the copy of the database, relative to the checkout.
 const LIST: &str = "crates/tools/xtask/src/advisories/list.tsv";
 
-/// Every lock file of the checkout.
+/// All lock files of the checkout.
 const LOCKS: &[&str] = &["Cargo.lock", "fuzz/Cargo.lock"];
 
-/// One advisory, as a line of the list.
+/// One advisory, a line of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Advisory {
     id: String,
     package: String,
     kind: String,
-    /// Versions that the mend reached, and versions that never had the fault.
+    /// Versions in which the flaw is fixed; `unaffected` has those that never had it.
     patched: Vec<VersionReq>,
     unaffected: Vec<VersionReq>,
     title: String,
@@ -49,7 +51,8 @@ impl Advisory {
         self.package == package.name && !safe.any(|versions| versions.matches(&package.version))
     }
 
-    /// Whether the advisory fails the gate. Unmaintained crates and notices are printed only.
+    /// Returns whether the advisory fails the gate. Unmaintained crates and notices are only
+    /// printed.
     fn is_failure(&self) -> bool {
         matches!(self.kind.as_str(), "vulnerability" | "unsound")
     }
@@ -101,7 +104,8 @@ struct Package {
     version: Version,
 }
 
-/// Checks every package of the lock files, prints the findings, and returns how many of them fail the gate.
+/// Checks every package of the lock files, prints the findings, and returns the number of those
+/// that fail the gate.
 ///
 /// # Errors
 /// When the list, a lock file or `deny.toml` cannot be read.
@@ -126,10 +130,10 @@ pub(crate) fn check(root: &Path) -> Result<usize, Stop> {
     Ok(failures.count())
 }
 
-/// Writes the list anew from a checkout of RustSec's advisory-db.
+/// Writes the list again, from a checkout of RustSec's advisory-db.
 ///
 /// # Errors
-/// When the checkout is none, or an advisory in it cannot be read.
+/// When `checkout` is not a git checkout, or an advisory in it cannot be read.
 pub(crate) fn renew(root: &Path, checkout: &Path) -> Result<(), Stop> {
     let mut git = Command::new("git");
     git.arg("-C").arg(checkout);
@@ -151,7 +155,7 @@ fn read(path: &Path) -> Result<String, Stop> {
     fs::read_to_string(path).map_err(at(path))
 }
 
-/// Returns the advisory documents below `crates`, in the order of their paths.
+/// Returns the paths of the advisory documents below `crates`, sorted.
 fn documents(crates: &Path) -> Result<BTreeSet<PathBuf>, Stop> {
     let mut documents = BTreeSet::new();
     for package in fs::read_dir(crates).map_err(at(crates))? {
@@ -163,7 +167,7 @@ fn documents(crates: &Path) -> Result<BTreeSet<PathBuf>, Stop> {
     Ok(documents)
 }
 
-/// Parses the list: its first line without the comment sign, and its advisories.
+/// Parses the list into its first line, without the comment sign, and its advisories.
 fn parse_list(text: &str) -> Result<(&str, Vec<Advisory>), Stop> {
     let broken = |line: &str| Stop::findings(format!("{LIST}: not an advisory: {line}"));
     let (head, rest) = text.split_once('\n').ok_or_else(|| broken(text))?;
@@ -184,7 +188,8 @@ fn parse_lock(text: &str) -> Result<Vec<Package>, Stop> {
         .map_err(|err| Stop::findings(format!("lock file: {err}")))
 }
 
-/// Returns the advisories that `deny.toml` accepts, with a reason each. `cargo deny` reads the same table.
+/// Returns the advisories that `deny.toml` accepts, each with its reason. `cargo deny` reads the
+/// same table.
 fn ignored(deny: &str) -> Result<BTreeMap<String, String>, Stop> {
     #[derive(Default, Deserialize)]
     struct Accepted {
@@ -224,7 +229,8 @@ fn findings<'a>(
     findings
 }
 
-/// Parses one document of the database, a TOML table in a Markdown fence before the prose. Withdrawn ones are `None`.
+/// Parses one document of the database: a TOML table in a Markdown fence, then prose. A withdrawn
+/// advisory is `None`.
 fn parse_document(text: &str) -> Result<Option<Advisory>, String> {
     #[derive(Deserialize)]
     struct Facts {

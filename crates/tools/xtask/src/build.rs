@@ -1,4 +1,4 @@
-//! One way to call cargo, and the order in which programs are built.
+//! The one way to call cargo, and the order in which the programs are built.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,19 +10,20 @@ use crate::command::{output, succeed, timed};
 use crate::stop::{Stop, at};
 use crate::workspace::Workspace;
 
-/// Everything of ours is static: the worker must be, and one set of flags lets all share one target directory.
+/// Compiler flags that make every program static. Only the worker must be static, but one set of
+/// flags lets all programs share one target directory.
 const RUSTFLAGS: &str = "-C target-feature=+crt-static";
 
-/// A checkout, and the folder it is built in.
+/// Checkout and the build folder claimed for it.
 pub(crate) struct Build {
     root: PathBuf,
     workspace: Workspace,
     triple: String,
-    /// The folder of all builds.
+    /// Cache folder, which contains all build folders.
     cache: PathBuf,
-    /// Ours among them.
+    /// Build folder of this checkout.
     target_dir: PathBuf,
-    /// The worker that the server embeds, once it is built.
+    /// Path of the worker that the server embeds, once the worker is built.
     worker: Option<PathBuf>,
     _claim: Claim,
 }
@@ -31,7 +32,7 @@ impl Build {
     /// Claims the build folder that fits this checkout and compiler.
     ///
     /// # Errors
-    /// When the toolchain does not answer or the folder cannot be had.
+    /// When cargo or rustc fails, or the folder cannot be claimed.
     pub(crate) fn open(root: PathBuf) -> Result<Build, Stop> {
         let workspace = Workspace::read(&root)?;
         let version = output(Command::new("rustc").arg("-vV").current_dir(&root))?;
@@ -45,8 +46,8 @@ impl Build {
         let target_dir = cache.join(format!("build-{}", cache::key(&version, &lock)));
         let mut claim = Claim::wait(&target_dir, &root)?;
         if let Some(from) = &claim.from {
-            // Cargo takes crates at the same place in two checkouts for one crate, and compares only times: without
-            // this it would hand us the other checkout's code.
+            // Cargo treats crates at the same place in two checkouts as one crate, and compares
+            // only file times. Without this, it would reuse artifacts of the other checkout's code.
             eprintln!("xtask: taking the build folder over from {from}");
             let mut clean = cargo_in(&root, &triple, &target_dir, "clean");
             succeed(clean.args(["--quiet", "--workspace"]))?;
@@ -72,25 +73,26 @@ impl Build {
         &self.workspace
     }
 
-    /// The folder of all builds.
+    /// Returns the cache folder, which contains all build folders.
     pub(crate) fn cache(&self) -> &Path {
         &self.cache
     }
 
-    /// A cargo command that builds as every other does.
+    /// Returns a cargo command that builds with the same flags and folder as every other.
     pub(crate) fn cargo(&self, subcommand: &str) -> Command {
         let mut cargo = cargo_in(&self.root, &self.triple, &self.target_dir, subcommand);
         if let Some(worker) = &self.worker {
-            // Where the server's build script finds it.
+            // The server's build script reads the worker's path from this variable.
             cargo.env("PELTON_WORKER", worker);
         }
         cargo
     }
 
-    /// Builds the worker, which everything that contains the server waits for.
+    /// Builds the worker, strips it, and returns its path. Everything that contains the server
+    /// needs the worker first.
     ///
     /// # Errors
-    /// When it does not build.
+    /// When the worker does not build.
     pub(crate) fn worker(&mut self) -> Result<PathBuf, Stop> {
         let embedded = self.target_dir.join("worker");
         if !embedded.exists() {
@@ -99,7 +101,8 @@ impl Build {
         let program = self.program("worker")?;
         let stripped = self.target_dir.join("worker.stripped");
         succeed(Command::new("strip").arg("-o").arg(&stripped).arg(&program))?;
-        // Replaced only when it differs, because a younger file makes cargo build the server again.
+        // Replaced only if its content differs, because a newer file makes cargo build the server
+        // again.
         let fresh = fs::read(&stripped).map_err(at(&stripped))?;
         if !fs::read(&embedded).is_ok_and(|old| old == fresh) {
             fs::rename(&stripped, &embedded).map_err(at(&embedded))?;
@@ -107,7 +110,7 @@ impl Build {
         Ok(self.worker.insert(embedded).clone())
     }
 
-    /// Builds the server, and before it the worker unless that was done.
+    /// Builds the server, and before it the worker unless it is built already.
     ///
     /// # Errors
     /// When one of them does not build.
@@ -118,7 +121,7 @@ impl Build {
         self.program("pelton")
     }
 
-    /// Builds the program of one crate.
+    /// Builds the program of one crate and returns its path.
     ///
     /// # Errors
     /// When it does not build.
@@ -129,7 +132,7 @@ impl Build {
         Ok(self.program_path(name))
     }
 
-    /// Returns the place of a program of one crate, built or not.
+    /// Returns the path of a crate's program, built or not.
     pub(crate) fn program_path(&self, name: &str) -> PathBuf {
         self.target_dir
             .join(&self.triple)
@@ -138,7 +141,7 @@ impl Build {
     }
 }
 
-/// The cargo that runs us.
+/// Returns the cargo that runs us.
 pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

@@ -1,10 +1,11 @@
-//! Where builds are kept: outside the checkout, so that a fresh one finds the C codecs built.
+//! Cache of builds and tools, outside the checkout, so that a fresh checkout finds the C codecs
+//! built.
 //!
 //! ```text
 //! $PELTON_CACHE, or $XDG_CACHE_HOME/pelton, or ~/.cache/pelton
-//! ├── build-KEY/          cargo's target directory; KEY stands for the compiler and the C codecs' versions
-//! │   └── owner           locked while in use; holds the path of the checkout that used it last
-//! └── TOOL-VERSION/       cargo-deny and the like, each installed once
+//! ├── build-KEY/          cargo's target directory; KEY hashes the compiler's and the C codecs' versions
+//! │   └── owner           locked while in use; contains the path of the checkout that used it last
+//! └── TOOL-VERSION/       cargo-deny and other tools, each installed once
 //! ```
 
 #[cfg(test)]
@@ -18,10 +19,11 @@ use std::time::SystemTime;
 
 use crate::stop::{Stop, at};
 
-/// Build folders that stay, the one in use among them: a second serves whoever goes back and forth between branches.
+/// Maximum number of build folders, including the one in use. The second spares a rebuild when the
+/// user switches between two branches.
 const BUILDS_MAX: usize = 2;
 
-/// Packages that compile C for minutes. Nothing else in the lock file changes the key.
+/// Packages that compile C for minutes. No other package in the lock file changes the key.
 pub(crate) const C_CODECS: &[&str] = &[
     "libaom-sys",
     "libavif-sys",
@@ -30,10 +32,10 @@ pub(crate) const C_CODECS: &[&str] = &[
     "turbojpeg-sys",
 ];
 
-/// The folder of all builds.
+/// Returns the cache folder, which contains all build folders and tools.
 ///
 /// # Errors
-/// When the environment names no place for it: the host's fault.
+/// When the environment names no folder for it: the host's fault.
 pub(crate) fn folder() -> Result<PathBuf, Stop> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let chosen = variable("PELTON_CACHE").map(PathBuf::from);
@@ -45,9 +47,10 @@ pub(crate) fn folder() -> Result<PathBuf, Stop> {
     std::path::absolute(&folder).map_err(at(&folder))
 }
 
-/// Names a build folder by all that makes its C codecs what they are.
+/// Returns the key of a build folder: a hash of the compiler's version and of the locked C codecs.
 pub(crate) fn key(rustc_version: &str, lock: &str) -> String {
-    // Stable for one version of the standard library, and that version is hashed with the rest.
+    // This hasher is stable only within one version of the standard library. That version is hashed
+    // too: it is the compiler's.
     let mut hasher = DefaultHasher::new();
     hasher.write(rustc_version.as_bytes());
     for package in lock
@@ -71,15 +74,15 @@ fn is_codec(package: &str) -> bool {
     name.is_some_and(|name| C_CODECS.contains(&name.trim_matches('"')))
 }
 
-/// A build folder that is ours until this is dropped.
+/// Exclusive use of a build folder, until this is dropped.
 pub(crate) struct Claim {
-    /// The checkout that built here last, if it was another one.
+    /// Checkout that used this folder last, if it was another one.
     pub(crate) from: Option<String>,
     owner: File,
 }
 
 impl Claim {
-    /// Waits until nobody else builds in `folder`.
+    /// Waits until no other process builds in `folder`, then locks it.
     ///
     /// # Errors
     /// When the folder cannot be written: the host's fault.
@@ -111,10 +114,11 @@ impl Claim {
         Ok(Claim { from, owner })
     }
 
-    /// Writes down whose artifacts the folder holds, which also dates it.
+    /// Records `checkout` as the owner of the folder's artifacts. The write also sets the time by
+    /// which [`prune`] finds the oldest folders.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// When the disk refuses the write.
     pub(crate) fn sign(&mut self, checkout: &Path) -> Result<(), Stop> {
         let mut write = || {
             self.owner.set_len(0)?;
@@ -126,7 +130,8 @@ impl Claim {
     }
 }
 
-/// Removes all build folders in `cache` but the newest, and says so. A folder in use stays.
+/// Removes all but the newest build folders in `cache`, and prints the path of each. A folder in
+/// use stays.
 ///
 /// # Errors
 /// When a folder cannot be read or removed.
@@ -154,7 +159,8 @@ pub(crate) fn prune(cache: &Path) -> Result<(), Stop> {
     Ok(())
 }
 
-/// When a build folder was last claimed; one without an owner was never finished.
+/// Returns the time at which a build folder was last claimed. A folder without an owner file was
+/// never finished, and counts as the oldest.
 fn used(build: &Path) -> SystemTime {
     let owner = fs::metadata(build.join("owner"));
     let time = owner.and_then(|owner| owner.modified());

@@ -1,8 +1,9 @@
-//! C libraries inside the worker, and their functions with known flaws, which must not be linked.
+//! C libraries inside the worker, and those of their functions that must not be linked because of
+//! known flaws.
 //!
-//! RustSec knows crates, and little of the C that some of them bundle. `docs/THREATS.md` lists those libraries by hand:
-//! a test here holds the versions in that list to `Cargo.lock`, and [`check`] holds what the list says about unlinked
-//! functions to the worker's symbols.
+//! RustSec covers crates, and few of the C libraries that some crates bundle. `docs/THREATS.md`
+//! lists those libraries by hand. A test here compares the versions in that list with `Cargo.lock`;
+//! [`check`] compares the functions that the list calls unlinked with the symbols of the worker.
 
 #[cfg(test)]
 mod tests;
@@ -13,10 +14,10 @@ use std::process::Command;
 use crate::command::output;
 use crate::stop::Stop;
 
-/// A function of a bundled library that has a known flaw in the bundled version.
+/// Function of a bundled library that has a known flaw in the bundled version.
 struct Flawed {
     symbol: &'static str,
-    /// The flaw's name.
+    /// Identifier of the flaw.
     flaw: &'static str,
 }
 
@@ -25,13 +26,13 @@ const FLAWED: &[Flawed] = &[Flawed {
     flaw: "CVE-2025-48175",
 }];
 
-/// A function that every worker links, by which a list of symbols is known to be one.
+/// Function that every worker links. A symbol list without it is not from an unstripped worker.
 const LINKED: &str = "avifEncoderFinish";
 
-/// Checks that no function with a known flaw is linked into `worker`, which must still have its symbols.
+/// Checks that no function with a known flaw is linked into `worker`, which must not be stripped.
 ///
 /// # Errors
-/// When one is linked, or when the symbols cannot be listed.
+/// When a flawed function is linked, or when the symbols cannot be listed.
 pub(crate) fn check(worker: &Path) -> Result<(), Stop> {
     let symbols = output(Command::new("nm").arg("--defined-only").arg(worker))?;
     match first_flaw(&symbols)? {
@@ -43,7 +44,7 @@ pub(crate) fn check(worker: &Path) -> Result<(), Stop> {
     }
 }
 
-/// Returns the first flawed function among `symbols`, as `nm` prints them.
+/// Returns the first flawed function in `symbols`, the output of `nm`, if any.
 fn first_flaw(symbols: &str) -> Result<Option<&'static Flawed>, Stop> {
     let has = |symbol| {
         let mut names = symbols

@@ -1,4 +1,4 @@
-//! Running other programs, and saying how long it took.
+//! Child processes: run to their end, captured, or timed.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::stop::Stop;
 
-/// Runs a program to its end with our stdout and stderr.
+/// Runs a program to its end. It writes to our stdout and stderr.
 ///
 /// # Errors
 /// [`Stop::findings`] when it fails, [`Stop::host`] when it cannot be started.
@@ -21,10 +21,10 @@ pub(crate) fn succeed(command: &mut Command) -> Result<(), Stop> {
     )))
 }
 
-/// What a program prints on stdout; what it says on stderr is shown only when it fails.
+/// Returns the stdout of a program. Its stderr is shown only if it fails.
 ///
 /// # Errors
-/// As [`succeed`], or when the output is not UTF-8.
+/// As for [`succeed`], and [`Stop::host`] when the output is not UTF-8.
 pub(crate) fn output(command: &mut Command) -> Result<String, Stop> {
     let output = command.output().map_err(|err| unstartable(command, &err))?;
     if !output.status.success() {
@@ -36,7 +36,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String, Stop> {
         .map_err(|_| Stop::host(format!("{} printed no UTF-8", words(command))))
 }
 
-/// Does `work` between a line that names it and one that says how long it took.
+/// Prints `name`, does `work`, and prints the time that it took.
 pub(crate) fn timed<T>(name: &str, work: impl FnOnce() -> T) -> T {
     eprintln!("xtask: {name} …");
     let start = Instant::now();
@@ -50,7 +50,8 @@ pub(crate) fn unstartable(command: &Command, err: &std::io::Error) -> Stop {
     Stop::host(format!("{program}: {err}"))
 }
 
-/// Program and subcommand: enough to know which one it was.
+/// Returns the program's name and its first words, which identify a command in an error: at most
+/// four words, up to the first that begins with `--`.
 fn words(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let program = program.file_name().unwrap_or(program.as_os_str());

@@ -1,4 +1,4 @@
-//! Debian packages: which are needed, which are missing, and how they come.
+//! Debian packages: which commands need which, which are missing, and their installation.
 
 #[cfg(test)]
 mod tests;
@@ -9,8 +9,9 @@ use std::process::Command;
 use crate::command::{output, succeed};
 use crate::stop::Stop;
 
-/// What the build needs beyond a Rust toolchain. The C codecs take a C and C++ compiler, cmake (libaom, libavif,
-/// libjpeg-turbo), meson and ninja (dav1d), nasm (all their kernels) and perl (libaom's dispatch tables).
+/// Packages that the build needs beyond a Rust toolchain. The C codecs need a C and C++ compiler,
+/// cmake (libaom, libavif, libjpeg-turbo), meson and ninja (dav1d), nasm (the kernels of all) and
+/// perl (libaom's dispatch tables).
 pub(crate) const BUILD: &[&str] = &[
     "build-essential",
     "cmake",
@@ -22,10 +23,10 @@ pub(crate) const BUILD: &[&str] = &[
     "pkg-config",
 ];
 
-/// What the tests run us against.
+/// Packages of the programs that the tests use as oracles.
 pub(crate) const TESTS: &[&str] = &["ffmpeg", "redis-server"];
 
-/// What each benchmark runs us against.
+/// Packages of the peers, by benchmark.
 const PEERS: &[(&str, &[&str])] = &[
     (
         "image",
@@ -46,7 +47,8 @@ const PEERS: &[(&str, &[&str])] = &[
     ("scan", &["libvips-tools", "strace"]),
 ];
 
-/// Packages of the peers of benchmark `name`. An unknown name needs none, and `lab` itself refuses it.
+/// Returns the packages of the peers of benchmark `name`. For an unknown name there are none; the
+/// lab itself reports it.
 pub(crate) fn peers(name: &str) -> &'static [&'static str] {
     PEERS
         .iter()
@@ -54,10 +56,11 @@ pub(crate) fn peers(name: &str) -> &'static [&'static str] {
         .map_or(&[], |(_, packages)| packages)
 }
 
-/// Installs what is missing of `packages`, or says which command does.
+/// Installs those of `packages` that are missing, or returns the command for it as an error.
 ///
 /// # Errors
-/// When packages are missing and we may not install them, or when apt-get fails: the host's fault.
+/// When packages are missing and this user may not install them, or when apt-get fails: the host's
+/// fault.
 pub(crate) fn ensure(packages: &[&str]) -> Result<(), Stop> {
     if packages.is_empty() {
         return Ok(());
@@ -83,7 +86,7 @@ pub(crate) fn ensure(packages: &[&str]) -> Result<(), Stop> {
     }
     eprintln!("xtask: missing packages: {}", missing.join(" "));
     let mut install = vec!["install", "--yes", "--no-install-recommends"];
-    // Another apt-get, often the machine's own upgrade, holds the lock for minutes.
+    // Another apt-get, often an automatic upgrade of the machine, may hold the lock for minutes.
     install.extend(["-o", "DPkg::Lock::Timeout=300"]);
     install.extend(&missing);
     apt_get(&[&["update"], &install])
@@ -92,7 +95,8 @@ pub(crate) fn ensure(packages: &[&str]) -> Result<(), Stop> {
 /// Runs apt-get once for each row of arguments.
 ///
 /// # Errors
-/// When this user may not, with the commands that somebody who may can type.
+/// When this user may not run it as root; the hint has the commands for a user who may. When
+/// apt-get fails.
 pub(crate) fn apt_get(rows: &[&[&str]]) -> Result<(), Stop> {
     let Some(prefix) = privilege() else {
         let typed: Vec<_> = rows
@@ -109,7 +113,7 @@ pub(crate) fn apt_get(rows: &[&[&str]]) -> Result<(), Stop> {
         .chain(&["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]);
     let words: Vec<_> = words.copied().collect();
     for row in rows {
-        // stdout is for data; apt-get's chatter is not.
+        // Our stdout is for data, so apt-get's messages go to stderr.
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).args(*row).stdout(io::stderr());
         succeed(&mut command).map_err(Stop::on_host)?;
@@ -117,7 +121,8 @@ pub(crate) fn apt_get(rows: &[&[&str]]) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Words before a command that needs root, or nothing when we cannot become root unasked.
+/// Returns the words to put before a command that needs root, or `None` if this user is not root
+/// and has no sudo without a password.
 fn privilege() -> Option<&'static [&'static str]> {
     if output(Command::new("id").arg("-u")).is_ok_and(|uid| uid.trim() == "0") {
         return Some(&[]);
@@ -127,7 +132,8 @@ fn privilege() -> Option<&'static [&'static str]> {
         .then_some(&["sudo", "-n"])
 }
 
-/// Those of `packages` that `listed`, in lines of status and name, does not call installed.
+/// Returns those of `packages` that `listed` does not call installed. Each line of `listed` has a
+/// status and a name.
 fn missing<'a>(packages: &[&'a str], listed: &str) -> Vec<&'a str> {
     let installed = |package: &str| {
         let mut lines = listed.lines().filter_map(|line| line.split_once(' '));

@@ -1,4 +1,5 @@
-//! The demo library: photographs from a Debian package, unpacked but not installed, and music that nobody played.
+//! Demo library: photographs from a Debian package, unpacked but not installed, and generated
+//! music.
 
 use std::fs;
 use std::io;
@@ -10,16 +11,17 @@ use crate::stop::{Stop, at};
 use crate::{debian, media};
 
 const PACKAGE: &str = "mate-backgrounds";
-/// The music's size, and what chooses it.
+/// Number of tracks of the generated music.
 const TRACKS: u32 = 300;
 const SEED: u64 = 1;
-/// Where the package keeps its pictures, in the folders abstract, desktop and nature.
+/// Folder of the pictures inside the package, with the folders abstract, desktop and nature.
 const PICTURES: &str = "usr/share/backgrounds/mate";
 
-/// The folder `demo` of the checkout, made if it is not there. It appears whole, by one rename.
+/// Returns the folder `demo` of the checkout, after creating it if it is missing. A rename puts it
+/// there when it is complete.
 ///
 /// # Errors
-/// When the package cannot be downloaded or the folder not be written: the host's fault.
+/// When the package cannot be downloaded or the folder cannot be written: the host's fault.
 pub(crate) fn prepare(root: &Path) -> Result<PathBuf, Stop> {
     let demo = root.join("demo");
     if demo.is_dir() {
@@ -34,10 +36,10 @@ pub(crate) fn prepare(root: &Path) -> Result<PathBuf, Stop> {
     Ok(demo)
 }
 
-/// The same, with music in a folder of its own.
+/// Returns the folder of [`prepare`], with generated music in its folder `music`.
 ///
 /// # Errors
-/// As [`prepare`], and when the music cannot be made.
+/// As for [`prepare`], and when the music cannot be generated.
 pub(crate) fn with_music(root: &Path) -> Result<PathBuf, Stop> {
     let demo = prepare(root)?;
     media::generated(TRACKS, SEED, demo.join("music"))?;

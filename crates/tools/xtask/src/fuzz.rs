@@ -1,12 +1,13 @@
-//! `cargo xtask fuzz`: the parsers under libFuzzer, for as long as asked.
+//! `cargo xtask fuzz`: runs the parsers under libFuzzer for a given time.
 //!
 //! ```text
-//! fuzz/corpus/TARGET ─► run ─► target/fuzz/corpus/TARGET, which grows ─► minimised ─► fuzz/corpus/TARGET
+//! fuzz/corpus/TARGET ─► run ─► target/fuzz/corpus/TARGET (grows) ─► minimised ─► fuzz/corpus/TARGET
 //!                        └──► target/fuzz/artifacts/TARGET/crash-…
 //! ```
 //!
-//! Address sanitizer and coverage are flags of the compiler that only nightly builds take without being told to; we tell
-//! the one we have (`RUSTC_BOOTSTRAP`), so that what is fuzzed was built by the compiler that builds the product.
+//! Address sanitizer and coverage need compiler flags that a stable compiler accepts only with
+//! `RUSTC_BOOTSTRAP` set. It is set here, so that the fuzzed code is built by the same compiler as
+//! the product.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,15 +17,17 @@ use crate::command::{succeed, timed};
 use crate::stop::{EXIT_FINDINGS, Stop, at};
 use crate::{cache, tools};
 
-/// Longest input: heads have at most 16 KiB, and nothing in them takes more than this to be reached.
+/// Maximum length of an input, in bytes. Request heads have at most 16 KiB, but no code that parses
+/// them needs an input longer than this to be reached.
 const INPUT_BYTES_MAX: u32 = 4_096;
-/// Memory of one fuzzer, in MiB.
+/// Maximum memory of one fuzzer, in MiB.
 const MEMORY_MIB_MAX: u32 = 1_500;
 
-/// Fuzzes one target, or each in turn, for `seconds` each. A crash ends its target, and is printed.
+/// Fuzzes the target called `name`, or each in turn, for `seconds` each. A crash ends the run of
+/// its target and is printed.
 ///
 /// # Errors
-/// When there is no such target, or the fuzzers cannot be built.
+/// When there is no target of that name, or the fuzzers cannot be built.
 pub(crate) fn run(root: &Path, name: Option<&str>, seconds: u32) -> Result<ExitCode, Stop> {
     let targets = targets(root)?;
     let wanted: Vec<_> = targets
@@ -54,7 +57,7 @@ pub(crate) fn run(root: &Path, name: Option<&str>, seconds: u32) -> Result<ExitC
     })
 }
 
-/// The names of the programs in `fuzz/fuzz_targets`.
+/// Returns the names of the programs in `fuzz/fuzz_targets`, sorted.
 fn targets(root: &Path) -> Result<Vec<String>, Stop> {
     let folder = root.join("fuzz/fuzz_targets");
     let mut names = Vec::new();
@@ -71,12 +74,13 @@ fn targets(root: &Path) -> Result<Vec<String>, Stop> {
 struct Fuzz<'a> {
     root: &'a Path,
     tool: PathBuf,
-    /// What is built, and what grows: inside the checkout, where no other checkout builds.
+    /// Folder of builds and growing corpora. It is inside the checkout, so no other checkout uses
+    /// it.
     folder: PathBuf,
 }
 
 impl Fuzz<'_> {
-    /// The corpus that is committed.
+    /// Returns the folder of the committed corpus.
     fn corpus(&self, target: &str) -> PathBuf {
         self.root.join("fuzz/corpus").join(target)
     }
@@ -93,7 +97,7 @@ impl Fuzz<'_> {
                 "-dict={}",
                 self.root.join("fuzz/words.dict").display()
             ))
-            // With its slash: what follows is the begin of a name.
+            // The trailing slash makes it a folder: libFuzzer appends a file name to this text.
             .arg(format!("-artifact_prefix={}/", artifacts.display()))
             .arg("-print_final_stats=1");
         succeed(&mut fuzzer).map_err(|stop| {
@@ -105,8 +109,8 @@ impl Fuzz<'_> {
         })
     }
 
-    /// Replaces the committed corpus by the fewest inputs that reach as much code as everything that was found. Inputs
-    /// with a name of their own, which somebody gave them, stay.
+    /// Replaces the committed corpus by the fewest inputs that reach as much code as all inputs
+    /// found so far. Inputs whose name is not a hash were added by hand, and stay.
     fn minimise(&self, target: &str) -> Result<(), Stop> {
         let fewest = self.folder.join("fewest").join(target);
         if fewest.exists() {
@@ -115,7 +119,7 @@ impl Fuzz<'_> {
         let fewest = made(fewest)?;
         let (grown, corpus) = (self.folder.join("corpus").join(target), self.corpus(target));
         let mut merge = self.fuzzer(target, &[&fewest, &grown, &corpus]);
-        // Counters would keep an input for each number of turns of a loop.
+        // With counters, the merge would keep one input for each number of iterations of a loop.
         merge.args(["-set_cover_merge=1", "-use_counters=0"]);
         merge.arg(format!("-max_len={INPUT_BYTES_MAX}"));
         succeed(&mut merge)?;
@@ -129,7 +133,8 @@ impl Fuzz<'_> {
         Ok(())
     }
 
-    /// libFuzzer on `corpora`, of which it writes only to the first.
+    /// Returns the command that runs libFuzzer on `corpora`. It writes new inputs to the first
+    /// folder only.
     fn fuzzer(&self, target: &str, corpora: &[&Path]) -> Command {
         let mut command = Command::new(&self.tool);
         command
@@ -159,7 +164,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Stop> {
     Ok(files)
 }
 
-/// Whether libFuzzer named the file: by the SHA-1 of its bytes.
+/// Returns whether libFuzzer named the file, which it does by the SHA-1 of the file's bytes.
 fn is_hash(path: &Path) -> bool {
     path.file_name().is_some_and(|name| {
         let name = name.as_encoded_bytes();

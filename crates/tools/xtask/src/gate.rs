@@ -1,4 +1,5 @@
-//! `cargo xtask test`: the steps of the gate, each counted, none skipped because another failed.
+//! `cargo xtask test`: runs the steps of the gate and counts what passed and failed. A failed step
+//! does not stop the steps after it.
 
 #[cfg(test)]
 mod tests;
@@ -12,15 +13,15 @@ use crate::command::{succeed, timed, unstartable};
 use crate::stop::{EXIT_FINDINGS, Stop};
 use crate::{advisories, codecs, conform, debian, tidy, tools};
 
-/// One step. Lints and the like count as one test each.
+/// One step of the gate. A step without tests to count, such as a lint, counts as one test.
 struct Step {
     name: &'static str,
-    /// Whether it compiles the server, and so waits for the worker.
+    /// True if the step compiles the server or reads the worker, so that the worker is built first.
     compiles: bool,
     run: fn(&Gate) -> Result<Count, Stop>,
 }
 
-/// Cheap steps first: they find most.
+/// All steps in the order they run. Cheap steps run first, because they find the most.
 const STEPS: &[Step] = &[
     Step {
         name: "fmt",
@@ -66,7 +67,7 @@ const STEPS: &[Step] = &[
 
 struct Gate {
     build: Build,
-    /// Whose tests to run; all when none is named.
+    /// Crate whose tests run; `None` runs the tests of all crates.
     package: Option<String>,
     bless: bool,
 }
@@ -88,10 +89,10 @@ impl Count {
     };
 }
 
-/// Runs all steps, or the one of this name, or the tests of the crate of this name.
+/// Runs all steps, or the step called `name`, or the tests of the crate called `name`.
 ///
 /// # Errors
-/// When there is no such step or crate.
+/// When there is no step or crate of that name.
 pub(crate) fn run(build: Build, name: Option<&str>, bless: bool) -> Result<ExitCode, Stop> {
     let package = name.filter(|name| build.workspace().has(name));
     let wanted = if package.is_some() {
@@ -134,7 +135,7 @@ pub(crate) fn run(build: Build, name: Option<&str>, bless: bool) -> Result<ExitC
     Ok(summary(&rows))
 }
 
-/// A step that could not be run has failed; the reason goes to the terminal at once.
+/// Counts a step that could not run as failed, and prints its error at once.
 fn judge(result: Result<Count, Stop>) -> Count {
     result.unwrap_or_else(|stop| {
         eprintln!("{stop}");
@@ -196,7 +197,7 @@ fn clippy(gate: &Gate) -> Result<Count, Stop> {
     succeed(&mut cargo).map(|()| Count::PASS)
 }
 
-/// Unit, integration and documentation tests.
+/// Runs unit, integration and documentation tests.
 fn unit(gate: &Gate) -> Result<Count, Stop> {
     debian::ensure(debian::TESTS)?;
     let mut cargo = gate.build.cargo("test");
@@ -224,13 +225,13 @@ fn unit(gate: &Gate) -> Result<Count, Stop> {
     }
     let status = child.wait().map_err(|err| unstartable(&cargo, &err))?;
     if !status.success() && count.failed == 0 {
-        // A crate did not compile, or a test ended its whole process.
+        // A crate did not compile, or a test ended its process before the counts were printed.
         count.failed = 1;
     }
     Ok(count)
 }
 
-/// Reads `test result: ok. 12 passed; 0 failed; …`, which ends each test binary.
+/// Parses `test result: ok. 12 passed; 0 failed; …`, the last line of each test binary.
 fn result_line(line: &str) -> Option<Count> {
     let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
     let mut counts = counts.split("; ");
@@ -241,12 +242,12 @@ fn result_line(line: &str) -> Option<Count> {
     })
 }
 
-/// A short run of the suites that `cargo xtask conform` runs whole.
+/// Runs a short part of the suite that `cargo xtask conform http1` runs in full.
 fn conform(gate: &Gate) -> Result<Count, Stop> {
     conform::http1::gate(&gate.build).map(|()| Count::PASS)
 }
 
-/// Checks licences, sources and bans. Advisories are a step of their own, which needs no network.
+/// Checks licences, sources and bans. Advisories have a step of their own, which needs no network.
 fn deny(gate: &Gate) -> Result<Count, Stop> {
     let mut check = Command::new(tools::cargo_deny(gate.build.cache())?);
     check

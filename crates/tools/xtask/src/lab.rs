@@ -1,4 +1,4 @@
-//! `cargo xtask lab`: the peers installed, both programs built, and then the benchmark in this process's place.
+//! `cargo xtask lab`: installs the peers, builds the programs, and then becomes the benchmark.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -8,12 +8,12 @@ use std::process::{Command, ExitCode};
 use crate::stop::Stop;
 use crate::{debian, demo, media, tools};
 
-/// The library that `lab scan` reads.
+/// Size of the music library that the benchmark `scan` reads, in tracks.
 const LIBRARY_TRACKS: u32 = 16_000;
 const LIBRARY_SEED: u64 = 1;
 
-/// Runs the benchmark of this name. The lab gets its programs as flags: variables that begin with `PELTON_` would configure
-/// the servers it starts.
+/// Runs the benchmark called `name`. The lab gets the paths of its programs as flags, because
+/// variables that begin with `PELTON_` would configure the servers it starts.
 ///
 /// # Errors
 /// When something cannot be installed, built or started.

@@ -1,8 +1,8 @@
-//! `cargo xtask`: everything a developer, the gate or a first user runs, and nothing else to learn.
+//! `cargo xtask`: every command that a developer, the gate or a first user needs.
 //!
-//! Principal type: [`build::Build`], one way to call cargo. Every crate, test and lint is built in release, for the
-//! host's triple, as a static program, into one target directory outside the checkout, so that the C codecs are built
-//! once for all of them:
+//! Principal type: [`build::Build`], the one way to call cargo. Every crate, test and lint is built
+//! in release mode, for the host's triple, as a static program, into one target directory outside
+//! the checkout. So the C codecs are built once for all of them:
 //!
 //! ```text
 //! debian packages ─► worker (static ELF, stripped) ─► pelton (embeds it) ─► serve, lab
@@ -40,7 +40,7 @@ use build::Build;
 use clap::Parser as _;
 use stop::{EXIT_FINDINGS, Stop};
 
-/// What was typed.
+/// Command line of `cargo xtask`.
 #[derive(clap::Parser)]
 #[command(
     name = "cargo xtask",
@@ -48,33 +48,33 @@ use stop::{EXIT_FINDINGS, Stop};
     about = "Builds, runs and tests Pelton"
 )]
 enum Typed {
-    /// Build, then serve DIR, or a demo library of Debian's photographs when none is named
+    /// Build the server and serve DIR; without DIR, a demo library of photographs and music
     Serve {
         /// Folder to serve
         dir: Option<PathBuf>,
-        /// Arguments for `pelton serve`
+        /// Arguments to pass on to `pelton serve`
         #[arg(last = true)]
         pelton: Vec<OsString>,
     },
-    /// Build the worker and the server, and print the server's path
+    /// Build the worker and the server, and print the path of the server
     Build,
-    /// Run everything the gate runs, or one step of it, or the tests of one crate
+    /// Run all steps of the gate, one step, or the tests of one crate
     Test {
-        /// A step (fmt, tidy, advisories, codecs, clippy, unit, conform, deny) or a crate
+        /// Step (fmt, tidy, advisories, codecs, clippy, unit, conform, deny) or crate
         name: Option<String>,
-        /// Write what the tests found as what they expect
+        /// Replace the expected values in the tests by the actual ones
         #[arg(long)]
         bless: bool,
     },
-    /// Check the rules of the house that no compiler knows
+    /// Check the repository's own rules, which neither the compiler nor clippy checks
     Tidy,
-    /// Check the locked crates against the copy of RustSec's advisories, or renew that copy
+    /// Check the locked crates against the copy of RustSec's advisories
     Advisories {
-        /// A checkout of RustSec's advisory-db to make the copy from
+        /// Renew the copy first, from this checkout of RustSec's advisory-db
         #[arg(long)]
         from: Option<PathBuf>,
     },
-    /// Run an outside suite or oracle, whole
+    /// Run one outside conformance suite or oracle in full
     Conform {
         /// Name of the suite
         name: String,
@@ -82,36 +82,36 @@ enum Typed {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<OsString>,
     },
-    /// Run parsers under a fuzzer, and keep what it found worth keeping
+    /// Run fuzz targets, and add the inputs that reach new code to the committed corpora
     Fuzz {
-        /// A target; each in turn when none is named
+        /// Fuzz target; without it, each in turn
         target: Option<String>,
-        /// How long to run each
+        /// Seconds per target
         #[arg(long, default_value_t = 3_600)]
         seconds: u32,
     },
     /// Generate a music library, the same for the same seed, and print its folder
     Media {
-        /// How many tracks
+        /// Number of tracks
         #[arg(long, default_value_t = 16_000)]
         tracks: u32,
-        /// What everything follows from
+        /// Seed of all choices
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// Where to; a folder of the cache when not named
+        /// Folder to write to; without it, a folder of the cache
         #[arg(long)]
         out: Option<PathBuf>,
     },
-    /// Print random comment blocks with their code, for a review of the language
+    /// Print random comment blocks with their code, to review their language
     ProseSample {
-        /// Seed of the choice
+        /// Seed of the random choice
         #[arg(long, default_value_t = 1)]
         seed: u64,
         /// Number of blocks
         #[arg(long, default_value_t = 200)]
         count: usize,
     },
-    /// Print every string of several words outside test code: help, log lines, errors, metric descriptions
+    /// Print each string of several words outside test code: help, log lines, errors, metric help
     Messages,
     /// Run a benchmark against its peers
     Lab {
@@ -163,7 +163,7 @@ fn exit_code(findings: usize) -> ExitCode {
     ExitCode::from(if findings == 0 { 0 } else { EXIT_FINDINGS })
 }
 
-/// The checkout, which cargo names when it runs us.
+/// Returns the root of the checkout, from the variable that cargo sets for a program it runs.
 fn root() -> Result<PathBuf, Stop> {
     let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let root = manifest_dir
@@ -174,13 +174,13 @@ fn root() -> Result<PathBuf, Stop> {
     })
 }
 
-/// A machine that can build everything.
+/// Installs the packages that the build needs, then claims the build folder.
 fn ready(root: PathBuf) -> Result<Build, Stop> {
     debian::ensure(debian::BUILD)?;
     Build::open(root)
 }
 
-/// Ends as the server itself, so that signals and exit code are the server's.
+/// Builds the server, then becomes it, so that signals and the exit code are the server's.
 fn serve(root: PathBuf, dir: Option<PathBuf>, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let mut build = ready(root)?;
     let server = build.server()?;

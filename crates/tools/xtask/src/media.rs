@@ -1,12 +1,14 @@
-//! `cargo xtask media`: a music library that nobody owns, as large as asked for, the same for the same seed.
+//! `cargo xtask media`: generates a music library of a given size, the same for the same seed.
 //!
 //! ```text
 //! flac, lame, … ─► payloads, a few dozen, kept in the cache ─┐
-//! seed ─► albums, songs, layouts (plan) ──────────────────────┼─ write ─► files and folder art ─► manifest.jsonl
-//!                                       odd files (odd) ──────┘
+//! seed ─► albums, songs, layouts (plan) ─────────────────────┼─ write ─► files and folder art ─► manifest.jsonl
+//!                                       odd files (odd) ─────┘
 //! ```
-//! No encoder runs per track: each gets a stretch of a payload, in a container, tags and cover of our own writing. The
-//! manifest has a line for each file with what a reader must find in it, or the verdict it must come to.
+//!
+//! No encoder runs per track: each track gets a part of a payload, in a container with tags and
+//! cover that this module writes. The manifest has a line per file with the properties that a
+//! reader must find, or the error that it must report.
 
 mod art;
 mod manifest;
@@ -32,10 +34,10 @@ pub(crate) use art::Art;
 pub(crate) use manifest::{Expected, Line, MANIFEST};
 pub(crate) use payload::Payloads;
 
-/// What the encoders are called that make payloads and art.
+/// Debian packages of the encoders that make payloads and art.
 pub(crate) const PACKAGES: &[&str] = &["ffmpeg", "flac", "lame", "opus-tools", "vorbis-tools"];
 
-/// What a library is made from.
+/// Parameters of one generated library.
 pub(crate) struct Order<'a> {
     pub(crate) tracks: u32,
     pub(crate) seed: u64,
@@ -44,10 +46,10 @@ pub(crate) struct Order<'a> {
     pub(crate) art: &'a Art,
 }
 
-/// Generates a library, and says where it is.
+/// Generates a library, and prints its folder.
 ///
 /// # Errors
-/// When encoders cannot be installed, or the disk refuses.
+/// When encoders cannot be installed, or the disk refuses a write.
 pub(crate) fn run(tracks: u32, seed: u64, out: Option<PathBuf>) -> Result<ExitCode, Stop> {
     let out = match out {
         Some(out) => generated(tracks, seed, out)?,
@@ -57,19 +59,19 @@ pub(crate) fn run(tracks: u32, seed: u64, out: Option<PathBuf>) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// The library in the cache, generated if it is not there.
+/// Returns the library's folder in the cache, after generating the library if it is missing.
 ///
 /// # Errors
-/// As [`run`].
+/// As for [`run`].
 pub(crate) fn prepared(tracks: u32, seed: u64) -> Result<PathBuf, Stop> {
     let out = default_folder(&cache::folder()?, tracks, seed);
     generated(tracks, seed, out)
 }
 
-/// The library in this folder, generated if it is not there.
+/// Returns `out`, after generating the library in it if it is missing.
 ///
 /// # Errors
-/// As [`run`].
+/// As for [`run`].
 pub(crate) fn generated(tracks: u32, seed: u64, out: PathBuf) -> Result<PathBuf, Stop> {
     debian::ensure(PACKAGES)?;
     let cache = cache::folder()?;
@@ -84,15 +86,16 @@ pub(crate) fn generated(tracks: u32, seed: u64, out: PathBuf) -> Result<PathBuf,
     Ok(out)
 }
 
-/// Where a library goes when nobody says.
+/// Returns the folder of a library for which the user named none.
 pub(crate) fn default_folder(cache: &Path, tracks: u32, seed: u64) -> PathBuf {
     cache.join(format!("media-{tracks}-{seed}"))
 }
 
-/// Writes a library. Its folder appears whole, by one rename; one that is there already is kept.
+/// Writes a library. A rename puts its folder in place when it is complete; a complete library is
+/// left as it is.
 ///
 /// # Errors
-/// When the disk refuses.
+/// When the disk refuses a write.
 pub(crate) fn generate(order: &Order<'_>) -> Result<(), Stop> {
     let out = order.out;
     if out.join(MANIFEST).is_file() {

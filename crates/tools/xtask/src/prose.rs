@@ -1,7 +1,8 @@
-//! Lists comments and messages of the source for readers who judge their language.
+//! Lists of comments and messages in the source, for readers who judge their language.
 //!
-//! `cargo xtask prose-sample` prints random comment blocks with the code below each; `cargo xtask messages` prints every
-//! string of several words that is not test code: help, log lines, errors, metric descriptions.
+//! `cargo xtask prose-sample` prints random comment blocks, each with the code below it. `cargo
+//! xtask messages` prints every string of several words outside test code: help, log lines, errors,
+//! metric descriptions.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,24 +12,24 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use crate::stop::Stop;
 use crate::tidy;
 
-/// Lines of code that are shown below a comment.
+/// Maximum number of lines of code shown below a comment.
 const CODE_LINES_MAX: usize = 6;
-/// A string with fewer words is a name or a format, not a message.
+/// Minimum number of words of a message. A string with fewer words is a name or a format.
 const MESSAGE_WORDS_MIN: usize = 3;
 
 /// Consecutive comment lines and the code below them.
 #[derive(Debug, PartialEq, Eq)]
 struct Block {
-    /// Line of the first comment line, counted from one.
+    /// Number of the first comment line, counted from one.
     line: usize,
     comment: String,
     code: String,
 }
 
-/// Prints `count` comment blocks, chosen at random by `seed` from all Rust files that git tracks.
+/// Prints `count` comment blocks from all Rust files that git tracks, chosen at random by `seed`.
 ///
 /// # Errors
-/// If the checkout cannot be read.
+/// When the checkout cannot be read.
 pub(crate) fn sample(root: &Path, seed: u64, count: usize) -> Result<ExitCode, Stop> {
     let mut all = Vec::new();
     for (path, text) in tidy::rust_files(root)? {
@@ -48,10 +49,10 @@ pub(crate) fn sample(root: &Path, seed: u64, count: usize) -> Result<ExitCode, S
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints every message of the shipped code as `path:line: text`.
+/// Prints every message outside test code as `path:line: text`.
 ///
 /// # Errors
-/// If the checkout cannot be read, or a file is not Rust.
+/// When the checkout cannot be read, or a file is not Rust.
 pub(crate) fn messages(root: &Path) -> Result<ExitCode, Stop> {
     for (path, text) in tidy::rust_files(root)? {
         if tidy::is_test(&path) {
@@ -69,7 +70,7 @@ pub(crate) fn messages(root: &Path) -> Result<ExitCode, Stop> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Splits a file into comment blocks. A comment behind code on the same line is not one.
+/// Returns the comment blocks of a file. A comment after code on the same line is not a block.
 fn blocks(text: &str) -> Vec<Block> {
     let lines: Vec<&str> = text.lines().collect();
     let is_comment = |line: &str| line.trim_start().starts_with("//");
@@ -95,7 +96,8 @@ fn blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// Returns the string literals of code with their lines, those of attributes and of inline test modules excepted.
+/// Returns the string literals of code with their lines, except those in attributes and in inline
+/// test modules.
 fn strings(tokens: TokenStream) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut is_attribute = false;
@@ -129,7 +131,7 @@ fn strings(tokens: TokenStream) -> Vec<(usize, String)> {
     found
 }
 
-/// Counts words that have a letter and no sign of a path or a format.
+/// Counts the words that consist of letters only, apart from punctuation: paths and formats do not.
 fn words(text: &str) -> usize {
     let words = text.split_whitespace();
     words

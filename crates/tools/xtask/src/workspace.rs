@@ -1,4 +1,5 @@
-//! The workspace as cargo sees it: member crates, what they import, and who links whom.
+//! The workspace as cargo describes it: member crates, their dependencies, and the graph of all
+//! packages.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -9,15 +10,16 @@ use serde::Deserialize;
 use crate::command::output;
 use crate::stop::Stop;
 
-/// Member crates and the resolved graph.
+/// Member crates and the resolved dependency graph.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Workspace {
     pub(crate) members: Vec<Member>,
-    /// By package name: which packages a program built from it contains. No dev-dependencies.
+    /// Direct dependencies by package name, without dev-dependencies: the edges along which a
+    /// program contains packages.
     pub(crate) links: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// One crate of ours.
+/// One member crate.
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
     pub(crate) name: String,
@@ -28,7 +30,7 @@ pub(crate) struct Member {
     pub(crate) roots: Vec<String>,
 }
 
-/// One line of a crate's manifest.
+/// One dependency in a crate's manifest.
 #[derive(Clone, Debug)]
 pub(crate) struct Import {
     pub(crate) name: String,
@@ -36,7 +38,7 @@ pub(crate) struct Import {
 }
 
 impl Workspace {
-    /// Asks cargo.
+    /// Reads the output of `cargo metadata`.
     ///
     /// # Errors
     /// When cargo refuses the manifests.
@@ -51,12 +53,13 @@ impl Workspace {
         Ok(metadata.workspace(root))
     }
 
-    /// Whether a crate of ours has this name.
+    /// Returns whether a member crate has this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.members.iter().any(|member| member.name == name)
     }
 
-    /// The shortest chain of packages by which a program built from `from` contains `to`.
+    /// Returns the shortest chain of dependencies from `from` to `to`, if a program built from
+    /// `from` contains `to`.
     pub(crate) fn chain(&self, from: &str, to: &str) -> Option<Vec<String>> {
         let mut parents = BTreeMap::from([(from, from)]);
         let mut queue = VecDeque::from([from]);
@@ -82,7 +85,7 @@ impl Workspace {
     }
 }
 
-/// What we read of `cargo metadata --format-version 1`.
+/// The parts of `cargo metadata --format-version 1` that we read.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -102,7 +105,7 @@ struct Package {
 #[derive(Deserialize)]
 struct Dependency {
     name: String,
-    /// `dev`, `build`, or null for a normal one.
+    /// Kind of the dependency: `dev`, `build`, or null for a normal one.
     kind: Option<String>,
 }
 

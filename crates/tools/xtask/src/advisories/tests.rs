@@ -20,7 +20,8 @@ unaffected = ["< 1.1.0"]
 The title is followed by prose.
 "#;
 
-/// Reads `document` into a list of one, and prints which of `versions` the list finds fault with.
+/// Parses `document` into a list of one advisory, and prints a line for each of `versions` that the
+/// list has a finding for.
 fn check(document: &str, versions: &[&str], deny: &str, expect: Expect) {
     let advisory = parse_document(document).expect("a document");
     let list = format!("# copy of a day\n{}\n", advisory.expect("not withdrawn"));

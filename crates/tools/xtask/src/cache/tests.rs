@@ -29,7 +29,7 @@ fn key_follows_the_compiler_and_the_codecs_only() {
     assert_ne!(key("rustc 1.96.0", LOCK), base);
 }
 
-/// A folder of this test alone, empty.
+/// Creates an empty folder that no other test uses.
 fn empty_folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("xtask-{name}-{}", std::process::id()));
     if folder.exists() {

@@ -17,7 +17,8 @@ fn a_stripped_worker_is_refused() {
     assert!(first_flaw("").is_err());
 }
 
-/// Every bundled library is listed in the version that the lock file has, so that an update renews the list.
+/// Checks that the list has each bundled library in the locked version, so that an update of a
+/// library forces an update of the list.
 #[test]
 fn the_list_of_bundled_libraries_names_the_locked_versions() {
     let threats = include_str!("../../../../../docs/THREATS.md");

@@ -1,4 +1,5 @@
-//! Pictures for covers: a dozen that ffmpeg draws, each made an album's own by a remark.
+//! Pictures for covers: a few drawn by ffmpeg, each made unique to an album by a comment in the
+//! file.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +9,8 @@ use super::random::Random;
 use crate::command::succeed;
 use crate::stop::{Stop, at};
 
-/// Name, side in pixels, strength of the noise and quality of ffmpeg's scale: 40 KB to 600 KB, and a scan of 10 MB.
+/// File name, side in pixels, strength of the noise, and quality on ffmpeg's scale of each picture.
+/// The files have 40 KB to 600 KB; the last, like a scan, has 10 MB.
 const DRAWN: &[(&str, u32, u32, u32)] = &[
     ("a.jpg", 500, 6, 4),
     ("b.jpg", 600, 12, 3),
@@ -23,7 +25,7 @@ const DRAWN: &[(&str, u32, u32, u32)] = &[
     ("z.jpg", 3600, 60, 1),
 ];
 
-/// Pictures, the large one last.
+/// All pictures, the large one last.
 pub(crate) struct Art {
     pictures: Vec<Cover>,
 }
@@ -36,10 +38,10 @@ pub(crate) struct Cover {
 }
 
 impl Art {
-    /// Draws what is not in `folder` yet, and loads all.
+    /// Draws the pictures that are missing in `folder`, and loads all.
     ///
     /// # Errors
-    /// When ffmpeg fails or the disk refuses.
+    /// When ffmpeg fails or the disk refuses a write.
     pub(crate) fn prepare(folder: &Path) -> Result<Art, Stop> {
         fs::create_dir_all(folder).map_err(at(folder))?;
         let mut pictures = Vec::new();
@@ -61,20 +63,21 @@ impl Art {
         Ok(Art { pictures })
     }
 
-    /// Pictures that were drawn elsewhere.
+    /// Returns art of the given pictures, without ffmpeg.
     #[cfg(test)]
     pub(crate) fn from_pictures(pictures: Vec<Cover>) -> Art {
         Art { pictures }
     }
 
-    /// A picture that no other draw has.
+    /// Returns a picture, the large one or a random other, with a random comment that makes its
+    /// bytes unique.
     pub(crate) fn cover(&self, random: &mut Random, large: bool) -> Cover {
         let usual = self.pictures.len() - 1;
         let picture = if large { usual } else { random.below(usual) };
         let Cover { is_png, bytes } = &self.pictures[picture];
         let remark = format!("{:016x}", random.next());
         let bytes = match is_png {
-            // Behind the head, whose chunk always ends here.
+            // Byte 33 is always the end of the chunk IHDR.
             true => splice(bytes, 33, &text_chunk(remark.as_bytes())),
             false => splice(
                 bytes,

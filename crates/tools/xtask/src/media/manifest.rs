@@ -1,31 +1,32 @@
-//! What a reader must find in each file of a generated library.
+//! Manifest of a generated library: the properties that a reader must find in each file.
 
 use serde::{Deserialize, Serialize};
 
-/// Its name in the library's folder.
+/// Name of the manifest in the library's folder.
 pub(crate) const MANIFEST: &str = "manifest.jsonl";
 
-/// One file.
+/// Entry for one file.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) struct Line {
-    /// Bytes that are no UTF-8, and the percent sign, as `%E9`.
+    /// Path in the library's folder. Bytes that are not UTF-8, and the percent sign, are written
+    /// like `%E9`.
     pub(crate) path: String,
     pub(crate) expected: Expected,
 }
 
-/// What is in it.
+/// Result that a reader must get from a file.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) enum Expected {
-    /// Music.
+    /// Readable music.
     Music {
         duration_ms: u64,
         sample_rate_hz: u32,
         channels: u16,
-        /// Names as in Vorbis comments, and values.
+        /// Pairs of a Vorbis comment name and a value.
         fields: Vec<(String, String)>,
         cover_bytes: Option<u64>,
     },
-    /// Something that cannot be read, with the kind of error.
+    /// Kind of the error for a file that cannot be read.
     Verdict(String),
 }
 
@@ -42,7 +43,7 @@ impl Line {
         }
     }
 
-    /// The path's bytes.
+    /// Returns the path's bytes.
     pub(crate) fn path(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let mut rest = self.path.as_bytes();

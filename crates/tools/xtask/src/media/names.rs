@@ -1,4 +1,5 @@
-//! Names of nobody: syllables, a few scripts, and what else trips readers of tags.
+//! Invented names: random syllables, names in other scripts, and names that are hard for readers of
+//! tags.
 
 use super::random::Random;
 
@@ -8,7 +9,7 @@ const ONSETS: &[&str] = &[
 ];
 const VOWELS: &[&str] = &["a", "e", "i", "o", "u", "ai", "ea", "ou", "é", "ö", "å"];
 const CODAS: &[&str] = &["", "", "l", "m", "n", "r", "s", "th", "ck", "nd"];
-/// Whole names in other scripts; the last two have their accents apart from their letters.
+/// Whole names in other scripts. The last two have combining accents.
 const OTHERS: &[&str] = &[
     "夜の音楽",
     "青い山",
@@ -21,7 +22,7 @@ const OTHERS: &[&str] = &[
     "Cafe\u{301} Noir",
     "Mo\u{308}torhaus",
 ];
-/// Names with what commonly separates two names.
+/// Names that contain characters which often separate two names.
 const TRAPS: &[&str] = &[
     "AB/CD",
     "Earth, Wind & Water",
@@ -66,7 +67,7 @@ fn words(random: &mut Random, first: usize, last: usize) -> String {
     words.join(" ")
 }
 
-/// A person or a band.
+/// Returns the name of a person or a band.
 pub(crate) fn artist(random: &mut Random) -> String {
     match random.below(100) {
         0..4 => random.choose(OTHERS).to_owned(),
@@ -76,7 +77,7 @@ pub(crate) fn artist(random: &mut Random) -> String {
     }
 }
 
-/// A song or an album.
+/// Returns the title of a song or an album.
 pub(crate) fn title(random: &mut Random) -> String {
     match random.below(100) {
         0..4 => random.choose(OTHERS).to_owned(),
@@ -86,7 +87,7 @@ pub(crate) fn title(random: &mut Random) -> String {
     }
 }
 
-/// As a file may be called: no slash, no dot in front.
+/// Returns `name` as a file name: without slashes and without a leading dot.
 pub(crate) fn file_name(name: &str) -> String {
     let name = name.replace(['/', ':', '?', '\0'], "_");
     name.trim_start_matches('.').to_owned()

@@ -1,18 +1,18 @@
-//! Files that are empty, cut or lie, each with the verdict that a reader must come to.
+//! Files that are empty, truncated or inconsistent, each with the error that a reader must report.
 
 use super::manifest::Expected;
 use super::plan::{Kind, Song, albums};
 use super::random::Random;
 use super::{Order, write};
 
-/// Of all tracks, how many in a hundred are odd.
+/// Number of odd files per hundred tracks.
 const ODD_PCT: u32 = 2;
 
-/// What is done to a sound file.
+/// One way to spoil an audio file.
 struct Trick {
     name: &'static str,
     verdict: &'static str,
-    /// The kind it is done to; any, when the file is not looked at.
+    /// Kind of file to spoil, or `None` if the result does not depend on the file's format.
     kind: Option<Kind>,
     spoil: fn(&[u8]) -> Vec<u8>,
 }
@@ -46,7 +46,7 @@ const TRICKS: &[Trick] = &[
         name: "lying block",
         verdict: "Truncated",
         kind: Some(Kind::Flac),
-        // The second block's length.
+        // Bytes 43..46 are the length of the second metadata block.
         spoil: |file| [&file[..43], &[0xff; 3], &file[46..]].concat(),
     },
     Trick {
@@ -87,12 +87,12 @@ const TRICKS: &[Trick] = &[
     },
 ];
 
-/// Name, content and verdict of each.
+/// Returns the name, content and expected error of each odd file.
 pub(super) fn files<'a>(
     order: &'a Order<'_>,
 ) -> impl Iterator<Item = (Vec<u8>, Vec<u8>, Expected)> + 'a {
     let count = (order.tracks * ODD_PCT).div_ceil(100) as usize;
-    // Songs to spoil, of a library that is not written.
+    // The songs to spoil belong to a second library, which is not written.
     let mut sound: Vec<Song> = albums(order.seed ^ 1, 4)
         .flat_map(|album| album.songs)
         .collect();

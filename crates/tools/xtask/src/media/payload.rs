@@ -1,4 +1,4 @@
-//! Audio that encoders made, taken apart so that each song gets a stretch of it.
+//! Payloads: encoded audio, split into frames or pages so that each song gets a part of it.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::random::Random;
 use crate::command::succeed;
 use crate::stop::{Stop, at};
 
-/// Rate, channels, bits and seconds of what is encoded.
+/// Sample rate, channels, bits per sample and seconds of each sound that is encoded.
 const SOURCES: &[(u32, u16, u8, u32)] = &[
     (44_100, 2, 16, 3),
     (44_100, 2, 16, 8),
@@ -18,7 +18,7 @@ const SOURCES: &[(u32, u16, u8, u32)] = &[
     (96_000, 2, 24, 2),
 ];
 
-/// All there is, by kind.
+/// All payloads, by kind.
 #[derive(Default)]
 pub(crate) struct Payloads {
     pub(crate) flac: Vec<Flac>,
@@ -29,7 +29,7 @@ pub(crate) struct Payloads {
     pub(crate) vorbis: Vec<Ogg>,
 }
 
-/// STREAMINFO, and frames of equal duration.
+/// STREAMINFO block, and frames of equal duration.
 pub(crate) struct Flac {
     pub(crate) info: [u8; 34],
     pub(crate) block_samples: u64,
@@ -38,29 +38,29 @@ pub(crate) struct Flac {
     pub(crate) frames: Vec<Vec<u8>>,
 }
 
-/// The frame with the encoder's head, and the others.
+/// Frame with the encoder's header, and the audio frames.
 pub(crate) struct Mp3 {
     pub(crate) head: Vec<u8>,
     pub(crate) sample_rate_hz: u32,
     pub(crate) channels: u16,
     pub(crate) frame_samples: u64,
-    /// Samples that the encoder added.
+    /// Number of samples of delay and padding that the encoder added.
     pub(crate) added: u64,
     pub(crate) frames: Vec<Vec<u8>>,
 }
 
-/// Boxes of `moov` but user data, and what `mdat` holds.
+/// Boxes of `moov` except user data, and the content of `mdat`.
 pub(crate) struct Mp4 {
     pub(crate) moov: Vec<Vec<u8>>,
     pub(crate) mdat: Vec<u8>,
-    /// Where `mdat`'s content began.
+    /// Offset of `mdat`'s content in the encoded file.
     pub(crate) mdat_at: u64,
     pub(crate) duration_ms: u64,
     pub(crate) sample_rate_hz: u32,
     pub(crate) channels: u16,
 }
 
-/// Header packets but the comments, and pages of audio.
+/// Header packets except the comments, and pages of audio.
 pub(crate) struct Ogg {
     pub(crate) first: Vec<u8>,
     pub(crate) setup: Option<Vec<u8>>,
@@ -70,7 +70,7 @@ pub(crate) struct Ogg {
     pub(crate) pages: Vec<Page>,
 }
 
-/// One page: its flags, granule, table of lengths and content.
+/// One page: its flags, granule position, table of segment lengths, and content.
 pub(crate) struct Page {
     pub(crate) flags: u8,
     pub(crate) granule: u64,
@@ -79,10 +79,10 @@ pub(crate) struct Page {
 }
 
 impl Payloads {
-    /// Encodes what is not in `folder` yet, and loads all.
+    /// Encodes the payloads that are missing in `folder`, and loads all.
     ///
     /// # Errors
-    /// When an encoder fails or the disk refuses.
+    /// When an encoder fails or the disk refuses a write.
     pub(crate) fn prepare(folder: &Path) -> Result<Payloads, Stop> {
         fs::create_dir_all(folder).map_err(at(folder))?;
         let mut payloads = Payloads::default();
@@ -112,10 +112,10 @@ impl Payloads {
         Ok(payloads)
     }
 
-    /// Takes a file of an encoder apart.
+    /// Splits a file made by an encoder, and adds it.
     ///
     /// # Panics
-    /// When it is none.
+    /// When `file` is not a file of that kind.
     pub(crate) fn add(&mut self, kind: Kind, file: &[u8]) {
         match kind {
             Kind::Flac => self.flac.push(flac(file)),
@@ -129,10 +129,10 @@ impl Payloads {
     }
 }
 
-/// How a frame of a fixed block size begins.
+/// Sync code of a FLAC frame with a fixed block size.
 const FLAC_SYNC: &[u8] = &[0xff, 0xf8];
 
-/// What each payload takes to make.
+/// Kind, file extension and command line of each encoder.
 const ENCODERS: &[(Kind, &str, &[&str])] = &[
     (
         Kind::Flac,
@@ -216,7 +216,7 @@ const ENCODERS: &[(Kind, &str, &[&str])] = &[
     ),
 ];
 
-/// A tone that wanders, in PCM.
+/// Returns the PCM samples of a tone whose pitch changes at random.
 pub(crate) fn samples(
     (rate, channels, bits, seconds): (u32, u16, u8, u32),
     index: usize,
@@ -276,7 +276,7 @@ fn flac(file: &[u8]) -> Flac {
         .filter(|&at| file[at..].starts_with(FLAC_SYNC))
         .collect();
     starts.retain({
-        // A head in the sound is told by its number being out of order.
+        // A sync code inside audio data has a frame number that is not the next one.
         let mut expected = 0;
         move |&start| {
             let is_next = frame_number(&file[start + 4..]) == expected;
@@ -298,7 +298,7 @@ fn flac(file: &[u8]) -> Flac {
     }
 }
 
-/// A number coded as UTF-8 codes letters.
+/// Decodes a frame number, which FLAC codes as UTF-8 codes a character.
 fn frame_number(bytes: &[u8]) -> u64 {
     let first = bytes[0];
     let more = match first.leading_ones() {
@@ -391,7 +391,8 @@ fn mp4(file: &[u8]) -> Mp4 {
     }
 }
 
-/// Sample entries of AAC mostly say two; the decoder's settings, in a descriptor of type 5, know.
+/// Returns the number of channels from the decoder configuration, a descriptor of type 5. The
+/// sample entry of AAC is not reliable: it mostly says two.
 fn aac_channels(entry: &[u8]) -> Option<u16> {
     let esds = entry.windows(4).position(|kind| kind == b"esds")?;
     let settings = entry[esds..]

@@ -1,10 +1,10 @@
-//! Which albums there are, what their songs are called, and where they lie.
+//! Plan of a library: its albums, and the names, fields and paths of their songs.
 
 use super::art::{Art, Cover};
 use super::names;
 use super::random::Random;
 
-/// Kinds of files, and their share of albums in a hundred.
+/// Kinds of files, each with its share of the albums in per cent.
 const KINDS: &[(Kind, usize)] = &[
     (Kind::Flac, 60),
     (Kind::Mp3, 25),
@@ -16,7 +16,7 @@ const KINDS: &[(Kind, usize)] = &[
     (Kind::Aiff, 1),
 ];
 
-/// What a song is written as.
+/// Codec and container of a song's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Flac,
@@ -54,17 +54,17 @@ pub(crate) struct Album {
 pub(crate) struct Song {
     pub(crate) kind: Kind,
     pub(crate) path: Vec<u8>,
-    /// Draws all that is only a matter of form: padding, versions, order.
+    /// Random stream for choices that do not change the expected result: padding, versions, order.
     pub(crate) random: Random,
-    /// Names of Vorbis comments, and values; in an order that a tagger would write.
+    /// Pairs of a Vorbis comment name and a value, in an order that a tagger would write.
     pub(crate) fields: Vec<(&'static str, String)>,
-    /// Whether the cover is in the file.
+    /// True if the file contains the cover.
     pub(crate) embeds: bool,
 }
 
-/// Albums of so many tracks in all.
+/// Returns albums with `tracks` songs in total.
 pub(crate) fn albums(seed: u64, tracks: u32) -> impl Iterator<Item = Album> {
-    // Some 45 tracks an artist, as collections have them.
+    // Real collections have about 45 tracks per artist.
     let artist_count = (tracks as usize / 45).max(3);
     let mut left = tracks as usize;
     let mut number = 0;
@@ -96,7 +96,7 @@ fn uuid(random: &mut Random) -> String {
     )
 }
 
-/// What the songs of an album share.
+/// Properties that all songs of an album share.
 struct Shared {
     kind: Kind,
     title: String,
@@ -131,7 +131,7 @@ fn album(seed: u64, number: u64, artist_count: usize, left: usize) -> Album {
         kind: kinds.map_or(Kind::Flac, |(kind, _)| *kind),
         title: names::title(&mut random),
         artist: {
-            // The lower of two draws: few artists have many albums.
+            // The lower of two draws, so that few artists have many albums.
             let (one, two) = (random.below(artist_count), random.below(artist_count));
             artist(seed, one.min(two))
         },
@@ -170,7 +170,7 @@ fn folder(shared: &Shared, random: &mut Random, number: u64) -> Vec<u8> {
         &shared.artist.0
     };
     let artist = names::file_name(artist);
-    // The number keeps apart what has one name by chance.
+    // The number keeps albums apart that have the same title by chance.
     let folder = match random.below(10) {
         0..7 => format!("{artist}/{} - {title} {number}", shared.year),
         7..9 => format!("{artist}/{title} {number} ({})", shared.year),
@@ -252,7 +252,7 @@ fn song(
     }
 }
 
-/// What only some songs have.
+/// Adds fields that only some songs have.
 fn extras(fields: &mut Vec<(&'static str, String)>, random: &mut Random) {
     if random.percent(60) {
         let gain = random.below(2000) as f64 / 100.0 - 15.0;
@@ -270,14 +270,15 @@ fn extras(fields: &mut Vec<(&'static str, String)>, random: &mut Random) {
 }
 
 impl Album {
-    /// The album's cover: one of the pictures there are, made its own by a remark inside.
+    /// Returns the album's cover: one of the pictures of `art`, made unique by a comment in the
+    /// file.
     pub(crate) fn cover(&self, art: &Art) -> Cover {
         let mut random = Random::new(self.seed);
         let large = random.percent(1);
         art.cover(&mut random, large)
     }
 
-    /// Files beside the music.
+    /// Returns the name and content of the picture beside the music, if the album has one.
     pub(crate) fn folder_art<'a>(&self, cover: &'a Cover) -> Option<(Vec<u8>, &'a [u8])> {
         let mut random = Random::apart(self.seed, 7);
         let name: &[u8] = if cover.is_png {

@@ -1,6 +1,6 @@
-//! A stream of numbers that follows from a seed on every machine: splitmix64.
+//! Random numbers that depend on a seed only, and not on the machine: splitmix64.
 
-/// Where a stream stands.
+/// State of one stream of random numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -9,7 +9,7 @@ impl Random {
         Random(seed)
     }
 
-    /// A stream of its own for what `salt` names, whatever was drawn before.
+    /// Returns a stream that depends on `seed` and `salt` only, not on the numbers drawn before.
     pub(crate) fn apart(seed: u64, salt: u64) -> Random {
         let mut mixed = Random(seed ^ salt.wrapping_mul(0xd1b5_4a32_d192_ed03));
         Random(mixed.next())
@@ -23,17 +23,17 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`, which is not 0.
+    /// Returns a number below `end`, which must not be 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
 
-    /// A number of `first..=last`.
+    /// Returns a number in `first..=last`.
     pub(crate) fn within(&mut self, first: usize, last: usize) -> usize {
         first + self.below(last - first + 1)
     }
 
-    /// True in so many of a hundred cases.
+    /// Returns true with a probability of `pct` per cent.
     pub(crate) fn percent(&mut self, pct: usize) -> bool {
         self.below(100) < pct
     }

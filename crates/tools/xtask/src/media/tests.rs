@@ -1,4 +1,5 @@
-//! A small library from the payloads that `tags` tests with, read by `tags`.
+//! Tests that generate a small library, from the payloads that the tests of `tags` use, and read it
+//! with `tags`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +10,7 @@ use super::plan::Kind;
 use super::{Art, Expected, Line, MANIFEST, Order, Payloads, generate};
 use crate::conform::tags::differences;
 
-/// Removed when dropped.
+/// Temporary folder, removed when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -44,7 +45,7 @@ fn payloads() -> Payloads {
     payloads
 }
 
-/// Pictures whose content nobody decodes here.
+/// Returns pictures with arbitrary bytes, which these tests do not decode.
 fn art() -> Art {
     let picture = |bytes: usize, is_png| Cover {
         is_png,

@@ -1,4 +1,5 @@
-//! One song as a file: a stretch of a payload, tags, perhaps a cover, and what a reader must find.
+//! Writer of one song: a part of a payload, tags and perhaps a cover, with the result that a reader
+//! must get.
 
 mod flac;
 mod id3;
@@ -14,20 +15,20 @@ use super::plan::{Kind, Song};
 
 pub(crate) use pcm::wav_file;
 
-/// A file and its line in the manifest.
+/// Content of a file, and the entry for it in the manifest.
 pub(crate) struct File {
     pub(crate) bytes: Vec<u8>,
     pub(crate) expected: Expected,
 }
 
-/// What the audio of a file is.
+/// Properties of a file's audio.
 struct Audio {
     duration_ms: u64,
     sample_rate_hz: u32,
     channels: u16,
 }
 
-/// Writes a song.
+/// Returns the file of `song`, with `cover` if the song embeds one.
 pub(crate) fn song(song: &Song, cover: &Cover, payloads: &Payloads) -> File {
     let cover = song.embeds.then_some(cover);
     let (bytes, audio) = match song.kind {
@@ -66,7 +67,8 @@ impl Cover {
         }
     }
 
-    /// FLAC's block: kind, MIME type, description, sizes (unknown), length, picture.
+    /// Returns the body of a FLAC picture block: kind, MIME type, description, sizes (unknown),
+    /// length, picture.
     fn block(&self) -> Vec<u8> {
         let mime = self.mime();
         let mut out = 3u32.to_be_bytes().to_vec();
@@ -79,7 +81,7 @@ impl Cover {
     }
 }
 
-/// Vorbis comments: vendor, count, and each as `KEY=value`.
+/// Returns a block of Vorbis comments: vendor, count, and each field as `KEY=value`.
 fn comments(fields: &[Vec<u8>]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut text = |text: &[u8]| {
@@ -96,7 +98,8 @@ fn comments(fields: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// Fields as Vorbis comments; taggers differ in the case of keys.
+/// Returns the song's fields as Vorbis comments. `upper` selects the case of the keys, in which
+/// taggers differ.
 fn comment_fields(song: &Song, upper: bool) -> Vec<Vec<u8>> {
     let fields = song.fields.iter().map(|(name, value)| {
         let name = if upper {

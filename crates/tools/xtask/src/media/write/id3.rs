@@ -1,10 +1,11 @@
-//! ID3v2 in three versions, and ID3v1.
+//! Tags in ID3v2, in three versions, and ID3v1.
 
 use crate::media::art::Cover;
 use crate::media::plan::Song;
 use crate::media::random::Random;
 
-/// Frames by field: 2.2, 2.3 and 2.4; a name of other length is the description of a user's text.
+/// Frame names by field, in versions 2.2, 2.3 and 2.4. Fields of [`USER_TEXTS`] are written as
+/// user-defined text frames with a description.
 const FRAMES: &[(&str, &str, &str, &str)] = &[
     ("title", "TT2", "TIT2", "TIT2"),
     ("artist", "TP1", "TPE1", "TPE1"),
@@ -25,7 +26,7 @@ const USER_TEXTS: &[(&str, &str)] = &[
     ("replaygain_track_gain", "REPLAYGAIN_TRACK_GAIN"),
 ];
 
-/// A whole tag.
+/// Returns an ID3v2 tag in a random version.
 pub(super) fn tag(song: &Song, cover: Option<&Cover>, random: &mut Random) -> Vec<u8> {
     let version = match random.below(20) {
         0 => 2,
@@ -73,7 +74,8 @@ fn framed(version: u8, name: &str, body: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Latin-1 where it suffices, else UTF-16, or UTF-8 where the version has it; and how a string ends.
+/// Returns the code of the text encoding, the encoded texts, and the length of a terminator in
+/// bytes. Version 2.4 uses UTF-8; the older versions use Latin-1 where it suffices, else UTF-16.
 fn encoded(version: u8, texts: &[&str]) -> (u8, Vec<Vec<u8>>, usize) {
     let is_latin = texts
         .iter()
@@ -138,7 +140,7 @@ fn picture(version: u8, cover: &Cover) -> Vec<u8> {
     framed(version, if version == 2 { "PIC" } else { "APIC" }, &body)
 }
 
-/// The 128 bytes at the end.
+/// Returns an ID3v1 tag, the 128 bytes at the end of a file.
 pub(super) fn old_tag(song: &Song) -> Vec<u8> {
     let mut out = b"TAG".to_vec();
     for (name, bytes) in [("title", 30), ("artist", 30), ("album", 30), ("date", 4)] {

@@ -96,7 +96,7 @@ pub(super) fn write(song: &Song, cover: Option<&Cover>, payloads: &[Mp4]) -> (Ve
     (bytes, audio)
 }
 
-/// Corrects the table of chunk offsets: 4 flags · 4 count u32 · offsets u32.
+/// Adds `by` to all offsets in the table `stco`: 4 bytes flags · count u32 · offsets u32.
 fn moved(mut moov: Vec<u8>, by: u64) -> Vec<u8> {
     let table = moov.windows(4).position(|kind| kind == b"stco");
     let table = table.expect("an encoder writes it") + 8;

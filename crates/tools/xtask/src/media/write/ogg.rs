@@ -41,7 +41,7 @@ pub(super) fn write(song: &Song, cover: Option<&Cover>, payloads: &[Ogg]) -> (Ve
             setup.clone(),
         ],
     };
-    // Encoders fill pages; some taggers cut them at 4 KiB.
+    // Encoders fill pages; some taggers end them at 4 KiB.
     let segments_max = if random.percent(70) { 255 } else { 16 };
     let mut stream = Stream {
         serial: random.next() as u32,
@@ -74,7 +74,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// Packets over as many pages as they take, the last page ending with the last packet.
+    /// Writes packets over as many pages as they need. The last page ends with the last packet.
     fn packets(&mut self, packets: &[Vec<u8>], flags: u8, segments_max: usize) {
         let mut lengths = Vec::new();
         for packet in packets {
@@ -111,7 +111,8 @@ impl Stream {
     }
 }
 
-/// The CRC of a page whose field for it holds zeros: polynomial 04C11DB7, nothing reflected, nothing inverted.
+/// Returns the CRC of a page whose CRC field is zero: polynomial 04C11DB7, not reflected, not
+/// inverted.
 fn checksum(page: &[u8]) -> u32 {
     const TABLE: [u32; 256] = {
         let mut table = [0; 256];
