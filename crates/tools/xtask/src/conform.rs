@@ -1,4 +1,5 @@
-//! `cargo xtask conform NAME`: outside suites and oracles, whole, where they are too long for the gate.
+//! `cargo xtask conform NAME`: runs outside conformance suites and oracles in full, which is too
+//! long for the gate.
 
 mod cells;
 mod grammar;
@@ -93,10 +94,10 @@ const SUITES: &[Suite] = &[
     },
 ];
 
-/// Runs the suite of this name.
+/// Runs the suite called `name`.
 ///
 /// # Errors
-/// When there is none, or when it cannot be run.
+/// When there is no suite of that name, or when it cannot be run.
 pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let Some(suite) = SUITES.iter().find(|suite| suite.name == name) else {
         let names: Vec<_> = SUITES.iter().map(|suite| suite.name).collect();

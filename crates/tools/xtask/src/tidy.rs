@@ -1,4 +1,5 @@
-//! The rules of the house that no compiler knows. Each is a row of a table: a name, a check, and what to do about it.
+//! Rules of this repository that neither the compiler nor clippy checks. Each is a row of a table:
+//! a name, a check, and a cure.
 
 mod layers;
 mod names;
@@ -26,7 +27,7 @@ struct Rule {
     check: fn(&Tree) -> Vec<Finding>,
 }
 
-/// The rules, by what they look at.
+/// All rules, grouped by the part of the tree that they check.
 const RULES: &[&[Rule]] = &[
     layers::RULES,
     shape::RULES,
@@ -35,35 +36,35 @@ const RULES: &[&[Rule]] = &[
     prose::RULES,
 ];
 
-/// A place that breaks a rule.
+/// Place in a file that breaks a rule.
 #[derive(Debug, PartialEq, Eq)]
 struct Finding {
     path: String,
-    /// Counted from one; zero when it is about the whole file.
+    /// Line, counted from one; zero when the finding is about the whole file.
     line: usize,
     what: String,
 }
 
-/// What the rules look at.
+/// Input of the rules: the workspace and its files.
 #[derive(Debug, Default)]
 struct Tree {
     workspace: Workspace,
     files: Vec<TreeFile>,
 }
 
-/// One file that git tracks, or would.
+/// One file that git tracks, or would track.
 #[derive(Debug)]
 struct TreeFile {
-    /// Relative to the checkout.
+    /// Path relative to the checkout.
     path: String,
     bytes: u64,
-    /// Empty when it is no text.
+    /// Content of the file; empty if it is not UTF-8.
     text: String,
-    /// Its syntax, if it is Rust.
+    /// Syntax of a Rust file, or the parser's error; `None` for other files.
     source: Option<Result<Source, String>>,
 }
 
-/// Checks all rules and prints what they find; returns how many findings there are.
+/// Checks all rules, prints the findings, and returns their number.
 ///
 /// # Errors
 /// When the checkout cannot be read.
@@ -134,7 +135,7 @@ fn contents(root: &Path) -> Result<Vec<(String, Vec<u8>)>, Stop> {
         let whole = root.join(path);
         match fs::read(&whole) {
             Ok(bytes) => files.push((path.to_owned(), bytes)),
-            // Removed, and not yet committed.
+            // The file was removed, and the removal is not committed yet.
             Err(err) if err.kind() == io::ErrorKind::NotFound => {}
             Err(err) => return Err(at(&whole)(err)),
         }
@@ -174,20 +175,20 @@ impl TreeFile {
     }
 }
 
-/// Whether a whole file is test code.
+/// Returns whether the whole file at `path` is test code.
 pub(crate) fn is_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.split('/').any(|folder| folder == "tests")
 }
 
 impl Tree {
-    /// Every Rust file that could be read, with its syntax.
+    /// Returns every Rust file that could be parsed, with its syntax.
     fn sources(&self) -> impl Iterator<Item = (&TreeFile, &Source)> {
         self.files
             .iter()
             .filter_map(|file| Some((file, file.source.as_ref()?.as_ref().ok()?)))
     }
 
-    /// Findings of a check that looks at one Rust file at a time.
+    /// Returns the findings of a check that needs one Rust file at a time.
     fn each_source(&self, check: impl Fn(&Source) -> Vec<(usize, String)>) -> Vec<Finding> {
         let found = self.sources().flat_map(|(file, source)| {
             let found = check(source).into_iter();
@@ -196,7 +197,8 @@ impl Tree {
         found.collect()
     }
 
-    /// The first file of every library and program of these crates; programs for tests are test code.
+    /// Returns the root file of every library and program of these crates. Programs for tests are
+    /// left out, as test code.
     fn roots<'a>(
         &'a self,
         members: impl Iterator<Item = &'a Member>,

@@ -1,4 +1,5 @@
-//! Secrets in memory and registers, and system calls with any arguments: the proofs of which the gate runs a smoke.
+//! `conform cells`: sandbox tests in full, of which the gate runs a short part. They search memory
+//! and registers for secrets of earlier jobs, and make system calls with arbitrary arguments.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,16 +8,17 @@ use std::process::ExitCode;
 use crate::command::{succeed, timed};
 use crate::stop::Stop;
 
-/// Jobs that hide a secret, and as many that look for it, in each backend.
+/// Number of jobs that hide a secret, and of jobs that search for it, per backend.
 const ROUNDS: &str = "10000";
 
-/// How long a hostile program may run; it must be over 50 ms later.
+/// Time that a hostile program may run, in milliseconds. It must have ended 50 ms later.
 const HOSTILE_MS: &str = "8000";
 
-/// Runs them whole, then those that show that a wipe which forgets is found out. The tests say which backends they proved.
+/// Runs the tests in full, then those that show that an incomplete wipe is detected. The tests
+/// print the backends that they covered.
 ///
 /// # Errors
-/// When they cannot be built, or one fails.
+/// When the tests cannot be built, or one fails.
 pub(super) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let build = crate::ready(root)?;
     let mut cargo = build.cargo("test");
@@ -24,19 +26,21 @@ pub(super) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, St
     cargo.args(["p1_", "n3_", "n11_"]);
     cargo.env("CELL_IT_ROUNDS", ROUNDS);
     timed("conform cells", || succeed(&mut cargo))?;
-    // The same tests would prove nothing if they could not fail: here wipes forget.
+    // The tests would prove nothing if they could not fail. With the feature `fault`, wipes are
+    // incomplete, and these tests check that this is detected.
     let mut forgetful = build.cargo("test");
     forgetful.args(["--package", "sandbox", "--features", "fault"]);
     forgetful.args(["--test", "it", "--", "--nocapture", "fault::"]);
     timed("conform cells, wipes that forget", || {
         succeed(&mut forgetful)
     })?;
-    // One after the other: each wants all cores for itself.
+    // The tests run one after the other, because each needs all cores.
     let mut hostile = build.cargo("test");
     hostile.args(["--package", "sandbox", "--test", "it", "--", "--nocapture"]);
     hostile.args(["--test-threads=1", "hostile::"]);
     hostile.env("CELL_IT_HOSTILE_MS", HOSTILE_MS);
-    // Alone already, so that it need not run itself again.
+    // The test process runs only one test at a time already, so the test need not start itself
+    // again in a process of its own.
     hostile.env("CELL_IT_CHILD", "1");
     timed("conform cells, hostile programs", || succeed(&mut hostile))?;
     Ok(ExitCode::SUCCESS)

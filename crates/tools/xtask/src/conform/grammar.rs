@@ -1,25 +1,25 @@
-//! Random sentences: commands with their options, from one line each.
+//! Random commands with their options, each generated from one line of a grammar.
 //!
 //! ```text
-//! SET {key} {value} [NX|XX] [EX {seconds}]        [a|b] one of them or none · (a|b) one of them · x+ once or a few times
+//! SET {key} {value} [NX|XX] [EX {seconds}]        [a|b] one of them or none · (a|b) one of them · x+ one to three times
 //! ```
 
 use fastrand::Rng;
 
-/// A line of the grammar.
+/// Parsed line of the grammar.
 pub(super) struct Sentence(Vec<Part>);
 
 enum Part {
     Word(String),
-    /// A placeholder, which the caller fills.
+    /// Name of a placeholder, which the caller fills.
     Hole(String),
-    /// One of these; `true` if there may be none.
+    /// One of these sentences; with `true`, possibly none.
     Choice(Vec<Sentence>, bool),
     Repeated(Box<Sentence>),
 }
 
 impl Sentence {
-    /// Reads a line; it is ours, so that a mistake in it is a bug.
+    /// Parses a line of our own grammar. A mistake in it is a bug, and panics.
     pub(super) fn parse(line: &str) -> Self {
         let mut rest = line;
         let sentence = Self::parse_until(&mut rest, None);
@@ -76,7 +76,8 @@ impl Sentence {
         }
     }
 
-    /// A random sentence of this form.
+    /// Appends a random command of this form to `to`. `fill` returns a value for the name of a
+    /// placeholder.
     pub(super) fn write(
         &self,
         rng: &mut Rng,

@@ -1,4 +1,5 @@
-//! h2spec against the server as it is shipped: cleartext with prior knowledge, then over TLS.
+//! `conform h2`: runs h2spec against the shipped server, in cleartext with prior knowledge and then
+//! over TLS.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,22 +12,25 @@ use crate::command::{output, timed};
 use crate::stop::{Stop, at};
 use crate::{debian, tools};
 
-/// What we do not do as h2spec wants it, and why. h2spec is of RFC 7540's age; RFC 9113 replaced that.
+/// Cases that fail by intention: scheme, name and reason. h2spec is as old as RFC 7540, which RFC
+/// 9113 has replaced.
 const EXPECTED: &[(&str, &str, &str)] = &[(
     "http",
     "Sends invalid connection preface",
-    // The port speaks HTTP/1.1 too: what is no preface is answered 400 in that, then closed. h2spec takes the answer
-    // for a frame. Over TLS, where ALPN has decided, the same case passes.
+    // The port also speaks HTTP/1.1, so an invalid preface gets a response 400 in HTTP/1.1, and the
+    // connection is closed. h2spec parses that response as a frame. Over TLS, where ALPN has
+    // selected the protocol, the same case passes.
     "the port also speaks HTTP/1.1, and answers in it",
 )];
 
-/// A file long enough for every case: one wants a window smaller than the body.
+/// Size of the served file, in bytes. One case needs a window smaller than the body.
 const BODY_BYTES: usize = 40_000;
 
-/// Runs all cases both ways; there are no arguments.
+/// Runs all cases over both schemes. The suite takes no arguments.
 ///
 /// # Errors
-/// When it cannot be run, when a case fails that is not expected to, or one that is passes.
+/// When the suite cannot be run, when a case fails unexpectedly, or when a case passes that is
+/// expected to fail.
 pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     if !arguments.is_empty() {
         return Err(Stop::usage("conform h2 takes no arguments"));
@@ -60,7 +64,7 @@ fn judge(build: &mut Build) -> Result<(), Stop> {
         if scheme == "https" {
             command.args(["--tls", "--insecure"]);
         }
-        // Its exit code says that something failed; which is in the report.
+        // h2spec's exit code only says that a case failed. The report has the cases.
         timed(&format!("h2spec over {scheme}"), || command.output())
             .map_err(|err| Stop::host(format!("{}: {err}", h2spec.display())))?;
         let report = fs::read_to_string(&report).map_err(at(&report))?;
@@ -75,7 +79,7 @@ fn judge(build: &mut Build) -> Result<(), Stop> {
     }
 }
 
-/// A file to serve and a certificate.
+/// Creates a file to serve and a certificate.
 fn prepare(folder: &Path) -> Result<(), Stop> {
     let library = folder.join("library");
     fs::create_dir_all(&library).map_err(at(&library))?;
@@ -92,14 +96,15 @@ fn prepare(folder: &Path) -> Result<(), Stop> {
     output(&mut openssl).map(drop)
 }
 
-/// A case of the report.
+/// One case of the report.
 #[derive(Debug, PartialEq, Eq)]
 struct Case {
     name: String,
     passed: bool,
 }
 
-/// The cases of a JUnit report as h2spec writes it: a line each, with `<failure>`, `<error>` or `<skipped>` below.
+/// Parses the cases of h2spec's JUnit report: a line each, followed by `<failure>`, `<error>` or
+/// `<skipped>` if the case did not pass.
 fn cases(report: &str) -> Vec<Case> {
     let parts = report.split("<testcase ").skip(1);
     let case = |part: &str| {
@@ -115,7 +120,7 @@ fn cases(report: &str) -> Vec<Case> {
     parts.filter_map(case).collect()
 }
 
-/// Cases that do not go as expected.
+/// Returns a message for each case whose result is not the expected one.
 fn unexpected(scheme: &str, cases: &[Case]) -> Vec<String> {
     let expected = |case: &Case| {
         let mut expected = EXPECTED.iter();

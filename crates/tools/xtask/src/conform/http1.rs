@@ -1,4 +1,5 @@
-//! Our reading of requests against hyper's and h11's: crate `conform`, with a Python that has h11.
+//! `conform http1`: compares our parsing of requests with that of hyper and h11. It runs the crate
+//! `conform`, with a Python interpreter that has h11.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,22 +10,22 @@ use crate::command::{succeed, timed};
 use crate::stop::Stop;
 use crate::tools;
 
-/// Mutations that the gate compares; a run of its own takes more.
+/// Number of mutations that the gate compares. Outside the gate, the default is higher.
 const GATE_MUTATIONS: &str = "5000";
 
-/// Runs it with these arguments.
+/// Runs the comparison, with `arguments` passed on to it.
 ///
 /// # Errors
-/// When it cannot be built or run, or finds something.
+/// When the comparison cannot be built or run, or finds a difference.
 pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     compare(&crate::ready(root)?, arguments)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs it as long as the gate can wait.
+/// Runs a short comparison for the gate.
 ///
 /// # Errors
-/// As [`run`].
+/// As for [`run`].
 pub(crate) fn gate(build: &Build) -> Result<(), Stop> {
     compare(build, &["--mutations".into(), GATE_MUTATIONS.into()])
 }

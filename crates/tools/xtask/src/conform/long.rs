@@ -1,4 +1,4 @@
-//! Tests of the gate against the real server, repeated far more often.
+//! Tests of the gate against the real server, with far more repetitions.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -8,46 +8,47 @@ use super::opens;
 use crate::command::{succeed, timed};
 use crate::stop::Stop;
 
-/// A test that can be made longer.
+/// Group of tests whose number of repetitions can be set.
 struct Long {
     name: &'static str,
-    /// In `pelton`'s integration tests.
+    /// Names of integration tests of `pelton`.
     tests: &'static [&'static str],
     repetitions: &'static str,
 }
 
-/// Scans that are killed.
+/// Scans that are killed at random moments.
 const SCAN: Long = Long {
     name: "conform scan",
     tests: &["scan::killed_anywhere_it_leaves_a_whole_index_and_the_next_comes_to_the_same"],
     repetitions: "100",
 };
 
-/// Answers of all sizes, ranges and rows, with resets in between.
+/// Responses of all sizes, ranges and pipelines, with connection resets in between.
 const SOAK: Long = Long {
     name: "conform soak",
     tests: &["soak::no_byte_is_wrong"],
     repetitions: "10000000",
 };
 
-/// New processes that take over under load.
+/// New processes that take over from old ones under load.
 const UPGRADE: Long = Long {
     name: "conform upgrade",
     tests: &["life::new_processes_take_over_and_no_request_fails"],
     repetitions: "100",
 };
 
-/// Kills scans, as often as the first argument says if there is one; then sees by strace which files scans open.
+/// Kills scans, then checks by strace which files a scan opens. The first argument, if any, is the
+/// number of repetitions.
 ///
 /// # Errors
-/// When they cannot be built, an index is not whole, or a file was opened that did not change.
+/// When the tests cannot be built, an index is incomplete, or a scan opened an unchanged file.
 pub(super) fn scan(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     run(root.clone(), &SCAN, arguments)?;
     opens::run(&mut crate::ready(root)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A store that is killed while clients write and its journal is written anew.
+/// A store that is killed while clients write and while it rewrites its append-only file.
 const STORE_KILL: Long = Long {
     name: "conform store-kill",
     tests: &[
@@ -57,26 +58,26 @@ const STORE_KILL: Long = Long {
     repetitions: "500",
 };
 
-/// Runs the soak, as often as the first argument says if there is one.
+/// Runs the soak test. The first argument, if any, is the number of repetitions.
 ///
 /// # Errors
-/// When it cannot be built, or a byte is wrong.
+/// When the test cannot be built, or a byte of a response is wrong.
 pub(super) fn soak(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     run(root, &SOAK, arguments)
 }
 
-/// Runs the upgrades, as often as the first argument says if there is one.
+/// Runs the handovers. The first argument, if any, is the number of repetitions.
 ///
 /// # Errors
-/// When they cannot be built, or a request fails.
+/// When the test cannot be built, or a request fails.
 pub(super) fn upgrade(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     run(root, &UPGRADE, arguments)
 }
 
-/// Kills the store, as often as the first argument says if there is one.
+/// Kills the store. The first argument, if any, is the number of repetitions.
 ///
 /// # Errors
-/// When it cannot be built, or an acknowledged write is lost.
+/// When the tests cannot be built, or an acknowledged write is lost.
 pub(super) fn store_kill(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     run(root, &STORE_KILL, arguments)
 }

@@ -1,5 +1,5 @@
-//! `conform scan`, its second half: which files a scan opens, and how often it asks for what the file system says of them, by
-//! strace and over a generated library.
+//! Second half of `conform scan`: counts with strace, over a generated library, the files that a
+//! scan opens and its requests for file metadata.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,19 +12,20 @@ use crate::debian;
 use crate::media;
 use crate::stop::{Stop, at};
 
-/// Enough for every kind of file.
+/// Number of tracks in the library, enough for every kind of file.
 const TRACKS: u32 = 2000;
-/// Files that are changed, to see that the count counts.
+/// Number of files that are changed, to check that the count detects changes.
 const CHANGED: usize = 10;
 const ENDINGS: [&str; 15] = [
     "aiff", "ape", "avif", "flac", "jpg", "m3u", "m3u8", "m4a", "mp3", "mpc", "ogg", "opus", "png",
     "wav", "wv",
 ];
 
-/// Traces scans of a library where nothing changed, and where a few files did.
+/// Traces a scan of an unchanged library, and a scan after a few files changed.
 ///
 /// # Errors
-/// When it cannot be done, or a file was opened that did not change.
+/// When a scan cannot be traced, when a scan opened an unchanged file, or when the numbers of calls
+/// are not those expected.
 pub(super) fn run(build: &mut Build) -> Result<(), Stop> {
     debian::ensure(&["strace"])?;
     let program = build.server()?;
@@ -68,11 +69,11 @@ pub(super) fn run(build: &mut Build) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What a scan does with music, pictures and playlists.
+/// System calls of a scan on music, pictures and playlists.
 struct Calls {
-    /// Their paths.
+    /// Paths of opened files.
     opened: Vec<String>,
-    /// How often it asks what the file system says of one that it names.
+    /// Number of requests for the metadata of a named file.
     stats: usize,
 }
 
@@ -92,7 +93,7 @@ fn trace(program: &Path, library: &Path, folder: &Path) -> Result<Calls, Stop> {
     strace.arg("--data").arg(folder.join("data"));
     strace.stdout(Stdio::null()).stderr(Stdio::null());
     let ended = strace.status().map_err(|err| unstartable(&strace, &err))?;
-    // 1 is what it says of a library with broken files.
+    // Exit code 1 means that the library has broken files, as a generated one does.
     if !matches!(ended.code(), Some(0 | 1)) {
         return Err(Stop::host(format!("strace of a scan: {ended}")));
     }
@@ -111,7 +112,7 @@ fn trace(program: &Path, library: &Path, folder: &Path) -> Result<Calls, Stop> {
     })
 }
 
-/// The path in a line of strace, where it is that of a file which matters.
+/// Returns the path in a line of strace, if a scan reads files of that name.
 fn named(line: &str) -> Option<&str> {
     if line.contains("O_DIRECTORY") {
         return None;
@@ -121,13 +122,13 @@ fn named(line: &str) -> Option<&str> {
     matters(path).then_some(path)
 }
 
-/// Whether a scan asks about a file of this name.
+/// Returns whether a scan reads files of this name, by its extension.
 fn matters(path: &str) -> bool {
     let ending = path.rsplit_once('.').map(|(_, ending)| ending);
     ending.is_some_and(|ending| ENDINGS.iter().any(|it| ending.eq_ignore_ascii_case(it)))
 }
 
-/// Files below a folder that matter; links are none.
+/// Counts the files below a folder that a scan reads. Links are not counted.
 fn count(folder: &Path) -> Result<usize, Stop> {
     let mut files = 0;
     for entry in fs::read_dir(folder).map_err(at(folder))? {

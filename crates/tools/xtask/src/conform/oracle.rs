@@ -1,4 +1,4 @@
-//! A redis-server of our own, on a Unix socket in a folder of its own.
+//! A redis-server that serves as oracle, on a Unix socket in a temporary folder.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -12,7 +12,7 @@ use resp::{Reply, ReplyLimits};
 
 use crate::stop::{Stop, at};
 
-/// How long a start may take.
+/// Maximum number of attempts to connect to a starting server, [`START_STEP`] apart.
 const STARTS: u32 = 100;
 const START_STEP: Duration = Duration::from_millis(50);
 
@@ -62,7 +62,7 @@ impl Oracle {
         )))
     }
 
-    /// One command, and its reply: as bytes, and read.
+    /// Sends one command, and returns its reply as bytes and parsed.
     pub(super) fn ask(&mut self, args: &[Bytes]) -> Result<(Bytes, Reply), Stop> {
         let mut request = format!("*{}\r\n", args.len()).into_bytes();
         for arg in args {

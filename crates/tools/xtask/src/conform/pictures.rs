@@ -1,4 +1,5 @@
-//! Every picture of Debian's packages of wallpapers, in every format, at every effort, and the quality of each.
+//! `conform pictures`: converts every picture of Debian's wallpaper packages to every format at
+//! every effort, and measures the quality.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,24 +9,25 @@ use crate::command::{succeed, timed};
 use crate::debian;
 use crate::stop::Stop;
 
-/// Whose pictures are taken.
+/// Debian packages whose pictures are converted.
 const PACKAGES: [&str; 3] = [
     "gnome-backgrounds",
     "mate-backgrounds",
     "plasma-workspace-wallpapers",
 ];
-/// Where these packages put them.
+/// Folders in which these packages install their pictures.
 const FOLDERS: [&str; 2] = ["/usr/share/backgrounds", "/usr/share/wallpapers"];
-/// Crates whose integration tests take pictures, and these tests: the first measures quality, the second asks a server.
+/// Crates and their integration tests that convert the pictures. The first measures the quality,
+/// the second sends requests to a server.
 const TESTS: [(&str, &str); 2] = [
     ("worker", "floor::no_lossy_answer_is_below_the_floor"),
     ("pelton", "efforts::every_picture_is_made_at_every_effort"),
 ];
 
-/// Converts them, or the pictures of the folders that `arguments` name.
+/// Converts the pictures of the packages, or those of the folders in `arguments`, if any.
 ///
 /// # Errors
-/// When they cannot be had, or one of them fails.
+/// When the packages cannot be installed, or a conversion fails.
 pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let folders = if arguments.is_empty() {
         debian::ensure(&PACKAGES)?;

@@ -1,4 +1,4 @@
-//! The server as it is shipped, run for a suite.
+//! The shipped server, run for a suite.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -10,17 +10,18 @@ use crate::stop::Stop;
 /// A running server, killed when dropped.
 pub(super) struct Served {
     child: Child,
-    /// Its port for cleartext.
+    /// Port for cleartext.
     pub(super) http: u16,
-    /// Its port for TLS; 0 when it has none.
+    /// Port for TLS; 0 without TLS.
     pub(super) https: u16,
 }
 
 impl Served {
-    /// Starts `command`, which listens in cleartext and, if it says so, over TLS; returns when it serves.
+    /// Starts `command`, which must listen in cleartext, and over TLS if it has `--tls-listen`.
+    /// Returns once the server serves.
     ///
     /// # Errors
-    /// When it cannot be started, or ends before it serves: the host's fault.
+    /// When the server cannot be started, or ends before it serves: the host's fault.
     pub(super) fn start(command: &mut Command) -> Result<Served, Stop> {
         let is_tls = command.get_args().any(|word| word == "--tls-listen");
         let mut child = command
@@ -46,15 +47,15 @@ impl Served {
                 served.http = port;
             }
         }
-        // Whoever stops reading would stop the server once the pipe is full.
+        // The log must still be read, because a full pipe would block the server.
         std::thread::spawn(move || lines.for_each(drop));
         Ok(served)
     }
 
-    /// What it has counted under this name, over all labels.
+    /// Returns the value of the server's metric `name`, summed over all labels.
     ///
     /// # Errors
-    /// When it does not answer.
+    /// When the server does not respond.
     pub(super) fn metric(&self, name: &str) -> Result<u64, Stop> {
         let failed = |err: io::Error| Stop::findings(format!("the server does not answer: {err}"));
         let mut stream = TcpStream::connect(("127.0.0.1", self.http)).map_err(failed)?;
@@ -75,7 +76,7 @@ impl Drop for Served {
     }
 }
 
-/// The sum of the lines `name{…} value`, or `name value`.
+/// Sums the values of the lines `name{…} value` and `name value`.
 fn sum(metrics: &str, name: &str) -> u64 {
     let values = metrics.lines().filter_map(|line| {
         let rest = line.strip_prefix(name)?;
@@ -88,7 +89,7 @@ fn sum(metrics: &str, name: &str) -> u64 {
     values.sum()
 }
 
-/// The port in the line that says where `scheme` is served.
+/// Returns the port in a log line that has an address with `scheme`.
 fn port(line: &str, scheme: &str) -> Option<u16> {
     let (_, address) = line.split_once(scheme)?;
     let (_, port) = address.split_once(':')?;

@@ -1,7 +1,8 @@
-//! slowhttptest: attackers that send heads and bodies, or read answers, as slowly as they can, thousands at a time.
+//! `conform slow`: slowhttptest attacks the server with thousands of clients that send heads and
+//! bodies, or read responses, as slowly as they can.
 //!
-//! The server runs with its defaults. Once a second slowhttptest also asks as anybody would; each of those requests is to
-//! be answered in time.
+//! The server runs with its defaults. Once a second, slowhttptest also sends a normal request. Each
+//! of those must be answered in time.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,12 +14,13 @@ use crate::command::{output, timed};
 use crate::debian;
 use crate::stop::{Stop, at};
 
-/// Attackers of each kind.
+/// Number of attackers in each attack.
 const ATTACKERS: &str = "4000";
-/// Larger than what the kernel takes for a client that reads nothing.
+/// Size of the served file, in bytes: more than the kernel buffers for a client that reads nothing.
 const BODY_BYTES: usize = 8 << 20;
 
-/// Attacks, each for twice as long as the server has patience with it, with what makes it slow.
+/// Name of each attack, and slowhttptest's arguments for it. An attack lasts twice as long as the
+/// server's timeout against it.
 const ATTACKS: &[(&str, &str)] = &[
     ("heads", "-H -i 5 -x 24 -l 30"),
     ("bodies", "-B -i 5 -s 60000 -x 24 -l 30"),
@@ -26,10 +28,10 @@ const ATTACKS: &[(&str, &str)] = &[
     ("ranges", "-R -a 1 -b 3000 -l 30"),
 ];
 
-/// Runs the attacks; there are no arguments.
+/// Runs the attacks. The suite takes no arguments.
 ///
 /// # Errors
-/// When they cannot be run, or when the server did not answer others meanwhile.
+/// When the attacks cannot be run, or when the server did not answer normal requests meanwhile.
 pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     if !arguments.is_empty() {
         return Err(Stop::usage("conform slow takes no arguments"));
@@ -51,7 +53,8 @@ pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
             .current_dir(&folder);
         let served = Served::start(&mut serve)?;
         let course = timed(name, || attack(name, words, served.http, &folder))?;
-        // An attacker may not notice for minutes: it reads what has come already as slowly as before.
+        // The server's count is used, because an attacker may not notice for minutes that its
+        // connection is closed: it still reads the bytes that arrived before, as slowly as it can.
         let ended = served.metric("pelton_timeouts_total")?;
         println!("slow {name}: {}; {ended} ended for it", course.told());
         findings.extend(course.finding(name));
@@ -83,18 +86,19 @@ fn attack(name: &str, words: &str, port: u16, folder: &Path) -> Result<Course, S
     })
 }
 
-/// How an attack went, by a line for each second.
+/// Course of one attack, from a report with a line per second.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Course {
     seconds: usize,
-    /// Seconds in which nobody else was answered.
+    /// Number of seconds in which normal requests were not answered.
     unavailable: usize,
-    /// Attackers that were connected at the same time, at most.
+    /// Maximum number of attackers connected at the same time.
     connected_most: u64,
 }
 
 impl Course {
-    /// Reads `Seconds,Closed,Pending,Connected,Service Available`, where the last is 0 or not.
+    /// Parses lines of `Seconds,Closed,Pending,Connected,Service Available`. The last value is 0 if
+    /// the server was unavailable.
     fn read(report: &str) -> Option<Course> {
         let mut course = Course::default();
         for line in report.lines().skip(1) {

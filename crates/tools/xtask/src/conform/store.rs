@@ -1,8 +1,10 @@
-//! The test suite that Redis 7.0 brings, against `pelton store`: the units of what is built, in external mode, and those that
-//! start servers themselves, which get ours for Redis's.
+//! `conform store`: the test suite of Redis 7.0 against `pelton store`. Units of implemented
+//! commands run in external mode. Units that start servers themselves get our server in place of
+//! redis-server.
 //!
-//! It is Debian's source package, unpacked in the cache and never committed. Each unit gets a fresh server. What is not
-//! run stands in `store_skip.txt`, with the reason above the names.
+//! The suite is taken from Debian's source package, unpacked in the cache and never committed. Each
+//! unit gets a new server. The tests that are skipped are in `store_skip.txt`, with the reason
+//! above the names.
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -16,11 +18,11 @@ use crate::command::{output, succeed, timed};
 use crate::debian;
 use crate::stop::{EXIT_FINDINGS, Stop, at};
 
-/// The package's upstream version, which its folder carries too.
+/// Upstream name and version of the package, which is also the name of its folder.
 const SUITE: &str = "redis-7.0.15";
 const SKIPPED: &str = include_str!("store_skip.txt");
 
-/// What is built, by the suite's names.
+/// Units of implemented commands, by the suite's names.
 const UNITS: &[&str] = &[
     "type/string",
     "type/incr",
@@ -52,7 +54,7 @@ const UNITS: &[&str] = &[
     "violations",
 ];
 
-/// Those that start servers themselves, to give them files and settings.
+/// Units that start servers themselves, to give them files and settings.
 const STARTING: &[&str] = &[
     "unit/aofrw",
     "unit/auth",
@@ -62,7 +64,8 @@ const STARTING: &[&str] = &[
     "integration/aof",
 ];
 
-/// What they start. A server that serves, or has ended, is to tell its number.
+/// Script that these units run as redis-server. The suite expects the process id in the output,
+/// whether the server serves or has ended.
 const START: &str = r#"#!/bin/bash
 port=$(awk '$1 == "port" { port = $2 } END { print port }' "$1")
 (
@@ -78,24 +81,25 @@ port=$(awk '$1 == "port" { port = $2 } END { print port }' "$1")
 exec "$PELTON" store "$@"
 "#;
 
-/// How much of the tests that are run must pass, in per cent.
+/// Minimum share of the tests run that must pass, in per cent.
 const PASS_PCT_MIN: usize = 95;
 
-/// Tests of its own suite that Redis 7.4.1 passes in external mode: what all of the suite is compared with.
+/// Number of tests in its own suite that Redis 7.4.1 passes in external mode. Our result on the
+/// whole suite is a share of it.
 const REDIS_PASSES: usize = 2_181;
 
-/// Tests of one unit.
+/// Results of one unit.
 struct Counted {
     passed: usize,
     failed: Vec<String>,
-    /// It did not come to its end.
+    /// True if the unit did not end in time.
     hung: bool,
 }
 
-/// Runs all units, or those named, and prints a line for each.
+/// Runs all units, or those named, and prints the results of each.
 ///
 /// # Errors
-/// When the suite or the server cannot be had or does not run.
+/// When the suite or the server cannot be installed or built, or does not run.
 pub(super) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
     let mut build = crate::ready(root)?;
     debian::ensure(&["tcl", "redis-tools", "dpkg-dev"])?;
@@ -146,7 +150,8 @@ pub(super) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
     })
 }
 
-/// Returns the share of all that Redis passes, and what it lacks by name.
+/// Returns a text with our share of the tests that Redis passes, and the names of the units left
+/// out.
 fn share(passed: usize, external: usize, left_out: &[String]) -> String {
     let percent = |part: usize| 100.0 * part as f64 / REDIS_PASSES as f64;
     format!(
@@ -160,7 +165,7 @@ fn share(passed: usize, external: usize, left_out: &[String]) -> String {
     )
 }
 
-/// Returns the units of the suite that are not run, by the suite's names in order.
+/// Returns the units of the suite that are not run, by the suite's names, sorted.
 fn left_out(suite: &Path) -> Result<Vec<String>, Stop> {
     let tests = suite.join("tests");
     let mut names = Vec::new();
@@ -183,12 +188,12 @@ fn left_out(suite: &Path) -> Result<Vec<String>, Stop> {
     Ok(names)
 }
 
-/// Whether a line of the list is a name, and not a reason.
+/// Returns whether a line of the skip list is a test's name, not a reason or empty.
 fn is_name(line: &str) -> bool {
     !line.starts_with('#') && !line.is_empty()
 }
 
-/// A store of its own for whoever tests it, gone when dropped.
+/// A running store for one test, killed and removed when dropped.
 pub(super) struct Served {
     child: Child,
     port: String,
@@ -196,7 +201,7 @@ pub(super) struct Served {
 }
 
 impl Served {
-    /// Starts one without files, with more `directives`.
+    /// Starts a store that saves no files, with `directives` as further arguments.
     pub(super) fn start(server: &Path, directives: &[&str]) -> Result<Served, Stop> {
         let port = free_port()?;
         let data = std::env::temp_dir().join(format!("pelton-conform-{port}"));
@@ -231,7 +236,8 @@ impl Drop for Served {
 fn run_unit(unit: &str, server: &Path, suite: &Path, skips: &Path) -> Result<Counted, Stop> {
     let served = Served::start(
         server,
-        // Small sets are packed since 7.2, and the suite is 7.0's; its own servers may change where files are.
+        // The suite is that of 7.0, and sets are listpacks only since 7.2. Servers that the suite
+        // starts itself may change protected settings, so ours may too.
         &[
             "--set-max-listpack-entries",
             "0",
@@ -280,7 +286,7 @@ fn counted(suite: &mut Command) -> Result<Counted, Stop> {
     Ok(count(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// Reads the suite's report: a line a test, coloured.
+/// Parses the suite's report, which has one coloured line per test.
 fn count(report: &str) -> Counted {
     let plain = |line: &str| {
         line.replace("\u{1b}[0;31;49m", "")
@@ -315,7 +321,8 @@ fn wait_for(port: &str) -> Result<(), Stop> {
     Err(Stop::host(format!("nobody listens on port {port}")))
 }
 
-/// The suite's folder, after getting it from where this machine gets its Debian packages.
+/// Returns the suite's folder. If it is missing, the suite is downloaded from the mirror of this
+/// machine's Debian packages.
 fn unpacked(cache: &Path) -> Result<PathBuf, Stop> {
     let suite = cache.join(SUITE);
     if suite.join("tests/test_helper.tcl").is_file() {
@@ -362,7 +369,7 @@ fn unpacked(cache: &Path) -> Result<PathBuf, Stop> {
     Ok(suite)
 }
 
-/// The machine's own entries for Debian's packages, asking for sources instead.
+/// Returns the machine's entries for Debian packages, changed to those for source packages.
 fn source_entries() -> Result<String, Stop> {
     let file = Path::new("/etc/apt/sources.list.d/debian.sources");
     let text = fs::read_to_string(file).map_err(at(file))?;

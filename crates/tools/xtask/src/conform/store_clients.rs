@@ -1,7 +1,9 @@
-//! Clients that people have, against `pelton store`: redis-py's own tests over both protocols, and the same short journey
-//! with ioredis, node-redis, go-redis and Jedis; then redis-cli and redis-benchmark.
+//! `conform store-clients`: common clients against `pelton store`. redis-py runs its own tests over
+//! both protocols; ioredis, node-redis, go-redis and Jedis run the same short script; then come
+//! redis-cli and redis-benchmark.
 //!
-//! Each client is installed by its own package manager, in one version, into a folder of the cache.
+//! Each client is installed by its own package manager, at a fixed version, into a folder of the
+//! cache.
 
 use std::ffi::OsString;
 use std::fs;
@@ -22,11 +24,11 @@ const GO_REDIS: &str = "9.7.0";
 const NODE_SCRIPT: &str = include_str!("store_clients/smoke.mjs");
 const GO_SCRIPT: &str = include_str!("store_clients/smoke.go");
 const JAVA_SCRIPT: &str = include_str!("store_clients/Smoke.java");
-/// Names Jedis and its version.
+/// Maven project that names Jedis and its version.
 const JAVA_PROJECT: &str = include_str!("store_clients/pom.xml");
 const PYTHON_SKIPPED: &str = include_str!("store_clients/redis_py_skip.txt");
 
-/// Its files about what is built.
+/// Test files of redis-py for implemented commands.
 const PYTHON_FILES: &[&str] = &[
     "tests/test_commands.py",
     "tests/test_connection_pool.py",
@@ -36,10 +38,10 @@ const PYTHON_FILES: &[&str] = &[
     "tests/test_pubsub.py",
 ];
 
-/// How much of redis-py's tests that are run must pass, in per cent.
+/// Minimum share of redis-py's tests run that must pass, in per cent.
 const PASS_PCT_MIN: usize = 95;
 
-/// One client: what it has to show, in a folder of its own, against the store at a port.
+/// One client and its test, which runs in a folder of its own against the store at a port.
 struct Client {
     name: &'static str,
     run: fn(&Path, &str) -> Result<(), Stop>,
@@ -72,7 +74,7 @@ const CLIENTS: &[Client] = &[
     },
 ];
 
-/// Runs all clients, or those named, each against a fresh store.
+/// Runs all clients, or those named, each against a new store.
 ///
 /// # Errors
 /// When the store cannot be built or started.
@@ -106,7 +108,7 @@ fn put(folder: &Path, name: &str, text: &str) -> Result<(), Stop> {
     fs::write(&path, text).map_err(at(&path))
 }
 
-/// Its tests come with the source package, not with what pip installs.
+/// Runs redis-py's tests, which are in its source package but not in the package that pip installs.
 fn redis_py(folder: &Path, port: &str) -> Result<(), Stop> {
     let source = folder.join(format!("redis-{REDIS_PY}"));
     let python = folder.join("venv/bin/python");
@@ -153,7 +155,7 @@ fn redis_py(folder: &Path, port: &str) -> Result<(), Stop> {
             .arg(format!("redis://127.0.0.1:{port}/9"))
             .args(PYTHON_FILES)
             .current_dir(&source);
-        // Its exit code says that something failed; how much is in what it says last.
+        // pytest's exit code only says that a test failed. Its last line has the numbers.
         let said = pytest.output();
         let said = said.map_err(|err| Stop::host(format!("{}: {err}", python.display())))?;
         judge_python(protocol, all, &String::from_utf8_lossy(&said.stdout))?;
@@ -161,14 +163,15 @@ fn redis_py(folder: &Path, port: &str) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Returns how many tests redis-py brings, those of what is not built included.
+/// Returns the number of all tests of redis-py, including those of commands that are not
+/// implemented.
 fn python_tests(python: &Path, source: &Path) -> Result<usize, Stop> {
     let mut pytest = Command::new(python);
     pytest
         .args(["-m", "pytest", "-q", "--collect-only", "-W", "ignore"])
         .args(["-p", "no:cacheprovider", "tests"])
         .current_dir(source);
-    // Files that need packages which are not here are errors to it, and their tests are not counted.
+    // Files that import missing packages are errors to pytest, and their tests are not counted.
     let said = pytest.output();
     let said = said.map_err(|err| Stop::host(format!("{}: {err}", python.display())))?;
     let said = String::from_utf8_lossy(&said.stdout);
@@ -199,7 +202,7 @@ fn judge_python(protocol: &str, all: usize, said: &str) -> Result<(), Stop> {
     }
 }
 
-/// The number before a word of pytest's last line: `3 failed, 20 passed in 1.2s`.
+/// Returns the number before `word` in pytest's last line: `3 failed, 20 passed in 1.2s`.
 fn counted(line: &str, word: &str) -> Option<usize> {
     let words: Vec<&str> = line
         .split([' ', ','])
@@ -261,7 +264,8 @@ fn jedis(folder: &Path, port: &str) -> Result<(), Stop> {
     )
 }
 
-/// What it asks by itself, in both protocols: documents of the commands, statistics of all keys.
+/// Runs redis-cli in both protocols. On its own, it asks for the documentation of the commands, and
+/// for statistics of all keys.
 fn redis_cli(_folder: &Path, port: &str) -> Result<(), Stop> {
     let cli = |words: &[&str]| output(Command::new("redis-cli").args(["-p", port]).args(words));
     let said = [
@@ -283,7 +287,7 @@ fn redis_cli(_folder: &Path, port: &str) -> Result<(), Stop> {
     Ok(())
 }
 
-/// All of its tests, a few times each.
+/// Runs all of redis-benchmark's tests, with 2000 requests each.
 fn redis_benchmark(_folder: &Path, port: &str) -> Result<(), Stop> {
     let mut benchmark = Command::new("redis-benchmark");
     benchmark.args(["-p", port, "-n", "2000", "-q", "-t"]);

@@ -1,8 +1,9 @@
-//! Random commands to the keyspace in this process and to redis-server, compared reply by reply.
+//! `conform store-diff`: sends random commands to the keyspace in this process and to redis-server,
+//! and compares reply by reply.
 //!
-//! Replies must be equal byte for byte. The exceptions are rows of a table here: replies whose order means nothing,
-//! and times, which the two servers read a moment apart. Every so often everything both of them hold is compared. What
-//! they say of their commands is compared first.
+//! Replies must be equal byte for byte. The exceptions are in tables here: replies whose order has
+//! no meaning, and times, which the two servers read a moment apart. At intervals, all data of both
+//! is compared. The descriptions of the commands are compared first.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -22,34 +23,35 @@ use super::store_table;
 use crate::debian;
 use crate::stop::{EXIT_FINDINGS, Stop};
 
-/// What was typed behind the suite's name.
+/// Arguments after the suite's name.
 #[derive(clap::Parser)]
 #[command(name = "cargo xtask conform store-diff")]
 struct Typed {
-    /// Commands in each protocol
+    /// Number of commands in each protocol
     #[arg(long, default_value_t = 100_000)]
     commands: u64,
-    /// Where the random numbers begin; a difference prints the one to use again
+    /// Seed of the random commands, which is printed with the result
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
 const GRAMMAR: &str = include_str!("store_diff.txt");
-/// Commands between two comparisons of everything.
+/// Number of commands between two comparisons of all data.
 const WHOLE_EVERY: u64 = 5000;
-/// One command in so many is spoilt: an argument too many or too few, or nonsense in its place.
+/// One in this many commands is spoilt: an argument is added, removed or replaced by nonsense.
 const SPOIL_EVERY: u32 = 25;
-/// Commands remembered, and of them those on the same keys that are shown before a difference.
+/// Number of commands that are remembered. Of those on the same keys, at most [`SHOWN`] are printed
+/// with a difference.
 const RECENT: usize = 1000;
 const SHOWN: usize = 30;
-/// How far apart times may be.
+/// Maximum distance of two times that count as equal, in milliseconds.
 const SKEW_MS: i64 = 2500;
-/// After so long, a key that was due for one of them is due for both.
+/// Pause after which a key that was due on one server is due on both.
 const MOMENT: Duration = Duration::from_millis(5);
-/// Differences after which there is no point in going on.
+/// Number of differences after which the comparison stops.
 const DIFFERENCES_MAX: u64 = 40;
 
-/// Replies whose elements have no order.
+/// Commands whose replies have elements in no order. BY stands for SORT with that option.
 const UNORDERED: &[&str] = &[
     "BY",
     "OBJECT",
@@ -66,29 +68,29 @@ const UNORDERED: &[&str] = &[
     "SSCAN",
     "EXEC",
 ];
-/// The same, with elements that belong together in twos.
+/// Commands whose replies have pairs of elements in no order.
 const UNORDERED_PAIRS: &[&str] = &["HGETALL", "HRANDFIELD", "ZRANDMEMBER", "HSCAN", "ZSCAN"];
-/// Commands of 7.2 that refuse what the 7.0 of Debian takes or answers otherwise: they read all arguments before they
-/// look at the key, or take more of them.
+/// Commands for which 7.2 returns errors or replies that Debian's 7.0 does not: they check all
+/// arguments before they read the key, or accept more arguments.
 const STRICTER: &[&str] = &["BITPOS", "BITCOUNT", "ZRANK", "ZREVRANK"];
 const ENCODINGS: &[&[u8]] = &[b"listpack", b"quicklist", b"hashtable", b"skiplist"];
 const TIMES: &[&str] = &["TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME"];
 
-/// Both servers.
+/// Both servers, and the commands sent to them.
 struct Pair {
     oracle: Oracle,
     keyspace: Keyspace,
     session: Session,
     proto: Proto,
     recent: Vec<String>,
-    /// Commands of the transaction.
+    /// Commands queued in the transaction.
     queued: Vec<String>,
 }
 
-/// Runs it with these arguments; differences are on stdout.
+/// Runs the comparison, and prints the differences on stdout.
 ///
 /// # Errors
-/// When redis-server cannot be had or does not run: the host's fault.
+/// When redis-server cannot be installed or does not run: the host's fault.
 pub(crate) fn run(_root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let name = OsString::from("store-diff");
     let typed = Typed::try_parse_from(std::iter::once(&name).chain(arguments));
@@ -100,7 +102,7 @@ pub(crate) fn run(_root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, St
     })
 }
 
-/// Compares so many commands in each protocol; returns how many replies differed.
+/// Compares `commands` commands in each protocol, and returns the number of replies that differ.
 ///
 /// # Errors
 /// When redis-server does not run.
@@ -135,7 +137,7 @@ fn compare(commands: u64, seed: u64) -> Result<u64, Stop> {
     Ok(differences)
 }
 
-/// What a placeholder stands for.
+/// Returns a random value for a placeholder of the grammar.
 // tidy: long because it is the list of placeholders.
 fn fill(rng: &mut Rng, hole: &str) -> Vec<u8> {
     let now_ms = now_ms() as i64;
@@ -144,7 +146,8 @@ fn fill(rng: &mut Rng, hole: &str) -> Vec<u8> {
         "key" => format!("{}{}", kinds[rng.usize(..5)], rng.u8(..4)),
         "str" | "list" | "hash" | "set" | "zset" | "lexset" | "coll" => {
             let kind = match hole {
-                // Members of equal score only: their order by name is the order of the set.
+                // All members of these sets have the same score, so that their order is that of
+                // their names.
                 "lexset" => "x",
                 _ if rng.u8(..30) == 0 => kinds[rng.usize(..5)],
                 "str" => "s",
@@ -227,7 +230,8 @@ fn value(rng: &mut Rng) -> Vec<u8> {
 }
 
 fn spoil(rng: &mut Rng, words: &mut Vec<Vec<u8>>) {
-    // Those that 7.2 lets take one more argument would begin to differ, and fewer of them make random ones random.
+    // Commands that end in RANK accept one more argument in 7.2, so they would differ. Commands
+    // with random elements return a random reply if they get fewer arguments.
     let name = String::from_utf8_lossy(&words[0]).into_owned();
     let is_fragile = name.ends_with("RANK") || name.contains("RAND") || name == "SPOP";
     if rng.u32(..SPOIL_EVERY) != 0 || is_fragile {
@@ -235,7 +239,7 @@ fn spoil(rng: &mut Rng, words: &mut Vec<Vec<u8>>) {
     }
     let at = rng.usize(..words.len());
     match rng.u8(..4) {
-        // COMMAND on its own is as long as the table, and ours is shorter.
+        // COMMAND without arguments returns the whole table of commands, and ours is shorter.
         0 if 0 < at && words[0] != b"COMMAND" => drop(words.remove(at)),
         1 => words.push(b"extra".to_vec()),
         2 if 0 < at => words[at] = b"nonsense".to_vec(),
@@ -271,7 +275,7 @@ impl Pair {
     }
 
     fn execute(&mut self, args: &[Bytes], out: &mut Out) {
-        // As a server does with a pipeline.
+        // A server prefetches the keys of a pipeline in the same way.
         let mut prefetched = Vec::new();
         let calls = std::iter::once(args);
         self.keyspace
@@ -290,7 +294,7 @@ impl Pair {
         }
     }
 
-    /// Compares what each says of the commands that both know.
+    /// Compares the descriptions of the commands that both servers have.
     fn compare_tables(&mut self) -> Result<u64, Stop> {
         let mut differences = 0;
         for command in keyspace::commands() {
@@ -313,7 +317,7 @@ impl Pair {
         Ok(differences)
     }
 
-    /// What each replies.
+    /// Sends a command to both servers, and returns their replies.
     fn both(&mut self, line: &[&str]) -> Result<(Reply, Reply), Stop> {
         let ask = words(line);
         let (_, theirs) = self.oracle.ask(&ask)?;
@@ -322,7 +326,8 @@ impl Pair {
         Ok((theirs, ours.ok().flatten().expect("our own reply is whole")))
     }
 
-    /// Asks both; what differs is printed, and both begin anew, or every later reply would differ too.
+    /// Sends a command to both servers, and returns whether they agree. A difference is printed,
+    /// and both servers are emptied, because otherwise all later replies would differ too.
     fn agree(&mut self, args: &[Bytes]) -> Result<bool, Stop> {
         let Some((theirs, ours)) = self.difference(args)? else {
             return Ok(true);
@@ -336,7 +341,8 @@ impl Pair {
         Ok(false)
     }
 
-    /// The same for what only reads. A key that became due between the two answers is gone from both a moment later.
+    /// Does the same as [`Self::agree`] for a command that only reads, but tries twice. A key that
+    /// became due between the two replies is gone from both servers a moment later.
     fn agree_soon(&mut self, args: &[Bytes]) -> Result<bool, Stop> {
         if self.difference(args)?.is_none() {
             return Ok(true);
@@ -345,7 +351,7 @@ impl Pair {
         self.agree(args)
     }
 
-    /// Asks both; their replies, if they mean something else.
+    /// Sends a command to both servers, and returns their replies if these have different meanings.
     fn difference(&mut self, args: &[Bytes]) -> Result<Option<(Bytes, Bytes)>, Stop> {
         let shown: Vec<String> = args.iter().map(|arg| shorten(arg)).collect();
         self.recent.push(shown.join(" "));
@@ -357,12 +363,13 @@ impl Pair {
         let ours = self.ours(args);
         match raw.as_ref() {
             b"+QUEUED\r\n" => self.queued.push(shown.join(" ")),
-            // Within a transaction it is an error, and the transaction goes on.
+            // MULTI within a transaction is an error, and the transaction goes on.
             b"+OK\r\n" if name == "MULTI" => self.queued.clear(),
             _ => {}
         }
         let has = |word: &str| shown.iter().any(|it| it.eq_ignore_ascii_case(word));
-        // Of a text it compares what stands before a NUL, and leaves what is the same up to there in any order.
+        // Redis compares texts only up to a NUL, and returns texts that are equal up to there in
+        // any order.
         let is_cut = name == "SORT" && has("alpha") && raw.contains(&0);
         let name = match has("by") || is_cut {
             true => "BY",
@@ -371,7 +378,8 @@ impl Pair {
         if raw == ours || is_same(name, &theirs, &ours) {
             return Ok(None);
         }
-        // Some elements of what has no order: any will do.
+        // The reply has some of the elements in no order. Any of them are correct, so only the
+        // numbers must be equal.
         let is_part = (has("nosort") || is_cut) && has("limit");
         if is_part && counts(&raw).is_some_and(|it| Some(it) == counts(&ours)) {
             return Ok(None);
@@ -381,7 +389,8 @@ impl Pair {
         Ok((!is_excused).then_some((raw, ours)))
     }
 
-    /// Whether the replies of a transaction's commands mean the same, one by one.
+    /// Returns whether the replies to the commands of a transaction have the same meaning, one by
+    /// one.
     fn is_same_transaction(&self, theirs: &Reply, ours: &Bytes) -> bool {
         let ours = Reply::take(&mut BytesMut::from(&ours[..]), &ReplyLimits::default());
         let (Reply::Array(theirs), Ok(Some(Reply::Array(ours)))) = (theirs, ours) else {
@@ -404,7 +413,7 @@ impl Pair {
             })
     }
 
-    /// Shows where two replies part, and what was done before to the same keys.
+    /// Prints the place where two replies differ, and the earlier commands on the same keys.
     fn report(&mut self, theirs: &[u8], ours: &[u8]) {
         let mut culprit = self.recent.pop().expect("a command was just sent");
         let mut parts = None;
@@ -435,7 +444,7 @@ impl Pair {
         self.recent.clear();
     }
 
-    /// Has each server restore what the other one dumped.
+    /// Makes each server restore the value that the other one dumped.
     fn exchange(&mut self, key: &[u8]) -> Result<(), Stop> {
         let dump = call(&["DUMP"], key);
         let (_, theirs) = self.oracle.ask(&dump)?;
@@ -460,7 +469,7 @@ impl Pair {
             differences += u64::from(!pair.agree_soon(line)?);
             Ok(())
         };
-        // Ends a transaction, if there is one; both say so if not.
+        // DISCARD ends the transaction, if any. Without one, both reply with an error.
         ask(self, &words(&["DISCARD"]))?;
         for db in 0..16 {
             ask(self, &words(&["SELECT", &db.to_string()]))?;
@@ -488,7 +497,7 @@ impl Pair {
     }
 }
 
-/// What is looked at in each key.
+/// Commands that read each key for the comparison.
 const LOOKS: &[&[&str]] = &[
     &["TYPE"],
     &["PEXPIRETIME"],
@@ -498,7 +507,7 @@ const LOOKS: &[&[&str]] = &[
     &["SMEMBERS"],
     &["ZRANGE", "0", "-1", "WITHSCORES"],
 ];
-/// Where each server restores what the other one dumped.
+/// Key under which each server restores the value that the other one dumped.
 const COPY: &[u8] = b"copy";
 
 fn words(line: &[&str]) -> Vec<Bytes> {
@@ -508,14 +517,14 @@ fn words(line: &[&str]) -> Vec<Bytes> {
         .collect()
 }
 
-/// A command with a key behind its name.
+/// Returns a command with `key` as its first argument.
 fn call(line: &[&str], key: &[u8]) -> Vec<Bytes> {
     let mut args = words(line);
     args.insert(1, Bytes::copy_from_slice(key));
     args
 }
 
-/// How many elements a reply has, if it is an array.
+/// Returns the number of elements of a reply, if it is an array.
 fn counts(reply: &[u8]) -> Option<usize> {
     match Reply::take(&mut BytesMut::from(reply), &ReplyLimits::default()) {
         Ok(Some(Reply::Array(elements))) => Some(elements.len()),
@@ -523,7 +532,7 @@ fn counts(reply: &[u8]) -> Option<usize> {
     }
 }
 
-/// Which elements of two arrays are the first to differ.
+/// Returns the index and the two elements at which two arrays first differ.
 fn first_difference(theirs: &[u8], ours: &[u8]) -> Option<(usize, Reply, Reply)> {
     let read = |raw: &[u8]| Reply::take(&mut BytesMut::from(raw), &ReplyLimits::default());
     let (Ok(Some(Reply::Array(theirs))), Ok(Some(Reply::Array(ours)))) = (read(theirs), read(ours))
@@ -535,19 +544,20 @@ fn first_difference(theirs: &[u8], ours: &[u8]) -> Option<(usize, Reply, Reply)>
         .map(|(at, (left, right))| (at, left, right))
 }
 
-/// Whether a word of a command is one of the keys that the grammar makes.
+/// Returns whether a word of a command has the form of the grammar's keys.
 fn is_key(word: &str) -> bool {
     word.len() == 2
         && word.as_bytes()[0].is_ascii_lowercase()
         && word.as_bytes()[1].is_ascii_digit()
 }
 
-/// Whether two times are as near as those of two servers.
+/// Returns whether two times may be readings of two servers at one moment. A negative number is not
+/// a time.
 fn is_near(theirs: i64, ours: i64) -> bool {
     (theirs - ours).abs() <= SKEW_MS && 0 <= theirs && 0 <= ours
 }
 
-/// Whether replies that are not equal mean the same.
+/// Returns whether two replies that differ in their bytes have the same meaning.
 fn is_same(name: &str, theirs: &Reply, ours: &Bytes) -> bool {
     let mut ours = BytesMut::from(&ours[..]);
     let Ok(Some(ours)) = Reply::take(&mut ours, &ReplyLimits::default()) else {
@@ -565,7 +575,7 @@ fn is_same(name: &str, theirs: &Reply, ours: &Bytes) -> bool {
     UNORDERED.contains(&name) && sorted(theirs, 1) == sorted(&ours, 1)
 }
 
-/// A reply with the elements of all its arrays in order, taken so many at a time.
+/// Formats a reply with the elements of all its arrays sorted, in groups of `step` elements.
 fn sorted(reply: &Reply, step: usize) -> String {
     match reply {
         Reply::Array(elements) | Reply::Set(elements) => {
@@ -580,9 +590,10 @@ fn sorted(reply: &Reply, step: usize) -> String {
             texts.sort_unstable();
             format!("{{{}}}", texts.join(", "))
         }
-        // Small lists and sets have other encodings in 7.0, and its SORT leaves a sorted set unpacked.
+        // Small lists and sets have other encodings in 7.0, and SORT in 7.0 leaves a sorted set
+        // unpacked.
         Reply::Bulk(name) if ENCODINGS.contains(&name.as_ref()) => "some encoding".to_owned(),
-        // Times inside a transaction.
+        // Large numbers are times inside a transaction, so they are rounded.
         Reply::Int(number) if 1000 < *number => format!("about {}", number / 10_000_000_000),
         other => format!("{other:?}"),
     }

@@ -1,8 +1,9 @@
-//! What COMMAND INFO and COMMAND DOCS say of each command, held against redis-server's.
+//! Comparison of the replies to COMMAND INFO and COMMAND DOCS with those of redis-server.
 
 use resp::Reply;
 
-/// Commands that 7.2 describes otherwise than the 7.0 of Debian: scripts may run those that wait, and arguments were added.
+/// Commands that 7.2 describes differently from Debian's 7.0: it lets scripts run blocking
+/// commands, and it added arguments.
 const NEWER: &[&str] = &[
     "blmove",
     "blpop",
@@ -16,7 +17,8 @@ const NEWER: &[&str] = &[
     "zrank",
     "zrevrank",
 ];
-/// Commands whose arguments 7.2 tells otherwise, or that take more of them here, or where a group of one is only that one.
+/// Commands whose arguments are described differently: by 7.2, or because ours accept more, or
+/// because a group of one argument is described as that argument.
 const NEWER_ARGUMENTS: &[&str] = &[
     "bitop",
     "client|kill",
@@ -29,11 +31,12 @@ const NEWER_ARGUMENTS: &[&str] = &[
     "zrank",
     "zrevrank",
 ];
-/// Its subcommands stand last in a row, and each has one of its own.
+/// Number of fields of a row that are compared. The subcommands come last, and are compared in rows
+/// of their own.
 const FIELDS: usize = 9;
 
-/// What differs in the two rows of a command: what a field means there and here. A command that one of them does not know
-/// does not differ.
+/// Returns the fields that differ in the two rows of a command, each as a pair of texts:
+/// redis-server's and ours. A command that one of them does not know has no differences.
 pub(super) fn differences(name: &str, theirs: &Reply, ours: &Reply) -> Vec<(String, String)> {
     let both = (row(theirs), row(ours));
     let (Some(theirs), Some(ours)) = both else {
@@ -47,7 +50,8 @@ pub(super) fn differences(name: &str, theirs: &Reply, ours: &Reply) -> Vec<(Stri
     meant.filter(|(theirs, ours)| theirs != ours).collect()
 }
 
-/// The same of the arguments in COMMAND DOCS: without what they are called where nobody reads it, and since when they are.
+/// Returns redis-server's and our arguments of a command in COMMAND DOCS, if they differ. The
+/// comparison ignores names that no client reads, and the versions that introduced arguments.
 pub(super) fn argument_differences(
     name: &str,
     theirs: &Reply,
@@ -61,7 +65,7 @@ pub(super) fn argument_differences(
     (both.0 != both.1 && !NEWER_ARGUMENTS.contains(&name)).then_some(both)
 }
 
-/// Arguments, a word each.
+/// Formats the compared properties of each argument.
 fn told(arguments: &Reply) -> String {
     let Reply::Array(arguments) = arguments else {
         return format!("{arguments:?}");
@@ -86,7 +90,7 @@ fn told(arguments: &Reply) -> String {
     words.join(", ")
 }
 
-/// The value of a field of a map, which is a list in protocol 2.
+/// Returns the value of a field of a map. In protocol 2, a map is an array of names and values.
 fn named<'r>(reply: &'r Reply, name: &str) -> Option<&'r Reply> {
     match reply {
         Reply::Map(pairs) => {
@@ -120,7 +124,8 @@ fn row(reply: &Reply) -> Option<&[Reply]> {
     }
 }
 
-/// A field with what has no order sorted, and without notes: those are prose.
+/// Formats a field. Elements without an order are sorted, and notes are left out, because they are
+/// prose.
 fn meaning(field: &Reply) -> String {
     let is_note = |reply: &Reply| matches!(reply, Reply::Bulk(name) if name == "notes");
     let is_word = |it: &Reply| match it {
@@ -130,7 +135,7 @@ fn meaning(field: &Reply) -> String {
     };
     match field {
         Reply::Set(elements) => format!("set of {}", listed(elements, true)),
-        // In protocol 2 sets are lists, and of words then; of texts, if they are tips.
+        // In protocol 2, a set is an array: of simple strings, or of bulk strings if they are tips.
         Reply::Array(elements) => match elements.iter().position(is_note) {
             Some(at) => listed(&[&elements[..at], &elements[at + 2..]].concat(), false),
             None => listed(elements, elements.iter().all(is_word)),

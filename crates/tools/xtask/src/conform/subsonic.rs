@@ -1,7 +1,8 @@
-//! `conform subsonic`: the libraries that players are written with drive a server of a generated library.
+//! `conform subsonic`: client libraries of the Subsonic API against a server with a generated
+//! library.
 //!
-//! py-sonic browses, searches, syncs, marks, seeks and compares XML with JSON; subsonic-api does the same from JavaScript and
-//! opensubsonic from Rust, where every member has its type.
+//! py-sonic browses, searches, syncs, stars, seeks, and compares XML with JSON. subsonic-api does
+//! the same from JavaScript, and opensubsonic from Rust, where every member has a type.
 
 use std::ffi::OsString;
 use std::fs;
@@ -21,17 +22,17 @@ const OPENSUBSONIC: &str = "0.6.1";
 const PYTHON: &str = include_str!("subsonic/pysonic.py");
 const JAVASCRIPT: &str = include_str!("subsonic/client.mjs");
 const RUST: &str = include_str!("subsonic/client.rs.txt");
-/// Enough for several pages of a sync.
+/// Number of tracks in the library, enough for several pages of a sync.
 const TRACKS: u32 = 2000;
 const USER: [&str; 2] = ["ann", "sesame"];
-/// What a playlist of the library is called, and how many tracks it has.
+/// Name of the playlist that is added to the library. It has [`LISTED_TRACKS`] tracks.
 const LISTED: &str = "From a file";
 const LISTED_TRACKS: usize = 3;
 
-/// Runs all three; there are no arguments.
+/// Runs all three clients. The suite takes no arguments.
 ///
 /// # Errors
-/// When they cannot be run, or find a difference.
+/// When a client cannot be run, or finds a difference.
 pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     if !arguments.is_empty() {
         return Err(Stop::usage("conform subsonic takes no arguments"));
@@ -60,7 +61,7 @@ pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     Ok(ExitCode::SUCCESS)
 }
 
-/// The script, where it finds its library.
+/// Writes the script beside the library that it imports, and returns its path.
 fn javascript(folder: &Path) -> Result<PathBuf, Stop> {
     let script = folder.join("client.mjs");
     fs::write(&script, JAVASCRIPT).map_err(at(&script))?;
@@ -78,7 +79,7 @@ fn javascript(folder: &Path) -> Result<PathBuf, Stop> {
     Ok(script)
 }
 
-/// Lists some of the library's music in a file of it.
+/// Adds a playlist file with some of the library's tracks.
 fn list(library: &Path) -> Result<(), Stop> {
     let mut found = Vec::new();
     let mut folders = vec![library.to_owned()];
@@ -102,7 +103,8 @@ fn list(library: &Path) -> Result<(), Stop> {
     fs::write(&path, text).map_err(at(&path))
 }
 
-/// The program that drives by opensubsonic, built beside our own, whose lock file knows nothing of it.
+/// Builds the program that uses opensubsonic, and returns its path. It is a package outside our
+/// workspace, so our lock file does not have its dependencies.
 fn rust(folder: &Path) -> Result<PathBuf, Stop> {
     let package = folder.join("opensubsonic");
     let sources = package.join("src");
@@ -125,7 +127,7 @@ fn rust(folder: &Path) -> Result<PathBuf, Stop> {
     Ok(package.join("target/debug/driver"))
 }
 
-/// A running server with a whole index and one user.
+/// Starts a server with a complete index and one user.
 fn serve(program: &Path, library: &Path, folder: &Path) -> Result<Served, Stop> {
     let data = folder.join("data");
     if data.exists() {
@@ -147,7 +149,7 @@ fn serve(program: &Path, library: &Path, folder: &Path) -> Result<Served, Stop> 
         return Err(Stop::host("the user was not added"));
     }
     let mut scan = command(&["scan"]);
-    // It exits with 1, since the library has broken files.
+    // The scan exits with 1, because the library has broken files.
     let scan = scan
         .arg(library)
         .stdout(Stdio::null())

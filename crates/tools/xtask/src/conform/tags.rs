@@ -1,9 +1,10 @@
-//! `conform tags`: `tags` against the manifest of a generated library, and against mutagen and ffprobe.
+//! `conform tags`: compares `tags` with the manifest of a generated library, and with mutagen and
+//! ffprobe.
 //!
 //! ```text
 //! library ─┬─ tags ───────┬─► against the manifest: equal
 //!          ├─ mutagen ────┼─► against tags: equal, or explained below
-//!          └─ ffprobe ────┘   (some files: it is a process each)
+//!          └─ ffprobe ────┘   (some files only: each needs a process)
 //! ```
 
 use std::collections::BTreeMap;
@@ -27,33 +28,34 @@ use crate::{cache, debian};
 const MUTAGEN: &str = "mutagen==1.48.1";
 const SCRIPT: &str = include_str!("tags/mutagen.py");
 
-/// Durations are rounded by each in its own way.
+/// Difference at which two durations count as different, in milliseconds. Each program rounds in
+/// its own way.
 const DURATION_TOLERANCE_MS: u64 = 2;
 
-/// What was typed behind the suite's name.
+/// Arguments after the suite's name.
 #[derive(clap::Parser)]
 #[command(name = "cargo xtask conform tags")]
 struct Typed {
-    /// Tracks of the library
+    /// Number of tracks in the library
     #[arg(long, default_value_t = 2000)]
     tracks: u32,
     /// Seed of the library
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Files that ffprobe looks at
+    /// Number of files to check with ffprobe
     #[arg(long, default_value_t = 100)]
     probed: usize,
 }
 
-/// A difference that was looked into, and whose cause is known.
+/// Difference that was investigated, and whose cause is known.
 struct Explained {
-    /// Which oracle.
+    /// Name of the oracle.
     oracle: &'static str,
-    /// How the file's name ends.
+    /// End of the file's name.
     ending: &'static str,
-    /// What differs.
+    /// Property that differs.
     what: &'static str,
-    /// By how much at most, where it is a duration.
+    /// Maximum distance of two durations, in milliseconds; 0 for other properties.
     apart_ms: u64,
     why: &'static str,
 }
@@ -103,15 +105,15 @@ const EXPLAINED: &[Explained] = &[
     },
 ];
 
-/// One difference.
+/// One difference between `tags` and the manifest or an oracle.
 pub(crate) struct Difference {
     what: String,
-    /// Of durations.
+    /// Distance of two durations, in milliseconds; 0 for other properties.
     apart_ms: u64,
     text: String,
 }
 
-/// What an oracle says of a file.
+/// Properties of a file as an oracle or the manifest reports them.
 #[derive(Debug, Default, Deserialize)]
 struct Said {
     error: Option<String>,
@@ -176,7 +178,7 @@ fn on_disk(folder: &Path, line: &Line) -> PathBuf {
     folder.join(std::ffi::OsStr::from_bytes(&line.path()))
 }
 
-/// Where `tags` and the manifest disagree.
+/// Returns the differences between `tags` and the manifest.
 ///
 /// # Errors
 /// When a file cannot be opened.
@@ -216,7 +218,8 @@ pub(crate) fn differences(folder: &Path, lines: &[Line]) -> Result<Vec<String>, 
     Ok(found)
 }
 
-/// What `tags` says otherwise than `said`; `exact` about kinds of errors and fields that `said` leaves out.
+/// Returns the differences between `tags` and `said`. With `exact`, the kinds of errors must be
+/// equal, and a cover must be in both or in neither.
 fn differs(ours: &Result<Media, tags::Error>, said: &Said, exact: bool) -> Vec<Difference> {
     let verdict = |text| {
         vec![Difference {
@@ -248,7 +251,7 @@ fn differs(ours: &Result<Media, tags::Error>, said: &Said, exact: bool) -> Vec<D
         }
     };
     let audio = &media.audio;
-    // A duration that is no number is nobody's.
+    // A duration that is not a number is always a difference.
     if apart.is_nan() || DURATION_TOLERANCE_MS as f64 <= apart {
         check(
             "duration",
@@ -256,7 +259,7 @@ fn differs(ours: &Result<Media, tags::Error>, said: &Said, exact: bool) -> Vec<D
             said.duration_ms.to_string(),
         );
     }
-    // Mutagen has no rate for Opus.
+    // Mutagen reports no rate for Opus.
     if said.sample_rate_hz != 0 {
         check(
             "rate",
@@ -287,7 +290,8 @@ fn differs(ours: &Result<Media, tags::Error>, said: &Said, exact: bool) -> Vec<D
     found
 }
 
-/// Bytes of a picture, which base64 tells up to two, as `said` where that fits.
+/// Returns the size of a picture in bytes. The size in base64 leaves up to two bytes undetermined;
+/// `said` is returned if it fits.
 fn plain_bytes(cover: &Picture, said: Option<u64>) -> u64 {
     match cover.stored {
         Stored::Base64 | Stored::OggBase64 => {
@@ -299,7 +303,11 @@ fn plain_bytes(cover: &Picture, said: Option<u64>) -> u64 {
     }
 }
 
-/// Where `tags` and an oracle disagree, without an explanation; explained ones are counted on stderr.
+/// Returns the unexplained differences between `tags` and an oracle, and prints the number of each
+/// explained difference on stderr.
+///
+/// # Errors
+/// When a file cannot be opened, or the oracle has not reported on all files.
 fn compare(
     oracle: &str,
     folder: &Path,
@@ -343,7 +351,8 @@ fn compare(
     Ok(open)
 }
 
-/// Asks mutagen, in an environment of its own in the cache, about all files in one process.
+/// Returns mutagen's reports on all files, from one process. Mutagen is installed into a virtual
+/// environment in the cache.
 fn mutagen(cache: &Path, folder: &Path, lines: &[Line]) -> Result<Vec<Said>, Stop> {
     let venv = cache.join("mutagen");
     let python = venv.join("bin/python");
@@ -376,7 +385,7 @@ fn mutagen(cache: &Path, folder: &Path, lines: &[Line]) -> Result<Vec<Said>, Sto
     said.map_err(|err| Stop::host(format!("mutagen: {err}")))
 }
 
-/// The part of ffprobe's answer that is compared.
+/// The parts of ffprobe's output that are compared.
 #[derive(Deserialize)]
 struct Probed {
     #[serde(default)]

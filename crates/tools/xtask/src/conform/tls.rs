@@ -1,4 +1,5 @@
-//! TLS as two scanners see it: testssl.sh, and sslyze, which compares with Mozilla's intermediate configuration.
+//! `conform tls`: scans the server's TLS with testssl.sh and with sslyze, which compares it with
+//! Mozilla's intermediate configuration.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,13 +12,13 @@ use crate::stop::{Stop, at};
 use crate::{debian, tools};
 
 const SSLYZE: &str = "6.3.1";
-/// What testssl.sh's last rows are called.
+/// Prefix of the names of testssl.sh's last rows.
 const LAST_TEST: &str = "clientsimulation-";
 
-/// What a scanner finds that is not to be mended here, and why.
+/// Findings that need no change here, each with the reason.
 const EXPECTED: &[(&str, &str)] = &[
-    // Mozilla's intermediate configuration wants it so: every cipher is good, and a phone knows which one it has in
-    // hardware.
+    // Mozilla's intermediate configuration requires this: every cipher is good, and a phone knows
+    // which of them its hardware supports.
     (
         "cipher_order",
         "the client chooses among ciphers that are all good",
@@ -31,8 +32,9 @@ const EXPECTED: &[(&str, &str)] = &[
         "the suite's own root is in no browser",
     ),
     ("DNS_CAArecord", "localhost has no records"),
-    // It asks with `openssl s_client`, whose input has ended: that goes as soon as hands are shaken, and a ticket of TLS 1.3
-    // comes behind. `pelton`'s tests resume sessions.
+    // testssl.sh uses `openssl s_client` with its input closed. The client disconnects as soon as
+    // the handshake is done, and a ticket of TLS 1.3 follows the handshake. The tests of `pelton`
+    // resume sessions.
     (
         "sessionresumption_ticket",
         "the scanner's client goes before its ticket has come, one time in three",
@@ -43,10 +45,10 @@ const EXPECTED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Runs both; there are no arguments.
+/// Runs both scanners. The suite takes no arguments.
 ///
 /// # Errors
-/// When they cannot be run, or find what is not expected.
+/// When a scanner cannot be run, or has an unexpected finding.
 pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     if !arguments.is_empty() {
         return Err(Stop::usage("conform tls takes no arguments"));
@@ -87,7 +89,7 @@ pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     }
 }
 
-/// A library, and a certificate by a root of its own.
+/// Creates a library, and a certificate issued by a root of its own.
 fn prepare(folder: &Path) -> Result<(), Stop> {
     let library = folder.join("library");
     fs::create_dir_all(&library).map_err(at(&library))?;
@@ -119,7 +121,7 @@ fn prepare(folder: &Path) -> Result<(), Stop> {
     fs::write(&chain, read("leaf.pem")? + &read("root.pem")?).map_err(at(&chain))
 }
 
-/// What a scanner has to fault.
+/// Fault that a scanner reports.
 #[derive(Debug, PartialEq, Eq)]
 struct Finding {
     scanner: &'static str,
@@ -156,7 +158,7 @@ fn testssl(folder: &Path, at_port: &str) -> Result<Vec<Finding>, Stop> {
         .arg(folder.join("root.pem"))
         .arg(format!("https://{at_port}/-/"))
         .stdin(std::process::Stdio::null());
-    // Its exit code counts what it found.
+    // testssl.sh's exit code counts its findings.
     command
         .output()
         .map_err(|err| Stop::host(format!("testssl: {err}")))?;
@@ -164,7 +166,8 @@ fn testssl(folder: &Path, at_port: &str) -> Result<Vec<Finding>, Stop> {
     testssl_findings(&report).ok_or_else(|| Stop::host("testssl.sh did not come to its end"))
 }
 
-/// Reads `"id","fqdn/ip","port","severity","finding","cve","cwe"`; none when the last test is not in it.
+/// Parses lines of `"id","fqdn/ip","port","severity","finding","cve","cwe"`. Returns `None` if the
+/// last test is missing.
 fn testssl_findings(report: &str) -> Option<Vec<Finding>> {
     let rows = report.lines().map(|line| {
         let line = line.trim_matches('"');
@@ -187,7 +190,7 @@ fn testssl_findings(report: &str) -> Option<Vec<Finding>> {
 fn sslyze(python: &Path, at_port: &str) -> Result<Vec<Finding>, Stop> {
     let mut command = Command::new(python);
     command.args(["-m", "sslyze", "--mozilla_config=intermediate", at_port]);
-    // Its exit code says that something was found.
+    // sslyze's exit code says that it has findings.
     let output = command
         .output()
         .map_err(|err| Stop::host(format!("sslyze: {err}")))?;
@@ -196,7 +199,7 @@ fn sslyze(python: &Path, at_port: &str) -> Result<Vec<Finding>, Stop> {
         .ok_or_else(|| Stop::host("sslyze did not come to its end").hint(said.trim_end()))
 }
 
-/// Reads the lines `* name: what` below the verdict; none when there is no verdict.
+/// Parses the lines `* name: text` below the verdict. Returns `None` if there is no verdict.
 fn sslyze_findings(said: &str) -> Option<Vec<Finding>> {
     let (_, verdict) = said.split_once("COMPLIANCE AGAINST")?;
     if !verdict.contains(": OK") && !verdict.contains(": FAILED") {

@@ -1,10 +1,11 @@
-//! Who may know whom: the layers of the house, and what its upper ones must not touch.
+//! Rules about dependencies: the layer of each crate, and the interfaces that the pure layers must
+//! not use.
 
 use super::{Finding, Rule, Tree};
 use crate::cache::C_CODECS;
 use crate::workspace::{Import, Member};
 
-/// Every crate and its layer; a crate imports from layers with lower numbers.
+/// All crates with their layers. A crate imports only from layers with lower numbers.
 const LAYERS: &[(&str, u8)] = &[
     ("cgi", 1),
     ("http1", 1),
@@ -36,21 +37,22 @@ const LAYERS: &[(&str, u8)] = &[
     ("xtask", 5),
 ];
 
-/// Imports within a layer: a request becomes a conversion, a conversion a variant.
+/// Allowed imports within a layer: a request leads to a conversion, and a conversion to a variant.
 const STEPS: &[(&str, &str)] = &[
     ("server", "conversion"),
     ("server", "variants"),
     ("conversion", "variants"),
 ];
 
-/// Test code with more than one user: a dev-dependency of any crate, a dependency only of a program that is a test.
+/// Crate of test code that several crates share: a dev-dependency of any crate, and a dependency
+/// only of a program that is itself a test.
 const TESTKIT: &str = "testkit";
 const TEST_PROGRAM: &str = "conform";
 
-/// The last layer without clocks, files, sockets and threads.
+/// Highest layer without clocks, files, sockets and threads.
 const PURE_LAYER_MAX: u8 = 2;
 
-/// What layers without I/O do not name, as ends or beginnings of paths.
+/// Names that layers without I/O must not use. Each matches consecutive whole names of a path.
 const IMPURE: &[&str] = &[
     "std::fs",
     "std::net",
@@ -61,7 +63,7 @@ const IMPURE: &[&str] = &[
     "thread::Builder",
 ];
 
-/// The only crates with `unsafe` in them.
+/// The only crates that may contain `unsafe`.
 const UNSAFE: &[&str] = &["audio", "sandbox", "codec", "host", "pixel", "reactor"];
 
 pub(super) const RULES: &[Rule] = &[
@@ -133,7 +135,7 @@ fn wrong_import(member: &Member, import: &Import) -> Option<String> {
         return (!import.dev && name != TEST_PROGRAM)
             .then(|| format!("{name} imports {TESTKIT} outside its tests"));
     }
-    // `testkit` may know every library.
+    // `testkit` may import every library.
     let from = if name == TESTKIT { 5 } else { number(name)? };
     let to = number(&import.name)?;
     if STEPS.contains(&(name, &import.name)) {
@@ -174,7 +176,7 @@ fn pure(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether `part` is in `path`, by whole names.
+/// Returns whether `path` contains `part` as whole names.
 fn within(path: &str, part: &str) -> bool {
     format!("::{path}::").contains(&format!("::{part}::"))
 }
@@ -217,7 +219,7 @@ fn manifest(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Names under `[workspace.dependencies]`, with their lines.
+/// Returns the names under `[workspace.dependencies]`, with their lines.
 fn declared(manifest: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = (1..).zip(manifest.lines());
     lines

@@ -1,10 +1,10 @@
-//! Names that say nothing, and files that do not belong into the repository.
+//! Rules about names that say nothing, and about files that do not belong in the repository.
 
 use super::{Finding, Rule, Tree};
 
-/// Names of leftovers, which attract more.
+/// Words in names of files and types that say nothing, and attract code that belongs elsewhere.
 const LEFTOVERS: &[&str] = &["utils", "helpers", "common", "misc", "manager", "processor"];
-/// A picture for a test takes a few thousand.
+/// Maximum size of a file, in bytes. A picture for a test needs a few thousand.
 const FILE_BYTES_MAX: u64 = 256 * 1024;
 
 pub(super) const RULES: &[Rule] = &[
@@ -46,7 +46,7 @@ fn name(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The words of a name in camel case.
+/// Splits a name in camel case into words, in lower case.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for letter in name.chars() {

@@ -1,17 +1,18 @@
-//! The language of comments: plain sentences in the field's words, see `docs/STYLE.md` and `docs/GLOSSARY.md`.
+//! Rules about the language of comments: plain sentences with the usual terms. See `docs/STYLE.md`
+//! and `docs/GLOSSARY.md`.
 
 use super::{Finding, Rule, Tree, TreeFile};
 
-/// Widest comment line, in columns.
+/// Maximum width of a comment line, in columns.
 const COMMENT_COLUMNS_MAX: usize = 100;
 
-/// Crates whose comments are not rewritten yet. The list only shrinks.
 const PENDING: &[&str] = &["pelton", "xtask"];
 
-/// First words of riddles: a type's doc begins with a noun phrase, a function's with a verb.
+/// First words that a doc must not have. A type's doc begins with a noun phrase, a function's with
+/// a verb.
 const STARTS: &[&str] = &["What", "Whether", "How", "Where", "Who", "Whoever"];
 
-/// Words that made readers stumble, and the plain way to say each.
+/// Words that made readers stumble, each with advice for a plain sentence.
 const WORDS: &[(&str, &str)] = &[
     (
         "told",
@@ -44,7 +45,8 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Comment lines of the files under the rules: line number, text with its slashes.
+/// Returns the comment lines of a file as line number and text, slashes included. A pending crate's
+/// files have none.
 fn comments(file: &TreeFile) -> Vec<(usize, &str)> {
     let is_pending = file
         .crate_name()
@@ -58,7 +60,7 @@ fn comments(file: &TreeFile) -> Vec<(usize, &str)> {
         .collect()
 }
 
-/// Applies a check of one comment line, which gets the line before it too.
+/// Applies `check` to each comment line. It also gets the line before, if that is a comment too.
 fn each_comment(tree: &Tree, check: impl Fn(Option<&str>, &str) -> Option<String>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in &tree.files {
@@ -97,8 +99,8 @@ fn plain_word(tree: &Tree) -> Vec<Finding> {
     })
 }
 
-/// Returns the comment in lower case, without code between backticks and without phrases that are plain: "there is no",
-/// "is no longer".
+/// Returns the comment in lower case, without code between backticks and without the plain phrases
+/// "there is no" and "is no longer".
 fn plain_text(text: &str) -> String {
     let spans = text.split('`').enumerate();
     let prose = spans.filter(|(index, _)| index % 2 == 0);
@@ -107,7 +109,7 @@ fn plain_text(text: &str) -> String {
     prose.replace("there is no", "").replace("is no longer", "")
 }
 
-/// Returns whether `word` stands in `text`, bounded by other characters than letters and digits.
+/// Returns whether `text` contains `word` as a whole word.
 fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let is_end = |letter: Option<char>| {

@@ -1,18 +1,18 @@
-//! How long things may get.
+//! Rules about the length of functions, parameter lists and files.
 
 use super::source::{Function, Source};
 use super::{Finding, Rule, Tree};
 
-/// A function fits a screen.
+/// Maximum length of a function, in lines: it fits a screen.
 const FUNCTION_LINES_MAX: usize = 70;
 const PARAMETERS_MAX: usize = 5;
-/// Of all functions, how many in a hundred may be longer and say why.
+/// Maximum share of functions that may be longer with a stated reason, in per cent.
 const EXCUSED_PCT_MAX: usize = 2;
 const FILE_LINES_MAX: usize = 1000;
-/// Where a long file says why.
+/// Number of lines at the top of a long file, in which the reason must be.
 const HEAD_LINES: usize = 40;
 const MAIN_LINES_MAX: usize = 200;
-/// How an exception begins; its reason follows.
+/// Start of a comment that excuses a length; the reason follows.
 const EXCUSE: &str = "tidy: long because ";
 
 pub(super) const RULES: &[Rule] = &[
@@ -53,13 +53,14 @@ impl Function {
         self.end + 1 - self.line
     }
 
-    /// Tests are lists of expectations, and may be as long as those.
+    /// Returns whether the function is too long. Tests are lists of expectations, and may have any
+    /// length.
     fn is_long(&self) -> bool {
         !self.test && FUNCTION_LINES_MAX < self.lines()
     }
 }
 
-/// Whether a comment between two lines, or right above them, excuses their number.
+/// Returns whether a comment from the line above `first` to `last` excuses the length.
 fn excused(source: &Source, first: usize, last: usize) -> bool {
     let within = first.saturating_sub(1)..=last;
     let mut comments = source.comments.iter();

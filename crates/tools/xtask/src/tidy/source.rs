@@ -1,6 +1,7 @@
-//! What the rules need to know of one Rust file.
+//! Parts of one Rust file that the rules need.
 //!
-//! Syntax comes from `syn`. Comments are no syntax: they are what lies between the tokens.
+//! The syntax comes from `syn`. Comments are not part of the syntax: they are the text between the
+//! tokens.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::spanned::Spanned as _;
@@ -9,30 +10,31 @@ use syn::visit::{self, Visit};
 /// One parsed file.
 #[derive(Debug, Default)]
 pub(super) struct Source {
-    /// The words of the head's `//!` lines.
+    /// Text of the `//!` lines at the top of the file.
     pub(super) crate_doc: String,
     pub(super) functions: Vec<Function>,
     /// Names of structs, enums, traits and type aliases.
     pub(super) types: Vec<Mention>,
-    /// Paths as written, imports one by one: `std::fs::read`. Not those of tests.
+    /// Paths as written, with each import as a whole path: `std::fs::read`. Paths in tests are left
+    /// out.
     pub(super) paths: Vec<Mention>,
-    /// Names of macros that are called.
+    /// Names of called macros.
     pub(super) macros: Vec<Mention>,
     pub(super) attributes: Vec<Attribute>,
-    /// Functions and impls at the top of the file.
+    /// Functions and impls at the top level of the file.
     pub(super) logic: Vec<Mention>,
-    /// One entry a line, doc comments too, without the slashes.
+    /// Comments, one entry per line, without the slashes. Doc comments are included.
     pub(super) comments: Vec<Mention>,
 }
 
-/// Something on a line.
+/// A name or text, and the line it is on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mention {
     pub(super) line: usize,
     pub(super) text: String,
 }
 
-/// A function, or a trait's declaration of one.
+/// Function, or the declaration of one in a trait.
 #[derive(Debug)]
 pub(super) struct Function {
     pub(super) name: String,
@@ -42,15 +44,15 @@ pub(super) struct Function {
     pub(super) line: usize,
     /// Line of its closing brace.
     pub(super) end: usize,
-    /// Without `self`.
+    /// Number of parameters without `self`.
     pub(super) parameters: usize,
-    /// Part of a test.
+    /// True if the function is part of a test.
     pub(super) test: bool,
-    /// Somebody else chose the signature: a foreign trait, or C.
+    /// True if the signature is prescribed, by a trait or by C.
     pub(super) dictated: bool,
 }
 
-/// An attribute and its arguments, as tokens.
+/// Attribute with its arguments, which are tokens as text.
 #[derive(Debug)]
 pub(super) struct Attribute {
     pub(super) line: usize,
@@ -59,10 +61,10 @@ pub(super) struct Attribute {
 }
 
 impl Source {
-    /// Reads a file; `test` says that all of it is test code.
+    /// Parses a file. `test` is true if all of the file is test code.
     ///
     /// # Errors
-    /// What the parser says.
+    /// The parser's message.
     pub(super) fn parse(text: &str, test: bool) -> Result<Source, String> {
         let file = syn::parse_file(text).map_err(|err| err.to_string())?;
         let tokens: TokenStream = text.parse().map_err(|_| "no Rust".to_owned())?;
@@ -112,14 +114,14 @@ fn logic(item: &syn::Item) -> Option<Mention> {
 
 struct Walk {
     source: Source,
-    /// Inside a test.
+    /// True inside a test.
     test: bool,
-    /// Inside the implementation of a trait.
+    /// True inside the implementation of a trait.
     dictated: bool,
 }
 
 impl Walk {
-    /// Notes a function that ends on line `end`.
+    /// Records a function that ends on line `end`.
     fn function(&mut self, attributes: &[syn::Attribute], signature: &syn::Signature, end: usize) {
         let line = signature.span().start().line;
         let tops = attributes
@@ -152,7 +154,7 @@ impl Walk {
         }
     }
 
-    /// Visits an item as test code if its attributes say so.
+    /// Visits an item, as test code if its attributes mark it as such.
     fn item(&mut self, attributes: &[syn::Attribute], visit: impl FnOnce(&mut Walk)) {
         let outside = self.test;
         self.test |= attributes.iter().any(is_test);
@@ -188,7 +190,7 @@ fn joined(path: &syn::Path) -> String {
     names.collect::<Vec<_>>().join("::")
 }
 
-/// The imports of a use tree, each as a whole path.
+/// Adds the imports of a use tree to `found`, each as a whole path.
 fn imports(tree: &syn::UseTree, prefix: &str, found: &mut Vec<String>) {
     match tree {
         syn::UseTree::Path(path) => {
@@ -290,7 +292,8 @@ impl<'ast> Visit<'ast> for Walk {
     }
 }
 
-/// What lies between the tokens, and the tokens that doc comments turn into, line by line.
+/// Returns the comments line by line: the text between the tokens, and the text of doc comments,
+/// which are tokens.
 fn comments(text: &str, tokens: TokenStream) -> Vec<Mention> {
     let mut comments = Vec::new();
     let mut end = 0;
@@ -307,7 +310,7 @@ fn comments(text: &str, tokens: TokenStream) -> Vec<Mention> {
     };
     for range in ranges(tokens) {
         if range.end <= end {
-            // Of the tokens of a doc comment, each spans all of it.
+            // A doc comment is several tokens, each of which spans all of it.
             continue;
         }
         take(end, range.start, true);
@@ -323,7 +326,7 @@ fn comments(text: &str, tokens: TokenStream) -> Vec<Mention> {
     comments
 }
 
-/// Bytes of every token, in order.
+/// Returns the byte range of every token, in order.
 fn ranges(tokens: TokenStream) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     for token in tokens {

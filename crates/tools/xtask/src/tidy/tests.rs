@@ -1,4 +1,4 @@
-//! One test a rule: what it finds, and what it lets pass.
+//! One test per rule: code that it finds, and code that it accepts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use expect_test::{Expect, expect};
 use super::*;
 use crate::workspace::{Import, Member};
 
-/// Runs one rule on files, given as path and contents.
+/// Checks the findings of one rule on files, which are given as path and content.
 fn check(rule: &str, files: &[(&str, &str)], expect: Expect) {
     check_workspace(rule, Workspace::default(), files, expect);
 }
@@ -28,7 +28,8 @@ fn check_workspace(rule: &str, workspace: Workspace, files: &[(&str, &str)], exp
     expect.assert_eq(&found.collect::<String>());
 }
 
-/// Crates of ours, given as name and what they import; `dev:` marks a dev-dependency.
+/// Returns a workspace of member crates, which are given as name and imports; `dev:` marks a
+/// dev-dependency.
 fn workspace(crates: &[(&str, &[&str])]) -> Workspace {
     let mut links = BTreeMap::new();
     let mut members = Vec::new();
@@ -155,7 +156,7 @@ fn manifest() {
                 "crates/http/server/Cargo.toml",
                 "version.workspace = true\nbytes.workspace = true\ntokio = { version = \"1\" }\n",
             ),
-            // A workspace of its own.
+            // The fuzz targets are a workspace of their own, which may state versions.
             ("fuzz/Cargo.toml", "libfuzzer-sys = { version = \"0.4\" }\n"),
         ],
         expect![[r#"
@@ -165,7 +166,7 @@ fn manifest() {
     );
 }
 
-/// A function of so many lines, of which the body's first is `first`.
+/// Returns a function of `lines` lines whose body begins with `first`.
 fn function(lines: usize, first: &str) -> String {
     let body = "    step();\n".repeat(lines - 3);
     format!("fn long() {{\n    {first}\n{body}}}\n")
@@ -402,7 +403,7 @@ fn ignored_test() {
 
 #[test]
 fn machine_path() {
-    // Spelled in parts, because the rule reads this file too.
+    // Written in parts, because the rule checks this file too.
     let [home, work] = ["home", "work"].map(|folder| format!("/{folder}/x"));
     check(
         "machine-path",

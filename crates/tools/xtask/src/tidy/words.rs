@@ -1,13 +1,14 @@
-//! What is said in comments and attributes, and what is left in the code by mistake.
+//! Rules about the text of comments and attributes, and about code left in by mistake.
 
 use super::source::{Mention, Source};
 use super::{Finding, Rule, Tree};
 
-/// Shortest text of a crate's documentation: what it is, and what it is not.
+/// Minimum number of words in a crate's documentation, which says what the crate is and is not.
 const CRATE_DOC_WORDS_MIN: usize = 12;
-/// A call without obligations "takes numbers only"; every other proof is longer.
+/// Minimum number of words in a proof. The shortest, of a call without obligations, is "takes
+/// numbers only".
 const SAFETY_WORDS_MIN: usize = 3;
-/// Proofs that could be pasted over any call.
+/// Phrases of proofs that would fit any call, and so prove nothing.
 const RITUALS: &[&str] = &[
     "valid parameters",
     "valid arguments",
@@ -18,9 +19,9 @@ const RITUALS: &[&str] = &[
 ];
 /// Marks of unfinished work in comments.
 const UNFINISHED: &[&str] = &["FIXME", "TODO", "XXX", "HACK"];
-/// Macros that do not stay.
+/// Macros for temporary use, which must not be committed.
 const PASSING: &[&str] = &["dbg", "todo", "unimplemented"];
-/// Folders at the root of somebody's machine.
+/// Folders at the root of a developer's machine.
 const MACHINE_FOLDERS: &[&str] = &["home", "root", "work", "Users"];
 
 pub(super) const RULES: &[Rule] = &[
@@ -83,7 +84,7 @@ fn safety(tree: &Tree) -> Vec<Finding> {
     })
 }
 
-/// The text of each SAFETY comment, over all of its lines.
+/// Returns the text of each SAFETY comment, joined over all of its lines.
 fn proofs(source: &Source) -> Vec<Mention> {
     let mut proofs: Vec<Mention> = Vec::new();
     let mut next_line = 0;
@@ -173,7 +174,7 @@ fn machine_path(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether `root` stands in `text` where a path begins, not in the middle of another.
+/// Returns whether `text` contains `root` at the start of a path, not in the middle of one.
 fn starts_path(text: &str, root: &str) -> bool {
     text.match_indices(root).any(|(at, _)| {
         let before = text[..at].chars().next_back();
