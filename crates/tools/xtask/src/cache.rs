@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! $PELTON_CACHE, or $XDG_CACHE_HOME/pelton, or ~/.cache/pelton
-//! ├── build-KEY/          cargo's target directory; KEY hashes the compiler's and the C codecs' versions
+//! ├── build-KEY/          cargo's target directory; KEY hashes the versions of compiler and C codecs
 //! │   └── owner           locked while in use; contains the path of the checkout that used it last
 //! └── TOOL-VERSION/       cargo-deny and other tools, each installed once
 //! ```

@@ -1,8 +1,8 @@
 //! `cargo xtask fuzz`: runs the parsers under libFuzzer for a given time.
 //!
 //! ```text
-//! fuzz/corpus/TARGET ─► run ─► target/fuzz/corpus/TARGET (grows) ─► minimised ─► fuzz/corpus/TARGET
-//!                        └──► target/fuzz/artifacts/TARGET/crash-…
+//! fuzz/corpus/TARGET ─► run ─► target/fuzz/corpus/TARGET ─► minimised ─► fuzz/corpus/TARGET
+//!                        └───► target/fuzz/artifacts/TARGET/crash-…
 //! ```
 //!
 //! Address sanitizer and coverage need compiler flags that a stable compiler accepts only with

@@ -1,12 +1,12 @@
 //! `cargo xtask media`: generates a music library of a given size, the same for the same seed.
 //!
 //! ```text
-//! flac, lame, … ─► payloads, a few dozen, kept in the cache ─┐
-//! seed ─► albums, songs, layouts (plan) ─────────────────────┼─ write ─► files and folder art ─► manifest.jsonl
-//!                                       odd files (odd) ─────┘
+//! flac, lame, … ─► payloads, in the cache ─┐
+//! seed ─► albums, songs, layouts (plan) ───┼─ write ─► files and folder art ─► manifest.jsonl
+//!                     odd files (odd) ─────┘
 //! ```
 //!
-//! No encoder runs per track: each track gets a part of a payload, in a container with tags and
+//! No encoder runs per track: there are a few dozen payloads, and each track gets a part of one, in a container with tags and
 //! cover that this module writes. The manifest has a line per file with the properties that a
 //! reader must find, or the error that it must report.
 

@@ -158,7 +158,7 @@ impl TreeFile {
         }
     }
 
-    /// Returns the name of the crate that the file belongs to: the third part of `crates/SYSTEM/CRATE/…`.
+    /// Returns the name of the file's crate: the third part of `crates/SYSTEM/CRATE/…`.
     fn crate_name(&self) -> Option<&str> {
         let mut parts = self.path.strip_prefix("crates/")?.split('/');
         let (_system, name) = (parts.next()?, parts.next()?);

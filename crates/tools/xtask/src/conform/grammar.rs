@@ -1,7 +1,9 @@
 //! Random commands with their options, each generated from one line of a grammar.
 //!
 //! ```text
-//! SET {key} {value} [NX|XX] [EX {seconds}]        [a|b] one of them or none · (a|b) one of them · x+ one to three times
+//! SET {key} {value} [NX|XX] [EX {seconds}]
+//!
+//! [a|b] one of them or none · (a|b) one of them · x+ one to three times
 //! ```
 
 use fastrand::Rng;
