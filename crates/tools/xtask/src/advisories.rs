@@ -123,7 +123,7 @@ pub(crate) fn check(root: &Path) -> Result<usize, Stop> {
         eprintln!("xtask: {name} {version}: {advisory}");
     }
     eprintln!(
-        "xtask: {} packages checked against {head}; CONTRIBUTING.md says how that list is renewed",
+        "xtask: {} packages checked against {head}; CONTRIBUTING.md says how to renew that list",
         packages.len()
     );
     let failures = findings.iter().filter(|(_, found)| found.is_failure());
@@ -141,10 +141,11 @@ pub(crate) fn renew(root: &Path, checkout: &Path) -> Result<(), Stop> {
     let mut list = format!("# RustSec advisory-db {}\n", output(&mut git)?.trim());
     for path in documents(&checkout.join("crates"))? {
         let advisory = parse_document(&read(&path)?).map_err(|why| {
-            Stop::host(format!("{}: {why}", path.display())).hint("is this a newer format?")
+            Stop::host(format!("{}: {why}", path.display()))
+                .hint("the database may have a newer format")
         })?;
         if let Some(advisory) = advisory {
-            writeln!(list, "{advisory}").expect("a string takes all");
+            writeln!(list, "{advisory}").expect("a string accepts any text");
         }
     }
     let path = root.join(LIST);

@@ -96,7 +96,7 @@ impl Build {
     pub(crate) fn worker(&mut self) -> Result<PathBuf, Stop> {
         let embedded = self.target_dir.join("worker");
         if !embedded.exists() {
-            eprintln!("xtask: a first build compiles the C codecs, which takes minutes");
+            eprintln!("xtask: the first build compiles the C codecs, which takes minutes");
         }
         let program = self.program("worker")?;
         let stripped = self.target_dir.join("worker.stripped");

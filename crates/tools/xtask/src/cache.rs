@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! $PELTON_CACHE, or $XDG_CACHE_HOME/pelton, or ~/.cache/pelton
-//! ├── build-KEY/          cargo's target directory; KEY hashes the versions of compiler and C codecs
+//! ├── build-KEY/          cargo's target directory; KEY is a hash of compiler and C codecs
 //! │   └── owner           locked while in use; contains the path of the checkout that used it last
 //! └── TOOL-VERSION/       cargo-deny and other tools, each installed once
 //! ```
@@ -42,7 +42,8 @@ pub(crate) fn folder() -> Result<PathBuf, Stop> {
     let chosen = chosen.or_else(|| Some(PathBuf::from(variable("XDG_CACHE_HOME")?).join("pelton")));
     let chosen = chosen.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache/pelton")));
     let folder = chosen.ok_or_else(|| {
-        Stop::host("no place for builds: HOME is not set").hint("set PELTON_CACHE to a folder")
+        Stop::host("no folder for builds: PELTON_CACHE, XDG_CACHE_HOME and HOME are not set")
+            .hint("set PELTON_CACHE to a folder")
     })?;
     std::path::absolute(&folder).map_err(at(&folder))
 }
@@ -101,7 +102,7 @@ impl Claim {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 eprintln!(
-                    "xtask: waiting for the one that builds in {}",
+                    "xtask: waiting for another process that builds in {}",
                     folder.display()
                 );
                 owner.lock().map_err(at(&path))?;
@@ -151,7 +152,7 @@ pub(crate) fn prune(cache: &Path) -> Result<(), Stop> {
             continue;
         }
         eprintln!(
-            "xtask: removing {}, of another compiler or other codecs",
+            "xtask: removing {}, an older build with another compiler or other codecs",
             build.display()
         );
         fs::remove_dir_all(build).map_err(at(build))?;

@@ -33,7 +33,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String, Stop> {
         return Err(Stop::findings(line).hint(said.trim_end()));
     }
     String::from_utf8(output.stdout)
-        .map_err(|_| Stop::host(format!("{} printed no UTF-8", words(command))))
+        .map_err(|_| Stop::host(format!("{} printed text that is not UTF-8", words(command))))
 }
 
 /// Prints `name`, does `work`, and prints the time that it took.

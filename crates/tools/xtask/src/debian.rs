@@ -73,7 +73,7 @@ pub(crate) fn ensure(packages: &[&str]) -> Result<(), Stop> {
         Ok(listed) => listed.stdout,
         Err(err) if err.kind() == io::ErrorKind::NotFound => {
             eprintln!(
-                "xtask: not a Debian, so nobody checked for {}",
+                "xtask: not a Debian system, packages not checked: {}",
                 packages.join(" ")
             );
             return Ok(());

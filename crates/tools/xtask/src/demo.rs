@@ -60,7 +60,7 @@ fn unpack(partial: &Path) -> Result<(), Stop> {
         succeed(&mut apt_get).map_err(Stop::on_host)
     };
     if download().is_err() {
-        eprintln!("xtask: asking for {PACKAGE} again with fresh package lists");
+        eprintln!("xtask: cannot download {PACKAGE}, trying again with new package lists");
         debian::apt_get(&[&["update"]])?;
         download()?;
     }

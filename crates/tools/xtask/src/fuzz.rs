@@ -102,7 +102,7 @@ impl Fuzz<'_> {
             .arg("-print_final_stats=1");
         succeed(&mut fuzzer).map_err(|stop| {
             stop.hint(format!(
-                "the input is in {}; copy it into {}, mend the parser, and add a test of its own",
+                "the input is in {}; copy it into {}, fix the parser, and add a test for it",
                 artifacts.display(),
                 self.corpus(target).display()
             ))

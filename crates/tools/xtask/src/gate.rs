@@ -213,7 +213,7 @@ fn unit(gate: &Gate) -> Result<Count, Stop> {
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|err| unstartable(&cargo, &err))?;
-    let stdout = child.stdout.take().expect("stdout was asked for");
+    let stdout = child.stdout.take().expect("stdout is piped");
     let mut count = Count::default();
     for line in BufReader::new(stdout).lines() {
         let line = line.map_err(|err| unstartable(&cargo, &err))?;

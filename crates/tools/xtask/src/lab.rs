@@ -33,7 +33,7 @@ pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<E
     if name == "store" {
         match tools::valkey(build.cache()) {
             Ok(valkey) => _ = command.arg("--valkey").arg(valkey),
-            Err(stop) => eprintln!("{stop}\nxtask: lab: goes on without Valkey"),
+            Err(stop) => eprintln!("{stop}\nxtask: lab: continuing without Valkey"),
         }
     }
     command.arg(name);

@@ -45,7 +45,7 @@ use stop::{EXIT_FINDINGS, Stop};
 #[command(
     name = "cargo xtask",
     bin_name = "cargo xtask",
-    about = "Builds, runs and tests Pelton"
+    about = "Build, run and test Pelton"
 )]
 enum Typed {
     /// Build the server and serve DIR; without DIR, a demo library of photographs and music

@@ -31,7 +31,7 @@ pub(super) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, St
     let mut forgetful = build.cargo("test");
     forgetful.args(["--package", "sandbox", "--features", "fault"]);
     forgetful.args(["--test", "it", "--", "--nocapture", "fault::"]);
-    timed("conform cells, wipes that forget", || {
+    timed("conform cells, incomplete wipes", || {
         succeed(&mut forgetful)
     })?;
     // The tests run one after the other, because each needs all cores.

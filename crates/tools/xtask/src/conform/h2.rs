@@ -20,7 +20,7 @@ const EXPECTED: &[(&str, &str, &str)] = &[(
     // The port also speaks HTTP/1.1, so an invalid preface gets a response 400 in HTTP/1.1, and the
     // connection is closed. h2spec parses that response as a frame. Over TLS, where ALPN has
     // selected the protocol, the same case passes.
-    "the port also speaks HTTP/1.1, and answers in it",
+    "the port also speaks HTTP/1.1, and responds in it",
 )];
 
 /// Size of the served file, in bytes. One case needs a window smaller than the body.
@@ -132,7 +132,7 @@ fn unexpected(scheme: &str, cases: &[Case]) -> Vec<String> {
         .map(|case| match case.passed {
             false => format!("h2spec over {scheme}: failed: {}", case.name),
             true => format!(
-                "h2spec over {scheme}: passes now, take it off the list: {}",
+                "h2spec over {scheme}: passes now, remove it from EXPECTED: {}",
                 case.name
             ),
         })

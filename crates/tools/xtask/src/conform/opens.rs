@@ -37,21 +37,32 @@ pub(super) fn run(build: &mut Build) -> Result<(), Stop> {
     fs::create_dir_all(&folder).map_err(at(&folder))?;
     let traced = |name: &str| {
         timed(name, || trace(&program, &library, &folder)).inspect(|Calls { opened, stats }| {
-            println!("{name}: {} files opened, {stats} asked about", opened.len());
+            println!(
+                "{name}: {} files opened, {stats} metadata requests",
+                opened.len()
+            );
         })
     };
     let first = traced("first scan")?.opened;
     if first.len() < TRACKS as usize {
-        let line = format!("strace saw {} files opened of {TRACKS}", first.len());
+        let line = format!(
+            "the first scan opened only {} of {TRACKS} files",
+            first.len()
+        );
         return Err(Stop::findings(line));
     }
     let unchanged = traced("unchanged scan")?;
     if let Some(opened) = unchanged.opened.first() {
-        return Err(Stop::findings(format!("opened, and not changed: {opened}")));
+        return Err(Stop::findings(format!(
+            "the scan opened an unchanged file: {opened}"
+        )));
     }
     let files = count(&library)?;
     if unchanged.stats != files {
-        let line = format!("asked {} times about {files} files", unchanged.stats);
+        let line = format!(
+            "the scan made {} metadata requests for {files} files",
+            unchanged.stats
+        );
         return Err(Stop::findings(line));
     }
     let mut music = Vec::new();
@@ -63,7 +74,10 @@ pub(super) fn run(build: &mut Build) -> Result<(), Stop> {
     }
     let changed = traced("scan after changes")?.opened;
     if changed.len() != CHANGED {
-        let line = format!("{} files opened where {CHANGED} changed", changed.len());
+        let line = format!(
+            "the scan opened {} files, but {CHANGED} changed",
+            changed.len()
+        );
         return Err(Stop::findings(line));
     }
     Ok(())

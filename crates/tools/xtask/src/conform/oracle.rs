@@ -70,7 +70,9 @@ impl Oracle {
             request.extend_from_slice(arg);
             request.extend_from_slice(b"\r\n");
         }
-        let failed = |error: std::io::Error| Stop::host(format!("redis-server went away: {error}"));
+        let failed = |error: std::io::Error| {
+            Stop::host(format!("connection to redis-server failed: {error}"))
+        };
         self.stream.write_all(&request).map_err(failed)?;
         let mut chunk = [0; 65_536];
         loop {
@@ -81,7 +83,9 @@ impl Oracle {
             self.input.extend_from_slice(&chunk[..read]);
             let mut copy = self.input.clone();
             let reply = Reply::take(&mut copy, &ReplyLimits::default());
-            let reply = reply.map_err(|bad| Stop::host(format!("redis-server answers {bad:?}")))?;
+            let reply = reply.map_err(|bad| {
+                Stop::host(format!("cannot parse the reply of redis-server: {bad:?}"))
+            })?;
             if let Some(reply) = reply {
                 let raw = self.input.split_to(self.input.len() - copy.len()).freeze();
                 return Ok((raw, reply));
@@ -93,7 +97,7 @@ impl Oracle {
 impl Drop for Oracle {
     fn drop(&mut self) {
         if let Err(error) = self.child.kill().and_then(|()| self.child.wait().map(drop)) {
-            eprintln!("xtask: redis-server does not end: {error}");
+            eprintln!("xtask: cannot stop redis-server: {error}");
         }
         if let Err(error) = std::fs::remove_dir_all(&self.folder) {
             eprintln!("xtask: {}: {error}", self.folder.display());

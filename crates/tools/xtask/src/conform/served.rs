@@ -29,7 +29,7 @@ impl Served {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|err| unstartable(command, &err))?;
-        let stderr = child.stderr.take().expect("stderr was asked for");
+        let stderr = child.stderr.take().expect("stderr is piped");
         let mut served = Served {
             child,
             http: 0,
@@ -38,8 +38,10 @@ impl Served {
         let mut lines = BufReader::new(stderr).lines();
         while served.http == 0 || (is_tls && served.https == 0) {
             let line = match lines.next() {
-                Some(line) => line.map_err(|err| Stop::host(format!("the server's log: {err}")))?,
-                None => return Err(Stop::host("the server ended before it served")),
+                Some(line) => {
+                    line.map_err(|err| Stop::host(format!("cannot read the server's log: {err}")))?
+                }
+                None => return Err(Stop::host("the server exited before it was ready")),
             };
             if let Some(port) = port(&line, "https://") {
                 served.https = port;
@@ -57,7 +59,7 @@ impl Served {
     /// # Errors
     /// When the server does not respond.
     pub(super) fn metric(&self, name: &str) -> Result<u64, Stop> {
-        let failed = |err: io::Error| Stop::findings(format!("the server does not answer: {err}"));
+        let failed = |err: io::Error| Stop::findings(format!("the server does not respond: {err}"));
         let mut stream = TcpStream::connect(("127.0.0.1", self.http)).map_err(failed)?;
         stream
             .write_all(b"GET /-/metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")

@@ -56,10 +56,13 @@ pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
         // The server's count is used, because an attacker may not notice for minutes that its
         // connection is closed: it still reads the bytes that arrived before, as slowly as it can.
         let ended = served.metric("pelton_timeouts_total")?;
-        println!("slow {name}: {}; {ended} ended for it", course.told());
+        println!(
+            "slow {name}: {}; {ended} connections timed out",
+            course.told()
+        );
         findings.extend(course.finding(name));
         if ended == 0 && *name != "ranges" {
-            findings.push(format!("slow {name}: nobody was ended"));
+            findings.push(format!("slow {name}: the server ended no slow connection"));
         }
     }
     match findings.is_empty() {
@@ -79,11 +82,8 @@ fn attack(name: &str, words: &str, port: u16, folder: &Path) -> Result<Course, S
     output(&mut command)?;
     let report = folder.join(format!("{name}.csv"));
     let report = fs::read_to_string(&report).map_err(at(&report))?;
-    Course::read(&report).ok_or_else(|| {
-        Stop::host(format!(
-            "slowhttptest's report of slow {name} cannot be read"
-        ))
-    })
+    Course::read(&report)
+        .ok_or_else(|| Stop::host(format!("cannot parse slowhttptest's report of slow {name}")))
 }
 
 /// Course of one attack, from a report with a line per second.
@@ -123,7 +123,7 @@ impl Course {
             connected_most,
         } = self;
         format!(
-            "others were answered in {} of {seconds} seconds; {connected_most} attackers at once",
+            "normal requests were answered in {} of {seconds} seconds; at most {connected_most} attackers at once",
             seconds - unavailable
         )
     }
@@ -131,7 +131,7 @@ impl Course {
     fn finding(&self, name: &str) -> Option<String> {
         (self.unavailable != 0).then(|| {
             format!(
-                "slow {name}: nobody else was answered in {} seconds",
+                "slow {name}: normal requests were not answered in {} seconds",
                 self.unavailable
             )
         })

@@ -125,7 +125,7 @@ pub(super) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
         };
         passed += counted.passed;
         failed += counted.failed.len() + usize::from(counted.hung);
-        let end = if counted.hung { ", and hangs" } else { "" };
+        let end = if counted.hung { ", then a timeout" } else { "" };
         println!(
             "{unit}: {} passed, {} failed{end}",
             counted.passed,
@@ -138,9 +138,7 @@ pub(super) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
     fs::remove_dir_all(&folder).map_err(at(&folder))?;
     let rate = 100.0 * passed as f64 / (passed + failed).max(1) as f64;
     let skipped = SKIPPED.lines().filter(|line| is_name(line)).count();
-    println!(
-        "of what was run: {passed} passed, {failed} failed, {rate:.1} %; {skipped} names skipped"
-    );
+    println!("total: {passed} passed, {failed} failed, {rate:.1} %; {skipped} names skipped");
     if named.is_empty() {
         println!("{}", share(passed, external, &left_out(&suite)?));
     }
@@ -155,8 +153,8 @@ pub(super) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
 fn share(passed: usize, external: usize, left_out: &[String]) -> String {
     let percent = |part: usize| 100.0 * part as f64 / REDIS_PASSES as f64;
     format!(
-        "of the {REDIS_PASSES} that Redis 7.4.1 passes in external mode: {passed}, {:.1} %; without the {} of units that \
-         start servers themselves {external}, {:.1} %\n{} units left out: {}",
+        "of the {REDIS_PASSES} tests that Redis 7.4.1 passes in external mode: {passed}, {:.1} %; without the {} of \
+         units that start servers themselves: {external}, {:.1} %\n{} units left out: {}",
         percent(passed),
         passed - external,
         percent(external),
@@ -225,7 +223,7 @@ impl Served {
 impl Drop for Served {
     fn drop(&mut self) {
         if let Err(error) = self.child.kill().and_then(|()| self.child.wait().map(drop)) {
-            eprintln!("xtask: the server does not end: {error}");
+            eprintln!("xtask: cannot stop the server: {error}");
         }
         if let Err(error) = fs::remove_dir_all(&self.data) {
             eprintln!("xtask: {}: {error}", self.data.display());
@@ -307,7 +305,7 @@ fn count(report: &str) -> Counted {
 fn free_port() -> Result<String, Stop> {
     let bound =
         std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    let address = bound.map_err(|error| Stop::host(format!("a free port: {error}")))?;
+    let address = bound.map_err(|error| Stop::host(format!("cannot find a free port: {error}")))?;
     Ok(address.port().to_string())
 }
 
@@ -318,7 +316,9 @@ fn wait_for(port: &str) -> Result<(), Stop> {
         }
         sleep(Duration::from_millis(50));
     }
-    Err(Stop::host(format!("nobody listens on port {port}")))
+    Err(Stop::host(format!(
+        "the store does not listen on port {port}"
+    )))
 }
 
 /// Returns the suite's folder. If it is missing, the suite is downloaded from the mirror of this

@@ -176,7 +176,11 @@ fn python_tests(python: &Path, source: &Path) -> Result<usize, Stop> {
     let said = said.map_err(|err| Stop::host(format!("{}: {err}", python.display())))?;
     let said = String::from_utf8_lossy(&said.stdout);
     let count = said.lines().rev().find_map(|line| counted(line, "tests"));
-    count.ok_or_else(|| Stop::host(format!("pytest names no number of tests: {said}")))
+    count.ok_or_else(|| {
+        Stop::host(format!(
+            "cannot find the number of tests in pytest's output: {said}"
+        ))
+    })
 }
 
 fn judge_python(protocol: &str, all: usize, said: &str) -> Result<(), Stop> {
@@ -192,8 +196,8 @@ fn judge_python(protocol: &str, all: usize, said: &str) -> Result<(), Stop> {
     let rate = 100.0 * passed as f64 / (passed + failed).max(1) as f64;
     let of_all = 100.0 * passed as f64 / all.max(1) as f64;
     println!(
-        "redis-py, protocol {protocol}: {passed} passed, {failed} failed, {rate:.1} % of what was run; {of_all:.1} % of the \
-         {all} tests that it brings, of which only {} are looked at",
+        "redis-py, protocol {protocol}: {passed} passed, {failed} failed, {rate:.1} % of the tests run; {of_all:.1} % of \
+         all its {all} tests, of which only {} are run",
         PYTHON_FILES.join(", ")
     );
     match 0 < passed && PASS_PCT_MIN * (passed + failed) <= 100 * passed {

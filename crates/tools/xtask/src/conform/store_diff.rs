@@ -210,7 +210,7 @@ fn fill(rng: &mut Rng, hole: &str) -> Vec<u8> {
         "milliseconds" => [100_000, 5_000_000, 0, -1, 90_000][rng.usize(..5)].to_string(),
         "unix" => (now_ms / 1000 + [100, 5000, -100, 90][rng.usize(..4)]).to_string(),
         "unixms" => (now_ms + [100_000, 5_000_000, -100, 90_000][rng.usize(..4)]).to_string(),
-        other => unreachable!("the grammar says {other}"),
+        other => unreachable!("unknown placeholder in the grammar: {other}"),
     };
     text.into_bytes()
 }
@@ -250,7 +250,7 @@ fn spoil(rng: &mut Rng, words: &mut Vec<Vec<u8>>) {
 fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let since = since.expect("the clock is past 1970");
-    u64::try_from(since.as_millis()).expect("milliseconds fit for ages")
+    u64::try_from(since.as_millis()).expect("milliseconds since 1970 fit")
 }
 
 impl Pair {
@@ -308,7 +308,7 @@ impl Pair {
             ));
             for (theirs, ours) in found {
                 println!(
-                    "--- the table's {}\nredis:  {theirs}\npelton: {ours}",
+                    "--- description of {}\nredis:  {theirs}\npelton: {ours}",
                     command.name
                 );
                 differences += 1;

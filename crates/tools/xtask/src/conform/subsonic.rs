@@ -95,7 +95,9 @@ fn list(library: &Path) -> Result<(), Stop> {
     }
     let mut text = format!("#EXTM3U\r\n#PLAYLIST:{LISTED}\r\n").into_bytes();
     for path in found.iter().take(LISTED_TRACKS) {
-        let below = path.strip_prefix(library).expect("it was found there");
+        let below = path
+            .strip_prefix(library)
+            .expect("the path was found below the library");
         text.extend(below.as_os_str().as_encoded_bytes());
         text.extend(b"\r\n");
     }
@@ -141,12 +143,12 @@ fn serve(program: &Path, library: &Path, folder: &Path) -> Result<Served, Stop> 
     let mut add = command(&["user", "add", USER[0]]);
     let mut child = add.stdin(Stdio::piped()).spawn();
     let child = child.as_mut().map_err(|err| unstartable(&add, err))?;
-    let mut stdin = child.stdin.take().expect("it was asked for");
+    let mut stdin = child.stdin.take().expect("stdin is piped");
     let typed = writeln!(stdin, "{}", USER[1]);
     drop(stdin);
     let added = typed.and_then(|()| child.wait()).map_err(at(program))?;
     if !added.success() {
-        return Err(Stop::host("the user was not added"));
+        return Err(Stop::host("pelton user add failed"));
     }
     let mut scan = command(&["scan"]);
     // The scan exits with 1, because the library has broken files.

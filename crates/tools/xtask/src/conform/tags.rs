@@ -66,7 +66,7 @@ const EXPLAINED: &[Explained] = &[
         ending: ".m4a",
         what: "channels",
         apart_ms: 0,
-        why: "it believes the sample entry, which says 2 for mono AAC as well; ffprobe agrees with us",
+        why: "it trusts the sample entry, which says 2 for mono AAC as well; ffprobe agrees with us",
     },
     Explained {
         oracle: "mutagen",
@@ -158,7 +158,7 @@ pub(crate) fn run(_root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, St
         println!("{line}");
     }
     println!(
-        "{} files, {} differences without an explanation",
+        "{} files, {} unexplained differences",
         lines.len(),
         open.len()
     );
@@ -316,7 +316,7 @@ fn compare(
 ) -> Result<Vec<String>, Stop> {
     if lines.len() != said.len() {
         return Err(Stop::host(format!(
-            "{oracle} spoke of {} files of {}",
+            "{oracle} reported on {} of {} files",
             said.len(),
             lines.len()
         )));
@@ -369,7 +369,7 @@ fn mutagen(cache: &Path, folder: &Path, lines: &[Line]) -> Result<Vec<Said>, Sto
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     let mut child = command.spawn().map_err(|err| unstartable(&command, &err))?;
-    let mut stdin = child.stdin.take().expect("stdin was asked for");
+    let mut stdin = child.stdin.take().expect("stdin is piped");
     let paths = lines.iter().map(|line| on_disk(folder, line));
     let paths: Vec<u8> = paths
         .flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat())

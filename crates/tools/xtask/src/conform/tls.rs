@@ -25,11 +25,11 @@ const EXPECTED: &[(&str, &str)] = &[
     ),
     (
         "cert_revocation",
-        "the suite's own certificate names nobody to ask",
+        "the suite's own certificate names no revocation service",
     ),
     (
         "certificate_path_validation",
-        "the suite's own root is in no browser",
+        "no browser trusts the suite's own root",
     ),
     ("DNS_CAArecord", "localhost has no records"),
     // testssl.sh uses `openssl s_client` with its input closed. The client disconnects as soon as
@@ -37,11 +37,11 @@ const EXPECTED: &[(&str, &str)] = &[
     // resume sessions.
     (
         "sessionresumption_ticket",
-        "the scanner's client goes before its ticket has come, one time in three",
+        "the scanner's client disconnects before its ticket arrives, one time in three",
     ),
     (
         "HSTS",
-        "an operator's promise for years, which a proxy before us may make",
+        "a promise for years, which the operator or a proxy in front of the server makes",
     ),
 ];
 
@@ -78,7 +78,7 @@ pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     }
     match findings.is_empty() {
         true => {
-            println!("testssl.sh and sslyze find nothing else");
+            println!("testssl.sh and sslyze have no other findings");
             Ok(ExitCode::SUCCESS)
         }
         false => {
@@ -163,7 +163,7 @@ fn testssl(folder: &Path, at_port: &str) -> Result<Vec<Finding>, Stop> {
         .output()
         .map_err(|err| Stop::host(format!("testssl: {err}")))?;
     let report = fs::read_to_string(&report).map_err(at(&report))?;
-    testssl_findings(&report).ok_or_else(|| Stop::host("testssl.sh did not come to its end"))
+    testssl_findings(&report).ok_or_else(|| Stop::host("testssl.sh did not finish"))
 }
 
 /// Parses lines of `"id","fqdn/ip","port","severity","finding","cve","cwe"`. Returns `None` if the
@@ -195,8 +195,7 @@ fn sslyze(python: &Path, at_port: &str) -> Result<Vec<Finding>, Stop> {
         .output()
         .map_err(|err| Stop::host(format!("sslyze: {err}")))?;
     let said = String::from_utf8_lossy(&output.stdout);
-    sslyze_findings(&said)
-        .ok_or_else(|| Stop::host("sslyze did not come to its end").hint(said.trim_end()))
+    sslyze_findings(&said).ok_or_else(|| Stop::host("sslyze did not finish").hint(said.trim_end()))
 }
 
 /// Parses the lines `* name: text` below the verdict. Returns `None` if there is no verdict.

@@ -264,13 +264,15 @@ fn le(bytes: &[u8]) -> u64 {
 }
 
 fn flac(file: &[u8]) -> Flac {
-    assert!(file.starts_with(b"fLaC"), "no flac file");
+    assert!(file.starts_with(b"fLaC"), "not a FLAC file");
     let (mut at, mut last) = (4, false);
     while !last {
         last = file[at] & 0x80 != 0;
         at += 4 + be(&file[at + 1..at + 4]) as usize;
     }
-    let info: [u8; 34] = *file[8..].first_chunk().expect("a stream information block");
+    let info: [u8; 34] = *file[8..]
+        .first_chunk()
+        .expect("a FLAC file begins with STREAMINFO");
     let word = be(&info[10..18]);
     let mut starts: Vec<usize> = (at..file.len() - 6)
         .filter(|&at| file[at..].starts_with(FLAC_SYNC))
@@ -335,7 +337,7 @@ fn mp3(file: &[u8]) -> Mp3 {
     let lame = head
         .windows(4)
         .position(|word| word == b"LAME")
-        .expect("lame's head");
+        .expect("LAME writes this header");
     let added = be(&head[lame + 21..lame + 24]);
     Mp3 {
         head,
@@ -361,7 +363,7 @@ fn child<'a>(parent: &'a [u8], kind: &[u8]) -> &'a [u8] {
     let found = boxes(&parent[8..])
         .into_iter()
         .find(|(found, _)| *found == kind);
-    found.expect("an encoder writes it").1
+    found.expect("encoders write this box").1
 }
 
 fn mp4(file: &[u8]) -> Mp4 {
@@ -369,7 +371,7 @@ fn mp4(file: &[u8]) -> Mp4 {
     let find = |kind: &[u8]| {
         top.iter()
             .find(|(found, _)| *found == kind)
-            .expect("an encoder writes it")
+            .expect("encoders write this box")
             .1
     };
     let (moov, mdat) = (find(b"moov"), find(b"mdat"));
@@ -426,7 +428,7 @@ fn ogg(file: &[u8]) -> Ogg {
         let mut rest = &page.body[..];
         for &length in &page.lengths {
             let (part, behind) = rest.split_at(length.into());
-            packets.last_mut().expect("begun above").extend(part);
+            packets.last_mut().expect("started above").extend(part);
             rest = behind;
             if length < 255 {
                 packets.push(Vec::new());

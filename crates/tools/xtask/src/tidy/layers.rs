@@ -75,7 +75,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "codec-apart",
-        cure: "the server links no C codec: let `worker` do it, and send the server a job and its reply",
+        cure: "the server must not link a C codec: do the work in `worker`, and exchange a job and its reply with it",
         check: codec_apart,
     },
     Rule {
@@ -91,8 +91,8 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "manifest",
-        cure: "versions stand once, in the root manifest: write `name.workspace = true` here, and take out of the root \
-               what no crate uses",
+        cure: "versions are in the root manifest only: write `name.workspace = true` here, and remove from the root the \
+               dependencies that no crate uses",
         check: manifest,
     },
 ];

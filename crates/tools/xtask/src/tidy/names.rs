@@ -10,7 +10,7 @@ const FILE_BYTES_MAX: u64 = 256 * 1024;
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "name",
-        cure: "name it after what it knows or does",
+        cure: "name it after its content or its task",
         check: name,
     },
     Rule {
@@ -20,7 +20,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "syntax",
-        cure: "keep what is no Rust in files with another ending",
+        cure: "keep text that is not Rust in files with another extension",
         check: syntax,
     },
 ];
@@ -53,7 +53,7 @@ fn words(name: &str) -> Vec<String> {
         if letter.is_uppercase() || words.is_empty() {
             words.push(String::new());
         }
-        let word = words.last_mut().expect("a word was begun above");
+        let word = words.last_mut().expect("a word was started above");
         word.extend(letter.to_lowercase());
     }
     words

@@ -18,7 +18,7 @@ const EXCUSE: &str = "tidy: long because ";
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "long-function",
-        cure: "decide in one place, work in the leaves; if it is a list, say so: `// tidy: long because …`",
+        cure: "split it into smaller functions; if it is a list, say so: `// tidy: long because …`",
         check: long_function,
     },
     Rule {
@@ -28,12 +28,12 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "many-parameters",
-        cure: "gather what belongs together into a struct",
+        cure: "put parameters that belong together into a struct",
         check: many_parameters,
     },
     Rule {
         name: "long-file",
-        cure: "split it by what it knows; if it is a list or one thing, its head says so: `// tidy: long because …`",
+        cure: "split it by topic; if it is a list or one thing, its first lines say so: `// tidy: long because …`",
         check: long_file,
     },
     Rule {

@@ -67,7 +67,7 @@ impl Source {
     /// The parser's message.
     pub(super) fn parse(text: &str, test: bool) -> Result<Source, String> {
         let file = syn::parse_file(text).map_err(|err| err.to_string())?;
-        let tokens: TokenStream = text.parse().map_err(|_| "no Rust".to_owned())?;
+        let tokens: TokenStream = text.parse().map_err(|_| "not Rust".to_owned())?;
         let mut source = Source {
             comments: comments(text, tokens),
             ..Source::default()

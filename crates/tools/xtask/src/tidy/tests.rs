@@ -312,7 +312,7 @@ fn crate_doc() {
 #[test]
 fn safety() {
     let text = "
-        // SAFETY: `slot` is mapped by nobody else: `recycle` runs only
+        // SAFETY: no other process maps `slot`: `recycle` runs only
         //         when the child that held it was reaped.
         // SAFETY: good pointer.
         // SAFETY: we pass valid parameters, as the manual page of the call asks us to do.

@@ -37,12 +37,12 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "unfinished",
-        cure: "do it, or file an issue and take the word out",
+        cure: "do it, or file an issue and remove the mark",
         check: unfinished,
     },
     Rule {
         name: "passing",
-        cure: "take it out; an unreachable branch is a `panic!` or `unreachable!` that says why",
+        cure: "remove it; an unreachable branch is a `panic!` or `unreachable!` that says why",
         check: passing,
     },
     Rule {
@@ -52,7 +52,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "ignored-test",
-        cure: "mend the test or delete it",
+        cure: "fix the test or delete it",
         check: ignored_test,
     },
     Rule {

@@ -117,7 +117,7 @@ fn frame(version: u8, name: &str, values: &[&str]) -> Vec<u8> {
         return framed(version, if version == 2 { "ULT" } else { "USLT" }, &body);
     }
     let found = USER_TEXTS.iter().find(|(field, _)| *field == name);
-    let description = found.expect("the plan knows no other fields").1;
+    let description = found.expect("the plan uses no other fields").1;
     let texts: Vec<&str> = [description].iter().chain(values).copied().collect();
     let (encoding, texts, end) = encoded(version, &texts);
     let mut body = vec![encoding];

@@ -14,7 +14,7 @@ pub(super) fn write(song: &Song, cover: Option<&Cover>, payloads: &[Mp3]) -> (Ve
     let mut head = payload.head.clone();
     let mut words = head.windows(4);
     let xing = words.position(|word| word == b"Xing" || word == b"Info");
-    let xing = xing.expect("lame's head");
+    let xing = xing.expect("LAME writes this header");
     head[xing + 8..xing + 12].copy_from_slice(&(frames as u32).to_be_bytes());
     let bytes = (head.len() + sound.len()) as u32;
     head[xing + 12..xing + 16].copy_from_slice(&bytes.to_be_bytes());

@@ -41,7 +41,7 @@ fn items(song: &Song, cover: Option<&Cover>) -> Vec<u8> {
             .flat_map(|value| data(1, value.as_bytes()))
             .collect();
         let pair = |tail: &[u8]| {
-            let number: u16 = values[0].parse().expect("the plan counts");
+            let number: u16 = values[0].parse().expect("the plan writes numbers");
             data(
                 0,
                 &[&[0, 0][..], &number.to_be_bytes(), &[0, 0], tail].concat(),
@@ -55,7 +55,7 @@ fn items(song: &Song, cover: Option<&Cover>) -> Vec<u8> {
                 Some((_, kind)) => atom(kind, &texts),
                 None => {
                     let free = FREE.iter().find(|(field, _)| *field == name);
-                    let free = free.expect("the plan knows no other fields").1;
+                    let free = free.expect("the plan uses no other fields").1;
                     let mean = atom(b"mean", b"\0\0\0\0com.apple.iTunes");
                     let name = atom(b"name", &[&[0; 4], free.as_bytes()].concat());
                     atom(b"----", &[mean, name, texts].concat())
@@ -99,7 +99,7 @@ pub(super) fn write(song: &Song, cover: Option<&Cover>, payloads: &[Mp4]) -> (Ve
 /// Adds `by` to all offsets in the table `stco`: 4 bytes flags · count u32 · offsets u32.
 fn moved(mut moov: Vec<u8>, by: u64) -> Vec<u8> {
     let table = moov.windows(4).position(|kind| kind == b"stco");
-    let table = table.expect("an encoder writes it") + 8;
+    let table = table.expect("encoders write this box") + 8;
     let word = |bytes: &[u8]| u32::from_be_bytes(*bytes.first_chunk().expect("four bytes"));
     let count = word(&moov[table..]) as usize;
     for entry in moov[table + 4..][..4 * count].chunks_exact_mut(4) {
