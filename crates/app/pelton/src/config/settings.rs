@@ -361,8 +361,8 @@ settings! {
         trust_time: Timeout = Timeout::seconds(1), "time";
         /// Largest original that is converted, in bytes; larger ones are sent unconverted.
         original_bytes_max: Bytes = Bytes::mib(256), "bytes";
-        /// Largest original that is converted, in pixels as decoded: a JPEG is decoded at a fraction of its
-        /// size if the result is small.
+        /// Largest original that is converted, in pixels as decoded: a JPEG is decoded at a
+        /// fraction of its size if the result is small.
         source_pixels_max: NonZeroU64 = pixels(image_plan::Limits::default().source_pixels_max), "pixels";
         /// Largest result of a conversion, in pixels.
         target_pixels_max: NonZeroU64 = pixels(image_plan::Limits::default().target_pixels_max), "pixels";

@@ -6,8 +6,6 @@ use super::{Finding, Rule, Tree, TreeFile};
 /// Maximum width of a comment line, in columns.
 const COMMENT_COLUMNS_MAX: usize = 100;
 
-const PENDING: &[&str] = &["pelton"];
-
 /// First words that a doc must not have. A type's doc begins with a noun phrase, a function's with
 /// a verb.
 const STARTS: &[&str] = &["What", "Whether", "How", "Where", "Who", "Whoever"];
@@ -45,13 +43,9 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Returns the comment lines of a file as line number and text, slashes included. A pending crate's
-/// files have none.
+/// Returns the comment lines of a source file as line number and text, slashes included.
 fn comments(file: &TreeFile) -> Vec<(usize, &str)> {
-    let is_pending = file
-        .crate_name()
-        .is_some_and(|name| PENDING.contains(&name));
-    if is_pending || file.source.is_none() {
+    if file.source.is_none() {
         return Vec::new();
     }
     let lines = (1..).zip(file.text.lines());
