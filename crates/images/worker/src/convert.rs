@@ -1,7 +1,7 @@
 //! Pipeline from the original to the encoded output.
 
 use crate::Error;
-use crate::floor::Floor;
+use crate::floor::{Floor, Search};
 use crate::form::EncoderInput;
 use codec::{DecodeOptions, Shrink};
 use image_plan::{Batch, Encoding, Layout, Plan, Raster, Size, Subsampling, Target};
@@ -131,41 +131,42 @@ fn encode_with_floor(
         Raster::Yuv(_) => None,
     };
     let mut raster = EncoderInput::of(encoding).convert_raster(raster);
-    let mut bytes = encode(&raster, profile, encoding)?;
-    let mut raised = floor.raised(encoding, &bytes, 0);
+    let first = encode(&raster, profile, encoding)?;
+    let first_bytes = first.len();
+    let mut search = Search::new(floor);
+    let mut next = search.advance(encoding, first);
+    let mut exact = None;
     if let (Some(pixels), Some(lossless)) = (&pixels, floor.lossless(encoding))
-        && (floor.is_flat() || raised.is_some() && !floor.is_exceeded_by(&raster))
+        && (floor.is_flat() || next.is_some() && !floor.is_exceeded_by(&raster))
     {
+        let pixels = EncoderInput::of(lossless).convert_raster(pixels.clone());
         // If this fails for lack of memory or time, the lossy output is used.
-        let exact = encode(
-            &EncoderInput::of(lossless).convert_raster(pixels.clone()),
-            profile,
-            lossless,
-        );
-        if let Ok(exact) = exact
-            && (raised.is_some() || exact.len() < bytes.len())
+        exact = encode(&pixels, profile, lossless).ok();
+        if exact
+            .as_ref()
+            .is_some_and(|exact| exact.len() < first_bytes)
         {
-            return Ok(exact);
+            next = None;
         }
     }
-    if raised.is_some()
+    if next.is_some()
         && let Some(pixels) = pixels
         && !floor.is_exceeded_by(&raster)
         && let Some((form, full)) = EncoderInput::with_full_chroma(encoding)
     {
         raster = form.convert_raster(pixels);
         encoding = full;
-        bytes = encode(&raster, profile, encoding)?;
-        raised = floor.raised(encoding, &bytes, 0);
+        search = Search::new(floor);
+        next = search.advance(encoding, encode(&raster, profile, encoding)?);
     }
-    let mut attempts = 0;
-    while let Some(higher) = raised {
-        encoding = higher;
-        bytes = encode(&raster, profile, encoding)?;
-        attempts += 1;
-        raised = floor.raised(encoding, &bytes, attempts);
+    while let Some(other) = next {
+        encoding = other;
+        next = search.advance(encoding, encode(&raster, profile, encoding)?);
     }
-    Ok(bytes)
+    let has_failed = search.has_failed();
+    let lossy = search.into_best();
+    let exact = exact.filter(|exact| has_failed || exact.len() < lossy.len());
+    Ok(exact.unwrap_or(lossy))
 }
 
 fn options(plan: &Plan) -> DecodeOptions {

@@ -3,7 +3,7 @@
 //!
 //! A quality setting gives its quality on average only. An encoder may treat dark or faint detail
 //! as noise and lose it at a setting that preserves photographs well. Such outputs are encoded
-//! again at a higher setting.
+//! again at a higher setting, unless the request named a quality below the default.
 //!
 //! ```text
 //! picture ─ tiles ─► sample ──────────────────────┬─► SSIMULACRA2 ─► low: encode again, higher
@@ -17,16 +17,19 @@
 mod tests;
 
 use fast_ssim2::{PixelDescriptor, PixelSlice, Ssimulacra2Reference};
-use image_plan::{Encoding, Layout, Packed, Plane, Raster, Size, Yuv};
+use image_plan::quality::{DEFAULT_QUALITY_PCT, native};
+use image_plan::{Encoding, Layout, Packed, Plane, Raster, Size, Stage, Target, Yuv};
 use pixel::to_packed;
 
 /// Score below which an output is encoded again. Higher than the promised 60, because the score of
 /// a sample differs from that of the whole picture by a few points.
-const SCORE_MIN: f64 = 63.0;
+const SCORE_MIN: f64 = 64.5;
 /// Maximum number of times that an output is encoded again.
 const ATTEMPTS_MAX: u32 = 4;
-/// Expected points of SSIMULACRA2 per step of quality.
+/// Expected points of SSIMULACRA2 per step of quality, until two outputs show the true value.
 const POINTS_PER_STEP: f64 = 0.8;
+/// Points above the floor from which a lower quality is tried, because it saves bytes.
+const SURPLUS_POINTS: f64 = 4.0;
 /// Quality above which an encoder adds bytes and little quality.
 const QUALITY_MAX: u8 = 98;
 
@@ -53,9 +56,12 @@ pub(crate) struct Floor {
 
 impl Floor {
     /// Samples `raster`, the picture before encoding. Returns `None` if the encoding is lossless or
-    /// the picture cannot be measured.
+    /// the picture cannot be measured, and if the quality is below the default: a request for
+    /// such a quality prefers fewer bytes.
     pub(crate) fn of(raster: &Raster, encoding: Encoding) -> Option<Floor> {
-        quality(encoding)?;
+        if quality(encoding)? < default_quality(encoding.target()) {
+            return None;
+        }
         let sample = sample(raster);
         Some(Floor {
             size: raster.size(),
@@ -63,28 +69,6 @@ impl Floor {
             is_flat: matches!(raster, Raster::Packed(_)) && is_flat(&sample),
             reference: Ssimulacra2Reference::new(&slice(&sample)?).ok()?,
         })
-    }
-
-    /// Returns the encoding to try instead of `encoding`, which produced `answer` after `attempts`
-    /// earlier repetitions. Returns `None` if `answer` is good enough or cannot be improved.
-    pub(crate) fn raised(
-        &self,
-        encoding: Encoding,
-        answer: &[u8],
-        attempts: u32,
-    ) -> Option<Encoding> {
-        let quality = quality(encoding)?;
-        if QUALITY_MAX <= quality || ATTEMPTS_MAX <= attempts {
-            return None;
-        }
-        let score = self.score(encoding, answer)?;
-        if SCORE_MIN <= score {
-            return None;
-        }
-        let step = ((SCORE_MIN - score) / POINTS_PER_STEP)
-            .ceil()
-            .clamp(3.0, 20.0) as u8;
-        Some(with_quality(encoding, (quality + step).min(QUALITY_MAX)))
     }
 
     /// Returns the lossless variant of the encoding if it is worth trying: WebP of a limited size.
@@ -133,6 +117,86 @@ impl Floor {
     }
 }
 
+/// Search for the lowest quality whose output reaches the floor.
+pub(crate) struct Search<'floor> {
+    floor: &'floor Floor,
+    /// Number of outputs that the search may still ask for.
+    attempts_left: u32,
+    points_per_step: f64,
+    /// Highest quality below the floor so far, with its score.
+    below: Option<(u8, f64)>,
+    /// Lowest quality that reaches the floor so far, with its score.
+    reaching: Option<(u8, f64)>,
+    best: Vec<u8>,
+}
+
+impl<'floor> Search<'floor> {
+    pub(crate) fn new(floor: &'floor Floor) -> Search<'floor> {
+        Search {
+            floor,
+            attempts_left: ATTEMPTS_MAX,
+            points_per_step: POINTS_PER_STEP,
+            below: None,
+            reaching: None,
+            best: Vec::new(),
+        }
+    }
+
+    /// Records `output`, which has `encoding`. Returns the encoding to try next, or `None` if the
+    /// search has ended.
+    pub(crate) fn advance(&mut self, encoding: Encoding, output: Vec<u8>) -> Option<Encoding> {
+        let Some((quality, score)) = quality(encoding).zip(self.floor.score(encoding, &output))
+        else {
+            self.best = output;
+            return None;
+        };
+        if SCORE_MIN <= score {
+            self.reaching = Some((quality, score));
+            self.best = output;
+        } else {
+            if let Some((lower, lower_score)) = self.below {
+                let points = (score - lower_score) / f64::from(quality - lower);
+                self.points_per_step = points.clamp(POINTS_PER_STEP / 4.0, POINTS_PER_STEP * 4.0);
+            }
+            self.below = Some((quality, score));
+            if self.reaching.is_none() {
+                self.best = output;
+            }
+        }
+        self.attempts_left = self.attempts_left.checked_sub(1)?;
+        Some(with_quality(encoding, self.next_quality()?))
+    }
+
+    /// Returns the quality to try next, if any: higher until the floor is reached, then between
+    /// the two closest qualities if the higher one exceeds the floor by far.
+    fn next_quality(&self) -> Option<u8> {
+        let (low, low_score) = self.below?;
+        match self.reaching {
+            None => {
+                let steps = ((SCORE_MIN - low_score) / self.points_per_step).ceil();
+                let next = low + steps.clamp(3.0, 20.0) as u8;
+                (low < QUALITY_MAX).then_some(next.min(QUALITY_MAX))
+            }
+            Some((high, high_score)) => {
+                let share = (SCORE_MIN + 1.0 - low_score) / (high_score - low_score);
+                let next = low + (share * f64::from(high - low)).round() as u8;
+                (SCORE_MIN + SURPLUS_POINTS < high_score && 2 < high - low)
+                    .then(|| next.clamp(low + 1, high - 1))
+            }
+        }
+    }
+
+    /// Returns whether outputs were measured and none reaches the floor.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.below.is_some() && self.reaching.is_none()
+    }
+
+    /// Returns the smallest output that reaches the floor. If none does, returns the best one.
+    pub(crate) fn into_best(self) -> Vec<u8> {
+        self.best
+    }
+}
+
 /// Returns whether at least [`FLAT_PCT`] per cent of the pixels equal their left neighbour.
 fn is_flat(picture: &Packed) -> bool {
     let channels = picture.layout.channels();
@@ -160,6 +224,12 @@ const fn quality(encoding: Encoding) -> Option<u8> {
         } => Some(quality),
         Encoding::Png | Encoding::Webp { .. } | Encoding::Avif { .. } => None,
     }
+}
+
+/// Returns the lower of the default qualities of `target` at both efforts.
+fn default_quality(target: Target) -> u8 {
+    let native = |stage| native(DEFAULT_QUALITY_PCT, target, stage);
+    native(Stage::Quick).min(native(Stage::Better))
 }
 
 fn with_quality(mut encoding: Encoding, raised: u8) -> Encoding {

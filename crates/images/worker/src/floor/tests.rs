@@ -117,19 +117,55 @@ fn quality_rises_until_the_floor_is_met_and_not_for_ever() {
     let planes = to_planes(raster, Subsampling::S420, Range::Limited, Matrix::Bt601);
     let planes = Raster::Yuv(planes);
     let file = |encoding| codec::encode(&planes, None, encoding).expect("its form");
-    let mut encoding = with_quality(WEBP, 1);
-    let mut attempts = 0;
-    while let Some(higher) = floor.raised(encoding, &file(encoding), attempts) {
-        assert!(quality(encoding) < quality(higher));
-        encoding = higher;
-        attempts += 1;
+    let mut search = Search::new(&floor);
+    let mut tried = vec![with_quality(WEBP, 1)];
+    while let Some(next) = search.advance(tried[tried.len() - 1], file(tried[tried.len() - 1])) {
+        assert!(!tried.contains(&next), "{next:?} was tried already");
+        tried.push(next);
     }
-    assert!(0 < attempts && attempts <= ATTEMPTS_MAX, "{attempts}");
-    let coarse = file(with_quality(WEBP, 1));
-    assert_eq!(floor.raised(WEBP, &coarse, ATTEMPTS_MAX), None);
+    assert!(1 < tried.len() && tried.len() <= 1 + ATTEMPTS_MAX as usize);
+    assert!(!search.has_failed());
+    let best = search.into_best();
+    let score = floor.score(WEBP, &best).expect("a picture");
+    assert!((SCORE_MIN..SCORE_MIN + 10.0).contains(&score), "{score}");
+}
+
+#[test]
+fn a_quality_below_the_default_has_no_floor() {
+    let raster = map(Size::new(20, 20));
+    let default = default_quality(Target::Webp);
+    assert!(Floor::of(&raster, with_quality(WEBP, default)).is_some());
+    assert!(Floor::of(&raster, with_quality(WEBP, default - 1)).is_none());
+}
+
+#[test]
+fn a_search_ends_at_the_highest_quality_and_after_the_last_attempt() {
+    let size = Size::new(64, 64);
+    let raster = map(size);
+    let floor = Floor::of(&raster, WEBP).expect("a lossy encoding");
+    let other = drawn(size, |x, y| [(x * y) as u8, 0, y as u8]);
+    let other = to_planes(other, Subsampling::S420, Range::Limited, Matrix::Bt601);
+    // The outputs are of another picture, so that none reaches the floor.
+    let file = codec::encode(&Raster::Yuv(other), None, WEBP).expect("its form");
+    let mut search = Search::new(&floor);
+    let mut encoding = with_quality(WEBP, 1);
+    for _ in 0..ATTEMPTS_MAX {
+        let next = search
+            .advance(encoding, file.clone())
+            .expect("attempts left");
+        assert!(quality(encoding) < quality(next));
+        encoding = next;
+    }
+    assert_eq!(search.advance(encoding, file.clone()), None);
+    assert!(search.has_failed());
+    assert_eq!(search.into_best(), file);
+    let mut search = Search::new(&floor);
     assert_eq!(
-        floor.raised(with_quality(WEBP, QUALITY_MAX), &coarse, 0),
+        search.advance(with_quality(WEBP, QUALITY_MAX), file.clone()),
         None
     );
-    assert_eq!(floor.raised(WEBP, b"no picture", 0), None);
+    assert_eq!(
+        Search::new(&floor).advance(WEBP, b"no picture".to_vec()),
+        None
+    );
 }
