@@ -43,12 +43,16 @@ const LOSSLESS_PIXELS_MAX: u64 = 4 << 20;
 
 /// Side of a tile in pixels; a multiple of all chroma divisors.
 const TILE_PX: u32 = 128;
-/// Maximum number of tiles along each side of a picture.
-const TILES: u32 = 3;
+/// Maximum number of tiles along each side of a picture, while a client waits.
+const TILES: u32 = 4;
+/// Maximum number of tiles at high effort, which costs far more than a larger sample.
+const TILES_BETTER: u32 = 6;
 
 /// Sample of a picture, with which outputs are compared.
 pub(crate) struct Floor {
     size: Size,
+    /// Maximum number of tiles along each side.
+    tiles: u32,
     has_alpha: bool,
     is_flat: bool,
     reference: Ssimulacra2Reference,
@@ -62,8 +66,10 @@ impl Floor {
         if quality(encoding)? < default_quality(encoding.target()) {
             return None;
         }
-        let sample = sample(raster);
+        let tiles = tiles_for(encoding);
+        let sample = sample(raster, tiles);
         Some(Floor {
+            tiles,
             size: raster.size(),
             has_alpha: sample.layout == Layout::Rgba,
             is_flat: matches!(raster, Raster::Packed(_)) && is_flat(&sample),
@@ -108,7 +114,7 @@ impl Floor {
     }
 
     fn compare(&self, raster: &Raster) -> Option<f64> {
-        let sample = sample(raster);
+        let sample = sample(raster, self.tiles);
         let sample = match self.has_alpha {
             true => with_alpha(sample),
             false => sample,
@@ -232,6 +238,14 @@ fn default_quality(target: Target) -> u8 {
     native(Stage::Quick).min(native(Stage::Better))
 }
 
+/// Returns the maximum number of tiles along each side for outputs of `encoding`.
+const fn tiles_for(encoding: Encoding) -> u32 {
+    match encoding {
+        Encoding::Avif { speed: ..9, .. } | Encoding::Webp { method: 3.., .. } => TILES_BETTER,
+        _ => TILES,
+    }
+}
+
 fn with_quality(mut encoding: Encoding, raised: u8) -> Encoding {
     match &mut encoding {
         Encoding::Jpeg { quality }
@@ -242,10 +256,10 @@ fn with_quality(mut encoding: Encoding, raised: u8) -> Encoding {
     encoding
 }
 
-/// Returns evenly spread tiles of `raster` as one picture, or all of `raster` if the tiles would
-/// cover most of it.
-fn sample(raster: &Raster) -> Packed {
-    let Some(tiles) = Tiles::of(raster.size()) else {
+/// Returns up to `tiles` times `tiles` evenly spread tiles of `raster` as one picture, or all of
+/// `raster` if the tiles would cover most of it.
+fn sample(raster: &Raster, tiles: u32) -> Packed {
+    let Some(tiles) = Tiles::of(raster.size(), tiles) else {
         return to_packed(raster.clone());
     };
     match raster {
@@ -291,11 +305,11 @@ struct Tiles {
 impl Tiles {
     /// Returns `None` if the tiles would cover 80 % of the picture or more, or if it is smaller
     /// than a tile.
-    fn of(of: Size) -> Option<Tiles> {
+    fn of(of: Size, tiles_max: u32) -> Option<Tiles> {
         let tiles = Tiles {
             of,
-            columns: TILES.min(of.width_px / TILE_PX),
-            rows: TILES.min(of.height_px / TILE_PX),
+            columns: tiles_max.min(of.width_px / TILE_PX),
+            rows: tiles_max.min(of.height_px / TILE_PX),
         };
         let sampled = tiles.size().pixels();
         (sampled != 0 && sampled * 5 < of.pixels() * 4).then_some(tiles)

@@ -29,7 +29,7 @@ fn map(size: Size) -> Raster {
 
 #[test]
 fn tiles_are_spread_over_the_whole_picture() {
-    let sample = sample(&map(Size::new(1801, 901)));
+    let sample = sample(&map(Size::new(1801, 901)), 3);
     assert_eq!(sample.size, Size::new(384, 384));
     let at = |x: usize, y: usize| &sample.data[3 * (384 * y + x)..][..2];
     let begins = [0, 128, 256].map(|begin| at(begin, begin).to_vec());
@@ -50,7 +50,7 @@ fn a_picture_of_any_size_and_form_has_a_sample() {
     ] {
         let size = Size::new(width_px, height_px);
         let map = map(size);
-        let of_pixels = sample(&map);
+        let of_pixels = sample(&map, TILES);
         assert!(of_pixels.size.pixels() <= size.pixels());
         for subsampling in [
             Subsampling::S444,
@@ -61,15 +61,18 @@ fn a_picture_of_any_size_and_form_has_a_sample() {
             Subsampling::S400,
         ] {
             let chroma = Plane::filled(subsampling.chroma(size), 128);
-            let of_planes = sample(&Raster::Yuv(Yuv {
-                size,
-                subsampling,
-                range: Range::Full,
-                matrix: Matrix::Bt601,
-                luma: Plane::filled(size, 80),
-                chroma: (subsampling != Subsampling::S400).then(|| [chroma.clone(), chroma]),
-                alpha: None,
-            }));
+            let of_planes = sample(
+                &Raster::Yuv(Yuv {
+                    size,
+                    subsampling,
+                    range: Range::Full,
+                    matrix: Matrix::Bt601,
+                    luma: Plane::filled(size, 80),
+                    chroma: (subsampling != Subsampling::S400).then(|| [chroma.clone(), chroma]),
+                    alpha: None,
+                }),
+                TILES,
+            );
             assert_eq!(of_planes.size, of_pixels.size, "{subsampling:?}, {size:?}");
         }
     }
