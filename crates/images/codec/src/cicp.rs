@@ -6,11 +6,11 @@ use moxcms::{CicpProfile, ColorProfile, MatrixCoefficients};
 
 use crate::{Error, ErrorKind};
 
-/// Primaries of sRGB. H.273 §8.1: 1 is BT.709, which sRGB shares. 2 is "unspecified", which on the
-/// web always means sRGB.
+/// Codes of primaries that are treated as sRGB (H.273 §8.1). 1 is BT.709, whose primaries sRGB
+/// shares. 2 is "unspecified", which on the web always means sRGB.
 const SRGB_PRIMARIES: [u16; 2] = [1, 2];
-/// Transfer characteristics shown as sRGB. H.273 §8.2: sRGB is 13. The others are four codes of
-/// BT.709's curve, which browsers show as sRGB's, and 2, "unspecified".
+/// Codes of transfer characteristics that are treated as sRGB (H.273 §8.2). 13 is sRGB. 2 is
+/// "unspecified". The other four are BT.709's curve, which browsers show as sRGB's.
 const SRGB_TRANSFERS: [u16; 6] = [1, 2, 6, 13, 14, 15];
 const TRANSFER_SRGB: u16 = 13;
 const TRANSFER_PQ: u16 = 16;
@@ -46,11 +46,12 @@ pub(crate) fn profile(primaries: u16, transfer: u16) -> Result<Option<Vec<u8>>, 
         full_range: true,
     };
     let mut profile = ColorProfile::new_from_cicp(numbers);
-    // moxcms leaves these fields empty if it does not know the primaries or the curve.
+    // moxcms leaves these fields empty if it does not support the primaries or the curve.
     if profile.cicp.is_none() || profile.red_trc.is_none() {
         return Err(unsupported());
     }
-    // The curves are sufficient; a `cicp` tag would have to be kept consistent with them.
+    // Omits the `cicp` tag: the curves describe the colour space completely, and the tag would have
+    // to be kept consistent with them.
     profile.cicp = None;
     let bytes = profile.encode().map_err(|err| {
         let detail = format!("no profile for H.273 primaries {gamut}, transfer {curve}: {err}");

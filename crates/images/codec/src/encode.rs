@@ -54,9 +54,9 @@ pub fn encode(
     }
 }
 
-/// Rejects a raster whose parts do not have the sizes it states. The fields are public, and the C
-/// encoders rely on those sizes when they read the samples. All data passed to an encoder was
-/// checked here first.
+/// Fails if the planes or pixels of `raster` do not have the sizes that the raster states. The
+/// fields are public, and the C encoders rely on those sizes when they read the samples. All data
+/// passed to an encoder was checked here first.
 fn check(raster: &Raster) -> Result<(), Error> {
     let whole = match raster {
         Raster::Yuv(yuv) => planes_match(yuv),

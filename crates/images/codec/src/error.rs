@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Kind of an [`Error`], by fault; callers decide by it.
+/// Kind of an [`Error`], grouped by who is at fault. Callers choose their response by the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The media's fault: the bytes are not a complete picture of the stated format.
@@ -20,7 +20,7 @@ pub enum ErrorKind {
 /// Failure to decode or encode a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Kind of the failure.
+    /// Kind of the failure, by which callers choose their response.
     pub kind: ErrorKind,
     /// Description for the log: the codec and its message.
     pub detail: String,

@@ -1,5 +1,5 @@
-//! GIF, decoded by the `gif` crate. The result is the first frame painted on a canvas, which is the
-//! screen enlarged to include the frame.
+//! GIF, decoded by the `gif` crate. The result is the first frame, painted on a canvas. The canvas
+//! is the file's logical screen, enlarged if the frame extends beyond the screen.
 
 use std::io::Cursor;
 
@@ -10,8 +10,8 @@ use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer};
 
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
     let mut reader = GifOptions::new();
-    // Bounds the crate's memory for metadata, of which only the profile is used. Rows are read into
-    // our own buffer.
+    // Limits the memory that the `gif` crate allocates for metadata, of which only the profile is
+    // used. Rows are read into our own buffer.
     let metadata_bytes_max = (options.limits.profile_bytes_max as u64).max(1);
     let metadata_bytes_max = metadata_bytes_max.try_into().expect("at least 1");
     reader.set_memory_limit(MemoryLimit::Bytes(metadata_bytes_max));
@@ -70,7 +70,8 @@ fn paint(
     Ok(true)
 }
 
-/// Returns the rows of a frame in the order of the file (GIF 89a, appendix E).
+/// Returns the row numbers of a frame in the order in which the file stores the rows (GIF 89a,
+/// appendix E).
 fn row_order(height: u16, interlaced: bool) -> impl Iterator<Item = u16> {
     let passes: &[(u16, usize)] = if interlaced {
         &[(0, 8), (4, 8), (2, 4), (1, 2)]

@@ -1,8 +1,8 @@
 //! JPEG, decoded and encoded by libjpeg-turbo's TurboJPEG interface.
 //!
-//! Planes are exchanged exactly as stored in the file: no conversion to RGB and no change of chroma
-//! resolution. TurboJPEG rounds the luma plane up to whole chroma samples; [`padded`] computes the
-//! resulting sizes for both directions.
+//! Planes are exchanged exactly as stored in the file: without conversion to RGB and without a
+//! change of chroma resolution. TurboJPEG rounds the luma plane up to whole chroma samples;
+//! [`padded`] computes the resulting sizes for both decoding and encoding.
 
 mod decode;
 mod encode;
@@ -17,7 +17,7 @@ use turbojpeg_sys as tj;
 /// Longest side that libjpeg supports: `JPEG_MAX_DIMENSION`.
 const SIDE_PX_MAX: u32 = 65_500;
 
-/// Subsamplings known to both TurboJPEG and `image_plan`.
+/// Subsamplings that both TurboJPEG and `image_plan` support.
 const SUBSAMPLINGS: [(tj::TJSAMP, Subsampling); 6] = [
     (tj::TJSAMP_TJSAMP_444, Subsampling::S444),
     (tj::TJSAMP_TJSAMP_422, Subsampling::S422),

@@ -1,5 +1,6 @@
 //! Safe Rust interface to C codecs: decodes the bytes of a picture file to pixels and encodes
-//! pixels to a file. No files, no threads, no colour conversion, no scaling except JPEG's own.
+//! pixels to a file. The crate accesses no files, starts no threads, converts no colours, and
+//! scales only with JPEG's own scaling.
 //!
 //! Principal functions: [`decode`] and [`encode`]. Pixels are passed as [`image_plan::Raster`], in
 //! the memory layout of the codec:
@@ -12,15 +13,15 @@
 //! ```
 //!
 //! Only `worker` links this crate, and runs it inside a sandbox: an attacker who takes over a codec
-//! must not be inside the server. The boundary to C is strict all the same. Every length passed to
+//! must not be inside the server. The boundary to C is strict nevertheless. Every length passed to
 //! C is the length of a Rust vector, every raster is checked completely before C reads it
 //! (`encode::check`), and every handle has one owner that frees it.
 //!
 //! Units and limits: sizes in pixels, lengths in bytes; [`Limits`] bounds pixels, sides, profiles,
 //! scratch memory and scans. A file must state the size that the caller expects
-//! ([`DecodeOptions::stored`]), because memory was admitted for that size. In addition to its
-//! result, a decoder allocates 2 bytes per sample for a progressive JPEG, and one more picture for
-//! AVIF.
+//! ([`DecodeOptions::stored`]), because the caller reserved memory for that size. In addition to
+//! its result, a decoder allocates 2 bytes per sample for a progressive JPEG, and one more picture
+//! for AVIF.
 //!
 //! Errors by fault: the media's ([`ErrorKind::Undecodable`], [`ErrorKind::Unsupported`],
 //! [`ErrorKind::TooLarge`]), the host's ([`ErrorKind::OutOfMemory`]), ours ([`ErrorKind::Failed`]).

@@ -8,7 +8,7 @@ use crate::{Error, ErrorKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecodeOptions {
     /// Size that the file must state, before orientation. A file that states another size is
-    /// refused, because work and memory were admitted for this size.
+    /// refused, because the caller reserved memory and planned the work for this size.
     pub stored: Size,
     /// Factor by which a JPEG is shrunk while it is decoded. Other formats ignore it.
     pub shrink: Shrink,
@@ -45,7 +45,7 @@ pub enum Shrink {
 }
 
 impl Shrink {
-    /// All factors, from none to the strongest.
+    /// All factors, from full size to the strongest reduction.
     pub const ALL: [Shrink; 4] = [Shrink::Whole, Shrink::Half, Shrink::Quarter, Shrink::Eighth];
 
     /// Returns the divisor of each side.
@@ -64,11 +64,11 @@ impl Shrink {
     }
 }
 
-/// Bounds on the resources that one file may use. A file beyond a bound is refused, never silently
-/// truncated.
+/// Bounds on the resources that one file may use. A file that exceeds a bound is refused, never
+/// silently truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum pixels of the decoded picture.
+    /// Maximum number of pixels of the decoded picture.
     pub pixels_max: u32,
     /// Maximum length of either side of the stored picture in pixels.
     pub side_px_max: u32,
@@ -77,7 +77,7 @@ pub struct Limits {
     /// Maximum bytes that a decoder may allocate in addition to its result, as far as its library
     /// supports such a limit.
     pub scratch_bytes_max: usize,
-    /// Maximum scans of a progressive JPEG. Each scan is a pass over the whole picture.
+    /// Maximum number of scans of a progressive JPEG. Each scan is a pass over the whole picture.
     pub jpeg_scans_max: u32,
 }
 
@@ -93,7 +93,7 @@ impl Limits {
     };
 
     /// Fails if a picture of size `stated` exceeds the limits or differs from `expected`, the size
-    /// that was admitted.
+    /// for which the caller reserved memory.
     pub(crate) fn admit(&self, codec: &str, stated: Size, expected: Size) -> Result<(), Error> {
         self.admit_shrunk(codec, stated, Shrink::Whole, expected)
     }
@@ -130,7 +130,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Fails if a profile exceeds the limit.
+    /// Fails if an ICC profile of `profile_bytes` exceeds the limit.
     pub(crate) fn check_profile(&self, codec: &str, profile_bytes: usize) -> Result<(), Error> {
         if profile_bytes > self.profile_bytes_max {
             let detail = format!("{codec}: ICC profile of {profile_bytes} bytes exceeds the limit");

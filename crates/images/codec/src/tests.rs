@@ -162,7 +162,8 @@ fn alpha_that_hides_nothing_is_left_out() {
 #[test]
 fn every_container_carries_the_profile() {
     let size = Size::new(33, 31);
-    // Longer than the 65,519 bytes of a single JPEG marker, and odd to need WebP's padding.
+    // Longer than the 65,519 bytes of a single JPEG marker, and of odd length, so that WebP pads
+    // it.
     let profile = noise(150_001, 7);
     let full = Raster::Yuv(yuv(size, Subsampling::S420, Range::Full));
     let limited = Raster::Yuv(yuv(size, Subsampling::S420, Range::Limited));

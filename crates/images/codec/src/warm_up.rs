@@ -6,7 +6,7 @@ use image_plan::{
 
 use crate::{DecodeOptions, decode, encode};
 
-/// One encoding per codec; the result is also decoded.
+/// One encoding per codec, with the range of its input planes. The result is also decoded.
 const RUNS: [(Format, Encoding, Range); 3] = [
     (Format::Jpeg, Encoding::Jpeg { quality: 80 }, Range::Full),
     (
@@ -32,8 +32,9 @@ const RUNS: [(Format, Encoding, Range); 3] = [
 /// Size of the test picture; large enough for a whole block in every kernel.
 const SIZE: Size = Size::new(64, 64);
 
-/// Encodes and decodes a small picture with every codec. Codecs fill tables on first use, above all
-/// with the detected instruction sets; this must be done before jobs are forked from the process.
+/// Encodes and decodes a small picture with every codec. Codecs fill tables on first use, for
+/// example with the detected instruction sets; this must be done before jobs are forked from the
+/// process.
 ///
 /// # Panics
 /// If a codec fails, which means that the build is broken.

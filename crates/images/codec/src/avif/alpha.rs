@@ -3,10 +3,10 @@
 use image_plan::{Plane, Range, Subsampling, Yuv};
 
 /// Divides colours by alpha, directly in the planes. Luma and chroma are linear in RGB, so a factor
-/// on RGB is the same factor on both. A chroma sample is the mean of its block's chroma times
-/// alpha, hence it is divided by the block's mean alpha.
+/// on RGB is the same factor on luma and chroma. A stored chroma sample is the mean of chroma ×
+/// alpha over its block of pixels, hence it is divided by the block's mean alpha.
 ///
-/// If `rgb` is true, the "chroma" planes hold colours, whose zero is 0 instead of the middle.
+/// If `rgb` is true, the "chroma" planes hold colours, whose zero level is 0 instead of the middle.
 pub(super) fn unpremultiply(yuv: &mut Yuv, rgb: bool) {
     let Some(alpha) = &yuv.alpha else {
         return;
@@ -27,8 +27,8 @@ pub(super) fn unpremultiply(yuv: &mut Yuv, rgb: bool) {
     }
 }
 
-/// Divides the distance of each sample from `zero` by the mean alpha of its block of `block`
-/// pixels.
+/// Divides the distance of each sample from `zero` by the mean alpha of the pixels that the sample
+/// covers. `block` is the number of columns and rows of these pixels.
 fn divide(plane: &mut Plane, alpha: &Plane, block: (u32, u32), zero: i32) {
     let (stride, width) = (plane.stride, plane.size.width_px as usize);
     for (y, row) in (0..).zip(plane.data.chunks_exact_mut(stride)) {

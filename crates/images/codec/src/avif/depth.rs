@@ -4,7 +4,7 @@ use image_plan::Range;
 
 use crate::{Error, ErrorKind};
 
-/// Conversion of samples to 8 bits.
+/// Conversion of samples of a higher bit depth to 8 bits.
 pub(super) enum DepthConversion {
     /// No conversion: the samples have 8 bits.
     Identity,
@@ -23,7 +23,8 @@ impl DepthConversion {
         DepthConversion::around(depth_bits, range, 128)
     }
 
-    /// Creates a conversion that maps `middle << (depth_bits - 8)` to `middle`.
+    /// Creates a conversion that keeps the level `middle`: the input `middle << (depth_bits - 8)`
+    /// becomes `middle`.
     fn around(depth_bits: u32, range: Range, middle: i64) -> Result<DepthConversion, Error> {
         if depth_bits == 8 {
             return Ok(DepthConversion::Identity);
@@ -32,8 +33,8 @@ impl DepthConversion {
             let detail = format!("avif: unsupported depth of {depth_bits} bits per sample");
             return Err(Error::new(ErrorKind::Unsupported, detail));
         }
-        // Limited range scales with powers of two, full range from 2^depth − 1 to 255 (ITU-T H.273
-        // §8.3).
+        // Input levels are scaled by `to / from`. In limited range the factor is a power of two; in
+        // full range the input 2^depth − 1 becomes 255 (ITU-T H.273 §8.3).
         let (from, to) = match range {
             Range::Limited => (1 << (depth_bits - 8), 1),
             Range::Full => ((1 << depth_bits) - 1, 255),
@@ -49,7 +50,7 @@ impl DepthConversion {
         ))
     }
 
-    /// Returns the number of bytes of an input sample.
+    /// Returns the number of bytes per input sample.
     pub(super) fn sample_bytes(&self) -> usize {
         match self {
             DepthConversion::Identity => 1,
@@ -57,7 +58,7 @@ impl DepthConversion {
         }
     }
 
-    /// Converts one row.
+    /// Converts one row of input samples `wide` to 8-bit samples in `out`.
     pub(super) fn apply(&self, wide: &[u8], out: &mut [u8]) {
         match self {
             DepthConversion::Identity => out.copy_from_slice(wide),

@@ -30,10 +30,10 @@ const QUANTISER_MATRICES: &CStr = c"color:enable-qm";
 /// faulted in by a fresh process. The output is the same.
 const GLOBAL_MOTION: &CStr = c"enable-global-motion";
 
-/// libaom's option to predict blocks from other blocks of the same picture, at speeds up to 6. If
-/// libaom classifies the picture as screen content, which includes photographs with flat areas, it
-/// hashes every block of every size at every position: 80 bytes per pixel more, and three times the
-/// time.
+/// libaom's option to predict blocks from other blocks of the same picture, used at speeds up to 6.
+/// If libaom classifies the picture as screen content, which includes photographs with flat areas,
+/// it hashes every block of every size at every position. This costs 80 bytes more per pixel and
+/// triples the time.
 const INTRA_BLOCK_COPY: &CStr = c"enable-intrabc";
 
 /// Largest side of an AV1 frame.
@@ -89,7 +89,7 @@ struct Planes<'a> {
     alpha: Option<&'a Plane>,
 }
 
-/// Meaning of the planes, in libavif's constants.
+/// Subsampling, range and matrix of the planes, in libavif's constants.
 struct Colours {
     format: avif::avifPixelFormat,
     range: avif::avifRange,

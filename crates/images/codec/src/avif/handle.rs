@@ -104,8 +104,9 @@ pub(super) fn new_image(
 pub(super) struct File(avif::avifRWData);
 
 impl File {
-    /// Creates an empty file with a capacity of `bytes`. Beyond that libavif grows it by a megabyte
-    /// at a time. Without the capacity, even a short file would start with a megabyte.
+    /// Creates an empty file with a capacity of `bytes`. Above this capacity, libavif grows the
+    /// buffer by a megabyte at a time. Without an initial capacity, even a short file would occupy
+    /// a megabyte.
     pub(super) fn with_capacity(bytes: usize) -> Result<File, Error> {
         let mut file = File(avif::avifRWData {
             data: std::ptr::null_mut(),

@@ -178,7 +178,8 @@ fn orientation_is_left_to_the_caller() {
     );
 }
 
-/// Premultiplies the planes like a writer of such files: chroma by the mean alpha of its block.
+/// Premultiplies the planes in the same way as writers of premultiplied files: each chroma sample
+/// is multiplied by the mean alpha of its block.
 fn premultiply(yuv: &mut Yuv, zero: (i32, i32)) {
     let alpha = yuv.alpha.clone().expect("alpha");
     let (dx, dy) = yuv.subsampling.divisors();

@@ -72,7 +72,7 @@ fn a_frame_over_the_edge_makes_the_canvas_larger() {
     let mut pixels = [0; 32];
     pixels[12..16].copy_from_slice(&[10, 11, 12, 255]);
     check(&outside, Size::new(4, 2), Layout::Rgba, &pixels);
-    // With an empty screen the canvas is the frame.
+    // If the file's logical screen is empty, the canvas has the size of the frame.
     let bare = write(Size::new(0, 0), &COLOURS, &frame(0, 0, 1, 1, &[0]));
     check(&bare, Size::new(1, 1), Layout::Rgb, &[10, 11, 12]);
 }

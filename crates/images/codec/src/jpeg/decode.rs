@@ -89,7 +89,7 @@ fn count_scans(bytes: &[u8]) -> usize {
     {
         let marker = rest[at + 1];
         rest = &rest[at + 2..];
-        // TEM, RST0 to RST7 and SOI have no length.
+        // The markers TEM, RST0 to RST7 and SOI are not followed by a length.
         if matches!(marker, 0x01 | 0xd0..=0xd8) {
             continue;
         }
@@ -210,8 +210,8 @@ fn decode_planes(
         )
     };
     let outcome = handle.outcome(status)?;
-    // Of the samples added by rounding luma up, the columns stay as row padding and the rows are
-    // removed.
+    // Rounding luma up added columns and rows. The added columns remain as row padding; the added
+    // rows are removed.
     luma.size = size;
     luma.data.truncate(luma.stride * size.height_px as usize);
     let yuv = Yuv {

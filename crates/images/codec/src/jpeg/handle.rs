@@ -12,7 +12,7 @@ use crate::{Error, ErrorKind};
 pub(super) enum Outcome {
     /// The call gave no warning.
     Clean,
-    /// The call wrote all output, but filled some of it in for lack of valid data.
+    /// The call wrote all output, but some of it is filler because valid data was missing.
     Damaged,
 }
 
@@ -54,7 +54,7 @@ impl Handle {
         Ok(())
     }
 
-    /// Returns a parameter; −1 if the instance does not know it yet.
+    /// Returns the value of a parameter, or −1 if the instance has no value for it yet.
     pub(super) fn parameter(&mut self, parameter: tj::TJPARAM) -> i32 {
         // SAFETY: the instance lives until `self` drops; the callee only reads one of its fields.
         unsafe { tj::tj3Get(self.as_ptr(), parameter as c_int) }
@@ -69,8 +69,9 @@ impl Handle {
         // SAFETY: the instance lives until `self` drops; the callee only reads one of its fields.
         let code = unsafe { tj::tj3GetErrorCode(self.as_ptr()) };
         let message = self.message();
-        // After an earlier warning, the code says "warning" also for an error, and then rows are
-        // missing. The message is reliable: it is the error's if there was one.
+        // The code alone is not reliable: after an earlier warning, TurboJPEG also reports errors
+        // with the code for warnings, and after an error rows are missing. The message is reliable:
+        // if there was an error, it is the error's message.
         if code == tj::TJERR_TJERR_WARNING as c_int
             && WARNINGS.iter().any(|start| message.starts_with(start))
         {

@@ -184,8 +184,8 @@ fn a_shrunk_picture_has_the_sides_rounded_up_and_the_same_colours() {
                 let decoded = super::decode(&file, &options).expect("decodes");
                 let smaller = shrink.apply(size);
                 assert_eq!(decoded.raster.size(), smaller);
-                // The pattern looks alike at every size, so a picture of the smaller size is
-                // roughly equal to a shrunk one.
+                // The pattern is similar at every size, so a picture generated at the smaller size
+                // roughly equals a shrunk one.
                 let expected = Raster::Yuv(yuv(smaller, subsampling, Range::Full));
                 let distance = distance(&decoded.raster, &expected);
                 let side = size.width_px.min(size.height_px) / shrink.divisor();
@@ -215,7 +215,7 @@ fn scans_beyond_the_limit_are_refused() {
     for limit in [2, 9] {
         let refusal = decode(limit).expect_err("refused");
         assert_eq!(refusal.kind, ErrorKind::TooLarge);
-        // The detail is that of the count before decoding.
+        // This message comes from the count of scans that precedes decoding.
         assert_eq!(refusal.detail, "jpeg: 10 scans exceed the limit");
     }
     // libjpeg writes ten scans.
@@ -245,7 +245,7 @@ fn scratch_memory_beyond_the_limit_is_refused() {
     let size = Size::new(1500, 1500);
     let file = progressive(size);
     let limits = Limits {
-        // The coefficients of this progressive picture take 13.5 MB: 2 bytes per sample.
+        // The coefficients of this progressive picture occupy 13.5 MB: 2 bytes per sample.
         scratch_bytes_max: 8 << 20,
         ..Limits::DEFAULT
     };

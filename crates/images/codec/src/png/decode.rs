@@ -10,13 +10,14 @@ use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer, cicp};
 
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
     let mut decoder = Decoder::new(Cursor::new(bytes));
-    // Bounds the crate's memory for chunks and rows; pixels are read into our own buffer.
+    // Limits the memory that the `png` crate allocates for chunks and rows. Pixels are read into
+    // our own buffer.
     decoder.set_limits(png::Limits {
         bytes: options.limits.scratch_bytes_max,
     });
     decoder.set_ignore_text_chunk(true);
-    // The crate would ignore a profile that is too large as it ignores a broken one, so
-    // `profile::read` handles the chunk.
+    // The `png` crate would silently ignore a profile that is too large or broken, so
+    // `profile::read` reads the chunk instead.
     decoder.set_ignore_iccp_chunk(true);
     decoder.set_transformations(Transformations::EXPAND);
     let header = decoder.read_header_info().map_err(error)?;
@@ -96,8 +97,8 @@ pub(super) fn to_8_bits(sample: u16) -> u8 {
     ((u32::from(sample) + 128) / 257) as u8
 }
 
-/// Converts interleaved samples to a picture. Grey stays grey, which takes a third of the memory
-/// and is what a grey profile applies to.
+/// Converts interleaved samples to a picture. Grey is not expanded to RGB: it needs a third of the
+/// memory, and a grey ICC profile applies only to grey samples.
 fn raster(colours: ColorType, size: Size, samples: Vec<u8>) -> Result<Raster, Error> {
     let packed = |layout, data| Packed { size, layout, data };
     match colours {

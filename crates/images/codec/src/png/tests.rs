@@ -8,7 +8,8 @@ use super::decode;
 use crate::tests::pictures::noise;
 use crate::{DecodeOptions, Decoded, ErrorKind};
 
-/// Writes a PNG of `samples` as they are; `info` may have a palette and its alpha.
+/// Writes `samples` unchanged as a PNG with the header `info`, which may contain a palette with
+/// alpha.
 fn write(info: &Info<'_>, samples: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();
     let encoder = Encoder::with_info(&mut file, info.clone()).expect("a header");

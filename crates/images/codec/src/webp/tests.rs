@@ -20,8 +20,9 @@ const LOSSLESS: Effort = Effort {
     ..LOSSY
 };
 
-/// Lists the chunks of the encoded file: the bytes of `VP8X`, and only the parity of the length of
-/// the others, which decides about padding.
+/// Compares the list of chunks of the encoded file with `expected`. The list shows the bytes of
+/// `VP8X`, and for other chunks only the parity of the length, which decides whether padding
+/// follows.
 #[track_caller]
 fn check(raster: Raster, profile: Option<&[u8]>, effort: Effort, expected: Expect) {
     let file = encode(&raster, profile, effort).expect("encodes");
@@ -123,7 +124,7 @@ fn animations_are_not_supported() {
     assert_eq!(refusal.kind, ErrorKind::Unsupported);
 }
 
-/// Noise of this size needs 530 KB of modes; partition 0 holds 512 KiB.
+/// Noise of this size needs 530 KB of prediction modes, but VP8's partition 0 holds only 512 KiB.
 #[test]
 fn modes_that_overflow_partition_0_are_rationed() {
     let size = Size::new(4400, 4400);
