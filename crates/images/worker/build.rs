@@ -1,8 +1,9 @@
-//! Makes the linker place code, constants and data in separate large pages. A microVM maps each by
-//! entries of 2 MB, and shares code while data is private. This costs address space, not file size.
+//! Makes the linker place code, constants and data in separate large pages. A microVM maps each of
+//! them with page table entries of 2 MB; code pages are shared, data pages are private. This costs
+//! address space, not file size.
 //!
-//! Also makes the linker redirect all allocations of the codecs to `sandbox`, which ends a job that
-//! runs out of memory with a reply.
+//! Also makes the linker redirect all allocations of the codecs to `sandbox`. If a job runs out of
+//! memory, `sandbox` stops the job and replies that its memory was insufficient.
 
 /// Allocation functions of C. For each, `sandbox` defines a function with the prefix `__wrap_`.
 const ALLOCATIONS: [&str; 6] = [
@@ -19,8 +20,8 @@ fn main() {
     println!("cargo::rustc-link-arg-bins=-Wl,-z,max-page-size=0x200000");
     for name in ALLOCATIONS {
         println!("cargo::rustc-link-arg-bins=-Wl,--wrap={name}");
-        // Makes the symbol required from the start, so that the linker takes it from `sandbox`,
-        // even if that library precedes the code that calls the symbol.
+        // Makes the symbol required from the start, so that the linker finds it in `sandbox`, even
+        // if that library precedes the code that calls the symbol.
         println!("cargo::rustc-link-arg-bins=-Wl,--undefined=__wrap_{name}");
     }
 }

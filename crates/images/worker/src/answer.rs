@@ -1,4 +1,5 @@
-//! Runs one job of a sandbox: descriptors in, a reply out.
+//! Runs one job of a sandbox: reads the original from one descriptor, writes the output to another,
+//! and returns the reply.
 
 use crate::{Error, ErrorKind, convert, convert_batch};
 use image_plan::{Batch, Encoding, Format, Orientation, Plan, Rect, Size, join_outputs};
@@ -7,7 +8,8 @@ use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 
-/// Buffer size in bytes for output that is written in pieces. Clients may play it while it grows.
+/// Buffer size in bytes for output that is written in pieces. Clients may play such an output
+/// before it is complete.
 const WRITE_BYTES: usize = 32 << 10;
 
 /// Output of an image job, and the contents of its reply.
@@ -62,7 +64,7 @@ fn transcode(job: &Job<'_>, original: &File, answer: &File) -> Result<(u64, Vec<
     Ok((sink.bytes, made.remarks))
 }
 
-/// Writer of an output that grows, with a limit on its size.
+/// Writer of the output of an audio job, with a limit on its size.
 struct Sink<'a> {
     answer: &'a File,
     bytes: u64,
@@ -71,7 +73,7 @@ struct Sink<'a> {
 
 impl Write for Sink<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        // The kernel would kill the process for a write beyond its file size limit.
+        // The kernel would kill the process for a write that exceeds its file size limit.
         if self.bytes_max - self.bytes < bytes.len() as u64 {
             return Err(std::io::ErrorKind::FileTooLarge.into());
         }

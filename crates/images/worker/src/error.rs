@@ -4,7 +4,7 @@ use std::fmt;
 
 use sandbox_protocol::Status;
 
-/// Kind of an [`Error`], by fault; the server decides by it.
+/// Kind of an [`Error`], grouped by who is at fault. The server chooses its response by the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The media's fault: the original cannot be decoded.
@@ -36,7 +36,7 @@ impl ErrorKind {
 /// Failure of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Kind of the failure.
+    /// Kind of the failure, by which the server chooses its response.
     pub kind: ErrorKind,
     /// Description for the log: the step and the library's message.
     pub detail: String,
@@ -55,7 +55,7 @@ impl Error {
         let kind = match error.kind {
             codec::ErrorKind::Undecodable => ErrorKind::Undecodable,
             codec::ErrorKind::Unsupported => ErrorKind::Unsupported,
-            // The memory limit is the job's, so it is not the host's fault.
+            // The memory limit is set per job, so lack of memory is not the host's fault.
             codec::ErrorKind::TooLarge | codec::ErrorKind::OutOfMemory => ErrorKind::TooLarge,
             codec::ErrorKind::Failed => ErrorKind::Failed,
         };

@@ -42,8 +42,8 @@ impl EncoderInput {
         }
     }
 
-    /// Returns a form with full chroma, and the encoding for it, if [`EncoderInput::of`] subsamples
-    /// chroma. Returns `None` if the format does not support full chroma.
+    /// Returns an encoder input with full chroma, and the encoding for it, if [`EncoderInput::of`]
+    /// subsamples chroma. Returns `None` if the format does not support full chroma.
     pub(crate) fn with_full_chroma(encoding: Encoding) -> Option<(EncoderInput, Encoding)> {
         match encoding {
             Encoding::Jpeg { quality } if quality < JPEG_FULL_CHROMA_QUALITY => {
@@ -58,8 +58,8 @@ impl EncoderInput {
         }
     }
 
-    /// Returns the subsampling to which planes should be scaled for this form, so that chroma is
-    /// filtered only once.
+    /// Returns the subsampling to which the planes of `raster` should be scaled for this encoder
+    /// input, so that chroma is filtered only once.
     pub(crate) fn chroma_for(self, raster: &Raster) -> Subsampling {
         let own = match raster {
             Raster::Yuv(yuv) => yuv.matrix,
@@ -73,12 +73,12 @@ impl EncoderInput {
                 chroma
             }
             EncoderInput::AnyPlanes(chroma) => chroma,
-            // The conversion goes through RGB.
+            // Any other conversion goes through RGB, which has full chroma.
             _ => Subsampling::S444,
         }
     }
 
-    /// Converts the picture to this form.
+    /// Converts the picture to this encoder input.
     pub(crate) fn convert_raster(self, raster: Raster) -> Raster {
         match self {
             EncoderInput::Planes(chroma, range, matrix) => {

@@ -1,10 +1,10 @@
-//! Runs one job: a plan and an original in, the output out. Runs inside a sandbox, and is the only
-//! user of `codec` and `audio`. All decisions were made by `image_plan::plan` and
+//! Runs one job: executes a plan on an original and returns the output. Runs inside a sandbox, and
+//! is the only user of `codec` and `audio`. All decisions were made by `image_plan::plan` and
 //! `audio_plan::decide`, except the pixel layout passed to an encoder and the higher quality of
 //! outputs that fall below the quality floor.
 //!
-//! Principal functions: [`convert`], and [`convert_batch`] for several sizes and a placeholder from
-//! one decode.
+//! Principal functions: [`convert`], and [`convert_batch`], which makes several sizes and a
+//! placeholder from one decoded picture.
 //!
 //! ```text
 //! original ─ decode ─► raster ─ scale ─► small ─ colour ─► sRGB ─ orient ─► upright ─ pad ─┐
@@ -21,12 +21,12 @@
 //! result in another order: it locates the crop in the stored picture and scales it there, so that
 //! only the small picture is converted and oriented.
 //!
-//! - **Forms.** Planes stay planes if the encoder accepts planes: a 4:2:0 JPEG becomes a full-range
-//!   AVIF without changing a sample, and a WebP by a change of range alone.
-//! - **Subsampling.** Lossy outputs are 4:2:0 for every source, as in peers: at usual qualities the
-//!   bytes of full chroma are better spent on luma. Exceptions: grey stays grey if the format
-//!   supports it; JPEG is 4:4:4 from quality 90 on; and a picture that subsampling alone would move
-//!   below the quality floor gets full chroma.
+//! - **Forms.** Planes are not converted to RGB if the encoder accepts planes: a 4:2:0 JPEG becomes
+//!   a full-range AVIF without changing a sample, and a WebP by a change of range alone.
+//! - **Subsampling.** Lossy outputs are 4:2:0 for every source, as in comparable programs: at usual
+//!   qualities the bytes of full chroma are better spent on luma. Exceptions: grey stays grey if
+//!   the format supports it; JPEG is 4:4:4 from quality 90 on; and a picture that would fall below
+//!   the quality floor through subsampling alone gets full chroma.
 //! - **Floor.** A sample of each lossy output is decoded and measured by SSIMULACRA2. An output
 //!   below the floor is encoded again at higher quality; the promised minimum is 60.
 //! - **Metadata.** EXIF and XMP are never copied. A colour profile is dropped if it is sRGB,

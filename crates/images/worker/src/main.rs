@@ -3,8 +3,8 @@
 //! Without arguments it is a zygote, which must have been started by a pool of sandboxes. `worker
 //! once PLAN_HEX [--repeat N]` runs one job without a sandbox, from stdin to stdout, and prints the
 //! CPU time of each run on stderr. `worker follow PLAN_HEX ORIGINAL` runs the job once for each
-//! byte of stdin, and writes each output preceded by its length. The lab compares both with jobs in
-//! sandboxes.
+//! byte that it reads from stdin, and writes each output preceded by its length. The lab compares
+//! `once` and `follow` with jobs in sandboxes.
 
 #![forbid(unsafe_code)]
 
@@ -35,13 +35,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Output, and remarks on defects of the original.
+/// Bytes of the output, and remarks on defects of the original.
 type JobOutput = (Vec<u8>, Vec<String>);
 
 /// Function that executes a plan on an original; fails with an error message.
 type Executor = Box<dyn Fn(&[u8]) -> Result<JobOutput, String>>;
 
-/// Runs one job `times` times and writes the output of the last run; all outputs are equal.
+/// Runs one job `times` times and writes the output of the last run. All runs give the same output.
 fn once(plan: &str, times: &str) -> ExitCode {
     let Some(plan) = bytes_of_hex(plan) else {
         return usage("PLAN_HEX is not hexadecimal");
@@ -96,8 +96,8 @@ fn once(plan: &str, times: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs jobs in this process until stdin ends. Reads the original again for each job, as a sandbox
-/// does.
+/// Runs one job in this process for each byte of stdin, until stdin is closed. Reads the original
+/// again for each job, as a sandbox does.
 fn follow(plan: &str, original: &str) -> ExitCode {
     let Some(Ok(plan)) = bytes_of_hex(plan).map(|bytes| Plan::from_bytes(&bytes)) else {
         return usage("PLAN_HEX is not a plan of this build");

@@ -1,4 +1,4 @@
-//! Tests of every kind of source with every target.
+//! Tests of every kind of original with every output format.
 
 use super::pictures::{
     AVIF, ENCODINGS, JPEG, JPEG_FULL_CHROMA, PNG, WEBP, distance, done, file, grey_of, jpeg,
@@ -159,7 +159,8 @@ fn bmp(rgb: &Packed) -> Vec<u8> {
     bytes
 }
 
-/// Returns the maximum distance of an output from the picture. Lossy encodings get more.
+/// Returns the maximum permitted distance of an output from the picture, which is higher for lossy
+/// encodings.
 fn distance_max(encoding: Encoding) -> f64 {
     match encoding {
         PNG | JPEG_FULL_CHROMA => 2.0,
@@ -312,8 +313,8 @@ fn metadata_stays_behind() {
     }
 }
 
-/// The expected colours are the inks described in `testdata/README.md`, each absorbing its share of
-/// the light.
+/// The expected colours follow from the inks described in `testdata/README.md`, each of which
+/// absorbs its share of the light.
 #[test]
 fn ink_without_a_profile_looks_as_in_every_viewer() {
     let size = Size::new(48, 32);

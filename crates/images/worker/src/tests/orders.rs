@@ -47,7 +47,7 @@ fn a_look_is_of_the_upright_picture() {
         Placeholder::from_bytes(&answers.files[1]).expect("a look")
     };
     let (upright, turned) = (look(Orientation::Upright), look(Orientation::Turn90));
-    // The first digit encodes the number of components: 4 × 3, and 3 × 4.
+    // The first digit of a BlurHash encodes its number of components: 4 × 3, and 3 × 4.
     assert_eq!(
         (&upright.blurhash()[..1], &turned.blurhash()[..1]),
         ("L", "T")

@@ -1,5 +1,5 @@
-//! Tests that no lossy output is below the quality floor. Measures whole pictures, of which the
-//! worker measures a sample.
+//! Tests that no lossy output is below the quality floor. These tests measure whole pictures,
+//! whereas the worker measures only a sample of each.
 //!
 //! `cargo xtask conform pictures` runs this test on all pictures of Debian's wallpaper packages
 //! instead of a few synthetic ones.
@@ -16,7 +16,7 @@ use image_plan::{
 const FOLDERS: &str = "CONFORM_PICTURES";
 const SCORE_MIN: f64 = 60.0;
 
-/// Function from a position to the colour of a drawing.
+/// Function that returns the colour of a drawing at a position.
 type Paint = fn(u32, u32) -> [u8; 3];
 
 fn drawn(size: Size, paint: Paint) -> Vec<u8> {
@@ -70,7 +70,7 @@ const DRAWINGS: [(&str, Paint); 4] = [
     }),
 ];
 
-/// Returns a PNG of almost transparent black with varying coarseness: all detail is in the alpha
+/// Returns a PNG of almost transparent black. All its detail, steps and noise, is in the alpha
 /// plane.
 fn shadow(size: Size) -> Vec<u8> {
     let places = (0..size.height_px).flat_map(|y| (0..size.width_px).map(move |x| (x, y)));
@@ -153,7 +153,7 @@ fn slice(picture: &Packed) -> PixelSlice<'_> {
     slice.expect("its size is that of its pixels").erase()
 }
 
-/// Results of one format at one effort.
+/// Totals over all outputs of one format at one effort.
 #[derive(Default)]
 struct Tally {
     answers: u32,

@@ -190,7 +190,8 @@ fn a_cell_gives_the_bytes_that_the_same_job_gives_outside() {
         .for_each(|backend| assert_same_bytes(*backend));
 }
 
-/// Checks promise N10 on small pictures: every codec and every encoding, at full size and scaled.
+/// Checks promise N10 of the specification on small pictures: both backends give the same bytes as
+/// a conversion outside a sandbox, for every codec and every encoding, at full size and scaled.
 fn assert_same_bytes(backend: Backend) {
     let pool = start(backend);
     for (source, stored, original) in originals() {
@@ -257,9 +258,9 @@ fn memory_that_c_code_does_not_get_is_too_large_and_no_crash() {
     }
 }
 
-/// Checks promise P11: after warm-up, the first job of a pool takes no longer than later ones.
-/// Compares CPU times, and uses the minimum of several pools, because the machine may do other
-/// work.
+/// Checks promise P11 of the specification: after warm-up, the first job of a pool takes no more
+/// CPU time than later jobs, within a tolerance. Uses the minimum over several pools, because the
+/// machine may do other work.
 #[test]
 fn p11_the_first_job_of_a_pool_takes_what_any_takes() {
     const POOLS: usize = 5;
