@@ -16,17 +16,18 @@ use self::ogg::Ogg;
 use crate::error::Error;
 use crate::{CHANNELS_MAX, RATE_HZ_MAX, RATE_HZ_MIN};
 
-/// Size of one read: each read of a file from a microVM costs an exit to the host.
+/// Size of one read in bytes. Reads are large because each read from inside a microVM costs an exit
+/// to the host.
 const READ_BYTES: usize = 256 << 10;
 
-/// Meaning of the channels in a frame, by the convention of a format.
+/// Order of the loudspeaker channels in a frame, by the convention of a file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChannelOrder {
-    /// Left, right, centre, low, back, side: WAV, FLAC, and AIFF with two channels.
+    /// Left, right, centre, low-frequency, back, side: WAV, FLAC, and AIFF with two channels.
     Wave,
-    /// Centre between left and right, low last: Vorbis and Opus.
+    /// Centre between left and right, low-frequency last: Vorbis and Opus.
     Vorbis,
-    /// Centre first, low last: ALAC.
+    /// Centre first, low-frequency last: ALAC.
     Alac,
 }
 
@@ -54,14 +55,14 @@ impl FrameFormat {
     }
 }
 
-/// Decoder of one file, from its start on.
+/// Decoder of one file, which it reads from the start.
 pub(crate) trait Decoder {
-    /// Returns the format of the latest frames, and before the first call of `next`, that of the
-    /// first ones. The format may change within a file.
+    /// Returns the format of the latest frames, or that of the first frames if `next` was not
+    /// called yet. The format may change within a file.
     fn shape(&self) -> FrameFormat;
 
-    /// Appends the next frames with interleaved channels, all of one format. Returns `false`, with
-    /// nothing appended, at the end.
+    /// Appends the next frames to `block` with interleaved channels. All frames of one call have
+    /// one format. At the end of the file, appends nothing and returns `false`.
     fn next(&mut self, block: &mut Vec<f32>) -> Result<bool, Error>;
 
     /// Seeks to a frame without decoding all frames before it. Returns `false`, with the position
@@ -71,7 +72,7 @@ pub(crate) trait Decoder {
     }
 }
 
-/// Returns a decoder for `original`, which must be at its start.
+/// Returns a decoder for `original`, which must be positioned at its start.
 pub(crate) fn open<'r, R: Read + Seek + 'r>(
     codec: Codec,
     original: R,

@@ -8,7 +8,8 @@ use ogg::{PacketWriteEndInfo, PacketWriter};
 use crate::error::{Error, ErrorKind};
 use crate::opus::{self, Encoder, PACKET_FRAMES};
 
-/// Packets per page, at most: RFC 7845 §4 recommends pages of at most one second, for seeking.
+/// Maximum number of packets per page: RFC 7845 §4 recommends pages of at most one second, for
+/// seeking.
 const PAGE_PACKETS: u64 = 50;
 
 /// Ogg Opus file being written.
@@ -69,11 +70,12 @@ impl<W: Write> OggOpus<W> {
         Ok(())
     }
 
-    /// Encodes the remaining frames and ends the file.
+    /// Encodes the remaining frames and completes the file.
     pub(crate) fn finish(mut self) -> Result<W, Error> {
         let end = self.pre_skip + self.frames;
         let packet = PACKET_FRAMES * self.channels;
-        // The encoder still holds the frames of its lookahead; feed silence until they are out.
+        // The encoder still holds the frames of its lookahead; feed silence until it has output
+        // them.
         while self.packets * (PACKET_FRAMES as u64) < end {
             let mut frames = std::mem::take(&mut self.waiting);
             frames.resize(packet, 0.0);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Party at fault, which decides how the caller reacts.
+/// Party at fault, by which the caller chooses its reaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The file is damaged, or has another format than expected.

@@ -1,5 +1,6 @@
 //! Transcoding of music files to Opus in Ogg: decoders, a resampler and an encoder behind one call.
-//! No files, no threads; input comes from any `Read + Seek`, and output goes to any `Write`.
+//! The crate opens no files and starts no threads; input comes from any `Read + Seek`, and output
+//! goes to any `Write`.
 //!
 //! Principal entry: [`transcode`].
 //!
@@ -13,12 +14,12 @@
 //! track's length, except for the table of packets of an MP4 file.
 //!
 //! Units and limits: a frame is one sample per channel; samples are `f32` with full scale at 1.0.
-//! At most [`CHANNELS_MAX`] channels and [`RATE_HZ_MAX`]; a table of packets has at most
-//! [`MOOV_BYTES_MAX`].
+//! An original may have at most [`CHANNELS_MAX`] channels and a sample rate of at most
+//! [`RATE_HZ_MAX`]; the table of packets of an MP4 file may have at most [`MOOV_BYTES_MAX`] bytes.
 //!
 //! Errors by fault: the file's ([`ErrorKind::Undecodable`], [`ErrorKind::Unsupported`],
-//! [`ErrorKind::TooLarge`]), ours ([`ErrorKind::Failed`]). Damage after the first block ends the
-//! track there and is not an error: [`Transcoded::remarks`].
+//! [`ErrorKind::TooLarge`]), ours ([`ErrorKind::Failed`]). Damage after the first block is not an
+//! error: the output is complete up to the damage, and [`Transcoded::remarks`] reports it.
 //!
 //! Threads: none started. The same plan and original give the same bytes. Sources: RFC 7845 (Opus
 //! in Ogg), ISO 14496-12 (MP4), the headers of libopus 1.6 (contracts of its functions), Oppenheim

@@ -77,8 +77,8 @@ impl Mix {
     pub(crate) fn new(shape: FrameFormat, channels: u8) -> Mix {
         let speakers = speakers(shape.order, shape.channels);
         let weights = match (shape.channels, channels) {
-            // One or two channels map directly to the output, without the weights of loudspeakers
-            // in a room.
+            // Originals with one or two channels are mapped directly, without the weights for
+            // loudspeakers in a room.
             (1, _) => vec![[1.0, 1.0]],
             (2, 1) => vec![[0.5, 0.0], [0.5, 0.0]],
             (_, 1) => {
@@ -100,7 +100,7 @@ impl Mix {
         }
     }
 
-    /// Appends the mixed frames of `block`, one buffer per output channel.
+    /// Mixes the frames of `block` and appends the samples to `out`, one buffer per output channel.
     pub(crate) fn run(&self, block: &[f32], out: &mut [Vec<f32>]) {
         assert_eq!(out.len(), self.channels, "one buffer per channel");
         for frame in block.chunks_exact(self.weights.len()) {

@@ -4,10 +4,10 @@ use std::io::{Read, Seek, SeekFrom};
 
 use crate::error::Error;
 
-/// Maximum size of a file's table of packets; ten hours take four megabytes.
+/// Maximum size of a file's table of packets in bytes; ten hours of music need four megabytes.
 pub const MOOV_BYTES_MAX: u64 = 64 << 20;
 
-/// Boxes before the table that are skipped, at most.
+/// Maximum number of top-level boxes that are read in search of `moov`.
 const BOXES_MAX: usize = 4_096;
 
 /// Returns the content of a file's `moov` box.

@@ -10,11 +10,12 @@ use crate::error::Error;
 
 /// Frames per encoded packet: 20 ms, the usual choice for music.
 pub(crate) const PACKET_FRAMES: usize = 960;
-/// Frames of the longest packet: 120 ms (RFC 6716 §2.1.4).
+/// Maximum number of frames per packet: 120 ms (RFC 6716 §2.1.4).
 const PACKET_FRAMES_MAX: usize = 5_760;
-/// Maximum size of a frame (RFC 6716 §3.2.1).
+/// Maximum size of an encoded packet in bytes: the limit for its single Opus frame (RFC 6716
+/// §3.2.1).
 const PACKET_BYTES_MAX: usize = 1_275;
-/// Encoder effort, of 10; higher values cost CPU time without an audible gain for music.
+/// Encoder effort, 0…10. The maximum costs CPU time without an audible gain for music.
 const COMPLEXITY: i32 = 9;
 
 const RATE: i32 = SAMPLE_RATE_HZ as i32;
@@ -28,7 +29,7 @@ pub(crate) fn version() -> String {
     version.to_string_lossy().into_owned()
 }
 
-/// Encoder of one or two channels at 48 kHz.
+/// Opus encoder of one or two channels at 48 kHz.
 pub(crate) struct Encoder {
     state: NonNull<sys::OpusEncoder>,
     channels: usize,
@@ -56,7 +57,8 @@ impl Encoder {
         };
         let settings = [
             (sys::OPUS_SET_BITRATE_REQUEST, bit_rate_bps as i32),
-            // Constrained VBR keeps a requested maximum within each second, not only on average.
+            // Constrained VBR keeps the bit rate below a requested maximum within each second, not
+            // only on average.
             (sys::OPUS_SET_VBR_CONSTRAINT_REQUEST, 1),
             (sys::OPUS_SET_COMPLEXITY_REQUEST, COMPLEXITY),
         ];
@@ -131,7 +133,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Returns a layout; `None` if the numbers contradict each other.
+    /// Returns the layout, or `None` if the numbers contradict each other.
     pub(crate) fn new(channels: u8, streams: u8, coupled: u8, mapping: &[u8]) -> Option<Layout> {
         const SILENT: u8 = 255;
         let outputs = streams.checked_add(coupled)?;
@@ -149,7 +151,7 @@ impl Layout {
     }
 }
 
-/// Decoder of any number of channels at 48 kHz.
+/// Opus decoder of one to eight channels at 48 kHz.
 pub(crate) struct Decoder {
     state: NonNull<sys::OpusMSDecoder>,
     samples: Vec<f32>,

@@ -9,15 +9,16 @@ use audio_plan::SAMPLE_RATE_HZ;
 
 use crate::error::Error;
 
-/// Half the length of the filter, in samples of the lower rate. With the window below, the response
-/// falls by 90 dB within 2 kHz of 22.05 kHz, and an encoder cuts at 20 kHz.
+/// Half the length of the filter, in samples of the lower rate. With the Kaiser window of [`BETA`],
+/// the response falls by 90 dB within 2 kHz of 22.05 kHz. This is steep enough, because the Opus
+/// encoder cuts at 20 kHz.
 const REACH: u64 = 32;
-/// Parameter of the Kaiser window for this attenuation.
+/// Parameter of the Kaiser window for an attenuation of 90 dB.
 const BETA: f64 = 9.0;
-/// Partial sums per dot product, so that the compiler can use vectors. This fixes the order of
-/// additions, and thus the result.
+/// Number of partial sums per dot product, so that the compiler can use vectors. This fixes the
+/// order of additions, and thus the result.
 const LANES: usize = 8;
-/// Weights of all phases, at most; unusual rates need many.
+/// Maximum number of weights over all phases; unusual rates need many.
 const WEIGHTS_MAX: u64 = 4 << 20;
 
 /// Resampler of one track.
@@ -25,9 +26,9 @@ pub(crate) struct Resampler {
     /// `None` if the input has 48 kHz.
     filter: Option<Filter>,
     channels: Vec<Vec<f32>>,
-    /// Samples that were removed from the front of the buffers.
+    /// Number of samples per channel that were removed from the front of the buffers.
     dropped: u64,
-    /// Samples per channel received (`received`) and produced (`produced`).
+    /// Number of samples per channel received so far; `produced` is the number produced.
     received: u64,
     produced: u64,
 }
@@ -45,7 +46,7 @@ impl Resampler {
             true => None,
             false => Some(Filter::new(rate_hz.into())?),
         };
-        // Silence precedes the first sample.
+        // The buffers start with silence, which stands for the samples before the first one.
         let before = filter.as_ref().map_or(0, |filter| filter.taps / 2 - 1);
         Ok(Resampler {
             filter,
@@ -62,8 +63,8 @@ impl Resampler {
         &mut self.channels
     }
 
-    /// Appends to `out` all frames that the input determines; if the input is `over`, also the last
-    /// ones.
+    /// Appends to `out` all frames that the input received so far determines. If `over` is true,
+    /// the input is complete, and the last frames are appended too.
     pub(crate) fn run(&mut self, over: bool, out: &mut Vec<f32>) {
         let Some(filter) = &self.filter else {
             let frames = self.channels[0].len();
@@ -160,7 +161,7 @@ fn sinc(x: f64) -> f64 {
     }
 }
 
-/// Returns the Kaiser window at `x`, whose edge is at 1.
+/// Returns the value of the Kaiser window at `x`, where 0 is the centre and ±1 are the edges.
 fn kaiser(x: f64) -> f64 {
     let inside = 1.0 - x * x;
     if inside <= 0.0 {

@@ -1,4 +1,4 @@
-//! Output compared with that of ffmpeg, and results for invalid files.
+//! Tests that compare the output with that of ffmpeg, and tests with invalid files.
 
 mod garbage;
 mod kernels;
@@ -35,8 +35,8 @@ fn made(plan: &Plan, original: &[u8]) -> Result<Transcoded<Vec<u8>>, Error> {
     Ok(made)
 }
 
-/// Runs ffmpeg on `input`: `before` precedes the input in its arguments, and `words` precede the
-/// output.
+/// Runs ffmpeg on `input` and returns its output. The arguments `before` precede the input
+/// arguments, and `words` precede the output argument.
 fn ffmpeg(before: &[&str], input: &[u8], words: &[&str]) -> Vec<u8> {
     use std::io::Write as _;
     let mut command = Command::new("ffmpeg");
@@ -59,7 +59,7 @@ fn ffmpeg(before: &[&str], input: &[u8], words: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// Decodes a file with ffmpeg to 48 kHz, one row per channel.
+/// Decodes a file with ffmpeg to samples at 48 kHz, one row per channel.
 fn heard(file: &[u8], channels: usize) -> Vec<Vec<f32>> {
     let count = channels.to_string();
     let words = ["-f", "f32le", "-ar", "48000", "-ac", &count];

@@ -15,10 +15,10 @@ use crate::resample::Resampler;
 pub struct Transcoded<W> {
     /// Sink with the complete output.
     pub sink: W,
-    /// Frames of the output, at 48 kHz.
+    /// Number of frames of the output, at 48 kHz.
     pub frames: u64,
-    /// Problems of the original despite which it was transcoded, for the log. Empty for a valid
-    /// original.
+    /// Problems of the original that did not prevent its transcoding, for the log. Empty for a
+    /// valid original.
     pub remarks: Vec<String>,
 }
 
@@ -46,8 +46,8 @@ pub fn transcode<W: Write>(
         block.clear();
         match decoder.next(&mut block) {
             Ok(more) => over = !more,
-            // Fail, so that the player gets the original: nothing is encoded yet, or the rest uses
-            // a feature that only this decoder lacks.
+            // Fail, so that the player gets the original: either nothing is encoded yet, or the
+            // rest of the file uses a feature that only this decoder lacks.
             Err(error) if file.frames() == 0 || error.kind == ErrorKind::Unsupported => {
                 return Err(error);
             }
@@ -119,7 +119,7 @@ fn skip(decoder: &mut dyn Decoder, plan: &Plan, block: &mut Vec<f32>) -> Result<
 /// before a job.
 ///
 /// # Panics
-/// If that fails: then this build is broken.
+/// If encoding or decoding fails, which means that this build is broken.
 pub fn warm_up() {
     const MS: u64 = 100;
     let frames = SAMPLE_RATE_HZ / 1_000 * MS as u32;

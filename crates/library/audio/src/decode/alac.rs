@@ -9,9 +9,10 @@ use crate::CHANNELS_MAX;
 use crate::error::Error;
 use crate::mp4;
 
-/// Frames per packet, at most; encoders write 4,096.
+/// Maximum number of frames per packet. Encoders write 4,096.
 const PACKET_FRAMES_MAX: u32 = 1 << 16;
-/// Bytes per packet, at most: the maximum of frames and channels without compression, and a head.
+/// Maximum size of a packet in bytes: that of an uncompressed packet with the maximum number of
+/// frames and channels, and a header.
 const PACKET_BYTES_MAX: u32 = (PACKET_FRAMES_MAX * CHANNELS_MAX as u32) * 4 + 1_024;
 
 pub(super) struct Alac<R> {

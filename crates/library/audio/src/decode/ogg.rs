@@ -7,9 +7,9 @@ use ogg::{Packet, PacketReader};
 use super::{Decoder, FrameFormat};
 use crate::error::Error;
 
-/// Decoder of one stream of a chain.
+/// Decoder of one stream of a chained Ogg file. A "link" is one stream of the chain.
 pub(super) trait Link: Sized {
-    /// Start of the stream's first packet.
+    /// First bytes of the stream's first packet.
     const MAGIC: &[u8];
 
     /// Returns a decoder for the stream that starts with the packet `first`. Reads the remaining
@@ -21,7 +21,7 @@ pub(super) trait Link: Sized {
     /// Appends the frames of a packet, with interleaved channels.
     fn decode(&mut self, packet: &[u8], block: &mut Vec<f32>) -> Result<(), Error>;
 
-    /// Returns how many of the next `frames` precede the stream's start and must be dropped.
+    /// Returns the number of the next `frames` that precede the stream's start and must be dropped.
     fn skip(&mut self, _frames: usize) -> usize {
         0
     }
@@ -66,20 +66,20 @@ impl<R: Read + Seek, L: Link> Decoder for Ogg<R, L> {
     }
 }
 
-/// Packets of a chain (RFC 3533 §4): those of the first stream, then those of each stream that
-/// follows it. Packets of multiplexed streams are skipped.
+/// Packets of a chained file (RFC 3533 §4): those of the first stream, then those of each stream
+/// that follows it. Packets of multiplexed streams are skipped.
 pub(super) struct Packets<R: Read + Seek> {
     reader: PacketReader<R>,
     /// Serial number of the current stream, once its first packet was read.
     serial: Option<u32>,
-    /// True once a second packet of the stream was read: from then on, a new stream starts the next
-    /// link of the chain, not a multiplexed stream.
+    /// True once a second packet of the stream was read. From then on, the first packet of another
+    /// stream starts the next link of the chain; before that, it belongs to a multiplexed stream.
     has_started: bool,
-    /// Frames of the current stream that were decoded.
+    /// Number of frames of the current stream that were decoded.
     frames: u64,
     /// Total number of frames of the current stream, once its last packet was read.
     end: Option<u64>,
-    /// First packet of the next link, if it arrived before the current stream was marked as ended.
+    /// First packet of the next link, if it was read before the end mark of the current stream.
     next: Option<Packet>,
 }
 
@@ -114,8 +114,8 @@ impl<R: Read + Seek> Packets<R> {
         Ok(None)
     }
 
-    /// Returns the first packet of the next link that starts with `magic`, after [`Packets::read`]
-    /// has returned all packets of the current one; `None` after the last link.
+    /// Returns the first packet of the next link that starts with `magic`; `None` after the last
+    /// link. Must be called after [`Packets::read`] has returned all packets of the current link.
     pub(super) fn read_link(&mut self, magic: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let mut others = 0;
         loop {
@@ -150,14 +150,15 @@ impl<R: Read + Seek> Packets<R> {
         packet.data
     }
 
-    /// Returns the next packet, which must exist.
+    /// Returns the next header packet. Fails if the stream has no further packet.
     pub(super) fn read_header(&mut self) -> Result<Vec<u8>, Error> {
         let missing = || Error::undecodable("incomplete stream headers");
         self.read()?.ok_or_else(missing)
     }
 
-    /// Returns how many of the frames decoded from the latest packet count: the granule of the last
-    /// page gives the end of the stream (RFC 7845 §4.4; the Vorbis I specification, A.2).
+    /// Returns how many of the `decoded` frames of the latest packet belong to the stream. The
+    /// granule position of the last page gives the stream's end (RFC 7845 §4.4; the Vorbis I
+    /// specification, A.2), and frames after it must be dropped.
     pub(super) fn count(&mut self, decoded: usize) -> usize {
         let left = self.end.map(|end| end.saturating_sub(self.frames));
         let counted = match left {

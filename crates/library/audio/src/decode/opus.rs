@@ -9,7 +9,7 @@ use super::{ChannelOrder, FrameFormat};
 use crate::error::Error;
 use crate::opus::{self, Layout};
 
-/// Decoder of one stream.
+/// Decoder of one Opus stream.
 pub(super) struct Opus {
     decoder: opus::Decoder,
     shape: FrameFormat,
@@ -22,7 +22,7 @@ impl Link for Opus {
 
     fn open<R: Read + Seek>(first: &[u8], packets: &mut Packets<R>) -> Result<Opus, Error> {
         let head = Head::parse(first)?;
-        // The comment header.
+        // Skips the comment header.
         packets.read_header()?;
         let channels = u32::from(head.layout.channels);
         Ok(Opus {
@@ -48,7 +48,7 @@ impl Link for Opus {
     }
 }
 
-/// First packet of a stream (RFC 7845 §5.1).
+/// Identification header, the first packet of a stream (RFC 7845 §5.1).
 struct Head {
     layout: Layout,
     pre_skip: usize,

@@ -8,7 +8,7 @@ use hound::{SampleFormat, WavReader};
 use super::{ChannelOrder, Decoder, FrameFormat, full_scale};
 use crate::error::Error;
 
-/// Frames per block.
+/// Number of frames that one call of `next` decodes.
 const FRAMES: usize = 4_096;
 
 pub(super) struct Wav<R> {

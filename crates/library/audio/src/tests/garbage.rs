@@ -82,7 +82,8 @@ fn a_track_that_is_cut_is_made_as_far_as_it_goes() {
         let cut = made(&plan(codec, 1, 1), &file[..file.len() * 3 / 4]);
         match cut {
             Ok(cut) => assert!(cut.frames < whole, "{codec:?}"),
-            // The file has its tables at the end, or consists of one block.
+            // Nothing was decoded before the truncation: the file has its tables at the end, or
+            // consists of one block.
             Err(err) => assert_eq!(err.kind, ErrorKind::Undecodable, "{codec:?}: {err}"),
         }
     }
@@ -107,7 +108,7 @@ proptest! {
         if cut {
             file.truncate(end.index(file.len()));
         }
-        // `made` verifies any output as the server does.
+        // `made` verifies the output, if any, as the server does.
         drop(made(&plan(codec, 1, 1), &file));
     }
 }

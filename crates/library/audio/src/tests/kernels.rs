@@ -10,7 +10,7 @@ fn sine(hz: f64, rate: f64, count: usize) -> Vec<f32> {
         .collect()
 }
 
-/// Resamples the input in pieces of these sizes, in turn.
+/// Resamples the input in pieces, whose sizes cycle through `pieces`.
 fn resampled(rate: u32, samples: &[f32], pieces: &[usize]) -> Vec<f32> {
     let mut resampler = Resampler::new(rate, 1).expect("a rate that is handled");
     let (mut out, mut rest) = (Vec::new(), samples);
@@ -70,7 +70,8 @@ fn rates_without_a_small_ratio_are_refused() {
     assert!(Resampler::new(767_999, 2).is_err());
 }
 
-/// Returns the output for full scale in one input channel after another, in hundredths.
+/// Returns the weights of a mix in hundredths, one row per input channel: the output when only that
+/// channel has full scale.
 fn mixed(order: ChannelOrder, channels: u8, made: u8) -> Vec<Vec<i32>> {
     let shape = FrameFormat {
         rate_hz: 48_000,

@@ -1,4 +1,5 @@
-//! Each source format transcoded to Opus, and compared with the original by ffmpeg.
+//! Tests that transcode each source format to Opus, and compare the result with the original by
+//! ffmpeg.
 
 use audio_plan::Codec;
 
@@ -168,7 +169,7 @@ fn a_file_says_what_it_is_and_is_the_same_each_time() {
     let text = String::from_utf8_lossy(&first.sink);
     assert!(text.contains("TITLE=Für Elise"));
     assert!(text.contains("libopus"));
-    // 64 kb/s for three seconds, and a head.
+    // The plan requests 64 kb/s, and the signal lasts three seconds.
     let bits = first.sink.len() * 8 / 3;
     assert!((40_000..80_000).contains(&bits), "{bits} bits a second");
     // RFC 7845 §4: headers on their own pages, and no page longer than one second.
@@ -178,7 +179,7 @@ fn a_file_says_what_it_is_and_is_the_same_each_time() {
 
 #[test]
 fn five_channels_and_a_low_one_become_two_ears() {
-    // The centre channel only.
+    // Only the centre channel has a signal.
     let source = "aevalsrc=0|0|0.5*sin(2*PI*440*t)|0|0|0:d=1:s=48000:c=5.1";
     for (codec, words) in [
         (Codec::Flac, &["-f", "flac"][..]),
@@ -199,7 +200,8 @@ fn five_channels_and_a_low_one_become_two_ears() {
             (left / right - 1.0).abs() < 0.05,
             "{codec:?}: {left} {right}"
         );
-        // Half scale has an RMS of 0.354; times 0.707 of 1 + 2 · 0.707.
+        // A tone at half scale has an RMS of 0.354. The weight of the centre is 0.707 / (1 + 2 ·
+        // 0.707), so 0.104 is expected.
         assert!((0.08..0.125).contains(&left), "{codec:?}: {left}");
     }
 }
