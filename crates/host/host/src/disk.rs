@@ -1,11 +1,12 @@
 use std::fs;
 
-/// Returns whether the disk of a device is rotational; `None` if the device has no disk, as a
-/// network file system, or the kernel does not report it.
+/// Returns whether the disk of a device is rotational; `None` if the device has no disk (such as a
+/// network file system), or if the kernel does not report the property.
 #[must_use]
 pub fn rotates(device: u64) -> Option<bool> {
     let name = format!("/sys/dev/block/{}:{}", device >> 32, device & 0xffff_ffff);
-    // A partition has no queue of its own, so the second path is that of its disk.
+    // The second path is for partitions: a partition has no queue of its own, and its disk is the
+    // parent folder.
     let files = [
         format!("{name}/queue/rotational"),
         format!("{name}/../queue/rotational"),

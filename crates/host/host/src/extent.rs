@@ -34,13 +34,13 @@ struct Extent {
     reserved: [u32; 3],
 }
 
-/// `FS_IOC_FIEMAP`; its number encodes the size of the head alone.
+/// `FS_IOC_FIEMAP`; its number encodes the size of `struct fiemap` without extents.
 const FIEMAP: Opcode = opcode::read_write::<Head>(b'f', 11);
-/// Flags of an extent whose place is unknown or not allocated yet.
+/// Flags of an extent whose place is unknown, or that is not allocated yet.
 const UNKNOWN: u32 = 0x0002 | 0x0004;
 
 /// Returns the offset of an open file's first extent on its device; `None` if the file has no
-/// extent, or its place is not allocated yet.
+/// extent, or the extent is not allocated yet.
 ///
 /// # Errors
 /// The file system does not support FIEMAP.

@@ -4,11 +4,11 @@
 //!
 //! Principal items: [`rotates`], [`first_extent`] and [`Mapped`].
 //!
-//! Units: devices are numbered as by `statx`, with the major number above bit 32; places are byte
-//! offsets on the device. Errors: a fact that the kernel does not report is `None`, or the kernel's
-//! error if that is more specific. Threads: plain calls, which may block on the disk; each map has
-//! a thread that sleeps. Sources: `Documentation/ABI/stable/sysfs-block` and
-//! `Documentation/filesystems/fiemap.rst` of Linux.
+//! Units: device numbers are as in `statx`, with the major number above bit 32; places are byte
+//! offsets on the device. Errors: if the kernel does not report a fact, the result is `None`, or
+//! the kernel's error if that is more specific. Threads: all functions are synchronous and may
+//! block on the disk; each mapping has a thread that mostly sleeps. Sources:
+//! `Documentation/ABI/stable/sysfs-block` and `Documentation/filesystems/fiemap.rst` of Linux.
 
 mod disk;
 mod extent;

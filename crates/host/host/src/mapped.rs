@@ -13,13 +13,14 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 /// Interval at which the lease is checked for a process that waits to change the file.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Minimum time for giving up a lease. With less, the kernel could break the lease and let the file
-/// change before we react.
+/// Minimum number of seconds that the kernel must wait for a lease to be given up. With less, the
+/// kernel could break the lease and let the file change before we react.
 const BREAK_S_MIN: u32 = 15;
-/// File with the number of seconds that the kernel waits for a lease to be given up.
+/// File with the number of seconds that the kernel waits for a lease to be given up. After that
+/// time, the kernel breaks the lease.
 const BREAK_TIME: &str = "/proc/sys/fs/lease-break-time";
-/// `fcntl` command that sets the signal sent when a lease is to be given up; `libc` has it for some
-/// targets only.
+/// `fcntl` command that sets the signal sent when a lease must be given up. `libc` defines this
+/// constant for some targets only.
 const F_SETSIG: libc::c_int = 10;
 
 /// Whole file mapped into memory, whose bytes never change.
@@ -27,17 +28,18 @@ const F_SETSIG: libc::c_int = 10;
 /// A lease (`F_SETLEASE` of fcntl(2)) makes every process that opens the file for writing, or
 /// truncates it, wait until the lease is given up. A thread notices such a process within seconds,
 /// replaces the mapping by a copy at the same addresses, and gives up the lease. So no byte changes
-/// while it is read, and no page disappears, which would end the process by `SIGBUS`. The one
-/// exception is a disk that can no longer read the file. Removing the file's name has no effect.
+/// while it is read, and no page disappears, which would terminate the process by `SIGBUS`. The one
+/// exception is a disk that can no longer read the file. Unlinking the file has no effect on the
+/// mapping.
 #[derive(Debug)]
 pub struct Mapped {
     pages: Pages,
-    /// Dropping the sender ends the thread.
+    /// Dropping the sender stops the thread.
     ending: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Mapped address range, readable throughout.
+/// Mapped address range, completely readable.
 #[derive(Clone, Copy, Debug)]
 struct Pages {
     at: NonNull<c_void>,
@@ -55,15 +57,15 @@ impl Mapped {
     /// Maps a file that was opened read-only.
     ///
     /// # Errors
-    /// The file is empty, or open for writing in some process, or its file system has no leases, as
-    /// network file systems. The caller should then read the bytes instead.
+    /// The file is empty, or open for writing in some process, or its file system does not support
+    /// leases (such as a network file system). The caller should then read the bytes instead.
     pub fn open(file: File) -> io::Result<Mapped> {
         let break_s = fs::read_to_string(BREAK_TIME)?;
         if break_s.trim().parse::<u32>().unwrap_or(0) < BREAK_S_MIN {
             let text = format!("{BREAK_TIME} is below {BREAK_S_MIN} s");
             return Err(io::Error::other(text));
         }
-        // The default signal, SIGIO, would end the process; SIGURG is ignored by default.
+        // The default signal, SIGIO, would terminate the process; SIGURG is ignored by default.
         fcntl(&file, F_SETSIG, libc::SIGURG)?;
         fcntl(&file, libc::F_SETLEASE, libc::F_RDLCK)?;
         let bytes = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
@@ -82,8 +84,8 @@ impl Mapped {
         };
         let watch = move || {
             while ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                // If memory for the copy is lacking, the loop tries again for as long as the kernel
-                // waits.
+                // If there is not enough memory for the copy, the loop retries until the kernel
+                // breaks the lease.
                 if is_wanted(&file) && pages.copy().is_ok() {
                     break;
                 }
@@ -139,7 +141,8 @@ impl Pages {
     }
 }
 
-/// Returns whether a process waits for the lease. F_GETLEASE no longer reports a read lease then.
+/// Returns whether a process waits for the lease. In this case, F_GETLEASE does not report a read
+/// lease any more.
 fn is_wanted(file: &File) -> bool {
     !matches!(fcntl(file, libc::F_GETLEASE, 0), Ok(libc::F_RDLCK))
 }

@@ -1,4 +1,5 @@
-//! Tests on the local file system. They also pass on one that supports neither FIEMAP nor leases.
+//! Tests on the local file system. They also pass if the file system supports neither FIEMAP nor
+//! leases.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -35,7 +36,7 @@ fn a_device_that_is_not_there_says_nothing() {
     assert_eq!(rotates(0xfff << 32 | 0xffff), None);
 }
 
-/// File with the given bytes, removed when dropped.
+/// Temporary file with the given bytes, removed when dropped.
 struct Kept(PathBuf);
 
 impl Kept {
@@ -67,8 +68,8 @@ fn a_mapped_file_stays_what_it_is_whoever_cuts_it() {
     assert!(mapped.as_ref() == bytes);
     let begun = Instant::now();
     thread::scope(|scope| {
-        // Without a lease this truncates at once, and the next read beyond the first page would end
-        // the process.
+        // Without a lease, this write would truncate the file at once, and the next read beyond the
+        // first page would terminate the process.
         let cut = scope.spawn(|| fs::write(&file.0, b"cut").expect("a file of our own"));
         while !cut.is_finished() {
             assert!(mapped.as_ref() == bytes);
