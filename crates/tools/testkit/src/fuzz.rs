@@ -1,4 +1,4 @@
-//! Properties of parsers that hold for any input. A target takes bytes from a fuzzer, a corpus or a
+//! Properties of parsers that hold for any input. A target gets bytes from a fuzzer, a corpus or a
 //! generator, and panics if a property does not hold.
 
 mod accept;
@@ -36,7 +36,7 @@ pub use tags::{tags, tags_exif, tags_flac, tags_mp3, tags_mp4, tags_ogg, tags_ra
 /// Parser under test.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Name of its program in `fuzz/fuzz_targets` and of its folder in `fuzz/corpus`.
+    /// Name of the target's program in `fuzz/fuzz_targets` and of its folder in `fuzz/corpus`.
     pub name: &'static str,
     /// Function that parses the bytes and panics if a property does not hold.
     pub check: fn(&[u8]),
@@ -138,8 +138,8 @@ pub const TARGETS: [Target; 23] = [
     },
 ];
 
-/// Calls `look` with a request of `method` that contains these field lines, if they parse. `lines`
-/// may be anything: bytes that end the head early only make a shorter request.
+/// Builds a request of `method` with the field lines `lines`, and calls `look` with it if it
+/// parses. `lines` may be any bytes. If they end the head early, the request just has fewer fields.
 fn with_request(method: &str, lines: &[u8], look: impl FnOnce(&http1::Request<'_>)) {
     let line = format!("{method} / HTTP/1.1\r\nHost: h\r\n");
     let head = [line.as_bytes(), lines, b"\r\n\r\n"].concat();
@@ -148,8 +148,8 @@ fn with_request(method: &str, lines: &[u8], look: impl FnOnce(&http1::Request<'_
     }
 }
 
-/// Returns the field lines of `request` whose names `keep` accepts, without Host. They do not end
-/// the head, so that more lines can be appended.
+/// Returns the field lines of `request` whose names `keep` accepts, without Host. The result does
+/// not contain the empty line that ends a head, so that more lines can be appended.
 fn lines_of(request: &http1::Request<'_>, keep: impl Fn(&str) -> bool) -> Vec<u8> {
     let mut lines = Vec::new();
     for (name, value) in request.fields() {
@@ -163,7 +163,8 @@ fn lines_of(request: &http1::Request<'_>, keep: impl Fn(&str) -> bool) -> Vec<u8
     lines
 }
 
-/// Returns the values of all fields of this name by a linear search, without the parser's index.
+/// Returns the values of all fields named `name`, found by a linear search without the parser's
+/// index.
 fn values<'a>(request: &http1::Request<'a>, name: &str) -> Vec<&'a [u8]> {
     let lines = request.fields();
     lines

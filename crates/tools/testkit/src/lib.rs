@@ -1,11 +1,11 @@
-//! Test code with more than one user. It is never shipped, and only tests may import it.
+//! Test code that several crates use. It is never shipped, and only tests may import it.
 //!
 //! Principal types: [`fuzz::Target`], a parser with the properties that hold for any input, and
-//! [`table::Row`], one line of a table of bytes and verdicts.
+//! [`table::Row`], one line of a table of inputs and verdicts.
 //!
 //! ```text
 //! fuzz/fuzz_targets/* ──┐
-//! proptest in crates  ──┼─► fuzz::Target ─► parser, compared with an obviously right reading
+//! proptest in crates  ──┼─► fuzz::Target ─► parser, compared with a naive parser
 //! fuzz/corpus, replayed ┘
 //! crates/http/http1/src/tests/*.txt ─► table::rows ─► http1's tests, `conform`
 //! ```

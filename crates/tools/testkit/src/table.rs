@@ -1,25 +1,25 @@
-//! Tables of bytes and verdicts. A line is a row, `bytes ⇒ verdict`. A line that begins with `# `
-//! names the clause of the rows below it, and a line that begins with `@ ` names their context. In
-//! the bytes `\r`, `\n`, `\t`, `\0`, `\\` and `\xHH` mean the same as in Rust, and `{text*N}` is
-//! `text` repeated N times.
+//! Tables of test cases. A line is a row, `bytes ⇒ verdict`. A line that begins with `# ` names the
+//! clause of a specification that the rows below it test, and a line that begins with `@ ` names
+//! their context. In the bytes `\r`, `\n`, `\t`, `\0`, `\\` and `\xHH` mean the same as in Rust,
+//! and `{text*N}` is `text` repeated N times.
 
-/// Row of a table.
+/// Test case: an input and its expected verdict.
 #[derive(Clone, Debug)]
 pub struct Row<'t> {
-    /// Clause, and the row as written; for messages.
+    /// Clause, and the row as written in the table; for messages of failed tests.
     pub name: String,
-    /// Context in which the row is judged.
+    /// Context in which the test judges the row, such as the framing of a body.
     pub context: &'t str,
-    /// Input.
+    /// Input, with escapes and repetitions expanded.
     pub bytes: Vec<u8>,
-    /// Expected verdict, as written.
+    /// Expected verdict, with escapes as written.
     pub verdict: &'t str,
 }
 
-/// Returns the rows of a table.
+/// Parses a table and returns its rows.
 ///
 /// # Panics
-/// If a line is not a row: tables are source code.
+/// If a line is malformed: tables are source code, so this is a bug of the test.
 #[must_use]
 pub fn rows(table: &str) -> Vec<Row<'_>> {
     let mut clause = "";
@@ -45,10 +45,10 @@ pub fn rows(table: &str) -> Vec<Row<'_>> {
     rows
 }
 
-/// Judges every row, and reports all that differ in one message.
+/// Calls `judge` on every row, and reports all rows whose verdict differs in one message.
 ///
 /// # Panics
-/// If a verdict differs from the row's.
+/// If a verdict differs from that in the row.
 pub fn check(table: &str, judge: impl Fn(&Row<'_>) -> String) {
     let mut wrong = String::new();
     for row in rows(table) {
@@ -96,7 +96,7 @@ fn unescape(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Parses `{text*N}` at the start of `text`, and returns it with the remaining text.
+/// Parses `{text*N}` at the start of `text`. Returns the repeated text, N, and the rest of `text`.
 fn repetition(text: &str) -> Option<(&str, usize, &str)> {
     let (inner, after) = text.strip_prefix('{')?.split_once('}')?;
     let (part, count) = inner.rsplit_once('*')?;

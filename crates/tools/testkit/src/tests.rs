@@ -3,12 +3,12 @@ use std::path::Path;
 
 use crate::fuzz::TARGETS;
 
-/// Limits of one corpus in files and in bytes. A corpus is replayed by the tests and must stay
-/// short.
+/// Maximum number of files in a corpus, and below, of bytes. The tests replay each corpus, so it
+/// must stay short.
 const CORPUS_FILES_MAX: usize = 200;
 const CORPUS_BYTES_MAX: usize = 200_000;
 
-/// Replays the inputs that the fuzzers kept, including former crashes, without a fuzzer.
+/// Replays the inputs that were kept from fuzzing, including former crashes, without a fuzzer.
 #[test]
 fn every_corpus_holds() {
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz/corpus");
@@ -35,7 +35,7 @@ fn every_corpus_holds() {
     }
 }
 
-/// The programs are built only for fuzzing, so no other test would notice a missing one.
+/// The programs are built only for fuzzing, so no other test would notice if one were missing.
 #[test]
 fn every_target_has_a_program() {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz");

@@ -7,9 +7,9 @@ use super::{lines_of, values, with_request};
 const WEBP: &str = "image/webp";
 const AVIF: &str = "image/avif";
 
-/// Checks `bytes` as the value of an Accept field, which may contain further lines: a type is
-/// reported only if it occurs in the value, a weight of zero always excludes it, and the result
-/// equals the naive reading unless the value has quotes.
+/// Checks `bytes` as the value of an Accept field, which may contain further lines: a media type is
+/// acceptable only if it occurs in the value, a weight of zero always excludes it, and the result
+/// equals that of a naive parser unless the value has quotes.
 pub fn accept(bytes: &[u8]) {
     let lines = [b"Accept: ", bytes].concat();
     with_request("GET", &lines, |request| {
@@ -17,7 +17,8 @@ pub fn accept(bytes: &[u8]) {
         assert_eq!(fold(request.accept(), &[WEBP, AVIF]), [webp, avif]);
         assert!(!avif || is_within(AVIF, request));
         assert!(!webp || is_within(WEBP, request));
-        // A type that is listed twice, once with weight zero, is named but not acceptable.
+        // An acceptable type is always named. The converse does not hold: a type that is listed
+        // twice, once with weight zero, is named but not acceptable.
         assert!(names(request.accept(), "image/") || !(avif || webp));
         let has_quotes = values(request, "accept")
             .iter()
@@ -39,7 +40,8 @@ fn is_within(media_type: &str, request: &Request<'_>) -> bool {
     values(request, "accept").into_iter().any(has)
 }
 
-/// Checks which results a further Accept line changes, and which it must not change.
+/// Checks the effect of a further Accept line: which results it changes, and which it must not
+/// change.
 fn assert_more_lines(request: &Request<'_>, [avif, webp]: [bool; 2]) {
     let lines = lines_of(request, |_| true);
     let with = |more: &str, check: &dyn Fn([bool; 2])| {
@@ -62,7 +64,8 @@ fn assert_more_lines(request: &Request<'_>, [avif, webp]: [bool; 2]) {
     });
 }
 
-/// Evaluates RFC 9110 §12.5.1 for values without quoted strings.
+/// Returns whether `media_type` is acceptable by RFC 9110 §12.5.1, for values without quoted
+/// strings.
 fn naive(media_type: &str, request: &Request<'_>) -> bool {
     let mut named = false;
     for value in values(request, "accept") {

@@ -13,8 +13,8 @@ const TIGHT: Limits = Limits {
     trailer_bytes_max: 32,
 };
 
-/// Checks `bytes` as the bytes after a head: the body ends at the same byte however the input is
-/// cut into pieces, and at the byte where the naive reading ends it.
+/// Checks `bytes` as the bytes after a head: the body ends at the same byte regardless of how the
+/// input is cut into pieces, and at the same byte as for a naive parser.
 pub fn body(bytes: &[u8]) {
     let len = bytes.len() as u64;
     let lengths = [0, 1, len / 2, len, len + 1, u64::MAX].map(Framing::Length);
@@ -40,7 +40,7 @@ pub fn body(bytes: &[u8]) {
     }
 }
 
-/// Returns the number of bytes consumed, and true if the body has ended.
+/// Returns the number of bytes consumed, and whether the body has ended.
 fn drain<'a>(
     framing: Framing,
     limits: &Limits,
@@ -90,7 +90,7 @@ fn assert_sound(
             match outcome {
                 Ok((taken, true)) => assert_eq!(naive, Some(taken)),
                 Ok((_, false)) => assert_eq!(naive, None),
-                // The naive reading has no limits, so "too long" cannot be compared with it.
+                // The naive parser has no limits, so "too long" cannot be compared with it.
                 Err(Reject {
                     status: 400,
                     reason,
@@ -103,8 +103,8 @@ fn assert_sound(
     }
 }
 
-/// Returns the length of a chunked body that is valid and complete, read line by line as RFC 9112
-/// §7.1 prints it.
+/// Returns the length of a valid and complete chunked body, `None` for others. Parses line by line,
+/// as literally as possible by the grammar of RFC 9112 §7.1.
 fn naive_chunked_bytes(bytes: &[u8]) -> Option<usize> {
     let mut rest = bytes;
     loop {
@@ -159,8 +159,8 @@ fn blank(bytes: &[u8]) -> &[u8] {
     &bytes[blanks.count()..]
 }
 
-/// Matches `*( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )` of RFC 9112 §7.1.1,
-/// read literally.
+/// Returns whether `bytes` match the following grammar of RFC 9112 §7.1.1, taken literally: `*( BWS
+/// ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )`.
 fn are_extensions(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -186,7 +186,8 @@ fn are_extensions(bytes: &[u8]) -> bool {
     true
 }
 
-/// Returns the number of bytes up to and including the closing quote.
+/// Returns the number of bytes of a quoted string after its opening quote, including the closing
+/// quote.
 fn quoted_end(inner: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

@@ -2,8 +2,9 @@
 
 use cgi::{Answer, Limits, Request};
 
-/// Checks `bytes` as the output of a program, whose head must not break the head of the response;
-/// and as the path and a field of a request, no part of which may become a variable of its own.
+/// Checks `bytes` in two roles. As the output of a CGI program, their head must not break the head
+/// of the response. As the path and a field of a request, no part of them may become an additional
+/// variable.
 pub fn cgi(bytes: &[u8]) {
     let limits = Limits::default();
     if let Ok(Answer::Document {

@@ -28,8 +28,8 @@ const CURRENT: [Validators<'_>; 4] = [
     },
 ];
 
-/// Checks `bytes` as field lines: each verdict has a reason in them, and a field of lower
-/// precedence does not change it.
+/// Checks `bytes` as field lines: each verdict is justified by one of the fields, and a field of
+/// lower precedence does not change it.
 pub fn conditional(bytes: &[u8]) {
     for current in CURRENT {
         with_request("GET", bytes, |request| {
@@ -45,7 +45,7 @@ fn is_any(values: &[&[u8]]) -> bool {
     values == [b"*"]
 }
 
-/// Returns the characters of the tag with their quotes, which weak comparison compares.
+/// Returns the entity tag without `W/` but with its quotes, the part that weak comparison compares.
 fn opaque<'a>(current: &Validators<'a>) -> &'a [u8] {
     current.etag.trim_start_matches("W/").as_bytes()
 }
@@ -90,7 +90,8 @@ fn assert_has_reason(request: &Request<'_>, current: &Validators<'_>, verdict: V
     }
 }
 
-/// Returns the verdict on `request` with only those fields whose names `keep` accepts.
+/// Returns the verdict on a request of `method` with only those fields of `request` whose names
+/// `keep` accepts.
 fn verdict_with(
     request: &Request<'_>,
     current: &Validators<'_>,
@@ -104,8 +105,8 @@ fn verdict_with(
     verdict
 }
 
-/// Checks RFC 9110 §13.2.2, entity tags take precedence over dates, and §13.2.1, only GET and HEAD
-/// are conditional.
+/// Checks that entity tags take precedence over dates (RFC 9110 §13.2.2), and that only GET and
+/// HEAD are conditional (§13.2.1).
 fn assert_ranks_hold(request: &Request<'_>, current: &Validators<'_>, verdict: Verdict) {
     let is = |name: &str, other: &str| name.eq_ignore_ascii_case(other);
     let same = |keep: &dyn Fn(&str) -> bool, expected| {
@@ -134,8 +135,8 @@ fn assert_ranks_hold(request: &Request<'_>, current: &Validators<'_>, verdict: V
     assert_eq!(post.unwrap_or(Verdict::Proceed), Verdict::Proceed);
 }
 
-/// Checks that a further line with the current entity tag matches, regardless of the lines before
-/// it.
+/// Checks that an additional line with the current entity tag matches, regardless of the lines
+/// before it.
 fn assert_match_is_found(request: &Request<'_>, current: &Validators<'_>, verdict: Verdict) {
     if verdict == Verdict::PreconditionFailed {
         return;

@@ -2,10 +2,10 @@
 
 use sandbox_protocol::control::{CONTROL_BYTES_MAX, Command, Report, TEXT_BYTES_MAX};
 
-/// Checks `bytes` as a packet: it is a command, a report or neither, never both, and encodes back
-/// to the same message.
+/// Checks `bytes` as a packet: it is either a command or a report or invalid, never both, and a
+/// valid message does not change when it is encoded and decoded again.
 pub fn control(bytes: &[u8]) {
-    // Both sides read into a buffer of this size.
+    // The pool and the zygote both read into a buffer of this size.
     let bytes = &bytes[..bytes.len().min(CONTROL_BYTES_MAX)];
     let command = Command::from_bytes(bytes);
     let report = Report::from_bytes(bytes);
@@ -18,7 +18,8 @@ pub fn control(bytes: &[u8]) {
         assert!(packet.len() <= CONTROL_BYTES_MAX);
         let again = Report::from_bytes(&packet);
         match &report {
-            // Invalid UTF-8 grows when it is replaced, and the encoder then cuts the text.
+            // Invalid UTF-8 becomes longer when it is replaced, and the encoder then truncates the
+            // text.
             Report::Broken(text) | Report::Tables(text) if TEXT_BYTES_MAX < text.len() => {
                 assert!(again.is_some());
             }

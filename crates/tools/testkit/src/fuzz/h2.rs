@@ -2,22 +2,22 @@
 
 use http2::{Connection, Event, Fault, Limits, PREFACE, hpack};
 
-/// An empty SETTINGS frame, which must come first.
+/// Empty SETTINGS frame, which must be the first frame of a connection.
 const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
-/// Most bytes that the server may send in reaction to one frame: two window updates, a PING, a
-/// reset and a GOAWAY.
+/// Maximum number of bytes that the server may send in reaction to one frame: two window updates, a
+/// PING, a reset and a GOAWAY.
 const ANSWER_BYTES_MAX: usize = 128;
 
 /// Checks `bytes` as the frames after a client's preface: the outcome does not depend on how the
-/// input is cut into pieces, open streams never exceed the limit, and the reaction to one frame is
-/// short.
+/// input is cut into pieces, the number of open streams never exceeds the limit, and the reaction
+/// to one frame is short.
 pub fn h2(bytes: &[u8]) {
     let greeting = [&PREFACE[..], &SETTINGS].concat();
     let whole = run(&[&greeting, bytes]);
     let cut = 1 + bytes.first().map_or(0, |&byte| usize::from(byte) % 40);
     let pieces: Vec<_> = greeting.chunks(1).chain(bytes.chunks(cut)).collect();
     assert_eq!(run(&pieces), whole, "in pieces of {cut}");
-    // Also without the preface.
+    // The same bytes at the start of a connection, without the preface.
     run(&[bytes]);
 }
 

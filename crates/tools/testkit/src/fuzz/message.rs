@@ -5,9 +5,9 @@ use sandbox_protocol::{
     AllegedReply, AnswerRecord, Excess, Expect, Job, MESSAGE_BYTES_MAX, Status,
 };
 
-/// Checks `bytes` as a message of the other side: it is one message of the current version or none,
+/// Checks `bytes` as a message from the peer: they are at most one message of the current version,
 /// and a reply that passes verification fits its job. The output of a persistent program is the
-/// same however it is cut.
+/// same regardless of how its bytes are cut into pieces.
 pub fn message(bytes: &[u8]) {
     answer(bytes);
     if let Ok(job) = Job::from_bytes(bytes) {

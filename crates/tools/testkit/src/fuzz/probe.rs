@@ -1,4 +1,4 @@
-//! Fuzz target for the headers of pictures.
+//! Fuzz target for the probe, which reads the headers of pictures.
 
 use std::cell::Cell;
 use std::io;
@@ -8,8 +8,8 @@ use image_plan::{
     ProbeErrorKind, ReadAt, Recipe, Stage, candidates, parse_query, plan,
 };
 
-/// Checks `bytes` as a file: the probe reads it within its limits whatever the header claims, and
-/// the planner accepts the facts that the probe returns.
+/// Checks `bytes` as a picture file: regardless of the header's claims, the probe stays within its
+/// limits on reads, and the planner accepts the facts that the probe returns.
 pub fn probe(bytes: &[u8]) {
     let len_bytes = bytes.len() as u64;
     if let Some(facts) = contained(bytes, len_bytes) {

@@ -2,8 +2,8 @@
 
 use image_plan::{REQUESTED_SIDE_PX_MAX, parse_query};
 
-/// Checks `bytes` as a query string: an accepted query is within bounds and has one spelling, and
-/// the error of a refused one is short, printable ASCII.
+/// Checks `bytes` as a query string: an accepted query is within bounds and has one canonical
+/// spelling, and the error for a refused query is short, printable ASCII.
 pub fn query(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else {
         return;

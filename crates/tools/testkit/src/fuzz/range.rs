@@ -10,7 +10,7 @@ use super::{lines_of, values, with_request};
 const LENGTHS: [u64; 5] = [0, 1, 10, 4_096, u64::MAX];
 
 /// Checks `bytes` as the value of a Range field, which may contain further lines: the parts served
-/// are those of the naive reading.
+/// are the same as for a naive parser.
 pub fn range(bytes: &[u8]) {
     let lines = [b"Range: ", bytes].concat();
     for last_modified_is_strong in [false, true] {
@@ -42,7 +42,8 @@ fn assert_only_get_has_ranges(request: &Request<'_>, current: &Validators<'_>) {
     }
 }
 
-/// Returns the parts to serve: `None` is the whole representation, and an empty list is 416.
+/// Returns the parts to serve as pairs of start and end. `None` means the whole representation, and
+/// an empty list means status 416.
 fn parts(served: &Served) -> Option<Vec<(u64, u64)>> {
     match *served {
         Served::Whole => None,
@@ -73,8 +74,8 @@ fn naive(
     naive_set(value, u128::from(length_bytes)).filter(|_| current_is_meant)
 }
 
-/// Evaluates RFC 9110 §14.1.2 with 128-bit numbers, which cannot overflow; `None` if the field is
-/// to be ignored.
+/// Evaluates a Range field by RFC 9110 §14.1.2, with 128-bit numbers, which cannot overflow.
+/// Returns `None` if the field must be ignored.
 fn naive_set(value: &[u8], length: u128) -> Option<Vec<(u64, u64)>> {
     let text = str::from_utf8(value).ok()?.to_ascii_lowercase();
     let set = text.strip_prefix("bytes=")?;
@@ -92,7 +93,7 @@ fn naive_set(value: &[u8], length: u128) -> Option<Vec<(u64, u64)>> {
             (Some(first), None) if last.is_empty() => (first, length),
             (None, Some(count)) if first.is_empty() => {
                 if length == 0 && count != 0 {
-                    // The whole representation is served, also if a later spec is malformed.
+                    // The whole representation is served, even if a later spec is malformed.
                     return None;
                 }
                 (length - count.min(length), length)
@@ -114,7 +115,7 @@ fn naive_set(value: &[u8], length: u128) -> Option<Vec<(u64, u64)>> {
     Some(joined.into_iter().map(small).collect())
 }
 
-/// Parses a number. Numbers beyond 64 bits become `u64::MAX`, since each exceeds every length.
+/// Parses a number. Numbers above 64 bits become `u64::MAX`, because they exceed every length.
 fn naive_number(digits: &str) -> Option<u128> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

@@ -7,8 +7,8 @@ use keyspace::{Keyspace, Limits};
 /// Current time, before most deadlines in the corpus.
 const NOW_MS: u64 = 1_000;
 
-/// Checks `bytes` as a snapshot: it is refused at an offset within it, or it is loaded; a loaded
-/// keyspace can be written and loaded again.
+/// Checks `bytes` as a snapshot: either the snapshot is refused with an error at an offset within
+/// it, or it is loaded, and the loaded keyspace can be written and loaded again.
 pub fn rdb(bytes: &[u8]) {
     let (first, ended) = match load(bytes) {
         Ok(loaded) => loaded,
@@ -35,7 +35,7 @@ pub fn rdb(bytes: &[u8]) {
     }
 }
 
-/// Returns the keyspace in the snapshot, and true if the snapshot is complete.
+/// Returns the keyspace in the snapshot, and whether the snapshot is complete.
 fn load(bytes: &[u8]) -> Result<(Keyspace, bool), Error> {
     let mut keyspace = Keyspace::new(Limits::default(), 7);
     let mut loader = Loader::new(LoadOptions {

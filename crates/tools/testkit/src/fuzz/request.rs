@@ -14,12 +14,12 @@ const TIGHT: Limits = Limits {
     trailer_bytes_max: 32,
 };
 
-/// Longest input of which every prefix is tried, in bytes; of longer inputs, prefixes at equal
-/// steps.
+/// Maximum length in bytes of an input of which every prefix is tried. Of longer inputs, only
+/// prefixes at equal steps are tried.
 const EVERY_CUT_BYTES_MAX: usize = 192;
 
-/// Checks `bytes` as the first bytes of a connection: the verdict becomes known at one byte and
-/// then stays, and it is that of the naive reading.
+/// Checks `bytes` as the first bytes of a connection: the parser's verdict does not change after it
+/// was first given, and it equals the verdict of a naive parser.
 pub fn request(bytes: &[u8]) {
     for limits in [Limits::default(), TIGHT] {
         assert_verdict_is_final(bytes, &limits);
@@ -35,8 +35,8 @@ pub fn request(bytes: &[u8]) {
     }
 }
 
-/// Feeds prefixes: the parser wants more bytes until it gives a verdict, which later bytes do not
-/// change.
+/// Checks all prefixes of the input: the parser requests more bytes until it gives a verdict, which
+/// later bytes do not change.
 fn assert_verdict_is_final(bytes: &[u8], limits: &Limits) {
     let longer = [bytes, b"GET /behind HTTP/1.1\r\n\r\n \0"].concat();
     let whole = parse(&longer, limits);
@@ -65,7 +65,7 @@ fn assert_same(one: &Request<'_>, other: &Request<'_>) {
     assert!(one.fields().eq(other.fields()));
 }
 
-/// Checks the properties of every accepted request.
+/// Checks the properties that every accepted request must have.
 fn assert_sound(request: &Request<'_>, bytes: &[u8], limits: &Limits) {
     assert!(request.head_bytes <= bytes.len().min(limits.head_bytes_max));
     assert!(bytes[..request.head_bytes].ends_with(b"\r\n\r\n"));

@@ -3,17 +3,17 @@
 use bytes::{Bytes, BytesMut};
 use resp::{Limits, Parser, ProtocolError, Reply, ReplyLimits};
 
-/// Requests up to the first error or the last complete request, and the error, if any.
+/// Complete requests before the first error or before the end of the input, and the error, if any.
 type Read = (Vec<Vec<Bytes>>, Result<(), ProtocolError>);
 
-/// Checks `bytes` as requests, which are the same whole and in pieces; and as replies, each of
-/// which gets a verdict and is consumed only when it is complete.
+/// Checks `bytes` in two roles. As requests, they give the same result as a whole and in pieces. As
+/// replies, each reply gets a verdict and is consumed only when it is complete.
 pub fn resp(bytes: &[u8]) {
     let whole = read(bytes, bytes.len().max(1));
     for piece_bytes in [1, 7] {
         let pieces = read(bytes, piece_bytes);
-        // The error itself may differ: in pieces, a line that is too long is found before other
-        // errors in it.
+        // The kind of error may differ: if the input arrives in pieces, the parser finds that a
+        // line is too long before it finds other errors in the line.
         assert_eq!(whole.0, pieces.0, "in pieces of {piece_bytes}");
         assert_eq!(whole.1.is_err(), pieces.1.is_err());
     }

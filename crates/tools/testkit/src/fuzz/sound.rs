@@ -2,8 +2,8 @@
 
 use audio_plan::{Checker, Codec, Gain, Plan, packets as read_packets};
 
-/// Checks `bytes` as pages of Ogg: the verdict is the same however they are cut, and only complete
-/// pages are accepted.
+/// Checks `bytes` as pages of Ogg: the verdict is the same regardless of how the bytes are cut into
+/// pieces, and only complete pages are accepted.
 pub fn pages(bytes: &[u8]) {
     let plan = Plan {
         codec: Codec::Flac,
@@ -40,8 +40,8 @@ pub fn pages(bytes: &[u8]) {
     assert_eq!(whole.finish(), piecewise.finish());
 }
 
-/// Checks `bytes` as the content of a `moov` box: it never yields more packets than it has room for
-/// sizes.
+/// Checks `bytes` as the content of a `moov` box: the number of packets never exceeds the number of
+/// packet sizes (4 bytes each) that fit into the box.
 pub fn packets(bytes: &[u8]) {
     if let Ok(packets) = read_packets(bytes) {
         assert!(packets.places.len() <= bytes.len() / 4);

@@ -1,20 +1,20 @@
 //! Fuzz targets for tags of music, and for EXIF.
 //!
-//! [`tags`] takes a file as it is. The others cover one format each, so that the fuzzer need not
-//! find its signature: the first byte of the input selects one of the format's signatures, and the
-//! rest follows it.
+//! [`tags`] accepts a file of any format. The other targets cover one format each and provide its
+//! signature, so that the fuzzer need not find it: the first byte of the input selects one of the
+//! format's signatures, and the other bytes follow the signature.
 
 use std::io;
 
 use tags::{Limits, ReadAt, Reader, Splits, Track, read_cover, shot};
 
-/// Checks `bytes` as a file of music and as a picture with EXIF.
+/// Checks `bytes` as a music file, and as a picture with EXIF.
 pub fn tags(bytes: &[u8]) {
     music(bytes);
     picture(bytes);
 }
 
-/// Checks FLAC, also after an ID3v2 tag.
+/// Checks FLAC files, with and without an ID3v2 tag at their start.
 pub fn tags_flac(bytes: &[u8]) {
     music(&beginning(&[b"fLaC", b"ID3\x04\0\0\0\0\0\0fLaC"], bytes));
 }
@@ -28,12 +28,12 @@ pub fn tags_mp3(bytes: &[u8]) {
     ));
 }
 
-/// Checks MP4 and its relatives.
+/// Checks MP4 and related formats.
 pub fn tags_mp4(bytes: &[u8]) {
     music(&beginning(&[b"\0\0\0\x14ftypM4A \0\0\0\0M4A "], bytes));
 }
 
-/// Checks Ogg, with a valid start of the first page's header.
+/// Checks Ogg. The input starts with a valid beginning of the first page's header.
 pub fn tags_ogg(bytes: &[u8]) {
     music(&beginning(&[b"OggS\0\x02\0\0\0\0\0\0\0\0"], bytes));
 }
@@ -83,7 +83,8 @@ fn beginning(kinds: &[&[u8]], bytes: &[u8]) -> Vec<u8> {
     [kinds[usize::from(*choice) % kinds.len()], rest].concat()
 }
 
-/// Bytes followed by zeros: audio data that the readers skip, and a target for offsets and lengths.
+/// Bytes followed by zeros. The zeros stand for audio data, which the readers skip, and give
+/// offsets and lengths in the bytes a valid target.
 struct WithHole<'a> {
     bytes: &'a [u8],
     len: u64,
@@ -99,7 +100,7 @@ impl ReadAt for WithHole<'_> {
     }
 }
 
-/// Returns two sources: a file of exactly these bytes, and a file with 256 KiB of zeros after them.
+/// Returns two files: one with exactly these bytes, and one with 256 KiB of zeros after them.
 fn sources(bytes: &[u8]) -> [WithHole<'_>; 2] {
     let len = bytes.len() as u64;
     [len, len + (256 << 10)].map(|len| WithHole { bytes, len })

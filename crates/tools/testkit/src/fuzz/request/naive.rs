@@ -1,11 +1,11 @@
-//! Naive reading of a complete head, literally as the RFCs print it: split into lines and words,
-//! each matched against its grammar. Slow, and simple enough to be trusted.
+//! Naive parser of a complete head that follows the RFCs literally: it splits the head into lines
+//! and words, and matches each against its grammar. It is slow, and simple enough to be trusted.
 
 use std::net::Ipv6Addr;
 
 use http1::{Connection, Framing, Method, Version};
 
-/// Content of a head. Refused and incomplete heads have none.
+/// Content of a valid and complete head.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Head<'a> {
     pub(super) method: Method,
@@ -18,7 +18,7 @@ pub(super) struct Head<'a> {
     pub(super) head_bytes: usize,
 }
 
-/// Names in lower case and values; each byte is one character.
+/// Pairs of a field's name in lower case and its value. Each byte is one character.
 type Fields = Vec<(String, String)>;
 
 pub(super) fn read(bytes: &[u8]) -> Option<Head<'_>> {
@@ -189,7 +189,7 @@ fn all<'f>(fields: &'f Fields, name: &str) -> Vec<&'f str> {
     lines.map(|(_, value)| value.as_str()).collect()
 }
 
-/// Returns the host, which HTTP/1.0 may omit; `None` if the head is to be refused.
+/// Returns the host, which HTTP/1.0 may omit. The outer `None` means that the head must be refused.
 fn read_host(fields: &Fields, version: Version) -> Option<Option<String>> {
     match all(fields, "host").as_slice() {
         [] if version == Version::Http10 => Some(None),
