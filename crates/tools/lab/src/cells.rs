@@ -1,8 +1,8 @@
-//! `lab cells`: cost of a job in a cell, in every backend, measured with one small picture.
+//! `lab cells`: cost of running one small image job in a cell, in every backend.
 //!
 //! ```text
-//! clients, one per core ─ HTTP ─► front ─┬─► plain worker processes      interleaved rounds
-//!                                        └─► pools of cells, by backend and pages
+//! clients, one per core ─ HTTP ─► server ─┬─► plain worker processes     interleaved rounds
+//!                                         └─► pools of cells, by backend and pages
 //! ```
 
 mod calls;
@@ -41,34 +41,35 @@ struct Definition {
     query: String,
     rounds: usize,
     seconds: f64,
-    /// Jobs of each contender for the measurement of waits, at four fifths of full load.
+    /// Number of jobs per contender for the measurement of waits, at four fifths of full load.
     wait_jobs: usize,
     empty_jobs: u32,
     wipes: Vec<u32>,
-    /// Rounds per batch size and backend.
+    /// Number of rounds per batch size and backend for the measurement of store calls.
     call_rounds: usize,
     call_batches: Vec<u32>,
     contenders: Vec<Setting>,
 }
 
-/// Plain processes, which run first and last in each round.
+/// Names of the plain processes without a cell. They run first and last in each round.
 const FIRST: &str = "plain";
 const LAST: &str = "plain again";
-/// Plain processes that take as much memory from the kernel as a job in a microVM leaves behind:
-/// the upper limit for any cell that wipes by returning pages.
+/// Name of the plain processes that request as much fresh memory from the kernel per job as a job
+/// in a microVM dirties. Their throughput is the upper limit for any cell that wipes by returning
+/// pages.
 const FRESH: &str = "plain, fresh memory";
 
 /// Contender with its name.
 type Named = (String, Contender);
 
-/// Measurement of one contender in one round.
+/// Throughput, CPU time and latency of one contender in one round.
 #[derive(Debug, Serialize)]
 struct Sample {
     contender: String,
     round: usize,
     requests: usize,
     per_second: f64,
-    /// CPU time per request of clients, front, workers and the sandbox around the workers.
+    /// CPU time per request of clients, server, workers and the sandbox around the workers.
     cpu_us: f64,
     p50_us: f64,
     p90_us: f64,
@@ -80,8 +81,9 @@ struct Sample {
 struct Summary {
     contender: String,
     per_second: Spread,
-    /// Throughput of this contender divided by that of plain processes in the same round (the mean
-    /// of [`FIRST`] and [`LAST`]; for these two, [`FIRST`]).
+    /// Throughput of this contender divided by that of plain processes in the same round. The
+    /// latter is the mean of [`FIRST`] and [`LAST`], or only [`FIRST`] if this contender is one of
+    /// them.
     ratio: Ratio,
     cpu_us: Spread,
     /// CPU time of plain processes divided by that of this contender, computed in the same way.
@@ -90,7 +92,7 @@ struct Summary {
     p99_us: Spread,
 }
 
-/// Times that jobs waited for a cell at four fifths of full load, in microseconds.
+/// Times for which jobs waited for a cell at four fifths of full load, in microseconds.
 #[derive(Debug, Serialize)]
 struct Waits {
     contender: String,
@@ -174,7 +176,8 @@ struct Created {
     p99_us: f64,
 }
 
-/// Makes the work of a job: an original, cut to size by the worker, and the plan for it.
+/// Prepares the job that all contenders run: a smaller original, which the worker makes from the
+/// photograph, and the plan for it.
 fn work(
     given: &Given,
     definition: &Definition,
@@ -209,15 +212,15 @@ struct Lab<'a> {
     elf: Vec<u8>,
     work: Work,
     cores: usize,
-    /// True if this host can run microVMs for this process.
+    /// True if this process may run microVMs on this host.
     machines: bool,
-    /// Folder of the original, which must exist as long as jobs run.
+    /// Folder of the original. It must exist as long as jobs run.
     scratch: Scratch,
 }
 
 impl Lab<'_> {
-    /// Starts all contenders, plain processes first and last; returns them and the answer that each
-    /// must give.
+    /// Starts all contenders, plain processes first and last. Returns the contenders, and the
+    /// output that each of them must produce.
     fn contenders(&self) -> Result<(Vec<Named>, Vec<u8>), Stop> {
         let plain = |fresh_bytes| -> Result<Contender, Stop> {
             let worker = self.given.worker()?;
@@ -253,7 +256,7 @@ impl Lab<'_> {
         Ok((contenders, expected))
     }
 
-    /// Returns the settings that this host can run.
+    /// Returns the settings of pools that this host can run.
     fn settings(&self) -> impl Iterator<Item = &Setting> {
         let settings = self.definition.contenders.iter();
         settings.filter(|setting| self.machines || !setting.needs_machine())
@@ -291,8 +294,8 @@ impl Lab<'_> {
         Ok(samples)
     }
 
-    /// Measures waits for a cell. A pause of a quarter of a job's time between two jobs makes four
-    /// fifths of full load.
+    /// Measures for how long jobs wait for a cell. Each client pauses for a quarter of a job's time
+    /// between two jobs, which gives four fifths of full load.
     fn waits(&self, contenders: &[Named], summaries: &[Summary]) -> Result<Vec<Waits>, Stop> {
         let mut waits = Vec::new();
         for ((name, contender), summary) in contenders.iter().zip(summaries) {
@@ -339,7 +342,7 @@ impl Lab<'_> {
         Ok(waits)
     }
 
-    /// Measures the cost of zeroed memory for a job.
+    /// Measures the cost of providing zeroed memory for a job.
     fn memory(&self, contenders: &[Named]) -> Result<Vec<Memory>, Stop> {
         let Some(job_bytes) = job_bytes(contenders) else {
             return Ok(Vec::new());
@@ -390,7 +393,7 @@ impl Lab<'_> {
         Ok(costs)
     }
 
-    /// Measures a program's calls to its store, in every backend.
+    /// Measures the rate at which a program in a cell can call its store, in every backend.
     fn calls(&self) -> Result<Vec<Calls>, Stop> {
         let rounds = self.given.rounds.unwrap_or(self.definition.call_rounds);
         let ways = [Way::Process, Way::Kvm].into_iter();
@@ -413,7 +416,7 @@ impl Lab<'_> {
         Ok(calls)
     }
 
-    /// Measures wipes in the first microVM setting, which uses large pages throughout.
+    /// Measures the cost of wipes in the first microVM setting, which uses large pages throughout.
     fn wipes(&self) -> Result<Vec<Wipe>, Stop> {
         let Some(setting) = self.settings().find(|setting| setting.needs_machine()) else {
             return Ok(Vec::new());
@@ -449,7 +452,8 @@ impl Lab<'_> {
     }
 }
 
-/// Returns the bytes that a job leaves behind, as counted by the microVM pools, if any.
+/// Returns the number of bytes that a job dirties, as counted by the microVM pools, if there are
+/// any.
 fn job_bytes(contenders: &[Named]) -> Option<u64> {
     let pools = contenders
         .iter()
@@ -472,8 +476,8 @@ fn summaries(contenders: &[Named], samples: &[Sample]) -> Vec<Summary> {
         let own = samples.iter().filter(|sample| sample.contender == name);
         own.map(figure).collect()
     };
-    // The machine's speed drifts within a round too, so a contender between the two plain runs is
-    // compared with the mean of both.
+    // The machine's speed also drifts within a round. Therefore a contender that runs between the
+    // two plain runs is compared with the mean of both.
     let plain = |name: &str, figure: fn(&Sample) -> f64| -> Vec<f64> {
         let first = of(FIRST, figure);
         match name {

@@ -1,4 +1,5 @@
-//! HTTP client to inspect responses, not to produce load: one request per connection.
+//! HTTP client that inspects single responses: one request per connection. It is not meant to
+//! produce load.
 
 #[cfg(test)]
 mod tests;
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use crate::stop::Stop;
 
-/// Read timeout, longer than any conversion that a server admits.
+/// Read timeout, longer than any conversion that the server admits.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(150);
 
 /// Complete response.

@@ -1,4 +1,5 @@
-//! Pelton's worker as a plain process without a cell: one picture, explicit settings.
+//! Pelton's worker as a plain process without a cell, which converts one picture by an explicit
+//! plan.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ impl Converter {
         }
     }
 
-    /// Converts `original` and writes the result to the file `answer`.
+    /// Converts the file `original` and writes the output to the file `answer`.
     ///
     /// # Errors
     /// Returns an error if the worker cannot be started or fails.
@@ -39,8 +40,8 @@ impl Converter {
         fs::write(answer, output.stdout).map_err(at(answer))
     }
 
-    /// Converts `original` `times` times in one process; returns the CPU time of each conversion in
-    /// microseconds.
+    /// Converts the file `original` `times` times in one process. Returns the CPU time of each
+    /// conversion in microseconds.
     ///
     /// # Errors
     /// Returns an error if the worker fails or does not print the times.

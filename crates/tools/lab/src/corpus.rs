@@ -1,4 +1,5 @@
-//! Pictures of a benchmark: named by its definition, found under a folder, identified by hash.
+//! Pictures of a benchmark: its definition names them, the corpus folder holds them, and hashes
+//! identify them in records.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ pub(crate) struct Photograph {
     hash: String,
 }
 
-/// Entry of a photograph in a record.
+/// Entry for a photograph in a record.
 #[derive(Serialize)]
 pub(crate) struct Entry {
     name: String,
@@ -37,7 +38,7 @@ impl Photograph {
         })?;
         let facts = image_plan::probe(&bytes[..], bytes.len() as u64);
         let facts = facts.map_err(|err| Stop::host(format!("{}: {err}", path.display())))?;
-        // The judges compare pixels: they neither turn pictures nor convert colours between
+        // The judge compares pixels: it neither rotates pictures nor converts colours between
         // profiles.
         if facts.orientation != Orientation::default() || facts.profile_bytes != 0 {
             let line = format!("{}: has an orientation or a profile", path.display());

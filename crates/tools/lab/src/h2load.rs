@@ -1,5 +1,5 @@
-//! Load by h2load: HTTP/2 requests at the highest rate that a server sustains, several streams per
-//! connection.
+//! Load by the program h2load: HTTP/2 requests at the highest rate that a server sustains, with
+//! several streams per connection.
 
 #[cfg(test)]
 mod tests;

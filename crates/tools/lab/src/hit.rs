@@ -1,5 +1,5 @@
-//! `lab hit`: CPU time of cache hits beside nginx, their latency while conversions use every core,
-//! memory while many clients miss at once, and the time of a start.
+//! `lab hit`: CPU time of cache hits compared with nginx, latency of hits while conversions use
+//! every core, memory while many clients miss at once, and the time from start to first hit.
 //!
 //! All parts run on a private loopback, in a network namespace without other traffic.
 
@@ -19,7 +19,7 @@ use crate::{Given, loopback};
 /// Parts of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
-    /// CPU time per hit, beside nginx
+    /// CPU time per hit, compared with nginx
     Cost,
     /// Latency of hits while conversions use every core
     Latency,

@@ -15,7 +15,7 @@ pub(crate) struct Host {
     memory_bytes: u64,
     kernel: String,
     congestion_control: String,
-    /// Load averages of 1, 5 and 15 minutes before the benchmark: they show other work on the
+    /// Load averages of 1, 5 and 15 minutes before the benchmark. They reveal other work on the
     /// machine.
     load: String,
 }
@@ -51,8 +51,8 @@ fn read(path: &str) -> String {
     fs::read_to_string(path).map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
-/// Returns the version line of each program: the first non-empty line of its stdout and stderr,
-/// even if the program fails.
+/// Returns the version line of each program: the first non-empty line of its stdout and stderr. A
+/// program may exit with an error.
 pub(crate) fn versions(programs: &[&[&str]]) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::new();
     for words in programs {
@@ -73,7 +73,8 @@ pub(crate) fn versions(programs: &[&[&str]]) -> BTreeMap<String, String> {
     versions
 }
 
-/// Returns the commit of our checkout, with `-dirty` if the checkout has changes.
+/// Returns the commit of the checkout at `root`, followed by `-dirty` if it has uncommitted
+/// changes.
 pub(crate) fn commit(root: &Path) -> String {
     let git = Command::new("git")
         .args(["describe", "--always", "--dirty", "--abbrev=12"])

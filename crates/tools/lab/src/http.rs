@@ -1,6 +1,6 @@
-//! `lab http`: CPU time of requests of every kind, beside nginx, h2o and a minimal hyper server
-//! that send the same bytes. Each server has one core, the client another, on a loopback without
-//! other traffic.
+//! `lab http`: CPU time of requests of every kind, compared with nginx, h2o and a minimal hyper
+//! server that send the same bytes. The server runs on one core and the client on another, on a
+//! loopback without other traffic.
 
 mod contender;
 mod hyper;
@@ -30,7 +30,7 @@ struct Definition {
     rows: Vec<Row>,
 }
 
-/// Kind of request: one table of the output.
+/// Kind of request, which becomes one table of the output.
 #[derive(Deserialize)]
 struct Row {
     name: String,
@@ -39,15 +39,15 @@ struct Row {
     connections: u32,
     #[serde(default)]
     transport: Transport,
-    /// Field besides `Host`, as `Name: value`; `{etag}` stands for the contender's entity tag of
-    /// the file.
+    /// Field to send in addition to `Host`, as `Name: value`. `{etag}` stands for the contender's
+    /// entity tag of the file.
     field: Option<String>,
-    /// Status that every contender must respond with.
+    /// Status with which every contender must respond.
     status: u16,
     /// Length of the response body.
     body_bytes: usize,
-    /// Requests sent together on a connection (pipelined), or concurrent streams per connection
-    /// (HTTP/2).
+    /// For HTTP/1.1, the number of pipelined requests, which are sent together. For HTTP/2, the
+    /// number of concurrent streams per connection.
     #[serde(default = "one")]
     at_once: u32,
     requests_a_connection: Option<u32>,
@@ -70,11 +70,11 @@ enum Transport {
     H2,
 }
 
-/// Results of one row, all rounds.
+/// Results of one row over all rounds.
 #[derive(Serialize)]
 struct Cost {
     row: String,
-    /// CPU time per request of ours divided by that of each other contender.
+    /// CPU time per request of Pelton divided by that of each other contender.
     ours_over: Vec<Over>,
     samples: Vec<Sample>,
 }
@@ -125,12 +125,12 @@ pub(crate) fn run(given: &Given, only: Option<&str>) -> Result<(), Stop> {
     record.write(&given.record)
 }
 
-/// Returns the target of the file of this length.
+/// Returns the request target of the file with this length.
 fn target(bytes: usize) -> String {
     format!("/{bytes}.json")
 }
 
-/// Writes a JSON file of exactly this length.
+/// Writes a JSON file of exactly this length, under the name that [`target`] gives.
 fn write_file(folder: &Scratch, bytes: usize) -> Result<(), Stop> {
     const FRAME: &str = "{\"message\":\"\"}";
     let filling = "Hello, World! ".chars().cycle();
@@ -147,7 +147,7 @@ fn measure(
     contenders: &[Contender],
     rounds: usize,
 ) -> Result<Cost, Stop> {
-    // Contenders that do not offer the transport are left out of the row.
+    // Contenders that do not support the transport are left out of the row.
     let taking_part: Vec<_> = contenders
         .iter()
         .filter(|contender| contender.address(row.transport).is_some())
@@ -180,8 +180,8 @@ fn measure(
     })
 }
 
-/// Checks status and body length of a contender's response; returns the fields to send with
-/// requests.
+/// Checks status and body length of a contender's response. Returns the fields to send with each
+/// request.
 fn verify(row: &Row, contender: &Contender) -> Result<Vec<String>, Stop> {
     let target = target(row.file_bytes);
     let server = contender.server.address;

@@ -1,4 +1,4 @@
-//! `lab image`: CPU time, bytes and quality of conversions, beside those of `vips`, `cwebp` and
+//! `lab image`: CPU time, bytes and quality of conversions, compared with `vips`, `cwebp` and
 //! `avifenc`.
 //!
 //! ```text
@@ -7,7 +7,7 @@
 //!                    └────────────── interleaved rounds: CPU time, bytes ◄────────┘
 //! ```
 //!
-//! Decoders are dwebp, avifdec and djpeg.
+//! The decoders are dwebp, avifdec and djpeg.
 
 mod contender;
 mod overhead;
@@ -24,7 +24,7 @@ use crate::stop::Stop;
 use crate::{Given, lanczos, stats, table};
 use contender::{Contender, Peer};
 
-/// Threads that score results; nothing is timed while they run.
+/// Number of threads that score results. No time is measured while they run.
 const JUDGES: usize = 2;
 
 /// Parts of the benchmark.
@@ -48,18 +48,18 @@ struct Definition {
     cell: overhead::Definition,
 }
 
-/// Comparison for one format: Pelton's query and the peers.
+/// Comparison for one output format: Pelton's query, and the peers.
 #[derive(Deserialize)]
 struct Race {
     format: String,
     /// Query of the requests to Pelton.
     query: String,
-    /// Side of the square that results must fit into.
+    /// Side of the square into which results must fit; `None` for full size.
     box_px: Option<u32>,
     peers: Vec<Peer>,
 }
 
-/// Quality and size of one contender's results.
+/// Quality and size of one contender's results over all photographs.
 #[derive(Clone, Debug, Serialize)]
 struct Look {
     race: String,
@@ -78,7 +78,7 @@ struct Answer {
     bytes: u64,
 }
 
-/// Time of one contender in one round, over all photographs.
+/// CPU time and wall time of one contender in one round, over all photographs.
 #[derive(Serialize)]
 struct Sample {
     race: String,
@@ -93,7 +93,7 @@ struct Summary {
     race: String,
     contender: String,
     cpu_s_per_mp: Spread,
-    /// CPU time of our quick conversion divided by that of this contender.
+    /// CPU time of Pelton's quick conversion divided by that of this contender.
     quick_over_this: Ratio,
 }
 
@@ -141,7 +141,7 @@ struct Results {
     summaries: Vec<Summary>,
 }
 
-/// Everything needed to run one race.
+/// Inputs of one race.
 struct Track<'a> {
     given: &'a Given,
     race: &'a Race,
@@ -223,9 +223,9 @@ impl Track<'_> {
         Ok(look)
     }
 
-    /// Returns the reference for a result: the original, or for `fit` the original scaled to the
-    /// result's size. Contenders round the sides of a fitted picture differently, by less than a
-    /// pixel.
+    /// Returns the reference for scoring a result: the original, or for `fit` the original scaled
+    /// to the result's size. The result's size is used because contenders round the sides of a
+    /// fitted picture differently, by less than a pixel.
     fn reference(&self, original: Packed, answer: Size) -> Result<Packed, Stop> {
         let Some(side) = self.race.box_px else {
             return Ok(original);
@@ -294,7 +294,8 @@ impl Track<'_> {
     fn summaries(&self, contenders: &[Contender], samples: &[Sample]) -> Vec<Summary> {
         let of = |name: &str| -> Vec<f64> {
             let own = samples.iter().filter(|sample| sample.contender == name);
-            // Odd rounds run backwards. Ratios are taken within a round, so sort by round.
+            // In odd rounds the contenders run in reverse order. Ratios are computed within a
+            // round, so sort by round.
             let mut own: Vec<_> = own.collect();
             own.sort_by_key(|sample| sample.round);
             own.iter().map(|sample| sample.cpu_us as f64).collect()
@@ -315,7 +316,7 @@ impl Track<'_> {
     }
 }
 
-/// Runs `work` for all photographs on [`JUDGES`] threads; returns the results in the order of the
+/// Runs `work` for each photograph on [`JUDGES`] threads. Returns the results in the order of the
 /// photographs.
 fn shared_out<T: Send>(
     photographs: &[Photograph],

@@ -1,8 +1,8 @@
 //! Similarity of two pictures: their SSIMULACRA2 score, after decoding by programs that are not
 //! ours.
 //!
-//! 100 is identical, about 90 visually lossless, 70 high, 50 medium quality. A difference of two
-//! points is visible side by side.
+//! A score of 100 means identical, about 90 visually lossless, 70 high quality, 50 medium quality.
+//! A difference of two points is visible if the pictures are side by side.
 
 #[cfg(test)]
 mod tests;
@@ -38,7 +38,7 @@ impl Reference {
     /// Returns the SSIMULACRA2 score of `other` against this reference.
     ///
     /// # Errors
-    /// Returns an error if the sizes differ: `other` is then not a version of this picture.
+    /// Returns an error if the sizes differ, because `other` is then not a version of this picture.
     pub(crate) fn score(&self, other: &Packed) -> Result<f64, Stop> {
         if other.size != self.picture.size {
             let line = format!(
@@ -70,10 +70,11 @@ fn unscored(err: fast_ssim2::Ssimulacra2Error) -> Stop {
     Stop::finding(format!("ssimulacra2: {err}"))
 }
 
-/// Decodes a file with the program from the package of its format, never with our codecs.
+/// Decodes a file with the reference program for its format, from Debian's packages, never with our
+/// codecs.
 ///
 /// # Errors
-/// Returns an error if that program rejects the file: such a file must not be timed either.
+/// Returns an error if the program rejects the file. Such a file must not be timed either.
 pub(crate) fn decode(path: &Path, scratch: &Scratch) -> Result<Packed, Stop> {
     let bytes = fs::read(path).map_err(at(path))?;
     let unreadable = || {
@@ -140,7 +141,7 @@ pub(crate) fn read_png(path: &Path) -> Result<Packed, Stop> {
     })
 }
 
-/// Writes an RGB picture as PNG, the lossless form in which encoders receive references.
+/// Writes an RGB picture as PNG, the lossless format in which encoders receive references.
 pub(crate) fn write_png(picture: &Packed, path: &Path) -> Result<(), Stop> {
     let failed = |err: png::EncodingError| Stop::host(format!("{}: {err}", path.display()));
     let file = fs::File::create(path).map_err(at(path))?;

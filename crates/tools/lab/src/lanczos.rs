@@ -1,6 +1,7 @@
-//! Plain scaler for reference pictures: Lanczos3 in `f64`, one axis after the other, rounded once.
+//! Simple scaler for reference pictures: Lanczos3 in `f64`, one axis after the other, with a single
+//! rounding at the end.
 //!
-//! It works on encoded samples, as Pelton and its peers do. It is not optimised for speed.
+//! It works on gamma-encoded samples, as Pelton and its peers do. It is not optimised for speed.
 
 #[cfg(test)]
 mod tests;
@@ -9,7 +10,7 @@ use std::f64::consts::PI;
 
 use image_plan::{Layout, Packed, Size};
 
-/// Lobes of the kernel on each side.
+/// Number of lobes of the kernel on each side.
 const LOBES: f64 = 3.0;
 
 /// Scales a picture to `size`.
@@ -52,8 +53,8 @@ pub(crate) fn scale(picture: &Packed, size: Size) -> Packed {
     }
 }
 
-/// Weights of the input samples that make one output sample; `first` is the index of the first
-/// input sample.
+/// Weights of the input samples that contribute to one output sample; `first` is the index of the
+/// first of these input samples.
 struct Kernel {
     first: usize,
     weights: Vec<f64>,
@@ -61,7 +62,7 @@ struct Kernel {
 
 fn kernels(from: u32, to: u32) -> Vec<Kernel> {
     let step = f64::from(from) / f64::from(to);
-    // For reduction the kernel is widened, so that every input sample contributes.
+    // If the picture is reduced, the kernel is widened, so that every input sample contributes.
     let stretch = step.max(1.0);
     let kernel = |index: u32| {
         let centre = (f64::from(index) + 0.5) * step;

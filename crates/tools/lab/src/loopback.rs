@@ -1,5 +1,6 @@
-//! Private loopback: a network namespace without other traffic or packet filters. Both sides use
-//! the same congestion control without pacing: cubic, or reno if a namespace may not select cubic.
+//! Private loopback: a network namespace without other traffic or packet filters. Client and server
+//! use the same congestion control without pacing: cubic, or reno if a namespace may not select
+//! cubic.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -8,8 +9,8 @@ use nix::unistd::Uid;
 
 use crate::stop::Stop;
 
-/// Environment variable that is set inside the namespace. It is not named `PELTON_…`, because the
-/// server rejects unknown variables of that prefix.
+/// Environment variable that marks a process inside the namespace. It is not named `PELTON_…`,
+/// because the server rejects unknown variables with that prefix.
 const MARK: &str = "LAB_LOOPBACK";
 /// Shell script that runs in the namespace. It receives this program as `$0` and its arguments as
 /// `$@`.

@@ -1,8 +1,8 @@
 //! `cargo xtask lab`: benchmarks of Pelton against its peers, which run as processes from Debian's
 //! packages.
 //!
-//! Each benchmark is a module. It reads its definition under `lab/definitions`, verifies every
-//! response before it is timed, prints its tables, and writes a record of raw samples under
+//! Each benchmark is a module. It reads its definition under `lab/definitions`, verifies the
+//! responses before it measures time, prints its tables, and writes a record of raw samples under
 //! `lab/record`. `lab/METHOD.md` describes the method, `lab/BIAS.md` the known bias.
 //!
 //! ```text
@@ -52,7 +52,7 @@ use clap::Parser as _;
 use given::Given;
 use stop::EXIT_USAGE;
 
-/// Command line.
+/// Command line of the lab.
 #[derive(clap::Parser)]
 #[command(
     name = "lab",
@@ -65,48 +65,49 @@ struct Typed {
     given: Given,
 }
 
-/// Subcommands: one per benchmark, and the hidden parts that benchmarks start as processes.
+/// Subcommands: one per benchmark, and hidden ones for the processes that benchmarks start.
 #[derive(clap::Subcommand)]
 enum Benchmark {
     /// Find the settings of each encoder that match the quality of a JPEG
     Quality,
-    /// Measure CPU time, bytes and quality of conversions, beside vips, cwebp and avifenc
+    /// Measure CPU time, bytes and quality of conversions, compared with vips, cwebp and avifenc
     Image {
         /// Run only this part
         #[arg(long)]
         only: Option<image::Part>,
     },
-    /// Measure CPU time of cache hits beside nginx, their latency under conversions, memory and
-    /// start time
+    /// Measure CPU time of cache hits compared with nginx, their latency during conversions, memory
+    /// and start time
     Hit {
         /// Run only this part
         #[arg(long)]
         only: Option<hit::Part>,
     },
-    /// Measure CPU time of HTTP requests (pipelined, ranges, 304, churn, TLS, HTTP/2) beside nginx,
-    /// h2o and hyper
+    /// Measure CPU time of HTTP requests (pipelined, ranges, 304, churn, TLS, HTTP/2), compared
+    /// with nginx, h2o and hyper
     Http {
-        /// Run only the row of this name
+        /// Run only the row with this name
         #[arg(long)]
         only: Option<String>,
     },
-    /// Measure the cost of a cell per small job: throughput over HTTP by backend and pages, waits,
-    /// wipes
+    /// Measure the cost of a cell per small job: throughput over HTTP by backend and page size,
+    /// waits, wipes
     Cells,
-    /// Measure CPU time of the store's commands, latency, memory and expiry, beside redis-server
+    /// Measure CPU time of the store's commands, latency, memory and expiry, compared with
+    /// redis-server
     Store {
         /// Run only this part
         #[arg(long)]
         only: Option<store::Part>,
-        /// Run only the operation of this name (part `ops`)
+        /// Run only the operation with this name (part `ops`)
         #[arg(long)]
         row: Option<String>,
     },
     /// Request a key from a store at a steady rate (started by `store`)
     #[command(hide = true)]
     Probe(store::Probe),
-    /// Measure scans of a music library beside Musium's read pattern and lofty, rescans, searches
-    /// and covers
+    /// Measure scans of a music library, compared with Musium's read pattern and lofty, and
+    /// rescans, searches and covers
     Scan(scan::Typed),
     /// Read a library as one contender does (started by `scan`)
     #[command(hide = true)]

@@ -8,25 +8,26 @@ use crate::server::Server;
 use crate::stats::Spread;
 use crate::stop::Stop;
 
-/// Measurement of one contender over one period of load.
+/// CPU time and throughput of one contender over one period of load.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Sample {
     pub(crate) contender: &'static str,
     pub(crate) round: usize,
     pub(crate) requests: u64,
     cpu_us: u64,
-    /// Interrupt time (irq and softirq) of the server's core, which the kernel bills to no process.
+    /// Interrupt time (irq and softirq) of the server's core, which the kernel attributes to no
+    /// process.
     softirq_us: u64,
-    /// Requests per second of wall time.
+    /// Number of answered requests per second of wall time.
     rate: f64,
 }
 
 impl Sample {
-    /// Runs `load` and measures the server meanwhile. `load` returns the number of requests that
+    /// Runs `load` and measures the server during it. `load` returns the number of requests that
     /// were answered within `seconds`.
     ///
     /// # Errors
-    /// Returns an error if the load fails, if no request was answered, or if the server is gone.
+    /// Returns an error if the load fails, if no request was answered, or if the server has exited.
     pub(crate) fn take(
         contender: &'static str,
         round: usize,
@@ -39,8 +40,8 @@ impl Sample {
         })
     }
 
-    /// Does the same as [`Sample::take`] for a `load` that returns its duration in seconds beside
-    /// the number of answered requests.
+    /// Runs `load` and measures the server during it, as [`Sample::take`] does. `load` returns the
+    /// number of answered requests and its duration in seconds.
     ///
     /// # Errors
     /// As [`Sample::take`].

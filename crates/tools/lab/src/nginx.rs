@@ -8,8 +8,8 @@ use crate::scratch::Scratch;
 use crate::server::{self, Server};
 use crate::stop::{Stop, at};
 
-/// Configuration template. Its response fields equal ours, so that both write the same amount. It
-/// caches open files, so that nginx opens none per request.
+/// Configuration template. nginx sends the same response fields as Pelton, so that both write the
+/// same number of bytes. It caches open files, so that it does not open a file per request.
 const CONFIG: &str = "
 daemon off;
 master_process off;
@@ -43,8 +43,8 @@ http {
 }
 ";
 
-/// Starts nginx, pinned to a core, on the subfolder `files`. `more` holds additional directives of
-/// its `server` block.
+/// Starts nginx, pinned to the core `cpu`. It serves the subfolder `files` of `folder`. `more`
+/// holds additional directives of the `server` block.
 pub(crate) fn start(folder: &Scratch, cpu: u32, more: &str, target: &str) -> Result<Server, Stop> {
     let address = server::free_address()?;
     let config = CONFIG

@@ -1,11 +1,11 @@
-//! `lab quality`: the setting of each encoder that matches the quality of a JPEG of each quality.
+//! `lab quality`: for each JPEG quality, the setting of each encoder that gives equal quality.
 //!
 //! ```text
 //! photograph ─ djpeg ─ Lanczos, smaller ─► reference ─ encoder ─► result ─ decoder ─► SSIMULACRA2
 //!                                              └───────────────────────────────────────────┘
 //! ```
 //!
-//! Decoders are dwebp, avifdec and djpeg.
+//! The decoders are dwebp, avifdec and djpeg.
 
 use std::fs;
 use std::path::Path;
@@ -26,28 +26,29 @@ use crate::{Given, lanczos, netpbm, stats, table, usage};
 #[derive(Deserialize)]
 struct Definition {
     photographs: Vec<String>,
-    /// Divisor of both sides of a photograph; the reduction removes the artefacts of its own JPEG.
+    /// Divisor for both sides of a photograph. The reduction removes the artefacts of the
+    /// photograph's own JPEG compression.
     shrink: u32,
-    /// Settings tried for each encoder.
+    /// Quality settings that are tried with each encoder.
     settings: Vec<u8>,
     /// JPEG qualities that become the rows of the table of equal quality.
     knots: Vec<u8>,
 }
 
-/// Encoder whose quality scale is measured.
+/// Encoder whose relation between setting and quality is measured.
 struct Encoder {
     name: &'static str,
     by: By,
 }
 
 enum By {
-    /// Debian's cjpeg with halved chroma at every quality: the scale that users know.
+    /// Debian's cjpeg with halved chroma at every quality, which defines the scale that users know.
     Cjpeg,
-    /// Our worker, with the encoding for a setting.
+    /// Pelton's worker; the function returns the encoding for a setting.
     Us(fn(u8) -> Encoding),
 }
 
-/// Encoders: the scale first, then the columns of `image_plan::quality`.
+/// Measured encoders: cjpeg, which defines the scale, then the columns of `image_plan::quality`.
 const ENCODERS: [Encoder; 6] = [
     Encoder {
         name: "cjpeg",
@@ -114,17 +115,19 @@ struct Point {
     bytes: Vec<u64>,
 }
 
-/// Settings of all encoders that have the same mean quality.
+/// Row of the table of equal quality: the settings of all encoders that reach the mean quality of
+/// one JPEG quality.
 #[derive(Serialize)]
 struct Knot {
     jpeg: u8,
     ssim2: f64,
-    /// Settings in the order of [`ENCODERS`] without the first; 100 if even 100 does not reach the
-    /// quality.
+    /// Settings in the order of [`ENCODERS`], without cjpeg. A setting of 100 can also mean that
+    /// even 100 does not reach the quality.
     settings: Vec<f64>,
-    /// Bits per pixel of all encoders at these settings.
+    /// Bits per pixel of all encoders at these settings, cjpeg included.
     bits_per_pixel: Vec<f64>,
-    /// Score above the scale of our encoders at the settings now in `image_plan::quality`.
+    /// For each encoder except cjpeg: the score at the setting that `image_plan::quality` now uses,
+    /// minus the score of cjpeg.
     deviation: Vec<f64>,
 }
 
@@ -244,7 +247,7 @@ fn points(samples: &[Sample], settings: &[u8]) -> Vec<Point> {
     points
 }
 
-/// Rounds to a thousandth: far finer than visible differences, and short in a record.
+/// Rounds to a thousandth, which is far finer than visible differences, and short in a record.
 fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
@@ -287,7 +290,8 @@ fn knot(points: &[Point], jpeg: u8) -> Option<Knot> {
     })
 }
 
-/// Returns the settings that `image_plan` now uses at a quality, for all encoders except the first.
+/// Returns the settings that `image_plan` now uses for a requested quality, for all encoders except
+/// cjpeg.
 fn native(quality_pct: u8) -> [u8; 5] {
     let ways = [
         (Target::Jpeg, Stage::Quick),

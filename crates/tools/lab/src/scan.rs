@@ -1,5 +1,5 @@
-//! `lab scan`: first scans of a music library beside two other ways to read it, rescans with no
-//! changes or a few, searches, and the conversion of covers.
+//! `lab scan`: first scans of a music library compared with two other ways to read it, rescans of
+//! an unchanged and of a slightly changed library, searches, and the conversion of covers.
 
 mod again;
 mod arm;
@@ -24,22 +24,22 @@ use crate::stop::Stop;
 /// Parts of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
-    /// CPU time, bytes and calls of a first scan, by kind of file, beside Musium's read pattern and
-    /// lofty
+    /// CPU time, bytes and calls of a first scan, by kind of file, compared with Musium's read
+    /// pattern and lofty
     Reads,
     /// Scan of an unchanged library
     Unchanged,
     /// Scan after ten files changed
     Changed,
-    /// Travel of a disk's head on a library that was written in shuffled order
+    /// Distance that a disk's head travels on a library that was written in shuffled order
     Travel,
-    /// Bytes per track, on disk and in memory
+    /// Size of the index per track, on disk and in memory
     Memory,
     /// Time of a search
     Search,
     /// Covers converted per second
     Covers,
-    /// Fetch of all songs, as a player's first sync does
+    /// Time to fetch all songs, as in a player's first sync
     Sync,
 }
 

@@ -1,4 +1,4 @@
-//! Server process: started, awaited, measured and stopped.
+//! Server process, which the lab starts, waits for, measures and stops.
 
 #[cfg(test)]
 mod tests;
@@ -18,13 +18,13 @@ use crate::client::{self, Answer};
 use crate::stop::Stop;
 use crate::usage::{self, Tree};
 
-/// Longest wait for a server's first response, and for its end after SIGTERM.
+/// Maximum time to wait for a server's first response, and for its exit after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Longest wait for improvements: AVIF at speed 6 of some hundred megapixels.
+/// Maximum time to wait for improvements: AVIF at speed 6 of some hundred megapixels.
 const IMPROVING_TIME_MAX: Duration = Duration::from_secs(600);
 const POLL: Duration = Duration::from_millis(20);
-/// Interval between readiness checks of a starting server: the resolution at which a start is
-/// timed.
+/// Interval between readiness checks of a starting server. It limits the resolution of measured
+/// start times.
 const START_POLL: Duration = Duration::from_millis(1);
 
 /// Server process that is stopped on drop.
@@ -35,10 +35,11 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts `program` and waits until `target` gets a 200. The program must listen on `address`.
+    /// Starts `program` and waits until a request for `target` gets status 200. The program must
+    /// listen on `address`.
     ///
     /// # Errors
-    /// Returns an error if the program does not start or does not answer in time.
+    /// Returns an error if the program does not start or does not respond in time.
     pub(crate) fn start(
         program: Command,
         address: SocketAddr,
@@ -84,8 +85,8 @@ impl Server {
         )))
     }
 
-    /// Starts Pelton on the corpus. `under` is a command prefix such as `taskset`, or empty;
-    /// `settings` are flags.
+    /// Starts Pelton with the corpus as its folder. `under` is a command prefix such as `taskset`,
+    /// or empty; `settings` are flags of Pelton.
     ///
     /// # Errors
     /// As [`Server::start`].
@@ -132,10 +133,10 @@ impl Server {
         Ok(answer)
     }
 
-    /// Returns the CPU time of the server and all its children so far.
+    /// Returns the CPU time that the server and all its children have used so far.
     ///
     /// # Errors
-    /// Returns an error if the server is gone.
+    /// Returns an error if the server has exited.
     pub(crate) fn cpu_us(&self) -> Result<u64, Stop> {
         Tree::cpu_us(self.pid())
     }
@@ -143,7 +144,8 @@ impl Server {
     /// Waits until no conversion runs or is queued, background improvements included.
     ///
     /// # Errors
-    /// Returns an error if this takes too long, or if Pelton's metrics have other names.
+    /// Returns an error if this takes too long, or if Pelton's metrics do not have the expected
+    /// names.
     pub(crate) fn wait_idle(&self) -> Result<(), Stop> {
         let deadline = Instant::now() + IMPROVING_TIME_MAX;
         let mut idle = 0;
@@ -162,8 +164,8 @@ impl Server {
                 Stop::finding("a metric of conversions or improvements is missing")
             })?;
             idle = if busy == 0.0 { idle + 1 } else { 0 };
-            // A job on its way from the queue to a worker is in no metric, so idle must be seen 5
-            // times.
+            // No metric counts a job on its way from the queue to a worker, so the server must
+            // appear idle 5 times in a row.
             if idle == 5 {
                 return Ok(());
             }
@@ -181,13 +183,14 @@ impl Drop for Server {
     }
 }
 
-/// Stops a process by SIGTERM, and by SIGKILL if it has not ended in time.
+/// Stops a process by SIGTERM, and by SIGKILL if it does not exit in time.
 fn end(child: &mut Child) -> io::Result<()> {
     if child.try_wait()?.is_some() {
         return Ok(());
     }
     let pid = i32::try_from(child.id()).expect("Linux counts processes in 22 bits");
-    // A child that has ended but was not waited for still accepts signals, so `kill` does not fail.
+    // A child that has exited but was not waited for still accepts signals, so `kill` does not
+    // fail.
     kill(Pid::from_raw(pid), Signal::SIGTERM)?;
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
@@ -200,15 +203,15 @@ fn end(child: &mut Child) -> io::Result<()> {
     child.wait().map(drop)
 }
 
-/// Returns a loopback address that is free. Another program may take the address before our server
-/// does; the server's start fails in that case.
+/// Returns a loopback address with a free port. If another program binds the address before our
+/// server does, the server's start fails.
 pub(crate) fn free_address() -> Result<SocketAddr, Stop> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let address = listener.and_then(|listener| listener.local_addr());
     address.map_err(|err| Stop::host(format!("listen on the loopback: {err}")))
 }
 
-/// Returns the value of a metric without labels.
+/// Returns the value of the metric `name`, which has no labels.
 fn metric(text: &str, name: &str) -> Option<f64> {
     let mut lines = text.lines().filter_map(|line| line.split_once(' '));
     let (_, value) = lines.find(|(metric, _)| *metric == name)?;

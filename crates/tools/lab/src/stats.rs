@@ -1,11 +1,12 @@
-//! Statistics of samples: medians with their range, and ratios of samples of the same round.
+//! Statistics of samples: medians with their range, and ratios of samples from the same round.
 
 #[cfg(test)]
 mod tests;
 
 use serde::Serialize;
 
-/// Resamples of a bootstrap: the 2.5th percentile of the medians is then the 25th of them.
+/// Number of resamples of a bootstrap. With 1,000 resampled medians, the 2.5th percentile is the
+/// 25th smallest.
 const RESAMPLES: usize = 1_000;
 
 /// Median and range of some samples.
@@ -41,7 +42,7 @@ impl Spread {
     }
 }
 
-/// Ratio of two contenders' costs, with its 95 % interval.
+/// Ratio of two contenders' costs, with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Ratio {
     pub(crate) median: f64,
@@ -50,9 +51,9 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    /// Computes the median of the ratios of each round, so that a disturbance of a whole round
-    /// cancels out. The interval is a percentile bootstrap of the median (Efron, 1979) with a fixed
-    /// seed: equal samples give equal records.
+    /// Computes the ratio of each round, and the median of these ratios, so that a disturbance of a
+    /// whole round cancels out. The interval is a percentile bootstrap of the median (Efron, 1979).
+    /// Its seed is fixed, so that equal samples give equal records.
     ///
     /// # Panics
     /// Panics if the two slices are empty or differ in length; each round measures both contenders.
@@ -118,9 +119,9 @@ pub(crate) fn order(contenders: usize, round: usize) -> Vec<usize> {
     }
 }
 
-/// Returns the `x` at which a curve with rising `xs` first reaches `y`, interpolated linearly;
-/// `None` if the curve does not reach `y`. The first crossing counts because noise makes quality
-/// curves dip at their upper end.
+/// Returns the smallest `x` at which a curve with increasing x coordinates reaches `y`,
+/// interpolated linearly; `None` if the curve does not reach `y`. The first crossing counts because
+/// noise makes quality curves dip at their upper end.
 pub(crate) fn reaches(curve: &[(f64, f64)], y: f64) -> Option<f64> {
     let first = curve.first()?;
     if first.1 == y {
@@ -132,8 +133,8 @@ pub(crate) fn reaches(curve: &[(f64, f64)], y: f64) -> Option<f64> {
     })
 }
 
-/// Returns the value of a curve with rising `xs` at `x`, interpolated linearly; `None` if `x` is
-/// outside the curve.
+/// Returns the y coordinate at `x` of a curve with increasing x coordinates, interpolated linearly;
+/// `None` if `x` is outside the curve.
 pub(crate) fn value(curve: &[(f64, f64)], x: f64) -> Option<f64> {
     let mut pairs = curve.windows(2);
     pairs.find_map(|pair| {

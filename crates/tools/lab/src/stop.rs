@@ -1,17 +1,18 @@
-//! Errors that end a benchmark, and their text on the terminal.
+//! Errors that stop a benchmark, and their messages on the terminal.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Exit code for a wrong response of a peer or of Pelton: the timed work is not the intended work.
+/// Exit code for a wrong response of a peer or of Pelton, in which case the measured work is not
+/// the intended work.
 pub(crate) const EXIT_FINDINGS: u8 = 1;
 /// Exit code for a wrong command line or definition.
 pub(crate) const EXIT_USAGE: u8 = 2;
-/// Exit code for a machine that lacks something.
+/// Exit code for a machine that lacks something that the benchmark needs.
 pub(crate) const EXIT_HOST: u8 = 3;
 
-/// Error that no code handles: it ends the benchmark with its exit code.
+/// Error that stops the benchmark with an exit code. No code handles it.
 #[derive(Debug)]
 pub(crate) struct Stop {
     pub(crate) exit: u8,
@@ -58,7 +59,7 @@ impl fmt::Display for Stop {
     }
 }
 
-/// Returns a function that wraps an I/O error with the path of the failed operation.
+/// Returns a function that converts an I/O error, and adds the path of the failed operation.
 pub(crate) fn at(path: &Path) -> impl Fn(io::Error) -> Stop {
     move |err| Stop::host(format!("{}: {err}", path.display()))
 }

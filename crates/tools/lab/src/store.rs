@@ -1,6 +1,6 @@
-//! `lab store`: CPU time of commands beside Debian's redis-server; latency of small replies beside
-//! large ones, while a million keys expire, and while a snapshot is written; memory per key; and
-//! throughput of a caller in the same process.
+//! `lab store`: CPU time of commands compared with Debian's redis-server; latency of small replies
+//! while large replies are sent, while a million keys expire, and while a snapshot is written;
+//! memory per key; and throughput of a caller in the same process.
 //!
 //! All parts run on a private loopback, in a network namespace without other traffic.
 
@@ -28,9 +28,9 @@ use crate::{Given, loopback};
 pub(crate) enum Part {
     /// CPU time per operation, and operations per second
     Ops,
-    /// Operations per second with a second core
+    /// Operations per second with a second core for the server
     Cores,
-    /// Latency of small replies beside large ones
+    /// Latency of small replies while another client gets large ones
     Beside,
     /// Memory per key
     Memory,
@@ -56,14 +56,15 @@ struct Definition {
     in_process: in_process::Definition,
 }
 
-/// Cores of the server and of its clients.
+/// Cores to which the server and its clients are pinned.
 #[derive(Clone, Copy)]
 struct Cpus {
     server: u32,
     client: u32,
 }
 
-/// Runs all parts, or only `only`; of the part `ops` all rows, or only `row`.
+/// Runs all parts, or only the part `only`. Of the part `ops`, runs all rows, or only the row
+/// `row`.
 pub(crate) fn run(given: &Given, only: Option<Part>, row: Option<&str>) -> Result<(), Stop> {
     loopback::enter()?;
     let (definition, raw): (Definition, _) = given.definition("store")?;
@@ -110,8 +111,8 @@ pub(crate) fn run(given: &Given, only: Option<Part>, row: Option<&str>) -> Resul
     failed.into_iter().next().map_or(Ok(()), Err)
 }
 
-/// Adds the samples of a part to the record. A failed part is reported and left out; the other
-/// parts still run.
+/// Adds the samples of a part to the record. If the part failed, prints the error and returns it;
+/// the other parts still run.
 fn add<T: Serialize>(
     record: &mut Record,
     name: &str,

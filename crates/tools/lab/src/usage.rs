@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::stop::{Stop, at};
 
-/// CPU time and wall time of one command.
+/// CPU time and wall time used by one command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Usage {
     /// User and system time of the command and of all descendants that were waited for.
@@ -31,10 +31,11 @@ impl AddAssign for Usage {
     }
 }
 
-/// Runs a command until it ends and returns its stdout. Its stderr appears in the error if it
-/// fails.
+/// Runs a command until it exits, and returns its stdout and usage. If the command fails, the error
+/// contains its stderr.
 ///
-/// Run only one command at a time: the kernel reports the CPU time of all children as one sum.
+/// Only one command may run at a time, because the kernel reports the CPU time of all children as
+/// one sum.
 ///
 /// # Errors
 /// Returns an error if the command cannot be started or fails.
@@ -62,7 +63,7 @@ pub(crate) fn unstartable(command: &Command, err: &std::io::Error) -> Stop {
     Stop::host(format!("{program}: {err}")).hint("cargo xtask lab installs the peers first")
 }
 
-/// Returns program and arguments as one line.
+/// Returns the program and its arguments as one line, for messages.
 pub(crate) fn words(command: &Command) -> String {
     let mut words = vec![command.get_program().to_string_lossy()];
     words.extend(command.get_args().map(|word| word.to_string_lossy()));
@@ -78,8 +79,8 @@ fn children_cpu_us() -> u64 {
 /// Resource usage of a process and all its living descendants at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Tree {
-    /// User and system time of these processes, and of their ended descendants that were waited
-    /// for.
+    /// User and system time of these processes, and of those of their descendants that have exited
+    /// and were waited for.
     pub(crate) cpu_us: u64,
     /// Proportional set size: a page shared by several of these processes counts once in the sum.
     pub(crate) memory_bytes: u64,
@@ -90,22 +91,22 @@ impl Tree {
     /// Reads only the CPU time, which is cheap.
     ///
     /// # Errors
-    /// Returns an error if /proc cannot be read or the process is gone.
+    /// Returns an error if /proc cannot be read or the process has exited.
     pub(crate) fn cpu_us(root: u32) -> Result<u64, Stop> {
         let stats = descendants(root)?;
         Ok(stats.iter().map(|stat| stat.ticks).sum::<u64>() * tick_us())
     }
 
-    /// Reads CPU time and memory. Reading memory makes the kernel walk all page tables.
+    /// Reads CPU time and memory. Reading the memory makes the kernel walk all page tables.
     ///
     /// # Errors
-    /// Returns an error if /proc cannot be read or the process is gone.
+    /// Returns an error if /proc cannot be read or the process has exited.
     pub(crate) fn look(root: u32) -> Result<Tree, Stop> {
         let mut tree = Tree::default();
         for stat in descendants(root)? {
             tree.cpu_us += stat.ticks * tick_us();
             tree.processes += 1;
-            // A process that has ended since has no memory to count.
+            // A process that has exited in the meantime has no memory to count.
             if let Ok(rollup) = fs::read_to_string(format!("/proc/{}/smaps_rollup", stat.pid)) {
                 tree.memory_bytes += pss_bytes(&rollup);
             }
@@ -114,8 +115,8 @@ impl Tree {
     }
 }
 
-/// Returns the microseconds per tick of /proc/PID/stat: USER_HZ is 100 on all architectures of
-/// Debian.
+/// Returns the duration of a tick in /proc/PID/stat in microseconds: USER_HZ is 100 on all
+/// architectures of Debian.
 fn tick_us() -> u64 {
     10_000
 }
@@ -160,13 +161,13 @@ fn descendants(root: u32) -> Result<Vec<Stat>, Stop> {
     Ok(tree)
 }
 
-/// Parses the format of proc_pid_stat(5). The name in parentheses may contain any bytes,
-/// parentheses included.
+/// Parses the contents of /proc/PID/stat (proc_pid_stat(5)). The name in parentheses may contain
+/// any bytes, parentheses included.
 fn stat(text: &str) -> Option<Stat> {
     let (pid, rest) = text.split_once(' ')?;
     let (_, rest) = rest.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    // The first field after the name has number 3 in the manual.
+    // The manual numbers the fields from 1; the first field after the name is field 3.
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
     Some(Stat {
         pid: pid.parse().ok()?,
@@ -175,7 +176,7 @@ fn stat(text: &str) -> Option<Stat> {
     })
 }
 
-/// Parses the `Pss:` line of /proc/PID/smaps_rollup, which is in kB.
+/// Parses the `Pss:` line of /proc/PID/smaps_rollup, whose unit is kB, and returns it in bytes.
 fn pss_bytes(rollup: &str) -> u64 {
     let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
     let number = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());

@@ -1,4 +1,4 @@
-//! Load by wrk: HTTP/1.1 requests at the highest rate that a server sustains.
+//! Load by the program wrk: HTTP/1.1 requests at the highest rate that a server sustains.
 
 #[cfg(test)]
 mod tests;
@@ -19,17 +19,17 @@ pub(crate) struct Load {
     pub(crate) seconds: u32,
 }
 
-/// Requests that wrk sends.
+/// Requests that wrk should send.
 pub(crate) struct Requests<'a> {
     /// URL scheme: `http` or `https`.
     pub(crate) scheme: &'a str,
     pub(crate) server: SocketAddr,
     pub(crate) target: &'a str,
-    /// Fields besides `Host`, each as `Name: value`.
+    /// Fields to send in addition to `Host`, each as `Name: value`.
     pub(crate) fields: &'a [String],
-    /// Requests sent together before their responses are read.
+    /// Number of requests that are sent together before their responses are read.
     pub(crate) pipelined: u32,
-    /// Requests after which a connection is replaced, if ever.
+    /// Number of requests after which a connection is closed and replaced; `None` if it never is.
     pub(crate) requests_a_connection: Option<u32>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn run(load: Load, requests: &Requests<'_>) -> Result<u64, Stop> {
     answered(&said).ok_or_else(|| Stop::finding(format!("wrk: {said}")))
 }
 
-/// Returns a Lua script for requests that wrk's flags cannot express, if one is needed.
+/// Returns the Lua script for requests that wrk's flags cannot express, if a script is needed.
 fn script(requests: &Requests<'_>) -> Option<String> {
     match (requests.pipelined, requests.requests_a_connection) {
         (0 | 1, None) => None,

@@ -1,5 +1,5 @@
-//! Calls per second from a program to its store, one at a time and in batches, as counted by the
-//! program.
+//! Number of calls per second that a program in a cell makes to its store, one at a time and in
+//! batches, as measured by the program.
 
 use std::fs;
 use std::process::Command;
@@ -14,7 +14,7 @@ use crate::stats::Spread;
 use crate::stop::{Stop, at};
 use crate::usage;
 
-/// C program that sends as many `INCR` commands as its query says, in batches of one write each.
+/// C program that sends `INCR` commands in batches of one write each. The query gives their number.
 const SOURCE: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ int main(void) {
 }
 "#;
 
-/// Calls per second with one backend and batch size.
+/// Calls per second with one backend and one batch size.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Calls {
     pub(super) backend: String,

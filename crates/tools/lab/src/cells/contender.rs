@@ -17,7 +17,8 @@ use crate::converter::hex;
 use crate::stop::{Stop, at};
 use crate::usage;
 
-/// Pool of the definition. Settings that it does not name have the server's defaults.
+/// Settings of one pool, from the definition. Settings that the definition omits have the server's
+/// defaults.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Setting {
     pub(super) name: String,
@@ -38,7 +39,7 @@ pub(super) enum Way {
 }
 
 impl Way {
-    /// Returns the name of the backend in the configuration.
+    /// Returns the backend's name in the server's configuration.
     pub(super) fn name(self) -> &'static str {
         match self {
             Way::Process => "process",
@@ -52,7 +53,7 @@ fn yes() -> bool {
 }
 
 impl Setting {
-    /// True if this host can run microVMs for this process.
+    /// Returns whether this process may run microVMs on this host.
     pub(super) fn machines() -> bool {
         File::options()
             .read(true)
@@ -77,8 +78,9 @@ impl Setting {
                 Way::Kvm => Backend::Kvm,
             },
             max_request_time_ms: 60_000,
-            // The zygote is never replaced. The end of a zygote would hide the CPU time of its
-            // children, and the boot of its successor would fall into one contender's row.
+            // The zygote is never replaced. Otherwise the exit of a zygote would hide the CPU time
+            // of its children, and the boot of its successor would be counted for one contender
+            // only.
             jobs_per_zygote: u32::MAX,
             ..Limits::default()
         }
@@ -120,7 +122,7 @@ pub(super) const LIMITS: JobLimits = JobLimits {
     cpu_ms_max: 60_000,
 };
 
-/// Contender that runs jobs on any number of threads.
+/// Contender of the comparison, which can run jobs on any number of threads.
 #[derive(Clone)]
 pub(super) enum Contender {
     Plain(Arc<Plain>),
@@ -128,7 +130,7 @@ pub(super) enum Contender {
 }
 
 impl Contender {
-    /// Runs the job and returns its complete answer.
+    /// Runs the job and returns its complete output.
     pub(super) fn answer(&self, work: &Work) -> Result<Vec<u8>, Stop> {
         match self {
             Contender::Plain(plain) => plain.answer(),
@@ -146,7 +148,8 @@ impl Contender {
 /// Worker processes without a cell, one per concurrent request.
 pub(super) struct Plain {
     idle: Mutex<Vec<Follower>>,
-    /// Bytes taken from the kernel and returned for each request, as a cell does that is wiped.
+    /// Number of bytes that are requested from the kernel and returned to it for each job, as in a
+    /// cell that is wiped.
     fresh_bytes: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Costs of a job without content, and costs of wipes after jobs that leave memory behind.
+//! Costs of an empty job, and costs of the wipe after a job that dirtied memory.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -22,12 +22,12 @@ pub(super) struct Cost {
     pub(super) start_us: f64,
     pub(super) empty_p50_us: f64,
     pub(super) empty_p99_us: f64,
-    /// Median time from an answer until all cells are ready.
+    /// Median time from the output of a job until all cells are ready again.
     pub(super) ready_p50_us: f64,
     pub(super) ready_p99_us: f64,
 }
 
-/// Bytes that one job leaves behind, and the time to wipe them.
+/// Number of bytes that one job dirties, and the time to wipe them.
 #[derive(Debug, Serialize)]
 pub(super) struct Wipe {
     pub(super) contender: String,
@@ -75,7 +75,7 @@ pub(super) fn cost(
     })
 }
 
-/// Runs `work` repeatedly in one microVM and returns the mean wipe.
+/// Runs `work` repeatedly in one microVM and returns the mean cost of a wipe.
 pub(super) fn wipe(setting: &Setting, elf: &[u8], side_px: u32, work: &Work) -> Result<Wipe, Stop> {
     const JOBS: u64 = 20;
     let pool = setting.start(elf, 1)?;
@@ -98,21 +98,23 @@ pub(super) fn wipe(setting: &Setting, elf: &[u8], side_px: u32, work: &Work) -> 
     })
 }
 
-/// Cost of zeroed memory for a job, on all cores at once, with other data in their caches.
+/// Cost of zeroed memory for a job, measured on all cores at once, with other data in the cores'
+/// caches.
 #[derive(Debug, Serialize)]
 pub(super) struct Memory {
-    /// Bytes that a job leaves behind.
+    /// Number of bytes that a job dirties.
     pub(super) job_bytes: u64,
-    /// Time to take that much memory from the kernel and return it, in microseconds.
+    /// Time to request this amount of memory from the kernel and return it, in microseconds.
     pub(super) fresh_us: f64,
-    /// Time to overwrite that much memory with zeros instead of returning it, in microseconds.
+    /// Time to overwrite this amount of memory with zeros instead, in microseconds.
     pub(super) zeroed_us: f64,
 }
 
-/// Measures both ways to provide `job_bytes` of zeroed memory, on `cores` cores at once.
+/// Measures both ways to provide `job_bytes` of zeroed memory (fresh pages from the kernel, and
+/// overwriting), on `cores` cores at once.
 pub(super) fn memory(job_bytes: u64, cores: usize) -> Result<Memory, Stop> {
     const TRIES: usize = 100;
-    /// Larger than a core's second-level cache.
+    /// Size of the other data that displaces the caches: larger than a core's second-level cache.
     const OTHER_BYTES: usize = 24 << 20;
     let bytes = job_bytes as usize;
     let measure = || -> Result<(Vec<f64>, Vec<f64>), Stop> {
@@ -144,7 +146,8 @@ pub(super) fn memory(job_bytes: u64, cores: usize) -> Result<Memory, Stop> {
     })
 }
 
-/// Creates `times` microVMs with a virtual CPU; returns the time of each in microseconds.
+/// Creates `times` microVMs, each with one virtual CPU. Returns the time of each creation in
+/// microseconds.
 pub(super) fn creation(times: u32) -> Result<Vec<f64>, Stop> {
     let refused = |err: kvm_ioctls::Error| Stop::host(format!("create a microVM: {err}"));
     let kvm = Kvm::new().map_err(refused)?;
@@ -159,8 +162,8 @@ pub(super) fn creation(times: u32) -> Result<Vec<f64>, Stop> {
     Ok(times_us)
 }
 
-/// Waits until every cell is ready. It yields instead of sleeping, because its duration is
-/// measured.
+/// Waits until every cell is ready. It yields instead of sleeping, because callers measure how long
+/// this takes.
 fn settle(pool: &Pool) {
     let all = u64::from(pool.limits().concurrency + pool.limits().spare);
     while pool.stats().ready < all {

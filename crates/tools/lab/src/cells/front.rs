@@ -1,5 +1,5 @@
-//! Minimal HTTP server before every contender, and its clients, which send requests in a closed
-//! loop.
+//! Minimal HTTP server that passes requests to a contender, and its clients. Each client sends its
+//! next request after it has received a response.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::contender::{Contender, Work};
 use crate::stop::Stop;
 
-/// Number of connections, and the duration of the load on each.
+/// Number of connections, and the duration of the load.
 #[derive(Clone, Copy)]
 pub(super) struct Load {
     pub(super) connections: usize,
@@ -82,7 +82,7 @@ fn client(address: SocketAddr, load: Load, expected: &[u8]) -> io::Result<Vec<f6
     Ok(times_us)
 }
 
-/// Reads the front's response head, which has a fixed length, and returns the length of the body.
+/// Reads the server's response head, which has a fixed length, and returns the length of the body.
 fn length(stream: &mut TcpStream) -> io::Result<usize> {
     let mut head = [0; HEAD_BYTES];
     stream.read_exact(&mut head)?;
@@ -91,7 +91,8 @@ fn length(stream: &mut TcpStream) -> io::Result<usize> {
     length.ok_or_else(|| io::Error::other("response head without a length"))
 }
 
-/// Digits of the body length, zero-padded so that all heads have the same length.
+/// Number of digits of the body's length, which is padded with zeros so that all heads have the
+/// same length.
 const DIGITS: usize = 10;
 const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: ";
 const HEAD_BYTES: usize = HEAD.len() + DIGITS + 4;

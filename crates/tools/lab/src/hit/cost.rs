@@ -1,4 +1,4 @@
-//! CPU time of the server per hit, beside nginx with the same bytes in a file.
+//! CPU time of the server per hit, compared with nginx, which serves the same bytes from a file.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use crate::{Given, client, table};
 pub(super) struct Definition {
     /// Original of all variants.
     photograph: String,
-    /// Approximate sizes of the variants.
+    /// Approximate body sizes of the variants.
     bodies_bytes: Vec<usize>,
     rounds: usize,
     seconds: u32,
@@ -27,7 +27,7 @@ pub(super) struct Definition {
 const CONTENDERS: [&str; 3] = ["pelton", "nginx", "pelton again"];
 const ACCEPT: &str = "image/webp";
 
-/// Results for one size, all rounds.
+/// Results for one body size over all rounds.
 #[derive(Serialize)]
 pub(super) struct Cost {
     body_bytes: usize,
@@ -46,7 +46,7 @@ pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Cost>, S
     }
     ours.wait_idle()?;
     for body in &mut bodies {
-        // The improvement has replaced the provisional variant by now.
+        // By now, the improvement has replaced the provisional variant.
         body.bytes = ours.get(&body.target, ACCEPT)?.body;
         nginx::add_file(&folder, &body.file, &body.bytes)?;
     }
@@ -80,7 +80,7 @@ fn ours(given: &Given, data: &Scratch, cpu: u32) -> Result<Server, Stop> {
     )
 }
 
-/// Variant of about the wanted size.
+/// Variant whose body has about the wanted size.
 struct Body {
     target: String,
     file: String,

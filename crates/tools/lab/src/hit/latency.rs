@@ -1,5 +1,5 @@
-//! Latency of hits while conversions use every core. The load is an open loop, so that a stall
-//! delays all requests due meanwhile.
+//! Latency of hits while conversions use every core. Requests are sent at fixed times, regardless
+//! of the responses (an open loop), so that a stall delays all requests that become due during it.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +21,8 @@ use crate::{Given, client, table, usage};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
-    /// Original of the variant that is hit and of the variants that are converted meanwhile.
+    /// Original of the variant that is hit, and of the variants that are converted at the same
+    /// time.
     photograph: String,
     hit_query: String,
     rounds: usize,
@@ -30,11 +31,11 @@ pub(super) struct Definition {
     rate: u32,
     connections: u32,
     client_cpu: u32,
-    /// Clients that each wait for a conversion, all the time.
+    /// Number of clients that request conversions, each one after the other without a pause.
     converting: u32,
 }
 
-/// Results of one round. Times count in microseconds from the moment a request was due.
+/// Latencies of one round, in microseconds from the moment when a request was due.
 #[derive(Serialize)]
 pub(super) struct Latency {
     loaded: bool,
@@ -92,7 +93,7 @@ pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Latency>
 fn convert(server: &Server, definition: &Definition, wish: &AtomicU32, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         let number = wish.fetch_add(1, Ordering::Relaxed);
-        // The sizes are distinct for more requests than a benchmark has time for.
+        // There are more distinct sizes than a benchmark can request.
         let (width, height) = (1024 + number % 512, 640 + number / 512);
         let target = format!(
             "/{}?w={width}&h={height}&fit=fill&format=avif",
@@ -106,9 +107,8 @@ fn convert(server: &Server, definition: &Definition, wish: &AtomicU32, stop: &At
     }
 }
 
-/// Runs [`knock`] as a process with real-time priority on its core, so that no other process delays
-/// it. Without the privilege for that, it runs at normal priority and its own delays count as the
-/// server's.
+/// Runs [`knock`] as a process with real-time priority on the client's core, so that no other
+/// process delays it: such delays would count as the server's. Setting this priority requires root.
 fn knocked(definition: &Definition, server: SocketAddr, target: &str) -> Result<Vec<f64>, Stop> {
     let own = std::env::current_exe()
         .map_err(|err| Stop::host(format!("path of our own program: {err}")))?;
@@ -144,7 +144,8 @@ pub(crate) struct Knock {
     seconds: u32,
 }
 
-/// Prints the time of each response, in microseconds from the moment its request was due.
+/// Sends requests at a steady rate, and prints the time of each response in microseconds from the
+/// moment when its request was due.
 ///
 /// # Errors
 /// Returns an error if a status is not 200.
@@ -194,7 +195,7 @@ fn knock_lane(knock: &Knock, lane: u32, start: Instant) -> io::Result<Vec<Durati
     Ok(samples)
 }
 
-/// Reads one response of status 200 with a stated length.
+/// Reads one response, which must have status 200 and a stated length.
 fn read_answer(stream: &mut impl io::Read, buffer: &mut Vec<u8>) -> io::Result<()> {
     buffer.clear();
     let mut chunk = [0; 16 << 10];
@@ -215,7 +216,7 @@ fn read_answer(stream: &mut impl io::Read, buffer: &mut Vec<u8>) -> io::Result<(
     }
 }
 
-/// Returns the length of head and body together, once the head is complete.
+/// Returns the length of head and body together; `None` if the head is not complete yet.
 fn whole_bytes(bytes: &[u8]) -> io::Result<Option<usize>> {
     let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
         return Ok(None);

@@ -18,13 +18,13 @@ use crate::stop::{Stop, at};
 use crate::usage::Tree;
 use crate::{Given, client, table};
 
-/// Interval between two readings of the processes' memory.
+/// Interval between two measurements of the processes' memory.
 const LOOK: Duration = Duration::from_millis(20);
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
     photographs: Vec<String>,
-    /// Width of the originals, which are these photographs enlarged.
+    /// Width of the originals, which are the photographs above, enlarged.
     width_px: u32,
     height_px: u32,
     quality: u8,
@@ -40,7 +40,7 @@ pub(super) struct Pressure {
     peak_bytes: u64,
     peak_processes: u32,
     answered: usize,
-    /// Responses of status 503 with a `Retry-After` field.
+    /// Number of responses with status 503 and a `Retry-After` field.
     refused: usize,
     refused_slowest_us: u64,
     answered_slowest_us: u64,
@@ -67,7 +67,8 @@ fn name(client: usize) -> String {
     format!("{client}.jpg")
 }
 
-/// Makes one original per client: each photograph is enlarged once, then copied under other names.
+/// Creates one original per client: enlarges each photograph once, and copies the result under
+/// other names.
 fn originals(given: &Given, definition: &Definition, root: &Scratch) -> Result<(), Stop> {
     let photographs = corpus::read(&given.corpus, &definition.photographs)?;
     let converter = Converter::new(given.worker()?);
@@ -152,7 +153,8 @@ fn press(server: &Server, clients: usize, accept: &str) -> Result<Pressure, Stop
     })
 }
 
-/// Returns the reading with the most memory.
+/// Measures the memory of the server and its children until `done` is set. Returns the largest
+/// measurement.
 fn watch(server: &Server, done: &AtomicBool) -> Result<Tree, Stop> {
     let mut peak = Tree::default();
     while !done.load(Ordering::Relaxed) {

@@ -1,4 +1,5 @@
-//! Time from the start of a server's process to its first hit, with an index of variants to read.
+//! Time from the start of a server's process to its first hit. The server must read an index of
+//! variants first.
 
 use std::time::Instant;
 
@@ -14,7 +15,7 @@ use crate::{Given, table};
 pub(super) struct Definition {
     /// Original of the variants in the index.
     photograph: String,
-    /// Number of variants, each of another width.
+    /// Number of variants in the index, each of a different width.
     variants: u32,
     starts: usize,
 }

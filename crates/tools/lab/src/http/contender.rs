@@ -1,4 +1,5 @@
-//! Servers of `lab http`, each started on the server's core and awaited.
+//! Servers that `lab http` compares. Each is started on the server's core, and is ready when the
+//! start returns.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -11,11 +12,11 @@ use crate::server::{self, Server};
 use crate::stop::{Stop, at};
 use crate::{Given, nginx, usage};
 
-/// Names of the contenders, in the order of the tables. `pelton again` is the control: the same
-/// process as `pelton`.
+/// Names of the contenders, in the order of the tables. `pelton again` is the control: it is the
+/// same process as `pelton`, measured a second time.
 pub(super) const NAMES: [&str; 5] = ["pelton", "nginx", "h2o", "hyper", "pelton again"];
 
-/// Server that takes part in the comparison.
+/// One server of the comparison.
 pub(super) struct Contender {
     pub(super) name: &'static str,
     pub(super) server: Rc<Server>,
@@ -24,7 +25,7 @@ pub(super) struct Contender {
 }
 
 impl Contender {
-    /// Returns the address at which the server offers a transport, if it does.
+    /// Returns the address at which the server offers `transport`, if it supports it.
     pub(super) fn address(&self, transport: Transport) -> Option<SocketAddr> {
         match transport {
             Transport::Plain => Some(self.server.address),
@@ -38,11 +39,12 @@ impl Contender {
 struct Site<'a> {
     folder: &'a Scratch,
     cpu: u32,
-    /// Target of a file that exists, requested until a started server answers.
+    /// Target of an existing file, which is requested until a started server responds.
     target: String,
 }
 
-/// Starts all contenders in the order of [`NAMES`]. They serve the subfolder `files` of `folder`.
+/// Starts all contenders in the order of [`NAMES`]. They serve the files in the subfolder `files`
+/// of `folder`.
 pub(super) fn start_all(given: &Given, folder: &Scratch, cpu: u32) -> Result<Vec<Contender>, Stop> {
     let files = folder.join("files");
     let mut names = fs::read_dir(&files).map_err(at(&files))?;
@@ -70,7 +72,7 @@ pub(super) fn start_all(given: &Given, folder: &Scratch, cpu: u32) -> Result<Vec
 }
 
 impl Site<'_> {
-    /// Makes a P-256 key and a self-signed certificate.
+    /// Creates a P-256 key and a self-signed certificate in the site's folder.
     fn certify(&self) -> Result<(), Stop> {
         let mut openssl = Command::new("openssl");
         openssl.args([
@@ -102,8 +104,8 @@ impl Site<'_> {
             "1",
             "--allowed-types",
             "json",
-            // As for the other servers: h2load does not reconnect after a connection's last
-            // request.
+            // The other servers have the same limit: h2load does not reconnect after a connection's
+            // last request.
             "--limits-connection-requests-max",
             "1000000000",
         ];

@@ -1,4 +1,4 @@
-//! Minimal hyper server: the base of most Rust services, without routes, limits, timeouts or
+//! Minimal hyper server, as the base of most Rust services: it has no routes, limits, timeouts or
 //! metrics. It holds its files in memory, supports ETag and single ranges, and chooses HTTP/1.1 or
 //! HTTP/2 by the client's first bytes.
 
@@ -29,7 +29,7 @@ pub(crate) struct Hyper {
 
 type Files = HashMap<String, (Bytes, HeaderValue)>;
 
-/// Serves the files until an I/O error.
+/// Serves the files. Returns only after an I/O error.
 ///
 /// # Errors
 /// Returns an error if the files cannot be read, or if the address is in use.
@@ -88,8 +88,8 @@ async fn talk(stream: TcpStream, files: Rc<Files>) {
                 .await
         }
     };
-    // Load generators close connections in the middle of a response, so an error only goes to
-    // stderr.
+    // Load generators close connections in the middle of a response, so an error is printed but
+    // does not stop the server.
     if let Err(err) = ended {
         eprintln!("hyper: {err}");
     }
@@ -101,7 +101,7 @@ struct Local;
 
 impl<F: Future + 'static> hyper::rt::Executor<F> for Local {
     fn execute(&self, future: F) {
-        // The task runs detached: its handle is dropped.
+        // Dropping the handle detaches the task, which continues to run.
         drop(tokio::task::spawn_local(future));
     }
 }

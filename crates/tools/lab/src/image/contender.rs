@@ -17,17 +17,18 @@ use crate::usage::{self, Usage};
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Peer {
     pub(super) name: String,
-    /// Program and arguments: `{in}` and `{out}` stand for files, `{q}` for the quality setting.
+    /// Program and arguments. `{in}` and `{out}` stand for the input and output files, `{q}` for
+    /// the quality setting.
     command: Vec<String>,
     /// Extension of `{out}`, from which some programs derive the format.
     extension: String,
-    /// Bounds of the search for equal quality. The setting of worse quality comes first, even if
-    /// its number is larger.
+    /// Quality settings between which the search for equal quality runs. The setting of worse
+    /// quality comes first, even if its number is larger.
     settings: [u8; 2],
 }
 
 impl Peer {
-    /// Returns the bounds of the search in steps, counted from the setting of worst quality.
+    /// Returns the bounds of the search in steps. Step 0 is the setting of worst quality.
     pub(super) fn bounds(&self) -> (i32, i32) {
         let [worse, better] = self.settings;
         (0, i32::from(worse.abs_diff(better)))
@@ -106,8 +107,9 @@ impl Contender {
         }
     }
 
-    /// Converts all photographs, one after the other, into files named after them. The usage
-    /// excludes the start of our server, but includes the start of each process of a peer.
+    /// Converts all photographs, one after the other, into files named after them. The returned
+    /// usage excludes the start of Pelton's server, but includes the start of each process of a
+    /// peer.
     ///
     /// # Errors
     /// Returns an error if a conversion fails.
@@ -160,7 +162,7 @@ fn serve(
         cpu_us: server.cpu_us()? - before_us,
         wall_us: begun.elapsed().as_micros() as u64,
     };
-    // Request again: a better variant may have replaced the provisional one.
+    // Request each photograph again: a better variant may have replaced the provisional one.
     for photograph in photographs {
         let path = answers.join(photograph.word());
         let answer = server.get(&target(photograph), "*/*")?;

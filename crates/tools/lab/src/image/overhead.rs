@@ -1,4 +1,4 @@
-//! Cost of a cell: the same jobs in cells and in a plain process of the same program.
+//! Cost of a cell: runs the same jobs in cells and in a plain process of the same program.
 
 use std::fs;
 use std::os::fd::AsFd as _;
@@ -18,7 +18,7 @@ use crate::{Given, stats, table};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
-    /// Jobs per round, one after the other.
+    /// Number of jobs per round, which run one after the other.
     repeat: u32,
     jobs: Vec<Job>,
 }
@@ -35,7 +35,7 @@ pub(super) struct Overhead {
     query: String,
     /// CPU time per job in a cell, in microseconds, for each round.
     cell_us: Vec<f64>,
-    /// The part of `cell_us` that the worker reports for the job itself.
+    /// Part of `cell_us` that the worker reports as the CPU time of the job itself.
     told_us: Vec<f64>,
     plain_us: Vec<f64>,
     plain_again_us: Vec<f64>,
@@ -86,7 +86,7 @@ pub(super) fn run(
     Ok(overheads)
 }
 
-/// Returns the plan that the server makes for a waiting client.
+/// Returns the plan that the server makes while a client waits, which has low effort.
 fn plan(photograph: &Photograph, query: &str) -> Result<Plan, Stop> {
     let ask =
         image_plan::parse_query(query).map_err(|err| Stop::usage(format!("{query}: {err}")))?;
@@ -120,7 +120,7 @@ struct Cost {
 
 impl Runner<'_> {
     fn overhead(&self, job: &Job, rounds: usize) -> Result<Overhead, Stop> {
-        // Warm up both sides.
+        // Warm up both the cells and the plain process.
         self.in_cells()?;
         self.plain()?;
         let mut costs: [Vec<Cost>; 3] = Default::default();
@@ -155,8 +155,8 @@ impl Runner<'_> {
         })
     }
 
-    /// Measures jobs in cells. The CPU time of this process and all its descendants counts: the
-    /// pool's threads, forks, wipes and checks.
+    /// Measures jobs in cells. Counts the CPU time of this process and all its descendants, which
+    /// includes the pool's threads, forks, wipes and checks.
     fn in_cells(&self) -> Result<Cost, Stop> {
         let original = self.photograph.open()?;
         let plan = self.plan.to_bytes();
@@ -201,8 +201,8 @@ impl Runner<'_> {
             .repeat(&self.plan, &self.photograph.path, self.repeat + 1)?;
         let runs_us: Vec<f64> = runs_us[1..].iter().map(|run_us| *run_us as f64).collect();
         let cpu_us = stats::mean(&runs_us);
-        // The single thread never waits: on an otherwise idle machine its CPU time equals its wall
-        // time.
+        // The single thread never blocks, so on an otherwise idle machine its CPU time equals its
+        // wall time.
         Ok(Cost {
             cpu_us,
             told_us: cpu_us,

@@ -27,7 +27,7 @@ fn a_ramp_stays_a_ramp() {
     let ramp = (0..120_u32).flat_map(|x| [2 * x as u8; 3]).collect();
     let small = scale(&rgb(Size::new(120, 1), ramp), Size::new(60, 1));
     let middle: Vec<u8> = (10..50).map(|x| small.data[x * 3]).collect();
-    // Each output pixel is the mean of two pixels of the ramp.
+    // Each output pixel is the mean of two adjacent pixels of the ramp.
     let expected: Vec<u8> = (10..50).map(|x| (4 * x + 1) as u8).collect();
     assert_eq!(middle, expected);
 }

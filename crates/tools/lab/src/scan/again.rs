@@ -22,7 +22,7 @@ pub(super) struct Changed {
     files: usize,
 }
 
-/// Measurement of one scan.
+/// Resources used by one scan.
 #[derive(Serialize)]
 pub(super) struct Sample {
     round: usize,
@@ -60,7 +60,7 @@ pub(super) fn changed(
     let files = music(&root)?;
     let mut samples = Vec::new();
     for round in 0..given.rounds.unwrap_or(definition.rounds) {
-        // Change other files each round, spread over the library.
+        // Change different files in each round, spread over the library.
         let step = files.len() / definition.files;
         for path in files
             .iter()

@@ -1,4 +1,5 @@
-//! Contenders that read a library, each in its own process that prints what it used.
+//! Contenders that read a library. Each runs in its own process and prints the resources that it
+//! used.
 
 use std::fs::{self, File};
 use std::io;
@@ -19,7 +20,7 @@ use tags::{ReadAt, Reader, Splits};
 use crate::stop::{Stop, at};
 use crate::usage::unstartable;
 
-/// Threads of Musium's scan.
+/// Number of threads in Musium's scan.
 const THREADS: usize = 64;
 const REFILL_BYTES: usize = 2_048;
 
@@ -29,7 +30,7 @@ const REFILL_BYTES: usize = 2_048;
 pub(crate) enum Arm {
     /// Full scan by our scanner
     Ours,
-    /// Scan by our scanner that compares with the existing index
+    /// Scan by our scanner that reuses the existing index
     Again,
     /// Musium's read pattern: path order, 64 threads, 2,048 bytes at a time
     Musium,
@@ -65,8 +66,8 @@ pub(super) struct Took {
     pub(super) cpu_us: u64,
     pub(super) wall_us: u64,
     pub(super) read_bytes: u64,
-    /// Wall time of the walk, of the reading, and of the building of the index (`walk_us`,
-    /// `read_us`, `build_us`); all 0 except for our own scans.
+    /// Wall time of the walk over the folders, and below, of reading the files and of building the
+    /// index. All three are 0 for contenders other than our scanner.
     pub(super) walk_us: u64,
     pub(super) read_us: u64,
     pub(super) build_us: u64,
@@ -93,7 +94,7 @@ pub(super) fn take(arm: Arm, library: &Path, index: &Path) -> Result<Took, Stop>
     })
 }
 
-/// Reads the library as one contender does, and prints the resources used.
+/// Reads the library as the chosen contender does, and prints the resources used.
 pub(crate) fn read(typed: &Arms) -> Result<(), Stop> {
     let (begun, cpu_us, read_bytes) = (Instant::now(), cpu_us(), read_bytes()?);
     let report = match typed.arm {
@@ -140,7 +141,7 @@ fn paths(library: &Path) -> Result<Vec<PathBuf>, Stop> {
             if kind.is_dir() {
                 folders.push(entry.path());
             } else if kind.is_file() {
-                // Both contenders read a file's modification time before they open it.
+                // Both Musium and lofty read a file's modification time before they open it.
                 let path = entry.path();
                 fs::metadata(&path).map_err(at(&path))?;
                 found.push(path);
@@ -171,8 +172,8 @@ fn musium(library: &Path) -> Result<Report, Stop> {
                         continue;
                     };
                     let forward = Forward::new(file);
-                    // Unreadable files count with the time they take; other tests check that files
-                    // are readable.
+                    // The time for unreadable files counts too; other tests check that files are
+                    // readable.
                     if reader.read(&forward, about.len()).is_ok() {
                         std::hint::black_box(&reader);
                     }
@@ -186,7 +187,7 @@ fn musium(library: &Path) -> Result<Report, Stop> {
 fn lofty(library: &Path) -> Result<Report, Stop> {
     let paths = paths(library)?;
     for path in &paths {
-        // Unreadable files count with the time they take, as in `musium`.
+        // The time for unreadable files counts too, as in `musium`.
         if let Ok(file) = ::lofty::read_from_path(path) {
             std::hint::black_box(&file);
         }
@@ -194,7 +195,7 @@ fn lofty(library: &Path) -> Result<Report, Stop> {
     Ok(counted(paths.len(), paths.len()))
 }
 
-/// Returns a report with counts only: the other contenders have no phases to time.
+/// Returns a report with counts but without times of phases, which only our scanner measures.
 fn counted(files: usize, opened: usize) -> Report {
     Report {
         files: files as u64,
@@ -203,7 +204,8 @@ fn counted(files: usize, opened: usize) -> Report {
     }
 }
 
-/// File that is read forward in steps of [`REFILL_BYTES`], without seeks over unneeded bytes.
+/// File that is read forwards in steps of [`REFILL_BYTES`]. Bytes that are not needed are read too,
+/// not skipped by a seek.
 struct Forward {
     file: File,
     held: Mutex<Held>,
@@ -260,7 +262,7 @@ pub(super) fn cpu_us() -> u64 {
     (usage.user_time() + usage.system_time()).num_microseconds() as u64
 }
 
-/// Reads `rchar` of proc_pid_io(5): the bytes that this process has read.
+/// Returns the number of bytes that this process has read: `rchar` of proc_pid_io(5).
 fn read_bytes() -> Result<u64, Stop> {
     let path = Path::new("/proc/self/io");
     let text = fs::read_to_string(path).map_err(at(path))?;

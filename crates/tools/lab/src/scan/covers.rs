@@ -1,4 +1,4 @@
-//! Covers per second that `pelton prefetch` makes from pictures inside music files.
+//! Number of covers per second that `pelton prefetch` makes from pictures embedded in music files.
 
 use std::fs;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(super) struct Definition {
     photograph: String,
 }
 
-/// Measurement of one run.
+/// Duration of one run of `pelton prefetch`.
 #[derive(Serialize)]
 pub(super) struct Sample {
     round: usize,
@@ -42,9 +42,9 @@ pub(super) struct Sample {
 struct Arm {
     name: &'static str,
     quick: bool,
-    /// True for all boxes, false for the first box only.
+    /// True if covers are made for all boxes, false if only for the first box.
     all_boxes: bool,
-    /// True if the program is bound to the first core, while the other cores are idle.
+    /// True if the program is pinned to the first core, while the other cores are idle.
     one_core: bool,
 }
 
@@ -161,7 +161,8 @@ fn prefetch(
     })
 }
 
-/// Returns a FLAC file without audio: its own stream information, album and artist, and a picture.
+/// Returns a FLAC file without audio. It has its own stream information, album and artist, and an
+/// embedded picture.
 fn song(number: u32, picture: &[u8]) -> Vec<u8> {
     let mut out = b"fLaC".to_vec();
     let mut info = vec![

@@ -14,7 +14,7 @@ use crate::table;
 pub(super) struct Memory {
     tracks: u32,
     index_bytes: u64,
-    /// Increase of the resident set by loading the index.
+    /// Increase of the process's resident set by loading the index.
     resident_bytes: u64,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn run(library: &Path) -> Result<Memory, Stop> {
     Ok(memory)
 }
 
-/// Reads `VmRSS` of proc_pid_status(5).
+/// Returns the resident set of this process: `VmRSS` of proc_pid_status(5).
 fn resident_bytes() -> Result<u64, Stop> {
     let path = Path::new("/proc/self/status");
     let text = fs::read_to_string(path).map_err(at(path))?;

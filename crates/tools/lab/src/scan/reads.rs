@@ -1,4 +1,4 @@
-//! First scan, by kind of file, beside two other ways to read.
+//! First scan by kind of file, compared with two other ways to read the files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,14 +18,14 @@ use crate::{Given, table};
 #[derive(Deserialize)]
 pub(super) struct Definition {
     rounds: usize,
-    /// Time limit for the rounds of one kind. A kind that exceeds it gets fewer rounds, but at
-    /// least [`ROUNDS_MIN`].
+    /// Time limit for the rounds of one kind of file. A kind that exceeds the limit gets fewer
+    /// rounds, but at least [`ROUNDS_MIN`].
     seconds_max: u64,
-    /// File name extensions.
+    /// Kinds of files, given by file name extension.
     kinds: Vec<String>,
 }
 
-/// Measurement of one run.
+/// Resources used by one run of one contender.
 #[derive(Serialize)]
 pub(super) struct Sample {
     kind: String,
@@ -50,7 +50,7 @@ pub(super) struct Table {
     samples: Vec<Sample>,
 }
 
-/// Fewest rounds per kind, enough for a median.
+/// Minimum number of rounds per kind of file, enough for a median.
 const ROUNDS_MIN: usize = 3;
 
 /// Name of the run over files of all kinds.
@@ -67,7 +67,7 @@ pub(super) fn run(given: &Given, library: &Path, definition: &Definition) -> Res
     for kind in kinds {
         let root = scratch.join(kind);
         tree::link(library, (kind != MIXED).then_some(kind), &root)?;
-        // Musium reads only FLAC.
+        // Musium supports only FLAC.
         let arms: &[Arm] = match kind {
             "flac" => &[Arm::Ours, Arm::Lofty, Arm::Musium],
             _ => &[Arm::Ours, Arm::Lofty],

@@ -1,4 +1,4 @@
-//! Searches in generated libraries.
+//! Time of searches in generated libraries.
 
 use std::fs;
 use std::path::Path;
@@ -15,15 +15,15 @@ use crate::stats::{quantile, sorted};
 use crate::stop::{Stop, at};
 use crate::table;
 
-/// Size limit of an index per song, on disk and in memory (which hold the same bytes): a million
-/// songs in 500 MB.
+/// Maximum size of an index per song, on disk and in memory, where it has the same bytes. A million
+/// songs fit into 500 MB.
 const SONG_BYTES_MAX: u64 = 500;
 /// Number of times an index is loaded.
 const LOADS: usize = 15;
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
-    /// Number of songs of each library.
+    /// Sizes of the libraries, in songs.
     songs: Vec<u32>,
     queries: usize,
 }
@@ -139,14 +139,14 @@ fn search(songs: u32, queries: usize) -> Result<Searches, Stop> {
     })
 }
 
-/// Loads an index as a start does: maps the file, which is in the page cache, and checks it. The
-/// caller's time includes the unmapping.
+/// Loads an index as the server does at its start: maps the file, which is in the page cache, and
+/// checks it. The caller's measurement also includes the time to unmap it.
 fn load(folder: &Path) -> Result<Index, Stop> {
     let loaded = scan::load(folder).map_err(|err| Stop::host(err.to_string()))?;
     loaded.ok_or_else(|| Stop::finding("the index that was just written cannot be found"))
 }
 
-/// Returns a query of one to four words of a text, the last word truncated.
+/// Returns a query of one to four words of `text`, the last of which is truncated.
 fn query(text: &str, chance: &mut Chance) -> String {
     let words: Vec<&str> = text.split(' ').collect();
     let count = (1 + chance.below(4)).min(words.len());
@@ -160,7 +160,7 @@ fn query(text: &str, chance: &mut Chance) -> String {
     picked.join(" ")
 }
 
-/// Number of distinct words in song names; a few are frequent, most are rare.
+/// Number of distinct words in song names. A few words are frequent, most are rare.
 const VOCABULARY: usize = 20_000;
 
 fn song(number: u32, words: &[String], chance: &mut Chance) -> Entry {
@@ -240,7 +240,7 @@ impl Chance {
         syllables.collect()
     }
 
-    /// Returns a random word, the first ones of the list far more often than the last.
+    /// Returns a random word. The first words of the list are far more likely than the last ones.
     fn common<'w>(&mut self, words: &'w [String]) -> &'w str {
         let bound = 1 + self.below(words.len());
         let bound = 1 + self.below(bound);

@@ -1,4 +1,4 @@
-//! First sync of a player: all songs, page by page, by searches with an empty query.
+//! First sync of a player, which fetches all songs page by page, by searches with an empty query.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -16,11 +16,11 @@ use crate::{Given, client, table};
 #[derive(Deserialize)]
 pub(super) struct Definition {
     rounds: usize,
-    /// Songs per response.
+    /// Number of songs per response.
     page_songs: usize,
 }
 
-/// Measurement of one sync.
+/// Size and duration of one sync.
 #[derive(Serialize)]
 pub(super) struct Sample {
     round: usize,
@@ -28,7 +28,7 @@ pub(super) struct Sample {
     answers: usize,
     bytes: usize,
     wall_us: u64,
-    /// CPU time of the server.
+    /// CPU time of the server for this sync.
     cpu_us: u64,
 }
 

@@ -15,17 +15,18 @@ use crate::stop::{Stop, at};
 use crate::table;
 use crate::usage::run as run_command;
 
-/// Files per folder.
+/// Number of files per folder.
 const FOLDER_FILES: usize = 12;
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
     files: usize,
-    /// Size of each file.
+    /// Size of each file in bytes.
     bytes: usize,
 }
 
-/// Distances of a head in bytes, summed from the first extent of each file to that of the next.
+/// Distances that a disk's head would travel in bytes, for several orders of the files. Each is the
+/// sum of the distances between the first extents of successive files.
 #[derive(Serialize)]
 pub(super) struct Travel {
     rotates: Option<bool>,
@@ -53,8 +54,8 @@ pub(super) fn run(library: &Path, definition: &Definition) -> Result<Travel, Sto
             Stop::host("the file system has not allocated a file's first extent yet")
         })?;
         places.insert(path.clone(), place);
-        // Drop the file from the page cache: a cached file moves no head, and a scan reads it
-        // without asking for its place on the disk.
+        // Drop the file from the page cache. A cached file moves no head, so a scan would read it
+        // without querying its place on the disk.
         file.sync_all().map_err(at(path))?;
         let evicted = nix::fcntl::posix_fadvise(
             &file,
@@ -94,7 +95,7 @@ pub(super) fn run(library: &Path, definition: &Definition) -> Result<Travel, Sto
     Ok(travel)
 }
 
-/// Writes the files in shuffled order, and returns their paths in order.
+/// Writes the files in shuffled order, and returns their paths in the order of the names.
 fn write_shuffled(root: &Path, definition: &Definition) -> Result<Vec<PathBuf>, Stop> {
     let path = |file: usize| {
         PathBuf::from(format!(
@@ -119,7 +120,7 @@ fn write_shuffled(root: &Path, definition: &Definition) -> Result<Vec<PathBuf>, 
         fs::create_dir_all(folder).map_err(at(folder))?;
         fs::write(&path, &content).map_err(at(&path))?;
     }
-    // The file system allocates places when it writes the data out.
+    // The file system allocates the files' places only when it writes the data to the disk.
     run_command(Command::new("sync").arg("-f").arg(root))?;
     Ok(paths)
 }

@@ -1,4 +1,4 @@
-//! Temporary libraries beside the given one: trees of hard links to some of its files, or of
+//! Temporary libraries next to the given one, made of hard links to some of its files, or of
 //! copies.
 
 use std::fs;
@@ -16,8 +16,8 @@ pub(super) fn beside(library: &Path, name: &str) -> Result<Scratch, Stop> {
     Scratch::within(parent, name)
 }
 
-/// Links the files with this extension into `tree`, at the same relative paths; without an
-/// extension, all files.
+/// Links the files with the extension `ending` into `tree`, at the same relative paths. If `ending`
+/// is `None`, links all files.
 pub(super) fn link(library: &Path, ending: Option<&str>, tree: &Path) -> Result<(), Stop> {
     let mut folders = vec![PathBuf::new()];
     fs::create_dir_all(tree).map_err(at(tree))?;

@@ -19,15 +19,15 @@ use crate::{Given, table};
 pub(super) struct Definition {
     rounds: usize,
     seconds: u32,
-    /// Small values per second.
+    /// Number of requests for small values per second.
     rate: u32,
     small_bytes: usize,
     large_bytes: usize,
-    /// Large values per second.
+    /// Number of requests for large values per second.
     large_rate: u32,
 }
 
-/// Measurement of one contender in one round.
+/// Latency of one contender in one round, with or without requests for large values.
 #[derive(Serialize)]
 pub(super) struct Beside {
     contender: &'static str,

@@ -1,4 +1,5 @@
-//! Client of a store for tasks beyond redis-benchmark: to fill it, and to check single replies.
+//! Client of a store for tasks that redis-benchmark does not support: filling a store, and checking
+//! single replies.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -9,10 +10,10 @@ use resp::{Reply, ReplyLimits};
 
 use crate::stop::Stop;
 
-/// Read timeout, longer than any command here takes.
+/// Read timeout, longer than any command of the benchmark needs.
 const PATIENCE: Duration = Duration::from_secs(60);
 const READ_BYTES: usize = 64 << 10;
-/// Commands in flight while a store is filled.
+/// Number of pipelined commands while a store is filled.
 const BATCH: usize = 1_000;
 
 pub(super) struct Client {
@@ -43,7 +44,8 @@ impl Client {
         self.reply()
     }
 
-    /// Runs one command per number, in pipelined batches. An error reply ends it.
+    /// Runs one command for each number below `numbers`, in pipelined batches. An error reply stops
+    /// it.
     pub(super) fn fill<W: AsRef<[u8]>>(
         &mut self,
         numbers: usize,

@@ -1,5 +1,5 @@
 //! Contenders: our store as shipped, redis-server as packaged by Debian, and Valkey if `--valkey`
-//! is present; all without persistence files.
+//! is given. None of them writes snapshots by itself.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -11,18 +11,18 @@ use crate::scratch::Scratch;
 use crate::server::{Server, free_address};
 use crate::stop::Stop;
 
-/// Names of the contenders. Ours is first: ratios divide ours by the other's.
+/// Names of the contenders. Pelton is first: ratios divide its value by that of the other.
 pub(super) const NAMES: [&str; 2] = ["pelton", "redis"];
-/// Name of Valkey, which takes part in some parts only.
+/// Name of Valkey, which is compared in some parts only.
 pub(super) const VALKEY: &str = "valkey";
 
-/// Returns the names of all contenders, Valkey included if `--valkey` is present.
+/// Returns the names of all contenders, Valkey included if `--valkey` is given.
 pub(super) fn all_names(given: &Given) -> Vec<&'static str> {
     let valkey = given.valkey.is_some().then_some(VALKEY);
     NAMES.into_iter().chain(valkey).collect()
 }
 
-/// Contender that runs on the server's core.
+/// Running store, pinned to the server's core.
 pub(super) struct Contender {
     pub(super) name: &'static str,
     pub(super) server: Server,
@@ -35,7 +35,8 @@ impl Contender {
     }
 }
 
-/// Starts contenders on the server's core, with `directives` as flags in the syntax of redis.conf.
+/// Starts the contenders `names` on the server's core, with `directives` in the syntax of
+/// redis.conf.
 pub(super) fn start(
     given: &Given,
     cpus: Cpus,
@@ -48,7 +49,8 @@ pub(super) fn start(
         .collect()
 }
 
-/// Starts a program on the cores of `list` (in taskset's syntax), under a name for the tables.
+/// Starts the program `program_name` on the cores of `list` (in taskset's syntax). `name` appears
+/// in the tables.
 pub(super) fn start_on(
     given: &Given,
     list: &str,

@@ -1,5 +1,5 @@
-//! Gain from a second core: the same rows with one core for the server, and with the clients' core
-//! in addition.
+//! Gain from a second core: the same operations with one core for the server, and with a second
+//! core, which it shares with the clients.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +10,9 @@ use crate::stats::Spread;
 use crate::stop::Stop;
 use crate::{Given, table};
 
-/// Programs, their names when they run on two cores, and their directives to use both. Ours needs
-/// no directive: one thread owns the data, and other threads only write files.
+/// Programs, their names in the tables when they run on two cores, and the directives with which
+/// they use both cores. Pelton needs no directive: one thread owns the data, and other threads only
+/// write files.
 const PROGRAMS: [(&str, &str, &[&str]); 2] = [
     ("pelton", "pelton, two", &[]),
     ("redis", "redis, two", &["--io-threads", "2"]),
@@ -20,13 +21,13 @@ const PROGRAMS: [(&str, &str, &[&str]); 2] = [
 #[derive(Deserialize)]
 pub(super) struct Definition {
     rounds: usize,
-    /// Names of rows of `ops`.
+    /// Names of rows of the part `ops`.
     rows: Vec<String>,
     /// Directives for all contenders, in the syntax of redis.conf.
     directives: Vec<String>,
 }
 
-/// Samples of one row, all rounds.
+/// Samples of one row over all rounds.
 #[derive(Serialize)]
 pub(super) struct Cores {
     row: String,

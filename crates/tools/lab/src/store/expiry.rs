@@ -1,5 +1,5 @@
 //! Latency of other clients while a million keys expire within one second, and the time until all
-//! these keys are gone.
+//! these keys are removed.
 
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -15,11 +15,13 @@ use crate::stats::{self, Spread};
 use crate::stop::Stop;
 use crate::{Given, table};
 
-/// Seconds to load the keys and start the probe before the first key is due.
+/// Time in seconds for loading the keys and starting the probe before the first key is due.
 const LOADING_S: u64 = 12;
-/// Seconds of the probe: from before the first key is due until all keys should be gone.
+/// Duration of the probe in seconds: from before the first key is due until all keys should be
+/// removed.
 const ASKING_S: u32 = 6;
-/// Longest wait for the removal of all keys, counted from the moment when the last one is due.
+/// Maximum time to wait for the removal of all keys, counted from the moment when the last key is
+/// due.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -27,19 +29,19 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(super) struct Definition {
     rounds: usize,
     keys: usize,
-    /// Requests per second of the probe.
+    /// Number of requests per second that the probe sends.
     rate: u32,
 }
 
-/// Measurement of one contender in one round.
+/// Latency of one contender in one round, and the time until its keys were removed.
 #[derive(Serialize)]
 pub(super) struct Expiry {
     contender: &'static str,
     round: usize,
     latency: Latency,
-    /// Time from the moment when the last key was due until DBSIZE counts none of the keys.
+    /// Time from the moment when the last key was due until DBSIZE counted none of the keys.
     gone_after_ms: u64,
-    /// CPU time of the server from the end of the loading to the end of the probe.
+    /// CPU time of the server from the time when the keys are loaded until the probe finishes.
     cpu_us: u64,
 }
 

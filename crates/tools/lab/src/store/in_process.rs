@@ -1,4 +1,5 @@
-//! Values per second that one thread reads from the keyspace, without any protocol.
+//! Number of values per second that one thread reads from the keyspace directly, without any
+//! protocol.
 
 use std::hint::black_box;
 use std::process::Command;
@@ -28,7 +29,7 @@ pub(super) struct Definition {
     keys: usize,
 }
 
-/// Measurement of one value length in one round.
+/// Duration of the reads with one value length in one round.
 #[derive(Serialize)]
 pub(super) struct InProcess {
     value_bytes: usize,
@@ -44,14 +45,15 @@ pub(super) fn run(
     definition: &Definition,
     cpus: Cpus,
 ) -> Result<Vec<InProcess>, Stop> {
-    // This thread does the reads, so it is the one to pin.
+    // Pin this thread, because it reads the values itself.
     let mut pin = Command::new("taskset");
     pin.args(["--pid", "--cpu-list", &cpus.server.to_string()]);
     usage::run(pin.arg(std::process::id().to_string()))?;
     let keys: Vec<_> = (0..definition.keys).map(key).collect();
     let mut samples = Vec::new();
     for &value_bytes in &definition.value_bytes {
-        // All keys share one value: the benchmark measures handles to values, not their content.
+        // All keys share one value, because the reads return handles to values and do not touch the
+        // content.
         let value = Bytes::from(vec![b'x'; value_bytes]);
         let mut keyspace = Keyspace::new(Limits::default(), 7);
         for key in &keys {

@@ -1,4 +1,4 @@
-//! Memory per small key with a small value.
+//! Memory per key, for small keys with small values.
 
 use std::thread;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::stop::Stop;
 use crate::usage::Tree;
 use crate::{Given, table};
 
-/// Time for a server to clean up after it was filled.
+/// Time that a server gets for cleaning up after it was filled.
 const REST: Duration = Duration::from_secs(1);
 
 #[derive(Deserialize)]
@@ -22,12 +22,13 @@ pub(super) struct Definition {
     value_bytes: usize,
 }
 
-/// Measurement of one contender in one round.
+/// Memory of one contender in one round.
 #[derive(Serialize)]
 pub(super) struct Memory {
     contender: &'static str,
     round: usize,
-    /// Proportional set size before the keys were set.
+    /// Proportional set size of the server before the keys were set; `full_bytes` is the size after
+    /// that.
     empty_bytes: u64,
     full_bytes: u64,
     bytes_a_key: f64,
@@ -60,7 +61,7 @@ pub(super) fn run(given: &Given, definition: &Definition, cpus: Cpus) -> Result<
     Ok(samples)
 }
 
-/// Returns a key of 16 bytes.
+/// Returns the key of a number, which has 16 bytes.
 pub(super) fn key(number: usize) -> String {
     format!("key:{number:012}")
 }

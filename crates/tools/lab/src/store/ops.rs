@@ -1,4 +1,5 @@
-//! CPU time of the server per operation, row by row, under the load of redis-benchmark.
+//! CPU time of the server per operation, under the load of redis-benchmark. Each kind of operation
+//! is a row of the table.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -21,15 +22,15 @@ pub(super) struct Definition {
     rows: Vec<Row>,
 }
 
-/// Kind of command. In its arguments `__rand_int__` stands for a random number below `keys`.
+/// Kind of operation. In its arguments, `__rand_int__` stands for a random number below `keys`.
 #[derive(Deserialize)]
 pub(super) struct Row {
     name: String,
-    /// Command that fills the store first, run `10 * keys` times with random keys, so that nearly
-    /// all keys exist.
+    /// Command that fills the store before the measurement. It runs `10 * keys` times with random
+    /// keys, so that nearly all keys exist.
     prepare: Option<Vec<String>>,
     command: Vec<String>,
-    /// Length of the value, the last argument; 0 means no value.
+    /// Length of the value that is appended as the last argument; 0 if there is no value.
     #[serde(default)]
     data_bytes: usize,
     #[serde(default = "one")]
@@ -48,7 +49,7 @@ fn fifty() -> u32 {
     50
 }
 
-/// Results of one row, all rounds.
+/// Results of one row over all rounds.
 #[derive(Serialize)]
 pub(super) struct Cost {
     row: String,
@@ -86,7 +87,8 @@ fn measure(given: &Given, row: &Row, cpus: Cpus, rounds: usize) -> Result<Cost, 
     })
 }
 
-/// Fills each contender, then loads them in turns.
+/// Fills each contender with the row's data, then puts load on one contender after the other in
+/// each round.
 pub(super) fn sample(
     row: &Row,
     cpus: Cpus,
@@ -122,7 +124,7 @@ pub(super) fn sample(
 }
 
 impl Definition {
-    /// Returns the row of this name.
+    /// Returns the row with this name.
     pub(super) fn row(&self, name: &str) -> Result<&Row, Stop> {
         let found = self.rows.iter().find(|row| row.name == name);
         found.ok_or_else(|| Stop::usage(format!("the definition has no row {name:?}")))
@@ -144,15 +146,15 @@ impl Row {
         }
     }
 
-    /// True if the command takes the value as its last argument, as SET does. Reading commands do
-    /// not.
+    /// Returns whether the value is appended to the command as its last argument. This holds for
+    /// SET, not for commands that read.
     fn takes_data(&self) -> bool {
         self.data_bytes != 0 && self.command[0] == "SET"
     }
 }
 
-/// Checks that a value of the row's length is returned unchanged, and that the command does not get
-/// an error.
+/// Checks that the contender returns a value of the row's length unchanged, and that it does not
+/// reply to the row's command with an error.
 fn verify(row: &Row, contender: &Contender) -> Result<(), Stop> {
     let mut client = contender.client()?;
     let value = vec![b'x'; row.data_bytes.max(1)];
@@ -175,8 +177,8 @@ fn verify(row: &Row, contender: &Contender) -> Result<(), Stop> {
     }
 }
 
-/// Runs redis-benchmark until it ends. The value goes through its standard input, since a long one
-/// does not fit a command line.
+/// Runs redis-benchmark and waits until it exits. It reads the value from its standard input,
+/// because a long value does not fit on a command line.
 fn load(row: &Row, cpus: Cpus, server: SocketAddr) -> Result<(), Stop> {
     let mut command = Command::new("taskset");
     command.args(["--cpu-list", &cpus.client.to_string(), "redis-benchmark"]);

@@ -1,5 +1,6 @@
-//! Latency of GETs, counted from the moment each is due. The load is an open loop, so that a stall
-//! delays all requests due meanwhile.
+//! Latency of GET requests, counted from the moment when each is due. Requests are due at fixed
+//! times, regardless of the replies (an open loop), so that a stall delays all requests that become
+//! due during it.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -26,10 +27,10 @@ pub(crate) struct Probe {
     seconds: u32,
 }
 
-/// Requests the key and prints the microseconds of each reply.
+/// Requests the key at a steady rate, and prints the latency of each reply in microseconds.
 ///
 /// # Errors
-/// Returns an error if the key does not exist, or if the store does not answer.
+/// Returns an error if the key does not exist, or if the store does not reply.
 pub(crate) fn probe(probe: &Probe) -> Result<(), Stop> {
     let mut client = Client::connect(probe.server)?;
     let start = Instant::now() + Duration::from_millis(50);
@@ -50,9 +51,8 @@ pub(crate) fn probe(probe: &Probe) -> Result<(), Stop> {
         .map_err(|err| Stop::host(format!("stdout: {err}")))
 }
 
-/// Process that runs [`probe`] with real-time priority on its core, so that no other process delays
-/// it. Without the privilege for that, it runs at normal priority and its own delays count as the
-/// server's.
+/// Process that runs [`probe`] with real-time priority on the client's core, so that no other
+/// process delays it: such delays would count as the server's. Setting this priority requires root.
 pub(super) struct Probing(Child);
 
 impl Probing {
@@ -78,7 +78,7 @@ impl Probing {
         Ok(Probing(child))
     }
 
-    /// Waits until the process ends, and returns its measurement.
+    /// Waits until the process exits, and returns the latencies that it measured.
     pub(super) fn end(self) -> Result<Latency, Stop> {
         let output = self.0.wait_with_output();
         let output = output.map_err(|err| Stop::host(format!("probe: {err}")))?;

@@ -1,4 +1,4 @@
-//! Latency of other clients while a snapshot is written, and the memory that the snapshot takes.
+//! Latency of other clients while a snapshot is written, and the memory that the snapshot needs.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,11 +18,11 @@ use crate::stop::Stop;
 use crate::usage::Tree;
 use crate::{Given, table};
 
-/// Seconds of the probe. A snapshot of a million small keys takes less.
+/// Duration of the probe in seconds. A snapshot of a million small keys needs less time.
 const ASKING_S: u32 = 5;
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(10);
-/// Writes per batch.
+/// Number of writes per pipelined batch.
 const WRITES: usize = 100;
 
 #[derive(Deserialize)]
@@ -30,23 +30,23 @@ pub(super) struct Definition {
     rounds: usize,
     keys: usize,
     value_bytes: usize,
-    /// Requests per second of the probe.
+    /// Number of requests per second that the probe sends.
     rate: u32,
 }
 
-/// Measurement of one contender in one round.
+/// Latency, memory and CPU time of one contender in one round.
 #[derive(Serialize)]
 pub(super) struct Snapshot {
     contender: &'static str,
     round: usize,
     latency: Latency,
     took_ms: u64,
-    /// Proportional set size before a snapshot, children included; `peak_bytes` is the largest
-    /// value read while that snapshot was written.
+    /// Proportional set size of the server and its children before a snapshot. `peak_bytes` is the
+    /// largest value measured while that snapshot was written.
     before_bytes: u64,
     peak_bytes: u64,
-    /// CPU time of the server and its children while the probe ran, the overwriting of keys
-    /// included.
+    /// CPU time of the server and its children while the probe ran. It includes the commands that
+    /// overwrite keys.
     cpu_us: u64,
     writes: usize,
 }
@@ -91,8 +91,8 @@ fn measure(
     })?;
     let cpu_us = contender.server.cpu_us()? - before_us;
     let before = Tree::look(contender.server.pid())?;
-    // Memory is measured on a second snapshot: reading the memory of a process blocks changes of
-    // its mappings, which would show in the latency.
+    // Memory is measured during a second snapshot: reading the memory of a process blocks changes
+    // of its mappings, which would increase the latency.
     let (_, (_, peak_bytes)) =
         while_written(definition, address, || save(contender, Looking::Always))?;
     Ok(Snapshot {
@@ -123,15 +123,15 @@ fn while_written<T>(
     })
 }
 
-/// Choice to read the server's memory while a snapshot is written, or not to.
+/// Choice whether the server's memory is measured while a snapshot is written.
 #[derive(Clone, Copy, PartialEq)]
 enum Looking {
     Never,
     Always,
 }
 
-/// Makes the server write a snapshot; returns its duration in milliseconds and the largest memory
-/// read.
+/// Makes the server write a snapshot. Returns the snapshot's duration in milliseconds and the
+/// largest amount of memory measured during it.
 fn save(contender: &Contender, looking: Looking) -> Result<(u64, u64), Stop> {
     let mut client = contender.client()?;
     let begun = Instant::now();
@@ -157,9 +157,11 @@ fn save(contender: &Contender, looking: Looking) -> Result<(u64, u64), Stop> {
     }
 }
 
-/// Overwrites keys spread over the whole table until `stop` is set; returns the number of writes.
+/// Overwrites keys spread over the whole keyspace until `stop` is set. Returns the number of
+/// writes.
 fn write(definition: &Definition, server: SocketAddr, stop: &AtomicBool) -> Result<usize, Stop> {
-    /// Stride between keys, coprime to any number of keys that is a power of ten.
+    /// Stride between overwritten keys. It is coprime to every number of keys that is a power of
+    /// ten, so that all keys are reached.
     const STRIDE: usize = 7_919;
     let mut client = Client::connect(server)?;
     let value = vec![b'y'; definition.value_bytes];
