@@ -2,7 +2,7 @@
 
 use image_plan::{Layout, Packed};
 
-/// Blends the picture over white, for formats without transparency. Pictures without alpha stay
+/// Blends the picture over white, for formats without transparency. Returns pictures without alpha
 /// unchanged.
 #[must_use]
 pub fn flatten(packed: Packed) -> Packed {

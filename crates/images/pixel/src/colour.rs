@@ -2,9 +2,9 @@
 //!
 //! The meaning of a profile is never lost. A profile other than sRGB is either embedded in the
 //! output, where every browser honours it, or the pixels are converted. Embedding is preferred if
-//! the profile is small: it is exact, keeps wide gamuts and does not need RGB. Only RGB profiles of
-//! a matrix and curves are embedded; the larger ones of printers and scanners are bigger than a
-//! thumbnail and are interpreted differently by different clients.
+//! the profile is small, because it is exact, keeps wide gamuts and does not need RGB. Only RGB
+//! profiles that consist of a matrix and curves are embedded; the larger ones of printers and
+//! scanners are bigger than a thumbnail and are interpreted differently by different clients.
 
 use crate::range::with_range;
 use crate::rgb::to_packed;
@@ -33,11 +33,12 @@ pub enum ProfileAction {
     Malformed(String),
 }
 
-/// Conversion of pixels to sRGB, created by [`classify`] for one kind of raster.
+/// Conversion of pixels to sRGB, created by [`classify`] for one kind of raster (grey, RGB, RGBA or
+/// CMYK).
 pub struct Converter(Kind);
 
 enum Kind {
-    /// Lookup table from grey to grey.
+    /// Lookup table from stored grey levels to sRGB grey levels.
     Curve(Box<[u8; 256]>),
     Pixels(Layout, Arc<Transform8BitExecutor>),
 }
@@ -65,7 +66,8 @@ pub fn classify(profile: &[u8], raster: &Raster) -> ProfileAction {
         (DataColorSpace::Rgb, Form::Rgb) => pixels(&parsed, Layout::Rgb),
         (DataColorSpace::Rgb, Form::Rgba) => pixels(&parsed, Layout::Rgba),
         (DataColorSpace::Cmyk, Form::Cmyk) => pixels(&parsed, Layout::Cmyk),
-        // A decoder may have expanded grey to three equal channels.
+        // A grey profile can belong to RGB pixels, because a decoder may have expanded grey to
+        // three equal channels.
         (DataColorSpace::Gray, Form::Grey | Form::Rgb | Form::Rgba) => {
             curve(&parsed, IccLayout::Gray)
         }
@@ -103,8 +105,8 @@ impl Converter {
         }
     }
 
-    /// Returns whether the conversion works on RGB. If so, planes should be scaled to 4:4:4 before
-    /// it.
+    /// Returns whether the conversion works on RGB. If it does, planes should be scaled to 4:4:4
+    /// first.
     #[must_use]
     pub fn needs_rgb(&self) -> bool {
         matches!(self.0, Kind::Pixels(..))
@@ -142,10 +144,11 @@ fn is_matrix(profile: &ColorProfile) -> bool {
         && profile.lut_a_to_b_saturation.is_none()
 }
 
-/// Returns whether the profile maps every 8-bit colour to within one step of itself in sRGB.
+/// Returns whether the profile maps every 8-bit colour to nearly the same colour in sRGB, at most
+/// one level away.
 fn is_srgb(profile: &ColorProfile) -> bool {
-    /// Maximum difference of colorants. Profiles store colorants in units of 1/65536, and their
-    /// authors rounded and adapted the white point in different ways.
+    /// Maximum difference of the coordinates of colorants. Profiles store colorants in units of
+    /// 1/65536, and their authors rounded and adapted the white point in different ways.
     const COLORANT_TOLERANCE: f64 = 0.0015;
     let ours = ColorProfile::new_srgb();
     let near = |a: moxcms::Xyzd, b: moxcms::Xyzd| {
@@ -208,7 +211,7 @@ fn pixels(profile: &ColorProfile, layout: Layout) -> Result<ProfileAction, moxcm
     ))))
 }
 
-/// Builds the conversion of grey as a table of 256 values. An RGB profile is evaluated for its
+/// Builds the conversion of grey, a table of 256 levels. An RGB profile is evaluated for its
 /// neutral colours.
 fn curve(profile: &ColorProfile, from: IccLayout) -> Result<ProfileAction, moxcms::CmsError> {
     let srgb = ColorProfile::new_srgb();

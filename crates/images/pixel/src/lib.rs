@@ -1,6 +1,6 @@
 //! Kernels for decoded pictures: crop and scale, orient, pad, and conversion between planes, RGB
-//! and colour spaces. No files, no codecs, and no decisions: `worker` executes a plan and calls
-//! these.
+//! and colour spaces. The crate reads no files, contains no codecs, and makes no decisions:
+//! `worker` executes a plan and calls these kernels.
 //!
 //! Principal function: [`scale`]. It scales any part of a picture to any size and chroma
 //! subsampling in one pass over each plane, so that the later steps (colour, orientation, padding,
@@ -14,11 +14,11 @@
 //!
 //! - **Gamma.** Filters work on the encoded (non-linear) samples, as in libvips, imgproxy and
 //!   browsers. Filtering in linear light would be more accurate for thin bright lines. But our
-//!   responses would then differ from every peer's, and from the browser's own scaling of the
-//!   original; and planes would have to be converted to RGB.
+//!   responses would then differ from those of every peer, and from the browser's own scaling of
+//!   the original; and planes would have to be converted to RGB.
 //! - **Filter.** Lanczos3 for every change of size; for reductions its support grows with the
-//!   scale. A change of chroma subsampling alone uses means for reduction and linear interpolation
-//!   for enlargement, as in JPEG decoders.
+//!   scale. If only the chroma subsampling changes, chroma is reduced by means and enlarged by
+//!   linear interpolation, as in JPEG decoders.
 //! - **Siting.** A chroma sample lies at the centre of its luma samples, as in JPEG and WebP. If
 //!   cropping or mirroring moves that grid by part of a sample, chroma is resampled to the new
 //!   grid; luma and chroma never drift apart.
@@ -27,11 +27,11 @@
 //! - **Rounding** is to nearest, except in the conversion from full to limited range, which dithers
 //!   with a fixed pattern. The same input gives the same bytes.
 //!
-//! Units and limits: sizes in pixels, 8 bits per sample. Each step holds its input and its output;
-//! scaling RGBA holds a premultiplied copy too. The caller bounds the sizes; empty sizes and areas
-//! outside the picture are bugs of the caller and panic. Errors: none, except that a colour profile
-//! may be malformed ([`colour::ProfileAction::Malformed`]), which is the media's fault. Threads:
-//! pure functions, one thread.
+//! Units and limits: sizes in pixels, 8 bits per sample. Each step holds its input and its output
+//! in memory; scaling RGBA also holds a premultiplied copy. The caller bounds the sizes; empty
+//! sizes and areas outside the picture are bugs of the caller and panic. Errors: none, except that
+//! a colour profile may be malformed ([`colour::ProfileAction::Malformed`]), which is the media's
+//! fault. Threads: pure functions, one thread.
 
 mod alpha;
 pub mod colour;

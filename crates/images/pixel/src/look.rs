@@ -14,14 +14,14 @@ mod thumbhash;
 use crate::scale::{Area, scale};
 use image_plan::{Layout, Packed, Placeholder, Plane, Raster, Size, Subsampling, Yuv};
 
-/// Longest side in pixels of the picture that the placeholder is computed from.
+/// Maximum side, in pixels, of the picture from which the placeholder is computed.
 const SIDE_PX: u32 = 32;
-/// Longest side in pixels that is filtered. Larger pictures are thinned to it first: only every
-/// n-th row and column is read.
+/// Maximum side, in pixels, of a picture that is filtered. Larger pictures are first thinned to
+/// this size: only every n-th row and column is read.
 const THIN_SIDE_PX: u32 = 128;
 
-/// Reduces the picture to the size that [`look`] needs. Colour conversion and orientation are left
-/// to the caller.
+/// Reduces the picture to the size that [`look`] needs. The caller must convert the colours and
+/// apply the orientation.
 #[must_use]
 pub fn far(raster: &Raster) -> Raster {
     let thin = thin_out(raster);
@@ -89,7 +89,8 @@ impl Pixels {
     }
 }
 
-/// Keeps every `step`-th row and column. Chroma still fits its luma, since ⌈⌈w/s⌉/k⌉ = ⌈⌈w/k⌉/s⌉.
+/// Keeps every `step`-th row and column. The size of thinned chroma still matches that of thinned
+/// luma: for a width w, a step s and a chroma divisor k, ⌈⌈w/s⌉/k⌉ = ⌈⌈w/k⌉/s⌉.
 fn thin_out(raster: &Raster) -> Raster {
     let size = raster.size();
     let step = size.width_px.max(size.height_px).div_ceil(THIN_SIDE_PX);
@@ -101,7 +102,8 @@ fn thin_out(raster: &Raster) -> Raster {
             size.width_px.div_ceil(step as u32),
             size.height_px.div_ceil(step as u32),
         );
-        // Row by row, because iterators of known length are copied without a check per sample.
+        // The loop runs row by row, because iterators of known length are copied without a check
+        // per sample.
         let mut data = Vec::with_capacity(thin.pixels() as usize);
         for y in (0..size.height_px).step_by(step) {
             data.extend(plane.row(y).chunks(step).map(|samples| samples[0]));

@@ -7,8 +7,8 @@ use image_plan::{Orientation, Packed, Plane, Raster, Rect, Size, Subsampling, Yu
 ///
 /// A transposition turns 4:2:2 into 4:4:0 and 4:4:0 into 4:2:2; 4:1:1, whose transposition has no
 /// name, is converted to 4:2:2 first. If a mirrored side is not a multiple of the subsampling, the
-/// incomplete chroma samples would be at the wrong edge; chroma is then resampled to the grid that
-/// begins at the new edge.
+/// incomplete chroma samples would be at the wrong edge. In that case chroma is resampled to the
+/// grid that begins at the new edge.
 #[must_use]
 pub fn orient(raster: Raster, orientation: Orientation) -> Raster {
     if orientation == Orientation::Upright {
@@ -21,8 +21,8 @@ pub fn orient(raster: Raster, orientation: Orientation) -> Raster {
     }
 }
 
-/// Returns the rectangle of the stored picture, of size `stored`, that contains the pixels of
-/// `upright`, a rectangle of the upright picture.
+/// Returns the rectangle of the stored picture that contains the pixels of `upright`, a rectangle
+/// of the upright picture. `stored` is the size of the stored picture.
 ///
 /// # Panics
 /// If `upright` is not inside the upright picture.
@@ -129,9 +129,9 @@ fn orient_yuv(yuv: Yuv, turn: Turn) -> Yuv {
     }
 }
 
-/// Returns by how many chroma samples a mirrored chroma axis begins before the picture. The last
-/// stored sample covers only `luma % divisor` luma samples (unless that is 0), and its uncovered
-/// part now precedes the first luma sample.
+/// Returns the distance, in chroma samples, from the start of a mirrored chroma axis to the start
+/// of the picture. The last stored sample covers only `luma % divisor` luma samples (unless that is
+/// 0), and its uncovered part now precedes the first luma sample.
 fn overhang(mirrored: bool, luma_px: u32, divisor: u32) -> f64 {
     if mirrored {
         f64::from(luma_px.next_multiple_of(divisor) - luma_px) / f64::from(divisor)
@@ -154,8 +154,8 @@ fn orient_plane(plane: &Plane, turn: Turn) -> Plane {
     }
 }
 
-/// Side of the blocks in which pixels are transposed, so that their cache lines stay in the
-/// first-level cache.
+/// Side of the blocks in which pixels are transposed. A block is small enough for its cache lines
+/// to remain in the first-level cache.
 const BLOCK: usize = 16;
 
 fn orient_pixels<P: Copy>(pixels: &[P], stride: usize, size: Size, turn: Turn) -> Vec<P> {
@@ -194,9 +194,9 @@ fn orient_pixels<P: Copy>(pixels: &[P], stride: usize, size: Size, turn: Turn) -
     out
 }
 
-/// Does the same as [`orient_pixels`] for transposed planes, the frequent case: photographs taken
-/// upright are stored lying. Each plane is transposed in squares of 8 × 8 bytes, each in eight
-/// registers.
+/// Does the same as [`orient_pixels`] for planes that are transposed. This is the frequent case,
+/// because cameras store photographs in portrait format rotated. Each plane is transposed in
+/// squares of 8 × 8 bytes, each in eight registers.
 fn transpose_plane(plane: &Plane, turn: Turn) -> Vec<u8> {
     let (width, height) = (plane.size.width_px as usize, plane.size.height_px as usize);
     let row = |y: usize| plane.row(if turn.mirrors_rows { height - 1 - y } else { y } as u32);
@@ -209,7 +209,7 @@ fn transpose_plane(plane: &Plane, turn: Turn) -> Vec<u8> {
     };
     let mut out = vec![0; width * height];
     let (whole_width, whole_height) = (width / 8 * 8, height / 8 * 8);
-    // The vertical direction comes first, because that fills whole cache lines of the result.
+    // The inner loop is the vertical one, because it fills whole cache lines of the result.
     for left in (0..whole_width).step_by(8) {
         let first = column(left).min(column(left + 7));
         for top in (0..whole_height).step_by(8) {
@@ -237,8 +237,8 @@ fn transpose_plane(plane: &Plane, turn: Turn) -> Vec<u8> {
     out
 }
 
-/// Transposes a square: exchanges 4 × 4, then 2 × 2, then single bytes across the diagonal
-/// (Hacker's Delight §7-3).
+/// Transposes a square of 8 × 8 bytes: exchanges blocks of 4 × 4, then of 2 × 2, then single bytes
+/// across the diagonal (Hacker's Delight §7-3).
 fn transpose_square(mut rows: [u64; 8]) -> [u64; 8] {
     const STEPS: [(usize, u32, u64); 3] = [
         (4, 32, 0x0000_0000_ffff_ffff),

@@ -5,8 +5,8 @@ use image_plan::{Layout, Packed, Plane, Range, Raster, Size, Yuv};
 /// Centres the picture in a frame of size `frame`. The margin is transparent if the picture has
 /// alpha, otherwise white.
 ///
-/// Planes with subsampled chroma are aligned to a whole chroma sample, up to a pixel left of or
-/// above the centre with 4:2:0, so that no sample needs filtering. Chroma samples that extend into
+/// Planes with subsampled chroma are aligned to a whole chroma sample (with 4:2:0, up to one pixel
+/// left of or above the centre), so that no sample needs filtering. Chroma samples that extend into
 /// the margin are blended with neutral chroma.
 ///
 /// # Panics
@@ -80,7 +80,7 @@ fn pad_yuv(yuv: &Yuv, frame: Size, left_px: u32, top_px: u32) -> Yuv {
 }
 
 /// Returns a chroma plane whose last column and row are blended with neutral chroma, in proportion
-/// to their part in the margin.
+/// to the part of each sample that lies in the margin.
 fn blend_margin(
     plane: &Plane,
     luma: Size,
@@ -101,8 +101,8 @@ fn blend_margin(
     plane
 }
 
-/// Returns the number of luma samples of the last chroma sample that belong to the picture. Returns
-/// all of them if the frame ends with the picture, because there is no margin.
+/// Returns the number of luma samples under the last chroma sample that belong to the picture.
+/// Returns `divisor` if the frame ends with the picture, because there is no margin then.
 fn part(luma_px: u32, divisor: u32, room_px: u32) -> u32 {
     match luma_px % divisor {
         0 => divisor,

@@ -1,17 +1,18 @@
-//! Conversion between full and limited range, the parts of 0…255 that YCbCr samples use.
+//! Conversion between full range, in which YCbCr samples use all of 0…255, and limited range, in
+//! which they use a part of it.
 
 use image_plan::{Plane, Range, Yuv};
 
-/// Returns the picture with luma and chroma in `range`; alpha stays unchanged.
+/// Returns the picture with luma and chroma in `range`; alpha does not change.
 ///
 /// Limited luma is `16 + 219/255·Y` and limited chroma `128 + 224/255·(C − 128)` (ITU-R BT.601).
-/// Limited range has about seven levels for eight full ones. Rounding to nearest would put steps
-/// into every slow gradient, so the samples are dithered: the 16 samples of a 4 × 4 tile round at
-/// 16 thresholds, and their mean keeps the fraction.
+/// Limited range has about seven levels for every eight levels of full range. Rounding to nearest
+/// would put visible steps into every slow gradient, so the samples are dithered: the 16 samples of
+/// a 4 × 4 tile round at 16 different thresholds, so that their mean preserves the fraction.
 ///
 /// The conversion to full range rounds to nearest and clamps samples outside the limited range,
-/// which changes colours. [`exceeds_limited`] finds such pictures, and `rgb` converts them through
-/// RGB.
+/// which changes colours. [`exceeds_limited`] detects such pictures, and `rgb` converts them
+/// through RGB.
 pub(crate) fn with_range(mut yuv: Yuv, range: Range) -> Yuv {
     let chroma = yuv.chroma.iter_mut().flatten();
     match (yuv.range, range) {
@@ -48,8 +49,8 @@ pub(crate) fn exceeds_limited(yuv: &Yuv) -> bool {
         && (outside(&yuv.luma, 16, 235) || chroma.iter().any(|plane| outside(plane, 16, 240)))
 }
 
-/// Summand before a division by 255 that rounds down: 16 equidistant thresholds, ordered so that
-/// neighbours differ most (Bayer's matrix of order 4).
+/// Summands before a division by 255 that rounds down, one per sample of a tile. They are 16
+/// equidistant thresholds, ordered so that neighbours differ most (Bayer's matrix of order 4).
 const THRESHOLDS: [[u8; 4]; 4] = {
     const ORDER: [[u8; 4]; 4] = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]];
     let mut thresholds = [[0; 4]; 4];
@@ -68,7 +69,8 @@ fn dither(plane: &mut Plane, to: impl Fn(u8, u8) -> u8) {
         .chunks_mut(plane.stride)
         .zip(THRESHOLDS.iter().cycle())
     {
-        // Chunks of a vector's width, which the compiler unrolls; the remainder of a row is short.
+        // A chunk has a vector's width, so that the compiler unrolls the loop. The remainder of a
+        // row is shorter.
         let wide: [u8; 32] = std::array::from_fn(|x| thresholds[x % 4]);
         for samples in row.chunks_mut(wide.len()) {
             for (sample, threshold) in samples.iter_mut().zip(wide) {
@@ -86,7 +88,7 @@ fn map(plane: &mut Plane, to: impl Fn(u8) -> u8) {
 
 // Each formula below is an exact quotient in 16-bit arithmetic, so that the compiler can process
 // sixteen samples at once; a table lookup per sample takes several times as long. `tests::range`
-// compares all 256 values with the real formula.
+// compares all 256 values with the formula in real numbers.
 
 fn limited_luma(y: u8, threshold: u8) -> u8 {
     (16 + (u16::from(y) * 219 + u16::from(threshold)) / 255) as u8

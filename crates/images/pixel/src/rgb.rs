@@ -8,7 +8,7 @@ use yuv::{
     YuvStandardMatrix,
 };
 
-/// Converts planes to RGB, or to RGBA if they have alpha. Interleaved pictures stay unchanged.
+/// Converts planes to RGB, or to RGBA if they have alpha. Returns interleaved pictures unchanged.
 #[must_use]
 pub fn to_packed(raster: Raster) -> Packed {
     let yuv = match raster {
@@ -20,7 +20,8 @@ pub fn to_packed(raster: Raster) -> Packed {
     let (range, matrix) = (range_of(yuv.range), matrix_of(yuv.matrix));
     let converted = match &yuv.chroma {
         None => yuv::yuv400_to_rgb(&grey_image(&yuv.luma), &mut rgb, stride, range, matrix),
-        // The kernels of `yuv` turn luma below 16 into black, regardless of chroma.
+        // Such pictures need our own conversion: the kernels of the crate `yuv` turn luma below 16
+        // into black, regardless of chroma.
         Some(chroma) if exceeds_limited(&yuv) => {
             limited_to_rgb(&yuv.luma, chroma, yuv.matrix, &mut rgb);
             Ok(())
@@ -64,8 +65,8 @@ pub fn to_planes(raster: Raster, subsampling: Subsampling, range: Range, matrix:
     }
 }
 
-/// Converts to planes of full range. [`with_range`] narrows them afterwards, with better rounding
-/// than this conversion has.
+/// Converts to planes of full range. If limited range is needed, [`with_range`] converts them
+/// afterwards, with better rounding than a direct conversion to limited range.
 fn to_yuv(packed: &Packed, subsampling: Subsampling, matrix: Matrix) -> Yuv {
     let Size {
         width_px: width,
@@ -174,7 +175,8 @@ pub fn cmyk_to_rgb(packed: &Packed) -> Packed {
     }
 }
 
-/// Replaces the chroma of blocks that are partly transparent by the chroma of their visible colour.
+/// Replaces the chroma of blocks that are partly transparent by the alpha-weighted mean chroma of
+/// their pixels.
 ///
 /// The plain mean gives equal weight to the colours of transparent pixels, which are arbitrary.
 /// They would show as a fringe around every cut-out.
@@ -203,8 +205,8 @@ fn weigh_chroma(yuv: &mut Yuv, packed: &Packed) {
     }
 }
 
-/// Returns the mean colour weighted by alpha; `None` if all alphas are equal, because then the
-/// plain mean is correct.
+/// Returns the mean colour of a block weighted by alpha; `None` if all alphas are equal, because
+/// then the plain mean is correct.
 fn visible_mean(block: [[u8; 4]; 4]) -> Option<[f32; 3]> {
     let alpha = block[0][3];
     if block.iter().all(|pixel| pixel[3] == alpha) {

@@ -12,17 +12,17 @@ use image_plan::{Layout, Packed, Plane, Raster, Rect, Size, Subsampling, Yuv};
 use std::f64::consts::PI;
 use std::sync::LazyLock;
 
-/// Part of a picture, in pixels. Edges may lie inside a pixel, as most do after a JPEG was decoded
-/// at a fraction of its size.
+/// Part of a picture, in pixels. Its edges may lie inside a pixel, which is usual after a JPEG was
+/// decoded at a fraction of its size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
-    /// Distance from the left edge.
+    /// Distance of the area from the left edge of the picture.
     pub left_px: f64,
-    /// Distance from the top edge.
+    /// Distance of the area from the top edge of the picture.
     pub top_px: f64,
-    /// Width; positive.
+    /// Width of the area; positive.
     pub width_px: f64,
-    /// Height; positive.
+    /// Height of the area; positive.
     pub height_px: f64,
 }
 
@@ -120,7 +120,8 @@ pub(crate) fn with_subsampling(yuv: Yuv, subsampling: Subsampling) -> Yuv {
     Scaler::new(true).yuv(yuv, Area::whole(size), size, subsampling)
 }
 
-/// Resamples a plane to a grid that is shifted by `right_px` and `down_px`. Edges are repeated.
+/// Resamples a plane to a grid that is shifted by `right_px` and `down_px`. The last column and row
+/// are repeated where the grid extends beyond the plane.
 pub(crate) fn shift_grid(plane: &Plane, right_px: f64, down_px: f64) -> Plane {
     let size = plane.size;
     let extended = extended(plane);
@@ -132,7 +133,7 @@ pub(crate) fn shift_grid(plane: &Plane, right_px: f64, down_px: f64) -> Plane {
     Scaler::new(true).plane(extended, area, size)
 }
 
-/// Extends a plane by one row and one column, which repeat the last ones.
+/// Extends a plane by one column and one row, which repeat the last ones.
 fn extended(plane: &Plane) -> Plane {
     let size = Size::new(plane.size.width_px + 1, plane.size.height_px + 1);
     let mut data = Vec::with_capacity(size.pixels() as usize);
@@ -147,9 +148,9 @@ fn extended(plane: &Plane) -> Plane {
 struct Scaler {
     resizer: Resizer,
     taps: TapsCache,
-    /// True if luma keeps its size, so that at most the grid of chroma changes.
+    /// True if luma is copied without filtering, so that at most chroma is resampled.
     copies_luma: bool,
-    /// True if the fourth channel is alpha.
+    /// True if the fourth channel is alpha, so that the resizer must premultiply.
     premultiplies: bool,
 }
 
@@ -182,7 +183,8 @@ impl Scaler {
         }
     }
 
-    /// Resamples a chroma plane to match luma that was scaled from `area` to `size`.
+    /// Resamples a chroma plane from subsampling `from` to subsampling `to`, to match luma that was
+    /// scaled from `area` to `size`.
     fn chroma(
         &mut self,
         plane: Plane,
@@ -201,9 +203,10 @@ impl Scaler {
         if size.width_px.is_multiple_of(to_x) && size.height_px.is_multiple_of(to_y) {
             return self.plane(plane, area, to.chroma(size));
         }
-        // The new chroma grid extends beyond the picture, where there are no samples to filter. So
-        // chroma is scaled to the grid of luma first, and `reduce` repeats its edge. The extra cost
-        // is small, because most of the work grows with the source.
+        // The new chroma grid extends beyond the picture, where there are no samples to filter.
+        // Therefore chroma is first scaled to the grid of luma, and then reduced by `reduce`, which
+        // repeats the edge. The extra cost is small, because most of the work grows with the
+        // source.
         reduce(self.plane(plane, area, size), to_x, to_y)
     }
 
@@ -222,7 +225,7 @@ impl Scaler {
         unpadded_plane(size, self.resize(&rows, outer, area, size))
     }
 
-    /// Applies Lanczos3 to the samples of `outer` only.
+    /// Applies Lanczos3. Reads only the samples of `plane` inside `outer`.
     fn filtered(&mut self, plane: &Plane, outer: Rect, area: Area, size: Size) -> Plane {
         let view = View {
             plane,
@@ -277,7 +280,7 @@ impl Scaler {
         self.resize(&rows, area.outer(from), area, size)
     }
 
-    /// Calls the resizer, which sees only the pixels of `outer`.
+    /// Calls the resizer of `fast_image_resize` with only the pixels inside `outer`.
     fn resize<P: PixelTrait>(
         &mut self,
         rows: &TypedImageRef<P>,
@@ -315,9 +318,10 @@ impl Scaler {
 /// Number of entries of [`LANCZOS3`] per unit of its argument.
 const LANCZOS3_STEPS: usize = 512;
 
-/// Weights of Lanczos3 from 0 to 3. The resizer computes its taps again for every plane, which for
-/// small pictures takes as long as its sums; a table makes that fast. Linear interpolation between
-/// two entries has an error below 2·10⁻⁶, a thirtieth of the resizer's rounding of weights.
+/// Weights of Lanczos3 from 0 to 3. `fast_image_resize` computes its weights again for every plane.
+/// For small pictures, this takes as long as the filtering itself; a table makes it fast. Linear
+/// interpolation between two entries has an error below 2·10⁻⁶, a thirtieth of the error by which
+/// the resizer rounds its weights.
 static LANCZOS3: LazyLock<Vec<f64>> = LazyLock::new(|| {
     let weight = |step: usize| {
         // With t = πx/3: sinc(x) · sinc(x/3) = sin 3t · sin t / 3t².
@@ -348,8 +352,8 @@ fn lanczos3_weight(x: f64) -> f64 {
     }
 }
 
-/// Converts a stretch of the picture's axis to coordinates of a view that begins at `origin` and
-/// has `length` pixels. Ensures that rounding does not move the end beyond the view.
+/// Converts an interval of one of the picture's axes to coordinates of a view that begins at
+/// `origin` and has `length` pixels. Ensures that rounding does not move the end beyond the view.
 fn inside(start: f64, extent: f64, origin: u32, length: u32) -> (f64, f64) {
     let start = start - f64::from(origin);
     let length = f64::from(length);
@@ -360,7 +364,7 @@ fn inside(start: f64, extent: f64, origin: u32, length: u32) -> (f64, f64) {
     }
 }
 
-/// Returns the pixels that `area` touches, unchanged.
+/// Returns the pixels that `area` touches, without filtering.
 fn crop_pixels(plane: Plane, area: Area) -> Plane {
     let Rect { x, y, size } = area.outer(plane.size);
     if size == plane.size {

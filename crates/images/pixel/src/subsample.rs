@@ -1,4 +1,4 @@
-//! Reduction of chroma planes by means over whole blocks.
+//! Reduction of chroma planes by the means of whole blocks.
 
 use image_plan::{Plane, Size};
 
@@ -39,8 +39,8 @@ pub(crate) fn reduce(plane: Plane, across: u32, down: u32) -> Plane {
     }
 }
 
-/// Computes one row of means from column sums. Each width has its own loop, so that strides are
-/// constants.
+/// Appends one row of means, computed from the sums of each column of the blocks. Each value of
+/// `across` has its own loop, so that strides are constants.
 fn push_means(data: &mut Vec<u8>, sums: &[u16], across: u32, count: u32) {
     let half = (count / 2) as u16;
     let shift = count.ilog2();

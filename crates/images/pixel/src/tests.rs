@@ -1,5 +1,5 @@
-//! Compares kernels with naive implementations: odd sizes, rows with poisoned padding, every
-//! subsampling.
+//! Tests that compare kernels with naive implementations, for odd sizes, rows with poisoned
+//! padding, and every subsampling.
 
 mod alpha;
 mod colour;
@@ -14,7 +14,8 @@ mod scale;
 use image_plan::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 use proptest::prelude::*;
 
-/// Returns repeatable noise: one step of a linear congruential generator per byte.
+/// Returns pseudorandom bytes, the same for equal seeds. Each byte is one step of a linear
+/// congruential generator.
 fn noise(seed: u64, count: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {

@@ -5,9 +5,10 @@ use super::Pixels;
 /// Number of boxes along each axis of the colour cube.
 const BOXES: usize = 8;
 
-/// Returns the mean colour of the fullest box of the colour cube. A box weighs twice its own pixels
-/// plus those of its six neighbours, so that a colour on the border of two boxes is found too.
-/// Pixels less than half opaque are ignored; if there are no others, the result is black.
+/// Returns the mean colour of the fullest box of the colour cube. The fullness of a box is twice
+/// the number of its own pixels plus that of its six neighbours, so that a colour on the border of
+/// two boxes is found too. Pixels less than half opaque are ignored; if there are no other pixels,
+/// the result is black.
 pub(super) fn of(pixels: &Pixels) -> [u8; 3] {
     let mut sums = vec![[0_u32; 4]; BOXES * BOXES * BOXES];
     for [red, green, blue, alpha] in &pixels.rgba {
@@ -34,7 +35,8 @@ pub(super) fn of(pixels: &Pixels) -> [u8; 3] {
         weight
     };
     let boxes = (0..sums.len()).map(|at| [at / BOXES / BOXES, at / BOXES % BOXES, at % BOXES]);
-    // Of equally full boxes the first is chosen, so that the result is deterministic.
+    // Of equally full boxes the first is chosen, so that the result is deterministic. `max_by_key`
+    // returns the last maximum, hence `rev`.
     let filled = boxes.filter(|at| count(*at) != 0).rev();
     let fullest = filled.max_by_key(|at| weight(*at));
     fullest.map_or([0; 3], |at| {

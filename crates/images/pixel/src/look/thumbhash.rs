@@ -1,17 +1,17 @@
 //! ThumbHash: cosine transform of luminance (L), two colour differences (P, Q) and alpha. A header
-//! is followed by coefficients of 4 bits.
+//! is followed by coefficients of 4 bits. The numbers below are lengths in bits.
 //!
 //! ```text
-//! u24  L DC 6 bits · P DC 6 · Q DC 6 · L scale 5 · has alpha 1
+//! u24  L DC 6 · P DC 6 · Q DC 6 · L scale 5 · has alpha 1
 //! u16  L's component count along the shorter side 3 · P scale 6 · Q scale 6 · is wide 1
 //! u8   if there is alpha: its DC 4 · its scale 4
-//!      then the AC of L, P, Q and alpha, 4 bits each
+//!      then the AC of L, P, Q and alpha, 4 each
 //! ```
 
 use super::Pixels;
 use std::f32::consts::PI;
 
-/// Transformed channel.
+/// Result of the cosine transform of one channel.
 struct Channel {
     dc: f32,
     /// AC coefficients, scaled to 0…1, where 0.5 is zero.
@@ -60,13 +60,14 @@ pub(super) fn of(pixels: &Pixels) -> Vec<u8> {
     hash
 }
 
-/// Scales 0…1 to 0…`max` and rounds. Clamps, because rounding errors of the sums may exceed 0…1.
+/// Scales `share`, in 0…1, to 0…`max` and rounds. Clamps the result, because rounding errors of the
+/// sums may move `share` outside 0…1.
 fn level(share: f32, max: f32) -> u32 {
     (share * max).round().clamp(0.0, max) as u32
 }
 
 /// Returns the planes of luminance, yellow minus blue, red minus green, and alpha, with transparent
-/// pixels blended over the mean colour; and whether any pixel is not opaque.
+/// pixels blended over the mean colour. The second result is true if any pixel is not opaque.
 fn planes(pixels: &Pixels) -> ([Vec<f32>; 4], bool) {
     let mut mean = [0.0_f32; 3];
     let mut seen = 0.0;

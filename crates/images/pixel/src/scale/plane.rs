@@ -15,24 +15,24 @@ use super::lanczos3_weight;
 use image_plan::{Plane, Size};
 use std::rc::Rc;
 
-/// Maximum number of fractional bits of a weight. With more, the sum of 255 times the absolute
+/// Maximum number of fractional bits of a weight. With more bits, the sum of 255 times the absolute
 /// weights could exceed 32 bits.
 const PRECISION_MAX: u32 = 22;
 
-/// Resampling of one axis: the stretch from `start` of length `extent` becomes `count` samples.
+/// Resampling of one axis: the interval of length `extent` from `start` becomes `count` samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Axis {
-    /// Number of input samples.
+    /// Number of input samples of the whole axis.
     pub(super) length: usize,
-    /// Start of the stretch, in input samples.
+    /// Start of the interval, in input samples.
     pub(super) start: f64,
-    /// Length of the stretch, in input samples.
+    /// Length of the interval, in input samples.
     pub(super) extent: f64,
     /// Number of output samples.
     pub(super) count: usize,
 }
 
-/// Filter weights of all output samples of an axis.
+/// Filter weights for all output samples of an axis.
 #[derive(Debug)]
 pub(super) struct Taps {
     each: Vec<Tap>,
@@ -40,11 +40,12 @@ pub(super) struct Taps {
     weights: Vec<[i16; 2]>,
     /// Number of fractional bits of a weight.
     precision: u32,
-    /// Number of input samples.
+    /// Number of input samples of the axis.
     length: usize,
 }
 
-/// Inputs of one output sample: the first input sample, and the range of its pairs in `weights`.
+/// Inputs of one output sample: the index of the first input sample, and the range of its pairs in
+/// `Taps::weights`.
 #[derive(Debug)]
 struct Tap {
     first: usize,
@@ -60,7 +61,7 @@ impl Taps {
         let mut largest = 0.0_f64;
         for index in 0..axis.count {
             let centre = axis.start + (index as f64 + 0.5) * scale - 0.5;
-            // The casts saturate: a negative start becomes 0.
+            // Casts to `usize` saturate: a negative start becomes 0.
             let first = (centre - 3.0 * stretch).ceil() as usize;
             let last = (centre + 3.0 * stretch) as usize;
             let (first, last) = (first.min(axis.length - 1), last.min(axis.length - 1));
@@ -78,7 +79,8 @@ impl Taps {
         let (mut each, mut weights) = (Vec::with_capacity(axis.count), Vec::new());
         for (first, window) in windows {
             let from = weights.len();
-            // Rounds the running sum instead of each weight, so that the total is exact.
+            // Rounds the running sum instead of each weight, so that the rounded weights add up
+            // exactly to 1.
             let (mut sum, mut rounded) = (0.0, 0);
             let mut next = |weight: &f64| {
                 sum += weight * f64::from(1_u32 << precision);
@@ -102,7 +104,7 @@ impl Taps {
     }
 }
 
-/// Cache of taps by axis. The planes of a picture share taps, as do both sides of a square.
+/// Cache of taps by axis. The planes of a picture share taps, and so do the two axes of a square.
 #[derive(Default)]
 pub(super) struct TapsCache(Vec<(Axis, Rc<Taps>)>);
 
@@ -147,17 +149,17 @@ impl<'a> View<'a> {
     }
 }
 
-/// Filters a view with `across` along its rows and `down` along its columns.
+/// Filters a view with the weights `across` along its rows and `down` along its columns.
 ///
 /// # Panics
-/// If the taps were made for other lengths than the view's.
+/// If the weights were computed for other lengths than the view's.
 pub(super) fn filtered(view: View<'_>, across: &Taps, down: &Taps) -> Plane {
     assert_eq!((view.width, view.height), (across.length, down.length));
     let low = transpose(&sum_rows(view, down));
     transpose(&sum_rows(View::whole(&low), across))
 }
 
-/// Two rows and their weights.
+/// Two input rows and the weight of each.
 type Pair<'a> = (&'a [u8], &'a [u8], [i16; 2]);
 
 /// Computes each output row as the weighted sum of the input rows of its tap.
@@ -168,7 +170,7 @@ fn sum_rows(view: View<'_>, taps: &Taps) -> Plane {
         pairs.clear();
         pairs.extend((tap.from..tap.to).map(|at| {
             let y = tap.first + 2 * (at - tap.from);
-            // If the number of rows is odd, the last row is paired with a row of weight 0.
+            // If the number of rows is odd, the last row is paired with any row, whose weight is 0.
             let next = (y + 1).min(view.height - 1);
             (view.row(y), view.row(next), taps.weights[at])
         }));
@@ -206,7 +208,7 @@ mod avx2 {
     use super::{Pair, half};
     use std::arch::x86_64::*;
 
-    /// Number of samples summed at once.
+    /// Number of samples of a row that are computed at once.
     pub(super) const WIDTH: usize = 32;
 
     /// Computes the weighted sum of rows with AVX2.
@@ -219,7 +221,7 @@ mod avx2 {
         for x in (0..width - WIDTH).step_by(WIDTH) {
             stretch(pairs, precision, x, out);
         }
-        // The last stretch ends with the row and may overlap the one before it.
+        // The last stretch ends with the row, so it may overlap the previous stretch.
         stretch(pairs, precision, width - WIDTH, out);
     }
 
@@ -289,7 +291,7 @@ fn transpose(plane: &Plane) -> Plane {
     out
 }
 
-/// Transposes eight rows of eight bytes: exchanges blocks of four, then of two, then single bytes.
+/// Transposes a block of 8 × 8 bytes: exchanges squares of 4 × 4, then of 2 × 2, then single bytes.
 fn transpose_block(mut rows: [u64; 8]) -> [u64; 8] {
     for (side, mask) in [
         (4, 0x0000_0000_ffff_ffff),
@@ -321,7 +323,7 @@ mod tests {
         let mut state = seed | 1;
         for sample in &mut plane.data {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // Includes many extremes, because they cause overflows.
+            // Generates many extreme samples, because they are most likely to cause overflows.
             *sample = match state >> 30 {
                 0 => 0,
                 1 => 255,

@@ -50,7 +50,7 @@ fn check(profile: &[u8], raster: &Raster, expected: &str) {
     assert_eq!(name(&classify(profile, raster)), expected);
 }
 
-/// Serializes a profile and appends `tail` bytes that no tag refers to.
+/// Serializes a profile and appends `tail` zero bytes that no tag refers to.
 fn with_tail(profile: &ColorProfile, tail: usize) -> Vec<u8> {
     let mut bytes = bytes(profile);
     bytes.resize(bytes.len() + tail, 0);
@@ -100,11 +100,12 @@ fn small_matrix_profiles_are_carried_and_large_ones_converted() {
     check(&with_tail(&wide, room + 1), &rgb, "convert");
 }
 
-/// The expected colours were computed from the definitions of both spaces in double precision.
+/// The expected colours were computed from the definitions of Display P3 and sRGB in double
+/// precision.
 #[test]
 fn converted_colours_are_those_of_the_definition() {
     let cases = [
-        // Display P3, then sRGB.
+        // Pairs of a colour in Display P3 and the same colour in sRGB.
         ([200, 100, 50], [215, 93, 31]),
         ([128, 128, 128], [128, 128, 128]),
         ([0, 0, 0], [0, 0, 0]),
@@ -144,7 +145,7 @@ fn grey_is_mapped_by_a_curve_and_stays_grey() {
         panic!("grey planes stay planes");
     };
     assert_eq!(mapped.subsampling, Subsampling::S400);
-    // Linear light of 55/255 is 128 in sRGB.
+    // A linear light of 55/255 is encoded as 128 in sRGB.
     assert_near(&mapped.luma.data, &[0, 128, 187, 255], 1.0, 1);
     let spread = row(Layout::Rgb, &[55, 55, 55]);
     let mapped = packed_of(converter.to_srgb(spread));
@@ -166,9 +167,9 @@ fn what_is_no_profile_or_does_not_fit_is_taken_as_srgb_with_a_reason() {
     check(&profile, &ink, "Rgb profile on Cmyk");
 }
 
-/// Builds a press profile in the oldest table form (ICC.1 `mft1`): two grid points per ink, so 16
-/// colours, and identity curves. All inks reduce lightness; cyan, magenta and yellow also shift
-/// hue.
+/// Builds the profile of a printing press in the oldest table format (ICC.1 `mft1`): two grid
+/// points per ink, hence 16 colours, and identity curves. All inks reduce lightness; cyan, magenta
+/// and yellow also shift the hue.
 fn press_profile() -> Vec<u8> {
     let mut table = Vec::new();
     table.extend(b"mft1\0\0\0\0");
@@ -215,7 +216,7 @@ fn ink_goes_through_its_table() {
     );
     let rgb = packed_of(converter(&profile, &inks).to_srgb(inks));
     assert_eq!(rgb.layout, Layout::Rgb);
-    // Lab (100 0 0), (0 0 0), (75 −40 −40), (75 0 70), (50 0 0), in sRGB.
+    // The Lab colours (100 0 0), (0 0 0), (75 −40 −40), (75 0 70) and (50 0 0), converted to sRGB.
     let expected = [
         [255, 255, 255],
         [0, 0, 0],

@@ -1,4 +1,5 @@
-//! Compares placeholders with other implementations of the two hashes, and with known results.
+//! Tests that compare placeholders with other implementations of the two hashes, and with known
+//! results.
 
 use super::{noise, noise_packed, noise_yuv};
 use crate::{far, look, to_packed};
@@ -43,7 +44,7 @@ fn the_colour_is_that_of_most_pixels_and_not_their_mean() {
         }
     });
     assert_eq!(look(&red_and_blue).colour(), "#c80a0a");
-    // Transparent pixels do not count.
+    // Transparent pixels do not count for the dominant colour.
     let hidden = packed(size, |x, _| {
         if x < 20 {
             [200, 10, 10, 9]

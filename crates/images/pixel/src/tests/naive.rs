@@ -1,4 +1,4 @@
-//! Naive implementations, one sample at a time, that follow the definitions.
+//! Naive implementations that follow the definitions and compute one sample at a time.
 
 use image_plan::{Matrix, Orientation, Plane, Range, Size};
 
@@ -56,7 +56,8 @@ pub(super) fn lanczos(plane: &Plane, area: [f64; 4], size: Size) -> Vec<u8> {
     out
 }
 
-/// Returns, for each output sample, the first input sample and the weights from there on.
+/// Returns, for each output sample, the index of the first input sample and the weights of this and
+/// the following ones.
 fn weights(start: f64, extent: f64, count: u32) -> Vec<(u32, Vec<f64>)> {
     let (first, last) = (start.floor() as u32, (start + extent).ceil() as u32);
     let scale = extent / f64::from(count);
@@ -97,7 +98,8 @@ const fn red_and_blue(matrix: Matrix) -> (f64, f64) {
     }
 }
 
-/// Returns black of luma, extent of luma, and extent of chroma.
+/// Returns the black level of luma, the number of levels between luma's black and white, and the
+/// number of levels between the extremes of chroma.
 const fn extents(range: Range) -> (f64, f64, f64) {
     match range {
         Range::Full => (0.0, 255.0, 255.0),

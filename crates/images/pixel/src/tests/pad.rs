@@ -67,6 +67,6 @@ fn chroma_that_hangs_over_the_edge_fades() {
     };
     assert_eq!(framed.luma.row(0), [255, 255, 50, 60, 70, 255, 255, 255]);
     let chroma = framed.chroma.expect("4:2:0");
-    // The chroma samples of the single row cover one row of margin too.
+    // The chroma samples of the picture's single row also cover one row of the margin.
     assert_eq!(chroma[0].row(0), [128, 164, 121, 128]);
 }

@@ -48,8 +48,8 @@ fn full_to_limited_is_bt601s_formula_in_the_mean_of_a_tile() {
     }
 }
 
-/// Asserts that every sample is `wanted` rounded up or down, and that the mean of every tile is as
-/// near to it as 16 thresholds allow.
+/// Asserts that every sample is `wanted` rounded up or down, and that the mean of every 4 × 4 tile
+/// is as near to `wanted` as 16 thresholds allow.
 fn check_tiles(plane: &Plane, wanted: f64) {
     for y in (0..plane.size.height_px).step_by(4) {
         for x in (0..plane.size.width_px as usize - 3).step_by(4) {

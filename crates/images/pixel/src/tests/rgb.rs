@@ -14,8 +14,8 @@ fn planes_become_the_rgb_of_the_definition() {
                 let mut answers = Vec::new();
                 for poison in [0, 255] {
                     let noise = noise_yuv(size, Subsampling::S444, true, Some(poison));
-                    // Brings the samples into `range`, because the kernels turn all luma below
-                    // black into black.
+                    // Brings the samples into `range`, because the kernels turn all luma below the
+                    // black level into black.
                     let yuv = Yuv {
                         matrix,
                         ..with_range(noise, range)
@@ -125,7 +125,8 @@ fn rgb_becomes_the_planes_of_the_definition() {
                     }
                 }
                 let [cb, cr] = yuv.chroma.expect("4:4:4");
-                // Limited samples are dithered, so they may be rounded in the other direction.
+                // Samples of limited range are dithered, so they may be rounded in the other
+                // direction.
                 let worst = if range == Range::Full { 1 } else { 2 };
                 for (plane, expected) in [yuv.luma, cb, cr].iter().zip(&expected) {
                     assert_near(&plane.data, expected, 1.0, worst);

@@ -58,7 +58,8 @@ fn nothing_outside_the_area_flows_in() {
         ] {
             for y in 0..plane.size.height_px {
                 for x in 0..plane.size.width_px {
-                    // Chroma samples that cross the edge belong to both sides.
+                    // Chroma samples that cross the edge of the area belong to both sides, so they
+                    // are not changed.
                     let outside = |at: u32, by: u32, start: u32, end: u32| {
                         (at + 1) * by <= start || end <= at * by
                     };
@@ -85,8 +86,9 @@ fn nothing_outside_the_area_flows_in() {
     }
 }
 
-/// Scaling planes separately must give the same picture as scaling RGB, for all chroma grids. A
-/// chroma shift of one output pixel would change the mean by more than 3.
+/// Scaling planes separately must give the same picture as scaling RGB, for all chroma grids. The
+/// tolerance is below 3, because a chroma shift of one output pixel would change the mean by more
+/// than that.
 #[test]
 fn planes_scaled_apart_stay_together() {
     let from = Size::new(97, 83);
@@ -170,7 +172,7 @@ fn halving_chroma_takes_the_means_of_blocks() {
 
 #[test]
 fn colours_of_transparent_pixels_do_not_bleed() {
-    // Opaque red beside transparent green.
+    // Opaque red next to transparent green.
     let size = Size::new(64, 8);
     let data = (0..size.pixels())
         .flat_map(|at| {
