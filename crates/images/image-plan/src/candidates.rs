@@ -10,18 +10,19 @@ use crate::{Facts, Format, Recipe, Target};
 /// count neither as AVIF nor as WebP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Accepts {
-    /// True if the client accepts `image/avif`.
+    /// True if the `Accept` field contains `image/avif`.
     pub avif: bool,
-    /// True if the client accepts `image/webp`.
+    /// True if the `Accept` field contains `image/webp`.
     pub webp: bool,
-    /// True if `Accept` names at least one image format. Such a client cannot read AVIF or WebP
-    /// unless it names them. A client that names none gets originals unchanged.
+    /// True if the `Accept` field names at least one image format. Such a client is assumed not to
+    /// support AVIF and WebP unless the field names them. A client that names no image format gets
+    /// originals unchanged.
     pub named: bool,
 }
 
 impl Accepts {
-    /// Returns whether the client can read `format`. The formats older than WebP are always assumed
-    /// to be readable.
+    /// Returns whether the client supports `format`. Formats older than WebP are always assumed to
+    /// be supported.
     #[must_use]
     pub const fn reads(self, format: Format) -> bool {
         match format {
@@ -38,8 +39,8 @@ impl Accepts {
     }
 }
 
-/// Candidates for the response; the smallest one that could be produced is sent. Never empty: there
-/// is at least one target, or the original.
+/// Candidates for the response. The server produces them and sends the smallest one. There is
+/// always at least one candidate: a target or the original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidates {
     targets: [Option<Target>; 2],
@@ -71,8 +72,8 @@ impl Candidates {
 /// ```
 /// "Pixels are unchanged" means neither scaled nor cropped nor padded. The baseline is JPEG for
 /// opaque lossy originals and PNG for all others. A target that cannot be smaller than a competing
-/// original is left out. A format that cannot hold a picture of the output's size is left out too,
-/// unless the request names it; [`crate::plan`] then returns the error.
+/// original is left out. A format whose maximum size is exceeded by the output is left out too,
+/// except if the request names that format; in this case, [`crate::plan`] returns an error.
 #[must_use]
 pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidates {
     if facts.animated || facts.unsupported.is_some() {
@@ -102,8 +103,8 @@ pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidate
     }
 }
 
-/// Returns whether `target` can be smaller than the original. Assumes that the client can read the
-/// original and that its pixels are neither scaled nor cropped.
+/// Returns whether `target` can be smaller than the original. Assumes that the client supports the
+/// original's format and that the original's pixels are neither scaled nor cropped.
 fn may_beat(facts: &Facts, recipe: &Recipe, target: Target) -> bool {
     let asked = recipe.quality_pct;
     match (facts.format, target) {
@@ -115,8 +116,8 @@ fn may_beat(facts: &Facts, recipe: &Recipe, target: Target) -> bool {
     }
 }
 
-/// Returns the format for clients that read neither AVIF nor WebP. Lossless originals stay
-/// lossless, because many of them are drawings or screenshots.
+/// Returns the format for clients that support neither AVIF nor WebP. Lossless originals get a
+/// lossless format, because many of them are drawings or screenshots.
 const fn baseline(facts: &Facts) -> Target {
     if facts.alpha || facts.lossless {
         Target::Png

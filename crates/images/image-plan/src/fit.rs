@@ -18,9 +18,10 @@ pub(crate) struct Geometry {
 impl Geometry {
     /// Returns the geometry that `recipe` gives a picture of size `upright`.
     ///
-    /// Without `enlarge` no axis is ever scaled up. For a box that is too large, the fit then
-    /// decides: the box shrinks and keeps its proportions (cover, fill), the unscaled picture is
-    /// padded (contain), or the picture meets the box on one side at most (inside).
+    /// Without `enlarge` no axis is ever scaled up. If the box is larger than the picture, the
+    /// result then depends on the fit: the box shrinks but keeps its proportions (cover, fill), the
+    /// unscaled picture is padded (contain), or the picture touches the box on one axis at most
+    /// (inside).
     pub(crate) fn of(upright: Size, recipe: &Recipe) -> Geometry {
         let (width, height) = match (recipe.width_px, recipe.height_px) {
             (Some(width), Some(height)) => (width, height),
@@ -47,7 +48,7 @@ impl Geometry {
         }
     }
 
-    /// Scales the whole picture to `inner`, without crop and padding.
+    /// Returns the geometry that scales the whole picture to `inner`, without crop and padding.
     fn scaled(upright: Size, inner: Size) -> Geometry {
         Geometry {
             crop: Rect {
@@ -66,14 +67,14 @@ impl Geometry {
     }
 }
 
-/// Returns the largest size within `bounds` that has the proportions of `shape`. Unless `enlarge`
-/// is true, the result is at most `shape`.
+/// Returns the largest size within `bounds` that has the proportions of `shape`. If `enlarge` is
+/// false, the result does not exceed `shape`.
 fn inside(shape: Size, bounds: Size, enlarge: bool) -> Size {
     let fits = shape.width_px <= bounds.width_px && shape.height_px <= bounds.height_px;
     if fits && !enlarge {
         return shape;
     }
-    // Compares bounds.width / shape.width with bounds.height / shape.height without division.
+    // This is `bounds.width / shape.width <= bounds.height / shape.height` without division.
     if cross(bounds.width_px, shape.height_px) <= cross(bounds.height_px, shape.width_px) {
         let height = proportional(shape.height_px, bounds.width_px, shape.width_px);
         Size::new(bounds.width_px, height)
@@ -83,8 +84,8 @@ fn inside(shape: Size, bounds: Size, enlarge: bool) -> Size {
     }
 }
 
-/// Crops `upright` centrally to the proportions of `bounds` and scales the crop to `bounds`, or
-/// leaves the crop unscaled if scaling would enlarge it and `enlarge` is false.
+/// Crops `upright` centrally to the proportions of `bounds` and scales the crop to `bounds`. If
+/// scaling would enlarge the crop and `enlarge` is false, the crop is not scaled.
 fn cover(upright: Size, bounds: Size, enlarge: bool) -> Geometry {
     let kept = inside(bounds, upright, true);
     let crop = Rect {
@@ -102,7 +103,7 @@ fn cover(upright: Size, bounds: Size, enlarge: bool) -> Geometry {
 }
 
 /// Returns `side × numerator ÷ denominator`, rounded to nearest, at least 1. Saturates at
-/// `u32::MAX`, which is beyond the sizes of all formats.
+/// `u32::MAX`, which exceeds the maximum sizes of all formats.
 fn proportional(side: u32, numerator: u32, denominator: u32) -> u32 {
     let scaled = (2 * u128::from(side) * u128::from(numerator) + u128::from(denominator))
         / (2 * u128::from(denominator));

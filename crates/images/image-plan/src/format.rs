@@ -37,8 +37,8 @@ impl Format {
         Format::Svg,
     ];
 
-    /// Detects the format of a file that begins with `head`. The first [`SNIFF_BYTES`] suffice; a
-    /// shorter file is passed whole.
+    /// Detects the format of a file that begins with `head`. The first [`SNIFF_BYTES`] of a file
+    /// are sufficient; of a shorter file, `head` must be the whole.
     #[must_use]
     pub fn sniff(head: &[u8]) -> Option<Format> {
         let head = &head[..head.len().min(SNIFF_BYTES)];
@@ -90,7 +90,8 @@ impl Format {
     }
 }
 
-/// Returns the brands of a leading `ftyp` box, major brand first; none if there is no such box.
+/// Returns the brands of the `ftyp` box at the start of `head`, major brand first. Returns no
+/// brands if there is no such box.
 ///
 /// ```text
 /// 0 size u32 · 4 "ftyp" · 8 major brand · 12 minor version · 16 compatible brands, 4 bytes each
@@ -111,8 +112,8 @@ pub(crate) fn ftyp_brands(head: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Returns the media type of a picture that Pelton recognizes but does not convert: HEIC, HEIF,
-/// TIFF, JPEG XL or JPEG 2000. Returns `None` for all other files, also for the formats of
-/// [`Format::sniff`].
+/// TIFF, JPEG XL or JPEG 2000. Returns `None` for all other files, including those of the formats
+/// that [`Format::sniff`] detects.
 #[must_use]
 pub fn untouched(head: &[u8]) -> Option<&'static str> {
     const SIGNATURES: [(&[u8], &str); 7] = [
@@ -133,8 +134,8 @@ pub fn untouched(head: &[u8]) -> Option<&'static str> {
         .or_else(|| heif(head))
 }
 
-/// Returns the media type of a HEIF file (ISO/IEC 23008-12), by the first of `BRANDS` that the file
-/// names: the list puts specific brands before generic ones.
+/// Returns the media type of a HEIF file (ISO/IEC 23008-12). The first entry of `BRANDS` that the
+/// file names determines the type, so specific brands come before generic ones in the list.
 fn heif(head: &[u8]) -> Option<&'static str> {
     const BRANDS: [(&[u8], &str); 12] = [
         (b"heic", "image/heic"),
@@ -160,8 +161,8 @@ fn is_avif(head: &[u8]) -> bool {
     ftyp_brands(head).any(|brand| brand == b"avif" || brand == b"avis")
 }
 
-/// Detects BMP by "BM" and plausible values of the two header sizes, because many text files begin
-/// with "BM".
+/// Detects BMP. "BM" alone is not sufficient, because many text files begin with it, so the sizes
+/// in the two headers must be plausible too.
 fn is_bmp(head: &[u8]) -> bool {
     let Some(head) = head.first_chunk::<18>() else {
         return false;
@@ -173,7 +174,7 @@ fn is_bmp(head: &[u8]) -> bool {
         && 14 + header_bytes <= pixels_at
 }
 
-/// Returns whether the root element is `svg` or `PREFIX:svg`. Skips everything that XML allows
+/// Returns whether the root element is `svg` or `PREFIX:svg`. Skips everything that XML permits
 /// before the root element.
 fn is_svg(head: &[u8]) -> bool {
     let mut rest = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
@@ -195,13 +196,13 @@ fn is_svg(head: &[u8]) -> bool {
     }
 }
 
-/// Returns the part of `text` after the first `end`.
+/// Returns the part of `text` after the first occurrence of `end`.
 fn after<'a>(text: &'a [u8], end: &[u8]) -> Option<&'a [u8]> {
     let at = text.windows(end.len()).position(|window| window == end)?;
     Some(&text[at + end.len()..])
 }
 
-/// Returns the text after the document type declaration of an SVG; `doctype` begins behind
+/// Returns the text after the document type declaration of an SVG. `doctype` starts after
 /// `<!DOCTYPE`. An internal subset ends at `]` and may contain any number of `>`.
 fn after_doctype(doctype: &[u8]) -> Option<&[u8]> {
     if !doctype.first()?.is_ascii_whitespace() || !names_svg(doctype.trim_ascii_start()) {
@@ -253,7 +254,7 @@ pub enum Orientation {
 }
 
 impl Orientation {
-    /// Returns the orientation of an EXIF value; `None` outside 1…8.
+    /// Returns the orientation for a value of the EXIF tag; `None` if `value` is outside 1…8.
     #[must_use]
     pub const fn from_exif(value: u16) -> Option<Orientation> {
         Some(match value {
@@ -275,7 +276,7 @@ impl Orientation {
         self as u8 >= 5
     }
 
-    /// Returns the single orientation that equals `self` followed by `next`.
+    /// Returns the single orientation that has the effect of `self` followed by `next`.
     #[must_use]
     pub const fn then(self, next: Orientation) -> Orientation {
         let (mirrored, turns) = self.mirror_then_turns();
@@ -294,8 +295,8 @@ impl Orientation {
         }
     }
 
-    /// Decomposes the orientation: true if mirrored left to right first, then the number of
-    /// clockwise quarter turns.
+    /// Decomposes the orientation into an optional mirroring left to right (true if it is
+    /// mirrored), and the number of clockwise quarter turns that follow.
     const fn mirror_then_turns(self) -> (bool, u8) {
         match self {
             Orientation::Upright => (false, 0),

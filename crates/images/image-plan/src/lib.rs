@@ -1,5 +1,5 @@
-//! Pictures without pixels or I/O: detecting formats, parsing requests, planning conversions, and
-//! choosing encoder settings of equal quality.
+//! Decisions about pictures, made without pixels or I/O: detecting formats, parsing requests,
+//! planning conversions, and choosing encoder settings of equal quality.
 //!
 //! Principal type: [`Plan`], the complete description of one conversion. All decisions about a
 //! conversion are made here, before a byte of the picture is decoded; a worker only executes the
@@ -18,10 +18,10 @@
 //! [`Limits`] bounds the plans; a plan has [`PLAN_BYTES`] bytes.
 //!
 //! Errors: [`QueryError`] is the client's fault. [`ProbeError`] is the picture's fault, except when
-//! reading failed. [`Refusal`] is the picture's fault, or the client's for an output that is too
-//! large. Threads: none; all types are plain data.
+//! reading failed. [`Refusal`] is the picture's fault, except that an output that is too large is
+//! the client's fault. Threads: none; all types are plain data.
 //!
-//! An [`Batch`] combines several plans that share one decode, and optionally asks for the picture's
+//! An [`Batch`] combines several plans that share one decode, and optionally requests the picture's
 //! placeholder ([`Placeholder`]).
 //!
 //! [`Raster`] and its parts are the pixel formats that `codec`, `pixel` and `worker` exchange. Each
@@ -46,7 +46,7 @@ mod plan;
 mod look;
 mod order;
 
-/// Quality on one scale for all formats.
+/// Quality settings of all encoders, translated from one common scale.
 pub mod quality;
 
 pub use candidates::{Accepts, Candidates, candidates};

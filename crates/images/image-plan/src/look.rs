@@ -14,11 +14,11 @@ mod tests;
 
 use std::fmt::Write as _;
 
-/// Size of a serialized placeholder in bytes.
+/// Size in bytes of a serialized placeholder.
 pub const PLACEHOLDER_BYTES: usize = 64;
-/// Maximum length of a BlurHash, reached with 4 × 3 components.
+/// Maximum length in bytes of a BlurHash, reached with 4 × 3 components.
 pub const BLURHASH_BYTES_MAX: usize = 28;
-/// Maximum length of a ThumbHash, reached by a square picture with transparency.
+/// Maximum length in bytes of a ThumbHash, reached by a square picture with transparency.
 pub const THUMBHASH_BYTES_MAX: usize = 25;
 
 /// Digits of BlurHash's base 83.
@@ -55,8 +55,8 @@ impl Placeholder {
         self.0
     }
 
-    /// Checks untrusted bytes and returns the placeholder if they are valid. Its parts are later
-    /// written into HTML pages.
+    /// Checks untrusted bytes, and returns the placeholder if they are valid. The check protects
+    /// HTML pages, into which the parts of the placeholder are written later.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Placeholder> {
         let bytes: &[u8; PLACEHOLDER_BYTES] = bytes.try_into().ok()?;
@@ -104,14 +104,15 @@ impl std::fmt::Debug for Placeholder {
     }
 }
 
-/// Writes the length of `part`, then `part`.
+/// Writes the length of `part` into the first byte of `field`, followed by `part`.
 fn put(field: &mut [u8], part: &[u8]) {
     assert!(part.len() < field.len(), "{} bytes", part.len());
     field[0] = part.len() as u8;
     field[1..=part.len()].copy_from_slice(part);
 }
 
-/// Reads a part that `put` wrote; `None` unless the rest of the field is zero.
+/// Reads a part that `put` wrote. Returns `None` if the length is invalid, or if the rest of the
+/// field is not zero.
 fn part(field: &[u8]) -> Option<&[u8]> {
     let (&length, rest) = field.split_first()?;
     let (part, behind) = rest.split_at_checked(length.into())?;

@@ -1,7 +1,8 @@
-//! Several outputs from one decode: the job that a worker gets, and the layout of its outputs.
+//! Batch of several outputs from one decode: the job that a worker receives, and the layout of its
+//! outputs.
 //!
 //! ```text
-//! order    0 "ORD1" · 4 plans u8 · placeholder u8 · zero u16 · 8 plans, each as its own bytes
+//! batch    0 "ORD1" · 4 plans u8 · placeholder u8 · zero u16 · 8 plans, each as its own bytes
 //! outputs  first output · second · … · placeholder, if requested · length of each, u32
 //! ```
 //! The lengths come last, so that the first output begins at offset 0, as a single output does.
@@ -12,14 +13,14 @@ mod tests;
 use crate::{MalformedPlan, PLACEHOLDER_BYTES, PLAN_BYTES, Plan};
 use std::ops::Range;
 
-/// Maximum number of plans in one order. A cover has fewer sizes than this.
+/// Maximum number of plans in one batch. A cover is requested in fewer sizes than this.
 pub const BATCH_PLANS_MAX: usize = 8;
 
 const MAGIC: [u8; 4] = *b"ORD1";
 const HEAD_BYTES: usize = 8;
 const LENGTH_BYTES: usize = 4;
 
-/// Conversions of one original that is decoded once.
+/// Several conversions of one original, which is decoded only once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     plans: Vec<Plan>,
@@ -27,7 +28,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Creates an order of `plans`, and of the original's placeholder if `look` is true.
+    /// Creates a batch of `plans`, which also requests the original's placeholder if `look` is
+    /// true.
     ///
     /// # Panics
     /// If there are no plans or more than [`BATCH_PLANS_MAX`], or if the plans do not share one
@@ -67,15 +69,15 @@ impl Batch {
         self.plans.len() + usize::from(self.look)
     }
 
-    /// Returns the size of the placeholder, if requested, and of the list of lengths: the bytes of
-    /// a reply that do not belong to a plan's output.
+    /// Returns the number of bytes of a reply that do not belong to a plan's output: the size of
+    /// the placeholder, if requested, plus the size of the list of lengths.
     #[must_use]
     pub fn extra_bytes(&self) -> u64 {
         let look = if self.look { PLACEHOLDER_BYTES } else { 0 };
         (look + LENGTH_BYTES * self.answers()) as u64
     }
 
-    /// Serializes the order; the layout is in the module's documentation.
+    /// Serializes the batch; the layout is in the module's documentation.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEAD_BYTES + PLAN_BYTES * self.plans.len());
@@ -87,16 +89,17 @@ impl Batch {
         bytes
     }
 
-    /// Returns whether `bytes` begin like an order; a single plan begins differently.
+    /// Returns whether `bytes` begin with the magic number of a batch; a single plan begins
+    /// differently.
     #[must_use]
     pub fn is_batch(bytes: &[u8]) -> bool {
         bytes.starts_with(&MAGIC)
     }
 
-    /// Parses an order and checks that its plans share one decode.
+    /// Parses a batch and checks that its plans share one decode.
     ///
     /// # Errors
-    /// [`MalformedPlan`] if the bytes are not exactly one order of this version.
+    /// [`MalformedPlan`] if the bytes are not exactly one batch of this version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Batch, MalformedPlan> {
         let (head, rest) = bytes
             .split_first_chunk::<HEAD_BYTES>()
@@ -127,7 +130,7 @@ impl Batch {
 
 impl Plan {
     /// Returns whether both plans need the same decode: equal source format, stored size,
-    /// orientation and DCT shrink factor.
+    /// orientation, and factor by which the JPEG decoder shrinks.
     #[must_use]
     pub fn shares_decode(&self, other: &Plan) -> bool {
         let decode = |plan: &Plan| (plan.source, plan.stored, plan.orientation, plan.shrink());
@@ -135,10 +138,10 @@ impl Plan {
     }
 }
 
-/// Concatenates `answers` and appends their lengths.
+/// Concatenates `answers`, the outputs of a batch, and appends their lengths.
 ///
 /// # Panics
-/// If an output has 4 GiB or more, which the limits of every order rule out.
+/// If an output has 4 GiB or more, which the limits of every batch exclude.
 #[must_use]
 pub fn join_outputs(answers: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = answers.concat();
@@ -155,9 +158,9 @@ pub const fn length_table_bytes(count: usize) -> usize {
     count * LENGTH_BYTES
 }
 
-/// Returns the range of each output within a reply of `total_bytes` bytes, given the list of
+/// Returns the range of each output within a reply of `total_bytes` bytes. `lengths` is the list of
 /// lengths at the end of the reply. Returns `None` if the lengths contradict `total_bytes` or an
-/// output is empty: a protocol violation by the worker.
+/// output is empty, which is a protocol violation by the worker.
 #[must_use]
 pub fn split_outputs(lengths: &[u8], total_bytes: u64) -> Option<Vec<Range<u64>>> {
     let (lengths, rest) = lengths.as_chunks::<LENGTH_BYTES>();

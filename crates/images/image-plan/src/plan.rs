@@ -52,7 +52,8 @@ impl Target {
         self.format().extension()
     }
 
-    /// Returns the target for a file name extension, in any case. `jpg` and `jpeg` are both JPEG.
+    /// Returns the target for a file name extension, in upper or lower case. `jpg` and `jpeg` both
+    /// mean JPEG.
     #[must_use]
     pub fn from_extension(extension: &str) -> Option<Target> {
         let mut targets = Target::ALL.into_iter();
@@ -62,7 +63,7 @@ impl Target {
         })
     }
 
-    /// Returns the name used in queries.
+    /// Returns the target's name as used in queries.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -73,18 +74,18 @@ impl Target {
         }
     }
 
-    /// Returns the longest side that the format, or its encoder library, supports.
+    /// Returns the maximum side in pixels that the format, or its encoder library, supports.
     #[must_use]
     pub const fn side_px_max(self) -> u32 {
         match self {
-            // AV1's frame header stores sides in 16 bits, and readers of `ispe` have the same
-            // limit.
+            // AV1's frame header stores sides in 16 bits, and readers of AVIF's `ispe` box have the
+            // same limit.
             Target::Avif => 65_535,
             // VP8 and VP8L store sides in 14 bits.
             Target::Webp => 16_383,
-            // libjpeg's JPEG_MAX_DIMENSION.
+            // libjpeg's `JPEG_MAX_DIMENSION`.
             Target::Jpeg => 65_500,
-            // PNG (third edition) §7.1.
+            // Limit of PNG (third edition) §7.1.
             Target::Png => i32::MAX as u32,
         }
     }
@@ -96,12 +97,12 @@ impl Target {
     }
 }
 
-/// Encoder effort.
+/// Amount of CPU time that an encoder may spend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stage {
-    /// Low effort, while a client waits: WebP method 2, AVIF speed 9.
+    /// Low effort, used while a client waits: WebP method 2, AVIF speed 9.
     Quick,
-    /// High effort, when cores are idle: WebP method 4, AVIF speed 6.
+    /// High effort, used when cores are idle: WebP method 4, AVIF speed 6.
     Better,
 }
 
@@ -159,7 +160,8 @@ impl Encoding {
         }
     }
 
-    /// Returns the settings for a quality on the JPEG scale. 100 is lossless in WebP and AVIF.
+    /// Returns the encoder settings for a quality on the JPEG scale. A quality of 100 means
+    /// lossless for WebP and AVIF.
     fn new(target: Target, quality_pct: u8, stage: Stage) -> Encoding {
         let quality = quality::native(quality_pct, target, stage);
         let lossless = quality_pct == 100;
@@ -186,19 +188,19 @@ impl Encoding {
     }
 }
 
-/// Minimum pixels of the decoded JPEG after halving its sides. Stronger shrinking must leave
-/// [`DECODED_PIXELS_MIN`]; see [`Plan::shrink`].
+/// Minimum number of pixels that a decoded JPEG must have if the decoder halves its sides. After a
+/// stronger reduction, it must have [`DECODED_PIXELS_MIN`] pixels; see [`Plan::shrink`].
 const HALVED_PIXELS_MIN: u64 = 240_000;
 const DECODED_PIXELS_MIN: u64 = 360_000;
 
 /// Rectangle inside a picture, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rect {
-    /// Distance from the left edge.
+    /// Distance from the left edge of the picture.
     pub x: u32,
-    /// Distance from the top edge.
+    /// Distance from the top edge of the picture.
     pub y: u32,
-    /// Width and height; never empty.
+    /// Width and height of the rectangle; never empty.
     pub size: Size,
 }
 
@@ -219,8 +221,8 @@ pub struct Plan {
     pub crop: Rect,
     /// Size after scaling; equal to `crop.size` if nothing is scaled.
     pub inner: Size,
-    /// Size of the output. Larger than `inner` for `fit=contain` only, which centres the picture on
-    /// white, or on transparent pixels if the picture has alpha.
+    /// Size of the output. It is larger than `inner` only for `fit=contain`, which centres the
+    /// picture on white, or on transparent pixels if the picture has alpha.
     pub target: Size,
     /// Format and encoder settings of the output.
     pub encoding: Encoding,
@@ -242,11 +244,13 @@ impl Plan {
     /// DCT shrinking averages blocks, which is coarser than the scaler's filter. Two conditions
     /// limit it:
     ///
-    /// - The scaler must still reduce both axes by a factor of at least 2, as in libvips, or of 5/3
-    ///   if the decoder only halves. Shrinking all the way costs up to 20 points of SSIMULACRA2.
-    /// - The decoded picture must keep [`HALVED_PIXELS_MIN`] pixels if the decoder halves, and
-    ///   [`DECODED_PIXELS_MIN`] if it shrinks further. Below that little time is saved. The limits
-    ///   also let all small sizes of a picture, up to 300 pixels square, share one decode.
+    /// - After shrinking, the scaler must still reduce both axes by a factor of at least 2, as in
+    ///   libvips, or by 5/3 if the decoder only halves. If the decoder did all of the reduction,
+    ///   this would cost up to 20 points of SSIMULACRA2.
+    /// - The decoded picture must have at least [`HALVED_PIXELS_MIN`] pixels if the decoder halves,
+    ///   and [`DECODED_PIXELS_MIN`] if it shrinks further. With fewer pixels little time is saved.
+    ///   The limits also let all small sizes of a picture, up to 300 pixels square, share one
+    ///   decode.
     #[must_use]
     pub fn shrink(&self) -> u8 {
         if self.source != Format::Jpeg {
@@ -269,7 +273,7 @@ impl Plan {
         shrink.unwrap_or(1)
     }
 
-    /// Returns the pixels that the decoder produces, after shrinking.
+    /// Returns the number of pixels that the decoder produces, after shrinking.
     #[must_use]
     pub fn decoded_pixels(&self) -> u64 {
         let shrink = u64::from(self.shrink());
@@ -277,12 +281,12 @@ impl Plan {
     }
 }
 
-/// Bounds on plans, which in turn bound a worker's memory and time.
+/// Bounds on plans, which limit a worker's memory and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum pixels of a decoded original; see [`Plan::decoded_pixels`].
+    /// Maximum number of pixels of a decoded original; see [`Plan::decoded_pixels`].
     pub source_pixels_max: u64,
-    /// Maximum pixels of an output.
+    /// Maximum number of pixels of an output.
     pub target_pixels_max: u64,
     /// Maximum size of an original's ICC profile in bytes, as stored.
     pub profile_bytes_max: u64,
@@ -291,8 +295,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            // 480 MB as 8-bit RGBA. Cameras of 2026 produce up to 102 MP, phones 50 to 200 MP in
-            // their highest mode, which is seldom used.
+            // 120 million pixels have 480 MB as 8-bit RGBA. Cameras of 2026 produce up to 102 MP;
+            // phones produce 50 to 200 MP in their highest mode, which is seldom used.
             source_pixels_max: 120_000_000,
             target_pixels_max: 120_000_000,
             // Display profiles have less than 10 KB, profiles of printing presses up to 3 MB.
@@ -301,15 +305,15 @@ impl Default for Limits {
     }
 }
 
-/// Reason not to convert a picture. All are the original's fault except `TargetTooLarge`, which is
-/// the client's.
+/// Reason for which a picture is not converted. All are the original's fault except
+/// `TargetTooLarge`, which is the client's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
     /// The decoded original would have more pixels than the limit.
     TooManyPixels {
-        /// Pixels of the original, as stated by its header.
+        /// Number of pixels of the original, as stated by its header.
         pixels: u64,
-        /// Limit: [`Limits::source_pixels_max`].
+        /// Limit that was exceeded: [`Limits::source_pixels_max`].
         pixels_max: u64,
     },
     /// The original's ICC profile exceeds [`Limits::profile_bytes_max`].
@@ -323,9 +327,9 @@ pub enum Refusal {
     SparseSource,
     /// The original is animated; a conversion would keep one frame only.
     AnimatedSource,
-    /// The output would exceed [`Limits::target_pixels_max`] or the limits of its format.
+    /// The output would exceed [`Limits::target_pixels_max`] or the maximum size of its format.
     TargetTooLarge {
-        /// Size of the output.
+        /// Size that the output would have.
         size: Size,
     },
 }

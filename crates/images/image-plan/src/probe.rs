@@ -19,7 +19,8 @@ pub use head::{PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX};
 
 /// Source of bytes that can be read at any offset: a file, or memory.
 pub trait ReadAt {
-    /// Reads bytes at `offset` into the beginning of `buf` and returns their number; 0 at the end.
+    /// Reads bytes at `offset` into the beginning of `buf`. Returns the number of bytes read, which
+    /// is 0 at the end.
     ///
     /// # Errors
     /// The source's I/O error.
@@ -42,7 +43,7 @@ impl<S: ReadAt + ?Sized> ReadAt for &S {
 }
 
 /// Properties of a picture, as stated by its header. Nothing was decoded, so a decoder may still
-/// find the header wrong.
+/// find that the header is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Format, detected by magic bytes.
@@ -51,35 +52,36 @@ pub struct Facts {
     pub stored: Size,
     /// Transformation that makes the picture upright, from EXIF, or from AVIF's `irot` and `imir`.
     pub orientation: Orientation,
-    /// Meaning of the samples.
+    /// Colour space of the samples.
     pub colour: Colour,
-    /// Bits per sample; for palette pictures, of the palette's colours.
+    /// Number of bits per sample; for palette pictures, that of the palette's colours.
     pub bit_depth: u8,
     /// Chroma subsampling, if the header states it and [`Subsampling`] has a variant for it.
     pub subsampling: Option<Subsampling>,
-    /// True if the picture has more than one frame, or if the first frame is so long that the probe
-    /// stopped before its end.
+    /// True if the picture has more than one frame. Also true if the first frame is so long that
+    /// the probe stopped before its end.
     pub animated: bool,
     /// True if some pixel may be transparent.
     pub alpha: bool,
     /// True if the file stores every sample exactly: PNG, GIF, BMP, lossless WebP and lossless
     /// JPEG.
     pub lossless: bool,
-    /// True for progressive JPEG and interlaced PNG, whose decoders hold the whole picture.
+    /// True for progressive JPEG and interlaced PNG, whose decoders hold the whole picture in
+    /// memory.
     pub progressive: bool,
     /// Size of the ICC profile in bytes as stored (compressed in PNG); 0 if there is none.
     pub profile_bytes: u64,
     /// Quality of a JPEG on libjpeg's scale of 1…100, estimated from its quantisation table.
     pub jpeg_quality: Option<u8>,
-    /// True if the file has far too few bytes for its pixels, so that almost all of them are
-    /// missing and decoding is a waste of time.
+    /// True if the file has so few bytes that almost all of its pixels must be missing. Decoding
+    /// such a file is a waste of time.
     pub sparse: bool,
     /// Reason why workers cannot convert the picture, if any.
     pub unsupported: Option<Unsupported>,
 }
 
 impl Facts {
-    /// Returns facts with the defaults of a plain upright 8-bit picture.
+    /// Returns facts in which all other properties are those of a plain upright 8-bit picture.
     const fn new(format: Format, stored: Size, colour: Colour) -> Facts {
         Facts {
             format,
@@ -116,25 +118,25 @@ impl Facts {
     }
 }
 
-/// Meaning of a file's samples.
+/// Colour space of a file's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Colour {
     /// Luma only.
     Grey,
-    /// Red, green, blue; also through a palette.
+    /// Red, green and blue, stored directly or through a palette.
     Rgb,
     /// Luma and two chroma components.
     Ycc,
     /// Inks: cyan, magenta, yellow, black.
     Cmyk,
-    /// Black, and cyan, magenta and yellow coded as luma and two chroma components.
+    /// Black, plus cyan, magenta and yellow coded as luma and two chroma components.
     Ycck,
 }
 
-/// Kind of a valid picture that Pelton sends unchanged and does not convert.
+/// Reason for which a valid picture is not converted but sent unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unsupported {
-    /// SVG: rendered by clients only.
+    /// SVG, which only clients render.
     Vector,
     /// JPEG with a precision other than 8 bits per sample.
     Precision,
@@ -142,11 +144,11 @@ pub enum Unsupported {
     Process,
     /// JPEG with two components, or more than four.
     Components,
-    /// PQ or HLG: converting to 8-bit SDR needs tone mapping.
+    /// Picture with the transfer curve PQ or HLG: converting it to 8-bit SDR needs tone mapping.
     Hdr,
-    /// AVIF with a clean aperture, a crop that libavif leaves to its caller.
+    /// AVIF with a clean aperture, a crop that libavif does not apply itself.
     Aperture,
-    /// BMP that wraps a JPEG or PNG, or has an unusual depth.
+    /// BMP that contains a JPEG or PNG, or has an unusual depth.
     Compression,
 }
 
@@ -164,16 +166,16 @@ impl fmt::Display for Unsupported {
     }
 }
 
-/// Kind of a probe failure, for callers that decide by it.
+/// Kind of a probe failure, by which callers choose their response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProbeErrorKind {
-    /// The file is not a picture.
+    /// The file is not a picture of a supported format.
     Unknown,
-    /// The picture's header is cut off.
+    /// The file ends before the end of the picture's header.
     Truncated,
     /// The picture's header contradicts itself or its format, or exceeds the probe's limits.
     Malformed,
-    /// The source could not be read: the host's fault, and not to be cached as a verdict.
+    /// The source could not be read. This is the host's fault, and must not be cached as a verdict.
     Io,
 }
 
@@ -181,7 +183,7 @@ pub enum ProbeErrorKind {
 /// fault.
 #[derive(Debug)]
 pub struct ProbeError {
-    /// Kind of the failure.
+    /// Kind of the failure, by which callers choose their response.
     pub kind: ProbeErrorKind,
     /// Description for the log.
     pub detail: &'static str,
@@ -230,12 +232,12 @@ impl error::Error for ProbeError {
     }
 }
 
-/// Maximum number of pixels that one byte of a file can encode. Deflate packs 8,256 pixels of a
-/// black and white PNG into a byte; GIF, JPEG and BMP have longer codes and stay below 3,000. WebP
-/// and AVIF have no such bound.
+/// Maximum number of pixels that one byte of a file can encode. Deflate packs up to 8,256 pixels of
+/// a black and white PNG into a byte; the codes of GIF, JPEG and BMP are longer, so that one byte
+/// encodes less than 3,000 pixels. WebP and AVIF have no such bound.
 const PIXELS_PER_BYTE_MAX: u64 = 10_000;
-/// Minimum pixels of a picture that counts as sparse. Smaller pictures are cheap to decode, even if
-/// pixels are missing.
+/// Minimum number of pixels of a picture that can count as sparse. Smaller pictures are cheap to
+/// decode, even if pixels are missing.
 const SPARSE_PIXELS_MIN: u64 = 4 << 20;
 
 fn is_sparse(facts: &Facts, len_bytes: u64) -> bool {
@@ -247,12 +249,12 @@ fn is_sparse(facts: &Facts, len_bytes: u64) -> bool {
         && len_bytes.saturating_mul(PIXELS_PER_BYTE_MAX) < pixels
 }
 
-/// Reads the header of a picture of `len_bytes` bytes. Makes at most [`PROBE_READS_MAX`] reads of
-/// at most [`PROBE_READ_BYTES_MAX`] bytes each and [`PROBE_BYTES_MAX`] in total, independent of the
-/// file's size and contents.
+/// Reads the header of a picture file of `len_bytes` bytes. Makes at most [`PROBE_READS_MAX`] reads
+/// of at most [`PROBE_READ_BYTES_MAX`] bytes each and [`PROBE_BYTES_MAX`] in total, regardless of
+/// the file's size and contents.
 ///
 /// # Errors
-/// [`ProbeError`] if the bytes are not a picture that Pelton knows, or not a valid one.
+/// [`ProbeError`] if the bytes are not a picture of a supported format, or not a valid one.
 pub fn probe(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Facts, ProbeError> {
     let mut head = HeaderReader::new(&source, len_bytes);
     let sniffed = head.bytes(0, len_bytes.min(SNIFF_BYTES as u64) as usize)?;

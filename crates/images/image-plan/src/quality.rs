@@ -1,21 +1,23 @@
-//! Quality on the JPEG scale, translated to the setting of each encoder that gives equal quality.
+//! Translation of a quality on the JPEG scale to the setting of each encoder that gives equal
+//! quality.
 
 #[cfg(test)]
 mod tests;
 
 use crate::{Stage, Target};
 
-/// Quality unless the request names one. Scores 76 by SSIMULACRA2 on photographs and corresponds to
-/// 80 on WebP's scale, which is WebP's usual setting.
+/// Quality that is used if the request names none. It gives a SSIMULACRA2 score of 76 on
+/// photographs and corresponds to 80 on WebP's scale, which is WebP's usual setting.
 pub const DEFAULT_QUALITY_PCT: u8 = 70;
 
-/// Settings of equal mean SSIMULACRA2. Columns: JPEG, WebP quick, WebP better, AVIF quick, AVIF
-/// better.
+/// Settings that give equal mean SSIMULACRA2 scores, one row per JPEG quality. Columns: JPEG, WebP
+/// quick, WebP better, AVIF quick, AVIF better.
 ///
 /// Measured by `lab quality` on the photographs of Debian's mate-backgrounds, reduced to a third;
-/// the record is lab/record/2026-11-22T0112Z-quality.toml. The scale is the one of libjpeg-turbo
-/// with 4:2:0 chroma. Above 90 JPEG surpasses lossy WebP, whose last settings add bytes and little
-/// quality. There the settings approach 100 more slowly than equal quality would require.
+/// the record is lab/record/2026-11-22T0112Z-quality.toml. The JPEG scale is that of libjpeg-turbo
+/// with 4:2:0 chroma. Above 90, JPEG surpasses lossy WebP, whose highest settings add bytes but
+/// little quality. Therefore the settings approach 100 more slowly there than equal quality would
+/// require.
 const KNOTS: [[u8; 5]; 16] = [
     [1, 1, 1, 1, 1],
     [10, 1, 1, 11, 8],
@@ -54,6 +56,7 @@ pub fn native(quality_pct: u8, target: Target, stage: Stage) -> u8 {
     let (low, high) = (KNOTS[above - 1].map(u32::from), KNOTS[above].map(u32::from));
     let (run, rise) = (high[0] - low[0], high[column] - low[column]);
     let along = u32::from(quality_pct) - low[0];
-    // Rounds to nearest. All terms are non-negative, because no column falls.
+    // Rounds to nearest. All terms are non-negative, because the numbers of a column never
+    // decrease.
     (low[column] + (2 * along * rise + run) / (2 * run)) as u8
 }

@@ -1,5 +1,5 @@
-//! Parses the query string of a request into a recipe. Two stages: the text of each parameter, then
-//! the meaning of all parameters together.
+//! Parses the query string of a request into a recipe, in two stages: first the text of each
+//! parameter, then the meaning of all parameters together.
 
 #[cfg(test)]
 mod tests;
@@ -8,10 +8,10 @@ use crate::Target;
 use crate::recipe::{Fit, REQUESTED_SIDE_PX_MAX, Recipe};
 use std::{error, fmt};
 
-/// Maximum number of characters of a parameter's name that an error repeats.
+/// Maximum number of characters that an error repeats of a parameter's name.
 const NAME_CHARS_MAX: usize = 32;
 
-/// Meaning of a query.
+/// Parsed meaning of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ImageQuery {
     /// Requested picture.
@@ -35,14 +35,15 @@ pub enum QueryErrorKind {
     Value,
 }
 
-/// Reason to refuse a query; always the client's fault. Safe to show: bounded, printable ASCII.
+/// Reason for which a query is refused; always the client's fault. The text may be shown to the
+/// client: it is short, printable ASCII.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryError {
-    /// Kind of the error, for callers that decide by it.
+    /// Kind of the error, by which callers choose their response.
     pub kind: QueryErrorKind,
     /// Name of the parameter at fault.
     pub parameter: String,
-    /// Description of the problem and of the correct form.
+    /// Description of the problem, and of the correct form of the parameter.
     pub problem: String,
 }
 
@@ -126,19 +127,20 @@ impl Parameter {
 /// Parameter names that are reserved for planned features.
 const PLANNED: [&str; 7] = ["crop", "focus", "rotate", "flip", "blur", "sharpen", "bg"];
 
-/// Rules for the parameters that are read, and for the treatment of unknown or invalid ones.
+/// Choice of the query parameters that are interpreted, and of the treatment of unknown or invalid
+/// parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grammar {
-    /// All known parameters are read and must be valid. Unknown ones are ignored, for example cache
-    /// busters and tracking parameters.
+    /// All known parameters are interpreted and must be valid. Unknown parameters are ignored, for
+    /// example cache busters and tracking parameters.
     #[default]
     Pelton,
     /// As `Pelton`, but unknown parameters are refused.
     Strict,
-    /// All known parameters are read; invalid and unknown ones are ignored. WebP Server Go does the
-    /// same.
+    /// All known parameters are interpreted, and invalid and unknown ones are ignored, as in WebP
+    /// Server Go.
     WebpServerGo,
-    /// Only `meta` is read, as in WebP Server Go without `ENABLE_EXTRA_PARAMS`.
+    /// Only `meta` is interpreted, as in WebP Server Go without `ENABLE_EXTRA_PARAMS`.
     MetaOnly,
 }
 
@@ -146,7 +148,7 @@ impl Grammar {
     /// Parses a query, the part of a request target after `?`.
     ///
     /// # Errors
-    /// [`QueryError`] for the first parameter at fault. The lenient grammars (`WebpServerGo`,
+    /// [`QueryError`] for the first invalid parameter. The lenient grammars (`WebpServerGo`,
     /// `MetaOnly`) never fail.
     pub fn parse(self, query: &str) -> Result<ImageQuery, QueryError> {
         let typed = RawParameters::read(query, self)?;
@@ -157,7 +159,7 @@ impl Grammar {
     }
 
     /// Returns whether `pair`, the text between two `&`, can change the meaning of a query or cause
-    /// a refusal. Escaped names are not decoded here and count as known.
+    /// a refusal. Names with escapes are not decoded here; they count as known.
     #[must_use]
     pub fn is_relevant(self, pair: &str) -> bool {
         let name = pair.split_once('=').map_or(pair, |(name, _)| name);
@@ -179,10 +181,10 @@ impl Grammar {
 pub fn parse_query(query: &str) -> Result<ImageQuery, QueryError> {
     Grammar::Strict.parse(query)
 }
-/// Decoded value of each parameter, in the order of [`Parameter::ALL`].
+/// Decoded text of each parameter's value, in the order of [`Parameter::ALL`].
 struct RawParameters([Option<String>; Parameter::ALL.len()]);
 
-/// Width and height of the box, the fit, and whether the picture may be enlarged.
+/// Width and height of the box, the fit, and true if the picture may be enlarged.
 type BoxParameters = (Option<u32>, Option<u32>, Fit, bool);
 
 impl RawParameters {
@@ -192,7 +194,7 @@ impl RawParameters {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let name = match percent_decoded(name, name) {
                 Err(err) if grammar == Grammar::Strict => return Err(err),
-                // All known names are plain ASCII, so a malformed name is unknown.
+                // All known names are plain ASCII, so a malformed name is unknown and ignored.
                 Err(_) => continue,
                 Ok(name) => name,
             };
@@ -210,7 +212,8 @@ impl RawParameters {
         Ok(typed)
     }
 
-    /// Stores one parameter. If a name is repeated, the first value stays.
+    /// Stores the value of one parameter. If the parameter has a value already, returns an error
+    /// and keeps the first value.
     fn add(&mut self, name: &str, value: &str) -> Result<(), QueryError> {
         let Some(parameter) = Parameter::ALL.iter().find(|known| known.name() == name) else {
             return Err(unknown(name));
@@ -231,7 +234,7 @@ impl RawParameters {
         }
     }
 
-    /// Interprets all parameters together.
+    /// Interprets all parameters together; fails if one is invalid.
     fn ask(&self) -> Result<ImageQuery, QueryError> {
         let (width_px, height_px, fit, enlarge) = self.size()?;
         let format = self.format()?;
@@ -254,8 +257,8 @@ impl RawParameters {
     }
 
     /// Interprets all parameters and drops the invalid ones. Each error removes one parameter, so
-    /// the loop ends. If `width` or `height` is valid, `max_width` and `max_height` are ignored, as
-    /// in WebP Server Go.
+    /// the loop terminates. If `width` or `height` is valid, `max_width` and `max_height` are
+    /// ignored, as in WebP Server Go.
     fn interpret_leniently(mut self) -> ImageQuery {
         use Parameter::{Height, MaxHeight, MaxWidth, Width};
         for side in [Width, Height] {
@@ -319,7 +322,7 @@ impl RawParameters {
         }
     }
 
-    /// Reads the box from `w`, `h`, `fit`, `dpr` and `enlarge`.
+    /// Determines the box from `w`, `h`, `fit`, `dpr` and `enlarge`.
     fn parse_box(&self) -> Result<BoxParameters, QueryError> {
         let (width, height) = self.sides(Parameter::W, Parameter::H)?;
         let needs_box = self.first(&[Parameter::Fit, Parameter::Dpr, Parameter::Enlarge]);
@@ -343,9 +346,10 @@ impl RawParameters {
         Ok((width, height, fit, self.enlarge()?))
     }
 
-    /// Reads `width` and `height` with their meaning in WebP Server Go: both together crop, one
-    /// alone keeps the proportions, and the picture is not resized if it is smaller than a given
-    /// side. For one alone, [`Fit::Inside`] does the same.
+    /// Determines the box from `width` and `height`, with their meaning in WebP Server Go. If both
+    /// are given, the picture is cropped; if only one is given, it keeps its proportions. A picture
+    /// that is smaller than a given side is not resized. If only one is given, [`Fit::Inside`] does
+    /// the same.
     fn parse_exact_box(&self) -> Result<BoxParameters, QueryError> {
         let (width, height) = self.sides(Parameter::Width, Parameter::Height)?;
         let fit = match (width, height) {
@@ -440,7 +444,7 @@ fn contradiction(parameter: Parameter, problem: impl Into<String>) -> QueryError
     QueryError::new(QueryErrorKind::Contradiction, parameter.name(), problem)
 }
 
-/// Parses a number of decimal digits only; `str::parse` would accept a sign.
+/// Parses a number that consists only of decimal digits; `str::parse` would also accept a sign.
 fn digits(text: &str) -> Option<u32> {
     let all_digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| all_digits)
@@ -502,7 +506,7 @@ fn nearest(name: &str) -> Option<&'static str> {
     (edits * 2 <= nearest.len()).then_some(nearest)
 }
 
-/// Returns the Levenshtein distance, ignoring ASCII case; computed row by row.
+/// Returns the Levenshtein distance of two names, ignoring ASCII case; computed row by row.
 fn edits(a: &[u8], b: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, a) in a.iter().enumerate() {

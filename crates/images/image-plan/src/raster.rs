@@ -47,7 +47,7 @@ pub enum Subsampling {
     S420,
     /// Chroma halved vertically.
     S440,
-    /// Chroma quartered horizontally.
+    /// Chroma reduced to a quarter horizontally.
     S411,
     /// Luma only: a grey picture.
     S400,
@@ -77,7 +77,7 @@ impl Subsampling {
     }
 }
 
-/// Part of 0…255 that the samples use.
+/// Range of levels within 0…255 that the samples use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Range {
     /// 0…255, as in JPEG.
@@ -100,9 +100,10 @@ pub enum Matrix {
 /// One component of a picture, 8 bits per sample, stored row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plane {
-    /// Samples per row, and number of rows.
+    /// Number of samples per row, and number of rows.
     pub size: Size,
-    /// Bytes from the start of one row to the start of the next; at least `size.width_px`.
+    /// Number of bytes from the start of one row to the start of the next; at least
+    /// `size.width_px`.
     pub stride: usize,
     /// Samples and padding: `stride × size.height_px` bytes.
     pub data: Vec<u8>,
@@ -147,9 +148,9 @@ pub struct Yuv {
     pub range: Range,
     /// Coefficients of the conversion to RGB.
     pub matrix: Matrix,
-    /// Plane of Y.
+    /// Plane of luma (Y).
     pub luma: Plane,
-    /// Planes of Cb and Cr; `None` for [`Subsampling::S400`] only.
+    /// Planes of Cb and Cr. `None` only for [`Subsampling::S400`].
     pub chroma: Option<[Plane; 2]>,
     /// Plane of straight (not premultiplied) alpha, if any.
     pub alpha: Option<Plane>,
@@ -166,7 +167,7 @@ pub struct Packed {
     pub data: Vec<u8>,
 }
 
-/// Samples of one interleaved pixel, 8 bits each.
+/// Channels of one interleaved pixel, 8 bits each, in their order in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
     /// Red, green, blue.
@@ -191,9 +192,10 @@ impl Layout {
 /// Decoded picture, in the memory layout that its codec produced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Raster {
-    /// Planes: from JPEG, WebP and AVIF.
+    /// Planes, as decoded from JPEG, WebP and AVIF.
     Yuv(Yuv),
-    /// Interleaved samples: from PNG, GIF, BMP and CMYK JPEG, and after any colour conversion.
+    /// Interleaved samples, as decoded from PNG, GIF, BMP and CMYK JPEG, and after any colour
+    /// conversion.
     Packed(Packed),
 }
 

@@ -1,4 +1,4 @@
-//! The normalized parameters of a request. Equal requests have equal recipes.
+//! Normalized parameters of a request. Requests for the same picture have equal recipes.
 
 use crate::Target;
 use std::fmt;
@@ -9,32 +9,34 @@ pub const REQUESTED_SIDE_PX_MAX: u32 = 16_384;
 /// Rule by which a picture is fitted into the box of `width_px` × `height_px`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Fit {
-    /// Scaled to the largest size inside the box. The only fit that does not need both sides.
+    /// The picture is scaled to the largest size inside the box. This is the only fit that does not
+    /// need both sides of the box.
     #[default]
     Inside,
-    /// Scaled to fill the box; the parts outside the box are cropped evenly on both sides.
+    /// The picture is scaled to cover the box, and the parts outside the box are cropped, equally
+    /// on both sides.
     Cover,
-    /// Scaled as by `Inside`, then padded to exactly the box.
+    /// The picture is scaled as by `Inside`, then padded to exactly the box.
     Contain,
-    /// Stretched to the proportions of the box.
+    /// The picture is stretched to the proportions of the box.
     Fill,
-    /// As `Cover`, but the picture stays unchanged if a side of the box exceeds the picture's. WebP
-    /// Server Go treats `width` together with `height` in this way.
+    /// As `Cover`, but the picture is unchanged if a side of the box is longer than that of the
+    /// picture. WebP Server Go treats `width` together with `height` in this way.
     CoverOrKeep,
 }
 
 /// Normalized image parameters of a request. The [`Display`](fmt::Display) output is a query string
-/// that parses to the same recipe. Equal recipes have equal query strings, and the identity has an
-/// empty one.
+/// that parses to the same recipe. Equal recipes have equal query strings, and the query string of
+/// the recipe without parameters is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Recipe {
     /// Width of the box, multiplied with `dpr`: 1…[`REQUESTED_SIDE_PX_MAX`].
     pub width_px: Option<u32>,
     /// Height of the box, multiplied with `dpr`: 1…[`REQUESTED_SIDE_PX_MAX`].
     pub height_px: Option<u32>,
-    /// Fit of the picture into the box; [`Fit::Inside`] unless both sides are given.
+    /// Rule for fitting the picture into the box; [`Fit::Inside`] unless both sides are given.
     pub fit: Fit,
-    /// True if the output may have more pixels than the picture; false without a box.
+    /// True if the output may be larger than the picture. False if there is no box.
     pub enlarge: bool,
     /// Quality on the JPEG scale, 1…100.
     pub quality_pct: Option<u8>,
@@ -43,8 +45,8 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// Returns whether the request has no parameters: the unchanged picture, in the smallest
-    /// format.
+    /// Returns whether the request has no parameters: the response is the unchanged picture, in the
+    /// smallest format.
     #[must_use]
     pub fn is_identity(&self) -> bool {
         *self == Recipe::default()

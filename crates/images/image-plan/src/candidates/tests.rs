@@ -29,8 +29,8 @@ const BOTH: Accepts = Accepts {
     named: true,
 };
 
-/// Lists the candidates for each query, for five kinds of clients: naming no format, only JPEG,
-/// WebP, AVIF, and both WebP and AVIF.
+/// Compares the candidates for each query with `expect`, for five kinds of clients: those that name
+/// no format, only JPEG, WebP, AVIF, and both WebP and AVIF.
 fn check(facts: Facts, queries: &[&str], expect: Expect) {
     let mut table = String::new();
     for query in queries {

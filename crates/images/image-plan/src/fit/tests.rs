@@ -2,8 +2,8 @@ use super::*;
 use crate::parse_query;
 use expect_test::{Expect, expect};
 
-/// Lists the geometry of each query on a picture of size `upright`, without steps that change
-/// nothing.
+/// Compares the geometry of each query on a picture of size `upright` with `expect`. Steps that
+/// change nothing are left out.
 fn check((width, height): (u32, u32), queries: &[&str], expect: Expect) {
     let upright = Size::new(width, height);
     let mut table = String::new();

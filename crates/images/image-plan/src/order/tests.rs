@@ -2,7 +2,8 @@ use super::*;
 use crate::plan::tests::{facts, recipe};
 use crate::{Format, Limits, Stage, Target, plan};
 
-/// Returns a plan that scales a square cover of `cover_px` into a square box of `side_px`.
+/// Returns a plan that scales a square cover with sides of `cover_px` into a square box with sides
+/// of `side_px`.
 fn boxed(side_px: u32, cover_px: u32) -> Plan {
     let query = format!("w={side_px}&h={side_px}");
     let facts = facts(Format::Jpeg, (cover_px, cover_px));

@@ -1,6 +1,6 @@
 //! Estimates of a plan's memory and CPU time, for admission and for the limits of the sandbox.
 //!
-//! A job has four phases in sequence; each frees the memory of the one before:
+//! A job has four phases in sequence. Each phase frees the memory of the previous one:
 //!
 //! ```text
 //! phase     memory                                      CPU time
@@ -17,13 +17,14 @@ use crate::Format;
 /// Estimated cost of a plan, chosen high enough that jobs seldom exceed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Cost {
-    /// Peak heap of the worker, without the bytes of the original and of the output.
+    /// Peak heap of the worker in bytes, excluding the encoded original and the encoded output.
     pub memory_bytes: u64,
     /// CPU time in milliseconds.
     pub cpu_ms: u64,
 }
 
-/// Cost of a codec: bytes per pixel in addition to the raster, and milliseconds per megapixel.
+/// Cost of a codec: memory in bytes per pixel in addition to the raster, and CPU time in
+/// milliseconds per megapixel.
 struct Rate {
     bytes_px: u128,
     ms_mp: u128,
@@ -33,12 +34,12 @@ const fn rate(bytes_px: u128, ms_mp: u128) -> Rate {
     Rate { bytes_px, ms_mp }
 }
 
-/// Fixed memory: arena, codec tables, stacks.
+/// Fixed memory per job: arena, codec tables, stacks.
 const BASE_BYTES: u128 = 16 << 20;
-/// Fixed CPU time: starting on warm pages, reading input and writing output.
+/// Fixed CPU time per job: starting on warm pages, reading the input and writing the output.
 const BASE_MS: u128 = 2;
-/// Returns the bytes per pixel of a decoded raster. A JPEG has at most three planes, except for
-/// CMYK, which is rare.
+/// Returns the number of bytes per pixel of a decoded raster. A JPEG has at most three planes,
+/// except for CMYK, which is rare.
 const fn raster_bytes_px(source: Format) -> u128 {
     match source {
         Format::Jpeg => 3,
@@ -46,19 +47,20 @@ const fn raster_bytes_px(source: Format) -> u128 {
     }
 }
 
-/// Milliseconds per megapixel for orientation, colour conversion and Lanczos3 scaling.
-/// fast_image_resize takes 0.85 from 16 MP to 0.5 MP, moxcms about as much. (The figures of the
-/// design document cover codecs only.)
+/// Milliseconds per decoded megapixel for orientation, colour conversion and Lanczos3 scaling.
+/// fast_image_resize needs 0.85 ms per megapixel from 16 MP to 0.5 MP, and moxcms needs about the
+/// same. (The figures of the design document are for codecs only.)
 const SHAPE_MS_MP: u128 = 3;
 
-/// Milliseconds to compute SSIMULACRA2 of a sample, whose size is the same for all but small
-/// pictures.
+/// Milliseconds to compute SSIMULACRA2 of a sample of the output. The sample has a fixed size,
+/// except for small pictures.
 const MEASURE_MS: u128 = 12;
-/// Milliseconds per megapixel to decode the output for the measurement.
+/// Milliseconds per megapixel to decode the output, so that its quality can be measured.
 const MEASURE_MS_MP: u128 = 8;
 
 impl Plan {
-    /// Estimates the cost of the plan. Saturates at `u64::MAX`, which sides of 32 bits can reach.
+    /// Estimates the cost of the plan. The numbers saturate at `u64::MAX`, which pictures with
+    /// sides of 32 bits can exceed.
     #[must_use]
     pub fn cost(&self) -> Cost {
         let [stored, inner, target] =
@@ -83,14 +85,15 @@ impl Plan {
     }
 }
 
-/// Returns the decoder's cost. The time of JPEG is the figure of the design document (§4), doubled
-/// for progressive files; the other rates are estimates from published throughput.
+/// Returns the cost of the decoder for `source`. The time of JPEG is the figure of the design
+/// document (§4), doubled to allow for progressive files; the other rates are estimates from
+/// published throughput.
 const fn decode_rate(source: Format) -> Rate {
     match source {
-        // The decoder of a progressive file keeps all coefficients: 2 bytes × 3 components at
+        // The decoder of a progressive file holds all coefficients: 2 bytes × 3 components at
         // 4:4:4.
         Format::Jpeg => rate(6, 10),
-        // The decoder of an interlaced or 16-bit file keeps a second raster of up to 8 bytes per
+        // The decoder of an interlaced or 16-bit file holds a second raster of up to 8 bytes per
         // pixel.
         Format::Png => rate(8, 12),
         Format::Gif => rate(2, 10),
@@ -101,9 +104,9 @@ const fn decode_rate(source: Format) -> Rate {
     }
 }
 
-/// Returns the encoder's cost. The times of lossy WebP and AVIF are figures of the design document
-/// (§4). The bytes of lossy WebP follow oximg: 5.8 up to method 2, and 18.9 above. The other rates
-/// are estimates until the lab has measured them.
+/// Returns the cost of the encoder. The times of lossy WebP and AVIF are figures of the design
+/// document (§4). The memory of lossy WebP follows the figures of oximg: 5.8 bytes per pixel up to
+/// method 2, and 18.9 above. The other rates are estimates until the lab has measured them.
 const fn encode_rate(encoding: Encoding) -> Rate {
     match encoding {
         Encoding::Jpeg { .. } => rate(8, 10),

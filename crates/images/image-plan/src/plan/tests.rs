@@ -236,7 +236,7 @@ fn jpeg_is_shrunk_only_where_the_scaler_keeps_a_factor() {
         // A shrinking decoder must leave at least 360,000 pixels.
         ("w=248", 4),
         ("w=1", 4),
-        // The size of the crop decides, on both axes.
+        // The size of the crop determines the factor, on both axes.
         ("w=1000&h=100&fit=cover", 2),
         ("w=500&h=500&fit=cover", 2),
         ("w=375&h=375&fit=cover", 4),
@@ -330,7 +330,7 @@ fn targets() {
     assert_eq!(Target::from_extension(""), None);
 }
 
-/// Returns a plan with a different number in each field.
+/// Returns a valid plan in which each field has a different number.
 fn distinct() -> Plan {
     Plan {
         source: Format::Jpeg,
@@ -368,7 +368,8 @@ fn an_original_too_short_for_its_pixels_is_refused() {
     assert_eq!(refused, Err(Refusal::SparseSource));
 }
 
-/// The picture has the size of the largest current cameras; conversions have a gigabyte by default.
+/// The picture has the size that the largest current cameras produce, and conversions may use a
+/// gigabyte by default.
 #[test]
 fn a_photograph_of_102_megapixels_fits_into_a_gigabyte() {
     let facts = facts(Format::Jpeg, (11_648, 8_736));
@@ -378,7 +379,7 @@ fn a_photograph_of_102_megapixels_fits_into_a_gigabyte() {
     assert!(cost.memory_bytes <= 1 << 30, "{cost:?}");
 }
 
-/// Regression: found by fuzzing the job messages.
+/// Regression: fuzzing of the job messages found an overflow here.
 #[test]
 fn the_cost_of_a_plan_with_the_longest_sides_is_the_largest() {
     let plan = Plan {
@@ -407,12 +408,12 @@ fn bytes_that_no_planner_writes_are_refused() {
     assert_eq!(Plan::from_bytes(&long), Err(MalformedPlan::Length));
     let table: &[(usize, &[u8], MalformedPlan)] = &[
         (3, b"2", MalformedPlan::Magic),
-        // Source format: SVG, and a number behind the last.
+        // Source format: SVG, and a number after the last format.
         (4, &[6], MalformedPlan::Value),
         (4, &[7], MalformedPlan::Value),
         (5, &[0], MalformedPlan::Value),
         (5, &[9], MalformedPlan::Value),
-        // Without rotation the picture is not high enough for the crop.
+        // Orientation: without rotation, the picture is not high enough for the crop.
         (5, &[1], MalformedPlan::Geometry),
         (6, &[4], MalformedPlan::Value),
         (7, &[2], MalformedPlan::Value),

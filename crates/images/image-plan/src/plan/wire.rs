@@ -15,7 +15,7 @@ pub const PLAN_BYTES: usize = 52;
 
 const MAGIC: [u8; 4] = *b"PLN1";
 
-/// Reason why bytes are not a valid plan; the server's fault.
+/// Reason why bytes are not a valid plan. Malformed plans are the server's fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MalformedPlan {
     /// The length is not exactly [`PLAN_BYTES`].
@@ -129,8 +129,8 @@ impl Plan {
         }
     }
 
-    /// Returns whether no size is empty, the crop lies inside the upright picture, `inner` lies
-    /// inside `target`, and the output format supports `target`.
+    /// Returns whether the parts of the plan are consistent: no size is empty, the crop lies inside
+    /// the upright picture, `inner` lies inside `target`, and the output format supports `target`.
     fn is_consistent(&self) -> bool {
         let within = |offset: u32, length: u32, whole: u32| {
             length != 0 && u64::from(offset) + u64::from(length) <= u64::from(whole)
@@ -144,7 +144,8 @@ impl Plan {
     }
 }
 
-/// Returns the format with this number. SVG is excluded, because it is never decoded.
+/// Returns the format with this number in a serialized plan. SVG is excluded, because it is never
+/// decoded.
 fn format(number: u8) -> Option<Format> {
     let format = Format::ALL
         .into_iter()
@@ -152,7 +153,8 @@ fn format(number: u8) -> Option<Format> {
     format.filter(|format| *format != Format::Svg)
 }
 
-/// Parses the encoder and its settings. Unused bytes must have the values that `to_bytes` writes.
+/// Parses the encoder and its settings from the bytes 6 to 11 of a serialized plan. Unused bytes
+/// must have the values that `to_bytes` writes.
 fn encoding(fields: [u8; 6]) -> Option<Encoding> {
     let [target, lossless, quality @ 0..=100, effort, 0, 0] = fields else {
         return None;

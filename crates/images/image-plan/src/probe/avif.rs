@@ -4,7 +4,7 @@
 //! ftyp
 //! meta ─┬─ pitm   id of the primary item
 //!       └─ iprp ─┬─ ipco   properties from 1: ispe · av1C · colr · irot · imir · clap · auxC …
-//!                └─ ipma   item id → property numbers, in the order in which they apply
+//!                └─ ipma   item id → property indices, in the order in which they apply
 //! moov ─── trak ─── tkhd   width and height of a track, 16.16
 //! ```
 //! Sources: AV1 Image File Format 1.1; ISO/IEC 14496-12 and 23008-12 for the boxes.
@@ -16,11 +16,11 @@ use crate::format::ftyp_brands;
 use crate::{Format, Orientation, SNIFF_BYTES, Size, Subsampling};
 use std::ops::Range;
 
-/// Maximum number of properties in a file. A picture has about ten; the tiles of a grid share
-/// theirs.
+/// Maximum number of properties in a file. A picture has about ten; the tiles of a grid share their
+/// properties.
 const PROPERTIES_MAX: usize = 256;
 
-/// Types of auxiliary items that hold alpha: the one of MPEG-B, and the older one of HEVC.
+/// Types of auxiliary items that contain alpha: the type of MPEG-B, and the older one of HEVC.
 const ALPHA_URNS: [&[u8]; 2] = [
     b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\0",
     b"urn:mpeg:hevc:2015:auxid:1\0",
@@ -36,7 +36,7 @@ const VERSION_BYTES: u64 = 4;
 
 type Kind = [u8; 4];
 
-/// Property or other box: its kind and the range of its content.
+/// Kind of a property or other box, and the range of its content in the file.
 type Property = (Kind, Range<u64>);
 
 pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
@@ -58,8 +58,8 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
     Ok(facts)
 }
 
-/// Returns the size of the upright primary item of a HEIC or HEIF file, which has the same boxes as
-/// AVIF.
+/// Returns the size of the upright primary item of a HEIC or HEIF file. Such files have the same
+/// boxes as AVIF.
 pub(super) fn heif_size(head: &mut HeaderReader<'_>) -> Result<Size, ProbeError> {
     let sniffed = head.bytes(0, head.len_bytes().min(SNIFF_BYTES as u64) as usize)?;
     if !ftyp_brands(sniffed).any(|brand| HEIF_BRANDS.iter().any(|known| known == brand)) {
@@ -96,7 +96,7 @@ fn still(head: &mut HeaderReader<'_>, meta: &Range<u64>) -> Result<Facts, ProbeE
 
     let mut facts = Facts::new(Format::Avif, Size::new(0, 0), Colour::Ycc);
     for number in numbers {
-        // Numbers count from 1; 0 means no property.
+        // Property indices start at 1; 0 means no property.
         let property = usize::from(number)
             .checked_sub(1)
             .and_then(|index| properties.get(index));
@@ -106,7 +106,7 @@ fn still(head: &mut HeaderReader<'_>, meta: &Range<u64>) -> Result<Facts, ProbeE
     }
     for (kind, content) in &properties {
         match kind {
-            // A grid has no decoder configuration of its own; its tiles do.
+            // A grid has no decoder configuration of its own, but each of its tiles has one.
             b"av1C" if facts.subsampling.is_none() => configuration(head, &mut facts, content)?,
             b"auxC" => facts.alpha |= is_alpha(head, content)?,
             _ => {}
@@ -158,8 +158,8 @@ fn apply(
     Ok(())
 }
 
-/// Reads `av1C`. The third byte holds tier u1 · high depth u1 · twelve u1 · monochrome u1 ·
-/// subsampling x u1, y u1 · siting u2.
+/// Reads the content of `av1C`. The third byte consists of tier u1 · high depth u1 · twelve u1 ·
+/// monochrome u1 · subsampling x u1, y u1 · siting u2.
 fn configuration(
     head: &mut HeaderReader<'_>,
     facts: &mut Facts,
@@ -184,8 +184,8 @@ fn configuration(
     Ok(())
 }
 
-/// Reads `colr`: an ICC profile, or code points of H.273: primaries u16 · transfer u16 · matrix u16
-/// · range u1.
+/// Reads the content of `colr`: an ICC profile, or the code points of H.273 as primaries u16 ·
+/// transfer u16 · matrix u16 · range u1.
 fn colour(
     head: &mut HeaderReader<'_>,
     facts: &mut Facts,
@@ -220,13 +220,14 @@ fn is_alpha(head: &mut HeaderReader<'_>, content: &Range<u64>) -> Result<bool, P
     Ok(false)
 }
 
-/// Reads `pitm`: an id of 16 bits in version 0, of 32 bits in later versions.
+/// Reads the id of the primary item from `pitm`. It has 16 bits in version 0, 32 bits in later
+/// versions.
 fn primary_item(head: &mut HeaderReader<'_>, pitm: &Range<u64>) -> Result<u32, ProbeError> {
     let [version, _, _, _] = head.field(pitm, 0)?;
     item_id(head, pitm, VERSION_BYTES, version)
 }
 
-/// Reads the item id at `offset` in `content`; its size is [`item_id_bytes`].
+/// Reads the item id at `offset` in `content`. [`item_id_bytes`] gives its size.
 fn item_id(
     head: &mut HeaderReader<'_>,
     content: &Range<u64>,
@@ -256,11 +257,11 @@ fn properties(head: &mut HeaderReader<'_>, ipco: &Range<u64>) -> Result<Vec<Prop
     Ok(properties)
 }
 
-/// Returns the numbers of `item`'s properties.
+/// Returns the indices of `item`'s properties.
 ///
 /// ```text
 /// ipma: version u8 · flags u24 · entries u32 · (item id · count u8 · count × number)…
-///       number: essential u1 · index u7, or u15 when flag 1 is set
+///       number: essential u1 · index u7, or u15 if flag 1 is set
 /// ```
 fn associations(
     head: &mut HeaderReader<'_>,
@@ -329,7 +330,7 @@ fn find(
 /// `area` is empty.
 ///
 /// ```text
-/// size u32 · kind · [size u64 when the first is 1] · content          size 0: to the end
+/// size u32 · kind · [size u64, if the first size is 1] · content     size 0: up to the end of area
 /// ```
 fn next_box(head: &mut HeaderReader<'_>, area: Range<u64>) -> Result<Option<Property>, ProbeError> {
     if area.end <= area.start {

@@ -1,4 +1,4 @@
-//! BMP: parses the file header and the fields of the bitmap header that its version has.
+//! BMP: parses the file header, and those fields of the bitmap header that exist in its version.
 //!
 //! ```text
 //! 0 "BM" · 2 size · 10 offset of pixels · 14 size of the bitmap header
@@ -23,7 +23,7 @@ const RLE4: u32 = 2;
 const BIT_FIELDS: u32 = 3;
 const ALPHA_BIT_FIELDS: u32 = 6;
 
-/// Colour space `PROFILE_EMBEDDED`: the file contains an ICC profile.
+/// Value of the colour space field that means `PROFILE_EMBEDDED`: the file contains an ICC profile.
 const SPACE_EMBEDDED: u32 = u32::from_be_bytes(*b"MBED");
 
 pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {

@@ -10,14 +10,16 @@ use super::{ProbeError, ProbeErrorKind};
 use crate::Orientation;
 use std::ops::Range;
 
-/// Maximum number of directory entries examined; cameras write about a dozen, sorted by tag.
+/// Maximum number of directory entries that are examined. Cameras write about a dozen, sorted by
+/// tag.
 const ENTRIES_MAX: u64 = 256;
 const ENTRY_BYTES: u64 = 12;
 const TAG_ORIENTATION: u16 = 0x0112;
 const TYPE_SHORT: u16 = 3;
 
-/// Returns the orientation stated by the EXIF block at `block`. Upright if the block states none or
-/// is malformed: broken metadata must not make a valid picture unreadable.
+/// Returns the orientation stated by the EXIF block at `block`. The result is `Upright` if the
+/// block states none or is malformed, because broken metadata must not make a valid picture
+/// unreadable.
 pub(super) fn orientation(
     head: &mut HeaderReader<'_>,
     block: Range<u64>,

@@ -1,4 +1,5 @@
-//! GIF: parses the screen descriptor, then all blocks until a second image proves an animation.
+//! GIF: parses the screen descriptor, then all blocks until a second image shows that the file is
+//! animated.
 //!
 //! ```text
 //! "GIF89a" · screen: width u16 · height u16 · flags · background · aspect · [global colours]
@@ -13,9 +14,9 @@ use super::head::HeaderReader;
 use super::{Colour, Facts, ProbeError};
 use crate::{Format, Size};
 
-/// Maximum bytes examined in search of a second image. If the first image extends beyond this, the
-/// file counts as animated: wrongly refusing a conversion only costs bytes, wrongly converting
-/// loses an animation.
+/// Maximum number of bytes that are examined in search of a second image. If the first image
+/// extends beyond this limit, the file counts as animated: to send a still picture unconverted by
+/// mistake only costs bytes, but to convert an animation by mistake loses its frames.
 const WALK_BYTES_MAX: u64 = 2 << 20;
 
 const SCREEN_END: u64 = 13;
@@ -47,8 +48,8 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
             EXTENSION => {
                 let [_, label] = head.array(at)?;
                 if label == GRAPHIC_CONTROL && images == 0 {
-                    // The length of the block, then flags. The lowest flag means that one colour is
-                    // transparent.
+                    // The two bytes are the length of the block and its flags. The lowest flag
+                    // means that one colour is transparent.
                     let [_, flags] = head.array(at + 2)?;
                     facts.alpha |= flags & 1 != 0;
                 }
@@ -92,8 +93,8 @@ fn colours_bytes(flags: u8) -> u64 {
     }
 }
 
-/// Returns the offset behind the chain of sub-blocks at `at`. Stops early behind the end of the
-/// file or [`WALK_BYTES_MAX`].
+/// Returns the offset after the chain of sub-blocks at `at`. Stops early if the offset exceeds the
+/// length of the file or [`WALK_BYTES_MAX`].
 fn skip_sub_blocks(head: &mut HeaderReader<'_>, mut at: u64) -> Result<u64, ProbeError> {
     while at < head.len_bytes() && at <= WALK_BYTES_MAX {
         let [length] = head.array(at)?;

@@ -1,18 +1,19 @@
-//! Positioned reads through one small window, with limits on their number and size.
+//! Positioned reads of a file's header through one small buffer, with limits on their number and
+//! size.
 
 use super::{ProbeError, ReadAt};
 use std::io;
 use std::ops::Range;
 
-/// Maximum number of reads per probe. A camera's JPEG takes one to five; a file with long chains of
-/// XMP or ICC segments takes some hundreds.
+/// Maximum number of reads per probe. A camera's JPEG needs one to five; a file with long chains of
+/// XMP or ICC segments needs some hundreds.
 pub const PROBE_READS_MAX: u32 = 1024;
 /// Maximum size of one read in bytes.
 pub const PROBE_READ_BYTES_MAX: usize = 64 * 1024;
 /// Maximum total size of all reads of one probe in bytes.
 pub const PROBE_BYTES_MAX: u64 = 4 << 20;
 
-/// Initial size of a read in bytes. Headers are at the start of a file and seldom longer.
+/// Initial size of a read in bytes. Headers are at the start of a file, and they are seldom longer.
 const WINDOW_BYTES: usize = 4096;
 
 /// Buffered reader of a file's header.
@@ -54,7 +55,7 @@ impl<'a> HeaderReader<'a> {
     /// Returns the `count` bytes at `offset`.
     ///
     /// # Panics
-    /// If `count` exceeds [`WINDOW_BYTES`]; no parser asks for more at once.
+    /// If `count` exceeds [`WINDOW_BYTES`]; no parser requests more bytes at once.
     pub(super) fn bytes(&mut self, offset: u64, count: usize) -> Result<&[u8], ProbeError> {
         assert!(count <= WINDOW_BYTES, "{count} bytes exceed the window");
         let end = offset.checked_add(count as u64);

@@ -1,4 +1,4 @@
-//! JPEG: parses the markers up to the first scan and skips the contents of most segments.
+//! JPEG: parses the segments up to the first scan, and skips the contents of most of them.
 //!
 //! ```text
 //! FF D8 · (FF marker · length u16 · length − 2 bytes)… · FF DA scan
@@ -10,8 +10,8 @@ use super::{Colour, Facts, ProbeError, Unsupported, exif};
 use crate::{Format, Orientation, Size, Subsampling};
 use std::ops::Range;
 
-/// Maximum bytes between segments that are skipped in search of the next marker. libjpeg skips such
-/// bytes too.
+/// Maximum number of bytes between two segments that are skipped in search of the next marker.
+/// libjpeg skips such bytes too.
 const GARBAGE_BYTES_MAX: u64 = 4096;
 
 const DQT: u8 = 0xdb;
@@ -24,7 +24,7 @@ const APP14: u8 = 0xee;
 
 const PROFILE_TAG: &[u8; 12] = b"ICC_PROFILE\0";
 
-/// State collected from the segments.
+/// Properties collected from the segments.
 #[derive(Default)]
 struct Segments {
     frame: Option<Frame>,
@@ -36,14 +36,14 @@ struct Segments {
     table_sums: [Option<u32>; 4],
 }
 
-/// A start-of-frame segment.
+/// Content of a start-of-frame segment.
 struct Frame {
     marker: u8,
     precision: u8,
     size: Size,
     components: u8,
     ids: [u8; 4],
-    /// Horizontal and vertical sampling factors.
+    /// Horizontal and vertical sampling factors of each component.
     sampling: [(u8, u8); 4],
     /// Number of the first component's quantisation table.
     table: u8,
@@ -75,7 +75,7 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
     seen.facts()
 }
 
-/// Returns the next marker and the offset behind it. A marker may be preceded by any number of FF.
+/// Returns the next marker and the offset after it. Any number of FF bytes may precede a marker.
 fn next_marker(head: &mut HeaderReader<'_>, from: u64) -> Result<(u8, u64), ProbeError> {
     let mut after_ff = false;
     for at in from..from + GARBAGE_BYTES_MAX {
@@ -101,7 +101,8 @@ impl Segments {
     ) -> Result<(), ProbeError> {
         let bytes = payload.end - payload.start;
         match marker {
-            // C4, C8 and CC are not frames: Huffman tables, an extension, arithmetic conditioning.
+            // C4, C8 and CC do not start a frame: they mean Huffman tables, an extension, and
+            // arithmetic conditioning.
             0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => {
                 if self.frame.is_some() {
                     return Err(ProbeError::malformed("jpeg with two frames"));
@@ -116,7 +117,8 @@ impl Segments {
             {
                 self.orientation = Some(exif::orientation(head, payload)?);
             }
-            // Two bytes follow the tag: the number of this part and the count of parts.
+            // The tag is followed by two bytes: the number of this part of the profile, and the
+            // count of parts.
             APP2 if 14 <= bytes && &head.array(payload.start)? == PROFILE_TAG => {
                 self.profile_bytes += bytes - 14;
             }
@@ -218,8 +220,8 @@ impl Frame {
             table: 0,
         };
         if frame.size.height_px == 0 {
-            // T.81 B.2.5 allows a DNL segment after the first scan to give the height; libjpeg does
-            // not support it.
+            // T.81 B.2.5 allows the height to be 0 here and to follow in a DNL segment after the
+            // first scan, but libjpeg does not support this.
             return Err(ProbeError::malformed("jpeg without a height"));
         }
         for index in 0..usize::from(components.min(4)) {
@@ -271,14 +273,15 @@ impl Frame {
     }
 }
 
-/// Luma table of T.81 annex K.1, which libjpeg scales by quality.
+/// Luma quantisation table of T.81 annex K.1, which libjpeg scales by quality.
 const ANNEX_K_LUMA: [u32; 64] = [
     16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55, 14, 13, 16, 24, 40, 57, 69, 56,
     14, 17, 22, 29, 51, 87, 80, 62, 18, 22, 37, 56, 68, 109, 103, 77, 24, 35, 55, 64, 81, 104, 113,
     92, 49, 64, 78, 87, 103, 121, 120, 101, 72, 92, 95, 98, 112, 100, 103, 99,
 ];
 
-/// Sum of libjpeg's luma table at each quality of 1…100. The sums fall as quality grows.
+/// Sum of the entries of libjpeg's luma table at each quality of 1…100. The sum decreases as
+/// quality increases.
 const SUMS: [u32; 100] = {
     let mut sums = [0; 100];
     let mut quality = 1;
@@ -305,8 +308,9 @@ const SUMS: [u32; 100] = {
     sums
 };
 
-/// Returns the quality at which libjpeg's luma table has the nearest sum. Exact for files written
-/// by libjpeg; for tables of other encoders an estimate of their coarseness on the same scale.
+/// Returns the quality at which the entries of libjpeg's luma table have the sum nearest to `sum`.
+/// The result is exact for files written by libjpeg. For other tables it estimates their coarseness
+/// on the same scale.
 fn quality(sum: u32) -> u8 {
     let nearest = (1u8..=100).zip(SUMS).rev();
     nearest

@@ -10,9 +10,9 @@ use super::head::HeaderReader;
 use super::{Colour, Facts, ProbeError, Unsupported, exif};
 use crate::{Format, Size};
 
-/// Bytes of a chunk in addition to its data: length, type, CRC.
+/// Number of bytes of a chunk in addition to its data: length, type, CRC.
 const CHUNK_FRAME_BYTES: u64 = 12;
-/// Maximum of lengths and sides. PNG (third edition) §7.1: below 2³¹.
+/// Maximum value of lengths and sides, below 2³¹ by PNG (third edition) §7.1.
 const INTEGER_MAX: u32 = i32::MAX as u32;
 
 /// Transfer characteristics of HDR, by ITU-T H.273.

@@ -12,7 +12,8 @@ use expect_test::{Expect, expect};
 use std::cell::RefCell;
 use write::*;
 
-/// `bytes`, followed by zeros up to `len_bytes`; records the size of each read.
+/// File that consists of `bytes` followed by zeros, with a total length of `len_bytes`. It records
+/// the size of each read.
 struct Sparse<'a> {
     bytes: &'a [u8],
     len_bytes: u64,
@@ -141,7 +142,7 @@ fn bombs_cost_no_more_than_other_headers() {
     );
     let mut profile = png((1, 1), [8, 2, 0], &[chunk(b"iCCP", &[])]);
     profile[33..37].copy_from_slice(&i32::MAX.to_be_bytes());
-    // The bytes after the profile are zeros.
+    // The bytes after the profile are zeros, so the next chunk has no name.
     check(
         "giant profile",
         &profile,
@@ -164,7 +165,8 @@ fn bombs_cost_no_more_than_other_headers() {
     );
 }
 
-/// Both files state 100 megapixels. With fewer than 10,000 bytes they cannot contain them.
+/// Both files state 100 megapixels. With fewer than 10,000 bytes they cannot contain that many
+/// pixels.
 #[test]
 fn a_file_too_short_for_its_pixels_is_sparse() {
     let gif = gif((10_000, 10_000), &[gif_image((10_000, 10_000), &[9])]);

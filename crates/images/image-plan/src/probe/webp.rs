@@ -1,5 +1,5 @@
-//! WebP: parses the header of a single frame, or the extended header and the heads of the chunks
-//! behind it.
+//! WebP: parses the header of a single frame, or the extended header and the headers of the chunks
+//! after it.
 //!
 //! ```text
 //! "RIFF" size "WEBP" · (four letters · size u32 · data · pad to even)…
@@ -47,7 +47,7 @@ fn lossy(head: &mut HeaderReader<'_>, data: &Range<u64>) -> Result<Facts, ProbeE
     if tag & 1 != 0 {
         return Err(ProbeError::malformed("webp frame is not a key frame"));
     }
-    // The two highest bits request scaling, which decoders ignore.
+    // The two highest bits request upscaling, which decoders ignore.
     let side = |low, high| u32::from(u16::from_le_bytes([low, high]) & 0x3fff);
     let size = Size::new(side(w0, w1), side(h0, h1));
     Ok(Facts {

@@ -2,7 +2,7 @@ use super::*;
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
-/// Lists the outcome of each of the white-space separated `queries`.
+/// Compares the outcome of each of `queries`, which are separated by white space, with `expect`.
 fn check(queries: &str, expect: Expect) {
     check_by(Grammar::Strict, queries, expect);
 }
@@ -365,7 +365,7 @@ proptest! {
         }
     }
 
-    /// Removing the pairs that a grammar does not heed leaves the outcome unchanged.
+    /// Removing the pairs that are not relevant to a grammar does not change the outcome.
     #[test]
     fn what_is_not_heeded_changes_nothing(
         query in "((w|h|v|width|max_width|meta|crop|%77|utm_a|fit)=?(1|20|x|full|%zz|cover)?&){0,6}"

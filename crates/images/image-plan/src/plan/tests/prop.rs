@@ -44,7 +44,7 @@ fn any_fit() -> impl Strategy<Value = Fit> {
     ]
 }
 
-/// Generates all recipes that queries can produce, and some others.
+/// Generates all recipes that queries can produce, and some that they cannot.
 fn any_recipe() -> impl Strategy<Value = Recipe> {
     let side = || {
         prop_oneof![
@@ -68,8 +68,8 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
     )
 }
 
-/// Asserts the properties of every plan. Each side of the box is respected to the pixel, or to the
-/// rounding of a proportional side.
+/// Asserts the properties that every plan must have, among them that the output does not exceed the
+/// requested box.
 fn assert_plan(plan: &Plan, facts: &Facts, recipe: &Recipe) {
     let upright = facts.oriented();
     assert_eq!(plan.stored, facts.stored);

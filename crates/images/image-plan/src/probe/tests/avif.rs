@@ -4,7 +4,7 @@ use expect_test::expect;
 
 const PIXELS: (u32, u32) = (640, 480);
 
-/// Returns a picture whose only item has `properties` after its size and configuration.
+/// Returns an AVIF whose only item has its size, its configuration and `properties`.
 fn of(properties: &[Vec<u8>]) -> Vec<u8> {
     let own = [&[ispe(PIXELS), av1c(0x0c)], properties].concat();
     avif(own.len() as u8, &own)
@@ -102,7 +102,7 @@ fn orientations() {
 #[test]
 fn wide_numbers() {
     let picture = |version: u8, id: &[u8]| {
-        // Property numbers of 15 bits. The bit above them marks a property as essential.
+        // The property indices have 15 bits. The bit above them marks a property as essential.
         let head = [version, 0, 0, 1, 0, 0, 0, 1];
         let ipma = [&head, id, &[2, 0x80, 2, 0, 1]].concat();
         let ipco = [av1c(0x0c), ispe(PIXELS)].concat();

@@ -6,7 +6,7 @@ fn colour_frame() -> Vec<u8> {
     frame(0xc0, SIZE, &[0x22, 0x11, 0x11])
 }
 
-/// Returns a valid file with `segments` between its frame and its scan.
+/// Returns a valid JPEG with `segments` between its frame and its scan.
 fn with(segments: &[Vec<u8>]) -> Vec<u8> {
     jpeg(&[&[colour_frame()], segments].concat())
 }
@@ -170,7 +170,7 @@ fn segments() {
     );
 }
 
-/// Returns annex K's luma table, scaled and clamped as documented for libjpeg's
+/// Returns the luma table of T.81 annex K, scaled and clamped as documented for libjpeg's
 /// `jpeg_add_quant_table`.
 fn luma_table(quality: u32) -> Vec<u16> {
     let annex_k = "16 11 10 16 24 40 51 61 12 12 14 19 26 58 60 55 14 13 16 24 40 57 69 56 14 17 22 29 51 87 80 62 \
@@ -212,10 +212,10 @@ fn a_jpegs_quality_reads_from_its_luma_table() {
             Some(stated as u8)
         );
     }
-    // A table twice as coarse as that of quality 50, and one finer than all.
+    // A table twice as coarse as that of quality 50, and one that is finer than all of libjpeg's.
     assert_eq!(quality([vec![0], vec![115; 64]].concat()), Some(25));
     assert_eq!(quality([vec![0], vec![0; 64]].concat()), Some(100));
-    // Without a luma table there is no estimate.
+    // Without a luma table the quality is not estimated.
     assert_eq!(quality([vec![1], vec![99; 64]].concat()), None);
 }
 
@@ -243,8 +243,8 @@ fn exif_orientations() {
         exif(false, 9),
         patched(6, b"IM"),
         patched(8, &[43]),
-        // Directory offsets behind the block, near the end of u32, and so that the directory
-        // crosses the end of the block.
+        // Three directory offsets: after the end of the block, near the maximum of u32, and such
+        // that the directory crosses the end of the block.
         patched(10, &1000u32.to_le_bytes()),
         patched(10, &u32::MAX.to_le_bytes()),
         patched(10, &(sound.len() as u32 - 7).to_le_bytes()),
@@ -259,6 +259,6 @@ fn exif_orientations() {
     for block in broken {
         assert_eq!(oriented(&block), Orientation::Upright, "{block:x?}");
     }
-    // The entry is complete, although the block ends directly behind it.
+    // The entry is complete, although the block ends directly after it.
     assert_eq!(oriented(&sound[..6 + 10 + 24]), Orientation::Turn90);
 }

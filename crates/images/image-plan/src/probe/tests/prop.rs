@@ -40,7 +40,7 @@ fn sound() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Asserts the limits of a probe on arbitrary bytes.
+/// Asserts that a probe stays within its limits on arbitrary bytes.
 fn assert_contained(bytes: &[u8], len_bytes: u64) {
     let source = Sparse::new(bytes, len_bytes);
     let probed = probe(&source, len_bytes);

@@ -1,8 +1,9 @@
-//! Writers of minimal file headers.
+//! Functions that write minimal file headers.
 
 pub(super) const ALPHA_URN: &[u8] = b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\0";
 
-/// Writes a TIFF directory with a width before the orientation, sorted as by cameras.
+/// Writes a TIFF directory that contains a width before the orientation, sorted by tag as cameras
+/// do.
 pub(super) fn tiff(big_endian: bool, orientation: u16) -> Vec<u8> {
     let u16 = |value: u16| match big_endian {
         true => value.to_be_bytes(),
@@ -43,7 +44,7 @@ pub(super) fn segment(marker: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Writes a frame with one component per entry of `sampling`, whose two hexadecimal digits are the
-/// sampling factors. The first component uses table 0, the others table 1.
+/// sampling factors. The first component uses quantisation table 0, the others table 1.
 pub(super) fn frame(marker: u8, (width, height): (u16, u16), sampling: &[u8]) -> Vec<u8> {
     let mut payload = vec![8];
     payload.extend(height.to_be_bytes());
@@ -60,8 +61,8 @@ pub(super) fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
     [&length, &kind[..], data, &[0; 4]].concat()
 }
 
-/// Writes a PNG with `chunks` before its image data; `kind` is bit depth, colour type and interlace
-/// method.
+/// Writes a PNG with `chunks` before its image data; `kind` consists of bit depth, colour type and
+/// interlace method.
 pub(super) fn png((width, height): (u32, u32), kind: [u8; 3], chunks: &[Vec<u8>]) -> Vec<u8> {
     let [bit_depth, colour_type, interlace] = kind;
     let mut header = width.to_be_bytes().to_vec();
@@ -74,7 +75,7 @@ pub(super) fn png((width, height): (u32, u32), kind: [u8; 3], chunks: &[Vec<u8>]
     out
 }
 
-/// Writes a GIF with a global table of two colours.
+/// Writes a GIF with a global colour table of two colours, followed by `blocks`.
 pub(super) fn gif((width, height): (u16, u16), blocks: &[Vec<u8>]) -> Vec<u8> {
     let mut out = b"GIF89a".to_vec();
     out.extend(width.to_le_bytes());
@@ -86,7 +87,8 @@ pub(super) fn gif((width, height): (u16, u16), blocks: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// Writes an image at the top left corner, with sub-blocks of the lengths in `blocks`.
+/// Writes a GIF image at the top left corner of the screen, with sub-blocks of the lengths in
+/// `blocks`.
 pub(super) fn gif_image((width, height): (u16, u16), blocks: &[u8]) -> Vec<u8> {
     let mut out = vec![0x2c, 0, 0, 0, 0];
     out.extend(width.to_le_bytes());
@@ -148,7 +150,8 @@ pub(super) fn ftyp(brands: &[&[u8; 4]]) -> Vec<u8> {
     iso(b"ftyp", &content)
 }
 
-/// Writes an AVIF whose primary item 1 has the first `own` of `properties`, and item 2 the rest.
+/// Writes an AVIF with two items. Item 1 is the primary one and has the first `own` of
+/// `properties`; item 2 has the others.
 pub(super) fn avif(own: u8, properties: &[Vec<u8>]) -> Vec<u8> {
     let all = properties.len() as u8;
     let mut ipma = vec![0, 0, 0, 0, 0, 0, 0, 2];
@@ -167,7 +170,7 @@ pub(super) fn ispe((width, height): (u32, u32)) -> Vec<u8> {
     iso(b"ispe", &[&[0; 4], &width[..], &height].concat())
 }
 
-/// Writes a decoder configuration; `bits` holds depth and subsampling.
+/// Writes a decoder configuration (`av1C`); `bits` contains depth and subsampling.
 pub(super) fn av1c(bits: u8) -> Vec<u8> {
     iso(b"av1C", &[0x81, 0, bits, 0])
 }
