@@ -4,7 +4,7 @@ use image_plan::{Format, Raster};
 
 use crate::{DecodeOptions, Error, ErrorKind, avif, bmp, gif, jpeg, png, webp};
 
-/// Decoded picture.
+/// Result of [`decode`]: the pixels and the profile of a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
     /// Pixels as stored; the caller applies the orientation.

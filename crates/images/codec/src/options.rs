@@ -33,7 +33,7 @@ impl DecodeOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum Shrink {
-    /// Full size.
+    /// Full size, without shrinking.
     #[default]
     Whole = 1,
     /// Half of each side.
@@ -48,7 +48,7 @@ impl Shrink {
     /// All factors, from full size to the strongest reduction.
     pub const ALL: [Shrink; 4] = [Shrink::Whole, Shrink::Half, Shrink::Quarter, Shrink::Eighth];
 
-    /// Returns the divisor of each side.
+    /// Returns the number by which each side is divided.
     #[must_use]
     pub const fn divisor(self) -> u32 {
         self as u32

@@ -87,12 +87,12 @@ fn profile(image: &avif::avifImage, limits: &Limits) -> Result<Option<Vec<u8>>, 
     buffer::copy(profile).map(Some)
 }
 
-/// Decoded image and the meaning of its samples.
+/// libavif's decoded image, and the colour format of its planes.
 struct Source<'a> {
     image: &'a avif::avifImage,
     subsampling: Subsampling,
     range: Range,
-    /// Matrix of the planes; `None` for RGB.
+    /// Matrix by which the planes are converted to RGB; `None` if they contain RGB.
     matrix: Option<Matrix>,
 }
 

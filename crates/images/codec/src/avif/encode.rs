@@ -9,12 +9,12 @@ use super::check;
 use super::handle::{File, Owned, new_encoder, new_image};
 use crate::{Error, ErrorKind, buffer};
 
-/// Settings of the encoder.
+/// Settings of the AVIF encoder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Quality of colours and alpha, 0…100; unused if lossless.
+    /// Quality of colours and alpha, 0…100; has no effect if `lossless` is true.
     pub(crate) quality: u8,
-    /// Speed, 0…9; 10 has the effect of 9.
+    /// libaom's speed, 0…9; higher is faster. 10 has the effect of 9.
     pub(crate) speed: u8,
     /// True for 4:4:4 with the identity matrix and quantiser 0.
     pub(crate) lossless: bool,
@@ -36,7 +36,7 @@ const GLOBAL_MOTION: &CStr = c"enable-global-motion";
 /// triples the time.
 const INTRA_BLOCK_COPY: &CStr = c"enable-intrabc";
 
-/// Largest side of an AV1 frame.
+/// Maximum side of an AV1 frame in pixels.
 const SIDE_PX_MAX: u32 = 65_536;
 
 pub(crate) fn encode(

@@ -10,7 +10,7 @@ use libavif_sys as avif;
 use super::check;
 use crate::{Error, ErrorKind};
 
-/// Returns libavif's name of a result.
+/// Returns libavif's name of a result code.
 pub(super) fn result_name(result: avif::avifResult) -> &'static str {
     // SAFETY: the callee accepts any number and returns a string literal.
     let text = unsafe { avif::avifResultToString(result) };
@@ -100,7 +100,7 @@ pub(super) fn new_image(
     unsafe { Owned::new(start, avif::avifImageDestroy) }
 }
 
-/// File written by an encoder.
+/// Encoded file in memory that libavif allocated; freed on drop.
 pub(super) struct File(avif::avifRWData);
 
 impl File {
@@ -122,7 +122,7 @@ impl File {
         &raw mut self.0
     }
 
-    /// Returns the stored bytes.
+    /// Returns the bytes of the file.
     pub(super) fn bytes(&self) -> &[u8] {
         if self.0.data.is_null() {
             return &[];

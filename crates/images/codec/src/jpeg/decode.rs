@@ -42,7 +42,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     })
 }
 
-/// Properties read from the header.
+/// Properties read from the header of a JPEG.
 struct Header {
     size: Size,
     form: Form,

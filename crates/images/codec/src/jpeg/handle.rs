@@ -120,7 +120,7 @@ impl Block {
         (&mut self.start, &mut self.len)
     }
 
-    /// Returns the stored bytes.
+    /// Returns the bytes that TurboJPEG stored.
     ///
     /// # Safety
     /// [`Block::slots`] were passed to a call that succeeded, so that `len` bytes at `start` are

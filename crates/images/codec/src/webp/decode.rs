@@ -33,7 +33,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     })
 }
 
-/// Properties read from the headers.
+/// Properties read from the headers of a WebP file.
 struct Header {
     size: Size,
     alpha: bool,
@@ -62,7 +62,7 @@ fn read_header(bytes: &[u8]) -> Result<Header, Error> {
     Ok(Header {
         size: Size::new(side(features.width), side(features.height)),
         alpha: features.has_alpha != 0,
-        // 1 is lossy, 2 is lossless.
+        // libwebp's codes: 1 is lossy, 2 is lossless.
         lossless: features.format == 2,
     })
 }

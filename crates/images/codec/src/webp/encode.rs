@@ -11,14 +11,14 @@ use webp::{WebPEncCSP, WebPEncodingError};
 use super::container;
 use crate::{Error, ErrorKind, buffer};
 
-/// Settings of the encoder.
+/// Settings of the WebP encoder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Quality, 0…100; unused if lossless.
+    /// Quality, 0…100; has no effect if `lossless` is true.
     pub(crate) quality: u8,
     /// Compression method, 0…6; higher is slower.
     pub(crate) method: u8,
-    /// True for VP8L, false for VP8.
+    /// True for lossless encoding (VP8L), false for lossy encoding (VP8).
     pub(crate) lossless: bool,
 }
 
