@@ -20,7 +20,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Returns the corresponding status of a reply.
+    /// Returns the status that reports this kind of error in a reply.
     #[must_use]
     pub const fn status(self) -> Status {
         match self {
@@ -74,7 +74,7 @@ impl Error {
         Error::new(kind, format!("encode: {}", error.detail))
     }
 
-    /// Converts an error of `audio`.
+    /// Converts an error that `audio` returned.
     pub(crate) fn audio(error: &audio::Error) -> Error {
         let kind = match error.kind {
             audio::ErrorKind::Undecodable => ErrorKind::Undecodable,

@@ -16,9 +16,9 @@ pub(crate) enum EncoderInput {
     ColourPlanes(Subsampling, Range, Matrix),
     /// Planes of this subsampling, in any range and matrix; the file states both.
     AnyPlanes(Subsampling),
-    /// RGB or RGBA.
+    /// Interleaved pixels: RGB or RGBA.
     Pixels,
-    /// RGB or RGBA, or full-range grey.
+    /// Interleaved pixels (RGB or RGBA), or full-range grey planes.
     PixelsOrGrey,
 }
 

@@ -155,7 +155,7 @@ fn a_grey_profile_changes_lightness_and_nothing_else() {
         let plan = whole(Format::Png, size, encoding);
         let (pixels, profile) = read(&plan, &done(&plan, &original).bytes);
         assert_eq!(profile, None, "{encoding:?}");
-        // Linear light of 55/255 is 128 in sRGB.
+        // A linear light of 55/255 is encoded as 128 in sRGB.
         assert!(
             pixels.data.iter().all(|sample| sample.abs_diff(128) <= 2),
             "{encoding:?}: {:?}",
