@@ -31,7 +31,7 @@ pub(crate) enum ChannelOrder {
     Alac,
 }
 
-/// Format of a decoder's frames.
+/// Format of the frames that a decoder returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameFormat {
     pub(crate) rate_hz: u32,

@@ -12,16 +12,16 @@ use crate::opus::{self, Encoder, PACKET_FRAMES};
 /// seeking.
 const PAGE_PACKETS: u64 = 50;
 
-/// Ogg Opus file being written.
+/// Writer of an Ogg Opus file.
 pub(crate) struct OggOpus<W: Write> {
     writer: PacketWriter<'static, W>,
     encoder: Encoder,
     channels: usize,
     serial: u32,
     pre_skip: u64,
-    /// Frames that do not fill a packet yet.
+    /// Samples of frames that do not fill a packet yet.
     waiting: Vec<f32>,
-    /// Frames received so far.
+    /// Number of frames received so far.
     frames: u64,
     packets: u64,
     /// Latest packet, held back because the last packet of the file must be marked.

@@ -40,9 +40,9 @@ pub use transcode::{Transcoded, transcode, warm_up};
 
 /// Maximum number of channels of an original.
 pub const CHANNELS_MAX: u8 = 8;
-/// Minimum sample rate of an original.
+/// Minimum sample rate of an original in Hz.
 pub const RATE_HZ_MIN: u32 = 4_000;
-/// Maximum sample rate of an original.
+/// Maximum sample rate of an original in Hz.
 pub const RATE_HZ_MAX: u32 = 768_000;
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ enum Speaker {
     Left,
     Right,
     Centre,
-    /// Low frequencies only, omitted in the downmix.
+    /// Low-frequency loudspeaker, which is omitted in the downmix.
     Low,
     /// Left side or left back; the following variants likewise for the right and the centre.
     FarLeft,
@@ -66,7 +66,7 @@ const fn speakers(order: ChannelOrder, channels: u8) -> &'static [Speaker] {
     }
 }
 
-/// Weights of a downmix.
+/// Downmix of a channel layout to one or two channels.
 pub(crate) struct Mix {
     /// One row per input channel, one column per output channel.
     weights: Vec<[f32; 2]>,

@@ -23,7 +23,7 @@ const WEIGHTS_MAX: u64 = 4 << 20;
 
 /// Resampler of one track.
 pub(crate) struct Resampler {
-    /// `None` if the input has 48 kHz.
+    /// Filter, or `None` if the input already has 48 kHz.
     filter: Option<Filter>,
     channels: Vec<Vec<f32>>,
     /// Number of samples per channel that were removed from the front of the buffers.

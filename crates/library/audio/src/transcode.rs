@@ -10,10 +10,10 @@ use crate::error::{Error, ErrorKind};
 use crate::mix::Mix;
 use crate::resample::Resampler;
 
-/// Result of a transcode.
+/// Result of a successful transcode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transcoded<W> {
-    /// Sink with the complete output.
+    /// Sink that received the complete output.
     pub sink: W,
     /// Number of frames of the output, at 48 kHz.
     pub frames: u64,

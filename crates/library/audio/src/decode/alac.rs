@@ -23,7 +23,7 @@ pub(super) struct Alac<R> {
     shape: FrameFormat,
     packet: Vec<u8>,
     samples: Vec<i32>,
-    /// Frames still to be dropped after a seek.
+    /// Number of frames that must still be dropped after a seek.
     skip: usize,
 }
 

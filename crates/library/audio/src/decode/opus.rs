@@ -13,7 +13,7 @@ use crate::opus::{self, Layout};
 pub(super) struct Opus {
     decoder: opus::Decoder,
     shape: FrameFormat,
-    /// Frames at the start that are still to be dropped.
+    /// Number of frames at the start of the stream that must still be dropped.
     pre_skip: usize,
 }
 
