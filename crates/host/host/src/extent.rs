@@ -22,7 +22,7 @@ struct Head {
     reserved: u32,
 }
 
-/// `struct fiemap_extent`.
+/// `struct fiemap_extent` of `linux/fiemap.h`.
 #[repr(C)]
 #[derive(Default)]
 struct Extent {
