@@ -33,7 +33,7 @@ pub use resp::resp;
 pub use sound::{packets, pages};
 pub use tags::{tags, tags_exif, tags_flac, tags_mp3, tags_mp4, tags_ogg, tags_rare, tags_riff};
 
-/// Parser under test.
+/// Parser under test, with the properties that it must have.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// Name of the target's program in `fuzz/fuzz_targets` and of its folder in `fuzz/corpus`.

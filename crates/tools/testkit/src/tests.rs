@@ -20,7 +20,7 @@ fn every_corpus_holds() {
         for file in files {
             let path = file.expect("a readable folder").path();
             let bytes = fs::read(&path).expect("a readable file");
-            // Shown only if the test fails.
+            // The test harness shows this output only if the test fails.
             println!("{}", path.display());
             (target.check)(&bytes);
             count += 1;

@@ -40,7 +40,7 @@ fn load(bytes: &[u8]) -> Result<(Keyspace, bool), Error> {
     let mut keyspace = Keyspace::new(Limits::default(), 7);
     let mut loader = Loader::new(LoadOptions {
         now_ms: NOW_MS,
-        // A fuzzer does not find a valid checksum.
+        // The checksum is ignored, because a fuzzer would never find a valid one.
         check_crc: false,
         skip_expired: false,
     });
