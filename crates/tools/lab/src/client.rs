@@ -13,7 +13,7 @@ use crate::stop::Stop;
 /// Read timeout, longer than any conversion that the server admits.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(150);
 
-/// Complete response.
+/// Complete HTTP response.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -22,7 +22,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Returns the value of a field, if present.
+    /// Returns the value of a response field, if it is present.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.lines().filter_map(|line| line.split_once(':'));
         let (_, value) = lines.find(|(field, _)| field.eq_ignore_ascii_case(name))?;

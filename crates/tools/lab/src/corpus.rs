@@ -12,7 +12,7 @@ use crate::stop::{Stop, at};
 /// One original of the corpus.
 #[derive(Clone, Debug)]
 pub(crate) struct Photograph {
-    /// Path relative to the corpus.
+    /// Path of the file, relative to the corpus folder.
     pub(crate) name: String,
     pub(crate) path: PathBuf,
     pub(crate) facts: Facts,

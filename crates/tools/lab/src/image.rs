@@ -52,7 +52,7 @@ struct Definition {
 #[derive(Deserialize)]
 struct Race {
     format: String,
-    /// Query of the requests to Pelton.
+    /// Query string of the requests to Pelton.
     query: String,
     /// Side of the square into which results must fit; `None` for full size.
     box_px: Option<u32>,

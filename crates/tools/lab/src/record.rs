@@ -16,7 +16,7 @@ use crate::corpus::{self, Photograph};
 use crate::host::{self, Host};
 use crate::stop::{Stop, at};
 
-/// Record of one run of one benchmark.
+/// Context and samples of one run of a benchmark.
 #[derive(Serialize)]
 pub(crate) struct Record {
     benchmark: &'static str,

@@ -27,7 +27,7 @@ pub(super) struct Definition {
     hit_query: String,
     rounds: usize,
     seconds: u32,
-    /// Hits per second, over all connections.
+    /// Number of requests per second, over all connections.
     rate: u32,
     connections: u32,
     client_cpu: u32,
@@ -234,7 +234,7 @@ fn whole_bytes(bytes: &[u8]) -> io::Result<Option<usize>> {
     }
 }
 
-/// Accessor of one number of a round.
+/// Function that returns one number of a round's results.
 type Number = fn(&Latency) -> f64;
 
 fn print(latencies: &[Latency]) {

@@ -20,12 +20,12 @@ pub(super) struct Definition {
     starts: usize,
 }
 
-/// Measurement of one start.
+/// Wall time and CPU time of one start.
 #[derive(Serialize)]
 pub(super) struct Start {
     /// Time from the start of the process until the response to a hit is complete.
     wall_us: u64,
-    /// CPU time of the server and its cells in that period.
+    /// CPU time that the server and its cells used during that period.
     cpu_us: u64,
 }
 

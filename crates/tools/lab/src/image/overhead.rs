@@ -111,7 +111,7 @@ struct Runner<'a> {
     repeat: u32,
 }
 
-/// Cost per job, in microseconds.
+/// Cost of one job, in microseconds.
 struct Cost {
     cpu_us: f64,
     told_us: f64,

@@ -16,7 +16,7 @@ use crate::{Given, table};
 pub(super) struct Definition {
     rounds: usize,
     albums: u32,
-    /// Side of each embedded picture.
+    /// Side in pixels of each embedded picture.
     side_px: u32,
     /// Sides of the boxes that each picture is scaled to.
     boxes_px: Vec<u32>,
