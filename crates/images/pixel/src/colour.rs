@@ -20,7 +20,7 @@ pub const CARRY_BYTES_MAX: usize = 4 << 10;
 /// Maximum size in bytes of a profile that is parsed. Profiles of printers have up to 3 MB.
 pub const PROFILE_BYTES_MAX: usize = 4 << 20;
 
-/// Treatment of a picture's colour profile.
+/// Way in which a picture's colour profile is handled.
 pub enum ProfileAction {
     /// The profile is sRGB, which is also the meaning of a missing profile, so it is dropped.
     Drop,

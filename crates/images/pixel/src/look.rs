@@ -52,7 +52,7 @@ pub fn look(small: &Packed) -> Placeholder {
     )
 }
 
-/// RGBA pixels, row by row.
+/// Pixels of a small picture in RGBA, row by row.
 struct Pixels {
     width: usize,
     height: usize,
