@@ -26,7 +26,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// All formats.
+    /// All formats, in the order of their numbers in serialized plans.
     pub const ALL: [Format; 7] = [
         Format::Jpeg,
         Format::Png,
@@ -61,7 +61,7 @@ impl Format {
         }
     }
 
-    /// Returns the value for `Content-Type`.
+    /// Returns the media type, as used in the `Content-Type` field.
     #[must_use]
     pub const fn media_type(self) -> &'static str {
         match self {
@@ -270,7 +270,7 @@ impl Orientation {
         })
     }
 
-    /// Returns whether rows become columns.
+    /// Returns whether the orientation exchanges rows and columns.
     #[must_use]
     pub const fn transposes(self) -> bool {
         self as u8 >= 5

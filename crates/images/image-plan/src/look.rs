@@ -119,7 +119,7 @@ fn part(field: &[u8]) -> Option<&[u8]> {
     behind.iter().all(|byte| *byte == 0).then_some(part)
 }
 
-/// Encodes as base64 (RFC 4648 §4).
+/// Encodes bytes as base64 (RFC 4648 §4).
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);

@@ -57,7 +57,7 @@ impl Batch {
         &self.plans
     }
 
-    /// Returns whether the placeholder is requested.
+    /// Returns whether the batch requests the original's placeholder.
     #[must_use]
     pub fn look(&self) -> bool {
         self.look

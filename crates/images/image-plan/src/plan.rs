@@ -12,7 +12,7 @@ use std::{error, fmt};
 pub use cost::Cost;
 pub use wire::{MalformedPlan, PLAN_BYTES};
 
-/// Output format.
+/// Output format of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Target {
     /// AV1 still picture (AVIF 1.1).
@@ -40,7 +40,7 @@ impl Target {
         }
     }
 
-    /// Returns the value for `Content-Type`.
+    /// Returns the media type, as used in the `Content-Type` field.
     #[must_use]
     pub const fn media_type(self) -> &'static str {
         self.format().media_type()
@@ -110,30 +110,30 @@ pub enum Stage {
 /// the output is too low.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Encoding {
-    /// libjpeg-turbo: baseline with optimized Huffman tables, 4:2:0 unless the picture is grey.
-    /// Transparent pixels are blended over white.
+    /// JPEG, encoded by libjpeg-turbo: baseline with optimized Huffman tables, 4:2:0 unless the
+    /// picture is grey. Transparent pixels are blended over white.
     Jpeg {
         /// Quality, 1…100.
         quality: u8,
     },
     /// PNG, always lossless.
     Png,
-    /// libwebp.
+    /// WebP, encoded by libwebp.
     Webp {
-        /// Quality, 0…100; unused if lossless.
+        /// Quality on WebP's scale, 0…100; has no effect if `lossless` is true.
         quality: u8,
         /// Compression method, 0…6; higher is slower.
         method: u8,
-        /// True for VP8L, false for VP8.
+        /// True for lossless encoding (VP8L), false for lossy encoding (VP8).
         lossless: bool,
     },
-    /// libaom: all-intra, 8 bits per component.
+    /// AVIF, encoded by libaom: all-intra, 8 bits per component.
     Avif {
         /// Quality on libavif's scale, 0…100.
         quality: u8,
         /// libaom's `cpu-used`, 0…10; higher is faster.
         speed: u8,
-        /// True for 4:4:4 with the identity matrix and quantizer 0.
+        /// True for lossless encoding: 4:4:4 with the identity matrix and quantizer 0.
         lossless: bool,
     },
 }
@@ -150,7 +150,7 @@ impl Encoding {
         }
     }
 
-    /// Returns whether the encoding changes samples.
+    /// Returns whether the encoding may change samples.
     #[must_use]
     pub const fn is_lossy(self) -> bool {
         match self {

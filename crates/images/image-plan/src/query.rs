@@ -14,7 +14,7 @@ const NAME_CHARS_MAX: usize = 32;
 /// Parsed meaning of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ImageQuery {
-    /// Requested picture.
+    /// Normalized parameters of the requested picture.
     pub recipe: Recipe,
     /// True if the client wants a JSON description instead of the picture (`meta=full`).
     pub meta: bool,
@@ -23,7 +23,7 @@ pub struct ImageQuery {
 /// Kind of a parameter error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QueryErrorKind {
-    /// The parameter is unknown.
+    /// The parameter's name is unknown.
     Unknown,
     /// The parameter is reserved but not supported yet.
     Reserved,

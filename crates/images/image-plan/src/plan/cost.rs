@@ -19,7 +19,7 @@ use crate::Format;
 pub struct Cost {
     /// Peak heap of the worker in bytes, excluding the encoded original and the encoded output.
     pub memory_bytes: u64,
-    /// CPU time in milliseconds.
+    /// CPU time of the worker in milliseconds.
     pub cpu_ms: u64,
 }
 

@@ -20,7 +20,7 @@ const WINDOW_BYTES: usize = 4096;
 pub(super) struct HeaderReader<'a> {
     source: &'a dyn ReadAt,
     len_bytes: u64,
-    /// Bytes of the last read.
+    /// Bytes of the file that the last read returned.
     window: Vec<u8>,
     /// Offset of `window` in the file.
     window_at: u64,
