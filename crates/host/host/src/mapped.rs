@@ -74,7 +74,7 @@ impl Mapped {
             let (read, shared) = (ProtFlags::READ, MapFlags::SHARED);
             mmap(ptr::null_mut(), bytes, read, shared, &file, 0)?
         };
-        let at = NonNull::new(at).expect("the kernel maps nothing at null by itself");
+        let at = NonNull::new(at).expect("the kernel chooses no null address for a mapping");
         let pages = Pages { at, bytes };
         let (ending, ended) = mpsc::channel();
         let mut mapped = Mapped {
