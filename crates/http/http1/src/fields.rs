@@ -35,7 +35,10 @@ const KNOWN: [(Known, &str); 12] = [
 const _: () = {
     let mut at = 0;
     while at < KNOWN.len() {
-        assert!(KNOWN[at].0 as usize == at, "in the order of the enum");
+        assert!(
+            KNOWN[at].0 as usize == at,
+            "KNOWN is in the order of the enum"
+        );
         at += 1;
     }
 };
@@ -85,7 +88,7 @@ fn widen<'a>(section: &'a [u8], found: bool, span: &'a [u8], value: &'a [u8]) ->
 /// Returns the offset of `part` in `whole`, which contains it.
 pub(crate) fn offset_in(whole: &[u8], part: &[u8]) -> usize {
     let offset = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
-    assert!(offset <= whole.len(), "not a part of the whole");
+    assert!(offset <= whole.len(), "`part` does not lie within `whole`");
     offset
 }
 

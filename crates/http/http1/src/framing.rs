@@ -38,7 +38,7 @@ pub(crate) fn judge(known: &KnownFields<'_>, version: Version) -> Result<Framing
     Err(if ends_in_chunked(coding) {
         Reject::with(501, "a transfer coding other than chunked")
     } else {
-        Reject::bad("Transfer-Encoding does not end in chunked, once")
+        Reject::bad("Transfer-Encoding does not end in chunked, or names it more than once")
     })
 }
 

@@ -175,7 +175,7 @@ impl Template {
 }
 
 fn number(out: &mut Vec<u8>, number: u64) {
-    write!(out, "{number}").expect("a Vec takes every write");
+    write!(out, "{number}").expect("writing to a Vec cannot fail");
 }
 
 /// Returns the reason phrase of a status that this server uses.
