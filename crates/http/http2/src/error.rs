@@ -71,6 +71,6 @@ impl Fault {
 
     pub(crate) const COMPRESSION: Fault = Fault {
         code: ErrorCode::Compression,
-        reason: "a block of fields that cannot be decoded",
+        reason: "a field block that cannot be decoded",
     };
 }

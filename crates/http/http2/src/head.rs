@@ -207,9 +207,9 @@ impl Head {
             b"CONNECT" => authority && !scheme && !path,
             _ => scheme && path && !self.path().is_empty(),
         };
-        whole
-            .then_some(())
-            .ok_or(malformed("not the pseudo-fields that the method requires"))
+        whole.then_some(()).ok_or(malformed(
+            "pseudo-fields other than those that the method requires",
+        ))
     }
 
     /// Checks that the head is a trailer section: RFC 9113 §8.1.
