@@ -16,7 +16,7 @@ impl Text {
     /// Writes type and help of a metric family; its samples must follow.
     pub fn family(&mut self, name: &str, kind: &str, help: &str) {
         writeln!(self.0, "# TYPE {name} {kind}\n# HELP {name} {help}")
-            .expect("a String accepts every write");
+            .expect("writing to a string cannot fail");
     }
 
     /// Writes one sample. `labels` is empty, or `name="value"` pairs separated by commas.
@@ -26,7 +26,7 @@ impl Text {
         } else {
             format!("{{{labels}}}")
         };
-        writeln!(self.0, "{name}{labels} {value}").expect("a String accepts every write");
+        writeln!(self.0, "{name}{labels} {value}").expect("writing to a string cannot fail");
     }
 
     /// Writes a counter without labels; `name` lacks the suffix `_total`.
