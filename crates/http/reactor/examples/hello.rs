@@ -25,7 +25,7 @@ fn main() {
     if let Some(cores) = cores {
         limits.cores_max = cores;
     }
-    let cores = usable_cores(&limits).expect("the kernel answers");
+    let cores = usable_cores(&limits).expect("the kernel reports the usable cores");
     let address = address.parse().expect("ADDRESS is IP:PORT");
     let listeners = bind(&[address], &cores, &limits).expect("the address is free");
     eprintln!("{} cores at {:?}", cores.len(), listeners.addresses());
@@ -43,7 +43,7 @@ fn main() {
             }
         }
     })
-    .expect("the cores start");
+    .expect("the cores can start");
 }
 
 struct Answer {
@@ -55,7 +55,7 @@ impl Answer {
     fn new(core: Core, file: Option<&File>) -> Answer {
         let file = file.map(|file| {
             let len = file.metadata().expect("FILE has a size").len();
-            (file.try_clone().expect("a descriptor is left"), len)
+            (file.try_clone().expect("a descriptor is free"), len)
         });
         Answer { core, file }
     }
@@ -69,7 +69,8 @@ impl Answer {
             b"HTTP/1.1 200 OK\r\nServer: hello\r\nContent-Type: application/json\r\nDate: ",
         );
         out.extend_from_slice(&self.core.clock().http_date());
-        write!(out, "\r\nContent-Length: {body_len}\r\n\r\n").expect("a Vec grows");
+        write!(out, "\r\nContent-Length: {body_len}\r\n\r\n")
+            .expect("writing to a Vec cannot fail");
         if self.file.is_none() {
             out.extend_from_slice(BODY.as_bytes());
         }

@@ -80,7 +80,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}: {}", self.action, self.source)
+        write!(out, "cannot {}: {}", self.action, self.source)
     }
 }
 

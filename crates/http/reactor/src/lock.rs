@@ -120,7 +120,7 @@ impl DirLock {
         let read = (&self.file).take(TEXT_BYTES_MAX).read_to_end(&mut text);
         match read {
             Ok(1..) => String::from_utf8_lossy(&text).trim().to_owned(),
-            _ => "a process that could not write its process id".to_owned(),
+            _ => "with an unknown id".to_owned(),
         }
     }
 }

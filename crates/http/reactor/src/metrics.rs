@@ -24,7 +24,7 @@ pub fn render_metrics(text: &mut Text, cores: &[Counters]) {
     );
     text.counter(
         "pelton_connections_shed_by_address",
-        "refused connections whose address had too many",
+        "connections refused because their address had too many",
         sum(Counters::shed_by_address),
     );
     text.counter(

@@ -186,7 +186,7 @@ impl Shared {
     {
         let CoreListeners { id, sockets } = listeners;
         let failed = |action: &str| {
-            let action = format!("core-{index} on processor {}: {action}", id.0);
+            let action = format!("{action} of core-{index} on processor {}", id.0);
             move |source| Error::host(action, source)
         };
         if self.pins {

@@ -193,7 +193,8 @@ pub(crate) fn arrived_on(socket: impl std::os::fd::AsFd) -> io::Result<usize> {
 pub(crate) fn attach(socket: &TcpListener, cores: &[CoreId]) -> io::Result<()> {
     let filter = program(cores);
     let program = libc::sock_fprog {
-        len: u16::try_from(filter.len()).expect("two instructions for each of at most 1,024 cores"),
+        len: u16::try_from(filter.len())
+            .expect("the program has two instructions for each of at most 1,024 cores"),
         filter: filter.as_ptr().cast_mut(),
     };
     // SAFETY: `program` points to `filter`, which outlives the call and whose length is `len`; the

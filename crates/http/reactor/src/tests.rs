@@ -279,7 +279,7 @@ fn an_address_in_use_is_refused_even_to_the_same_user() {
     let port = first.addresses()[0].port().to_string();
     let told = format!("{second}\nhint: {}", second.hint().expect("there is one"));
     expect![[r#"
-        listen on 127.0.0.1:PORT: Address already in use (os error 98)
+        cannot listen on 127.0.0.1:PORT: Address already in use (os error 98)
         hint: `ss -ltnp 'sport = :PORT'` shows the process that listens there; stop it or choose another port"#]]
     .assert_eq(&told.replace(&port, "PORT"));
 }
@@ -291,7 +291,7 @@ fn an_address_of_another_host_is_refused() {
     let refused = bind(&[address], &some_cores(1), &Limits::default()).expect_err("not ours");
     assert_eq!(refused.kind(), ErrorKind::AddressRefused);
     expect![[r#"
-        listen on 192.0.2.1:80: Cannot assign requested address (os error 99)
+        cannot listen on 192.0.2.1:80: Cannot assign requested address (os error 99)
         hint: `ip -brief address` lists this host's addresses"#]]
     .assert_eq(&format!(
         "{refused}\nhint: {}",
@@ -319,7 +319,7 @@ fn a_core_that_cannot_start_stops_the_others() {
     let failed = run(listeners, &limits, BUSY, &Stop::new(), |_| |_| async {})
         .expect_err("there is no such processor");
     assert_eq!(failed.kind(), ErrorKind::Host);
-    expect!["core-1 on processor 1023: pin the thread: Invalid argument (os error 22)"]
+    expect!["cannot pin the thread of core-1 on processor 1023: Invalid argument (os error 22)"]
         .assert_eq(&failed.to_string());
 }
 

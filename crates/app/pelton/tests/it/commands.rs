@@ -348,7 +348,7 @@ fn two_servers_do_not_share_a_port() {
     assert_eq!(
         stderr,
         format!(
-            "pelton: listen on {address}: Address already in use (os error 98)\n\
+            "pelton: cannot listen on {address}: Address already in use (os error 98)\n\
              hint:   `ss -ltnp 'sport = :{port}'` shows the process that listens there; stop it or choose another port\n"
         )
     );
