@@ -191,7 +191,7 @@ impl Archive {
         let offset = self.begun_bytes;
         let member = &mut self.members[self.at];
         member.crc = crc;
-        member.offset = u32::try_from(offset).expect("the whole is smaller");
+        member.offset = u32::try_from(offset).expect("the whole archive is below 4 GiB");
         let size_bytes = member.identity.size_bytes;
         self.out.extend(0x0403_4b50_u32.to_le_bytes());
         self.out.extend(VERSION.to_le_bytes());

@@ -159,7 +159,7 @@ impl Service {
                 return Ok(choice);
             }
         }
-        tracing::warn!(path = %path.as_path().display(), "original keeps changing");
+        tracing::warn!(path = %path.as_path().display(), "original keeps changing while it is read");
         Err(Problem::Host)
     }
 

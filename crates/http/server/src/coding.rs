@@ -57,7 +57,7 @@ impl Coding {
 
     /// Encodes `bytes`. Returns `None` if that saves nothing. Slow.
     pub(crate) fn encode(self, bytes: &[u8]) -> Option<Vec<u8>> {
-        const IN_MEMORY: &str = "memory takes what is written to it";
+        const IN_MEMORY: &str = "writing to memory cannot fail";
         let coded = match self {
             Coding::Brotli => {
                 let params = BrotliEncoderParams {

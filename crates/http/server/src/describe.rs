@@ -48,23 +48,23 @@ impl Service {
             "{{\"width\":{},\"height\":{}",
             size.width_px, size.height_px
         )
-        .expect("strings take everything");
+        .expect("writing to a string cannot fail");
         write!(out, ",\"size\":{},\"format\":", identity.size_bytes)
-            .expect("strings take everything");
+            .expect("writing to a string cannot fail");
         json_string(&mut out, facts.format.extension());
         write!(
             out,
             ",\"animated\":{},\"alpha\":{}",
             facts.animated, facts.alpha
         )
-        .expect("strings take everything");
+        .expect("writing to a string cannot fail");
         if let Some(look) = self.look(path, &identity).await {
             for (name, value) in [
                 ("colour", look.colour()),
                 ("blurhash", look.blurhash().to_owned()),
                 ("thumbhash", look.thumbhash()),
             ] {
-                write!(out, ",\"{name}\":").expect("strings take everything");
+                write!(out, ",\"{name}\":").expect("writing to a string cannot fail");
                 json_string(&mut out, &value);
             }
         }

@@ -187,7 +187,7 @@ fn tile(leads: &str, picture: &str, colour: Option<String>, class: &str, label: 
 }
 
 fn link(out: &mut String, target: &str, label: &str) {
-    write!(out, "<a href=\"{target}\">{label}</a>").expect("strings take everything");
+    write!(out, "<a href=\"{target}\">{label}</a>").expect("writing to a string cannot fail");
 }
 
 /// Returns the target of a folder's entry.

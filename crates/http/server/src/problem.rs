@@ -165,13 +165,13 @@ impl Problem {
         let mut out = String::with_capacity(160);
         out.push_str("{\"title\":");
         json_string(&mut out, self.title());
-        write!(out, ",\"status\":{}", self.status()).expect("strings take everything");
+        write!(out, ",\"status\":{}", self.status()).expect("writing to a string cannot fail");
         if let Problem::BadParameter(detail) = self {
             out.push_str(",\"detail\":");
             json_string(&mut out, detail);
         }
         writeln!(out, ",\"instance\":\"urn:pelton:request:{request_id}\"}}")
-            .expect("strings take everything");
+            .expect("writing to a string cannot fail");
         out
     }
 }
@@ -197,7 +197,7 @@ pub(crate) fn json_string(out: &mut String, text: &str) {
             control if control.is_control() => {
                 let mut units = [0; 2];
                 for unit in control.encode_utf16(&mut units) {
-                    write!(out, "\\u{unit:04x}").expect("strings take everything");
+                    write!(out, "\\u{unit:04x}").expect("writing to a string cannot fail");
                 }
             }
             other => out.push(other),

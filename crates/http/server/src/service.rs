@@ -210,7 +210,13 @@ pub struct OpenError {
 
 impl std::fmt::Display for OpenError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}: {}", self.doing, self.path.display(), self.source)
+        write!(
+            f,
+            "cannot {} {}: {}",
+            self.doing,
+            self.path.display(),
+            self.source
+        )
     }
 }
 

@@ -56,7 +56,7 @@ impl TraceId {
     /// Returns the trace of `traceparent`.
     pub(crate) fn of(traceparent: &Traceparent<'_>) -> TraceId {
         let digits = traceparent.trace_id.as_bytes();
-        TraceId(digits.try_into().expect("a trace has 32 digits"))
+        TraceId(digits.try_into().expect("a trace id has 32 digits"))
     }
 
     /// Adds the field with the span to `answer`.
@@ -70,7 +70,7 @@ impl TraceId {
 
     /// Formats version, trace, span and the flag that the span is recorded.
     fn response(self, id: RequestId) -> String {
-        let trace_id = str::from_utf8(&self.0).expect("digits are ASCII");
+        let trace_id = str::from_utf8(&self.0).expect("hexadecimal digits are ASCII");
         format!("00-{trace_id}-{:016x}-01", id.span())
     }
 }

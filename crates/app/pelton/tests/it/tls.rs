@@ -400,7 +400,7 @@ fn certificates_that_cannot_be_used_are_told_before_serving() {
     .assert_eq(&told("serve --tls-cert good.pem --tls-key missing.key"));
     expect![[r#"
         pelton: tls: other.key: the key does not belong to the certificate
-        hint:   name certificates and keys in the same order, and the server's own certificate first in its file
+        hint:   give certificates and keys in the same order; each file begins with the server's own certificate
         2
     "#]]
     .assert_eq(&told("check --tls-cert good.pem --tls-key other.key"));

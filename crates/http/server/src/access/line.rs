@@ -72,7 +72,7 @@ impl<'a> Asked<'a> {
 
     /// Appends the members that the request determines. Texts are truncated to `field_bytes_max`.
     pub(crate) fn write(&self, field_bytes_max: usize, out: &mut Vec<u8>) {
-        write!(out, ",\"remote\":\"{}\"", self.remote).expect("a Vec takes every write");
+        write!(out, ",\"remote\":\"{}\"", self.remote).expect("writing to a Vec cannot fail");
         let texts = [
             ("protocol", self.protocol.as_bytes()),
             ("method", self.method),
@@ -82,7 +82,7 @@ impl<'a> Asked<'a> {
             ("user_agent", self.user_agent),
         ];
         for (name, text) in texts.iter().filter(|(_, text)| !text.is_empty()) {
-            write!(out, ",\"{name}\":").expect("a Vec takes every write");
+            write!(out, ",\"{name}\":").expect("writing to a Vec cannot fail");
             json_bytes(out, &text[..text.len().min(field_bytes_max)]);
         }
         if let Some(Traceparent {
@@ -94,7 +94,7 @@ impl<'a> Asked<'a> {
                 out,
                 ",\"trace_id\":\"{trace_id}\",\"parent_id\":\"{parent_id}\""
             )
-            .expect("a Vec takes every write");
+            .expect("writing to a Vec cannot fail");
         }
     }
 }
@@ -136,7 +136,7 @@ impl Said {
             self.id,
             self.id.span()
         )
-        .expect("a Vec takes every write");
+        .expect("writing to a Vec cannot fail");
         out.extend_from_slice(asked);
         let Said {
             status,
@@ -149,7 +149,7 @@ impl Said {
             out,
             ",\"status\":{status},\"bytes\":{body_bytes},\"duration_us\":{duration_us},\"served\":\"{served}\"}}"
         )
-        .expect("a Vec takes every write");
+        .expect("writing to a Vec cannot fail");
     }
 }
 
@@ -182,7 +182,7 @@ fn json_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
         match byte {
             b'"' | b'\\' => out.extend_from_slice(&[b'\\', *byte]),
             0x20..=0x7e => out.push(*byte),
-            other => write!(out, "\\u{other:04x}").expect("a Vec takes every write"),
+            other => write!(out, "\\u{other:04x}").expect("writing to a Vec cannot fail"),
         }
     }
     out.push(b'"');

@@ -69,17 +69,17 @@ impl Error {
                 "certificate and key must be readable by the user that pelton runs as"
             }
             ErrorKind::NoCertificate => {
-                "name the PEM file with the whole chain, which certbot calls fullchain.pem, as --tls-cert"
+                "give --tls-cert the PEM file with the whole chain, which certbot calls fullchain.pem"
             }
             ErrorKind::NoKey => {
-                "name the PEM file with the key, without a passphrase: openssl pkey -in OLD -out NEW removes one"
+                "give --tls-key the PEM file with the key, without a passphrase: openssl pkey -in OLD -out NEW removes it"
             }
             ErrorKind::BadCertificate => "openssl x509 -noout -text -in FILE shows what it holds",
             ErrorKind::BadKey => {
                 "keys may be ECDSA on P-256 or P-384, Ed25519, or RSA from 2048 to 8192 bits"
             }
             ErrorKind::Mismatch => {
-                "name certificates and keys in the same order, and the server's own certificate first in its file"
+                "give certificates and keys in the same order; each file begins with the server's own certificate"
             }
             ErrorKind::NoRandomness => "the kernel refuses getrandom; check for a seccomp filter",
         }
@@ -95,7 +95,9 @@ impl fmt::Display for Error {
             ErrorKind::BadCertificate => "the certificate cannot be used",
             ErrorKind::BadKey => "the key cannot be used",
             ErrorKind::Mismatch => "the key does not belong to the certificate",
-            ErrorKind::NoRandomness => return write!(f, "tls: no random numbers for tickets"),
+            ErrorKind::NoRandomness => {
+                return write!(f, "tls: no random numbers for the keys of session tickets");
+            }
         };
         write!(f, "tls: {}: {what}", self.path.display())?;
         match &self.source {
