@@ -63,7 +63,7 @@ fn check(raster: &Raster) -> Result<(), Error> {
         Raster::Packed(packed) => packed_matches(packed),
     };
     if raster.size().pixels() == 0 || !whole {
-        let detail = "parts of the raster differ from its stated sizes";
+        let detail = "the raster's buffers do not have its stated size";
         return Err(Error::new(ErrorKind::Failed, detail));
     }
     Ok(())

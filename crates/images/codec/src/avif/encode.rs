@@ -179,7 +179,7 @@ fn set_option(
 fn capacity_bytes(size: Size) -> usize {
     const BOXES_BYTES: u64 = 4 << 10;
     usize::try_from(size.pixels() / 4 + BOXES_BYTES)
-        .expect("planes of that many pixels are in memory")
+        .expect("the planes are in memory, so their size fits")
 }
 
 /// Creates an image that references the planes without owning them.

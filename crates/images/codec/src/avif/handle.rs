@@ -36,7 +36,7 @@ impl<T> Owned<T> {
             Some(start) => Ok(Owned { start, destroy }),
             None => Err(Error::new(
                 ErrorKind::OutOfMemory,
-                "avif: cannot allocate an instance",
+                "avif: cannot allocate a codec instance",
             )),
         }
     }

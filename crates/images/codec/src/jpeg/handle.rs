@@ -32,7 +32,7 @@ impl Handle {
             Some(instance) => Ok(Handle { instance }),
             None => Err(Error::new(
                 ErrorKind::OutOfMemory,
-                "jpeg: cannot allocate an instance",
+                "jpeg: cannot allocate a codec instance",
             )),
         }
     }
