@@ -164,7 +164,7 @@ impl Converter {
     /// Runs `task` to its end, successful or not.
     pub fn convert(&self, task: &Task, terms: &mut Terms<'_>) -> Outcome {
         let mut outcomes = self.convert_all(std::slice::from_ref(task), terms);
-        outcomes.pop().expect("an outcome a task")
+        outcomes.pop().expect("there is one outcome per task")
     }
 
     /// Runs several tasks of one version of an original as one job if they share a decode. Returns
@@ -176,7 +176,10 @@ impl Converter {
     pub fn convert_all(&self, tasks: &[Task], terms: &mut Terms<'_>) -> Vec<Outcome> {
         let first = &tasks[0];
         let same = |task: &Task| (&task.path, task.identity) == (&first.path, first.identity);
-        assert!(tasks.iter().all(same), "tasks of several originals");
+        assert!(
+            tasks.iter().all(same),
+            "all tasks must have the same original"
+        );
         let original = match self.library.open_original(&first.path) {
             Ok((file, identity)) if identity == first.identity => file,
             Ok(_) | Err(Missing::NotFound | Missing::WouldSleep) => {
@@ -210,7 +213,7 @@ impl Converter {
         }
         let outcomes = outcomes.into_iter();
         outcomes
-            .map(|outcome| outcome.expect("each was known, or in a group"))
+            .map(|outcome| outcome.expect("each task has a known outcome or is in a group"))
             .collect()
     }
 
@@ -353,7 +356,7 @@ impl Converter {
         };
         if let Err(err) = self.quarantine.note(original, identity.size_bytes, &death) {
             let path = path.as_path().display();
-            tracing::warn!(%path, %err, "an original that killed a cell cannot be read again");
+            tracing::warn!(%path, %err, "an original crashed a cell, but the crash cannot be counted for the quarantine");
         }
     }
 
@@ -469,15 +472,15 @@ impl Converter {
             FailureKind::Unsupported => Verdict::Unsupported,
             FailureKind::TooLarge | FailureKind::TimedOut => Verdict::TooCostly,
             FailureKind::Unencodable => {
-                tracing::error!(%path, detail = %failure.detail, "encoder at fault");
+                tracing::error!(%path, detail = %failure.detail, "the encoder failed");
                 return Some(Verdict::Unencodable);
             }
             FailureKind::Crashed | FailureKind::ProtocolViolation => {
-                tracing::error!(%path, kind = ?failure.kind, detail = %failure.detail, "worker at fault");
+                tracing::error!(%path, kind = ?failure.kind, detail = %failure.detail, "the worker crashed or sent a wrong reply");
                 return Some(Verdict::Faulty);
             }
             FailureKind::Host => {
-                tracing::error!(%path, detail = %failure.detail, "no cell for a conversion");
+                tracing::error!(%path, detail = %failure.detail, "the host could not run a conversion");
                 return None;
             }
             FailureKind::Cancelled => return None,
@@ -536,7 +539,7 @@ pub fn run(
         made => made,
     };
     let (mut sealed, _) = made?;
-    Ok(sealed.pop().expect("an answer a plan"))
+    Ok(sealed.pop().expect("there is one answer per plan"))
 }
 
 /// Returns the memory limit for a job with `plans`. Estimates are exceeded now and then, so the
@@ -609,7 +612,7 @@ fn run_order(
     let is_single = size_px.is_some();
     verified(order, finished, is_single).ok_or_else(|| Failure {
         kind: FailureKind::ProtocolViolation,
-        detail: "the answer is not the picture that was asked for".to_owned(),
+        detail: "the answer is not the requested picture".to_owned(),
     })
 }
 

@@ -427,7 +427,7 @@ impl Shared {
                 improvement.is_cancelled = true;
                 self.cancelled.fetch_add(1, Ordering::Relaxed);
                 rustix::io::write(&improvement.cancel, &1_u64.to_ne_bytes())
-                    .expect("an eventfd takes a small number");
+                    .expect("an eventfd accepts a small number");
             }
             lacking_bytes = lacking_bytes.saturating_sub(improvement.memory_bytes);
         }
@@ -512,7 +512,10 @@ impl Shared {
                             memory_bytes,
                             is_cancelled: false,
                         });
-                        let task = state.improving.pop_front().expect("was at the front");
+                        let task = state
+                            .improving
+                            .pop_front()
+                            .expect("the queue has a front, as checked above");
                         return Some((task, Arc::clone(cancel)));
                     }
                     Err(_) => cancel = new_cancel(),

@@ -187,8 +187,9 @@ impl Pieces {
             let is_last = end == End::Whole(self.at + length);
             if length == 0 && !is_last {
                 if end == End::Failed {
-                    let why =
-                        io::Error::other("a track that was heard already was not made to its end");
+                    let why = io::Error::other(
+                        "transcoding failed after a part of the track had been sent",
+                    );
                     return Poll::Ready(Err(Ended::File(why)));
                 }
                 self.pause = Some(Box::pin(sleep(LOOK_TIME)));

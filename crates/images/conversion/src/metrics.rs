@@ -79,7 +79,7 @@ impl Metrics {
         text.family(
             "pelton_conversion_cpu_seconds",
             "counter",
-            "CPU time of successful ones",
+            "CPU time of successful conversions",
         );
         text.sample("pelton_conversion_cpu_seconds_total", "", cpu_s);
         text.family(
@@ -128,7 +128,7 @@ impl Metrics {
         text.family(
             "pelton_transcoding_cpu_seconds",
             "counter",
-            "CPU time of successful ones",
+            "CPU time of successful transcodings",
         );
         let cpu_s = count(&self.transcoding_cpu_us) as f64 / 1e6;
         text.sample("pelton_transcoding_cpu_seconds_total", "", cpu_s);

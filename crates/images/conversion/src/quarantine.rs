@@ -92,7 +92,7 @@ impl Quarantine {
                     if encoders == ENCODER_VERSION {
                         hold(&mut by_length, &entry);
                     } else if let Err(err) = fs::remove_file(folder.join(&entry.hash)) {
-                        tracing::warn!(path = entry.path, %err, "quarantine of another build not lifted");
+                        tracing::warn!(path = entry.path, %err, "cannot lift the quarantine that another build imposed");
                     }
                 }
             }
@@ -166,7 +166,7 @@ impl Quarantine {
         written
             .inspect_err(|err| {
                 let folder = self.folder.display();
-                tracing::warn!(%folder, %err, "quarantine not written: it lasts until the next start");
+                tracing::warn!(%folder, %err, "cannot write the quarantine of an original: it lasts until the next start");
             })
             .is_ok()
     }

@@ -473,7 +473,7 @@ impl Converter {
             // Without memory for the pieces, all waiters wait for the whole track.
             if let Ok(begun) = Growing::new(file, plan) {
                 let begun = growing.set(Arc::new(begun));
-                assert!(begun.is_ok(), "one job a flight");
+                assert!(begun.is_ok(), "each flight runs one job");
             }
         };
         let finished = self.pool.run_watched(job, &mut begun)?;
@@ -491,7 +491,7 @@ impl Converter {
             Ok(()) => Ok(sealed),
             Err(why) => Err(Failure {
                 kind: FailureKind::ProtocolViolation,
-                detail: format!("the answer is not the track that was asked for: {why}"),
+                detail: format!("the answer is not the requested track: {why}"),
             }),
         }
     }
@@ -517,7 +517,7 @@ fn check_pages(sealed: &Sealed, plan: &Plan) -> Result<(), String> {
     }
     let samples = checker.finish().map_err(|lie| format!("{lie:?}"))?;
     match samples {
-        0 => Err("nothing to hear".to_owned()),
+        0 => Err("it has no samples".to_owned()),
         _ => Ok(()),
     }
 }

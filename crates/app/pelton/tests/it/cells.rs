@@ -77,7 +77,10 @@ fn a_cell_that_crashes_at_work_harms_nobody_else() {
     assert_eq!(metrics.get(crashed), 1);
     assert_eq!(metrics.get("pelton_cell_kills_total{reason=\"crash\"}"), 1);
     assert_eq!(metrics.get("pelton_cell_zygote_deaths_total"), 0);
-    assert_eq!(server.logged("ERROR", "worker at fault"), 1);
+    assert_eq!(
+        server.logged("ERROR", "the worker crashed or sent a wrong reply"),
+        1
+    );
     // The job that crashed is not retried at once; other pictures are converted.
     assert_eq!(server.get(TARGET).status, 500);
     assert_eq!(server.metrics().get(crashed), 1);
