@@ -75,7 +75,7 @@ impl Placeholder {
         let mut out = String::with_capacity(7);
         out.push('#');
         for channel in &self.0[..3] {
-            write!(out, "{channel:02x}").expect("strings take everything");
+            write!(out, "{channel:02x}").expect("writing to a string cannot fail");
         }
         out
     }
@@ -83,14 +83,15 @@ impl Placeholder {
     /// Returns the BlurHash.
     #[must_use]
     pub fn blurhash(&self) -> &str {
-        let bytes = part(&self.0[BLURHASH_AT..THUMBHASH_AT]).expect("checked on creation");
-        str::from_utf8(bytes).expect("its digits are ASCII")
+        let bytes =
+            part(&self.0[BLURHASH_AT..THUMBHASH_AT]).expect("`from_bytes` has checked the parts");
+        str::from_utf8(bytes).expect("the digits of a BlurHash are ASCII")
     }
 
     /// Returns the ThumbHash in base64, the usual notation.
     #[must_use]
     pub fn thumbhash(&self) -> String {
-        base64(part(&self.0[THUMBHASH_AT..END]).expect("checked on creation"))
+        base64(part(&self.0[THUMBHASH_AT..END]).expect("`from_bytes` has checked the parts"))
     }
 }
 

@@ -146,7 +146,7 @@ impl Plan {
 pub fn join_outputs(answers: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = answers.concat();
     for answer in answers {
-        let length = u32::try_from(answer.len()).expect("limits bound the outputs");
+        let length = u32::try_from(answer.len()).expect("the limits keep each output below 4 GiB");
         bytes.extend(length.to_le_bytes());
     }
     bytes

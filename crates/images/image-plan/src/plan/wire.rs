@@ -94,7 +94,7 @@ impl Plan {
         }
         let mut numbers = [0; 10];
         for (number, field) in numbers.iter_mut().zip(bytes[12..].chunks_exact(4)) {
-            *number = u32::from_le_bytes(*field.first_chunk().expect("chunks of four"));
+            *number = u32::from_le_bytes(*field.first_chunk().expect("each chunk has four bytes"));
         }
         let [
             stored_w,

@@ -75,7 +75,9 @@ impl<'a> HeaderReader<'a> {
     /// Returns the `N` bytes at `offset`.
     pub(super) fn array<const N: usize>(&mut self, offset: u64) -> Result<[u8; N], ProbeError> {
         let bytes = self.bytes(offset, N)?;
-        Ok(*bytes.first_chunk().expect("as many bytes as asked for"))
+        Ok(*bytes
+            .first_chunk()
+            .expect("`bytes` returns as many bytes as requested"))
     }
 
     /// Returns the `N` bytes at `offset` within `part`, the extent of a segment, chunk or box.

@@ -64,9 +64,7 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
         }
         let length = u64::from(u16::from_be_bytes(head.array(at)?));
         if length < 2 {
-            return Err(ProbeError::malformed(
-                "jpeg segment shorter than its length",
-            ));
+            return Err(ProbeError::malformed("jpeg segment with a length below 2"));
         }
         let payload = at + 2..at + length;
         at = payload.end;

@@ -88,7 +88,7 @@ fn broken_frames() {
             two frames: Malformed: jpeg with two frames
             no scan: Malformed: jpeg without a scan
             nothing: Truncated: header is cut off
-            segment of one byte: Malformed: jpeg segment shorter than its length
+            segment of one byte: Malformed: jpeg segment with a length below 2
         "#]],
     );
 }
