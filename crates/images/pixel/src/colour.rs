@@ -98,7 +98,7 @@ impl Converter {
                 let packed = to_packed(raster);
                 assert_eq!(
                     packed.layout, *layout,
-                    "raster differs in kind from the judged one"
+                    "the raster is of another kind than the one passed to `classify`"
                 );
                 Raster::Packed(apply_transform(&packed, transform.as_ref()))
             }

@@ -276,7 +276,7 @@ impl Scaler {
         size: Size,
     ) -> Vec<u8> {
         let rows = TypedImageRef::<P>::from_buffer(from.width_px, from.height_px, data)
-            .expect("a packed picture has a pixel's bytes for each pixel");
+            .expect("the buffer of a packed picture has its size");
         self.resize(&rows, area.outer(from), area, size)
     }
 
@@ -339,7 +339,8 @@ static LANCZOS3: LazyLock<Vec<f64>> = LazyLock::new(|| {
 });
 
 fn lanczos3() -> FilterType {
-    let filter = Filter::new("Lanczos3", lanczos3_weight, 3.0).expect("a support above zero");
+    let filter =
+        Filter::new("Lanczos3", lanczos3_weight, 3.0).expect("the filter's support is above zero");
     FilterType::Custom(filter)
 }
 

@@ -11,7 +11,7 @@ pub(crate) fn reduce(plane: Plane, across: u32, down: u32) -> Plane {
     let count = across * down;
     assert!(
         count.is_power_of_two() && count <= 16,
-        "means of {across}×{down} samples"
+        "cannot average blocks of {across}×{down} samples"
     );
     let size = Size::new(
         plane.size.width_px.div_ceil(across),

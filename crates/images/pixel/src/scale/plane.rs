@@ -274,7 +274,7 @@ fn transpose(plane: &Plane) -> Plane {
             let rows = std::array::from_fn(|row| {
                 let start = (y + row) * plane.stride + x;
                 let eight = plane.data[start..].first_chunk();
-                u64::from_le_bytes(*eight.expect("a whole block"))
+                u64::from_le_bytes(*eight.expect("the row contains a whole block"))
             });
             for (column, eight) in transpose_block(rows).into_iter().enumerate() {
                 let start = (x + column) * out.stride + y;
