@@ -504,7 +504,7 @@ impl Variants {
                 }
             }
             _ => {
-                tracing::warn!(file = %entry.path().display(), "variant of the wrong name or length removed");
+                tracing::warn!(file = %entry.path().display(), "removed a variant with a wrong name or length");
                 report_removal(&entry.path(), fs::remove_file(entry.path()));
             }
         }
@@ -719,7 +719,7 @@ impl Variants {
             let touched = File::open(&path).and_then(|file| file.set_modified(time));
             if let Err(err) = touched {
                 // The file is gone or read-only: the order after a restart is slightly outdated.
-                tracing::debug!(file = %path.display(), %err, "time of use not kept");
+                tracing::debug!(file = %path.display(), %err, "cannot store the time of last use");
             }
         }
     }
@@ -797,7 +797,7 @@ fn copy(from: &Sealed, to: &File) -> io::Result<()> {
 /// count.
 fn listed(shelf: &Path) -> impl Iterator<Item = fs::DirEntry> {
     let entries = fs::read_dir(shelf).inspect_err(|err| {
-        tracing::warn!(directory = %shelf.display(), %err, "shelf of variants cannot be listed");
+        tracing::warn!(directory = %shelf.display(), %err, "folder of variants cannot be listed");
     });
     entries.into_iter().flatten().flatten()
 }
@@ -823,7 +823,7 @@ fn report_removal(path: &Path, removed: io::Result<()>) {
     if let Err(err) = removed
         && err.kind() != io::ErrorKind::NotFound
     {
-        tracing::warn!(file = %path.display(), %err, "file not removed");
+        tracing::warn!(file = %path.display(), %err, "cannot remove the file");
     }
 }
 

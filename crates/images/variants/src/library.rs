@@ -473,7 +473,7 @@ pub fn encode(path: &Path) -> String {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
                 out.push(char::from(byte))
             }
-            _ => write!(out, "%{byte:02X}").expect("strings take everything"),
+            _ => write!(out, "%{byte:02X}").expect("writing to a string cannot fail"),
         }
     }
     out

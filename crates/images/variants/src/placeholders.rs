@@ -90,7 +90,7 @@ impl Looks {
             false => Ok(()),
         });
         if let Err(err) = written {
-            tracing::warn!(file = %self.path.display(), %err, "looks of pictures are not kept on disk");
+            tracing::warn!(file = %self.path.display(), %err, "placeholders of pictures are not kept on disk");
             kept.file = None;
         }
     }
@@ -109,7 +109,7 @@ impl Looks {
             Ok(bytes) => bytes,
             Err(err) if err.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(err) => {
-                tracing::warn!(file = %self.path.display(), %err, "looks of pictures cannot be read");
+                tracing::warn!(file = %self.path.display(), %err, "placeholders of pictures cannot be read");
                 return kept;
             }
         };
@@ -127,7 +127,7 @@ impl Looks {
             false => self.rewrite(&mut kept),
         };
         if let Err(err) = opened {
-            tracing::warn!(file = %self.path.display(), %err, "looks of pictures are not kept on disk");
+            tracing::warn!(file = %self.path.display(), %err, "placeholders of pictures are not kept on disk");
         }
         kept
     }

@@ -310,7 +310,7 @@ impl Ledger {
         self.write_all(&variants.used_since(0))?;
         self.run(layout::process(&self.process))?;
         self.publications.fetch_add(1, Ordering::Relaxed);
-        tracing::info!("the store has the record of all variants");
+        tracing::info!("the store has the whole index of variants");
         Ok(())
     }
 
