@@ -59,8 +59,12 @@ fn transcode(job: &Job<'_>, original: &File, answer: &File) -> Result<(u64, Vec<
         .sink
         .into_inner()
         .map_err(std::io::IntoInnerError::into_error);
-    let sink =
-        written.map_err(|error| Error::new(ErrorKind::Failed, format!("write output: {error}")))?;
+    let sink = written.map_err(|error| {
+        Error::new(
+            ErrorKind::Failed,
+            format!("cannot write the output: {error}"),
+        )
+    })?;
     Ok((sink.bytes, made.remarks))
 }
 
@@ -109,9 +113,12 @@ fn run(job: &Job<'_>, original: &File, answer: &File) -> Result<Done, Error> {
         let detail = format!("output of {} bytes exceeds the limit", done.bytes.len());
         return Err(Error::new(ErrorKind::TooLarge, detail));
     }
-    answer
-        .write_all_at(&done.bytes, 0)
-        .map_err(|error| Error::new(ErrorKind::Failed, format!("write output: {error}")))?;
+    answer.write_all_at(&done.bytes, 0).map_err(|error| {
+        Error::new(
+            ErrorKind::Failed,
+            format!("cannot write the output: {error}"),
+        )
+    })?;
     Ok(done)
 }
 
@@ -122,7 +129,12 @@ fn malformed(why: &image_plan::MalformedPlan) -> Error {
 /// Reads the whole original. Seeks to find its length, because a sandbox does not allow `fstat`.
 /// The file offset may be moved, because the descriptor was opened for this job alone.
 fn read(mut original: &File, bytes_max: u64) -> Result<Vec<u8>, Error> {
-    let failed = |error| Error::new(ErrorKind::Failed, format!("read original: {error}"));
+    let failed = |error| {
+        Error::new(
+            ErrorKind::Failed,
+            format!("cannot read the original: {error}"),
+        )
+    };
     let len_bytes = original.seek(SeekFrom::End(0)).map_err(failed)?;
     if bytes_max < len_bytes {
         let detail = format!("original of {len_bytes} bytes exceeds the job's memory");

@@ -50,7 +50,7 @@ pub fn convert(plan: &Plan, original: &[u8]) -> Result<ConvertedPicture, Error> 
 /// As [`convert`]. If one plan fails, the whole order fails.
 pub fn convert_batch(order: &Batch, original: &[u8]) -> Result<BatchOutput, Error> {
     let [others @ .., last] = order.plans() else {
-        unreachable!("an order has a plan");
+        unreachable!("a batch has at least one plan");
     };
     let (raster, colours, remarks) = decode(last, original)?;
     let look = order.look().then(|| {

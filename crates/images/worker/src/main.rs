@@ -65,7 +65,7 @@ fn once(plan: &str, times: &str) -> ExitCode {
     };
     let mut original = Vec::new();
     if let Err(error) = std::io::stdin().read_to_end(&mut original) {
-        eprintln!("worker: read original: {error}");
+        eprintln!("worker: cannot read the original: {error}");
         return ExitCode::from(EXIT_HOST);
     }
     worker::warm_up();
@@ -90,7 +90,7 @@ fn once(plan: &str, times: &str) -> ExitCode {
         eprintln!("worker: {remark}");
     }
     if let Err(error) = std::io::stdout().write_all(&bytes) {
-        eprintln!("worker: write output: {error}");
+        eprintln!("worker: cannot write the output: {error}");
         return ExitCode::from(EXIT_HOST);
     }
     ExitCode::SUCCESS
