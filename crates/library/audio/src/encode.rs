@@ -81,7 +81,7 @@ impl<W: Write> OggOpus<W> {
             frames.resize(packet, 0.0);
             self.encode(&frames)?;
         }
-        let last = self.last.take().expect("a file has a packet");
+        let last = self.last.take().expect("at least one packet was encoded");
         self.write(last, PacketWriteEndInfo::EndStream, end)?;
         Ok(self.writer.into_inner())
     }
@@ -110,7 +110,7 @@ impl<W: Write> OggOpus<W> {
             io::ErrorKind::FileTooLarge => {
                 Error::new(ErrorKind::TooLarge, "output exceeds its size limit")
             }
-            _ => Error::failed(format!("write answer: {error}")),
+            _ => Error::failed(format!("cannot write the answer: {error}")),
         })
     }
 }

@@ -48,7 +48,7 @@ pub(crate) fn moov(file: &mut (impl Read + Seek)) -> Result<Vec<u8>, Error> {
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     let field = bytes[at..].first_chunk();
-    u32::from_be_bytes(*field.expect("lies in a head"))
+    u32::from_be_bytes(*field.expect("the field lies within a box's head"))
 }
 
 fn malformed(why: &str) -> Error {
