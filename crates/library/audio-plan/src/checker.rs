@@ -174,12 +174,12 @@ struct Page<'a> {
 impl Page<'_> {
     fn u32_at(&self, at: usize) -> u32 {
         let field = self.bytes[at..].first_chunk();
-        u32::from_le_bytes(*field.expect("lies in the head"))
+        u32::from_le_bytes(*field.expect("the field lies within the page's head"))
     }
 
     fn u64_at(&self, at: usize) -> u64 {
         let field = self.bytes[at..].first_chunk();
-        u64::from_le_bytes(*field.expect("lies in the head"))
+        u64::from_le_bytes(*field.expect("the field lies within the page's head"))
     }
 }
 

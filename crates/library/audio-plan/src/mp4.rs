@@ -159,7 +159,7 @@ fn table<const N: usize>(bytes: &[u8]) -> Result<&[[u8; N]], Malformed> {
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     let field = bytes[at..].first_chunk();
-    u32::from_be_bytes(*field.expect("callers know the length"))
+    u32::from_be_bytes(*field.expect("callers have checked the length"))
 }
 
 fn malformed(why: &'static str) -> Malformed {

@@ -138,7 +138,7 @@ impl Plan {
         let texts = [&self.title, &self.artist, &self.album];
         assert!(
             texts.iter().all(|text| text.len() <= TEXT_BYTES_MAX),
-            "texts are cut"
+            "texts must be cut to TEXT_BYTES_MAX"
         );
         let there = u8::from(self.gain.track.is_some()) | u8::from(self.gain.album.is_some()) << 1;
         let mut bytes = Vec::with_capacity(HEAD_BYTES + 3 * TEXT_BYTES_MAX);
