@@ -303,7 +303,7 @@ impl Writer {
     fn track(&mut self, entries: &[Entry], song: &Song) {
         let track = &song.track;
         let Content::Music(media) = &entries[song.entry].content else {
-            unreachable!("songs come from music");
+            unreachable!("songs are made only from music");
         };
         let row = [
             number(song.entry),
@@ -442,7 +442,7 @@ impl Writer {
         let (_, sections) = self
             .sections
             .split_last()
-            .expect("one of them has the sums");
+            .expect("the last section has the checksums");
         for section in sections {
             add(at, section.len());
             at = (at + section.len()).next_multiple_of(8);

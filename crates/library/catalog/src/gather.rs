@@ -128,7 +128,7 @@ pub(crate) fn gather(entries: &[Entry], tracks: Vec<(usize, Box<Track>)>) -> Lib
 fn songs(entries: &[Entry], tracks: Vec<(usize, Box<Track>)>) -> Vec<Song> {
     let songs = tracks.into_iter().map(|(entry, track)| {
         let Content::Music(media) = &entries[entry].content else {
-            unreachable!("tracks come from music");
+            unreachable!("tracks are made only from music");
         };
         Song {
             entry,

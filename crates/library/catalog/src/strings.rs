@@ -28,7 +28,8 @@ impl Strings {
         if let Some(&known) = self.known.get(text) {
             return known;
         }
-        let reference = u32::try_from(self.bytes.len()).expect("strings below 4 GiB");
+        let reference =
+            u32::try_from(self.bytes.len()).expect("all strings together are below 4 GiB");
         put_number(&mut self.bytes, text.len() as u64);
         self.bytes.extend_from_slice(text);
         self.known.insert(text.into(), reference);
