@@ -112,7 +112,7 @@ impl Server {
 impl Refusal {
     fn told(&self) -> (u16, String) {
         let (status, title) = match self {
-            Refusal::NotFound => (404, "no such thing".to_owned()),
+            Refusal::NotFound => (404, "no such resource".to_owned()),
             Refusal::Bad(name) => (400, format!("parameter {name} is invalid")),
             Refusal::Method(allowed) => (405, format!("only the method {allowed} is allowed here")),
             Refusal::Unauthorized => (401, "an API key is required".to_owned()),

@@ -109,5 +109,5 @@ fn found(call: &Call<'_>) -> Result<[Vec<u32>; 3], Fault> {
         [artists, albums, tracks].map(Rows::Found)
     };
     let mut pages = pages.into_iter();
-    Ok(rows.map(|rows| rows.page(pages.next().expect("a page for each kind"))))
+    Ok(rows.map(|rows| rows.page(pages.next().expect("there is a page for each kind"))))
 }

@@ -76,7 +76,7 @@ impl StoreError {
 
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.doing, self.path.display())
+        write!(f, "cannot {} {}", self.doing, self.path.display())
     }
 }
 

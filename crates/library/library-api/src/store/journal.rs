@@ -122,7 +122,7 @@ impl Journal {
         }
         let kept = self
             .keep_damaged()
-            .map_err(self.failed("keep the damaged"))?;
+            .map_err(self.failed("keep a copy of the damaged"))?;
         tracing::error!(kept = %kept.display(), "rewrote the damaged journal of users without its damaged parts; the damaged file is kept");
         locked.renew(state, position)?;
         drop(locked);

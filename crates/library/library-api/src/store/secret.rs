@@ -57,7 +57,7 @@ impl Secret {
         let whose = Aad::from(whose.as_bytes());
         self.0
             .seal_in_place_append_tag(nonce_of, whose, &mut sealed)
-            .expect("a password is short");
+            .expect("a password is short enough for the cipher");
         hex(&nonce) + &hex(&sealed)
     }
 
@@ -112,7 +112,7 @@ fn make(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
 fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     let filled = SystemRandom::new().fill(&mut bytes);
-    filled.expect("the kernel has random bytes");
+    filled.expect("the kernel provides random bytes");
     bytes
 }
 

@@ -133,7 +133,7 @@ fn everything_is_there_as_plain_json() {
     check(
         &scene,
         "/odd",
-        expect![[r#"404 {"title":"no such thing","status":404}"#]],
+        expect![[r#"404 {"title":"no such resource","status":404}"#]],
     );
 }
 
