@@ -184,7 +184,10 @@ impl Covers {
         let number = self.writing.fetch_add(1, Ordering::Relaxed);
         let process = std::process::id();
         let partial = self.folder.join(format!("partial-{process}-{number}"));
-        fs::create_dir_all(path.parent().expect("names have a folder"))?;
+        fs::create_dir_all(
+            path.parent()
+                .expect("the name of a cover contains a folder"),
+        )?;
         let mut file = File::create(&partial)?;
         file.write_all(bytes)?;
         file.sync_data()?;

@@ -37,8 +37,10 @@ impl ScanError {
 impl fmt::Display for ScanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ScanError::Host { doing, path, .. } => write!(f, "{doing} {}", path.display()),
-            ScanError::TooManyFiles => f.write_str("more files than the limit allows"),
+            ScanError::Host { doing, path, .. } => write!(f, "cannot {doing} {}", path.display()),
+            ScanError::TooManyFiles => {
+                f.write_str("the library has more files than the limit allows")
+            }
             ScanError::Cancelled => f.write_str("cancelled"),
         }
     }

@@ -182,7 +182,10 @@ impl Rules {
     pub(crate) fn leave_out(&self, path: &[u8], is_folder: bool) -> bool {
         let mut rules = self;
         while let Rules(Some(level)) = rules {
-            assert!(is_below(path, &level.folder), "rules of other folders");
+            assert!(
+                is_below(path, &level.folder),
+                "the rules are those of other folders"
+            );
             let below = &path[level.folder.len()..];
             let below = below.strip_prefix(b"/").unwrap_or(below);
             let mut lines = level.lines.iter().rev();

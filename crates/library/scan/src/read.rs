@@ -169,7 +169,7 @@ fn read_opened(root: Root<'_>, source: &Source, seen: &Seen, reader: &mut Reader
 fn music(source: &Source, seen: &Seen, reader: &mut Reader) -> Result<Content, String> {
     match reader.read(source, seen.stat.size) {
         Ok(media) if is_film(source, seen, media.container)? => {
-            Ok(Content::Unreadable("mp4 with moving pictures".to_owned()))
+            Ok(Content::Unreadable("mp4 with a video track".to_owned()))
         }
         Ok(media) => Ok(Content::Music(Box::new(media))),
         Err(err) if err.kind == ErrorKind::Io => Err(with_source(&err)),

@@ -211,7 +211,7 @@ fn an_mp4_is_music_unless_its_pictures_move() {
         .map(|fault| (&fault.path[..], &*fault.reason));
     assert_eq!(
         faults.collect::<Vec<_>>(),
-        [(&b"b.MP4"[..], "mp4 with moving pictures")]
+        [(&b"b.MP4"[..], "mp4 with a video track")]
     );
     assert_eq!(home.catalog().counts().tracks, tracks + 2);
 }
@@ -589,7 +589,7 @@ fn no_library_is_an_error_that_names_it() {
     let (library, index) = (home.library().join("absent"), home.0.join("index"));
     let err =
         scan(&home.order((&library, &index)), &Progress::default()).expect_err("nothing is there");
-    assert!(err.to_string().starts_with("open library "), "{err}");
+    assert!(err.to_string().starts_with("cannot open library "), "{err}");
     assert!(err.to_string().ends_with("absent"), "{err}");
 }
 
