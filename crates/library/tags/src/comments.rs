@@ -94,7 +94,9 @@ pub(crate) fn read(
 
 fn length(flow: &mut impl Flow) -> Result<u64, Error> {
     let bytes = flow.take(4)?;
-    let bytes = bytes.first_chunk().expect("as many bytes as asked for");
+    let bytes = bytes
+        .first_chunk()
+        .expect("`take` returns as many bytes as requested");
     Ok(u32::from_le_bytes(*bytes).into())
 }
 

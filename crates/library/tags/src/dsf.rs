@@ -79,5 +79,9 @@ pub(crate) fn read_tta(
 }
 
 fn word(head: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(*head[at..].first_chunk().expect("fields of an array"))
+    u32::from_le_bytes(
+        *head[at..]
+            .first_chunk()
+            .expect("the field lies within the head"),
+    )
 }

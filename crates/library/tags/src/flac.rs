@@ -87,7 +87,7 @@ fn stream_info(
     media: &mut Media,
 ) -> Result<StreamInfo, Error> {
     let info: [u8; 34] = input.field(block, 0)?;
-    let word = u64::from_be_bytes(*info[10..].first_chunk().expect("34 bytes are more than 18"));
+    let word = u64::from_be_bytes(*info[10..].first_chunk().expect("the block has 34 bytes"));
     media.audio.sample_rate_hz = (word >> 44) as u32;
     media.audio.channels = (word >> 41 & 7) as u16 + 1;
     media.audio.bits = (word >> 36 & 31) as u8 + 1;

@@ -88,7 +88,7 @@ impl<'a> Input<'a> {
     /// # Panics
     /// If `count` exceeds [`WINDOW_BYTES_MAX`]; parsers check lengths against their limits first.
     pub(crate) fn bytes(&mut self, at: u64, count: usize) -> Result<&[u8], Error> {
-        assert!(count <= WINDOW_BYTES_MAX, "{count} bytes at once");
+        assert!(count <= WINDOW_BYTES_MAX, "{count} bytes exceed the window");
         let end = at.checked_add(count as u64);
         if end.is_none_or(|end| self.len < end) {
             return Err(Error::truncated("file ends too early"));
@@ -115,7 +115,9 @@ impl<'a> Input<'a> {
     /// Returns the `N` bytes at `at`.
     pub(crate) fn array<const N: usize>(&mut self, at: u64) -> Result<[u8; N], Error> {
         let bytes = self.bytes(at, N)?;
-        Ok(*bytes.first_chunk().expect("as many bytes as asked for"))
+        Ok(*bytes
+            .first_chunk()
+            .expect("`bytes` returns as many bytes as requested"))
     }
 
     /// Returns the `N` bytes at offset `skip` of `part`. Fails if `part` is too short.

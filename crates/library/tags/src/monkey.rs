@@ -102,9 +102,17 @@ impl Count {
 }
 
 fn word(head: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(*head[at..].first_chunk().expect("fields of an array"))
+    u32::from_le_bytes(
+        *head[at..]
+            .first_chunk()
+            .expect("the field lies within the head"),
+    )
 }
 
 fn half(head: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes(*head[at..].first_chunk().expect("fields of an array"))
+    u16::from_le_bytes(
+        *head[at..]
+            .first_chunk()
+            .expect("the field lies within the head"),
+    )
 }

@@ -201,7 +201,9 @@ impl<'a, 'b> Packet<'a, 'b> {
                 page = body + body_bytes;
                 continue;
             }
-            let sequence = head[18..22].first_chunk().expect("a slice of four");
+            let sequence = head[18..22]
+                .first_chunk()
+                .expect("the slice has four bytes");
             self.sequence = u32::from_le_bytes(*sequence);
             self.at = body;
             self.body_left = mine_bytes;
@@ -394,7 +396,9 @@ fn page_of(input: &mut Input<'_>, offset: u64) -> Result<(u64, u32), Error> {
         let body_bytes: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
         let end = page + HEAD_BYTES + segments as u64 + body_bytes;
         if offset < end {
-            let serial = head[14..18].first_chunk().expect("a slice of four");
+            let serial = head[14..18]
+                .first_chunk()
+                .expect("the slice has four bytes");
             return Ok((page, u32::from_le_bytes(*serial)));
         }
         page = end;

@@ -185,7 +185,9 @@ fn run_duration(input: &mut Input<'_>, trun: &Range<u64>, each: u32) -> Result<u
             .bytes(rest.start, step)?
             .chunks_exact(sample_bytes as usize)
         {
-            let ticks = sample.first_chunk().expect("a sample states its duration");
+            let ticks = sample
+                .first_chunk()
+                .expect("the entry of a sample begins with its duration");
             duration = duration.saturating_add(u32::from_be_bytes(*ticks).into());
         }
         rest.start += step as u64;
