@@ -49,7 +49,7 @@ impl<'a> Job<'a> {
     pub fn to_bytes(&self) -> Vec<u8> {
         assert!(
             self.plan.len() <= PLAN_BYTES_MAX,
-            "plan of {} bytes",
+            "a plan of {} bytes exceeds PLAN_BYTES_MAX",
             self.plan.len()
         );
         let mut out = Vec::with_capacity(JOB_HEADER_BYTES + self.plan.len());
@@ -351,7 +351,7 @@ impl Fields<'_> {
         let (field, rest) = self
             .0
             .split_first_chunk()
-            .expect("headers are longer than their fields");
+            .expect("the header contains all its fields");
         self.0 = rest;
         *field
     }
