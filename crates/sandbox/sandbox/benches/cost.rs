@@ -28,7 +28,7 @@ fn main() {
         false => 10,
     };
     let only = arguments.iter().find(|argument| !argument.starts_with('-'));
-    let elf = fs::read(env!("CARGO_BIN_EXE_attacker")).expect("cargo built it");
+    let elf = fs::read(env!("CARGO_BIN_EXE_attacker")).expect("cargo has built the attacker");
     let limits = Limits {
         // A renewal of the zygote within a row would count for that row.
         jobs_per_zygote: u32::MAX,
@@ -68,7 +68,7 @@ fn measure(pool: &Pool, name: &str, plan: &str, rounds: usize) {
             wall_ms_max: 8_000,
             idle: false,
         };
-        pool.run(task).expect("an honest job");
+        pool.run(task).expect("an honest job succeeds");
         walls.push(begin.elapsed());
     }
     settle(pool);
@@ -108,7 +108,11 @@ fn zygote_us() -> u64 {
     for first in text.split_whitespace() {
         sum += thread_ns(&format!("/proc/{first}/task"));
         let children = fs::read_to_string(format!("/proc/{first}/task/{first}/children"));
-        for child in children.expect("it runs").split_whitespace().take(1) {
+        for child in children
+            .expect("the task still runs")
+            .split_whitespace()
+            .take(1)
+        {
             sum += thread_ns(&format!("/proc/{child}/task"));
         }
     }
@@ -123,20 +127,20 @@ fn supervisor() -> String {
         if name.trim() == "cell supervisor" {
             return path
                 .file_name()
-                .expect("a thread's id")
+                .expect("the path ends in the thread's id")
                 .to_string_lossy()
                 .into_owned();
         }
     }
-    panic!("the pool has a keeper");
+    panic!("no thread is called `cell supervisor`");
 }
 
 /// Returns the CPU time of all threads in a directory of tasks.
 fn thread_ns(tasks: &str) -> u64 {
     let mut sum = 0;
-    for task in fs::read_dir(tasks).expect("it runs") {
-        let path = task.expect("it runs").path().join("schedstat");
-        let text = fs::read_to_string(path).expect("schedstat is built in");
+    for task in fs::read_dir(tasks).expect("the task still runs") {
+        let path = task.expect("the task still runs").path().join("schedstat");
+        let text = fs::read_to_string(path).expect("the kernel provides schedstat");
         let first = text.split(' ').next().expect("three numbers");
         sum += first.parse::<u64>().expect("nanoseconds");
     }

@@ -32,7 +32,7 @@ pub(crate) fn send(
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty() {
         let fits = ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
-        assert!(fits, "the space is for DESCRIPTORS_MAX");
+        assert!(fits, "the buffer has room for DESCRIPTORS_MAX descriptors");
     }
     let parts = [IoSlice::new(bytes)];
     let flags = flags | SendFlags::NOSIGNAL;

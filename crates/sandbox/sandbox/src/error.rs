@@ -42,7 +42,7 @@ impl Error {
     pub(crate) fn host(action: impl Into<String>, source: impl Into<io::Error>) -> Error {
         Error {
             kind: ErrorKind::Host,
-            action: action.into(),
+            action: format!("cannot {}", action.into()),
             source: Some(source.into()),
         }
     }
@@ -106,7 +106,10 @@ impl Failure {
     }
 
     pub(crate) fn host(action: &str, source: impl Into<io::Error>) -> Failure {
-        Failure::new(FailureKind::Host, format!("{action}: {}", source.into()))
+        Failure::new(
+            FailureKind::Host,
+            format!("cannot {action}: {}", source.into()),
+        )
     }
 }
 

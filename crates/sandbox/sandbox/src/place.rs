@@ -63,7 +63,9 @@ impl Cores {
     /// Records that a job which started on this core has ended.
     pub(crate) fn leave(&mut self, CoreId(id): CoreId) {
         let at = self.cores.iter().position(|core| core.id == id);
-        let mut core = self.cores.remove(at.expect("it was taken"));
+        let mut core = self
+            .cores
+            .remove(at.expect("the core of a running job is listed"));
         core.jobs -= 1;
         self.cores.push(core);
     }

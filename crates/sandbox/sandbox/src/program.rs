@@ -111,7 +111,7 @@ impl Program {
         for path in &self.allowed_paths {
             let file =
                 open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(|errno| {
-                    Error::host(format!("{}: open {}", self.name, path.display()), errno)
+                    Error::host(format!("open {} for {}", path.display(), self.name), errno)
                 })?;
             let name = path.as_os_str().as_encoded_bytes().to_vec();
             words.push((ProgramText::Path, name, Some(file)));

@@ -63,7 +63,7 @@ impl ReproducerFolder {
             Ok(path) => write!(failure.detail, "; reproducer: {}", path.display()),
             Err(err) => write!(failure.detail, "; no reproducer was written: {err}"),
         };
-        said.expect("a string takes everything");
+        said.expect("writing to a string cannot fail");
         failure
     }
 

@@ -118,7 +118,7 @@ pub(crate) fn wait(watched: &mut [PollFd<'_>], deadline: Instant) -> Result<bool
 pub(crate) fn kill(pidfd: &OwnedFd) {
     match pidfd_send_signal(pidfd.as_fd(), Signal::KILL) {
         Ok(()) | Err(Errno::SRCH) => {}
-        Err(errno) => unreachable!("a pidfd takes SIGKILL: {errno}"),
+        Err(errno) => unreachable!("a pidfd accepts SIGKILL: {errno}"),
     }
 }
 

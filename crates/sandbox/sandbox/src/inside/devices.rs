@@ -74,7 +74,7 @@ impl Devices {
         let read = program
             .rewind()
             .and_then(|()| program.read_to_end(&mut elf));
-        read.map_err(|error| format!("read the program: {error}"))?;
+        read.map_err(|error| format!("cannot read the program: {error}"))?;
         let protocol = match (start.program, start.ephemeral) {
             (true, true) => JobProtocol::Streams,
             (true, false) => JobProtocol::Records,

@@ -361,7 +361,8 @@ impl Program {
     /// forks.
     pub(super) fn install(&self) -> Result<(), Errno> {
         let program = libc::sock_fprog {
-            len: u16::try_from(self.0.len()).expect("tables are short"),
+            len: u16::try_from(self.0.len())
+                .expect("the filter has fewer than 65,536 instructions"),
             filter: self.0.as_ptr().cast_mut(),
         };
         // SAFETY: `filter` points to `len` instructions, which the kernel copies before the call

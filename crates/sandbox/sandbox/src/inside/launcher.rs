@@ -96,7 +96,7 @@ pub(super) fn run(socket: OwnedFd, launch: &Launch) -> ! {
         PROBE_FILTER => probe_filter(&job),
         _ => match run_program(launch, &job, &files) {
             Ok(reply) => reply,
-            Err(errno) => last_message::fail(&format!("start the program: {errno}")),
+            Err(errno) => last_message::fail(&format!("cannot start the program: {errno}")),
         },
     };
     child::send_to_pool(socket.as_fd(), &reply.to_bytes());
@@ -190,7 +190,7 @@ fn become_program(start: &Start) -> ! {
     match prepare(start) {
         Ok(()) => {}
         Err(errno) => {
-            let text = format!("prepare the program: {errno}");
+            let text = format!("cannot prepare the program: {errno}");
             // SAFETY: the number is the pipe that the launcher reads, which is open in this copy of
             // the launcher.
             let said = unsafe { std::os::fd::BorrowedFd::borrow_raw(start.streams[2]) };
@@ -265,7 +265,7 @@ impl Strings {
         let strings = words.into_iter().map(|mut word| {
             let end = word.iter().position(|byte| *byte == 0);
             word.truncate(end.unwrap_or(word.len()));
-            CString::new(word).expect("cut at its first zero")
+            CString::new(word).expect("the word was cut at its first zero byte")
         });
         let strings: Vec<CString> = strings.collect();
         let mut pointers: Vec<_> = strings.iter().map(|string| string.as_ptr()).collect();

@@ -57,7 +57,7 @@ pub(super) fn run(socket: OwnedFd, launch: &Launch) -> ! {
     let mut persistent = match PersistentProgram::start(launch) {
         Ok(persistent) => persistent,
         Err(errno) => {
-            let why = format!("start the program: {errno}");
+            let why = format!("cannot start the program: {errno}");
             child::send_to_pool(socket.as_fd(), &Report::Broken(why).to_bytes());
             exit(EXIT_FAILED);
         }
@@ -262,7 +262,7 @@ impl PersistentProgram {
             ExchangeError::OutOfTime => (Status::TimedOut, "exceeded its CPU time".to_owned()),
             ExchangeError::Host(errno) => (
                 Status::Failed,
-                format!("exchange records with the program: {errno}"),
+                format!("cannot exchange records with the program: {errno}"),
             ),
         };
         let words = self.last_message();

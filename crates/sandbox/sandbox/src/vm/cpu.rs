@@ -113,7 +113,7 @@ fn read_msrs(vcpu: &VcpuFd) -> Result<Msrs, Refused> {
         index,
         ..kvm_msr_entry::default()
     });
-    let mut msrs = Msrs::from_entries(&entries).expect("ten are not too many");
+    let mut msrs = Msrs::from_entries(&entries).expect("KVM accepts ten entries");
     match vcpu.get_msrs(&mut msrs).map_err(refused("KVM_GET_MSRS"))? {
         read if read == MSRS.len() => Ok(msrs),
         read => Err(format!("KVM_GET_MSRS: {:#x} is missing", MSRS[read])),
@@ -187,7 +187,7 @@ pub(super) fn set_up(vcpu: &VcpuFd, supported: &CpuId) -> Result<(), Refused> {
     });
     write_msrs(
         vcpu,
-        &Msrs::from_entries(&entries).expect("three are not too many"),
+        &Msrs::from_entries(&entries).expect("KVM accepts three entries"),
     )
 }
 
@@ -260,7 +260,7 @@ fn cpuid(supported: &CpuId) -> CpuId {
             entries.push(entry);
         }
     }
-    CpuId::from_entries(&entries).expect("no more than the kernel lists, and eight")
+    CpuId::from_entries(&entries).expect("KVM accepts the kernel's own entries and eight more")
 }
 
 fn hide(entry: &mut kvm_cpuid_entry2) {

@@ -72,7 +72,7 @@ impl Guest {
         let bytes = plan.boot_bytes_max + plan.work_bytes_max;
         let layout = Layout::new(&image, bytes, seed()?)?;
         let memory = Memory::blank(&layout, plan.hugepages)
-            .map_err(|errno| format!("reserve {} bytes: {errno}", layout.bytes))?;
+            .map_err(|errno| format!("cannot reserve {} bytes: {errno}", layout.bytes))?;
         let mut machine = Machine::new(kvm, memory)?;
         load(&mut machine.memory, &image, plan.elf, layout.bias)?;
         let entry = image.entry + layout.bias;
@@ -95,7 +95,7 @@ impl Guest {
         };
         let state = machine.save()?;
         let template = machine.memory.freeze(&layout, stack);
-        let template = template.map_err(|errno| format!("create a template: {errno}"))?;
+        let template = template.map_err(|errno| format!("cannot create a template: {errno}"))?;
         Ok(Guest {
             image,
             layout,
@@ -118,7 +118,7 @@ impl Guest {
         server: BorrowedFd<'static>,
     ) -> Result<Running<'_>, String> {
         let memory = Memory::of(&self.template, self.hugepages, self.work_hugepages)
-            .map_err(|errno| format!("map the template: {errno}"))?;
+            .map_err(|errno| format!("cannot map the template: {errno}"))?;
         let mut machine = Machine::new(kvm, memory)?;
         machine.restore(&self.state)?;
         Ok(Running {
@@ -265,7 +265,7 @@ impl Running<'_> {
     fn ask(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
         let asked = environment_bytes(job).ok_or(Errno::INVAL);
         if let Err(errno) = asked.and_then(|bytes| self.linux.ask(bytes)) {
-            return Ok(Err(format!("hand the request over: {errno}")));
+            return Ok(Err(format!("cannot hand the request over: {errno}")));
         }
         let result = self.linux.hand_over(&mut self.machine, self.wait);
         self.machine.answer(result).map(Ok)
@@ -281,7 +281,7 @@ impl Running<'_> {
         self.linux.open_streams(u64::from(environment_bytes));
         let environment = match self.linux.environment(environment_bytes) {
             Ok(environment) => environment,
-            Err(errno) => return Ok(Err(format!("read its environment: {errno}"))),
+            Err(errno) => return Ok(Err(format!("cannot read its environment: {errno}"))),
         };
         let mut words = self.guest.words.clone();
         words.environment.extend(environment);

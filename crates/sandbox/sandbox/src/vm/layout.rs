@@ -214,7 +214,7 @@ impl Layout {
                         let leaf = |page| Some(page | leaf(self.rights(page)?));
                         let leaves = pages.map(|page| leaf(page).unwrap_or(0));
                         let leaves: Vec<u64> = leaves.collect();
-                        tables.push(leaves.try_into().expect("512 pages in a large one"));
+                        tables.push(leaves.try_into().expect("a large page has 512 pages"));
                     }
                 }
                 if TABLES.end <= place(tables.len()) {
@@ -243,7 +243,7 @@ impl Layout {
                 flag(rights.execute, 'x'),
                 if rights.user { "user" } else { "ring 0" },
             )
-            .expect("writing to a string does not fail");
+            .expect("writing to a string cannot fail");
         };
         let mut run: Option<(Range<u64>, u64, Rights)> = None;
         for (page, size, rights) in self.leaves() {
@@ -300,7 +300,9 @@ fn add(
     mut pages: Range<u64>,
     rights: Rights,
 ) -> Result<(), String> {
-    let (last, like) = regions.last_mut().expect("ring 0 comes first");
+    let (last, like) = regions
+        .last_mut()
+        .expect("the region of ring 0 was added first");
     if pages.start < last.end {
         let shared = Rights {
             user: true,
@@ -308,7 +310,7 @@ fn add(
             execute: like.execute || rights.execute,
         };
         if shared.write && shared.execute {
-            return Err("code and data in one page".to_owned());
+            return Err("code and writable data share a page".to_owned());
         }
         last.end = pages.start;
         let empty = last.is_empty();

@@ -184,7 +184,7 @@ impl Memory {
 
     /// Returns memory for a program's image while it is loaded, including code.
     pub(crate) fn image_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], BadAddress> {
-        assert!(self.boots, "a template's code is protected");
+        assert!(self.boots, "code can be written only while the guest boots");
         let place = self.within(&self.mapped, address, bytes)?;
         // SAFETY: as in `slice`, and writable, since nothing is protected in memory without a
         // template; `self` is borrowed mutably.
@@ -213,7 +213,7 @@ impl Memory {
     }
 
     fn place(&self, address: u64) -> *mut u8 {
-        assert!(address <= self.bytes, "callers check it");
+        assert!(address <= self.bytes, "callers have checked the address");
         // SAFETY: the assertion keeps the pointer within the reservation, or at its end.
         unsafe { self.base.as_ptr().add(address as usize) }
     }
@@ -245,7 +245,7 @@ impl Memory {
     pub(crate) fn plant(&mut self, seed: u64) -> Canary {
         let pages = |range: &Range<u64>| (range.end - range.start) / PAGE_BYTES;
         let all: u64 = self.wiped.iter().map(pages).sum();
-        assert_ne!(all, 0, "a template has data at least");
+        assert_ne!(all, 0, "a template has at least one page that is wiped");
         let mut page = seed % all;
         let range = self.wiped.iter().find(|range| {
             let here = page < pages(range);
@@ -270,7 +270,10 @@ impl Memory {
 
     fn word(&mut self, address: u64) -> &mut u64 {
         let place = self.place(address).cast::<u64>();
-        assert!(address.is_multiple_of(PAGE_BYTES), "a page's first word");
+        assert!(
+            address.is_multiple_of(PAGE_BYTES),
+            "the address is the start of a page"
+        );
         // SAFETY: the pointer is the start of a page of the reservation, and that page is always
         // writable, as all wiped ranges are; `self` is borrowed mutably.
         unsafe { &mut *place }
@@ -309,7 +312,10 @@ impl Memory {
     fn advise(&self, range: Range<u64>, advice: i32) -> Result<(), Errno> {
         let bytes = (range.end - range.start) as usize;
         let place = self.place(range.start).cast::<c_void>();
-        assert!(range.end <= self.bytes, "ranges are the layout's");
+        assert!(
+            range.end <= self.bytes,
+            "the range lies within the reservation"
+        );
         // SAFETY: the range lies within the reservation, of which nothing is borrowed beyond
         // `self`; dropped pages return to their mapped content, as every caller expects.
         match checked(unsafe { libc::madvise(place, bytes, advice) }) {
@@ -409,7 +415,7 @@ impl Drop for Memory {
         let place = self.place(0).cast::<c_void>();
         // SAFETY: the range is all that this value used, and nothing borrows it any more.
         let gone = unsafe { libc::munmap(place, self.bytes as usize) };
-        assert_eq!(gone, 0, "the reservation is ours");
+        assert_eq!(gone, 0, "unmapping an own reservation cannot fail");
     }
 }
 

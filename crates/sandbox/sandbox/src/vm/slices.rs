@@ -69,5 +69,5 @@ fn set(slice: Duration) {
     // SAFETY: the call reads a structure of this frame; a null pointer for the old timer is
     // allowed.
     let set = unsafe { libc::syscall(call, libc::ITIMER_REAL, &raw const timer, 0) };
-    assert_eq!(set, 0, "a timer of milliseconds");
+    assert_eq!(set, 0, "setitimer accepts a time in milliseconds");
 }

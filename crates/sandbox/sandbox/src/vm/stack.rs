@@ -48,9 +48,9 @@ pub(super) fn build(
     stack.extend(environment.iter().map(|offset| strings_at + offset));
     stack.push(0);
     let auxiliary = auxiliary(image, bias, strings_at + random_at);
-    assert_eq!(auxiliary.len(), pairs, "as counted above");
+    assert_eq!(auxiliary.len(), pairs, "the pairs were counted above");
     stack.extend(auxiliary.iter().flat_map(|(key, value)| [*key, *value]));
-    assert_eq!(stack.len(), count, "as counted above");
+    assert_eq!(stack.len(), count, "the words were counted above");
     let mut built: Vec<u8> = stack.iter().flat_map(|word| word.to_le_bytes()).collect();
     built.extend(strings);
     built

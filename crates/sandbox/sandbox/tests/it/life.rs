@@ -127,7 +127,7 @@ fn a_worker_that_does_not_come_up_is_an_error_that_says_so() {
     };
     let (kind, text) = refused(b"no program");
     assert_eq!(kind, ErrorKind::Host);
-    let expected = expect!["cell: start the worker: Exec format error (os error 8)"];
+    let expected = expect!["cell: cannot start the worker: Exec format error (os error 8)"];
     expected.assert_eq(&text);
     let other = fs::read("/bin/true").expect("every host has it");
     let (kind, text) = refused(&other);

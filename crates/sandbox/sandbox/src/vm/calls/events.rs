@@ -57,12 +57,14 @@ pub(super) fn epoll_ctl(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]
         return fails(libc::ENOSPC);
     }
     let event = machine.memory.slice(event, EVENT_BYTES)?;
-    let (mask, data) = event.split_first_chunk().expect("more than four bytes");
+    let (mask, data) = event
+        .split_first_chunk()
+        .expect("the slice has twelve bytes");
     linux.watched.push(Watched {
         by,
         descriptor,
         mask: u32::from_le_bytes(*mask),
-        data: u64::from_le_bytes(data.try_into().expect("eight of twelve")),
+        data: u64::from_le_bytes(data.try_into().expect("eight of the twelve bytes are left")),
     });
     Ok(0)
 }
@@ -159,7 +161,7 @@ impl Linux {
             return fails(libc::EINVAL);
         }
         let word = machine.memory.slice(address, 8)?;
-        let more = u64::from_le_bytes(word.try_into().expect("eight bytes were asked for"));
+        let more = u64::from_le_bytes(word.try_into().expect("the slice has eight bytes"));
         let count = count.checked_add(more).filter(|count| *count < u64::MAX);
         let count = count.ok_or(Stop::Errno(libc::EAGAIN))?;
         self.open[descriptor as usize] = Some(Open::Event { count });

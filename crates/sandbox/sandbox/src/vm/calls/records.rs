@@ -41,7 +41,7 @@ impl Linux {
             Ok(bytes) => bytes as i64,
             Err(Stop::Errno(errno)) => -i64::from(errno),
             Err(Stop::Next(_) | Stop::Wait(_)) => {
-                unreachable!("`ask` put a request there, of which nothing is read")
+                unreachable!("`ask` has just put an unread request there")
             }
         }
     }

@@ -226,7 +226,7 @@ impl Linux {
             } => match self.put_events(machine, descriptor, place) {
                 Ok(count) => count as i64,
                 Err(Stop::Errno(errno)) => -i64::from(errno),
-                Err(_) => unreachable!("events are written or not"),
+                Err(_) => unreachable!("`put_events` fails only with an errno"),
             },
         })
     }
@@ -347,7 +347,7 @@ pub(super) fn futex(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) ->
         }
         libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET => {
             let word = machine.memory.slice(address, 4)?;
-            let word = u32::from_le_bytes(word.try_into().expect("four bytes were asked for"));
+            let word = u32::from_le_bytes(word.try_into().expect("the slice has four bytes"));
             if word != value as u32 {
                 return fails(libc::EAGAIN);
             }

@@ -69,7 +69,10 @@ fn what_has_no_place_is_refused() {
             (0x40_0800..0x40_1000, true, false),
         ],
     );
-    assert_eq!(refused(&mixed, 1 << 20), "code and data in one page");
+    assert_eq!(
+        refused(&mixed, 1 << 20),
+        "code and writable data share a page"
+    );
     let fits = image(false, &[(0x40_0000..0x40_1000, false, true)]);
     let expected = "its memory needs more page tables than fit";
     assert_eq!(refused(&fits, 1 << 39), expected);
