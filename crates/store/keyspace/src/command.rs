@@ -76,7 +76,7 @@ flags! {
     FAST = 12 "fast" "Constant or logarithmic time.";
     NO_MULTI = 13 "no_multi" "Refused inside MULTI.";
     ALLOW_BUSY = 14 "allow_busy" "Allowed while a script runs too long.";
-    NO_ASYNC_LOADING = 15 "no_async_loading" "Not while a replica serves old data as it loads new.";
+    NO_ASYNC_LOADING = 15 "no_async_loading" "Refused while a replica serves old data and loads new data.";
 }
 
 impl Flags {

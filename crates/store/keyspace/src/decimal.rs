@@ -100,8 +100,10 @@ fn small(digits: &[u8], behind: i64) -> Option<(u128, u128)> {
 
 /// Returns the digits as a number, with zeros appended.
 fn large(digits: &[u8], zeros: i64) -> BigUint {
-    let number = BigUint::parse_bytes(digits, 10).expect("digits are a number");
-    number * BigUint::from(10_u8).pow(u32::try_from(zeros).expect("a few thousand"))
+    let number = BigUint::parse_bytes(digits, 10).expect("digits form a number");
+    number
+        * BigUint::from(10_u8)
+            .pow(u32::try_from(zeros).expect("the number is at most a few thousand"))
 }
 
 /// An 80-bit number: a mantissa of 64 bits times a power of two.
@@ -135,16 +137,18 @@ impl Extended {
     fn new_large(is_negative: bool, number: BigUint, behind: u32) -> Self {
         let divisor = BigUint::from(10_u8).pow(behind);
         // Shift so that the quotient has from 66 to 127 bits.
-        let wanted = i64::try_from(divisor.bits() + 96).expect("a few thousand");
-        let shift = wanted - i64::try_from(number.bits()).expect("a few thousand");
+        let wanted =
+            i64::try_from(divisor.bits() + 96).expect("the number is at most a few thousand");
+        let shift =
+            wanted - i64::try_from(number.bits()).expect("the number is at most a few thousand");
         let (number, divisor) = match u64::try_from(shift) {
             Ok(shift) => (number << shift, divisor),
             Err(_) => (number, divisor << shift.unsigned_abs()),
         };
         let (quotient, rest) = (&number / &divisor, &number % &divisor);
         let sticky = u128::from(rest != BigUint::ZERO);
-        let quotient = u128::try_from(quotient).expect("it has 97 bits at most");
-        let exponent = i32::try_from(-shift).expect("a few thousand");
+        let quotient = u128::try_from(quotient).expect("the quotient has at most 97 bits");
+        let exponent = i32::try_from(-shift).expect("the number is at most a few thousand");
         Self::rounded(is_negative, quotient | sticky, exponent)
     }
 

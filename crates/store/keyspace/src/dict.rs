@@ -324,7 +324,7 @@ impl<T: Item> Dict<T> {
     fn vacate(&mut self, slot: u32) -> T {
         self.guard.changes(slot, &self.slots);
         let item = self.slots.at_mut(slot as usize).take();
-        let item = item.expect("the chain led here");
+        let item = item.expect("a chain contains only occupied slots");
         self.items_heap_bytes -= item.heap_bytes();
         self.len -= 1;
         if self.len == 0 {

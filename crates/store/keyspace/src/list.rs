@@ -116,8 +116,12 @@ impl Node {
 
     fn piece(&self, index: usize) -> Piece<'_> {
         match self {
-            Self::Packed(packed) => Piece::Short(packed.get(index).expect("an index in the node")),
-            Self::Shared(packed) => Piece::Short(packed.get(index).expect("an index in the node")),
+            Self::Packed(packed) => {
+                Piece::Short(packed.get(index).expect("the index is within the node"))
+            }
+            Self::Shared(packed) => {
+                Piece::Short(packed.get(index).expect("the index is within the node"))
+            }
             Self::Blob(blob) => Piece::Blob(blob),
         }
     }
@@ -271,7 +275,7 @@ impl List {
     }
 
     fn take_node(&mut self, at: usize) -> Node {
-        let node = self.nodes.remove(at).expect("a node that was found");
+        let node = self.nodes.remove(at).expect("the caller found the node");
         self.heap_bytes -= node.heap_bytes();
         node
     }
@@ -367,7 +371,9 @@ impl List {
         if value.len() < BLOB_BYTES_MIN
             && let Node::Packed(packed) = &mut self.nodes[at]
         {
-            let old = packed.element(within).expect("an index in the node");
+            let old = packed
+                .element(within)
+                .expect("the index is within the node");
             let bytes = packed.bytes() + record_bytes(value.len());
             let bytes = bytes - record_bytes(old.bytes.len());
             if self.limit.holds(bytes, packed.len()) || packed.len() == 1 {
@@ -397,7 +403,10 @@ impl List {
         let limit = self.limit;
         if !is_blob && let Some(packed) = self.nodes[at].room(value, limit) {
             let before = packed.heap_bytes();
-            let place = packed.element(within).expect("an index in the node").at;
+            let place = packed
+                .element(within)
+                .expect("the index is within the node")
+                .at;
             packed.insert(place, value);
             self.heap_bytes += packed.heap_bytes() - before;
         } else {

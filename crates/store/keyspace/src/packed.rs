@@ -97,13 +97,13 @@ impl Packed {
         let start = self.offset(range.start);
         let end = self.offset(range.end);
         self.bytes.drain(start..end);
-        self.count -= u32::try_from(range.len()).expect("a range within the count");
+        self.count -= u32::try_from(range.len()).expect("the range is within the count");
     }
 
     /// Removes the elements from an index on, and returns them.
     pub(crate) fn split_off(&mut self, index: usize) -> Self {
         let at = self.offset(index);
-        let count = self.count - u32::try_from(index).expect("an index within the count");
+        let count = self.count - u32::try_from(index).expect("the index is within the count");
         self.count -= count;
         let bytes = self.bytes.split_off(at);
         Self { bytes, count }
@@ -160,7 +160,9 @@ impl Packed {
         if index == self.len() {
             return self.bytes.len();
         }
-        self.element(index).expect("an index within the count").at
+        self.element(index)
+            .expect("the index is within the count")
+            .at
     }
 
     /// Returns the element with this index, found from the nearer end.

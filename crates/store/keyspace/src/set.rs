@@ -138,7 +138,7 @@ impl Set {
             *self = Self::Table(table);
         }
         let Self::Table(table) = self else {
-            unreachable!("the other encodings were left above");
+            unreachable!("other encodings became a table above");
         };
         if table.find(name).is_some() {
             return false;

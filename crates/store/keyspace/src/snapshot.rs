@@ -118,7 +118,10 @@ impl Snapshot {
         select(&mut self.selected, number, &mut writer);
         write_entry_head(db, slot, &mut writer);
         let rest = write_part(&db.dict.at(slot).value, 0, usize::MAX, &mut writer);
-        assert!(rest.is_none(), "there was no work limit");
+        assert!(
+            rest.is_none(),
+            "without a work limit, the whole value is written"
+        );
         writer.work
     }
 

@@ -64,7 +64,7 @@ impl<T: Copy> Tree<T> {
     /// # Panics
     /// If there is no such rank.
     pub(crate) fn reallocate_leaf(&mut self, rank: usize) -> usize {
-        assert!(rank < self.len, "a rank of the tree");
+        assert!(rank < self.len, "the rank is below the length");
         let mut node = &mut self.root;
         let mut begin = 0;
         loop {
@@ -105,7 +105,7 @@ impl<T: Copy> Tree<T> {
         if let Node::Inner(children) = &mut self.root
             && children.len() == 1
         {
-            self.root = children.pop().expect("there is one").node;
+            self.root = children.pop().expect("the root has one child").node;
         }
         removed
     }

@@ -76,7 +76,7 @@ impl Keyspace {
                 self.insert(db, hashed, stored, WriteTime { deadline_ms, now });
             }
         }
-        let slot = self.dbs[db].dict.find(key).expect("it was just set");
+        let slot = self.dbs[db].dict.find(key).expect("the key was just set");
         self.dbs[db].set_tags(slot, &[]);
         self.effects.changes += 1;
         self.touch(db, key);
@@ -116,7 +116,7 @@ impl Keyspace {
     /// If the key is still valid at `now`.
     pub(crate) fn remove_gone(&mut self, db: usize, key: &[u8], now: i64) {
         let slot = self.find_live(db, key, now as u64);
-        assert!(slot.is_none(), "a key that is gone stays gone");
+        assert!(slot.is_none(), "a key that has expired is not found again");
     }
 
     fn find_live(&mut self, db: usize, key: &[u8], now_ms: u64) -> Option<u32> {

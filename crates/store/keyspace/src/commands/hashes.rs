@@ -245,7 +245,9 @@ pub(crate) fn hrandfield(cx: &mut Context<'_>, out: &mut Out) -> Done {
         }
         out.bulk(name.bytes());
         if with_values {
-            hash.get(name.bytes()).expect("it was picked").send(out);
+            hash.get(name.bytes())
+                .expect("the picked field exists")
+                .send(out);
         }
     };
     source.send(count, &mut rng, out, begin, send);

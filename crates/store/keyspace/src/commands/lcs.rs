@@ -30,7 +30,8 @@ impl Options {
                 options.with_len = true;
             } else if cx.is(at, "minmatchlen") && at + 1 < cx.args.len() {
                 at += 1;
-                options.len_min = usize::try_from(cx.int(at)?.max(0)).expect("not below zero");
+                options.len_min =
+                    usize::try_from(cx.int(at)?.max(0)).expect("the number is not negative");
             } else {
                 return Err(Fault::SYNTAX);
             }

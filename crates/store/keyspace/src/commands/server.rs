@@ -25,13 +25,13 @@ pub(crate) fn time(cx: &mut Context<'_>, out: &mut Out) -> Done {
 /// Replies to `CONTAINER HELP`: subcommands, their arguments and summaries.
 pub(crate) fn help(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let name = cx.args[0].to_ascii_lowercase();
-    let container = table::named(&name).expect("HELP is a subcommand of it");
+    let container = table::named(&name).expect("HELP is a subcommand of a known command");
     let mut lines = Vec::new();
     for subcommand in table::subcommands(container) {
         let (_, name) = subcommand
             .name
             .split_once('|')
-            .expect("subcommands are named so");
+            .expect("the name of a subcommand contains |");
         if name != "help" {
             let usage = format!(
                 "{} {}",

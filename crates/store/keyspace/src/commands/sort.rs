@@ -225,7 +225,7 @@ fn limited(mut elements: Vec<Bytes>, limit: Option<(i64, i64)>) -> Vec<Bytes> {
         return elements;
     };
     let start = usize::try_from(start.max(0))
-        .expect("not below zero")
+        .expect("the number is not negative")
         .min(elements.len());
     let mut rest = elements.split_off(start);
     if let Ok(count) = usize::try_from(count) {

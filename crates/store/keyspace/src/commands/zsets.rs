@@ -285,7 +285,7 @@ pub(crate) fn zrandmember(cx: &mut Context<'_>, out: &mut Out) -> Done {
     };
     let begin = |out: &mut Out, len| begin_pairs(len, with_scores, out);
     let send = |out: &mut Out, name: Key| {
-        let score = zset.score(name.bytes()).expect("it was picked");
+        let score = zset.score(name.bytes()).expect("the picked member exists");
         send_pair(&name, score, with_scores, out);
     };
     source.send(count, &mut rng, out, begin, send);

@@ -166,7 +166,10 @@ pub(crate) fn write_value(value: &Value, writer: &mut Writer<'_>) {
         }),
         other => {
             let rest = write_part(other, 0, usize::MAX, writer);
-            assert!(rest.is_none(), "there was no work limit");
+            assert!(
+                rest.is_none(),
+                "without a work limit, the whole value is written"
+            );
         }
     }
 }

@@ -68,7 +68,10 @@ impl Buffer {
 
     /// Appends another buffer, of which nothing may have been handed over.
     pub(crate) fn append(&mut self, other: &mut Self) {
-        assert!(other.handed_over == 0, "the other buffer is untouched");
+        assert!(
+            other.handed_over == 0,
+            "nothing of the other buffer was handed over"
+        );
         let Self { bytes, blobs, .. } = std::mem::take(other);
         for blob in blobs.queue {
             self.blobs.push(self.bytes.len() + blob.at, blob.bytes);

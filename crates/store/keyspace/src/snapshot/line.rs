@@ -111,7 +111,10 @@ impl ValueQueue {
         writer: &mut Writer<'_>,
         unused: &mut Vec<Value>,
     ) -> bool {
-        let first = self.queue.front_mut().expect("it was opened");
+        let first = self
+            .queue
+            .front_mut()
+            .expect("the first value of the queue was opened");
         let value = match &mut first.source {
             ValueSource::Own(value, _) => value,
             ValueSource::Entry(home, slot) => {
@@ -132,7 +135,10 @@ impl ValueQueue {
         };
         if is_whole {
             self.is_open = false;
-            let first = self.queue.pop_front().expect("it was written");
+            let first = self
+                .queue
+                .pop_front()
+                .expect("the value that was just written is the first");
             match first.source {
                 ValueSource::Own(value, bytes) => {
                     self.own_bytes -= bytes;
@@ -150,7 +156,7 @@ impl ValueQueue {
     fn find(&mut self, home: Location, slot: u32) -> &mut QueuedValue {
         let is_it = |queued: &&mut QueuedValue| matches!(queued.source, ValueSource::Entry(at, it) if (at, it) == (home, slot));
         let found = self.queue.iter_mut().find(is_it);
-        found.expect("an entry with that mark is in the line")
+        found.expect("a marked entry is in the queue")
     }
 
     /// Protects a queued value that is about to change in its entry.
@@ -239,7 +245,9 @@ fn find<'a>(dbs: &'a mut [Db], flushed: &'a mut [Flushed], home: Location) -> &'
         Location::Flushed(id) => {
             let mut flushed = flushed.iter_mut();
             let found = flushed.find(|it| it.id == id);
-            &mut found.expect("kept until it is written").db
+            &mut found
+                .expect("a flushed database is kept until it is written")
+                .db
         }
     }
 }
