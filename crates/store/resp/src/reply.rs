@@ -162,7 +162,7 @@ fn length(line: &[u8], max: usize) -> Result<Option<usize>, Stop> {
 
 /// Reads a reply that [`ReplyScanner`] found complete and valid.
 fn read(input: &mut Bytes) -> Reply {
-    const SOUND: &str = "`Ahead` checked the reply";
+    const SOUND: &str = "`ReplyScanner` has checked the reply";
     let kind = input[0];
     let end = memchr(b'\n', input).expect(SOUND);
     let line = input.slice(1..end - 1);
