@@ -239,7 +239,7 @@ impl Client {
             self.last.map_or("NULL", |command| command.name),
             self.out.proto().number(),
         );
-        written.expect("a string takes everything");
+        written.expect("writing to a string cannot fail");
         line.extend_from_slice(rest.as_bytes());
         line.extend_from_slice(&self.library.0);
         line.extend_from_slice(b" lib-ver=");

@@ -31,7 +31,7 @@ const IGNORED: &[&str] = &[
 ];
 /// Directives that work in Redis and are not supported here, each with the reason.
 const REFUSED: &[(&str, &str)] = &[
-    ("loadmodule", "there are no modules here"),
+    ("loadmodule", "modules are not supported"),
     (
         "user",
         "there is one user, default: give its password with requirepass",
@@ -272,7 +272,7 @@ impl Config {
             let mut text = String::new();
             stdin.read_to_string(&mut text).map_err(|err| ConfigError {
                 place: "stdin".to_owned(),
-                fault: format!("read it: {err}"),
+                fault: format!("cannot be read: {err}"),
             })?;
             config.read(&text, Path::new("stdin"))?;
             args = rest;
@@ -327,7 +327,8 @@ impl Config {
         if depth == INCLUDE_DEPTH_MAX {
             return Err(error("includes are nested too deep".to_owned()));
         }
-        let text = std::fs::read_to_string(file).map_err(|err| error(format!("read it: {err}")))?;
+        let text =
+            std::fs::read_to_string(file).map_err(|err| error(format!("cannot be read: {err}")))?;
         self.read_lines(&text, file, depth)
     }
 
@@ -418,7 +419,8 @@ impl Config {
 
     /// Returns the percentiles that `INFO latencystats` shows.
     pub(crate) fn info_percentiles(&self) -> Vec<f64> {
-        let at = accepted("latency-tracking-info-percentiles").expect("it is in the table");
+        let at =
+            accepted("latency-tracking-info-percentiles").expect("the directive is in the table");
         let words = self.accepted[at].split_ascii_whitespace();
         words
             .map(|word| word.parse().expect("validated when it was set"))
@@ -427,7 +429,7 @@ impl Config {
 
     /// Returns the bytes that all clients together may hold; 0 for no limit.
     pub(crate) fn client_bytes_max(&self) -> u64 {
-        let at = accepted("maxmemory-clients").expect("it is in the table");
+        let at = accepted("maxmemory-clients").expect("the directive is in the table");
         let value = self.accepted[at].as_str();
         let number = |text: &str| text.parse::<u64>().expect("validated when it was set");
         match value.strip_suffix('%') {
@@ -439,7 +441,7 @@ impl Config {
     /// Returns the supervisor of the process, as `INFO` names it. A service manager is detected
     /// only if `supervised` is `systemd` or `auto`.
     pub(crate) fn supervisor(&self) -> &'static str {
-        let wanted = accepted("supervised").expect("it is in the table");
+        let wanted = accepted("supervised").expect("the directive is in the table");
         let wanted = self.accepted[wanted].as_str();
         match matches!(wanted, "systemd" | "auto") && std::env::var_os("NOTIFY_SOCKET").is_some() {
             true => "systemd",

@@ -192,7 +192,7 @@ fn run(store: &Embedded, session: &mut Session, args: &[Bytes], out: &mut Out) {
     match keyspace.execute(session, args, now_ms, out) {
         Outcome::Done | Outcome::Refused => {}
         Outcome::Queued | Outcome::Block(_) | Outcome::Service(_) | Outcome::Exec(_) => {
-            unreachable!("those commands are not here")
+            unreachable!("the embedded store has no such commands")
         }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn quote(bytes: &[u8], text: &mut String) {
             0x07 => text.push_str("\\a"),
             0x08 => text.push_str("\\b"),
             0x20..=0x7e => text.push(*byte as char),
-            other => write!(text, "\\x{other:02x}").expect("a string takes everything"),
+            other => write!(text, "\\x{other:02x}").expect("writing to a string cannot fail"),
         }
     }
     text.push('"');

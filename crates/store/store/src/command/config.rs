@@ -151,7 +151,7 @@ fn set_one(config: &mut Config, name: &str, value: &str) -> Result<(), String> {
             None => Ok(()),
         },
         Err(SetFault::Value(text)) => Err(failed(name, &text)),
-        Err(SetFault::Unknown) => panic!("{name} was found before"),
+        Err(SetFault::Unknown) => panic!("the directive {name} was found before"),
     }
 }
 

@@ -68,7 +68,7 @@ impl Fields {
     }
 
     fn line(&mut self, line: impl Display) {
-        write!(self.0, "{line}\r\n").expect("a string takes everything");
+        write!(self.0, "{line}\r\n").expect("writing to a string cannot fail");
     }
 
     /// Adds the same value for several fields of features that do not exist here.

@@ -51,8 +51,8 @@ const SHUTDOWN: &[&str] = &["default", "save", "nosave", "now", "force"];
 const FACILITIES: &[&str] = &[
     "user", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7",
 ];
-const NO_CLUSTER: &str = "there is no cluster here";
-const NO_REPLICATION: &str = "there is no replication here";
+const NO_CLUSTER: &str = "clusters are not supported";
+const NO_REPLICATION: &str = "replication is not supported";
 
 const fn row(name: &'static str, default: &'static str, kind: Kind) -> Accepted {
     Accepted {
@@ -424,7 +424,7 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
     text("tls-dh-params-file", ""),
     text("tls-key-file", ""),
     text("tls-key-file-pass", ""),
-    int("tls-port", "0", 0, 65_535).only_default("there is no TLS for the store"),
+    int("tls-port", "0", 0, 65_535).only_default("the store does not support TLS"),
     flag("tls-prefer-server-ciphers", "no"),
     text("tls-protocols", ""),
     flag("tls-replication", "no"),
@@ -463,7 +463,7 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
     int("rdma-completion-vector", "-1", -1, 1024).fixed(),
     int("rdma-port", "0", 0, 65_535)
         .fixed()
-        .only_default("there is no RDMA for the store"),
+        .only_default("the store does not support RDMA"),
     bytes("rdma-rx-size", "1048576", 64 << 10, 16 << 20).fixed(),
     int("tcp-keepalive-probes", "3", 1, INT),
     text("unixsocketgroup", "").fixed(),

@@ -58,7 +58,7 @@ impl Config {
         match (directive(name), accepted(name)) {
             (Some(row), _) => (row.show)(self),
             (None, Some(row)) => self.accepted[row].clone(),
-            (None, None) => unreachable!("{name} is of the tables"),
+            (None, None) => unreachable!("{name} is a known directive"),
         }
     }
 

@@ -137,7 +137,7 @@ fn the_file_that_valkey_brings_is_taken() {
     }
     assert_eq!(
         from_args(&["--rdma-port", "6379"]).expect_err("refused"),
-        "rdma-port 6379: there is no RDMA for the store"
+        "rdma-port 6379: the store does not support RDMA"
     );
 }
 
@@ -165,15 +165,15 @@ fn what_cannot_be_is_refused_with_a_reason() {
     let fault = |args: &[&str]| from_args(args).expect_err("refused");
     assert_eq!(
         fault(&["--cluster-enabled", "yes"]),
-        "cluster-enabled yes: there is no cluster here"
+        "cluster-enabled yes: clusters are not supported"
     );
     assert_eq!(
         fault(&["--tls-port", "6380"]),
-        "tls-port 6380: there is no TLS for the store"
+        "tls-port 6380: the store does not support TLS"
     );
     assert_eq!(
         fault(&["--slaveof", "10.0.0.1", "6379"]),
-        "replicaof 10.0.0.1 6379: there is no replication here"
+        "replicaof 10.0.0.1 6379: replication is not supported"
     );
     assert_eq!(
         fault(&["--user", "default", "on", "nopass"]),
@@ -290,7 +290,7 @@ fn an_include_may_be_a_pattern_that_fits_nothing() {
     assert_eq!(shown(&config, "port"), "7002");
     assert_eq!(shown(&config, "timeout"), "9");
     let missing = read(&format!("include {place}/no.conf")).expect_err("refused");
-    assert!(missing.contains("no.conf: read it: "), "{missing}");
+    assert!(missing.contains("no.conf: cannot be read: "), "{missing}");
     std::fs::remove_dir_all(&folder).expect("removed");
 }
 
@@ -370,7 +370,7 @@ fn the_command_line_of_redis_server() {
     );
     let missing = from_args(&["/does/not/exist.conf"]).expect_err("refused");
     assert!(
-        missing.starts_with("/does/not/exist.conf: read it: "),
+        missing.starts_with("/does/not/exist.conf: cannot be read: "),
         "{missing}"
     );
 }

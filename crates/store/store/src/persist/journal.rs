@@ -345,7 +345,7 @@ impl Drop for Journal {
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
-            tracing::error!("the journal's thread panicked");
+            tracing::error!("the AOF's thread panicked");
         }
     }
 }

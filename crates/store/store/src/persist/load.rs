@@ -94,7 +94,7 @@ pub(crate) fn load(config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Res
             }
             Err((path, error)) => {
                 let old = places.old_journal.display();
-                let text = format!("take over {old}: {}: {error}", path.display());
+                let text = format!("cannot take over {old}: {}: {error}", path.display());
                 return Err(Error::host(text));
             }
         }
@@ -153,7 +153,7 @@ fn load_journals(
 ) -> Result<Loaded, Error> {
     let path = &places.manifest;
     let text = fs::read_to_string(path)
-        .map_err(|error| Error::host(format!("read {}: {error}", path.display())))?;
+        .map_err(|error| Error::host(format!("cannot read {}: {error}", path.display())))?;
     let manifest = Manifest::parse(&text)
         .map_err(|fault| Error::data(format!("{}: {fault}", path.display())))?;
     let mut replay = Replay::new(config, keyspace, now_ms);
@@ -200,7 +200,7 @@ pub(crate) fn reload_journals(
 ) -> Result<(), Error> {
     let places = BlobAllocator::new(config);
     if !places.manifest.exists() {
-        return Err(Error::data("there is no journal".to_owned()));
+        return Err(Error::data("there is no AOF".to_owned()));
     }
     empty(keyspace, now_ms);
     load_journals(config, &places, keyspace, now_ms).map(drop)
@@ -254,7 +254,7 @@ impl<'a> Replay<'a> {
         let mut begin = Vec::new();
         let bytes = MAGICS[1].len() as u64;
         let read = File::open(path).and_then(|file| file.take(bytes).read_to_end(&mut begin));
-        read.map_err(|error| Error::host(format!("read {}: {error}", path.display())))?;
+        read.map_err(|error| Error::host(format!("cannot read {}: {error}", path.display())))?;
         if !is_snapshot(&begin) {
             let what = match MAGICS.iter().any(|magic| magic.starts_with(&begin)) {
                 true => format!("the snapshot is truncated at byte {}", begin.len()),
@@ -269,9 +269,9 @@ impl<'a> Replay<'a> {
     /// of the last file may be cut off. Returns the file's length.
     fn file(&mut self, path: &Path, is_last: bool) -> Result<u64, Error> {
         let show = path.display();
-        let mut source =
-            Source::open(path).map_err(|error| Error::host(format!("open {show}: {error}")))?;
-        let read = |error: io::Error| Error::host(format!("read {show}: {error}"));
+        let mut source = Source::open(path)
+            .map_err(|error| Error::host(format!("cannot open {show}: {error}")))?;
+        let read = |error: io::Error| Error::host(format!("cannot read {show}: {error}"));
         source.fill().map_err(read)?;
         if is_snapshot(&source.input) {
             let mut loader = rdb::Loader::new(rdb::LoadOptions {
@@ -319,7 +319,7 @@ impl<'a> Replay<'a> {
             .write(true)
             .open(path)
             .and_then(|file| file.set_len(whole).and_then(|()| file.sync_all()));
-        cut.map_err(|error| Error::host(format!("cut {show} at byte {whole}: {error}")))?;
+        cut.map_err(|error| Error::host(format!("cannot cut {show} at byte {whole}: {error}")))?;
         Ok(whole)
     }
 
@@ -327,7 +327,7 @@ impl<'a> Replay<'a> {
     /// neither a checksum nor a complete command there.
     fn refuse_damage(&self, path: &Path, source: &Source, whole: u64) -> Result<(), Error> {
         let show = path.display();
-        let read = |error: io::Error| Error::host(format!("read {show}: {error}"));
+        let read = |error: io::Error| Error::host(format!("cannot read {show}: {error}"));
         if let Some(at) = source.sum_after(whole).map_err(read)? {
             return Err(Error::data(format!(
                 "{show}: the command at byte {whole} is incomplete, but a checksum follows at byte {at}: the file is \
@@ -348,7 +348,7 @@ impl<'a> Replay<'a> {
     /// the last complete transaction.
     fn commands(&mut self, path: &Path, source: &mut Source) -> Result<u64, Error> {
         let show = path.display();
-        let read = |error: io::Error| Error::host(format!("read {show}: {error}"));
+        let read = |error: io::Error| Error::host(format!("cannot read {show}: {error}"));
         let mut parser = Parser::new(resp::Limits {
             // Values that were accepted once are accepted again, even if the limit is lower now.
             bulk_bytes_max: i32::MAX as usize,
@@ -424,7 +424,7 @@ impl<'a> Replay<'a> {
             return Ok(());
         }
         let sum = source.sum(summed, at);
-        let sum = sum.map_err(|error| Error::host(format!("read {show}: {error}")))?;
+        let sum = sum.map_err(|error| Error::host(format!("cannot read {show}: {error}")))?;
         if self.check_crc && !sum.matches_line(&line) {
             return Err(Error::data(format!(
                 "{show}: checksum mismatch in bytes {summed} to {at}: the file is damaged; \
@@ -461,7 +461,7 @@ impl<'a> Replay<'a> {
                 self.session.exec_done();
                 Ok(())
             }
-            Outcome::Block(_) => Err("it would wait".to_owned()),
+            Outcome::Block(_) => Err("the command would wait".to_owned()),
             Outcome::Service(command) => Err(format!("'{}' changes no data", command.name)),
         }
     }

@@ -82,7 +82,7 @@ impl Manifest {
                     true => text.push_str(name),
                     false => quote(name.as_bytes(), &mut text),
                 }
-                writeln!(text, " seq {seq} type {kind}").expect("a string takes everything");
+                writeln!(text, " seq {seq} type {kind}").expect("writing to a string cannot fail");
             }
         }
         text

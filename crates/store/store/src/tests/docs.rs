@@ -17,7 +17,7 @@ fn commands_are_documented() {
                 text,
                 "\n## {group}\n\n| command | what it does | since | cost |\n|---|---|---|---|\n"
             )
-            .expect("a string takes everything");
+            .expect("writing to a string cannot fail");
         }
         let mut usage = row.name.replace('|', " ").to_uppercase();
         if !row.syntax.is_empty() {
@@ -29,7 +29,7 @@ fn commands_are_documented() {
             "| `{usage}` | {} | {} | {} |",
             row.summary, row.since, row.complexity
         )
-        .expect("a string takes everything");
+        .expect("writing to a string cannot fail");
     }
     expect_file!["../../../../../docs/store-commands.md"].assert_eq(&text);
 }

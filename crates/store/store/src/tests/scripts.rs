@@ -413,7 +413,7 @@ fn settings_are_asked_for_and_changed_as_in_redis() {
         a> CONFIG SET oom-score-adj foo
         a< -ERR CONFIG SET failed (possibly related to argument 'oom-score-adj') - argument(s) must be one of the following: no, yes, relative, absolute
         a> CONFIG SET tls-port 6380
-        a< -ERR CONFIG SET failed (possibly related to argument 'tls-port') - there is no TLS for the store
+        a< -ERR CONFIG SET failed (possibly related to argument 'tls-port') - the store does not support TLS
         a> CONFIG SET slave-priority 7
         a< OK
         a> CONFIG GET replica-priority
