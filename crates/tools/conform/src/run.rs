@@ -102,7 +102,7 @@ impl Comparison {
         for (line, covered) in self.reviewed.iter().zip(&self.covered) {
             if *covered == 0 {
                 self.findings.insert(
-                    format!("a line of reviewed.txt that covers no row, delete it: {line:?}"),
+                    format!("a line of reviewed.txt covers no row; delete the line: {line:?}"),
                     1,
                 );
             }
