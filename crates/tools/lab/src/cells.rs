@@ -320,7 +320,7 @@ impl Lab<'_> {
                 let threads: Vec<_> = (0..self.cores).map(|_| scope.spawn(ask)).collect();
                 let joined = threads.into_iter().map(|thread| thread.join());
                 joined
-                    .map(|waited| waited.expect("askers do not panic"))
+                    .map(|waited| waited.expect("the threads that wait for cells do not panic"))
                     .collect::<Result<Vec<_>, Stop>>()
             })?;
             let waited_us = sorted(&waited.concat());

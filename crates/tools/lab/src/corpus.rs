@@ -41,7 +41,10 @@ impl Photograph {
         // The judge compares pixels: it neither rotates pictures nor converts colours between
         // profiles.
         if facts.orientation != Orientation::default() || facts.profile_bytes != 0 {
-            let line = format!("{}: has an orientation or a profile", path.display());
+            let line = format!(
+                "{}: has an orientation or a colour profile, which the judges do not apply",
+                path.display()
+            );
             return Err(Stop::host(line));
         }
         Ok(Photograph {

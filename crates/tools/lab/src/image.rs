@@ -338,7 +338,7 @@ fn shared_out<T: Send>(
             .collect();
         let turns = (0..photographs.len()).map(|turn| turn % JUDGES);
         turns
-            .map(|turn| shares[turn].next().expect("each has its share"))
+            .map(|turn| shares[turn].next().expect("each judge returned its share"))
             .collect()
     })
 }

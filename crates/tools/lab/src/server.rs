@@ -178,7 +178,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Err(err) = end(&mut self.child) {
-            eprintln!("lab: stop server {}: {err}", self.child.id());
+            eprintln!("lab: cannot stop server {}: {err}", self.child.id());
         }
     }
 }
@@ -208,7 +208,7 @@ fn end(child: &mut Child) -> io::Result<()> {
 pub(crate) fn free_address() -> Result<SocketAddr, Stop> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let address = listener.and_then(|listener| listener.local_addr());
-    address.map_err(|err| Stop::host(format!("listen on the loopback: {err}")))
+    address.map_err(|err| Stop::host(format!("cannot listen on the loopback: {err}")))
 }
 
 /// Returns the value of the metric `name`, which has no labels.

@@ -71,7 +71,8 @@ pub(crate) fn words(command: &Command) -> String {
 }
 
 fn children_cpu_us() -> u64 {
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("getrusage takes no pointer of ours");
+    let usage =
+        getrusage(UsageWho::RUSAGE_CHILDREN).expect("getrusage of the own children cannot fail");
     let total = usage.user_time() + usage.system_time();
     total.num_microseconds() as u64
 }

@@ -138,7 +138,7 @@ impl Contender {
                 let finished = work.in_cell(pool)?;
                 let mut bytes = vec![0; finished.answer_bytes as usize];
                 let read = finished.body.read_exact_at(&mut bytes, 0);
-                read.map_err(|err| Stop::host(format!("read the result: {err}")))?;
+                read.map_err(|err| Stop::host(format!("cannot read the result: {err}")))?;
                 Ok(bytes)
             }
         }
@@ -176,8 +176,8 @@ impl Plain {
             let mut process = piped
                 .spawn()
                 .map_err(|err| usage::unstartable(&command, &err))?;
-            let asks = process.stdin.take().expect("asked for above");
-            let answers = process.stdout.take().expect("asked for above");
+            let asks = process.stdin.take().expect("stdin and stdout are piped");
+            let answers = process.stdout.take().expect("stdin and stdout are piped");
             Ok(Follower {
                 process,
                 asks,
@@ -221,7 +221,7 @@ impl Follower {
 impl Drop for Follower {
     fn drop(&mut self) {
         if let Err(err) = self.process.kill().and_then(|()| self.process.wait()) {
-            eprintln!("lab: end worker {}: {err}", self.process.id());
+            eprintln!("lab: cannot end worker {}: {err}", self.process.id());
         }
     }
 }

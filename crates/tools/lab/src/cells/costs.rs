@@ -149,7 +149,7 @@ pub(super) fn memory(job_bytes: u64, cores: usize) -> Result<Memory, Stop> {
 /// Creates `times` microVMs, each with one virtual CPU. Returns the time of each creation in
 /// microseconds.
 pub(super) fn creation(times: u32) -> Result<Vec<f64>, Stop> {
-    let refused = |err: kvm_ioctls::Error| Stop::host(format!("create a microVM: {err}"));
+    let refused = |err: kvm_ioctls::Error| Stop::host(format!("cannot create a microVM: {err}"));
     let kvm = Kvm::new().map_err(refused)?;
     let mut times_us = Vec::new();
     for _ in 0..times {

@@ -33,7 +33,8 @@ pub(super) fn ask(
     load: Load,
     expected: &[u8],
 ) -> Result<Asked, Stop> {
-    let failed = |err: io::Error| Stop::host(format!("send requests over the loopback: {err}"));
+    let failed =
+        |err: io::Error| Stop::host(format!("cannot send requests over the loopback: {err}"));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     thread::scope(|scope| {
@@ -98,7 +99,7 @@ const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: ";
 const HEAD_BYTES: usize = HEAD.len() + DIGITS + 4;
 
 fn serve(stream: &TcpStream, contender: &Contender, work: &Work) -> Result<(), Stop> {
-    let failed = |err: io::Error| Stop::host(format!("serve over the loopback: {err}"));
+    let failed = |err: io::Error| Stop::host(format!("cannot serve over the loopback: {err}"));
     stream.set_nodelay(true).map_err(failed)?;
     let mut requests = BufReader::new(stream);
     let mut line = String::new();

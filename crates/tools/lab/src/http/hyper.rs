@@ -62,7 +62,10 @@ fn read(given: &Hyper) -> Result<Files, Stop> {
         let tag = HeaderValue::from_str(&format!("\"{}\"", blake3::hash(&bytes).to_hex()));
         files.insert(
             format!("/{name}"),
-            (bytes.into(), tag.expect("hex in quotes")),
+            (
+                bytes.into(),
+                tag.expect("a quoted hexadecimal string is a valid field value"),
+            ),
         );
     }
     Ok(files)

@@ -36,7 +36,7 @@ impl Peer {
 
     fn setting(&self, step: i32) -> u8 {
         let [worse, better] = self.settings;
-        let step = u8::try_from(step).expect("a step between the bounds");
+        let step = u8::try_from(step).expect("the step lies between the bounds");
         if worse < better {
             worse + step
         } else {

@@ -113,7 +113,10 @@ pub(crate) fn read(typed: &Arms) -> Result<(), Stop> {
         wall_us: begun.elapsed().as_micros() as u64,
         read_bytes: self::read_bytes()? - read_bytes,
     };
-    print!("{}", toml::to_string(&took).expect("numbers and names"));
+    print!(
+        "{}",
+        toml::to_string(&took).expect("the struct holds only numbers and strings")
+    );
     Ok(())
 }
 
@@ -233,7 +236,7 @@ impl Forward {
 
 impl ReadAt for Forward {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        let mut held = self.held.lock().expect("one thread has it");
+        let mut held = self.held.lock().expect("only one thread takes the lock");
         if offset < held.at {
             (held.at, held.len) = (offset, 0);
         }
@@ -258,7 +261,7 @@ impl ReadAt for Forward {
 }
 
 pub(super) fn cpu_us() -> u64 {
-    let usage = getrusage(UsageWho::RUSAGE_SELF).expect("getrusage takes no pointer of ours");
+    let usage = getrusage(UsageWho::RUSAGE_SELF).expect("getrusage of the own process cannot fail");
     (usage.user_time() + usage.system_time()).num_microseconds() as u64
 }
 

@@ -69,7 +69,7 @@ fn add_user(pelton: &Path, data: &Path) -> Result<(), Stop> {
     add.args(["user", "add", "lab", "--data"]).arg(data);
     let spawned = add.stdin(Stdio::piped()).stderr(Stdio::null()).spawn();
     let mut child = spawned.map_err(at(pelton))?;
-    let mut stdin = child.stdin.take().expect("it is piped");
+    let mut stdin = child.stdin.take().expect("stdin is piped");
     stdin.write_all(b"sesame\n").map_err(at(pelton))?;
     drop(stdin);
     match child.wait().map_err(at(pelton))? {

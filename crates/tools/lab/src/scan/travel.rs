@@ -116,7 +116,9 @@ fn write_shuffled(root: &Path, definition: &Definition) -> Result<Vec<PathBuf>, 
     let content = vec![0x5a; definition.bytes];
     for file in order {
         let path = root.join(&paths[file]);
-        let folder = path.parent().expect("each lies in an album");
+        let folder = path
+            .parent()
+            .expect("each file lies in the folder of an album");
         fs::create_dir_all(folder).map_err(at(folder))?;
         fs::write(&path, &content).map_err(at(&path))?;
     }

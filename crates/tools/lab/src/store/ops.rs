@@ -202,7 +202,7 @@ fn load(row: &Row, cpus: Cpus, server: SocketAddr) -> Result<(), Stop> {
         .stdout(Stdio::null())
         .spawn()
         .map_err(|err| failed(err).hint("cargo xtask lab installs redis-tools first"))?;
-    let mut stdin = child.stdin.take().expect("it was asked for");
+    let mut stdin = child.stdin.take().expect("stdin is piped");
     if row.takes_data() {
         let data = vec![b'x'; row.data_bytes];
         stdin.write_all(&data).map_err(failed)?;
