@@ -43,7 +43,7 @@ pub fn cgi(bytes: &[u8]) {
         let names = ended.split(|byte| *byte == 0).map(|one| {
             one.split(|byte| *byte == b'=')
                 .next()
-                .expect("split yields one")
+                .expect("a split yields at least one part")
         });
         let mut names: Vec<_> = names.collect();
         names.sort_unstable();

@@ -16,7 +16,11 @@ pub fn h2(bytes: &[u8]) {
     let whole = run(&[&greeting, bytes]);
     let cut = 1 + bytes.first().map_or(0, |&byte| usize::from(byte) % 40);
     let pieces: Vec<_> = greeting.chunks(1).chain(bytes.chunks(cut)).collect();
-    assert_eq!(run(&pieces), whole, "in pieces of {cut}");
+    assert_eq!(
+        run(&pieces),
+        whole,
+        "the result differs if the input comes in pieces of {cut} bytes"
+    );
     // The same bytes at the start of a connection, without the preface.
     run(&[bytes]);
 }
@@ -69,7 +73,10 @@ fn answer(connection: &mut Connection, event: Event<'_>, out: &mut Vec<u8>) {
                 .fields()
                 .map(|(name, value)| name.len() + value.len())
                 .sum();
-            assert!(kept <= 600, "{kept} bytes of fields");
+            assert!(
+                kept <= 600,
+                "the fields take {kept} bytes, more than allowed"
+            );
             assert!(
                 head.fields()
                     .all(|(name, _)| !name.is_empty() && name[0] != b':')

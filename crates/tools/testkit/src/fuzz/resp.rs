@@ -14,7 +14,10 @@ pub fn resp(bytes: &[u8]) {
         let pieces = read(bytes, piece_bytes);
         // The kind of error may differ: if the input arrives in pieces, the parser finds that a
         // line is too long before it finds other errors in the line.
-        assert_eq!(whole.0, pieces.0, "in pieces of {piece_bytes}");
+        assert_eq!(
+            whole.0, pieces.0,
+            "the result differs if the input comes in pieces of {piece_bytes} bytes"
+        );
         assert_eq!(whole.1.is_err(), pieces.1.is_err());
     }
     let limits = ReplyLimits::default();
