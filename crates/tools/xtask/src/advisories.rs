@@ -145,7 +145,7 @@ pub(crate) fn renew(root: &Path, checkout: &Path) -> Result<(), Stop> {
                 .hint("the database may have a newer format")
         })?;
         if let Some(advisory) = advisory {
-            writeln!(list, "{advisory}").expect("a string accepts any text");
+            writeln!(list, "{advisory}").expect("writing to a string cannot fail");
         }
     }
     let path = root.join(LIST);

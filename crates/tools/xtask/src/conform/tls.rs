@@ -41,7 +41,7 @@ const EXPECTED: &[(&str, &str)] = &[
     ),
     (
         "HSTS",
-        "a promise for years, which the operator or a proxy in front of the server makes",
+        "a promise for years, which only the operator or a proxy in front of the server can make",
     ),
 ];
 

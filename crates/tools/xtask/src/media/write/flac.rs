@@ -16,7 +16,7 @@ pub(super) fn write(song: &Song, cover: Option<&Cover>, payloads: &[Flac]) -> (V
         .max(1);
     let samples = frames as u64 * payload.block_samples;
     let mut info = payload.info;
-    let word = u64::from_be_bytes(*info[10..].first_chunk().expect("34 bytes are more than 18"));
+    let word = u64::from_be_bytes(*info[10..].first_chunk().expect("the block has 34 bytes"));
     let word = word >> 36 << 36 | samples;
     info[10..18].copy_from_slice(&word.to_be_bytes());
     // The MD5 of this part of the payload is not known, so zeros stand for "unknown".
