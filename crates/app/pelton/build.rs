@@ -33,5 +33,5 @@ fn place_worker() -> Result<(), String> {
     }
     let out = env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR for every build script");
     let placed = Path::new(&out).join("worker");
-    fs::write(&placed, elf).map_err(|err| format!("write {}: {err}", placed.display()))
+    fs::write(&placed, elf).map_err(|err| format!("cannot write {}: {err}", placed.display()))
 }

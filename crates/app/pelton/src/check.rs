@@ -30,7 +30,7 @@ pub(crate) fn table(resolved: &Resolved, out: &mut impl Write) -> io::Result<()>
     }));
     let width = |column: usize| {
         let widths = rows.iter().map(|row| row[column].chars().count());
-        widths.max().expect("the head is a row")
+        widths.max().expect("the table has at least its header row")
     };
     let [key_width, value_width, unit_width] = [0, 1, 2].map(width);
     for [key, value, unit, from] in &rows {
@@ -83,7 +83,7 @@ fn readable(key: &str, root: &Path) -> Option<Error> {
     let finding = |what: String| Error::finding(format!("{key}: {}: {what}", root.display()));
     match fs::metadata(root) {
         Err(err) => {
-            let hint = "name the folder to serve with --root, PELTON_ROOT or `root` in the file";
+            let hint = "name the folder to serve with --root, PELTON_ROOT or `root` in the configuration file";
             let finding = finding(err.to_string());
             Some(if key == "root" {
                 finding.hint(hint)
@@ -113,7 +113,7 @@ fn data(data: &Path) -> Option<Error> {
         .filter(|path| !path.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
     let finding = |what: String| {
-        let hint = "without it pictures are still served, and converted again for each request";
+        let hint = "without a data directory pictures are still served, but converted again for each request";
         let place = existing.display();
         Error::finding(format!("data: {}: {place}: {what}", data.display())).hint(hint)
     };

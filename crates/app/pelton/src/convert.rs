@@ -40,7 +40,7 @@ fn convert(typed: &Convert, config: &Config) -> Result<u8, Error> {
             }
         })?;
     write(&typed.output, &sealed)
-        .map_err(|err| Error::host(format!("write {}: {err}", typed.output.display())))?;
+        .map_err(|err| Error::host(format!("cannot write {}: {err}", typed.output.display())))?;
     let original_bytes = original.metadata().map_or(0, |meta| meta.len());
     let size = plan.target;
     report::line(format_args!(
@@ -56,11 +56,12 @@ fn convert(typed: &Convert, config: &Config) -> Result<u8, Error> {
 }
 
 fn look(input: &Path) -> Result<(File, Facts), Error> {
-    let unreadable = |err: io::Error| Error::usage(format!("read {}: {err}", input.display()));
+    let unreadable =
+        |err: io::Error| Error::usage(format!("cannot read {}: {err}", input.display()));
     let file = File::open(input).map_err(unreadable)?;
     let bytes = file.metadata().map_err(unreadable)?.len();
     let facts = image_plan::probe(&FileSource(&file), bytes)
-        .map_err(|err| Error::finding(format!("read {}: {err}", input.display())))?;
+        .map_err(|err| Error::finding(format!("cannot read {}: {err}", input.display())))?;
     Ok((file, facts))
 }
 

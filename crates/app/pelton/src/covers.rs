@@ -67,7 +67,7 @@ impl Covers {
         let seen = (Arc::clone(service.looks()), Arc::clone(service.library()));
         assert!(
             self.seen.set(seen).is_ok(),
-            "a process attaches one service"
+            "a process attaches only one service"
         );
     }
 

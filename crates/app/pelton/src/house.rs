@@ -243,7 +243,7 @@ fn token(path: &Path) -> Result<Token, Error> {
     let text = std::fs::read_to_string(path).map_err(|err| unfit(&err))?;
     match text.trim() {
         token if token.len() < TOKEN_BYTES_MIN => Err(unfit(&format_args!(
-            "the token is shorter than {TOKEN_BYTES_MIN} letters"
+            "the token is shorter than {TOKEN_BYTES_MIN} characters"
         ))),
         token => Ok(Token::new(token)),
     }
@@ -253,7 +253,7 @@ fn caches(config: &Config) -> Result<server::Limits, Error> {
     let limits = &config.limits;
     let cores = cores(config)?.len().max(1);
     let at_least_one =
-        |number: u32| NonZeroUsize::new(number.max(1) as usize).expect("is at least 1");
+        |number: u32| NonZeroUsize::new(number.max(1) as usize).expect("the number is at least 1");
     Ok(server::Limits {
         variants_bytes_max: limits.variants_bytes_max.0,
         facts_max: at_least_one(limits.facts_max),

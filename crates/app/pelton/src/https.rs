@@ -23,7 +23,7 @@ pub(crate) fn load(config: &Config) -> Result<Option<Loaded>, Error> {
     let (certificates, keys) = (&config.tls.cert.0, &config.tls.key.0);
     if certificates.len() != keys.len() {
         let (certificates, keys) = (certificates.len(), keys.len());
-        let what = format!("tls: {certificates} certificates and {keys} keys");
+        let what = format!("tls: {certificates} certificates, but {keys} keys");
         return Err(Error::usage(what)
             .hint("give --tls-cert and --tls-key the same number of files, in the same order"));
     }
@@ -121,7 +121,7 @@ pub(crate) fn watch(tls: Arc<Tls>, check_time: Duration) -> Result<(), Error> {
         .spawn(watching);
     started
         .map(drop)
-        .map_err(|err| Error::host(format!("tls: start a thread: {err}")))
+        .map_err(|err| Error::host(format!("tls: cannot start a thread: {err}")))
 }
 
 /// Reads the certificates again, even if their files have not changed.
@@ -140,7 +140,7 @@ fn renewed(concerns: &[Concern]) {
 
 /// Logs that the old certificates stay in use.
 fn kept(err: &tls::Error) {
-    tracing::error!(%err, hint = err.hint(), "certificates not renewed, the old ones are kept");
+    tracing::error!(%err, hint = err.hint(), "cannot load the renewed certificates: the old ones stay in use");
 }
 
 /// Logs the problems that clients may object to.

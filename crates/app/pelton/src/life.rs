@@ -92,7 +92,7 @@ impl Upgrade {
 impl Life {
     /// Starts the thread that handles signals.
     pub(crate) fn begin(self) -> Result<(), Error> {
-        let failed = |err: io::Error| Error::host(format!("wait for signals: {err}"));
+        let failed = |err: io::Error| Error::host(format!("cannot wait for signals: {err}"));
         let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2];
         let signals = Signals::new(signals).map_err(failed)?;
         std::thread::Builder::new()
@@ -170,7 +170,7 @@ fn end_at_once() -> ! {
 
 /// Handles only TERM and INT, for a process that supports neither reloads nor upgrades.
 pub(crate) fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
-    let failed = |err: std::io::Error| Error::host(format!("wait for signals: {err}"));
+    let failed = |err: std::io::Error| Error::host(format!("cannot wait for signals: {err}"));
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(failed)?;
     let stop = stop.clone();
     let wait = move || {

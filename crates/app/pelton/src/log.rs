@@ -81,7 +81,7 @@ fn install(form: Form, level: Level) {
 /// The host refuses to start a thread.
 pub(crate) fn begin() -> Result<(), Error> {
     let begun = OUTLET.begin();
-    begun.map_err(|err| Error::host(format!("start the log's thread: {err}")))
+    begun.map_err(|err| Error::host(format!("cannot start the log's thread: {err}")))
 }
 
 /// Drops the waiting lines on one side of a fork, because the other side writes them.

@@ -137,7 +137,7 @@ fn print(
     let mut out = io::BufWriter::new(io::stdout().lock());
     match write(&mut out).and_then(|()| out.flush()) {
         Err(err) if err.kind() != io::ErrorKind::BrokenPipe => {
-            Err(vec![Error::host(format!("write to stdout: {err}"))])
+            Err(vec![Error::host(format!("cannot write to stdout: {err}"))])
         }
         _ => Ok(EXIT_OK),
     }

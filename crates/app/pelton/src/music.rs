@@ -88,7 +88,12 @@ pub(crate) fn metrics(status: &Status, out: &mut String) {
     let watch = ["inotify", "looking", "off"].map(|way| (way, u64::from(way == by)));
     let labels = watch.map(|(way, is_so)| (format!("{{by=\"{way}\"}}"), is_so));
     let labels = labels.each_ref().map(|(label, is_so)| (&**label, *is_so));
-    family("watch", "gauge", "how changes are detected", &labels);
+    family(
+        "watch",
+        "gauge",
+        "1 for the way in which changes of the library are detected, else 0",
+        &labels,
+    );
     let gauges = [
         (
             "watched_folders",
@@ -97,7 +102,7 @@ pub(crate) fn metrics(status: &Status, out: &mut String) {
         ),
         (
             "unsettled_folders",
-            "folders that changed and are not quiet yet",
+            "changed folders that are scanned once they have been quiet for a while",
             status.unsettled as u64,
         ),
         ("files", "files of the last scan", files),

@@ -496,7 +496,7 @@ fn reply(answer: Answer, busy: Answer) -> Reply {
                 media_type, body, ..
             } = busy
             else {
-                unreachable!("an error is a document");
+                unreachable!("an error response is always a document");
             };
             Reply::Transcoded(Transcoding {
                 target,
@@ -525,7 +525,7 @@ fn reply(answer: Answer, busy: Answer) -> Reply {
 
 fn said(answer: Answer) -> Reply {
     match answer {
-        Answer::Transcoded { .. } => unreachable!("only players have music transcoded"),
+        Answer::Transcoded { .. } => unreachable!("only requests of players transcode music"),
         Answer::Archive { files, disposition } => {
             let mut fields = fields(&[ANYWHERE]);
             fields.push(("content-disposition".into(), disposition.into()));

@@ -44,7 +44,7 @@ pub(crate) fn run(resolved: &Resolved, quick: bool) -> Result<u8, Vec<Error>> {
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let (original, variant) = (count(&tally.original_bytes), count(&tally.variant_bytes));
     report::line(format_args!(
-        "{files} files, {} covers: {} variants made ({} of {} originals), {} there already, {} no smaller, {} failed",
+        "{files} files, {} covers: {} variants made ({}, from {} of originals), {} there already, {} no smaller, {} failed",
         wanted.len() - files,
         count(&tally.made),
         HumanBytes(variant),
@@ -129,7 +129,7 @@ fn watch(files: u64, tally: &Tally, done: &AtomicU64) {
     let style =
         ProgressStyle::with_template("{bar:30} {pos}/{len} files, {per_sec}, {eta} left, {msg}");
     let bar = ProgressBar::with_draw_target(Some(files), target)
-        .with_style(style.expect("the template is a literal"));
+        .with_style(style.expect("the template is valid"));
     while done.load(Ordering::Acquire) == 0 {
         std::thread::park_timeout(TICK);
         let variant_bytes = tally.variant_bytes.load(Ordering::Relaxed);

@@ -178,7 +178,7 @@ impl Programs {
         let thread = std::thread::Builder::new().name("programs".to_owned());
         thread
             .spawn(look)
-            .map_err(|err| Error::host(format!("watch programs: {err}")))?;
+            .map_err(|err| Error::host(format!("cannot watch programs for changes: {err}")))?;
         Ok(())
     }
 
@@ -206,7 +206,13 @@ impl Programs {
 }
 
 fn route(entry: &Entry, units: &BTreeMap<String, Arc<Unit>>, old: &Table) -> Arc<Route> {
-    let unit = |name: &str| Arc::clone(units.get(name).expect("named programs exist, as checked"));
+    let unit = |name: &str| {
+        Arc::clone(
+            units
+                .get(name)
+                .expect("the configuration was checked: every named program exists"),
+        )
+    };
     let stages = if entry.is_chain() {
         entry.programs.0.iter().map(|name| unit(name)).collect()
     } else {

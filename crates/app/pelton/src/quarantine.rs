@@ -21,7 +21,7 @@ pub(crate) fn run(does: &QuarantineDoes, config: &Config) -> Result<u8, Vec<Erro
         QuarantineDoes::List(_) => {
             let entries = quarantine::list(&config.data).map_err(|err| {
                 vec![Error::host(format!(
-                    "quarantine: list {}: {err}",
+                    "quarantine: cannot list {}: {err}",
                     config.data.display()
                 ))]
             })?;
@@ -41,13 +41,13 @@ pub(crate) fn run(does: &QuarantineDoes, config: &Config) -> Result<u8, Vec<Erro
         QuarantineDoes::Lift(typed) => {
             let lifted = quarantine::lift(&config.data, &typed.original).map_err(|err| {
                 vec![Error::host(format!(
-                    "quarantine: lift {}: {err}",
+                    "quarantine: cannot lift {}: {err}",
                     typed.original
                 ))]
             })?;
             if lifted.is_empty() {
                 let what = format!("quarantine: {} is not in quarantine", typed.original);
-                let hint = "pelton quarantine list shows what is, with the same --data";
+                let hint = "pelton quarantine list, with the same --data, shows the originals in quarantine";
                 return Err(vec![Error::usage(what).hint(hint)]);
             }
             for entry in lifted {

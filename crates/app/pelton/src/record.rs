@@ -89,7 +89,7 @@ impl Record {
         let directives = directives.map_err(|err| Error::usage(format!("store.listen: {err}")))?;
         let cores = reactor::usable_cores(&reactor::Limits::default()).map_err(reactor_error)?;
         // The last core has the least other work.
-        let core = *cores.last().expect("there is a core to run on");
+        let core = *cores.last().expect("a process may use at least one core");
         let bound = Server::bind(directives, Limits::default(), core, inherited);
         let server = bound.map_err(|err| Error::host(format!("store.listen: {err}")))?;
         for address in server.addresses() {
@@ -131,7 +131,8 @@ impl Record {
             Err(err) => tracing::error!(%err, "the store has failed: serving continues without it"),
         };
         let thread = thread::Builder::new().name("store".to_owned()).spawn(work);
-        let thread = thread.map_err(|err| Error::host(format!("start thread store: {err}")))?;
+        let thread =
+            thread.map_err(|err| Error::host(format!("cannot start thread store: {err}")))?;
         Ok(Running(Some((stop, thread))))
     }
 }

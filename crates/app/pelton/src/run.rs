@@ -61,7 +61,8 @@ fn job(typed: &Run, config: &Config) -> Result<Finished, Error> {
 
 fn program(typed: &Run) -> Result<Program, Error> {
     let path = &typed.program;
-    let unreadable = |err: io::Error| Error::usage(format!("read {}: {err}", path.display()));
+    let unreadable =
+        |err: io::Error| Error::usage(format!("cannot read {}: {err}", path.display()));
     if let Some(word) = typed.env.iter().find(|word| !word.contains('=')) {
         return Err(Error::usage(format!(
             "--env: expected NAME=VALUE, found {word:?}"
@@ -100,7 +101,7 @@ fn limits(config: &Config) -> Result<Limits, Error> {
 
 /// Copies standard input into an anonymous file, the form that a cell takes.
 fn input(bytes_max: u64) -> Result<File, Error> {
-    let failed = |err: io::Error| Error::host(format!("read standard input: {err}"));
+    let failed = |err: io::Error| Error::host(format!("cannot read standard input: {err}"));
     let memory = memfd_create("input", MemfdFlags::CLOEXEC).map_err(|err| failed(err.into()))?;
     let mut file = File::from(memory);
     let stdin = io::stdin().lock();

@@ -50,7 +50,7 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     }
     for (path, target) in &report.missing {
         report::line(format_args!(
-            "{}: not in the library: {target}",
+            "{}: lists a file that is not in the library: {target}",
             path.escape_ascii()
         ));
     }
@@ -181,7 +181,7 @@ fn watch(progress: &Progress, done: &AtomicBool) {
     };
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} files, {msg}");
     let bar = ProgressBar::with_draw_target(Some(0), target)
-        .with_style(style.expect("the template is a literal"));
+        .with_style(style.expect("the template is valid"));
     while !done.load(Ordering::Acquire) {
         std::thread::park_timeout(TICK);
         let standing = progress.standing();

@@ -74,7 +74,12 @@ fn start_log(config: &Config) -> Result<(), Error> {
         log::start(level);
         return Ok(());
     };
-    let told = |err| Error::host(format!("store: open logfile {}: {err}", file.display()));
+    let told = |err| {
+        Error::host(format!(
+            "store: cannot open logfile {}: {err}",
+            file.display()
+        ))
+    };
     if file.parent() == Some(config.dir()) {
         // The store creates its directory too, but later.
         std::fs::create_dir_all(config.dir()).map_err(told)?;

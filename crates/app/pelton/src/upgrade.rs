@@ -36,7 +36,7 @@ impl Program {
     pub(crate) fn own() -> Result<Program, Error> {
         let path = std::fs::read_link("/proc/self/exe");
         path.map(Program)
-            .map_err(|err| Error::host(format!("find the program's own path: {err}")))
+            .map_err(|err| Error::host(format!("cannot find the program's own path: {err}")))
     }
 
     /// Starts the program again and sends it `sockets`. Returns the id of the new process once it
@@ -81,8 +81,8 @@ pub(crate) fn predecessor() -> Result<Option<(Predecessor, Vec<TcpListener>)>, E
         return Ok(None);
     }
     let failed = |err: io::Error| {
-        Error::host(format!("take over from the old process: {err}")).hint(format!(
-            "{VARIABLE} is set by Pelton itself; unset it to start on its own"
+        Error::host(format!("cannot take over from the old process: {err}")).hint(format!(
+            "Pelton itself sets {VARIABLE} for an upgrade; unset it to start normally"
         ))
     };
     let stream = io::stdin().as_fd().try_clone_to_owned().map_err(failed)?;

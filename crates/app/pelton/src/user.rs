@@ -56,7 +56,10 @@ fn damaged(damage: Damage, folder: &Path, does: &UserDoes) -> Option<Error> {
     };
     (stretches != 0).then(|| {
         let journal = folder.join("journal");
-        let what = format!("user: damaged parts of {}: {stretches}", journal.display());
+        let what = format!(
+            "user: number of damaged parts in {}: {stretches}",
+            journal.display()
+        );
         let cause =
             format!("{bytes} bytes are not complete records, and the changes in them are lost");
         Error::finding(what).because(cause).hint(hint)
@@ -157,7 +160,9 @@ fn replace(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Resu
         write(&file)?;
         file.sync_all()?;
         fs::rename(&partial, path)?;
-        let folder = path.parent().expect("a file lies in a folder");
+        let folder = path
+            .parent()
+            .expect("the path of a file has a parent folder");
         File::open(folder)?.sync_all()
     });
     written.inspect_err(|_| drop(fs::remove_file(&partial)))
@@ -165,7 +170,7 @@ fn replace(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Resu
 
 /// Asks at the terminal until the answer is valid.
 fn ask_openness(key: &Key) -> Result<String, Error> {
-    let failed = |err: io::Error| Error::host(format!("user: read the answer: {err}"));
+    let failed = |err: io::Error| Error::host(format!("user: cannot read the answer: {err}"));
     loop {
         report::line("What must clients log in for?");
         report::line("  music  music with its pages, its covers and /-/api");
@@ -192,7 +197,7 @@ fn ask_openness(key: &Key) -> Result<String, Error> {
 fn not_there(name: &str, err: &io::Error) -> Error {
     match err.kind() {
         io::ErrorKind::NotFound => Error::usage(format!("user: {name} has no avatar")),
-        _ => Error::host(format!("user: remove the avatar of {name}: {err}")),
+        _ => Error::host(format!("user: cannot remove the avatar of {name}: {err}")),
     }
 }
 
@@ -249,7 +254,7 @@ fn told(err: &UserError) -> Error {
 /// Reads the password, one line of standard input. At a terminal, it shows a prompt and hides the
 /// input.
 fn password() -> Result<String, Error> {
-    let failed = |err: io::Error| Error::host(format!("user: read the password: {err}"));
+    let failed = |err: io::Error| Error::host(format!("user: cannot read the password: {err}"));
     let stdin = io::stdin();
     let mut line = String::new();
     if stdin.is_terminal() {

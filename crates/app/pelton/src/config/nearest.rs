@@ -32,5 +32,5 @@ pub(crate) fn nearest<'a>(
 fn last_segment(name: &str) -> &str {
     name.rsplit('.')
         .next()
-        .expect("a split yields one part at least")
+        .expect("a split yields at least one part")
 }

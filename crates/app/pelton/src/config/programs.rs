@@ -134,7 +134,7 @@ impl Entry {
                 "max_state is only for ephemeral programs: with ephemeral = false a program keeps its own state"
             }
             () if !is_route(&self.route) => {
-                "route: expected a path, such as \"/x/resize\", neither / nor below /-/"
+                "route: expected a path such as \"/x/resize\", but not / and nothing below /-/"
             }
             () if self.environment.0.iter().any(|word| !word.contains('=')) => {
                 "environment: expected NAME=VALUE"
@@ -341,7 +341,10 @@ fn unknown(name: &str, key: &str) -> String {
         Some(near) => format!("{name}: unknown key: {key}; the nearest known key is {near}"),
         None => {
             let known: Vec<_> = MEMBERS.iter().map(|member| member.name).collect();
-            format!("{name}: unknown key: {key}; known are {}", known.join(", "))
+            format!(
+                "{name}: unknown key: {key}; the known keys are {}",
+                known.join(", ")
+            )
         }
     }
 }

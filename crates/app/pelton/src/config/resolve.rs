@@ -168,11 +168,13 @@ impl Resolver {
         if self.sources.contains_key(name) {
             return None;
         }
-        let key = Key::named(name).expect("the tables of `wsg` name our keys");
+        let key = Key::named(name).expect("the tables of `wsg` contain only known keys");
         let here = (key.show)(&self.config);
         Some(Note {
             kind: NoteKind::Taken,
-            text: format!("{path}: {there} is not set: {name} is {here}, not {default}"),
+            text: format!(
+                "{path}: {there} is not set: {name} is {here}, where WebP Server Go would use {default}"
+            ),
         })
     }
 
@@ -226,7 +228,7 @@ fn unknown_variable(name: &str) -> Error {
     let near = nearest(&rest(name), known.iter().map(String::as_str));
     Error::usage(format!("unknown variable: {name}")).hint(match near {
         Some(near) => format!("the nearest known variable is PELTON_{near}"),
-        None => "a variable is PELTON_ and the key in capitals, with _ for the dot; pelton check lists every key".to_owned(),
+        None => "the name of a variable is PELTON_ and the key in capitals, with _ for the dot; pelton check lists every key".to_owned(),
     })
 }
 

@@ -116,7 +116,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 70  from WEBP_QUALITY
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is on WebP's own scale: here quality 70 looks alike in every format
+            Taken: WEBP_QUALITY 80 is on WebP's own scale: it becomes quality 70, which looks alike in every format
         "#]],
     );
     check(
@@ -128,7 +128,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 30  from PELTON_QUALITY
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is on WebP's own scale: here quality 70 looks alike in every format
+            Taken: WEBP_QUALITY 80 is on WebP's own scale: it becomes quality 70, which looks alike in every format
         "#]],
     );
     check(
@@ -140,7 +140,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 40  from --quality
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is on WebP's own scale: here quality 70 looks alike in every format
+            Taken: WEBP_QUALITY 80 is on WebP's own scale: it becomes quality 70, which looks alike in every format
         "#]],
     );
 }
@@ -502,7 +502,7 @@ fn unknown_keys_are_refused_with_the_nearest() {
             pelton: unknown variable: PELTON_QALITY
             hint:   the nearest known variable is PELTON_QUALITY
             pelton: unknown variable: PELTON_FOO
-            hint:   a variable is PELTON_ and the key in capitals, with _ for the dot; pelton check lists every key
+            hint:   the name of a variable is PELTON_ and the key in capitals, with _ for the dot; pelton check lists every key
         "#]],
     );
 }
@@ -602,7 +602,7 @@ fn malformed_files_are_refused_with_their_line() {
     check_json(
         "[]",
         expect![[r#"
-        pelton: config.json:1: invalid type: sequence, expected an object of keys, as in WebP Server Go's config.json
+        pelton: config.json:1: invalid type: sequence, expected an object with the keys of WebP Server Go's config.json
     "#]],
     );
     check_json(

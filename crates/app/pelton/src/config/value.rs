@@ -943,7 +943,9 @@ impl Value for MinIsolation {
 
     fn show(&self) -> String {
         let row = ISOLATIONS.iter().find(|row| row.1 == self.0);
-        row.expect("only levels with a name are set").0.to_owned()
+        row.expect("every level that can be set has a name")
+            .0
+            .to_owned()
     }
 }
 

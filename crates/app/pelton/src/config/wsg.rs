@@ -216,7 +216,7 @@ impl<'de> Deserialize<'de> for Pairs<'de> {
             type Value = Pairs<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "an object of keys, as in WebP Server Go's config.json")
+                write!(f, "an object with the keys of WebP Server Go's config.json")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<'de>, A::Error> {

@@ -444,7 +444,7 @@ fn flags_of_webp_server_go_are_told_what_does_the_same() {
         hint:   -dump-config of WebP Server Go corresponds to pelton check, which lists every key with its value
         pelton -dump-systemd
         pelton: unexpected argument '-d' found
-        hint:   -dump-systemd of WebP Server Go corresponds to dist/pelton.service in the sources, which is a unit to install
+        hint:   -dump-systemd of WebP Server Go corresponds to dist/pelton.service in the source tree, a systemd unit to install
         pelton serve --config config.json --lisen :80
         pelton: unexpected argument '--lisen' found
         hint:   a similar argument exists: '--listen'

@@ -413,7 +413,7 @@ const OF_WSG: [(&str, &str); 6] = [
     ),
     (
         "dump-systemd",
-        "dist/pelton.service in the sources, which is a unit to install",
+        "dist/pelton.service in the source tree, a systemd unit to install",
     ),
     ("verbose", "pelton serve --log-level debug"),
 ];

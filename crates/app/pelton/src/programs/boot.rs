@@ -176,8 +176,12 @@ impl Bootable {
 /// Reads the program of an entry, and the stamp of its file.
 fn read(entry: &Entry) -> Result<(Program, Stamp), Error> {
     let (name, path) = (&entry.name, &entry.path);
-    let unreadable =
-        |err: io::Error| Error::usage(format!("programs.{name}: read {}: {err}", path.display()));
+    let unreadable = |err: io::Error| {
+        Error::usage(format!(
+            "programs.{name}: cannot read {}: {err}",
+            path.display()
+        ))
+    };
     let mut file = File::open(path).map_err(unreadable)?;
     let stamp = Stamp::read(&file.metadata().map_err(unreadable)?);
     let mut elf = Vec::new();
@@ -227,7 +231,7 @@ pub(super) fn run(
 ) -> Result<Output, Failure> {
     let host = |err: io::Error| Failure {
         kind: FailureKind::Host,
-        detail: format!("pass the request to the cell: {err}"),
+        detail: format!("cannot pass the request to the cell: {err}"),
     };
     let memory = memfd_create("input", MemfdFlags::CLOEXEC).map_err(|err| host(err.into()))?;
     let mut input = File::from(memory);

@@ -138,7 +138,7 @@ impl Route {
                 said => return Ok(said.reply()),
             }
         }
-        unreachable!("the last stage returns")
+        unreachable!("the last stage always returns")
     }
 
     /// Runs the fallback program and returns its reply, unless it fails too.

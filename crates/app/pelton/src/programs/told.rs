@@ -180,12 +180,12 @@ const ROWS: &[Row] = &[
     counter("wipes", "cells wiped after a run", |_, stats| stats.wipes),
     counter(
         "wait_microseconds",
-        "time that requests waited for a place",
+        "time that requests waited for a free cell",
         |unit, _| read(&unit.counts.wait_us),
     ),
     counter(
         "refused",
-        "requests that got no place in time",
+        "requests refused because all cells were busy",
         |unit, _| read(&unit.counts.refused),
     ),
     counter("cpu_microseconds", "CPU time of runs", |_, stats| {
@@ -193,23 +193,27 @@ const ROWS: &[Row] = &[
     }),
     counter(
         "wall_microseconds",
-        "time from hand-over to answer",
+        "time from passing a request to a cell until its answer",
         |_, stats| stats.wall_us,
     ),
     counter(
         "dirty_bytes",
-        "new memory that runs in microVMs used",
+        "memory that runs in microVMs dirtied",
         |_, stats| stats.dirty_bytes,
     ),
-    counter("answer_bytes", "bytes on standard output", |_, stats| {
-        stats.answer_bytes
-    }),
-    counter("reloads", "files and settings applied", |unit, _| {
-        read(&unit.counts.reloads)
-    }),
+    counter(
+        "answer_bytes",
+        "bytes that runs wrote to standard output",
+        |_, stats| stats.answer_bytes,
+    ),
+    counter(
+        "reloads",
+        "changed files and settings put into use",
+        |unit, _| read(&unit.counts.reloads),
+    ),
     counter(
         "reload_failures",
-        "files and settings that did not boot",
+        "changed files and settings that failed to start",
         |unit, _| read(&unit.counts.reload_failures),
     ),
     gauge(
@@ -224,9 +228,11 @@ const ROWS: &[Row] = &[
         unit.store_usage().bytes
     }),
     gauge("running", "runs in progress", |_, stats| stats.running),
-    gauge("waiting", "requests that wait", |unit, _| {
-        u64::from(unit.waiting())
-    }),
+    gauge(
+        "waiting",
+        "requests that wait for a free cell",
+        |unit, _| u64::from(unit.waiting()),
+    ),
 ];
 
 fn head(out: &mut String, name: &str, help: &str, counts: bool) {

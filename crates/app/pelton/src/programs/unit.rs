@@ -291,7 +291,7 @@ impl Running {
             let thread = thread::Builder::new().name(name);
             thread
                 .spawn(move || serve(&booted, state.as_deref(), &ordered))
-                .map_err(|err| Error::host(format!("start a thread: {err}")))?;
+                .map_err(|err| Error::host(format!("cannot start a thread: {err}")))?;
         }
         Ok(Running {
             plan,

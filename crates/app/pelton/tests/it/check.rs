@@ -260,9 +260,9 @@ fn webp_server_gos_file_is_taken_with_notes() {
             formats  webp  formats  config.json:6
             queries  webp-server-go  grammar  config.json:4
             ---
-            note:   config.json:4: QUALITY 80 is on WebP's own scale: here quality 70 looks alike in every format
+            note:   config.json:4: QUALITY 80 is on WebP's own scale: it becomes quality 70, which looks alike in every format
             note:   config.json:7: CONCURRENCY has no effect, as in WebP Server Go
-            note:   config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, not meta-only
+            note:   config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, where WebP Server Go would use meta-only
             pelton: config.json:6: CONVERT_TYPES asks for jxl: JPEG XL output is not supported yet
             ---
             1
@@ -282,9 +282,9 @@ fn findings_exit_with_1() {
             data  file/data  directory  --data
             ---
             pelton: root: missing: No such file or directory (os error 2)
-            hint:   name the folder to serve with --root, PELTON_ROOT or `root` in the file
+            hint:   name the folder to serve with --root, PELTON_ROOT or `root` in the configuration file
             pelton: data: file/data: file: not a directory
-            hint:   without it pictures are still served, and converted again for each request
+            hint:   without a data directory pictures are still served, but converted again for each request
             ---
             1
         "#]],
@@ -311,7 +311,7 @@ fn wrong_configurations_exit_with_2() {
         &mut pelton(&directory, "check --config missing.toml"),
         expect![[r#"
             ---
-            pelton: read configuration missing.toml: No such file or directory (os error 2)
+            pelton: cannot read configuration missing.toml: No such file or directory (os error 2)
             ---
             2
         "#]],
@@ -334,7 +334,7 @@ fn wrong_configurations_exit_with_2() {
         &mut pelton(&directory, "check"),
         expect![[r#"
         ---
-        pelton: read configuration pelton.toml: stream did not contain valid UTF-8
+        pelton: cannot read configuration pelton.toml: stream did not contain valid UTF-8
         ---
         2
     "#]],
@@ -344,7 +344,7 @@ fn wrong_configurations_exit_with_2() {
         &mut pelton(&directory, "check"),
         expect![[r#"
             ---
-            pelton: read configuration pelton.toml: larger than 1 MiB
+            pelton: cannot read configuration pelton.toml: larger than 1 MiB
             ---
             2
         "#]],
@@ -370,7 +370,7 @@ fn a_full_disk_exits_with_3() {
     let output = command.output().expect("the program starts");
     let stderr = String::from_utf8(output.stderr).expect("errors are text");
     expect![[r#"
-        pelton: write to stdout: No space left on device (os error 28)
+        pelton: cannot write to stdout: No space left on device (os error 28)
     "#]]
     .assert_eq(&stderr);
     assert_eq!(output.status.code(), Some(3));

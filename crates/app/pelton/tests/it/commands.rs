@@ -73,17 +73,17 @@ fn convert_says_what_is_wrong() {
         (
             &["missing.jpg", "a.avif"],
             2,
-            "pelton: read missing.jpg: No such file",
+            "pelton: cannot read missing.jpg: No such file",
         ),
         (
             &["library/notes.txt", "a.avif"],
             1,
-            "pelton: read library/notes.txt: not a picture",
+            "pelton: cannot read library/notes.txt: not a picture",
         ),
         (
             &["library/broken.jpg", "a.avif"],
             1,
-            "pelton: read library/broken.jpg: ",
+            "pelton: cannot read library/broken.jpg: ",
         ),
         (
             &["library/bomb.png", "a.avif"],
@@ -118,7 +118,7 @@ fn convert_says_what_is_wrong() {
         (
             &["library/p.jpg", "missing/a.avif"],
             3,
-            "pelton: write missing/a.avif: ",
+            "pelton: cannot write missing/a.avif: ",
         ),
     ];
     for (words, expected, begin) in rows {
@@ -181,7 +181,7 @@ fn what_prefetch_makes_is_what_requests_get() {
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(
         told,
-        "5 files, 0 covers: 0 variants made (0 B of 0 B originals), 6 there already, 0 no smaller, 0 failed"
+        "5 files, 0 covers: 0 variants made (0 B, from 0 B of originals), 6 there already, 0 no smaller, 0 failed"
     );
 }
 
@@ -248,7 +248,7 @@ fn scan_indexes_names_what_it_cannot_read_and_opens_nothing_twice() {
     ]);
     let words = ["scan", "library", "--data", "data"];
     let (code, stdout, stderr) = run(&home, &words);
-    let fault = "Band/1999 - Album/02 - Cut.flac: flac metadata is cut off\nmix.m3u: not in the library: gone.flac\n";
+    let fault = "Band/1999 - Album/02 - Cut.flac: flac metadata is cut off\nmix.m3u: lists a file that is not in the library: gone.flac\n";
     assert_eq!((code, &stderr[..]), (1, fault));
     let told: Vec<&str> = stdout.lines().collect();
     assert_eq!(

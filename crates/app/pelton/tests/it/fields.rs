@@ -155,7 +155,7 @@ fn several_ranges_are_sent_as_parts() {
                     head,
                     "\r\n--{boundary}\r\ncontent-type: audio/flac\r\ncontent-range: bytes {first}-{last}/{length}\r\n\r\n"
                 )
-                .expect("strings take everything");
+                .expect("writing to a string cannot fail");
                 expected.extend_from_slice(head.as_bytes());
                 expected.extend_from_slice(&bytes[range]);
             }

@@ -376,7 +376,7 @@ fn its_log_goes_to_the_file_it_is_told() {
         .expect("the program");
     assert_eq!(told.status.code(), Some(3));
     let told = String::from_utf8_lossy(&told.stderr);
-    let expected = "pelton: store: open logfile /does/not/exist/store.log: No such file";
+    let expected = "pelton: store: cannot open logfile /does/not/exist/store.log: No such file";
     assert!(told.starts_with(expected), "{told}");
 }
 

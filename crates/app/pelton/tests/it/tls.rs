@@ -174,7 +174,10 @@ fn renewed_certificates_are_used_without_a_restart() {
     }
     // A pair with an invalid key is refused, and the old pair stays in use.
     fs::write(home.directory().join("localhost.key"), "").expect("the home can be written");
-    server.logged("ERROR", "certificates not renewed, the old ones are kept");
+    server.logged(
+        "ERROR",
+        "cannot load the renewed certificates: the old ones stay in use",
+    );
     let mut client = connect(&server, &trusts_new);
     client.request("GET", "/digits.txt", "");
     assert_eq!(client.answer().body, b"0123456789");
@@ -196,7 +199,10 @@ fn a_signal_has_certificates_read_again() {
     // A pair with an invalid key is refused, and the old pair stays in use.
     fs::write(home.directory().join("localhost.key"), "").expect("the home can be written");
     signal(server.pid(), Signal::HUP);
-    server.logged("ERROR", "certificates not renewed, the old ones are kept");
+    server.logged(
+        "ERROR",
+        "cannot load the renewed certificates: the old ones stay in use",
+    );
     let mut client = connect(&server, &trusts_new);
     client.request("GET", "/digits.txt", "");
     assert_eq!(client.answer().body, b"0123456789");
@@ -387,7 +393,7 @@ fn certificates_that_cannot_be_used_are_told_before_serving() {
         format!("{said}{}\n", output.status.code().expect("not killed"))
     };
     expect![[r#"
-        pelton: tls: 1 certificates and 0 keys
+        pelton: tls: 1 certificates, but 0 keys
         hint:   give --tls-cert and --tls-key the same number of files, in the same order
         2
     "#]]

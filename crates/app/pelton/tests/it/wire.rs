@@ -50,7 +50,7 @@ fn pipelined_requests_are_answered_in_order() {
             batch,
             "{method} {target} HTTP/1.1\r\nhost: h\r\n{fields}\r\n"
         )
-        .expect("strings take everything");
+        .expect("writing to a string cannot fail");
         if method == "POST" {
             batch.push_str("body");
         }

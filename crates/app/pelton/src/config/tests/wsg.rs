@@ -35,9 +35,9 @@ fn a_stock_file() {
             only_types = jpg,png,jpeg,gif,bmp,svg,heic,nef,webp,avif,jxl  from config.json:8
             queries = meta-only  from config.json:11
             img_map =   from config.json:7
-            Taken: config.json:4: QUALITY 80 is on WebP's own scale: here quality 70 looks alike in every format
-            Taken: config.json:6: EXHAUST_PATH is used as data: files that WebP Server Go left there are neither used nor removed
-            Taken: config.json:8: ALLOWED_TYPES lists heic, nef, jxl: served untouched, not converted yet
+            Taken: config.json:4: QUALITY 80 is on WebP's own scale: it becomes quality 70, which looks alike in every format
+            Taken: config.json:6: EXHAUST_PATH is used as the data directory: files that WebP Server Go left there are neither used nor removed
+            Taken: config.json:8: ALLOWED_TYPES lists heic, nef, jxl: these files are sent as they are, since Pelton does not convert them yet
             NoEffect: config.json:12: EXTRA_PARAMS_CROP_INTERESTING has no effect: crops keep the centre
             NoEffect: config.json:13: READ_BUFFER_SIZE has no effect, as in WebP Server Go
             NoEffect: config.json:14: CONCURRENCY has no effect, as in WebP Server Go
@@ -128,9 +128,9 @@ fn formats() {
         expect![[r#"
             formats = avif,webp  from config.json:1
             queries = webp-server-go  from config.json:1
-            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, not meta-only
-            Taken: config.json: IMG_PATH is not set: root is ., not ./pics
-            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, not 0.0.0.0:3333
+            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, where WebP Server Go would use meta-only
+            Taken: config.json: IMG_PATH is not set: root is ., where WebP Server Go would use ./pics
+            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, where WebP Server Go would use 0.0.0.0:3333
         "#]],
     );
     check_json(
@@ -138,9 +138,9 @@ fn formats() {
         expect![[r#"
             formats = avif,webp  from config.json:1
             queries = webp-server-go  from config.json:1
-            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, not meta-only
-            Taken: config.json: IMG_PATH is not set: root is ., not ./pics
-            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, not 0.0.0.0:3333
+            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, where WebP Server Go would use meta-only
+            Taken: config.json: IMG_PATH is not set: root is ., where WebP Server Go would use ./pics
+            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, where WebP Server Go would use 0.0.0.0:3333
         "#]],
     );
     check_json(
@@ -148,9 +148,9 @@ fn formats() {
         expect![[r#"
             formats = webp  from config.json:1
             queries = webp-server-go  from config.json:1
-            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, not meta-only
-            Taken: config.json: IMG_PATH is not set: root is ., not ./pics
-            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, not 0.0.0.0:3333
+            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, where WebP Server Go would use meta-only
+            Taken: config.json: IMG_PATH is not set: root is ., where WebP Server Go would use ./pics
+            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, where WebP Server Go would use 0.0.0.0:3333
         "#]],
     );
     check_json(
@@ -158,17 +158,17 @@ fn formats() {
         expect![[r#"
             formats =   from config.json:1
             queries = webp-server-go  from config.json:1
-            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, not meta-only
-            Taken: config.json: IMG_PATH is not set: root is ., not ./pics
-            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, not 0.0.0.0:3333
+            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, where WebP Server Go would use meta-only
+            Taken: config.json: IMG_PATH is not set: root is ., where WebP Server Go would use ./pics
+            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, where WebP Server Go would use 0.0.0.0:3333
         "#]],
     );
     check_json(
         "{}",
         expect![[r#"
-        Taken: config.json: IMG_PATH is not set: root is ., not ./pics
-        Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, not 0.0.0.0:3333
-        Taken: config.json: CONVERT_TYPES is not set: formats is avif,webp, not webp
+        Taken: config.json: IMG_PATH is not set: root is ., where WebP Server Go would use ./pics
+        Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, where WebP Server Go would use 0.0.0.0:3333
+        Taken: config.json: CONVERT_TYPES is not set: formats is avif,webp, where WebP Server Go would use webp
     "#]],
     );
     // The variable replaces both keys of the file.
@@ -185,9 +185,9 @@ fn formats() {
             formats = avif  from WEBP_CONVERT_TYPES
             queries = webp-server-go  from config.json:1
             Unsupported: WEBP_CONVERT_TYPES asks for jxl: JPEG XL output is not supported yet
-            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, not meta-only
-            Taken: config.json: IMG_PATH is not set: root is ., not ./pics
-            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, not 0.0.0.0:3333
+            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, where WebP Server Go would use meta-only
+            Taken: config.json: IMG_PATH is not set: root is ., where WebP Server Go would use ./pics
+            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, where WebP Server Go would use 0.0.0.0:3333
         "#]],
     );
 }
@@ -253,7 +253,7 @@ fn variables() {
             limits.variants_bytes_max = 2GiB  from WEBP_MAX_CACHE_SIZE
             NoEffect: WEBP_METADATA_PATH has no effect: WebP Server Go has no such variable
             NoEffect: WEBP_MAX_CACHE has no effect: WebP Server Go has no such variable
-            Taken: WEBP_EXHAUST_PATH is used as data: files that WebP Server Go left there are neither used nor removed
+            Taken: WEBP_EXHAUST_PATH is used as the data directory: files that WebP Server Go left there are neither used nor removed
             NoEffect: WEBP_IMG_MAP has no effect, as in WebP Server Go
             NoEffect: WEBP_ENABLE_EXTRA_PARAMS has no effect: it is neither "true" nor "false"
             NoEffect: WEBP_READ_BUFFER_SIZE has no effect, as in WebP Server Go
@@ -299,9 +299,9 @@ fn host_and_port_are_parts_of_one_key() {
         expect![[r#"
             listen = [::1]:1000  from WEBP_HOST
             queries = webp-server-go  from config.json:2
-            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, not meta-only
-            Taken: config.json: IMG_PATH is not set: root is ., not ./pics
-            Taken: config.json: CONVERT_TYPES is not set: formats is avif,webp, not webp
+            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, where WebP Server Go would use meta-only
+            Taken: config.json: IMG_PATH is not set: root is ., where WebP Server Go would use ./pics
+            Taken: config.json: CONVERT_TYPES is not set: formats is avif,webp, where WebP Server Go would use webp
         "#]],
     );
 }
@@ -313,9 +313,9 @@ fn of_a_key_given_twice_the_last_holds() {
         expect![[r#"
             root = b  from config.json:2
             queries = webp-server-go  from config.json:1
-            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, not meta-only
-            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, not 0.0.0.0:3333
-            Taken: config.json: CONVERT_TYPES is not set: formats is avif,webp, not webp
+            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, where WebP Server Go would use meta-only
+            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, where WebP Server Go would use 0.0.0.0:3333
+            Taken: config.json: CONVERT_TYPES is not set: formats is avif,webp, where WebP Server Go would use webp
         "#]],
     );
 }

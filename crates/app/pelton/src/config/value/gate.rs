@@ -31,7 +31,9 @@ impl Value for LoginNeed {
 
     fn show(&self) -> String {
         let row = NEEDS.iter().find(|row| row.1 == self.0);
-        row.expect("all needs have a name").0.to_owned()
+        row.expect("every value that can be set has a name")
+            .0
+            .to_owned()
     }
 }
 

@@ -75,7 +75,7 @@ impl Value for Sources {
             match (named, source) {
                 (Some((name, _)), _) => *name,
                 (None, Source::File(name)) => name,
-                (None, _) => unreachable!("all but files have a name"),
+                (None, _) => unreachable!("every source other than a file has a name"),
             }
         });
         names.collect::<Vec<_>>().join(",")
@@ -103,7 +103,9 @@ impl Value for WatchMeans {
 
     fn show(&self) -> String {
         let row = MEANS.iter().find(|row| row.1 == self.0);
-        row.expect("all means have a name").0.to_owned()
+        row.expect("every value that can be set has a name")
+            .0
+            .to_owned()
     }
 }
 
@@ -115,7 +117,7 @@ pub(crate) struct Sides(pub(crate) Vec<u32>);
 const SIDE_PX_MAX: u32 = 4_096;
 
 impl Value for Sides {
-    const EXPECTED: &'static str = "a list of pixels from 1 to 4096";
+    const EXPECTED: &'static str = "a list of sizes in pixels, from 1 to 4096";
 
     fn read(raw: &Raw) -> Result<Sides, Wrong> {
         let elements = raw.elements().ok_or_else(|| Wrong::found(raw))?;

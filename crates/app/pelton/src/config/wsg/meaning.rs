@@ -249,7 +249,7 @@ fn root(entry: Entry, taken: &mut Taken) {
 }
 
 fn data(entry: Entry, taken: &mut Taken) {
-    let text = "is used as data: files that WebP Server Go left there are neither used nor removed";
+    let text = "is used as the data directory: files that WebP Server Go left there are neither used nor removed";
     taken.note(NoteKind::Taken, &entry, text);
     taken.assign("data", entry.raw, entry.source);
 }
@@ -262,7 +262,7 @@ fn quality(entry: Entry, taken: &mut Taken) {
     let ours = alike(webp.clamp(1, 100) as u8);
     if webp < 100 {
         let text = format!(
-            "{webp} is on WebP's own scale: here quality {ours} looks alike in every format"
+            "{webp} is on WebP's own scale: it becomes quality {ours}, which looks alike in every format"
         );
         taken.note(NoteKind::Taken, &entry, &text);
     } else {
@@ -297,7 +297,9 @@ fn allowed_types(entry: Entry, taken: &mut Taken) {
         .collect();
     if !unconverted.is_empty() {
         let unconverted = unconverted.join(", ");
-        let text = format!("lists {unconverted}: served untouched, not converted yet");
+        let text = format!(
+            "lists {unconverted}: these files are sent as they are, since Pelton does not convert them yet"
+        );
         taken.note(NoteKind::Taken, &entry, &text);
     }
     // In WebP Server Go, "*" allows nothing unless it is first in the list.

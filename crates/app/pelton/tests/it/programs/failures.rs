@@ -226,7 +226,7 @@ fn unfit_programs_are_refused_by_name() {
             ),
             (
                 "/nowhere".as_ref(),
-                "programs.v: read /nowhere: No such file or directory",
+                "programs.v: cannot read /nowhere: No such file or directory",
             ),
             (home.directory(), "Is a directory"),
         ] {
