@@ -54,7 +54,7 @@ const SHAPE_MS_MP: u128 = 3;
 
 /// Milliseconds to compute SSIMULACRA2 of a sample of the output. The sample has a fixed size,
 /// except for small pictures.
-const MEASURE_MS: u128 = 12;
+const MEASURE_MS: u128 = 24;
 /// Milliseconds per megapixel to decode the output, so that its quality can be measured.
 const MEASURE_MS_MP: u128 = 8;
 
