@@ -29,7 +29,7 @@ const ATTEMPTS_MAX: u32 = 4;
 /// Expected points of SSIMULACRA2 per step of quality, until two outputs show the true value.
 const POINTS_PER_STEP: f64 = 0.8;
 /// Points above the floor from which a lower quality is tried, because it saves bytes.
-const SURPLUS_POINTS: f64 = 4.0;
+const SURPLUS_POINTS: f64 = 2.5;
 /// Quality above which an encoder adds bytes and little quality.
 const QUALITY_MAX: u8 = 98;
 
