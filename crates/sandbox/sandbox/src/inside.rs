@@ -32,7 +32,7 @@ const EXIT_ABANDONED: i32 = 3;
 const EXIT_FAILED: i32 = 4;
 
 /// Ends this process because its counterpart in the server is gone.
-pub(crate) fn abandon() -> ! {
+fn abandon() -> ! {
     last_message::exit(EXIT_ABANDONED)
 }
 

@@ -1,5 +1,6 @@
 //! Memory files: the worker's executable, and the file that receives a job's answer.
 
+use crate::vm::add_seals;
 use rustix::fs::{
     MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create, open,
 };
@@ -24,20 +25,6 @@ pub(crate) fn program(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE | SealFlags::SEAL;
     add_seals(file.as_fd(), seals)?;
     dup_above(file.as_fd())
-}
-
-/// Seals a file against writing. The kernel returns `EBUSY` while the file is mapped writable. It
-/// also does so while one of its pages is pinned for a moment, by a read of the server or by the
-/// kernel to age or move memory; in that case the kernel has already waited, so a retry suffices.
-pub(crate) fn add_seals(file: BorrowedFd<'_>, seals: SealFlags) -> Result<(), Errno> {
-    const TRIES_MAX: u32 = 10;
-    for _ in 1..TRIES_MAX {
-        match fcntl_add_seals(file, seals) {
-            Err(Errno::BUSY) => {}
-            sealed => return sealed,
-        }
-    }
-    fcntl_add_seals(file, seals)
 }
 
 /// Opens the same file read-only under a new description, so that the worker shares its offset with

@@ -15,8 +15,10 @@ pub(crate) mod guest;
 pub(crate) mod layout;
 mod machine;
 mod memory;
+mod seals;
 mod slices;
 mod space;
 mod stack;
 
 pub(crate) use calls::THREADS_MAX;
+pub(crate) use seals::add_seals;

@@ -9,7 +9,7 @@ use super::filter::Program;
 use super::last_message::exit;
 use super::{EXIT_ABANDONED, EXIT_FAILED};
 use crate::probe::PROBE_FILTER;
-use crate::vm::guest::{Guest, Running, WipeResult};
+use crate::vm::guest::{Guest, Running, Server, WipeResult};
 use kvm_ioctls::Kvm;
 use sandbox_protocol::control::{ChildReady, Report};
 use sandbox_protocol::{AllegedReply, MESSAGE_BYTES_MAX, Status};
@@ -33,6 +33,10 @@ pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
     // SAFETY: `place` put the socket under this number, and nothing closes it before this process
     // ends.
     let server = unsafe { BorrowedFd::borrow_raw(child::JOB_FD) };
+    let server = Server {
+        socket: server,
+        abandon: super::abandon,
+    };
     let mut running = match host.guest.start(&host.kvm, server) {
         Ok(running) => running,
         Err(why) => refuse(socket.as_fd(), &why),

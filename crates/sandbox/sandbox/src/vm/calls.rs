@@ -14,6 +14,7 @@ mod threads;
 pub(super) use process::locate_clock;
 pub(crate) use threads::THREADS_MAX;
 
+use super::guest::Server;
 use super::layout::Layout;
 use super::machine::Machine;
 use super::space::Space;
@@ -21,7 +22,7 @@ use sandbox_protocol::{DETAIL_BYTES_MAX, JobLimits};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use threads::Threads;
 
@@ -137,8 +138,7 @@ pub(crate) struct Linux {
     open: Vec<Option<Open>>,
     allowed: Rc<[AllowedFile]>,
     files: Option<Rc<Files>>,
-    /// Socket that hangs up when the server no longer wants an answer.
-    server: Option<BorrowedFd<'static>>,
+    server: Option<Server>,
     answer_bytes_max: u64,
     /// End of the part of the answer that was written.
     answer_bytes: u64,
@@ -201,7 +201,7 @@ impl Linux {
     }
 
     /// Prepares for a job.
-    pub(crate) fn begin(&mut self, files: Files, limits: &JobLimits, server: BorrowedFd<'static>) {
+    pub(crate) fn begin(&mut self, files: Files, limits: &JobLimits, server: Server) {
         self.server = Some(server);
         self.files = Some(Rc::new(files));
         self.answer_bytes_max = limits.answer_bytes_max;

@@ -49,6 +49,15 @@ pub(crate) struct Plan<'a> {
     pub(crate) work_hugepages: bool,
 }
 
+/// Process that gives a machine its jobs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Server {
+    /// Socket that hangs up when the server no longer wants an answer.
+    pub(crate) socket: BorrowedFd<'static>,
+    /// Ends this process because the socket hung up.
+    pub(crate) abandon: fn() -> !,
+}
+
 /// Snapshot of a program that waits for its job.
 pub(crate) struct Guest {
     image: Image,
@@ -110,13 +119,8 @@ impl Guest {
         })
     }
 
-    /// Starts a machine from the snapshot. Its sleep ends this process if `server`, a socket, hangs
-    /// up.
-    pub(crate) fn start(
-        &self,
-        kvm: &Kvm,
-        server: BorrowedFd<'static>,
-    ) -> Result<Running<'_>, String> {
+    /// Starts a machine from the snapshot. Its sleep ends if `server` hangs up.
+    pub(crate) fn start(&self, kvm: &Kvm, server: Server) -> Result<Running<'_>, String> {
         let memory = Memory::of(&self.template, self.hugepages, self.work_hugepages)
             .map_err(|errno| format!("cannot map the template: {errno}"))?;
         let mut machine = Machine::new(kvm, memory)?;
@@ -141,7 +145,7 @@ pub(crate) struct Running<'a> {
     guest: &'a Guest,
     machine: Machine,
     linux: Linux,
-    server: BorrowedFd<'static>,
+    server: Server,
     wait: (u64, u64),
     /// Length of the last reply: the result of the write that sent it, in a guest that is not
     /// wiped.

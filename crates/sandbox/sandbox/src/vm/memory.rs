@@ -13,10 +13,10 @@
 //! of the memory cannot change while they are borrowed. No page is ever offered for merging.
 
 use super::layout::{LARGE_BYTES, Layout, PAGE_BYTES, RING0_STACK, SYSTEM};
-use crate::memfd::add_seals;
-use crate::syscall::checked;
+use super::seals::add_seals;
 use rustix::fs::{MemfdFlags, SealFlags, ftruncate, memfd_create};
 use rustix::io::{Errno, pread, pwrite};
+use rustix::mm::{Advice, MprotectFlags, madvise, mprotect};
 use std::ffi::c_void;
 use std::ops::Range;
 use std::os::fd::{AsFd as _, AsRawFd, OwnedFd};
@@ -74,7 +74,7 @@ impl Memory {
         let ranges = (layout.user_ranges(), layout.writable_ranges());
         let mut memory = Memory::reserve(layout.bytes, ranges)?;
         if hugepages {
-            memory.advise(0..layout.bytes, libc::MADV_HUGEPAGE)?;
+            memory.advise(0..layout.bytes, Advice::LinuxHugepage)?;
         }
         memory.fresh.push(0..layout.bytes);
         memory.boots = true;
@@ -101,7 +101,7 @@ impl Memory {
                 Chunk::System | Chunk::Data => false,
             };
             if large {
-                memory.advise(range.clone(), libc::MADV_HUGEPAGE)?;
+                memory.advise(range.clone(), Advice::LinuxHugepage)?;
             }
             match chunk {
                 Chunk::System => {
@@ -223,7 +223,7 @@ impl Memory {
     pub(crate) fn zero_pages(&mut self, pages: Range<u64>) -> Result<(), Errno> {
         let within = |fresh: &Range<u64>| fresh.start <= pages.start && pages.end <= fresh.end;
         if self.fresh.iter().any(within) {
-            self.advise(pages, libc::MADV_DONTNEED)
+            self.advise(pages, Advice::LinuxDontNeed)
         } else {
             let bytes = pages.end - pages.start;
             let slice = self.slice_mut(pages.start, bytes);
@@ -238,7 +238,7 @@ impl Memory {
             return Ok(());
         }
         let mut wiped = self.wiped.iter();
-        wiped.try_for_each(|range| self.advise(range.clone(), libc::MADV_DONTNEED))
+        wiped.try_for_each(|range| self.advise(range.clone(), Advice::LinuxDontNeed))
     }
 
     /// Writes a canary into a page that a wipe drops. `seed` selects the page.
@@ -305,11 +305,16 @@ impl Memory {
         let place = self.place(range.start).cast::<c_void>();
         // SAFETY: the call writes one byte per page into `pages`, which has that length, for a
         // range of the reservation.
-        checked(unsafe { libc::mincore(place, bytes as usize, pages.as_mut_ptr()) })?;
-        Ok(pages)
+        match unsafe { libc::mincore(place, bytes as usize, pages.as_mut_ptr()) } {
+            0 => Ok(pages),
+            _ => {
+                let error = std::io::Error::last_os_error();
+                Err(Errno::from_io_error(&error).expect("the kernel's error has a number"))
+            }
+        }
     }
 
-    fn advise(&self, range: Range<u64>, advice: i32) -> Result<(), Errno> {
+    fn advise(&self, range: Range<u64>, advice: Advice) -> Result<(), Errno> {
         let bytes = (range.end - range.start) as usize;
         let place = self.place(range.start).cast::<c_void>();
         assert!(
@@ -318,11 +323,10 @@ impl Memory {
         );
         // SAFETY: the range lies within the reservation, of which nothing is borrowed beyond
         // `self`; dropped pages return to their mapped content, as every caller expects.
-        match checked(unsafe { libc::madvise(place, bytes, advice) }) {
-            Ok(_) => Ok(()),
+        match unsafe { madvise(place, bytes, advice) } {
             // A kernel without huge pages.
-            Err(Errno::INVAL) if advice == libc::MADV_HUGEPAGE => Ok(()),
-            Err(errno) => Err(errno),
+            Err(Errno::INVAL) if advice == Advice::LinuxHugepage => Ok(()),
+            result => result,
         }
     }
 
@@ -346,7 +350,7 @@ impl Memory {
         let place = self.place(range.start).cast::<c_void>();
         // SAFETY: the range lies within the reservation, and nothing writes to it again, as
         // `slice_mut` refuses code.
-        checked(unsafe { libc::mprotect(place, bytes, libc::PROT_READ) }).map(|_| ())
+        unsafe { mprotect(place, bytes, MprotectFlags::READ) }
     }
 
     fn map(&self, file: &OwnedFd, range: Range<u64>) -> Result<(), Errno> {

@@ -1,9 +1,9 @@
 //! Time slices and sleep of guests with several threads: a timer of this process interrupts the
 //! guest when a slice is over.
 
-use rustix::event::{PollFd, PollFlags, poll};
+use super::guest::Server;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::mem::MaybeUninit;
-use std::os::fd::BorrowedFd;
 use std::ptr;
 use std::time::Duration;
 
@@ -26,17 +26,20 @@ pub(super) fn end() {
 
 /// Sleeps for `time` but at most a second, or until a signal. Ends this process if its server is
 /// gone.
-pub(super) fn sleep(time: Duration, server: Option<BorrowedFd<'_>>) {
-    let time = crate::slot::timespec(time.min(SLEEP_MAX));
+pub(super) fn sleep(time: Duration, server: Option<Server>) {
+    let time = time.min(SLEEP_MAX);
+    let time = Timespec::try_from(time).expect("a second is within its range");
     let mut watched: Vec<PollFd<'_>> = server
         .iter()
-        .map(|server| PollFd::from_borrowed_fd(*server, PollFlags::empty()))
+        .map(|server| PollFd::from_borrowed_fd(server.socket, PollFlags::empty()))
         .collect();
     // A signal marks the end of a slice, and no thread runs now, so an interruption needs no
     // handling.
     let hung_up = poll(&mut watched, Some(&time));
-    if hung_up.is_ok_and(|ready| 0 < ready) {
-        crate::inside::abandon();
+    if let Some(server) = server
+        && hung_up.is_ok_and(|ready| 0 < ready)
+    {
+        (server.abandon)();
     }
 }
 
