@@ -69,7 +69,6 @@
 //! API.
 
 mod channel;
-mod elf;
 mod error;
 pub mod inside;
 mod limits;
@@ -89,7 +88,6 @@ mod stats;
 mod supervisor;
 mod syscall;
 mod verdict;
-mod vm;
 mod weight;
 mod zygote;
 

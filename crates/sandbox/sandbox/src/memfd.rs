@@ -1,6 +1,6 @@
 //! Memory files: the worker's executable, and the file that receives a job's answer.
 
-use crate::vm::add_seals;
+use microvm::add_seals;
 use rustix::fs::{
     MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create, open,
 };

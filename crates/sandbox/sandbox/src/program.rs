@@ -1,11 +1,11 @@
 //! A program that the operator provides, and the parts that start it in a cell.
 
-use crate::elf::Image;
 use crate::error::{Error, ErrorKind};
 use crate::inside::guest::{MARK, MARK_GUEST};
 use crate::limits::Limits;
 use crate::memfd::{dup_above, program as sealed};
 use crate::zygote::{StartText, ZygoteSource};
+use microvm::elf::Image;
 use rustix::fs::{Mode, OFlags, open};
 use sandbox_protocol::control::{ProgramText, TEXT_BYTES_MAX};
 use std::os::fd::{AsFd, OwnedFd};

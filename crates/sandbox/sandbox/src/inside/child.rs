@@ -8,7 +8,7 @@ use crate::channel;
 use crate::probe::{PROBE_ANSWER, PROBE_FILTER};
 use crate::spawn::CONTROL_FD;
 use crate::syscall::checked;
-use crate::vm::guest::Files;
+use microvm::Files;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{DupFlags, Errno, dup3};
 use rustix::net::RecvFlags;

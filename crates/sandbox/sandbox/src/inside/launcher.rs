@@ -16,7 +16,7 @@ use super::jail::set_limit;
 use super::last_message::{self, exit};
 use crate::probe::PROBE_FILTER;
 use crate::syscall::checked;
-use crate::vm::guest::{Files, StartArguments, environment_bytes};
+use microvm::{Files, StartArguments, environment_bytes};
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::{Errno, pread};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -29,7 +29,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr;
 
 /// Threads of a program per cell of its pool: as many as a program has in a microVM.
-const THREADS_MAX: u64 = crate::vm::THREADS_MAX as u64;
+const THREADS_MAX: u64 = microvm::THREADS_MAX as u64;
 
 /// Settings that all launchers of a zygote share.
 pub(super) struct Launch {

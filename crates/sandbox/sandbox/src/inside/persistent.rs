@@ -18,7 +18,7 @@ use super::last_message::{self, exit};
 use super::launcher::{Launch, Start, Strings, describe_exit, start, wait};
 use crate::probe::PROBE_FILTER;
 use crate::slot::timespec;
-use crate::vm::guest::{Files, environment_bytes};
+use microvm::{Files, environment_bytes};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, SeekFrom, fcntl_setfl, seek};
 use rustix::io::{Errno, pread, pwrite};

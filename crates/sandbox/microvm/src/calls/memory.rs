@@ -2,8 +2,8 @@
 //! for it.
 
 use super::{Answer, Linux, fails};
-use crate::vm::layout::PAGE_BYTES;
-use crate::vm::machine::Machine;
+use crate::layout::PAGE_BYTES;
+use crate::machine::Machine;
 use std::ops::Range;
 
 pub(super) fn brk(linux: &mut Linux, machine: &mut Machine, [end, ..]: [u64; 6]) -> Answer {

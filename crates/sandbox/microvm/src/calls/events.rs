@@ -4,7 +4,7 @@
 
 use super::threads::Wait;
 use super::{Answer, DESCRIPTORS_MAX, Linux, Open, Stop, fails, process};
-use crate::vm::machine::Machine;
+use crate::machine::Machine;
 use std::time::Duration;
 
 /// Size of an entry of epoll_wait(2): a mask and a word, without padding.

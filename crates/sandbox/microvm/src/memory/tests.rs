@@ -3,7 +3,7 @@
 
 use super::{BadAddress, Memory, Template};
 use crate::elf::{Image, Segment};
-use crate::vm::layout::{LARGE_BYTES, Layout, LayoutSeed, PAGE_BYTES};
+use crate::layout::{LARGE_BYTES, Layout, LayoutSeed, PAGE_BYTES};
 
 const CODE: u64 = 2 * LARGE_BYTES;
 const DATA: u64 = 3 * LARGE_BYTES;

@@ -1,5 +1,5 @@
 use super::Space;
-use crate::vm::layout::PAGE_BYTES;
+use crate::layout::PAGE_BYTES;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

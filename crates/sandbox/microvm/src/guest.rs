@@ -18,16 +18,16 @@ use sandbox_protocol::{AllegedReply, Job, Status};
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
-pub(crate) use super::calls::{AllowedFile, Files};
-pub(crate) use super::stack::StartArguments;
+use super::calls::{AllowedFile, Files};
+use super::stack::StartArguments;
 
 /// Longest environment of one job.
-pub(crate) const ENVIRONMENT_BYTES_MAX: u32 = 32 << 10;
+pub const ENVIRONMENT_BYTES_MAX: u32 = 32 << 10;
 
 /// Protocol between a program and its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum JobProtocol {
-    /// The program asks for jobs, as [`inside::serve`](crate::inside::serve) does.
+pub enum JobProtocol {
+    /// The program asks for jobs, as a worker does.
     Jobs,
     /// The program's input and output are one job: it starts anew for each.
     Streams,
@@ -36,30 +36,30 @@ pub(crate) enum JobProtocol {
 }
 
 /// Inputs from which a guest is booted.
-pub(crate) struct Plan<'a> {
-    pub(crate) elf: &'a [u8],
-    pub(crate) protocol: JobProtocol,
-    pub(crate) words: StartArguments,
-    pub(crate) allowed: Rc<[AllowedFile]>,
+pub struct Plan<'a> {
+    pub elf: &'a [u8],
+    pub protocol: JobProtocol,
+    pub words: StartArguments,
+    pub allowed: Rc<[AllowedFile]>,
     /// Memory that may be allocated before the first job.
-    pub(crate) boot_bytes_max: u64,
+    pub boot_bytes_max: u64,
     /// Memory that jobs may allocate.
-    pub(crate) work_bytes_max: u64,
-    pub(crate) hugepages: bool,
-    pub(crate) work_hugepages: bool,
+    pub work_bytes_max: u64,
+    pub hugepages: bool,
+    pub work_hugepages: bool,
 }
 
 /// Process that gives a machine its jobs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Server {
+pub struct Server {
     /// Socket that hangs up when the server no longer wants an answer.
-    pub(crate) socket: BorrowedFd<'static>,
+    pub socket: BorrowedFd<'static>,
     /// Ends this process because the socket hung up.
-    pub(crate) abandon: fn() -> !,
+    pub abandon: fn() -> !,
 }
 
 /// Snapshot of a program that waits for its job.
-pub(crate) struct Guest {
+pub struct Guest {
     image: Image,
     layout: Layout,
     words: StartArguments,
@@ -75,7 +75,7 @@ pub(crate) struct Guest {
 
 impl Guest {
     /// Boots the program in a temporary machine.
-    pub(crate) fn boot(kvm: &Kvm, plan: Plan<'_>) -> Result<Guest, String> {
+    pub fn boot(kvm: &Kvm, plan: Plan<'_>) -> Result<Guest, String> {
         locate_clock();
         let image = Image::parse(plan.elf).map_err(|unfit| unfit.to_string())?;
         let bytes = plan.boot_bytes_max + plan.work_bytes_max;
@@ -120,7 +120,7 @@ impl Guest {
     }
 
     /// Starts a machine from the snapshot. Its sleep ends if `server` hangs up.
-    pub(crate) fn start(&self, kvm: &Kvm, server: Server) -> Result<Running<'_>, String> {
+    pub fn start(&self, kvm: &Kvm, server: Server) -> Result<Running<'_>, String> {
         let memory = Memory::of(&self.template, self.hugepages, self.work_hugepages)
             .map_err(|errno| format!("cannot map the template: {errno}"))?;
         let mut machine = Machine::new(kvm, memory)?;
@@ -135,13 +135,13 @@ impl Guest {
         })
     }
 
-    pub(crate) fn page_tables(&self) -> String {
+    pub fn page_tables(&self) -> String {
         self.layout.list()
     }
 }
 
 /// A machine that takes jobs.
-pub(crate) struct Running<'a> {
+pub struct Running<'a> {
     guest: &'a Guest,
     machine: Machine,
     linux: Linux,
@@ -158,26 +158,26 @@ const CANARY_EVERY: u64 = 64;
 
 /// Result of a wipe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct WipeResult {
+pub struct WipeResult {
     /// Fresh memory that the job used and that was freed; memory that it never allocated is not
     /// counted.
-    pub(crate) dirty_bytes: u64,
+    pub dirty_bytes: u64,
     /// True if a canary survived the wipe.
-    pub(crate) leaked: bool,
+    pub leaked: bool,
 }
 
 /// End of a job.
-pub(crate) struct JobOutcome {
+pub struct JobOutcome {
     /// Reply: the worker's own, or one that describes a program's end. An `Err` holds the bytes of
     /// an invalid reply.
-    pub(crate) reply: Result<AllegedReply, Vec<u8>>,
+    pub reply: Result<AllegedReply, Vec<u8>>,
     /// True if the machine may be used again.
-    pub(crate) is_reusable: bool,
+    pub is_reusable: bool,
 }
 
 impl Running<'_> {
     /// Runs one job until its reply.
-    pub(crate) fn run(&mut self, job: &Job<'_>, files: Files) -> Result<JobOutcome, String> {
+    pub fn run(&mut self, job: &Job<'_>, files: Files) -> Result<JobOutcome, String> {
         self.linux.begin(files, &job.limits, self.server);
         match self.guest.protocol {
             JobProtocol::Jobs => self.deliver(&job.to_bytes())?,
@@ -243,11 +243,11 @@ impl Running<'_> {
         }
     }
 
-    pub(crate) fn memory_peak_bytes(&self) -> u64 {
+    pub fn memory_peak_bytes(&self) -> u64 {
         self.linux.memory_peak_bytes()
     }
 
-    pub(crate) fn refused_calls(&self) -> u64 {
+    pub fn refused_calls(&self) -> u64 {
         self.linux.refused_calls()
     }
 
@@ -297,7 +297,7 @@ impl Running<'_> {
 
     /// Restores the machine to the snapshot. At random, a canary checks that the wipe removed the
     /// job's memory.
-    pub(crate) fn wipe(&mut self) -> Result<WipeResult, String> {
+    pub fn wipe(&mut self) -> Result<WipeResult, String> {
         let used = self.machine.memory.used_bytes(&self.linux.spare());
         let dirty_bytes = used.map_err(|errno| format!("count pages: {errno}"))?;
         let seed = draw()?;
@@ -316,7 +316,7 @@ impl Running<'_> {
 
     /// Continues without a wipe: the program keeps its memory and runs until it asks for its next
     /// job.
-    pub(crate) fn keep(&mut self) -> Result<(), String> {
+    pub fn keep(&mut self) -> Result<(), String> {
         self.machine.answer(self.replied as i64)?;
         self.wait = run_until_wait(&mut self.machine, &mut self.linux)?;
         Ok(())
@@ -325,7 +325,7 @@ impl Running<'_> {
 
 /// Returns the size of the environment at the head of a program's input, as its plan states it.
 /// `None` if the plan is invalid.
-pub(crate) fn environment_bytes(job: &Job<'_>) -> Option<u32> {
+pub fn environment_bytes(job: &Job<'_>) -> Option<u32> {
     let bytes = u32::from_le_bytes(job.plan.try_into().ok()?);
     (bytes <= ENVIRONMENT_BYTES_MAX).then_some(bytes)
 }

@@ -11,7 +11,7 @@ use crate::elf::Image;
 use std::arch::x86_64::__cpuid_count;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StartArguments {
+pub struct StartArguments {
     pub(crate) arguments: Vec<Vec<u8>>,
     /// Variables as `NAME=value`.
     pub(crate) environment: Vec<Vec<u8>>,

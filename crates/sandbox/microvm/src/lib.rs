@@ -11,8 +11,9 @@
 
 mod calls;
 mod cpu;
-pub(crate) mod guest;
-pub(crate) mod layout;
+pub mod elf;
+mod guest;
+mod layout;
 mod machine;
 mod memory;
 mod seals;
@@ -20,5 +21,10 @@ mod slices;
 mod space;
 mod stack;
 
-pub(crate) use calls::THREADS_MAX;
-pub(crate) use seals::add_seals;
+pub use calls::{AllowedFile, Files, THREADS_MAX};
+pub use guest::{
+    Guest, JobOutcome, JobProtocol, Plan, Running, Server, WipeResult, environment_bytes,
+};
+pub use kvm_ioctls::Kvm;
+pub use seals::add_seals;
+pub use stack::StartArguments;

@@ -12,7 +12,7 @@ mod records;
 mod threads;
 
 pub(super) use process::locate_clock;
-pub(crate) use threads::THREADS_MAX;
+pub use threads::THREADS_MAX;
 
 use super::guest::Server;
 use super::layout::Layout;
@@ -83,9 +83,9 @@ impl From<rustix::io::Errno> for Stop {
 }
 
 /// A file that programs may open under this name.
-pub(crate) struct AllowedFile {
-    pub(crate) name: Vec<u8>,
-    pub(crate) file: OwnedFd,
+pub struct AllowedFile {
+    pub name: Vec<u8>,
+    pub file: OwnedFd,
 }
 
 /// Object behind a descriptor of the guest.
@@ -124,10 +124,10 @@ enum Open {
 }
 
 /// Original and answer of one job, and its stream to a service, if any.
-pub(crate) struct Files {
-    pub(crate) original: OwnedFd,
-    pub(crate) answer: OwnedFd,
-    pub(crate) service: Option<OwnedFd>,
+pub struct Files {
+    pub original: OwnedFd,
+    pub answer: OwnedFd,
+    pub service: Option<OwnedFd>,
 }
 
 /// State that the host keeps for a guest, besides its machine. Cloned for each job from its state

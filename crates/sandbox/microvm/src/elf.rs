@@ -8,32 +8,32 @@ use std::ops::Range;
 
 /// Memory layout that a program requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Image {
+pub struct Image {
     /// Address of the first instruction, before relocation.
-    pub(crate) entry: u64,
+    pub entry: u64,
     /// True if the program can be loaded at any address (static-pie), false if only at its own
     /// addresses.
-    pub(crate) relocatable: bool,
+    pub relocatable: bool,
     /// Segments in the order of their addresses, without overlap.
-    pub(crate) segments: Vec<Segment>,
+    pub segments: Vec<Segment>,
     /// Address at which the program finds its own headers, and their number.
-    pub(crate) headers: (u64, u16),
+    pub headers: (u64, u16),
 }
 
 /// A loaded part of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Segment {
+pub struct Segment {
     /// Addresses, before relocation.
-    pub(crate) memory: Range<u64>,
+    pub memory: Range<u64>,
     /// Part of the file that is loaded there; zeros follow it.
-    pub(crate) file: Range<usize>,
-    pub(crate) write: bool,
-    pub(crate) execute: bool,
+    pub file: Range<usize>,
+    pub write: bool,
+    pub execute: bool,
 }
 
 /// Reason why a file does not run in a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ElfError {
+pub enum ElfError {
     NotElf,
     NotX86_64,
     NotExecutable,
@@ -66,7 +66,7 @@ const WRITE: u32 = 2;
 
 impl Image {
     /// Reads and checks the headers of `file`.
-    pub(crate) fn parse(file: &[u8]) -> Result<Image, ElfError> {
+    pub fn parse(file: &[u8]) -> Result<Image, ElfError> {
         let head = file
             .first_chunk::<HEADER_BYTES>()
             .filter(|head| head.starts_with(b"\x7fELF"))
@@ -165,7 +165,7 @@ impl Image {
     }
 
     /// Returns the addresses from the start of the first segment to the end of the last.
-    pub(crate) fn memory(&self) -> Range<u64> {
+    pub fn memory(&self) -> Range<u64> {
         let first = self
             .segments
             .first()

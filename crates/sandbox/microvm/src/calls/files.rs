@@ -2,7 +2,7 @@
 //! of its own table, whose entries refer to the files of its job.
 
 use super::{Answer, DESCRIPTORS_MAX, Linux, Next, Open, Stop, fails, records};
-use crate::vm::machine::Machine;
+use crate::machine::Machine;
 use rustix::fs::fstat as host_fstat;
 use rustix::io::retry_on_intr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -2,7 +2,7 @@
 
 use super::threads::MAIN;
 use super::{Answer, Linux, Next, Stop, fails};
-use crate::vm::machine::Machine;
+use crate::machine::Machine;
 use rustix::rand::GetRandomFlags;
 use std::ops::Range;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub(super) fn clock_gettime(_: &mut Linux, machine: &mut Machine, call: [u64; 6]
 
 /// Reads the clock once. The first read locates the vDSO, with a call that a helper's filter denies
 /// later.
-pub(in crate::vm) fn locate_clock() {
+pub(crate) fn locate_clock() {
     let _now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
 }
 

@@ -10,13 +10,13 @@
 //! run. If no thread can run, this process sleeps until one can; if none ever will, the guest ends.
 
 use super::{Answer, Linux, Next, Stop, fails, process};
-use crate::vm::machine::{Machine, Parked};
-use crate::vm::slices;
+use crate::machine::{Machine, Parked};
+use crate::slices;
 use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Most concurrent threads of a guest. Each costs its helper the state of a CPU, some 5 KB.
-pub(crate) const THREADS_MAX: usize = 64;
+pub const THREADS_MAX: usize = 64;
 
 /// Flags of `clone` that a thread must have: it shares these with its creator.
 const SHARED: u64 = (libc::CLONE_VM

@@ -2,7 +2,7 @@
 //! [`sandbox_protocol::request_head`] and [`sandbox_protocol::AnswerRecord`].
 
 use super::{Answer, Linux, Next, Open, Stop};
-use crate::vm::machine::Machine;
+use crate::machine::Machine;
 use rustix::io::Errno;
 use sandbox_protocol::{AnswerRecord, REQUEST_HEAD_BYTES};
 
