@@ -82,9 +82,11 @@ impl From<rustix::io::Errno> for Stop {
     }
 }
 
-/// A file that programs may open under this name.
+/// A file that programs may open.
 pub struct AllowedFile {
+    /// Absolute path by which the program opens the file.
     pub name: Vec<u8>,
+    /// The file, open for reading.
     pub file: OwnedFd,
 }
 
@@ -125,8 +127,11 @@ enum Open {
 
 /// Original and answer of one job, and its stream to a service, if any.
 pub struct Files {
+    /// Original, read-only.
     pub original: OwnedFd,
+    /// Memory file that receives the answer.
     pub answer: OwnedFd,
+    /// Stream to a service in the server.
     pub service: Option<OwnedFd>,
 }
 

@@ -10,32 +10,35 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// Address of the first instruction, before relocation.
-    pub entry: u64,
+    pub(crate) entry: u64,
     /// True if the program can be loaded at any address (static-pie), false if only at its own
     /// addresses.
-    pub relocatable: bool,
+    pub(crate) relocatable: bool,
     /// Segments in the order of their addresses, without overlap.
-    pub segments: Vec<Segment>,
+    pub(crate) segments: Vec<Segment>,
     /// Address at which the program finds its own headers, and their number.
-    pub headers: (u64, u16),
+    pub(crate) headers: (u64, u16),
 }
 
 /// A loaded part of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Segment {
+pub(crate) struct Segment {
     /// Addresses, before relocation.
-    pub memory: Range<u64>,
+    pub(crate) memory: Range<u64>,
     /// Part of the file that is loaded there; zeros follow it.
-    pub file: Range<usize>,
-    pub write: bool,
-    pub execute: bool,
+    pub(crate) file: Range<usize>,
+    pub(crate) write: bool,
+    pub(crate) execute: bool,
 }
 
 /// Reason why a file does not run in a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ElfError {
+    /// The file is not a 64-bit little-endian ELF file.
     NotElf,
+    /// The file is for another kind of processor.
     NotX86_64,
+    /// The file is an object or a core dump, say.
     NotExecutable,
     /// The file asks for this interpreter.
     NotStatic(String),
@@ -45,6 +48,7 @@ pub enum ElfError {
     Malformed(&'static str),
     /// A segment is both writable and executable.
     WritableCode,
+    /// The file has no executable segment.
     NoCode,
 }
 
@@ -66,6 +70,9 @@ const WRITE: u32 = 2;
 
 impl Image {
     /// Reads and checks the headers of `file`.
+    ///
+    /// # Errors
+    /// [`ElfError`] names the reason why the file does not run in a cell.
     pub fn parse(file: &[u8]) -> Result<Image, ElfError> {
         let head = file
             .first_chunk::<HEADER_BYTES>()
@@ -165,6 +172,7 @@ impl Image {
     }
 
     /// Returns the addresses from the start of the first segment to the end of the last.
+    #[must_use]
     pub fn memory(&self) -> Range<u64> {
         let first = self
             .segments

@@ -21,9 +21,6 @@ use std::rc::Rc;
 use super::calls::{AllowedFile, Files};
 use super::stack::StartArguments;
 
-/// Longest environment of one job.
-pub const ENVIRONMENT_BYTES_MAX: u32 = 32 << 10;
-
 /// Protocol between a program and its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobProtocol {
@@ -37,15 +34,21 @@ pub enum JobProtocol {
 
 /// Inputs from which a guest is booted.
 pub struct Plan<'a> {
+    /// Content of the program's file.
     pub elf: &'a [u8],
+    /// Protocol that the program expects.
     pub protocol: JobProtocol,
+    /// Arguments and environment of the program.
     pub words: StartArguments,
+    /// Files that the program may open.
     pub allowed: Rc<[AllowedFile]>,
     /// Memory that may be allocated before the first job.
     pub boot_bytes_max: u64,
     /// Memory that jobs may allocate.
     pub work_bytes_max: u64,
+    /// True if code is laid out in huge pages.
     pub hugepages: bool,
+    /// True if memory that jobs allocate is in huge pages.
     pub work_hugepages: bool,
 }
 
@@ -75,6 +78,9 @@ pub struct Guest {
 
 impl Guest {
     /// Boots the program in a temporary machine.
+    ///
+    /// # Errors
+    /// Text for the operator: the host refused a machine, or the program does not start.
     pub fn boot(kvm: &Kvm, plan: Plan<'_>) -> Result<Guest, String> {
         locate_clock();
         let image = Image::parse(plan.elf).map_err(|unfit| unfit.to_string())?;
@@ -120,6 +126,9 @@ impl Guest {
     }
 
     /// Starts a machine from the snapshot. Its sleep ends if `server` hangs up.
+    ///
+    /// # Errors
+    /// Text for the operator: the host refused memory or a machine.
     pub fn start(&self, kvm: &Kvm, server: Server) -> Result<Running<'_>, String> {
         let memory = Memory::of(&self.template, self.hugepages, self.work_hugepages)
             .map_err(|errno| format!("cannot map the template: {errno}"))?;
@@ -135,6 +144,8 @@ impl Guest {
         })
     }
 
+    /// Returns the guest's page tables, one line per run of equal pages.
+    #[must_use]
     pub fn page_tables(&self) -> String {
         self.layout.list()
     }
@@ -177,6 +188,9 @@ pub struct JobOutcome {
 
 impl Running<'_> {
     /// Runs one job until its reply.
+    ///
+    /// # Errors
+    /// Text for the operator, if the machine itself failed.
     pub fn run(&mut self, job: &Job<'_>, files: Files) -> Result<JobOutcome, String> {
         self.linux.begin(files, &job.limits, self.server);
         match self.guest.protocol {
@@ -243,10 +257,14 @@ impl Running<'_> {
         }
     }
 
+    /// Returns the largest amount of memory that the guest had allocated at a time.
+    #[must_use]
     pub fn memory_peak_bytes(&self) -> u64 {
         self.linux.memory_peak_bytes()
     }
 
+    /// Returns the number of calls that failed because they are not implemented.
+    #[must_use]
     pub fn refused_calls(&self) -> u64 {
         self.linux.refused_calls()
     }
@@ -267,7 +285,7 @@ impl Running<'_> {
 
     /// Passes the request to a program that waits for it. The inner error belongs to the job.
     fn ask(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
-        let asked = environment_bytes(job).ok_or(Errno::INVAL);
+        let asked = job.environment_bytes().ok_or(Errno::INVAL);
         if let Err(errno) = asked.and_then(|bytes| self.linux.ask(bytes)) {
             return Ok(Err(format!("cannot hand the request over: {errno}")));
         }
@@ -277,7 +295,7 @@ impl Running<'_> {
 
     /// Starts a program with the environment of its job. The inner error belongs to the job.
     fn launch(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
-        let Some(environment_bytes) = environment_bytes(job) else {
+        let Some(environment_bytes) = job.environment_bytes() else {
             return Ok(Err(
                 "the plan does not state the size of the environment".to_owned()
             ));
@@ -297,6 +315,9 @@ impl Running<'_> {
 
     /// Restores the machine to the snapshot. At random, a canary checks that the wipe removed the
     /// job's memory.
+    ///
+    /// # Errors
+    /// Text for the operator. The machine must not be used again.
     pub fn wipe(&mut self) -> Result<WipeResult, String> {
         let used = self.machine.memory.used_bytes(&self.linux.spare());
         let dirty_bytes = used.map_err(|errno| format!("count pages: {errno}"))?;
@@ -316,18 +337,14 @@ impl Running<'_> {
 
     /// Continues without a wipe: the program keeps its memory and runs until it asks for its next
     /// job.
+    ///
+    /// # Errors
+    /// Text for the operator, if the program ended instead. The machine must not be used again.
     pub fn keep(&mut self) -> Result<(), String> {
         self.machine.answer(self.replied as i64)?;
         self.wait = run_until_wait(&mut self.machine, &mut self.linux)?;
         Ok(())
     }
-}
-
-/// Returns the size of the environment at the head of a program's input, as its plan states it.
-/// `None` if the plan is invalid.
-pub fn environment_bytes(job: &Job<'_>) -> Option<u32> {
-    let bytes = u32::from_le_bytes(job.plan.try_into().ok()?);
-    (bytes <= ENVIRONMENT_BYTES_MAX).then_some(bytes)
 }
 
 /// Runs until the guest asks for a job. Returns the address and size of its buffer.

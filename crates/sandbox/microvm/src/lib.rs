@@ -1,17 +1,39 @@
-//! A microVM inside one process: memory, one CPU, and the subset of Linux that its program gets.
+//! MicroVM inside one process: memory, one CPU, and the subset of Linux that its program gets. The
+//! jail around the process, and the pool that keeps such processes, are in `sandbox`; this crate
+//! knows neither.
+//!
+//! Principal types: [`Guest`], a program that was brought to the point where it needs a job, and
+//! [`Running`], a machine that starts from there, runs a job, and is wiped. [`Image`] checks the
+//! program's file.
 //!
 //! ```text
 //! program (ring 3) ─ syscall ─► stub (ring 0): out ─► this process
 //! program (ring 3) ◄─ iretq ──── stub (ring 0) ◄── result ────┘
+//!
+//! Guest::boot ──► template ──► Guest::start ──► Running::run ──► Running::wipe ─┐
+//!                                                    ▲────────────────────────────┘
 //! ```
 //!
 //! There is no guest kernel. Ring 0 holds descriptor tables, page tables and a stub of two
 //! instructions. On a host without hardware virtualisation, ring 0 is emulated; the program runs
 //! natively.
+//!
+//! Units and limits: sizes are in bytes. [`Plan`] bounds a guest's memory, [`THREADS_MAX`] its
+//! threads, [`sandbox_protocol::JobLimits`] each job. CPU time and wall time are bounded from
+//! outside, by ending the process.
+//!
+//! Errors: text for the operator. A program that fails is a [`JobOutcome`], not an error; after an
+//! error the machine must not be used again.
+//!
+//! Threads: none. A machine belongs to the thread that created it, and runs while that thread is in
+//! [`Running::run`].
+//!
+//! Sources: the kernel's documentation of the KVM API; the Intel SDM, volume 3; the System V ABI
+//! with its supplement for x86-64.
 
 mod calls;
 mod cpu;
-pub mod elf;
+mod elf;
 mod guest;
 mod layout;
 mod machine;
@@ -22,9 +44,8 @@ mod space;
 mod stack;
 
 pub use calls::{AllowedFile, Files, THREADS_MAX};
-pub use guest::{
-    Guest, JobOutcome, JobProtocol, Plan, Running, Server, WipeResult, environment_bytes,
-};
+pub use elf::{ElfError, Image};
+pub use guest::{Guest, JobOutcome, JobProtocol, Plan, Running, Server, WipeResult};
 pub use kvm_ioctls::Kvm;
 pub use seals::add_seals;
 pub use stack::StartArguments;

@@ -7,6 +7,9 @@ use std::os::fd::BorrowedFd;
 /// Seals a file against writing. The kernel returns `EBUSY` while the file is mapped writable. It
 /// also does so while one of its pages is pinned for a moment, by a read of the server or by the
 /// kernel to age or move memory; in that case the kernel has already waited, so a retry suffices.
+///
+/// # Errors
+/// As `fcntl`.
 pub fn add_seals(file: BorrowedFd<'_>, seals: SealFlags) -> Result<(), Errno> {
     const TRIES_MAX: u32 = 10;
     for _ in 1..TRIES_MAX {

@@ -10,11 +10,13 @@
 use crate::elf::Image;
 use std::arch::x86_64::__cpuid_count;
 
+/// Arguments and environment with which a program starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StartArguments {
-    pub(crate) arguments: Vec<Vec<u8>>,
+    /// Arguments; the first is the program's name.
+    pub arguments: Vec<Vec<u8>>,
     /// Variables as `NAME=value`.
-    pub(crate) environment: Vec<Vec<u8>>,
+    pub environment: Vec<Vec<u8>>,
 }
 
 /// Builds the bytes of the stack, which end at `top`. The stack pointer is the address of the

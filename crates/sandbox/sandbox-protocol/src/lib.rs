@@ -29,7 +29,8 @@ mod record;
 mod tests;
 
 pub use message::{
-    AllegedReply, DETAIL_BYTES_MAX, Expect, JOB_HEADER_BYTES, Job, JobLimits, MESSAGE_BYTES_MAX,
-    Malformed, PLAN_BYTES_MAX, REPLY_HEADER_BYTES, Reply, Status, Violation,
+    AllegedReply, DETAIL_BYTES_MAX, ENVIRONMENT_BYTES_MAX, Expect, JOB_HEADER_BYTES, Job,
+    JobLimits, MESSAGE_BYTES_MAX, Malformed, PLAN_BYTES_MAX, REPLY_HEADER_BYTES, Reply, Status,
+    Violation,
 };
 pub use record::{ANSWER_HEAD_BYTES, AnswerRecord, Excess, REQUEST_HEAD_BYTES, request_head};

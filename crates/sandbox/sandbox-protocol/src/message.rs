@@ -9,6 +9,8 @@ pub const JOB_HEADER_BYTES: usize = 64;
 pub const REPLY_HEADER_BYTES: usize = 64;
 /// Longest plan; a picture's plan takes less than a hundred bytes.
 pub const PLAN_BYTES_MAX: usize = 512;
+/// Longest environment of a program's job.
+pub const ENVIRONMENT_BYTES_MAX: u32 = 32 << 10;
 /// Longest text that a worker may add for the log.
 pub const DETAIL_BYTES_MAX: usize = 256;
 /// Size of a buffer that holds any message.
@@ -103,6 +105,14 @@ impl<'a> Job<'a> {
             idle,
             plan,
         })
+    }
+
+    /// Returns the size of the environment at the head of a program's input, as the plan states it.
+    /// `None` if the plan is not that of a program.
+    #[must_use]
+    pub fn environment_bytes(&self) -> Option<u32> {
+        let bytes = u32::from_le_bytes(self.plan.try_into().ok()?);
+        (bytes <= ENVIRONMENT_BYTES_MAX).then_some(bytes)
     }
 }
 

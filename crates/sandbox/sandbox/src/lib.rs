@@ -1,7 +1,7 @@
 //! Sandboxes that run one job each, in one of two forms. A process is jailed before it sees a byte
-//! from outside, and dies after its reply. A microVM in such a process is wiped after each reply:
-//! it returns to the state before the job. This crate knows nothing of pictures: the meaning of a
-//! plan is agreed between the job's author and the worker.
+//! from outside, and dies after its reply. A microVM in such a process (`microvm`) is wiped after
+//! each reply: it returns to the state before the job. This crate knows nothing of pictures: the
+//! meaning of a plan is agreed between the job's author and the worker.
 //!
 //! Principal types: [`Pool`], the server's side, and [`inside::serve`], which a worker's `main`
 //! calls.
@@ -20,7 +20,7 @@
 //!
 //! ```text
 //! worker, process   child: runs the job itself, and exits
-//! worker, kvm       helper: hosts a microVM (`vm`) running the worker; reports ready after a wipe
+//! worker, kvm       helper: hosts a microVM running the worker; reports ready after a wipe
 //! program, process  launcher: starts the program with the job as its streams, waits, and exits
 //! program, kvm      helper: hosts a microVM in which the program starts anew for each job
 //! ```
@@ -65,8 +65,7 @@
 //! Threads: any number of threads share a [`Pool`], and its calls block. The pool's own thread, the
 //! supervisor, starts zygotes and refills the queue.
 //!
-//! Sources: the kernel's documentation of seccomp, Landlock, namespaces, memfd seals and the KVM
-//! API.
+//! Sources: the kernel's documentation of seccomp, Landlock, namespaces and memfd seals.
 
 mod channel;
 mod error;

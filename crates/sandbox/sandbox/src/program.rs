@@ -5,7 +5,7 @@ use crate::inside::guest::{MARK, MARK_GUEST};
 use crate::limits::Limits;
 use crate::memfd::{dup_above, program as sealed};
 use crate::zygote::{StartText, ZygoteSource};
-use microvm::elf::Image;
+use microvm::Image;
 use rustix::fs::{Mode, OFlags, open};
 use sandbox_protocol::control::{ProgramText, TEXT_BYTES_MAX};
 use std::os::fd::{AsFd, OwnedFd};

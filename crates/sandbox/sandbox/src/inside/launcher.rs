@@ -16,7 +16,7 @@ use super::jail::set_limit;
 use super::last_message::{self, exit};
 use crate::probe::PROBE_FILTER;
 use crate::syscall::checked;
-use microvm::{Files, StartArguments, environment_bytes};
+use microvm::{Files, StartArguments};
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::{Errno, pread};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -109,7 +109,7 @@ fn run_program(launch: &Launch, job: &Job<'_>, files: &Files) -> Result<AllegedR
         answer,
         service,
     } = files;
-    let environment_bytes = environment_bytes(job).ok_or(Errno::INVAL)?;
+    let environment_bytes = job.environment_bytes().ok_or(Errno::INVAL)?;
     let mut head = vec![0; environment_bytes as usize];
     let read = pread(original, &mut head, 0)?;
     let mut words = launch.words.clone();

@@ -18,7 +18,7 @@ use super::last_message::{self, exit};
 use super::launcher::{Launch, Start, Strings, describe_exit, start, wait};
 use crate::probe::PROBE_FILTER;
 use crate::slot::timespec;
-use microvm::{Files, environment_bytes};
+use microvm::Files;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, SeekFrom, fcntl_setfl, seek};
 use rustix::io::{Errno, pread, pwrite};
@@ -298,7 +298,7 @@ struct Request<'a> {
 
 impl<'a> Request<'a> {
     fn new(job: &Job<'_>, files: &'a Files) -> Result<Request<'a>, Errno> {
-        let environment_bytes = environment_bytes(job).ok_or(Errno::INVAL)?;
+        let environment_bytes = job.environment_bytes().ok_or(Errno::INVAL)?;
         let original_bytes = seek(&files.original, SeekFrom::End(0))?;
         let body_bytes = original_bytes.checked_sub(environment_bytes.into());
         let body_bytes = body_bytes.and_then(|bytes| u32::try_from(bytes).ok());
