@@ -78,7 +78,7 @@ pub(super) fn enter(
     split_off_init().map_err(refused("init"))?;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let statm = open("/proc/self/statm", flags, Mode::empty());
-    let landlock_abi = landlock::deny_all_but(files).map_err(refused("landlock"))?;
+    let landlock_abi = landlock::deny_all_but(files)?;
     let held = capabilities(None).map_err(refused("capget"))?;
     let jail = Jail {
         filter_hash: filter.hash(),
