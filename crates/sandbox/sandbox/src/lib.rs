@@ -69,6 +69,7 @@
 
 mod channel;
 mod error;
+mod exit;
 pub mod inside;
 mod limits;
 mod memfd;
@@ -79,12 +80,15 @@ mod posture;
 mod probe;
 mod procfs;
 mod program;
+mod queue;
 mod reproducer;
 mod service;
+mod shared;
 mod slot;
 mod spawn;
 mod stats;
 mod supervisor;
+mod sync;
 mod syscall;
 mod verdict;
 mod weight;

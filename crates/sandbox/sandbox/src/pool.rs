@@ -1,36 +1,35 @@
 //! Pool of sandboxes as its callers see it: a job goes in, an answer or a failure comes out.
 //!
-//! There is one lock, around [`Queue`], held only for a push or a pop. The supervisor's thread owns
-//! the zygotes and refills the queue; a caller's thread owns its slot from [`Pool::acquire`] until
-//! it drops it.
+//! Callers and the supervisor meet in [`Queue`]. The supervisor's thread owns the zygotes and refills
+//! the queue; a caller's thread owns its slot from [`Pool::acquire`] until it drops it or gives it
+//! back.
 
 use crate::channel;
 use crate::error::{Error, ErrorKind, Failure, FailureKind};
 use crate::limits::Limits;
 use crate::memfd::{Answer, reopen};
-use crate::place::{self, CoreId, Cores};
+use crate::place::{self, Cores};
 use crate::posture::{Backend, Isolation, Posture};
 use crate::procfs;
 use crate::program::{Program, zygote_source};
+use crate::queue::{Permit, Queue};
 use crate::reproducer::{self, ReproducerFolder};
 use crate::service::{Service, ServiceStream};
-use crate::slot::{self, Slot, UNPOISONED};
+use crate::shared::{Shared, Wake};
+use crate::slot::{self, Slot};
 use crate::stats::{Counters, Stats};
 use crate::supervisor::Supervisor;
 use crate::verdict;
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::rand::{GetRandomFlags, getrandom};
-use rustix::thread::CpuSet;
-use sandbox_protocol::control::SlotId;
 use sandbox_protocol::{AllegedReply, Expect, Job, JobLimits, MESSAGE_BYTES_MAX, Reply, Status};
-use std::collections::VecDeque;
 use std::fmt;
 use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -88,91 +87,8 @@ pub struct Pool {
     job_ids: AtomicU64,
 }
 
-/// State shared between callers and the supervisor.
-pub(crate) struct Shared {
-    pub(crate) limits: Limits,
-    /// True if a child takes several jobs in turn, and reports when it is ready for the next.
-    pub(crate) stays: bool,
-    /// True if jobs are runs of a program, false if the worker runs them.
-    pub(crate) runs_program: bool,
-    /// CPU time after which a job is deprioritized, if it ever is.
-    deprioritize_after: Option<Duration>,
-    /// Kind of sandbox that runs the jobs. `fell_back` is the reason why it is not a microVM, if
-    /// [`Backend::Auto`] wanted one.
-    pub(crate) backend: Backend,
-    pub(crate) fell_back: Option<String>,
-    pub(crate) counters: Counters,
-    /// Eventfd that wakes the supervisor to look at the queue.
-    pub(crate) wake: OwnedFd,
-    /// All cores on which a job may run.
-    everywhere: CpuSet,
-    queue: Mutex<Queue>,
-    changed: Condvar,
-}
-
-/// State behind the lock.
-pub(crate) struct Queue {
-    /// Children ready for a job. Children that take one job only are in the order in which they
-    /// were forked, so that the children of a retired zygote are used first.
-    pub(crate) ready: VecDeque<Slot>,
-    /// Children that finished a job and are not yet ready for another.
-    pub(crate) returned: Vec<Slot>,
-    running: u32,
-    /// Cores on which the running jobs started.
-    cores: Cores,
-    pub(crate) stopping: bool,
-    /// Posture of the last zygote that became ready.
-    pub(crate) posture: Option<Posture>,
-    pub(crate) page_tables: String,
-    /// Reason why there is no zygote, while there is none.
-    pub(crate) trouble: Option<String>,
-}
-
-impl Shared {
-    pub(crate) fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().expect(UNPOISONED)
-    }
-
-    /// Returns whether jobs go to persistent programs in processes. Their memory is not reported
-    /// while they run.
-    fn keeps_processes(&self) -> bool {
-        self.stays && self.runs_program && self.backend == Backend::Process
-    }
-
-    pub(crate) fn push(&self, slot: Slot) {
-        self.queue().ready.push_back(slot);
-        self.changed.notify_one();
-    }
-
-    /// Returns a child that already had a job to the queue. It goes to the front, because its
-    /// memory is warm.
-    pub(crate) fn push_again(&self, slot: Slot) {
-        self.queue().ready.push_front(slot);
-        self.changed.notify_one();
-    }
-
-    /// Kills the idle children of generations before `generation`.
-    pub(crate) fn retire_before(&self, generation: u64) {
-        let mut queue = self.queue();
-        let (kept, gone): (VecDeque<_>, VecDeque<_>) = std::mem::take(&mut queue.ready)
-            .into_iter()
-            .partition(|slot| generation <= slot.generation);
-        queue.ready = kept;
-        drop(queue);
-        gone.iter().for_each(Slot::kill);
-    }
-
-    /// Wakes the supervisor to look at the queue.
-    fn wake(&self) {
-        rustix::io::write(&self.wake, &1_u64.to_ne_bytes())
-            .expect("an eventfd takes a small number");
-    }
-
-    /// Removes a child from the queue that died before it had a job.
-    pub(crate) fn withdraw(&self, id: SlotId) {
-        self.queue().ready.retain(|slot| slot.id != id);
-    }
-}
+/// Permission to run one job in a slot.
+type SlotPermit<'a> = Permit<'a, Slot, Wake>;
 
 /// Chosen backend, with the reason if a better one was not available.
 struct Choice {
@@ -208,24 +124,6 @@ impl WaitLimits<'_> {
             // A descriptor that cannot be polled cancels nothing: the deadline still holds.
             slot::wait(watched, now).unwrap_or(false)
         })
-    }
-}
-
-/// Permission to run one job, returned to the pool when dropped.
-struct Permit<'a> {
-    shared: &'a Shared,
-    core: Option<CoreId>,
-}
-
-impl Drop for Permit<'_> {
-    fn drop(&mut self) {
-        let mut queue = self.shared.queue();
-        queue.running -= 1;
-        if let Some(core) = self.core {
-            queue.cores.leave(core);
-        }
-        drop(queue);
-        self.shared.changed.notify_one();
     }
 }
 
@@ -294,8 +192,7 @@ impl Pool {
         }
         let machine = choice.backend == Backend::Kvm;
         let zygote_source = zygote_source(worker, program, machine, &limits)?;
-        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-            .map_err(|errno| Error::host("create an eventfd", errno))?;
+        let wake = Wake::new().map_err(|errno| Error::host("create an eventfd", errno))?;
         let stays = machine || !limits.ephemeral;
         // Only root can raise a child's priority again. Without root, a deprioritized child is
         // killed after its job: a microVM is replaced without loss, but a persistent program would
@@ -317,19 +214,8 @@ impl Pool {
             backend: choice.backend,
             fell_back: choice.fell_back,
             counters: Counters::default(),
-            wake,
             everywhere: *cores.all(),
-            queue: Mutex::new(Queue {
-                ready: VecDeque::with_capacity(limits.children()),
-                returned: Vec::new(),
-                running: 0,
-                cores,
-                stopping: false,
-                posture: None,
-                page_tables: String::new(),
-                trouble: None,
-            }),
-            changed: Condvar::new(),
+            queue: Queue::new(limits.children(), limits.concurrency, cores, wake),
         });
         let (started, first) = mpsc::sync_channel(1);
         let supervisor = Supervisor::new(Arc::clone(&shared), zygote_source, started);
@@ -497,8 +383,8 @@ impl Pool {
     /// Returns the posture that the present zygote reports.
     #[must_use]
     pub fn posture(&self) -> Posture {
-        let queue = self.shared.queue();
-        let posture = queue.posture.as_ref();
+        let state = self.shared.queue.lock();
+        let posture = state.zygote.posture.as_ref();
         posture
             .expect("`start` returned, so a zygote was ready")
             .clone()
@@ -508,17 +394,17 @@ impl Pool {
     /// a guest.
     #[must_use]
     pub fn page_tables(&self) -> String {
-        self.shared.queue().page_tables.clone()
+        self.shared.queue.lock().zygote.page_tables.clone()
     }
 
     /// Returns the pool's counters since its start.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let queue = self.shared.queue();
-        let (ready, running) = (queue.ready.len() as u64, u64::from(queue.running));
-        let pidfds = queue.ready.iter().map(|slot| Arc::clone(&slot.pidfd));
+        let state = self.shared.queue.lock();
+        let (ready, running) = (state.ready().len() as u64, u64::from(state.running()));
+        let pidfds = state.ready().iter().map(|slot| Arc::clone(&slot.pidfd));
         let kept: Vec<_> = pidfds.filter(|_| self.shared.keeps_processes()).collect();
-        drop(queue);
+        drop(state);
         let counters = &self.shared.counters;
         for pidfd in kept {
             let peak = procfs::memory_peak_bytes(&pidfd);
@@ -548,7 +434,7 @@ impl Pool {
         job: &[u8],
         descriptors: &[BorrowedFd<'_>],
         idle: bool,
-    ) -> Result<(Slot, Permit<'_>, Duration), Failure> {
+    ) -> Result<(Slot, SlotPermit<'_>, Duration), Failure> {
         let begin = Instant::now();
         loop {
             let (slot, permit) = self.acquire(begin, idle)?;
@@ -575,37 +461,18 @@ impl Pool {
         }
     }
 
-    fn acquire(&self, begin: Instant, idle: bool) -> Result<(Slot, Permit<'_>), Failure> {
-        let Limits {
-            concurrency,
-            max_queue_time_ms,
-            ..
-        } = self.shared.limits;
-        let longest = Duration::from_millis(u64::from(max_queue_time_ms));
-        let (mut queue, _) = self
-            .shared
-            .changed
-            .wait_timeout_while(
-                self.shared.queue(),
-                longest.saturating_sub(begin.elapsed()),
-                |queue| concurrency <= queue.running || queue.ready.is_empty(),
-            )
-            .expect(UNPOISONED);
-        if queue.running < concurrency
-            && let Some(slot) = queue.ready.pop_front()
-        {
-            queue.running += 1;
-            // A job that runs only on otherwise idle cores is in no other job's way.
-            let core = if idle { None } else { queue.cores.take() };
-            let shared = &self.shared;
-            return Ok((slot, Permit { shared, core }));
-        }
-        self.shared.counters.queue_timeouts.add(1);
-        let detail = match &queue.trouble {
-            Some(trouble) => format!("no worker: {trouble}"),
-            None => format!("no cell free within {max_queue_time_ms} ms"),
-        };
-        Err(Failure::new(FailureKind::Host, detail))
+    fn acquire(&self, begin: Instant, idle: bool) -> Result<(Slot, SlotPermit<'_>), Failure> {
+        let longest = self.shared.limits.max_queue_time_ms;
+        let left = Duration::from_millis(u64::from(longest)).saturating_sub(begin.elapsed());
+        let queue = &self.shared.queue;
+        queue.acquire(left, idle).ok_or_else(|| {
+            self.shared.counters.queue_timeouts.add(1);
+            let detail = match &queue.lock().zygote.trouble {
+                Some(trouble) => format!("no worker: {trouble}"),
+                None => format!("no cell free within {longest} ms"),
+            };
+            Failure::new(FailureKind::Host, detail)
+        })
     }
 
     /// Waits for the child's reply and verifies that it fits the job.
@@ -683,8 +550,7 @@ impl Pool {
             slot.kill();
             return;
         }
-        self.shared.queue().returned.push(slot);
-        self.shared.wake();
+        self.shared.queue.give_back(slot);
     }
 
     fn time_out(&self, slot: &mut Slot) -> Failure {
@@ -733,8 +599,7 @@ impl Pool {
 impl Drop for Pool {
     /// Kills every child. None of them runs a job, because each job borrows the pool.
     fn drop(&mut self) {
-        self.shared.queue().stopping = true;
-        self.shared.wake();
+        self.shared.queue.stop();
         if let Some(supervisor) = self.supervisor.take() {
             supervisor
                 .join()

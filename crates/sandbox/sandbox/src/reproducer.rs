@@ -19,7 +19,7 @@ use crate::memfd::reopen;
 use crate::pool::{Finished, Pool, Task};
 use crate::posture::Backend;
 use crate::service::Service;
-use crate::slot::UNPOISONED;
+use crate::sync::UNPOISONED;
 use rustix::fs::{MemfdFlags, memfd_create};
 use sandbox_protocol::{JobLimits, PLAN_BYTES_MAX};
 use std::fmt::Write as _;

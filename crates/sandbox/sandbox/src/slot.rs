@@ -3,18 +3,16 @@
 //! Nothing here depends on the process behind the socket, so that a helper with a microVM can be
 //! there.
 
+use crate::exit::PendingExit;
 use crate::procfs;
 use crate::weight::Weight;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, pidfd_send_signal};
-use sandbox_protocol::control::{ExitReport, SlotId};
+use sandbox_protocol::control::SlotId;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// Text of the `expect` on every lock of this crate.
-pub(crate) const UNPOISONED: &str = "no thread panics while it holds this lock";
 
 /// A child that waits for a job or runs one.
 pub(crate) struct Slot {
@@ -124,37 +122,4 @@ pub(crate) fn kill(pidfd: &OwnedFd) {
 
 pub(crate) fn timespec(duration: Duration) -> Timespec {
     Timespec::try_from(duration).expect("waits are bounded by limits of 32 bits of milliseconds")
-}
-
-/// Exit report of a child: set by the supervisor, awaited by the thread that ran the child's job.
-#[derive(Debug, Default)]
-pub(crate) struct PendingExit {
-    outcome: Mutex<Option<ExitOutcome>>,
-    changed: Condvar,
-}
-
-/// Known facts about the end of a child.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ExitOutcome {
-    Reaped(ExitReport),
-    /// The zygote that would have reported the end died first.
-    Unknown,
-}
-
-impl PendingExit {
-    pub(crate) fn resolve(&self, outcome: ExitOutcome) {
-        *self.outcome.lock().expect(UNPOISONED) = Some(outcome);
-        self.changed.notify_all();
-    }
-
-    /// Waits at most `time` for the report, which usually arrives within a millisecond of the
-    /// death.
-    pub(crate) fn wait(&self, time: Duration) -> ExitOutcome {
-        let outcome = self.outcome.lock().expect(UNPOISONED);
-        let (outcome, _) = self
-            .changed
-            .wait_timeout_while(outcome, time, |outcome| outcome.is_none())
-            .expect(UNPOISONED);
-        outcome.unwrap_or(ExitOutcome::Unknown)
-    }
 }

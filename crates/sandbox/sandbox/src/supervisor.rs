@@ -7,10 +7,12 @@
 
 use crate::channel;
 use crate::error::{Error, ErrorKind};
+use crate::exit::{ExitOutcome, PendingExit};
 use crate::place;
-use crate::pool::Shared;
 use crate::posture::{HugePages, Posture};
-use crate::slot::{ExitOutcome, PendingExit, Slot, kill, timespec};
+use crate::queue::ZygoteFacts;
+use crate::shared::Shared;
+use crate::slot::{Slot, kill, timespec};
 use crate::spawn::Process;
 use crate::zygote::{Zygote, ZygoteSource};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -97,7 +99,7 @@ impl Supervisor {
 
     /// Runs until the pool is dropped or the first zygote fails.
     pub(crate) fn run(mut self) {
-        while !self.shared.queue().stopping {
+        while !self.shared.queue.is_stopping() {
             let now = Instant::now();
             self.drop_unneeded(now);
             if self.not_before <= now {
@@ -109,7 +111,7 @@ impl Supervisor {
             self.take_returned();
             self.reap_orphans();
         }
-        self.shared.queue().ready.clear();
+        drop(self.shared.queue.remove_ready(|_| true));
         for pidfd in self
             .children
             .values()
@@ -168,7 +170,8 @@ impl Supervisor {
                 // its hang-up does.
                 Err(Errno::AGAIN | Errno::PIPE | Errno::CONNRESET) => return,
                 Err(errno) => {
-                    self.shared.queue().trouble = Some(format!("create a socket: {errno}"));
+                    self.shared.queue.lock().zygote.trouble =
+                        Some(format!("create a socket: {errno}"));
                     self.not_before = now + PAUSE_MIN;
                     return;
                 }
@@ -191,7 +194,7 @@ impl Supervisor {
     /// Sleeps until a zygote or a child reports, an orphan ends, the pool wakes us, or a deadline
     /// passes.
     fn wait(&self, now: Instant) {
-        let wake = self.shared.wake.as_fd();
+        let wake = self.shared.queue.wake.as_fd();
         let controls = self
             .zygotes
             .iter()
@@ -275,18 +278,18 @@ impl Supervisor {
                     if self.shared.stays {
                         self.await_ready(slot);
                     } else {
-                        self.shared.push(slot);
+                        self.shared.queue.push(slot);
                     }
                 }
             }
             Report::Refused(id, errno) => {
                 self.children.remove(&id);
                 let errno = Errno::from_raw_os_error(errno);
-                self.shared.queue().trouble = Some(format!("fork: {errno}"));
+                self.shared.queue.lock().zygote.trouble = Some(format!("fork: {errno}"));
                 self.back_off();
             }
             Report::Reaped(id, exit_report) => {
-                self.shared.withdraw(id);
+                self.withdraw(id);
                 self.unready.retain(|(slot, _)| slot.id != id);
                 let mut reported_us = 0;
                 if let Some(child) = self.children.remove(&id) {
@@ -320,10 +323,7 @@ impl Supervisor {
     /// Takes in children that finished a job, and queues those that have reported ready for the
     /// next.
     fn take_returned(&mut self) {
-        let mut woken = [0; 8];
-        // An eventfd with nothing to read is fine too.
-        let _woken = rustix::io::read(&self.shared.wake, &mut woken);
-        let returned = std::mem::take(&mut self.shared.queue().returned);
+        let returned = self.shared.queue.take_returned();
         returned.into_iter().for_each(|slot| self.await_ready(slot));
         let now = Instant::now();
         for (slot, deadline) in std::mem::take(&mut self.unready) {
@@ -334,7 +334,7 @@ impl Supervisor {
                 Err(Errno::AGAIN) if now < deadline => self.unready.push((slot, deadline)),
                 Ok(Some(Report::Broken(text))) => {
                     slot.kill();
-                    self.shared.queue().trouble = Some(worker(&text).to_string());
+                    self.shared.queue.lock().zygote.trouble = Some(worker(&text).to_string());
                     self.back_off();
                 }
                 // The child ended, which its zygote reports separately, or it sent an invalid
@@ -366,7 +366,7 @@ impl Supervisor {
             return slot.kill();
         }
         let Some(tracked) = self.zygotes.iter_mut().find(|tracked| tracked.serves()) else {
-            return self.shared.push_again(slot);
+            return self.shared.queue.push_again(slot);
         };
         if slot.generation != tracked.generation {
             return slot.kill();
@@ -375,9 +375,18 @@ impl Supervisor {
             *forks += 1;
         }
         let newest = tracked.generation;
-        self.shared.push_again(slot);
+        self.shared.queue.push_again(slot);
         // The new generation has a ready child, so idle children of earlier generations can go.
-        self.shared.retire_before(newest);
+        let gone = self
+            .shared
+            .queue
+            .remove_ready(|slot| slot.generation < newest);
+        gone.iter().for_each(Slot::kill);
+    }
+
+    /// Removes a child from the queue that died before it had a job.
+    fn withdraw(&self, id: SlotId) {
+        drop(self.shared.queue.remove_ready(|slot| slot.id == id));
     }
 
     /// Makes a ready zygote the serving one and retires the one that served until now.
@@ -399,11 +408,11 @@ impl Supervisor {
             tracked.state = State::Retired;
         }
         self.zygotes[index].state = State::Serving { forks: 0 };
-        let mut queue = self.shared.queue();
-        queue.posture = Some(posture);
-        queue.page_tables = std::mem::take(&mut self.tables);
-        queue.trouble = None;
-        drop(queue);
+        self.shared.queue.lock().zygote = ZygoteFacts {
+            posture: Some(posture),
+            page_tables: std::mem::take(&mut self.tables),
+            trouble: None,
+        };
         if let Some(started) = self.started.take() {
             started.send(Ok(())).expect("`Pool::start` waits for this");
         }
@@ -437,7 +446,7 @@ impl Supervisor {
         let orphans = self.orphans().filter(|(_, pidfd)| ended(*pidfd));
         let gone: Vec<SlotId> = orphans.map(|(id, _)| id).collect();
         for id in gone {
-            self.shared.withdraw(id);
+            self.withdraw(id);
             if let Some(child) = self.children.remove(&id) {
                 child.end.resolve(ExitOutcome::Unknown);
             }
@@ -462,15 +471,13 @@ impl Supervisor {
     }
 
     fn fail(&mut self, error: Error) {
-        let mut queue = self.shared.queue();
-        queue.trouble = Some(error.to_string());
+        self.shared.queue.lock().zygote.trouble = Some(error.to_string());
         if let Some(started) = self.started.take() {
-            queue.stopping = true;
+            self.shared.queue.stop();
             started
                 .send(Err(error))
                 .expect("`Pool::start` waits for this");
         }
-        drop(queue);
         self.back_off();
     }
 

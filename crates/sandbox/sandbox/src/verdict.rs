@@ -1,7 +1,7 @@
 //! Failures derived from the end of a job: each names the party at fault.
 
 use crate::error::{Failure, FailureKind};
-use crate::slot::ExitOutcome;
+use crate::exit::ExitOutcome;
 use crate::stats::Counters;
 use sandbox_protocol::{JobLimits, Reply, Status};
 

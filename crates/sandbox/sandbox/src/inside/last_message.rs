@@ -1,8 +1,8 @@
 //! Last message of a process that cannot continue: a report to the pool, or a reply to its job.
 
 use super::{EXIT_FAILED, child::JOB_FD};
-use crate::slot::UNPOISONED;
 use crate::spawn::CONTROL_FD;
+use crate::sync::UNPOISONED;
 use sandbox_protocol::control::Report;
 use sandbox_protocol::{AllegedReply, Status};
 use std::os::fd::BorrowedFd;

@@ -1,0 +1,184 @@
+//! Queue of the slots of a pool, where callers and the supervisor meet.
+//!
+//! ```text
+//! supervisor ── push ──► ready ── acquire ──► caller ── drop ──► gone
+//!     ▲                                          │
+//!     └── take_returned ◄── returned ◄────────── give_back
+//! ```
+//!
+//! There is one lock, held only to change a list or a number. A slot has one owner at a time: the
+//! supervisor, this queue, or the caller that acquired it. A caller also holds a [`Permit`] while
+//! its job runs. Nothing here makes a system call but the supervisor's [`Signal`].
+
+use crate::place::{CoreId, Cores};
+use crate::posture::Posture;
+use crate::sync::{Condvar, Mutex, MutexGuard, UNPOISONED};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Signal that wakes the supervisor. Once raised, it stays raised until the supervisor clears it.
+pub(crate) trait Signal {
+    fn raise(&self);
+    fn clear(&self);
+}
+
+/// Slots of type `S`, and the signal to the supervisor.
+pub(crate) struct Queue<S, W> {
+    state: Mutex<State<S>>,
+    /// Notified once for each slot that becomes ready, and for each permit that ends.
+    changed: Condvar,
+    /// Most jobs that run at a time.
+    concurrency: u32,
+    /// Signal that a slot was returned, or that the pool stops.
+    pub(crate) wake: W,
+}
+
+/// State behind the lock.
+pub(crate) struct State<S> {
+    /// Slots ready for a job. Those that take one job only are in the order in which they were
+    /// forked, so that the children of a retired zygote are used first.
+    ready: VecDeque<S>,
+    /// Slots that finished a job and are not yet ready for another.
+    returned: Vec<S>,
+    running: u32,
+    /// Cores on which the running jobs started.
+    cores: Cores,
+    stopping: bool,
+    pub(crate) zygote: ZygoteFacts,
+}
+
+/// Facts about the pool's zygotes, for callers.
+#[derive(Default)]
+pub(crate) struct ZygoteFacts {
+    /// Posture of the last zygote that became ready.
+    pub(crate) posture: Option<Posture>,
+    /// Page tables of its guest, if any.
+    pub(crate) page_tables: String,
+    /// Reason why there is no zygote, while there is none.
+    pub(crate) trouble: Option<String>,
+}
+
+/// Permission to run one job, returned to the queue when dropped.
+pub(crate) struct Permit<'a, S, W: Signal> {
+    queue: &'a Queue<S, W>,
+    /// Core on which the job is to start, unless the kernel chooses.
+    pub(crate) core: Option<CoreId>,
+}
+
+impl<S, W: Signal> Queue<S, W> {
+    /// Returns an empty queue of at most `slots_max` slots, of which `concurrency` run at a time.
+    pub(crate) fn new(slots_max: usize, concurrency: u32, cores: Cores, wake: W) -> Queue<S, W> {
+        Queue {
+            state: Mutex::new(State {
+                ready: VecDeque::with_capacity(slots_max),
+                returned: Vec::new(),
+                running: 0,
+                cores,
+                stopping: false,
+                zygote: ZygoteFacts::default(),
+            }),
+            changed: Condvar::new(),
+            concurrency,
+            wake,
+        }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State<S>> {
+        self.state.lock().expect(UNPOISONED)
+    }
+
+    /// Adds a slot that had no job yet.
+    pub(crate) fn push(&self, slot: S) {
+        self.lock().ready.push_back(slot);
+        self.changed.notify_one();
+    }
+
+    /// Adds a slot that already had a job. It goes to the front, because its memory is warm.
+    pub(crate) fn push_again(&self, slot: S) {
+        self.lock().ready.push_front(slot);
+        self.changed.notify_one();
+    }
+
+    /// Removes the ready slots for which `is_gone` holds, and returns them.
+    pub(crate) fn remove_ready(&self, is_gone: impl Fn(&S) -> bool) -> Vec<S> {
+        let mut gone = Vec::new();
+        let mut state = self.lock();
+        for _ in 0..state.ready.len() {
+            let slot = state.ready.pop_front().expect("as many as there were");
+            if is_gone(&slot) {
+                gone.push(slot);
+            } else {
+                state.ready.push_back(slot);
+            }
+        }
+        gone
+    }
+
+    /// Waits at most `longest` for a slot and the permission to run a job in it. An idle job gets no
+    /// core of its own. Returns `None` if there was none in time.
+    pub(crate) fn acquire(
+        &self,
+        longest: Duration,
+        is_idle: bool,
+    ) -> Option<(S, Permit<'_, S, W>)> {
+        let (mut state, _) = self
+            .changed
+            .wait_timeout_while(self.lock(), longest, |state| {
+                self.concurrency <= state.running || state.ready.is_empty()
+            })
+            .expect(UNPOISONED);
+        if self.concurrency <= state.running {
+            return None;
+        }
+        let slot = state.ready.pop_front()?;
+        state.running += 1;
+        // A job that runs only on otherwise idle cores is in no other job's way.
+        let core = if is_idle { None } else { state.cores.take() };
+        Some((slot, Permit { queue: self, core }))
+    }
+
+    /// Gives a slot back to the supervisor, after a job and before the next.
+    pub(crate) fn give_back(&self, slot: S) {
+        self.lock().returned.push(slot);
+        self.wake.raise();
+    }
+
+    /// Takes the slots that were given back.
+    pub(crate) fn take_returned(&self) -> Vec<S> {
+        // Cleared first: a slot that is given back after this line raises the signal again.
+        self.wake.clear();
+        std::mem::take(&mut self.lock().returned)
+    }
+
+    /// Tells the supervisor to end.
+    pub(crate) fn stop(&self) {
+        self.lock().stopping = true;
+        self.wake.raise();
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.lock().stopping
+    }
+}
+
+impl<S> State<S> {
+    pub(crate) fn ready(&self) -> &VecDeque<S> {
+        &self.ready
+    }
+
+    pub(crate) fn running(&self) -> u32 {
+        self.running
+    }
+}
+
+impl<S, W: Signal> Drop for Permit<'_, S, W> {
+    fn drop(&mut self) {
+        let mut state = self.queue.lock();
+        state.running -= 1;
+        if let Some(core) = self.core {
+            state.cores.leave(core);
+        }
+        drop(state);
+        self.queue.changed.notify_one();
+    }
+}

@@ -1,0 +1,66 @@
+//! State that the callers of a pool share with its supervisor.
+
+use crate::limits::Limits;
+use crate::posture::Backend;
+use crate::queue::{Queue, Signal};
+use crate::slot::Slot;
+use crate::stats::Counters;
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
+use rustix::thread::CpuSet;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+/// State shared between callers and the supervisor.
+pub(crate) struct Shared {
+    pub(crate) limits: Limits,
+    /// True if a child takes several jobs in turn, and reports when it is ready for the next.
+    pub(crate) stays: bool,
+    /// True if jobs are runs of a program, false if the worker runs them.
+    pub(crate) runs_program: bool,
+    /// CPU time after which a job is deprioritized, if it ever is.
+    pub(crate) deprioritize_after: Option<Duration>,
+    /// Kind of sandbox that runs the jobs. `fell_back` is the reason why it is not a microVM, if
+    /// [`Backend::Auto`] wanted one.
+    pub(crate) backend: Backend,
+    pub(crate) fell_back: Option<String>,
+    pub(crate) counters: Counters,
+    /// All cores on which a job may run.
+    pub(crate) everywhere: CpuSet,
+    pub(crate) queue: Queue<Slot, Wake>,
+}
+
+impl Shared {
+    /// Returns whether jobs go to persistent programs in processes. Their memory is not reported
+    /// while they run.
+    pub(crate) fn keeps_processes(&self) -> bool {
+        self.stays && self.runs_program && self.backend == Backend::Process
+    }
+}
+
+/// Eventfd that wakes the supervisor from its poll.
+pub(crate) struct Wake(OwnedFd);
+
+impl Wake {
+    pub(crate) fn new() -> Result<Wake, Errno> {
+        eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Wake)
+    }
+}
+
+impl AsFd for Wake {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Signal for Wake {
+    fn raise(&self) {
+        rustix::io::write(&self.0, &1_u64.to_ne_bytes()).expect("an eventfd takes a small number");
+    }
+
+    fn clear(&self) {
+        let mut raised = [0; 8];
+        // An eventfd with nothing to read is fine too.
+        let _raised = rustix::io::read(&self.0, &mut raised);
+    }
+}
