@@ -8,7 +8,8 @@
 //!
 //! There is one lock, held only to change a list or a number. A slot has one owner at a time: the
 //! supervisor, this queue, or the caller that acquired it. A caller also holds a [`Permit`] while
-//! its job runs. Nothing here makes a system call but the supervisor's [`Signal`].
+//! its job runs. Nothing here makes a system call but the supervisor's [`Signal`], so the tests run
+//! the queue without processes, in many orders of its threads.
 
 use crate::place::{CoreId, Cores};
 use crate::posture::Posture;
@@ -182,3 +183,6 @@ impl<S, W: Signal> Drop for Permit<'_, S, W> {
         self.queue.changed.notify_one();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,9 @@
-//! Locks through which the threads of a pool meet.
+//! Locks through which the threads of a pool meet: those of `std`, and in unit tests those of
+//! `shuttle`, which runs the threads of a test in many orders.
 
+#[cfg(test)]
+pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};
+#[cfg(not(test))]
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
 
 /// Text of the `expect` on every lock of this crate.
