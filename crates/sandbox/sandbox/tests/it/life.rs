@@ -196,12 +196,12 @@ fn children(pid: u32) -> Vec<u32> {
     found
 }
 
-fn open(pid: u32) -> OwnedFd {
+pub(crate) fn open(pid: u32) -> OwnedFd {
     let pid = Pid::from_raw(pid as i32).expect("ids are above 0");
     pidfd_open(pid, PidfdFlags::empty()).expect("it runs")
 }
 
-fn assert_ends(pidfd: &OwnedFd) {
+pub(crate) fn assert_ends(pidfd: &OwnedFd) {
     let mut watched = [PollFd::new(pidfd, PollFlags::IN)];
     let long = Timespec::try_from(Duration::from_secs(10)).expect("ten seconds");
     assert_eq!(poll(&mut watched, Some(&long)), Ok(1), "it lives on");

@@ -13,6 +13,7 @@ mod hostile;
 mod kvm;
 mod life;
 mod limits;
+mod panics;
 mod places;
 mod poison;
 mod programs;
