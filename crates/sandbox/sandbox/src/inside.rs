@@ -6,9 +6,10 @@
 //! with its job.
 
 mod child;
+mod command;
 mod devices;
 mod filter;
-pub(crate) mod guest;
+mod guest;
 mod heap;
 mod helper;
 mod jail;
@@ -23,18 +24,6 @@ pub use heap::Heap;
 
 use sandbox_protocol::{AllegedReply, Job};
 use std::fs::File;
-
-/// Exit code of a program that was not started by a pool.
-const EXIT_USAGE: i32 = 2;
-/// Exit code of a process whose counterpart in the server is gone, or sent an invalid message.
-const EXIT_ABANDONED: i32 = 3;
-/// Exit code of a process that failed and reported why.
-const EXIT_FAILED: i32 = 4;
-
-/// Ends this process because its counterpart in the server is gone.
-fn abandon() -> ! {
-    last_message::exit(EXIT_ABANDONED)
-}
 
 /// Runs this process as a zygote, and never returns.
 ///
@@ -55,7 +44,7 @@ pub fn serve(warm_up: impl FnOnce(), work: impl Fn(&Job<'_>, &File, &File) -> Al
             guest::serve(warm_up, &work);
         }
         eprintln!("this program must be started by a sandbox pool, with a socket as descriptor 3");
-        std::process::exit(EXIT_USAGE);
+        std::process::exit(last_message::EXIT_USAGE);
     };
     last_message::to_pool();
     let zygote = match zygote::Zygote::boot(control, warm_up) {

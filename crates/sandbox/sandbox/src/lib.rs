@@ -68,6 +68,7 @@
 //! Sources: the kernel's documentation of seccomp, Landlock, namespaces and memfd seals.
 
 mod channel;
+mod contract;
 mod error;
 mod exit;
 pub mod inside;
@@ -94,6 +95,7 @@ mod verdict;
 mod weight;
 mod zygote;
 
+pub use contract::SERVICE_FD;
 pub use error::{Error, ErrorKind, Failure, FailureKind};
 pub use limits::Limits;
 pub use metrics::render_metrics;
@@ -102,5 +104,5 @@ pub use posture::{Backend, HugePages, Isolation, Posture};
 pub use probe::{Probe, fresh_memory, probe};
 pub use program::Program;
 pub use reproducer::{Reproducer, ReproducerFolder};
-pub use service::{SERVICE_FD, Service};
+pub use service::Service;
 pub use stats::Stats;

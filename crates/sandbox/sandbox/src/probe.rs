@@ -1,5 +1,6 @@
 //! Probe of the host's isolation by running it: one job that must answer, and one that must die.
 
+use crate::contract::{PROBE_ANSWER, PROBE_FILTER};
 use crate::error::{Error, ErrorKind, FailureKind};
 use crate::limits::Limits;
 use crate::pool::{Finished, Pool, Task};
@@ -14,10 +15,6 @@ use std::time::{Duration, Instant};
 
 const LARGE_BYTES: usize = 2 << 20;
 
-/// Plan of the job that answers with its seed.
-pub(crate) const PROBE_ANSWER: &[u8] = &[];
-/// Plan of the job that makes a denied system call.
-pub(crate) const PROBE_FILTER: &[u8] = &[0];
 /// Number of empty jobs: enough for a 99th percentile; they take some 50 ms.
 const JOBS: usize = 100;
 

@@ -1,7 +1,7 @@
 //! A program that the operator provides, and the parts that start it in a cell.
 
+use crate::contract::{MARK, MARK_GUEST};
 use crate::error::{Error, ErrorKind};
-use crate::inside::guest::{MARK, MARK_GUEST};
 use crate::limits::Limits;
 use crate::memfd::{dup_above, program as sealed};
 use crate::zygote::{StartText, ZygoteSource};

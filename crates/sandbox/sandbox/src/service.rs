@@ -17,9 +17,6 @@ use std::io::IoSlice;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// Descriptor under which a program finds its service: a stream, open from its start to its end.
-pub const SERVICE_FD: i32 = 3;
-
 /// Most bytes that one read takes from the program.
 const READ_BYTES: usize = 16 << 10;
 

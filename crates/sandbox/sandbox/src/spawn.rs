@@ -5,6 +5,7 @@
 //! server's memory until it executes the file, as with `vfork`; the calling thread is suspended
 //! meanwhile.
 
+use crate::contract::CONTROL_FD;
 use crate::syscall::checked;
 use rustix::io::Errno;
 use rustix::process::{WaitId, WaitIdOptions, waitid};
@@ -12,8 +13,6 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
-/// Descriptor under which the program finds its socket to the pool.
-pub(crate) const CONTROL_FD: RawFd = 3;
 /// User and group of a worker whose server is root.
 const NOBODY: libc::c_long = 65_534;
 /// Bytes of the child's stack. The child needs a few hundred; it runs no code of the server but

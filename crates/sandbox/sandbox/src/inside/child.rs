@@ -1,12 +1,10 @@
 //! Child of a zygote: takes one job, replies, and exits.
 
-use super::EXIT_ABANDONED;
 use super::filter::Program;
 use super::jail::{close_from, refused, set_limit, set_soft_limit};
-use super::last_message::{self, exit};
+use super::last_message::{self, EXIT_ABANDONED, exit};
 use crate::channel;
-use crate::probe::{PROBE_ANSWER, PROBE_FILTER};
-use crate::spawn::CONTROL_FD;
+use crate::contract::{CONTROL_FD, JOB_FD, PROBE_ANSWER, PROBE_FILTER};
 use crate::syscall::checked;
 use microvm::Files;
 use rustix::fs::{Mode, OFlags, open};
@@ -19,9 +17,6 @@ use std::fs::File;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-
-/// Descriptor of a child's socket to the pool.
-pub(super) const JOB_FD: i32 = CONTROL_FD + 1;
 
 /// Settings that all children of a zygote share.
 pub(super) struct Rules {

@@ -1,11 +1,10 @@
 //! Descriptors that the server passes to a zygote before its jail closes: KVM, the program, and
 //! files.
 
-use super::EXIT_ABANDONED;
+use super::command::command;
 use super::helper::Host;
 use super::jail::{Control, Refusal};
-use super::last_message::exit;
-use super::zygote::command;
+use super::last_message::{EXIT_ABANDONED, exit};
 use crate::memfd::dup_above;
 use microvm::Kvm;
 use microvm::{AllowedFile, Guest, JobProtocol, Plan, StartArguments};

@@ -67,9 +67,9 @@ const THREAD_FLAGS_LIBC: u32 =
 const EXECUTABLE: u32 = libc::PROT_EXEC as u32;
 const FILTER_MODE: u32 = 1;
 const FUTEX_WAKE_PRIVATE: u32 = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as u32;
-const CONTROL: u32 = crate::spawn::CONTROL_FD as u32;
-const JOB: u32 = super::child::JOB_FD as u32;
-const SERVICE: u32 = crate::service::SERVICE_FD as u32;
+const CONTROL: u32 = crate::contract::CONTROL_FD as u32;
+const JOB: u32 = crate::contract::JOB_FD as u32;
+const SERVICE: u32 = crate::contract::SERVICE_FD as u32;
 
 /// Rules of the zygote, inherited by its children. The only allowed calls that can sleep are those
 /// that read a socket to the server, so a child whose server died is ended by that or by its CPU

@@ -1,19 +1,14 @@
 //! A worker inside a microVM: the same program, serving jobs in turn. After its reply its host
 //! stops it and, if it is ephemeral, restores it to the moment when it asked for its job.
 
-use super::child::{JOB_FD, probe_answer};
+use super::child::probe_answer;
 use super::heap;
-use super::last_message::{self, exit};
-use super::{EXIT_ABANDONED, EXIT_USAGE};
-use crate::probe::PROBE_ANSWER;
+use super::last_message::{self, EXIT_ABANDONED, EXIT_USAGE, exit};
+use crate::contract::{JOB_FD, MARK, MARK_GUEST, PROBE_ANSWER};
 use sandbox_protocol::{AllegedReply, Job, MESSAGE_BYTES_MAX};
 use std::fs::File;
 use std::mem::ManuallyDrop;
 use std::os::fd::{BorrowedFd, FromRawFd};
-
-/// Variable that tells a worker that it runs in a microVM.
-pub(crate) const MARK: &str = "PELTON_CELL";
-pub(crate) const MARK_GUEST: &str = "guest";
 
 const ORIGINAL_FD: i32 = JOB_FD + 1;
 const ANSWER_FD: i32 = JOB_FD + 2;

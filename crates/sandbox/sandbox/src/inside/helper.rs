@@ -6,9 +6,8 @@
 
 use super::child::{self, set_idle_priority};
 use super::filter::Program;
-use super::last_message::exit;
-use super::{EXIT_ABANDONED, EXIT_FAILED};
-use crate::probe::PROBE_FILTER;
+use super::last_message::{EXIT_ABANDONED, EXIT_FAILED, abandon, exit};
+use crate::contract::{JOB_FD, PROBE_FILTER};
 use microvm::Kvm;
 use microvm::{Guest, Running, Server, WipeResult};
 use sandbox_protocol::control::{ChildReady, Report};
@@ -32,10 +31,10 @@ pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
     };
     // SAFETY: `place` put the socket under this number, and nothing closes it before this process
     // ends.
-    let server = unsafe { BorrowedFd::borrow_raw(child::JOB_FD) };
+    let server = unsafe { BorrowedFd::borrow_raw(JOB_FD) };
     let server = Server {
         socket: server,
-        abandon: super::abandon,
+        abandon,
     };
     let mut running = match host.guest.start(&host.kvm, server) {
         Ok(running) => running,

@@ -2,8 +2,8 @@
 
 use super::filter::Program;
 use super::landlock;
-use super::last_message::exit;
-use crate::spawn::CONTROL_FD;
+use super::last_message::{EXIT_FAILED, exit};
+use crate::contract::CONTROL_FD;
 use crate::syscall::checked;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
@@ -78,7 +78,8 @@ pub(super) fn enter(
     split_off_init().map_err(refused("init"))?;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let statm = open("/proc/self/statm", flags, Mode::empty());
-    let landlock_abi = landlock::deny_all_but(files)?;
+    let landlock_abi =
+        landlock::deny_all_but(files).map_err(|error| format!("landlock: {error}"))?;
     let held = capabilities(None).map_err(refused("capget"))?;
     let jail = Jail {
         filter_hash: filter.hash(),
@@ -206,7 +207,7 @@ fn wait_forever() -> ! {
     let _unnamed = set_name(c"pelton init");
     // The pool must see the zygote's end of the socket close.
     if close_from(CONTROL_FD).is_err() || Program::init().install().is_err() {
-        exit(super::EXIT_FAILED);
+        exit(EXIT_FAILED);
     }
     loop {
         // SAFETY: the call waits for a signal; the pool's SIGKILL is the only one that arrives.

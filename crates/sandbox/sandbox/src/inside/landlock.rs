@@ -3,7 +3,6 @@
 //!
 //! Source: the kernel's `Documentation/userspace-api/landlock.rst`.
 
-use super::jail::Refusal;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, LandlockStatus, PathBeneath, Ruleset, RulesetAttr,
     RulesetCreatedAttr, RulesetError, Scope,
@@ -16,11 +15,7 @@ const NEWEST: ABI = ABI::V6;
 
 /// Denies everything but reading `files`, for this process and those it forks. Returns the kernel's
 /// ABI version; 0 without Landlock.
-pub(super) fn deny_all_but(files: &[BorrowedFd<'_>]) -> Result<u32, Refusal> {
-    restrict(files).map_err(|error| format!("landlock: {error}"))
-}
-
-fn restrict(files: &[BorrowedFd<'_>]) -> Result<u32, RulesetError> {
+pub(super) fn deny_all_but(files: &[BorrowedFd<'_>]) -> Result<u32, RulesetError> {
     let rules = files
         .iter()
         .map(|file| Ok::<_, RulesetError>(PathBeneath::new(file, AccessFs::ReadFile)));

@@ -1,12 +1,18 @@
 //! Last message of a process that cannot continue: a report to the pool, or a reply to its job.
 
-use super::{EXIT_FAILED, child::JOB_FD};
-use crate::spawn::CONTROL_FD;
+use crate::contract::{CONTROL_FD, JOB_FD};
 use crate::sync::UNPOISONED;
 use sandbox_protocol::control::Report;
 use sandbox_protocol::{AllegedReply, Status};
 use std::os::fd::BorrowedFd;
 use std::sync::Mutex;
+
+/// Exit code of a program that was not started by a pool.
+pub(super) const EXIT_USAGE: i32 = 2;
+/// Exit code of a process whose counterpart in the server is gone, or sent an invalid message.
+pub(super) const EXIT_ABANDONED: i32 = 3;
+/// Exit code of a process that failed and reported why.
+pub(super) const EXIT_FAILED: i32 = 4;
 
 /// Current job, and the reply for the case that its memory runs out, built while there is memory.
 struct LastMessage {
@@ -65,6 +71,11 @@ fn write(descriptor: i32, bytes: &[u8]) {
     // write fails.
     let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
     let _sent = rustix::io::write(descriptor, bytes);
+}
+
+/// Ends this process because its counterpart in the server is gone.
+pub(super) fn abandon() -> ! {
+    exit(EXIT_ABANDONED)
 }
 
 /// Ends the process at once: no destructor runs, and no buffered output is written.

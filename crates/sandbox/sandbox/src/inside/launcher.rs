@@ -9,12 +9,11 @@
 //!
 //! The program ends with its launcher, so that killing the launcher kills the program.
 
-use super::EXIT_ABANDONED;
 use super::child::{self, cpu_us, memory_peak_bytes, probe_filter, set_idle_priority, set_timer};
 use super::filter::Program as Filter;
 use super::jail::set_limit;
-use super::last_message::{self, exit};
-use crate::probe::PROBE_FILTER;
+use super::last_message::{self, EXIT_ABANDONED, exit};
+use crate::contract::PROBE_FILTER;
 use crate::syscall::checked;
 use microvm::{Files, StartArguments};
 use rustix::fs::{SeekFrom, seek};

@@ -11,12 +11,11 @@
 //! [`sandbox_protocol::AnswerRecord`]. A program that breaks their order, or exits, is not used
 //! again: its state may belong to another request. The program ends with its launcher.
 
-use super::EXIT_FAILED;
 use super::child;
 use super::filter::Program as Filter;
-use super::last_message::{self, exit};
+use super::last_message::{self, EXIT_ABANDONED, EXIT_FAILED, exit};
 use super::launcher::{Launch, Start, Strings, describe_exit, start, wait};
-use crate::probe::PROBE_FILTER;
+use crate::contract::PROBE_FILTER;
 use crate::slot::timespec;
 use microvm::Files;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -52,7 +51,7 @@ struct PersistentProgram {
 /// Starts the program and serves `socket` until it closes or the program cannot be used again.
 pub(super) fn run(socket: OwnedFd, launch: &Launch) -> ! {
     let Ok(socket) = child::place(socket) else {
-        exit(super::EXIT_ABANDONED);
+        exit(EXIT_ABANDONED);
     };
     let mut persistent = match PersistentProgram::start(launch) {
         Ok(persistent) => persistent,

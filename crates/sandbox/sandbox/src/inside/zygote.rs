@@ -1,13 +1,13 @@
 //! The zygote: forks a child when the pool orders one, and reports when a child has ended.
 
-use super::EXIT_ABANDONED;
 use super::child;
+use super::command::command;
 use super::devices::{Devices, HOST_BYTES};
 use super::filter::Program as Filter;
 use super::heap;
 use super::helper::{self, Host};
 use super::jail::{self, Control, Refusal, refused};
-use super::last_message::{self, exit};
+use super::last_message::{self, EXIT_ABANDONED, exit};
 use super::launcher::{self, Launch};
 use super::persistent;
 use super::text;
@@ -17,9 +17,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use sandbox_protocol::control::{
-    CONTROL_BYTES_MAX, Command, ExitReport, Report, SlotId, TEXT_BYTES_MAX,
-};
+use sandbox_protocol::control::{Command, ExitReport, Report, SlotId, TEXT_BYTES_MAX};
 use sandbox_protocol::{AllegedReply, Job};
 use std::fs::File;
 use std::mem::MaybeUninit;
@@ -222,20 +220,6 @@ fn report(control: Control, report: &Report, descriptor: Option<OwnedFd>) {
     if channel::send(control, &report.to_bytes(), &descriptors, flags).is_err() {
         exit(EXIT_ABANDONED);
     }
-}
-
-/// Receives the pool's next command; `None` when it hung up.
-pub(super) fn command(
-    control: Control,
-    flags: RecvFlags,
-) -> Result<Option<(Command, Vec<OwnedFd>)>, Errno> {
-    let mut bytes = [0; CONTROL_BYTES_MAX];
-    let (len, descriptors) = channel::receive(control, &mut bytes, flags)?;
-    if len == 0 {
-        return Ok(None);
-    }
-    let command = Command::from_bytes(&bytes[..len]).ok_or(Errno::BADMSG)?;
-    Ok(Some((command, descriptors)))
 }
 
 /// Returns a signalfd for ended children and for packets on `control`, whose signals it blocks.
