@@ -4,21 +4,20 @@
 //! persistent program, which asks for a request. The template of an ephemeral program is taken
 //! before its first instruction, since its environment is part of its job.
 
-use super::calls::{Linux, Next, locate_clock};
+use super::calls::{self, AllowedFile, Files, Linux, Next, locate_clock};
 use super::cpu::State;
 use super::layout::{Layout, LayoutSeed};
 use super::machine::{Exit, Machine};
 use super::memory::{Memory, Template};
-use super::{slices, stack};
+use super::slices::{self, Server};
+use super::stack;
 use crate::elf::Image;
 use kvm_ioctls::Kvm;
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 use sandbox_protocol::{AllegedReply, Job, Status};
-use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
-use super::calls::{AllowedFile, Files};
 use super::stack::StartArguments;
 
 /// Protocol between a program and its host.
@@ -50,15 +49,6 @@ pub struct Plan<'a> {
     pub hugepages: bool,
     /// True if memory that jobs allocate is in huge pages.
     pub work_hugepages: bool,
-}
-
-/// Process that gives a machine its jobs.
-#[derive(Clone, Copy, Debug)]
-pub struct Server {
-    /// Socket that hangs up when the server no longer wants an answer.
-    pub socket: BorrowedFd<'static>,
-    /// Ends this process because the socket hung up.
-    pub abandon: fn() -> !,
 }
 
 /// Snapshot of a program that waits for its job.
@@ -375,7 +365,7 @@ fn until(machine: &mut Machine, linux: &mut Linux) -> Result<Next, String> {
         let next = match machine.run()? {
             Exit::Died(how) => Next::Died(how),
             Exit::Interrupted => linux.slice_over(machine)?,
-            Exit::Call => linux.serve(machine)?,
+            Exit::Call => calls::serve(linux, machine)?,
         };
         if next != Next::Go {
             break next;

@@ -45,7 +45,8 @@ mod stack;
 
 pub use calls::{AllowedFile, Files, THREADS_MAX};
 pub use elf::{ElfError, Image};
-pub use guest::{Guest, JobOutcome, JobProtocol, Plan, Running, Server, WipeResult};
+pub use guest::{Guest, JobOutcome, JobProtocol, Plan, Running, WipeResult};
 pub use kvm_ioctls::Kvm;
 pub use seals::add_seals;
+pub use slices::Server;
 pub use stack::StartArguments;

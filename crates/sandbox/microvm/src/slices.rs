@@ -1,9 +1,9 @@
 //! Time slices and sleep of guests with several threads: a timer of this process interrupts the
 //! guest when a slice is over.
 
-use super::guest::Server;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::mem::MaybeUninit;
+use std::os::fd::BorrowedFd;
 use std::ptr;
 use std::time::Duration;
 
@@ -12,6 +12,15 @@ const SLICE: Duration = Duration::from_millis(10);
 
 /// Longest sleep at a time: a guest may ask for centuries.
 const SLEEP_MAX: Duration = Duration::from_secs(1);
+
+/// Process that gives a machine its jobs.
+#[derive(Clone, Copy, Debug)]
+pub struct Server {
+    /// Socket that hangs up when the server no longer wants an answer.
+    pub socket: BorrowedFd<'static>,
+    /// Ends this process because the socket hung up.
+    pub abandon: fn() -> !,
+}
 
 /// Starts to interrupt a running guest once per slice.
 pub(super) fn begin() {

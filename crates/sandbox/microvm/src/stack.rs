@@ -10,6 +10,9 @@
 use crate::elf::Image;
 use std::arch::x86_64::__cpuid_count;
 
+/// User and group of a program.
+pub(crate) const NOBODY: u64 = 65_534;
+
 /// Arguments and environment with which a program starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StartArguments {
@@ -61,7 +64,6 @@ pub(super) fn build(
 /// Builds the auxiliary vector. Source: getauxval(3).
 fn auxiliary(image: &Image, bias: u64, random_at: u64) -> [(u64, u64); 14] {
     const HEADER_BYTES: u64 = 56;
-    const NOBODY: u64 = super::calls::NOBODY;
     // Bytes of a signal's frame besides the extended state; no signal is ever delivered.
     const FRAME_BYTES: u64 = 1_024;
     let (headers, headers_count) = image.headers;

@@ -2,8 +2,9 @@
 //! instance that watches it. All other objects are always ready and cannot be watched, like files
 //! on Linux.
 
+use super::linux::{Answer, DESCRIPTORS_MAX, Linux, Open, Stop, fails};
+use super::process;
 use super::threads::Wait;
-use super::{Answer, DESCRIPTORS_MAX, Linux, Open, Stop, fails, process};
 use crate::machine::Machine;
 use std::time::Duration;
 

@@ -1,7 +1,8 @@
 //! System calls on descriptors. A guest never gets the host's descriptors: its numbers are indices
 //! of its own table, whose entries refer to the files of its job.
 
-use super::{Answer, DESCRIPTORS_MAX, Linux, Next, Open, Stop, fails, records};
+use super::linux::{Answer, DESCRIPTORS_MAX, Linux, Next, Open, Serve, Stop, fails};
+use super::records;
 use crate::machine::Machine;
 use rustix::fs::fstat as host_fstat;
 use rustix::io::retry_on_intr;
@@ -86,7 +87,7 @@ fn each_part(
     linux: &mut Linux,
     machine: &mut Machine,
     [descriptor, parts, count, ..]: [u64; 6],
-    one: super::Serve,
+    one: Serve,
 ) -> Answer {
     if PARTS_MAX < count {
         return fails(libc::EINVAL);

@@ -1,7 +1,7 @@
 //! System calls on memory. All of it is mapped and zero from the start; these calls only account
 //! for it.
 
-use super::{Answer, Linux, fails};
+use super::linux::{Answer, Linux, Stop, fails};
 use crate::layout::PAGE_BYTES;
 use crate::machine::Machine;
 use std::ops::Range;
@@ -29,7 +29,7 @@ pub(super) fn mmap(linux: &mut Linux, machine: &mut Machine, arguments: [u64; 6]
             None => fails(libc::ENOMEM),
         };
     }
-    let range = pages(address, bytes).ok_or(super::Stop::Errno(libc::EINVAL))?;
+    let range = pages(address, bytes).ok_or(Stop::Errno(libc::EINVAL))?;
     if !linux.space.is_mapping(&range) || !linux.space.take(&range) {
         return fails(libc::ENOMEM);
     }
@@ -39,7 +39,7 @@ pub(super) fn mmap(linux: &mut Linux, machine: &mut Machine, arguments: [u64; 6]
 
 pub(super) fn munmap(linux: &mut Linux, machine: &mut Machine, arguments: [u64; 6]) -> Answer {
     let [address, bytes, ..] = arguments;
-    let range = pages(address, bytes).ok_or(super::Stop::Errno(libc::EINVAL))?;
+    let range = pages(address, bytes).ok_or(Stop::Errno(libc::EINVAL))?;
     if linux.space.is_mapping(&range) {
         machine.memory.zero_pages(range.clone())?;
         linux.space.unmap(range);
@@ -58,7 +58,7 @@ pub(super) fn mprotect(_: &mut Linux, _: &mut Machine, arguments: [u64; 6]) -> A
 pub(super) fn madvise(linux: &mut Linux, machine: &mut Machine, arguments: [u64; 6]) -> Answer {
     let [address, bytes, advice, ..] = arguments;
     if advice as i32 == libc::MADV_DONTNEED {
-        let range = pages(address, bytes).ok_or(super::Stop::Errno(libc::EINVAL))?;
+        let range = pages(address, bytes).ok_or(Stop::Errno(libc::EINVAL))?;
         if !linux.space.is_mapping(&range) {
             return fails(libc::ENOMEM);
         }

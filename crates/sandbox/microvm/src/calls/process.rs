@@ -1,7 +1,7 @@
 //! System calls on the process, time and randomness.
 
+use super::linux::{Answer, Linux, Next, Stop, fails};
 use super::threads::MAIN;
-use super::{Answer, Linux, Next, Stop, fails};
 use crate::machine::Machine;
 use rustix::rand::GetRandomFlags;
 use std::ops::Range;
@@ -212,34 +212,4 @@ fn put(machine: &mut Machine, address: u64, words: &[i64]) -> Answer {
         place.copy_from_slice(&word.to_le_bytes());
     }
     Ok(0)
-}
-
-/// Returns the name of a call that programs make and a guest may lack.
-pub(super) fn name(number: u64) -> Option<&'static str> {
-    const NAMES: &[(libc::c_long, &str)] = &[
-        (libc::SYS_clone, "clone"),
-        (libc::SYS_clone3, "clone3"),
-        (libc::SYS_fork, "fork"),
-        (libc::SYS_vfork, "vfork"),
-        (libc::SYS_execve, "execve"),
-        (libc::SYS_socket, "socket"),
-        (libc::SYS_connect, "connect"),
-        (libc::SYS_nanosleep, "nanosleep"),
-        (libc::SYS_clock_nanosleep, "clock_nanosleep"),
-        (libc::SYS_epoll_create1, "epoll_create1"),
-        (libc::SYS_eventfd2, "eventfd2"),
-        (libc::SYS_pipe2, "pipe2"),
-        (libc::SYS_dup, "dup"),
-        (libc::SYS_getcwd, "getcwd"),
-        (libc::SYS_unlink, "unlink"),
-        (libc::SYS_mkdir, "mkdir"),
-        (libc::SYS_ptrace, "ptrace"),
-        (libc::SYS_io_uring_setup, "io_uring_setup"),
-        (libc::SYS_sendmsg, "sendmsg"),
-        (libc::SYS_recvmsg, "recvmsg"),
-        (libc::SYS_memfd_create, "memfd_create"),
-        (libc::SYS_tgkill, "tgkill"),
-    ];
-    let known = NAMES.iter().find(|(call, _)| *call as u64 == number);
-    known.map(|(_, name)| *name)
 }

@@ -1,7 +1,7 @@
 //! Requests and answers of a persistent program, on its standard input and output: the records of
 //! [`sandbox_protocol::request_head`] and [`sandbox_protocol::AnswerRecord`].
 
-use super::{Answer, Linux, Next, Open, Stop};
+use super::linux::{Answer, Linux, Next, Open, Stop};
 use crate::machine::Machine;
 use rustix::io::Errno;
 use sandbox_protocol::{AnswerRecord, REQUEST_HEAD_BYTES};

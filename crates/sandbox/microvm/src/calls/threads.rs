@@ -9,7 +9,8 @@
 //! A thread gives up the CPU by a call that waits, or at the end of its slice while another could
 //! run. If no thread can run, this process sleeps until one can; if none ever will, the guest ends.
 
-use super::{Answer, Linux, Next, Stop, fails, process};
+use super::linux::{Answer, Linux, Next, Stop, fails};
+use super::process;
 use crate::machine::{Machine, Parked};
 use crate::slices;
 use std::collections::VecDeque;
