@@ -1,8 +1,8 @@
 //! Pool of sandboxes as its callers see it: a job goes in, an answer or a failure comes out.
 //!
-//! Callers and the supervisor meet in [`Queue`]. The supervisor's thread owns the zygotes and refills
-//! the queue; a caller's thread owns its slot from [`Pool::acquire`] until it drops it or gives it
-//! back.
+//! Callers and the supervisor meet in [`Queue`]. The supervisor's thread owns the zygotes and
+//! refills the queue; a caller's thread owns its slot from [`Pool::acquire`] until it drops the
+//! slot or gives it back.
 
 use crate::channel;
 use crate::error::{Error, ErrorKind, Failure, FailureKind};

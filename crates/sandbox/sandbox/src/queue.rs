@@ -115,8 +115,8 @@ impl<S, W: Signal> Queue<S, W> {
         gone
     }
 
-    /// Waits at most `longest` for a slot and the permission to run a job in it. An idle job gets no
-    /// core of its own. Returns `None` if there was none in time.
+    /// Waits at most `longest` for a slot and the permission to run a job in it. An idle job gets
+    /// no core of its own. Returns `None` if there was no slot in time.
     pub(crate) fn acquire(
         &self,
         longest: Duration,

@@ -4,10 +4,10 @@
 //! ENOSYS instead. A filter cannot read through a pointer, so a rule matches the call's number and
 //! at most one of its arguments.
 //!
-//! The compiler is ours because a filter here has up to five verdicts, and `seccompiler` allows two:
-//! one for calls that match, one for all others. `seccompiler` also treats x32 calls as unknown
-//! calls, and installs filters with a call that a zygote's filter denies. The reasons stand in
-//! `docs/decisions/2026-11-24-seccomp-and-landlock.md`.
+//! The compiler is ours because a filter here has up to five verdicts, and `seccompiler` allows
+//! two: one for calls that match, one for all others. `seccompiler` also treats x32 calls as
+//! unknown calls, and installs filters with a call that a zygote's filter denies. The reasons stand
+//! in `docs/decisions/2026-11-24-seccomp-and-landlock.md`.
 
 use crate::syscall::checked;
 use rustix::io::Errno;

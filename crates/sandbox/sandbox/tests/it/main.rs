@@ -17,6 +17,7 @@ mod panics;
 mod places;
 mod poison;
 mod programs;
+mod readme;
 mod services;
 mod threads;
 

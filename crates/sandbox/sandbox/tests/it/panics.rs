@@ -1,4 +1,4 @@
-//! A panic of a pool's supervisor: nobody waits for ever, no slot is lost, the operator sees it.
+//! A panic of a pool's supervisor: no caller waits for ever, no slot is lost, the operator sees it.
 //!
 //! The panic is injected from outside. `poll` refuses more descriptors than the process may have
 //! open, and the supervisor takes that for a bug of its own.
@@ -62,8 +62,8 @@ fn beside_two_callers(pool: &Pool, during: impl FnOnce()) -> [FailureKind; 2] {
     })
 }
 
-/// Makes the supervisor panic: lowers the limit of descriptors, which forbids it to poll, and ends a
-/// child, which wakes it.
+/// Makes the supervisor panic: lowers the limit of descriptors, which forbids it to poll, and ends
+/// a child, which wakes it.
 fn inject() {
     let child = descendants(std::process::id());
     let child = *child.last().expect("the zygote has children");
@@ -152,6 +152,6 @@ fn without_the_policy_callers_fail_in_bounded_time_and_no_cell_is_left() {
     let stats = pool.stats();
     assert_eq!((stats.running, stats.ready), (0, 0), "{stats:?}");
     pidfds.iter().for_each(assert_ends);
-    // Whoever owns the pool learns of the panic.
+    // The pool's owner learns of the panic.
     catch_unwind(AssertUnwindSafe(|| drop(pool))).expect_err("the supervisor panicked");
 }
