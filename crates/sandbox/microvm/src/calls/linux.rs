@@ -255,14 +255,14 @@ impl Linux {
         if !self.refused.is_empty() {
             let gap = if words.is_empty() { "" } else { "; " };
             words.push_str(gap);
-            words.push_str("system calls that a guest does not implement:");
+            words.push_str("unsupported system calls:");
             for (number, count) in &self.refused {
                 let name = names::name(*number);
                 match name {
                     Some(name) => write!(words, " {name}"),
                     None => write!(words, " {number}"),
                 }
-                .expect("writing to a string does not fail");
+                .expect("writing to a string cannot fail");
                 if 1 < *count {
                     write!(words, " ({count} times)").expect("as above");
                 }
