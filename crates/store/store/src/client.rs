@@ -5,10 +5,8 @@ use std::fmt::Write;
 use std::task::Waker;
 
 use bytes::Bytes;
-use keyspace::{Command, Session};
+use keyspace::{Block, Command, Session};
 use resp::{Mark, Out, Proto};
-
-use crate::block::BlockedCommand;
 
 /// Index in the table of clients; reused after the client has left.
 pub(crate) type ClientKey = usize;
@@ -64,6 +62,15 @@ impl Subscriptions {
     pub(crate) fn is_empty(&self) -> bool {
         self.count() + self.shard_channels.len() == 0
     }
+}
+
+/// A command that waits for one of its keys.
+#[derive(Debug)]
+pub(crate) struct BlockedCommand {
+    /// The command, which runs again when one of its keys is ready.
+    pub(crate) args: Vec<Bytes>,
+    pub(crate) block: Block,
+    pub(crate) db: usize,
 }
 
 #[derive(Debug)]

@@ -427,6 +427,12 @@ impl Config {
             .collect()
     }
 
+    /// Returns whether a stop without `SAVE` or `NOSAVE` writes a snapshot: if there are save
+    /// points.
+    pub(crate) fn saves_at_end(&self) -> bool {
+        !self.save.is_empty()
+    }
+
     /// Returns the bytes that all clients together may hold; 0 for no limit.
     pub(crate) fn client_bytes_max(&self) -> u64 {
         let at = accepted("maxmemory-clients").expect("the directive is in the table");

@@ -1,6 +1,5 @@
 //! A connection's life: read once, run every complete command, write once.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
@@ -11,14 +10,15 @@ use std::task::{Context, Poll};
 use bytes::{BufMut, Bytes, BytesMut};
 use keyspace::Prefetched;
 use reactor::Lender;
-use resp::{BLOB_BYTES_MIN, BlobAllocator, Parser};
+use resp::{BLOB_BYTES_MIN, Parser};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::task::yield_now;
 
-use crate::Limits;
-use crate::client::{ClientKey, Closing, Peer};
-use crate::state::{Flow, State};
+use crate::client::{Closing, Peer};
+use crate::dispatch::Flow;
+use crate::settings::{LENDABLE, parser_limits};
+use crate::shared::{ClientGuard, Shared};
 
 /// Largest remainder of a read that is copied, so that it does not pin the core's read buffer.
 const REST_COPIED_MAX: usize = 4 << 10;
@@ -26,70 +26,6 @@ const REST_COPIED_MAX: usize = 4 << 10;
 /// Bytes first read from a client whose last request held a large value: enough for the arguments
 /// before the next value, which is then read straight into its final place.
 const HEAD_BYTES: usize = 4 << 10;
-
-/// State shared by the connections of a core.
-pub(crate) struct Shared {
-    pub(crate) state: RefCell<State>,
-    pub(crate) limits: Limits,
-    /// Read buffer of all sockets. Read bytes are split off, and their memory is reused once
-    /// nothing refers to it.
-    buffer: RefCell<BytesMut>,
-    /// Zero-copy writer of large values; `None` if the host does not support it.
-    lender: Option<Lender>,
-}
-
-impl Shared {
-    pub(crate) fn new(state: State) -> Shared {
-        Shared {
-            limits: state.limits,
-            buffer: RefCell::new(BytesMut::new()),
-            lender: Lender::new()
-                .inspect_err(|err| tracing::warn!(%err, "zero-copy writes are unavailable; large values are copied"))
-                .ok(),
-            state: RefCell::new(state),
-        }
-    }
-
-    /// Waits until the changes of commands are as durable as a reply promises, or until writing
-    /// fails. Returns whether they are durable.
-    pub(crate) async fn committed(&self) -> bool {
-        self.snapshot_drained().await;
-        let journal_bytes_max = self.limits.journal_bytes_max;
-        let commit = self.state.borrow().persist.commit(journal_bytes_max);
-        match commit {
-            Some(commit) => commit.settled().await,
-            None => true,
-        }
-    }
-
-    /// Waits until the snapshot after a flush of all databases is written, or has failed.
-    async fn flushed(&self, flush: u64) {
-        loop {
-            let drained = {
-                let state = self.state.borrow();
-                if state.persist.is_flush_done(flush) {
-                    return;
-                }
-                Rc::clone(&state.persist.drained)
-            };
-            drained.notified().await;
-        }
-    }
-
-    /// Waits while too many bytes of a snapshot wait for a slow disk.
-    async fn snapshot_drained(&self) {
-        loop {
-            let drained = {
-                let state = self.state.borrow();
-                if state.keyspace.snapshot_waiting_bytes() <= self.limits.snapshot_bytes_max {
-                    return;
-                }
-                Rc::clone(&state.persist.drained)
-            };
-            drained.notified().await;
-        }
-    }
-}
 
 /// Transport of a client's connection.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {
@@ -122,12 +58,6 @@ macro_rules! sockets {
 
 sockets!(TcpStream UnixStream);
 
-/// Blobs are read where they can be sent from without copying.
-pub(crate) const LENDABLE: BlobAllocator = BlobAllocator {
-    make: reactor::place,
-    keep: reactor::lendable_within,
-};
-
 /// Serves a client until either side closes the connection.
 pub(crate) async fn serve<S: Stream>(shared: Rc<Shared>, mut stream: S, peer: Peer) {
     let admitted = shared.state.borrow_mut().admit(peer);
@@ -135,7 +65,8 @@ pub(crate) async fn serve<S: Stream>(shared: Rc<Shared>, mut stream: S, peer: Pe
         Ok(key) => key,
         Err(refusal) => return refuse(stream, refusal).await,
     };
-    let parser = Parser::new(shared.state.borrow().parser_limits()).with_blob_allocator(LENDABLE);
+    let parser =
+        Parser::new(parser_limits(&shared.state.borrow().config)).with_blob_allocator(LENDABLE);
     let mut connection = Connection {
         place: ClientGuard::new(shared, key),
         parser,
@@ -155,27 +86,6 @@ async fn refuse<S: AsyncWrite + Unpin>(mut stream: S, text: &str) {
     let parts = [IoSlice::new(line.as_bytes())];
     drop(poll_fn(|context| Pin::new(&mut stream).poll_write_vectored(context, &parts)).await);
     drop(poll_fn(|context| Pin::new(&mut stream).poll_shutdown(context)).await);
-}
-
-/// Guard of a client's entry in the table of clients; removes the entry on drop.
-pub(crate) struct ClientGuard {
-    shared: Rc<Shared>,
-    key: ClientKey,
-}
-
-impl ClientGuard {
-    /// Wraps a key returned by [`State::admit`].
-    pub(crate) fn new(shared: Rc<Shared>, key: ClientKey) -> ClientGuard {
-        ClientGuard { shared, key }
-    }
-}
-
-impl Drop for ClientGuard {
-    fn drop(&mut self) {
-        let mut state = self.shared.state.borrow_mut();
-        state.forget(self.key);
-        state.settle_effects();
-    }
 }
 
 struct Connection {
@@ -299,8 +209,8 @@ impl Connection {
         }
         self.parser.release();
         state.clients[*key].input_bytes = self.input.len() + self.parser.held_bytes();
-        state.recount(*key);
-        state.evict_clients();
+        state.clients.recount(*key);
+        state.clients.evict();
         if self.input.is_empty() {
             self.input = BytesMut::new();
         } else if self.input.len() <= REST_COPIED_MAX {
@@ -367,9 +277,9 @@ impl Connection {
             other => return other,
         };
         out.advance(written);
-        state.recount(*key);
-        state.stats.net_output_bytes += written as u64;
-        state.stats.writes += 1;
+        state.clients.recount(*key);
+        state.stats.counters.net_output_bytes += written as u64;
+        state.stats.counters.writes += 1;
         Poll::Ready(Ok(written))
     }
 
@@ -441,8 +351,8 @@ impl Connection {
             return Poll::Ready(Ok(Event::End));
         }
         let mut state = shared.state.borrow_mut();
-        state.stats.net_input_bytes += read as u64;
-        state.stats.reads += 1;
+        state.stats.counters.net_input_bytes += read as u64;
+        state.stats.counters.reads += 1;
         Poll::Ready(Ok(Event::Read { more }))
     }
 

@@ -5,14 +5,13 @@ use keyspace::{Command, Flags, Outcome, Prefetched};
 use resp::Mark;
 use tokio::time::Instant;
 
-use crate::block::BlockedCommand;
-use crate::client::{ClientKey, Closing, Replies};
+use crate::client::{BlockedCommand, ClientKey, Closing, Replies};
 use crate::command;
-use crate::latency::Sample;
+use crate::effects;
 use crate::redact::redacted;
 use crate::rename::{NameMeaning, with_own_name};
 use crate::slowlog::{self, Slow};
-use crate::state::{Flow, State};
+use crate::state::State;
 
 /// Commands that a RESP2 client may send in pub/sub mode.
 const PUBSUB_MODE_COMMANDS: &[&str] = &[
@@ -26,6 +25,29 @@ const PUBSUB_MODE_COMMANDS: &[&str] = &[
     "quit",
     "reset",
 ];
+
+/// The next step of a connection after a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// The command was answered: continue.
+    Next,
+    /// The command waits for a key.
+    Blocked,
+    /// The command runs again when the pause is over.
+    Postponed,
+}
+
+/// Occasion on which a command runs. Monitors see only the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attempt {
+    /// The client sent the command.
+    First,
+    /// A key that the command waits for is ready. If it has to wait again, it keeps its place in
+    /// the queue.
+    Again,
+    /// The deadline of the wait has passed.
+    Late,
+}
 
 /// Result of the permission check of a command.
 enum Gate {
@@ -69,7 +91,7 @@ impl State {
                 let text = keyspace::unknown_command(args);
                 client.session.abort_multi();
                 client.out.error(&text);
-                self.stats.error(&text, self.limits.error_names_max);
+                self.stats.error(&text);
                 Flow::Next
             }
         }
@@ -79,7 +101,10 @@ impl State {
     fn named_command(&mut self, key: ClientKey, args: &[Bytes], prefetched: Prefetched) -> Flow {
         let client = &mut self.clients[key];
         let guarded = !client.authenticated || client.only_subscribes() || client.monitor;
-        if guarded || self.pause.is_some() || self.persist.refuses_writes(&self.config).is_some() {
+        if guarded
+            || self.pauses.current().is_some()
+            || self.persist.refuses_writes(&self.config).is_some()
+        {
             match self.gate(key, args) {
                 Gate::Open => {}
                 Gate::Refused => return Flow::Next,
@@ -94,10 +119,10 @@ impl State {
         if client.replies == Replies::SkipNext {
             client.replies = Replies::Skip;
         }
-        self.running = Some(key);
         client.session.set_prefetched(prefetched);
-        let flow = self.execute(key, args);
-        self.running = None;
+        self.clients.running = Some(key);
+        let flow = self.execute(key, args, Attempt::First);
+        self.clients.running = None;
         let client = &mut self.clients[key];
         if client.replies != Replies::On {
             client.replies = match client.replies {
@@ -112,33 +137,35 @@ impl State {
         }
         self.note_promise(key, args, mark);
         if std::mem::take(&mut self.keyspace.effects.flushed_all) {
-            let flush = self.save_flush();
+            let flush = self.persist.save_flush(&self.config, &mut self.keyspace);
             self.clients[key].flush = flush;
         }
         let client = &mut self.clients[key];
         client.append_later();
-        let waits = client.out.len() as u64;
-        let least = self.config.client_output_buffer_limit.least_bytes();
-        if least.min(self.limits.out_bytes_max as u64) <= waits {
-            self.enforce_output_limit(key);
+        if self.clients.may_exceed_output(key) {
+            self.clients.enforce_output_limit(key, self.clock.unix_ms());
         }
-        self.settle_effects();
+        effects::settle(self);
         flow
     }
 
     /// Runs the command of a blocked client again.
     pub(crate) fn run_again(&mut self, key: ClientKey, parked: &BlockedCommand) -> Flow {
-        self.running = Some(key);
-        self.retrying = true;
+        self.clients.running = Some(key);
         let mark = self.clients[key].out.mark();
-        self.is_shown = true;
-        let flow = self.execute(key, &parked.args);
-        self.is_shown = false;
-        self.retrying = false;
-        self.running = None;
+        let flow = self.execute(key, &parked.args, Attempt::Again);
+        self.clients.running = None;
         self.note_promise(key, &parked.args, mark);
         self.clients[key].append_later();
         flow
+    }
+
+    /// Runs the command of a client whose wait has ended by its deadline.
+    pub(crate) fn run_late(&mut self, key: ClientKey, parked: &BlockedCommand) {
+        self.clients.running = Some(key);
+        self.execute(key, &parked.args, Attempt::Late);
+        self.clients.running = None;
+        self.clients[key].append_later();
     }
 
     /// Records the reply since `mark` if its change must be on disk before it is sent.
@@ -154,33 +181,19 @@ impl State {
         }
     }
 
-    /// Ends the replies' wait for the disk; if writing failed, the replies to changes become
-    /// errors.
-    pub(crate) fn settle_replies(&mut self, key: ClientKey, is_written: bool) {
-        let replies = std::mem::take(&mut self.clients[key].unwritten);
-        if is_written {
-            return;
-        }
-        let text = self.persist.unwritten_reply();
-        for (from, to) in replies.into_iter().rev().filter(|(from, to)| from != to) {
-            self.clients[key].out.replace_with_error(from, to, &text);
-            self.stats
-                .error(text.as_bytes(), self.limits.error_names_max);
-        }
-    }
-
     /// Runs one command, alone or within EXEC, and counts it.
-    pub(crate) fn execute(&mut self, key: ClientKey, args: &[Bytes]) -> Flow {
+    fn execute(&mut self, key: ClientKey, args: &[Bytes], attempt: Attempt) -> Flow {
         let now_ms = self.now_ms();
         // Monitors see the commands of a transaction before its EXEC, and a SELECT with the
         // database it selected; so EXEC and SELECT are shown after they ran.
-        let is_watched = !self.monitors.is_empty() && !self.is_shown;
+        let is_watched = self.clients.has_monitors() && attempt == Attempt::First;
         let is_late = |command: &Command| matches!(command.name, "exec" | "select");
         let is_shown_late = is_watched && keyspace::command(args).is_some_and(is_late);
         if is_watched && !is_shown_late {
             self.monitor(key, args);
         }
         let started = self.clock.lap_start();
+        self.keyspace.set_non_data_bytes(self.clients.bytes());
         let client = &mut self.clients[key];
         let mark = client.out.mark();
         let mut errors = client.out.errors();
@@ -200,14 +213,15 @@ impl State {
                 command::run(self, key, command, args);
                 (Flow::Next, Counts::Run)
             }
-            Outcome::Block(_) if self.retrying => (Flow::Blocked, Counts::Later),
-            Outcome::Block(block) => match self.park(key, args, block) {
-                Flow::Blocked => (Flow::Blocked, Counts::Later),
-                flow => (flow, Counts::Run),
-            },
+            Outcome::Block(_) if attempt == Attempt::Again => (Flow::Blocked, Counts::Later),
+            Outcome::Block(block) => {
+                let (clients, keyspace) = (&mut self.clients, &mut self.keyspace);
+                self.blocked.park(clients, keyspace, key, args, block);
+                (Flow::Blocked, Counts::Later)
+            }
             Outcome::Exec(commands) => {
                 for args in &commands {
-                    self.execute(key, args);
+                    self.execute(key, args, Attempt::First);
                 }
                 let client = &mut self.clients[key];
                 client.session.exec_done();
@@ -216,7 +230,7 @@ impl State {
                 (Flow::Next, Counts::Run)
             }
         };
-        if is_shown_late && self.clients.contains(key) {
+        if is_shown_late && self.clients.get(key).is_some() {
             self.monitor(key, args);
         }
         // A command may remove its own client.
@@ -224,11 +238,11 @@ impl State {
             let failed = client.out.errors() != errors;
             if failed && let Some(text) = client.out.error_at(mark) {
                 let text = text.to_owned();
-                self.stats.error(&text, self.limits.error_names_max);
+                self.stats.error(&text);
             }
             match (command, counts) {
                 (Some(command), Counts::Run) => self.account(key, command, args, started, failed),
-                (Some(command), Counts::Refused) => self.stats.calls_of(command).rejected += 1,
+                (Some(command), Counts::Refused) => self.stats.rejected(command),
                 // An unknown command is counted only as an error.
                 (Some(_), Counts::Later) | (None, _) => {}
             }
@@ -260,11 +274,8 @@ impl State {
         started: Instant,
         failed: bool,
     ) {
-        self.stats.commands += 1;
         let took_us = self.clock.end_lap(started);
-        self.stats.commands_us += took_us;
-        let calls = self.stats.calls_of(command);
-        calls.ran(took_us, failed);
+        let calls = self.stats.ran(command, took_us, failed);
         if self.config.latency_tracking {
             calls.track(took_us);
         }
@@ -278,7 +289,8 @@ impl State {
                 true => "fast-command",
                 false => "command",
             };
-            self.note_latency(event, took_us / 1000);
+            self.stats
+                .delayed(event, self.clock.unix_ms(), took_us / 1000);
         }
     }
 
@@ -296,17 +308,7 @@ impl State {
             name: client.name.clone(),
         };
         let entries_max = self.config.slowlog_max_len.0 as usize;
-        self.slowlog.add(slow, entries_max);
-    }
-
-    /// Records a delay under its event's name.
-    pub(crate) fn note_latency(&mut self, event: &'static str, took_ms: u64) {
-        let sample = Sample {
-            unix_secs: self.now_ms() / 1000,
-            took_ms,
-        };
-        self.latency
-            .add(event, sample, self.limits.latency_samples_max);
+        self.stats.slowlog.add(slow, entries_max);
     }
 
     /// Decides whether a command may run. Called only if something may prevent it: a missing
@@ -338,7 +340,7 @@ impl State {
         {
             return self.refuse(key, command, &text);
         }
-        match self.pause {
+        match self.pauses.current() {
             Some(pause) if pause.all || self.changes_data(key, command) => Gate::Postponed,
             _ => Gate::Open,
         }
@@ -358,9 +360,8 @@ impl State {
         let client = &mut self.clients[key];
         client.session.abort_multi();
         client.out.error(text);
-        self.stats
-            .error(text.as_bytes(), self.limits.error_names_max);
-        self.stats.calls_of(command).rejected += 1;
+        self.stats.error(text.as_bytes());
+        self.stats.rejected(command);
         Gate::Refused
     }
 
@@ -374,62 +375,8 @@ impl State {
         let queued =
             client.session.in_multi() && !client.session.in_exec() && command.name != "exec";
         if !queued && !hidden {
-            self.show_monitors(key, args);
+            self.clients.show_monitors(key, args, self.clock.unix_us());
         }
-    }
-
-    /// Handles the effects of preceding commands besides their replies: AOF entries, notifications
-    /// and clients blocked on a key, until no effects are left.
-    pub(crate) fn settle_effects(&mut self) {
-        loop {
-            let effects = &mut self.keyspace.effects;
-            if !effects.journal.is_empty() {
-                let journal = std::mem::take(&mut effects.journal);
-                self.persist.append(&journal);
-            }
-            let effects = &mut self.keyspace.effects;
-            if !effects.events.is_empty() {
-                let events = std::mem::take(&mut effects.events);
-                self.publish_events(&events);
-            }
-            let effects = &mut self.keyspace.effects;
-            if effects.ready.is_empty() {
-                return;
-            }
-            for (db, name) in std::mem::take(&mut effects.ready) {
-                self.serve_waiting(db, &name);
-            }
-        }
-    }
-
-    fn publish_events(&mut self, events: &[keyspace::Event]) {
-        let notify = self.keyspace.notify();
-        for event in events {
-            let name = Bytes::from_static(event.name.as_bytes());
-            if notify.keyspace() {
-                let mut channel = format!("__keyspace@{}__:", event.db).into_bytes();
-                channel.extend_from_slice(&event.key);
-                self.publish(&channel.into(), &name);
-            }
-            if notify.keyevent() {
-                let channel = format!("__keyevent@{}__:{}", event.db, event.name);
-                self.publish(&channel.into(), &event.key);
-            }
-        }
-    }
-
-    /// Answers an invalid request with an error and closes the connection.
-    pub(crate) fn protocol_error(&mut self, key: ClientKey, error: resp::ProtocolError) {
-        let client = &mut self.clients[key];
-        if error == resp::ProtocolError::QueryTooLarge {
-            client.close(Closing::Now);
-            return;
-        }
-        let text = format!("ERR {error}");
-        client.out.error(&text);
-        client.close(Closing::AfterReply);
-        self.stats
-            .error(text.as_bytes(), self.limits.error_names_max);
     }
 }
 

@@ -37,17 +37,21 @@
 
 mod block;
 mod client;
+mod clients;
 mod clock;
 mod command;
 mod config;
 mod connection;
 mod dispatch;
+mod effects;
 mod embedded;
 mod error;
+mod housekeeping;
 mod latency;
 mod limits;
 mod local;
 mod pace;
+mod pause;
 mod persist;
 mod process;
 mod pubsub;
@@ -57,8 +61,10 @@ mod rename;
 mod rewrite;
 mod service;
 mod settings;
+mod shared;
 mod slowlog;
 mod state;
+mod statistics;
 mod stats;
 #[cfg(test)]
 mod tests;

@@ -14,8 +14,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_local;
 
 use crate::client::{ClientKey, Closing, Peer};
-use crate::connection::{ClientGuard, Shared};
-use crate::state::{Flow, State};
+use crate::dispatch::Flow;
+use crate::effects;
+use crate::shared::{ClientGuard, Shared};
+use crate::state::State;
 
 /// Sender of commands to the core, from any other thread.
 #[derive(Clone, Debug)]
@@ -224,7 +226,7 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
             Request::ReleaseLock { key, until_ms } => {
                 let mut state = shared.state.borrow_mut();
                 state.keyspace.release_lock(0, &key, until_ms);
-                state.settle_effects();
+                effects::settle(&mut state);
             }
         }
     }

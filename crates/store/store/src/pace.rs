@@ -10,7 +10,7 @@ use tokio::task::yield_now;
 use tokio::time::sleep;
 
 use crate::clock::thread_cpu_time;
-use crate::connection::Shared;
+use crate::shared::Shared;
 use crate::state::State;
 
 /// CPU time of the pieces between two rests.
@@ -48,7 +48,7 @@ impl Pace {
         }
         self.worked = Duration::ZERO;
         let before = self.commands;
-        self.commands = shared.state.borrow().stats.commands;
+        self.commands = shared.state.borrow().stats.counters.commands;
         match before == self.commands {
             true => yield_now().await,
             false => sleep(REST).await,

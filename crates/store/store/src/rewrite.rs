@@ -12,8 +12,8 @@ use tokio::task::spawn_blocking;
 
 use crate::client::ClientKey;
 use crate::config::Config;
-use crate::connection::Shared;
 use crate::persist::sync_parent;
+use crate::shared::Shared;
 use crate::state::State;
 
 /// Clients that wait in `CONFIG REWRITE`.
@@ -32,27 +32,25 @@ impl RewriteWaiters {
         self.waiting.retain(|client| *client != key);
         self.served.retain(|client| *client != key);
     }
+
+    /// Requests a write of the file for a client, which waits until it is done.
+    pub(crate) fn add(&mut self, key: ClientKey) {
+        self.waiting.push(key);
+        self.wake.notify_one();
+    }
 }
 
-impl State {
-    /// Requests a write of the file and blocks the client until it is done.
-    pub(crate) fn rewrite_config_for(&mut self, key: ClientKey) {
-        self.rewrite_waiters.waiting.push(key);
-        self.rewrite_waiters.wake.notify_one();
-        self.park_without_keys(key);
+/// Answers the clients that waited for the file.
+fn answer_waiters(state: &mut State, written: &io::Result<()>) {
+    if let Err(error) = written {
+        tracing::warn!(%error, "the configuration file could not be written");
     }
-
-    fn config_rewritten(&mut self, written: &io::Result<()>) {
-        if let Err(error) = written {
-            tracing::warn!(%error, "the configuration file could not be written");
-        }
-        for key in mem::take(&mut self.rewrite_waiters.served) {
-            if self.unpark(key).is_some() {
-                let out = &mut self.clients[key].out;
-                match written {
-                    Ok(()) => out.ok(),
-                    Err(error) => out.error(format!("ERR Rewriting config file: {error}")),
-                }
+    for key in mem::take(&mut state.rewrite_waiters.served) {
+        if state.unpark(key).is_some() {
+            let out = &mut state.clients[key].out;
+            match written {
+                Ok(()) => out.ok(),
+                Err(error) => out.error(format!("ERR Rewriting config file: {error}")),
             }
         }
     }
@@ -74,7 +72,7 @@ pub(crate) async fn rewrite_config_on_request(shared: Rc<Shared>) {
         });
         let written = written.await;
         let written = written.unwrap_or_else(|error| Err(io::Error::other(error)));
-        shared.state.borrow_mut().config_rewritten(&written);
+        answer_waiters(&mut shared.state.borrow_mut(), &written);
     }
 }
 

@@ -14,17 +14,18 @@ use std::time::Duration;
 use keyspace::Keyspace;
 use reactor::{Conn, Core, CoreId, Stop};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::task::{spawn_local, yield_now};
-use tokio::time::{Interval, MissedTickBehavior, interval, sleep, sleep_until};
+use tokio::task::spawn_local;
+use tokio::time::sleep;
 
 use crate::client::Peer;
 use crate::clock::Clock;
-use crate::config::{Config, Hertz, LogLevel};
-use crate::connection::{Shared, serve};
+use crate::config::{Config, LogLevel};
+use crate::connection::serve;
+use crate::housekeeping::{defragment_on_request, run_housekeeping};
 use crate::local::{self, Handle, Requests};
-use crate::pace::Pace;
-use crate::persist::{self, Loss, Persist};
+use crate::persist::{self, Loss, Persist, jobs};
 use crate::rewrite::rewrite_config_on_request;
+use crate::shared::Shared;
 use crate::state::State;
 use crate::{Error, Limits, settings};
 
@@ -33,9 +34,6 @@ use crate::{Error, Limits, settings};
 const NEVER_MS: u64 = 365 * 24 * 3600 * 1000;
 /// Reply to a connection that is refused for lack of a descriptor.
 const SHED: &[u8] = b"-ERR max number of clients reached\r\n";
-
-/// Interval at which work that waits for a snapshot polls for its end.
-const SNAPSHOT_POLL: Duration = Duration::from_millis(100);
 
 /// A server whose sockets are open.
 #[derive(Debug)]
@@ -64,7 +62,7 @@ impl Server {
     ) -> Result<Server, Error> {
         let reactor_limits = reactor::Limits {
             backlog: config.tcp_backlog.0 as u32,
-            // `maxclients` is enforced in `State::admit`, with Redis's error, and may change at run
+            // `maxclients` is enforced in `Clients::admit`, with Redis's error, and may change at run
             // time; the reactor must accept connections beyond it, so that they get this error.
             connections_max: usize::MAX,
             address_connections_max: usize::MAX,
@@ -158,20 +156,20 @@ impl Server {
         let start = |core: &Core| {
             let loaded = loaded.lock().expect("lock is not poisoned").take();
             let (keyspace, opened, unix, requests) = loaded.expect("there is one core");
-            let persist = Persist::new(&config, opened, now_ms, &loss);
+            let persist = Persist::new(&config, opened, now_ms, &loss, drained.clone());
             let persist = persist.unwrap_or_else(|error| {
                 let error = Error::host(format!("start the AOF's thread: {error}"));
                 *failed.lock().expect("lock is not poisoned") = Some(error);
                 drained.trigger();
-                Persist::without_journal(now_ms)
+                Persist::without_journal(now_ms, drained.clone())
             });
-            let mut state = State::new(config.clone(), limits, keyspace, persist, drained.clone());
-            state.accepting = Some(Arc::clone(&counters));
+            let mut state = State::new(config.clone(), limits, keyspace, persist);
+            state.clients.set_listeners(Arc::clone(&counters));
             state.set_log_level = set_log_level;
             let shared = Rc::new(Shared::new(state));
             spawn_local(run_housekeeping(Rc::clone(&shared)));
-            spawn_local(persist::run_jobs(Rc::clone(&shared)));
-            spawn_local(persist::write_batches(Rc::clone(&shared)));
+            spawn_local(jobs::run_jobs(Rc::clone(&shared)));
+            spawn_local(jobs::write_batches(Rc::clone(&shared)));
             spawn_local(rewrite_config_on_request(Rc::clone(&shared)));
             spawn_local(defragment_on_request(Rc::clone(&shared)));
             spawn_local(shut_down_with(stop.clone(), Rc::clone(&shared)));
@@ -229,7 +227,7 @@ impl Drop for PidFile<'_> {
 async fn shut_down_with(stop: Stop, shared: Rc<Shared>) {
     stop.triggered().await;
     let mut state = shared.state.borrow_mut();
-    let save = state.saves_at_end();
+    let save = state.config.saves_at_end();
     state.shut_down(save);
 }
 
@@ -291,74 +289,7 @@ async fn accept_unix(listener: std::os::unix::net::UnixListener, core: Core, sha
 /// Ends every connection when the reactor stops.
 async fn end_with(core: Core, shared: Rc<Shared>) {
     core.drain_begun().await;
-    shared.state.borrow_mut().close_all();
-}
-
-/// Runs the timed work: ticks, deadlines of blocked clients, the end of a pause.
-pub(crate) async fn run_housekeeping(shared: Rc<Shared>) {
-    let (mut hz, changed) = {
-        let state = shared.state.borrow();
-        (state.config.hz, Rc::clone(&state.deadline_changed))
-    };
-    let mut ticks = ticks_of(hz);
-    loop {
-        let configured = shared.state.borrow().config.hz;
-        if configured != hz {
-            hz = configured;
-            ticks = ticks_of(hz);
-        }
-        let due = {
-            let state = shared.state.borrow();
-            state.next_due_ms().map(|due_ms| state.clock.until(due_ms))
-        };
-        tokio::select! {
-            _ = ticks.tick() => {
-                {
-                    let mut state = shared.state.borrow_mut();
-                    state.clock.start_turn();
-                    state.tick();
-                }
-                while turn(&shared) {
-                    yield_now().await;
-                }
-            }
-            () = changed.notified() => {}
-            () = async { sleep_until(due.expect("asked for when there is one")).await }, if due.is_some() => {
-                let mut state = shared.state.borrow_mut();
-                state.clock.start_turn();
-                state.do_due();
-            }
-        }
-    }
-}
-
-fn ticks_of(hz: Hertz) -> Interval {
-    let mut ticks = interval(Duration::from_millis(1000 / hz.0 as u64));
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    ticks
-}
-
-/// Removes expired keys and evicts, within the bounds of one turn. Returns whether there is more to
-/// do.
-fn turn(shared: &Shared) -> bool {
-    let mut state = shared.state.borrow_mut();
-    state.clock.start_turn();
-    state.turn()
-}
-
-/// Runs a defragmentation whenever one is requested.
-async fn defragment_on_request(shared: Rc<Shared>) {
-    let wanted = Rc::clone(&shared.state.borrow().defrag_wanted);
-    loop {
-        wanted.notified().await;
-        let mut pace = Pace::default();
-        while pace.work(&shared, State::defrag_turn) {
-            if shared.state.borrow().keyspace.has_snapshot() {
-                sleep(SNAPSHOT_POLL).await;
-            }
-            pace.rest(&shared).await;
-        }
-    }
+    shared.state.borrow_mut().clients.close_all();
 }
 
 /// Returns the addresses to listen on: those of `bind`, without optional ones that this host lacks.

@@ -1,9 +1,9 @@
 //! Settings of the parser and of the keyspace, derived from the configuration.
 
 use keyspace::Encodings;
+use resp::BlobAllocator;
 
 use crate::config::Config;
-use crate::state::State;
 
 /// Maximum number of keys compared per eviction, even if `maxmemory-samples` is higher: it bounds a
 /// turn's length.
@@ -36,21 +36,17 @@ pub(crate) fn keyspace_limits(config: &Config) -> keyspace::Limits {
     }
 }
 
-impl State {
-    /// Applies the configuration to the keyspace.
-    pub(crate) fn apply_settings(&mut self) {
-        self.keyspace.set_limits(keyspace_limits(&self.config));
-        self.client_bytes_max = self.config.client_bytes_max();
-        self.keyspace
-            .set_notify(self.config.notify_keyspace_events.0);
-    }
-
-    /// Returns the limits of requests for the parser.
-    pub(crate) fn parser_limits(&self) -> resp::Limits {
-        resp::Limits {
-            bulk_bytes_max: self.config.proto_max_bulk_len.0 as usize,
-            query_bytes_max: self.config.client_query_buffer_limit.0 as usize,
-            ..resp::Limits::default()
-        }
+/// Returns the limits of requests that `config` sets.
+pub(crate) fn parser_limits(config: &Config) -> resp::Limits {
+    resp::Limits {
+        bulk_bytes_max: config.proto_max_bulk_len.0 as usize,
+        query_bytes_max: config.client_query_buffer_limit.0 as usize,
+        ..resp::Limits::default()
     }
 }
+
+/// Blobs are read where they can be sent from without copying.
+pub(crate) const LENDABLE: BlobAllocator = BlobAllocator {
+    make: reactor::place,
+    keep: reactor::lendable_within,
+};

@@ -69,10 +69,6 @@ impl Calls {
 #[derive(Debug)]
 pub(crate) struct Stats {
     pub(crate) started_ms: u64,
-    pub(crate) connections_received: u64,
-    pub(crate) rejected_connections: u64,
-    pub(crate) output_limit_disconnections: u64,
-    pub(crate) evicted_clients: u64,
     pub(crate) commands: u64,
     /// Microseconds that all commands took.
     pub(crate) commands_us: u64,
@@ -97,10 +93,6 @@ impl Stats {
     pub(crate) fn new(now_ms: u64) -> Stats {
         Stats {
             started_ms: now_ms,
-            connections_received: 0,
-            rejected_connections: 0,
-            output_limit_disconnections: 0,
-            evicted_clients: 0,
             commands: 0,
             commands_us: 0,
             net_input_bytes: 0,

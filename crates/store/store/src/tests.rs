@@ -27,9 +27,10 @@ use tokio::task::{LocalSet, spawn_local};
 use tokio::time::timeout;
 
 use crate::client::Peer;
-use crate::connection::{Shared, Stream, serve};
+use crate::connection::{Stream, serve};
+use crate::housekeeping::run_housekeeping;
 use crate::persist::Persist;
-use crate::service::run_housekeeping;
+use crate::shared::Shared;
 use crate::state::State;
 use crate::{Config, Limits, settings};
 
@@ -95,8 +96,8 @@ struct Talker {
 impl Stage {
     fn new(config: Config) -> Stage {
         let keyspace = Keyspace::new(settings::keyspace_limits(&config), 7);
-        let persist = Persist::without_journal(0);
-        let state = State::new(config, Limits::default(), keyspace, persist, Stop::new());
+        let persist = Persist::without_journal(0, Stop::new());
+        let state = State::new(config, Limits::default(), keyspace, persist);
         let shared = Rc::new(Shared::new(state));
         spawn_local(run_housekeeping(Rc::clone(&shared)));
         Stage {

@@ -125,13 +125,12 @@ pub(super) fn hello(call: &mut Call<'_>) {
 /// RESET: restores the state of a new connection.
 pub(super) fn reset(call: &mut Call<'_>) {
     let state = &mut *call.state;
-    state.unsubscribe_all(call.key);
-    state.monitors.retain(|monitor| *monitor != call.key);
+    state.hub.unsubscribe_all(&mut state.clients, call.key);
+    state.clients.end_monitor(call.key);
     let authenticated = state.config.requirepass.is_empty();
     let client = &mut state.clients[call.key];
     state.keyspace.close(&mut client.session);
     client.session = keyspace::Session::new();
-    client.monitor = false;
     client.set_proto(Proto::Resp2);
     client.name = Bytes::new();
     client.replies = Replies::On;

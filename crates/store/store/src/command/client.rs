@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::Call;
 use crate::client::{Client, ClientKey, Closing, Replies};
-use crate::state::Pause;
+use crate::pause::Pause;
 
 /// CLIENT subcommand
 pub(super) fn client(call: &mut Call<'_>) {
@@ -34,7 +34,7 @@ pub(super) fn client(call: &mut Call<'_>) {
         ("reply", 3) => reply(call),
         ("pause", 3 | 4) => pause(call),
         ("unpause", 2) => {
-            call.state.unpause();
+            call.state.pauses.end(&mut call.state.clients);
             call.out().ok();
         }
         ("unblock", 3 | 4) => unblock(call),
@@ -115,16 +115,7 @@ fn pause(call: &mut Call<'_>) {
         return;
     };
     let until_ms = call.state.now_ms() + for_ms;
-    // A new pause may only extend the current one, in time and scope.
-    let pause = match call.state.pause {
-        None => Pause { until_ms, all },
-        Some(pause) => Pause {
-            until_ms: pause.until_ms.max(until_ms),
-            all: pause.all || all,
-        },
-    };
-    call.state.pause = Some(pause);
-    call.state.deadline_changed.notify_one();
+    call.state.pauses.extend(Pause { until_ms, all });
     call.out().ok();
 }
 
@@ -139,7 +130,7 @@ fn unblock(call: &mut Call<'_>) {
     let Some(id) = resp::parse_int(&call.args[2]) else {
         return call.error("ERR value is not an integer or out of range");
     };
-    let target = call.state.by_id.get(&(id as u64)).copied();
+    let target = call.state.clients.with_id(id as u64);
     // A client that waits for an event other than a key cannot be unblocked.
     let waits = |target: &ClientKey| {
         let parked = call.state.clients[*target].parked.as_ref();
@@ -179,15 +170,15 @@ fn tracking_info(call: &mut Call<'_>) {
 /// CLIENT LIST \[TYPE type\] \[ID id …\]
 fn list(call: &mut Call<'_>) {
     let keys: Vec<ClientKey> = match (call.word(2).as_str(), call.args.len()) {
-        ("", 2) => call.state.by_id.values().copied().collect(),
+        ("", 2) => call.state.clients.keys().collect(),
         ("type", 4) => {
             let Some(class) = class(&call.word(3)) else {
                 let given = String::from_utf8_lossy(&call.args[3]).into_owned();
                 return call.error(&format!("ERR Unknown client type '{given}'"));
             };
-            let all = call.state.by_id.values();
-            let of_class = |key: &&ClientKey| call.state.clients[**key].class() == class;
-            all.filter(of_class).copied().collect()
+            let clients = &call.state.clients;
+            let of_class = |key: &ClientKey| clients[*key].class() == class;
+            clients.keys().filter(of_class).collect()
         }
         ("id", 4..) => {
             let ids: Option<Vec<i64>> = call.args[3..]
@@ -197,10 +188,9 @@ fn list(call: &mut Call<'_>) {
             let Some(ids) = ids else {
                 return call.error("ERR Invalid client ID");
             };
-            let known = ids
-                .iter()
-                .filter_map(|id| call.state.by_id.get(&(*id as u64)));
-            known.copied().collect()
+            let clients = &call.state.clients;
+            let known = ids.iter().filter_map(|id| clients.with_id(*id as u64));
+            known.collect()
         }
         _ => return call.error("ERR syntax error"),
     };

@@ -1,6 +1,7 @@
 //! CONFIG.
 
 use super::Call;
+use crate::clients::ClientCounters;
 use crate::config::{ACCEPTED, Config, SetFault, accepted, directive};
 
 /// Directives that Redis may change at run time and that are fixed here; setting one to its current
@@ -17,7 +18,8 @@ pub(super) fn config(call: &mut Call<'_>) {
         ("set", 4..) => set(call),
         ("resetstat", 2) => {
             let now_ms = call.state.now_ms();
-            call.state.stats.reset(now_ms);
+            call.state.stats.counters.reset(now_ms);
+            call.state.clients.counters = ClientCounters::default();
             call.state.keyspace.reset_stats();
             call.out().ok();
         }
@@ -33,7 +35,10 @@ fn rewrite(call: &mut Call<'_>) {
         (None, _) => call.error("ERR The server is running without a config file"),
         // A transaction's replies must be available at once.
         (Some(_), false) => call.error("ERR CONFIG REWRITE is not allowed in transactions"),
-        (Some(_), true) => call.state.rewrite_config_for(call.key),
+        (Some(_), true) => {
+            call.state.rewrite_waiters.add(call.key);
+            call.state.park_without_keys(call.key);
+        }
     }
 }
 

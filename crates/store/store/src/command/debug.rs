@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use keyspace::Lifetime;
+use keyspace::{Keyspace, Lifetime};
 use resp::Proto;
 
 use super::Call;
-use crate::config::Allowed;
-use crate::state::{Pause, State};
+use crate::config::{Allowed, Config};
+use crate::pause::Pause;
+use crate::persist::Persist;
 
 const NOT_ALLOWED: &str = "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you \
                            can run it from a local connection, otherwise you need to set this option in the \
@@ -78,8 +79,10 @@ pub(super) fn debug(call: &mut Call<'_>) {
             call.out().error(text);
         }
         ("protocol", 3) => protocol(call),
-        ("reload", _) => done(call, State::reload),
-        ("loadaof", 2) => done(call, State::reload_journal),
+        ("reload", _) => reload(call, |persist, config, keyspace, now_ms| {
+            persist.reload(config, keyspace, now_ms)
+        }),
+        ("loadaof", 2) => reload(call, Persist::reload_journal),
         _ => {
             let client = &mut call.state.clients[call.key];
             let known = call
@@ -93,8 +96,13 @@ pub(super) fn debug(call: &mut Call<'_>) {
     }
 }
 
-fn done(call: &mut Call<'_>, run: fn(&mut State) -> Result<(), String>) {
-    match run(call.state) {
+/// Loads all data again.
+type Reload = fn(&mut Persist, &Config, &mut Keyspace, u64) -> Result<(), String>;
+
+fn reload(call: &mut Call<'_>, run: Reload) {
+    let now_ms = call.state.now_ms();
+    let (config, keyspace) = (&call.state.config, &mut call.state.keyspace);
+    match run(&mut call.state.persist, config, keyspace, now_ms) {
         Ok(()) => call.out().ok(),
         Err(text) => call.error(&text),
     }
@@ -145,11 +153,10 @@ fn sleep(call: &mut Call<'_>) {
         .state
         .now_ms()
         .saturating_add(duration.as_millis() as u64);
-    call.state.pause = Some(Pause {
+    call.state.pauses.set(Pause {
         until_ms,
         all: true,
     });
-    call.state.deadline_changed.notify_one();
     call.out().ok();
 }
 

@@ -5,6 +5,7 @@ use std::fmt::{Display, Write};
 use super::Call;
 use super::auth::{REDIS_VERSION, SERVER_NAME};
 use crate::process;
+use crate::pubsub::Kind;
 use crate::state::State;
 use crate::text::size;
 
@@ -30,7 +31,8 @@ const MORE: &[Section] = &[("Commandstats", calls), ("Latencystats", latencies)]
 
 /// INFO \[section …\]
 pub(super) fn info(call: &mut Call<'_>) {
-    call.state.note_peak();
+    let used_bytes = call.state.used_bytes() as u64;
+    call.state.stats.note_peak(used_bytes);
     let asked: Vec<String> = (1..call.args.len()).map(|index| call.word(index)).collect();
     let all = asked
         .iter()
@@ -80,7 +82,10 @@ impl Fields {
 }
 
 fn server(state: &State, fields: &mut Fields) {
-    let uptime_secs = state.now_ms().saturating_sub(state.stats.started_ms) / 1000;
+    let uptime_secs = state
+        .now_ms()
+        .saturating_sub(state.stats.counters.started_ms)
+        / 1000;
     fields.add("redis_version", REDIS_VERSION);
     fields.add("server_name", SERVER_NAME);
     fields.add("pelton_version", env!("CARGO_PKG_VERSION"));
@@ -137,7 +142,7 @@ fn listeners(state: &State, fields: &mut Fields) {
 }
 
 fn clients(state: &State, fields: &mut Fields) {
-    let blocked = state.waiting.clients;
+    let blocked = state.blocked.len();
     let postponed = state
         .clients
         .iter()
@@ -168,8 +173,8 @@ fn clients(state: &State, fields: &mut Fields) {
             .filter(|(_, client)| client.class() == "pubsub")
             .count(),
     );
-    fields.add("clients_in_timeout_table", state.waiting.with_deadline());
-    fields.add("total_blocking_keys", state.waiting.keys());
+    fields.add("clients_in_timeout_table", state.blocked.with_deadline());
+    fields.add("total_blocking_keys", state.blocked.keys());
     fields.add("total_blocking_keys_on_nokey", 0);
 }
 
@@ -177,7 +182,7 @@ fn clients(state: &State, fields: &mut Fields) {
 fn memory(state: &State, fields: &mut Fields) {
     let used = state.used_bytes() as u64;
     let data = state.keyspace.used_bytes() as u64;
-    let peak = state.stats.peak_bytes.max(used);
+    let peak = state.stats.counters.peak_bytes.max(used);
     let resident = process::resident_bytes();
     let maxmemory = state.config.maxmemory.0;
     fields.add("used_memory", used);
@@ -236,7 +241,7 @@ fn memory(state: &State, fields: &mut Fields) {
     let beside = resident as i64 - used as i64;
     fields.add("mem_fragmentation_bytes", beside);
     fields.add("mem_not_counted_for_evict", state.persist.waiting_bytes());
-    fields.add("mem_clients_normal", state.client_bytes());
+    fields.add("mem_clients_normal", state.clients.bytes());
     fields.add("mem_aof_buffer", state.persist.waiting_bytes());
     fields.all(
         &[
@@ -287,9 +292,12 @@ fn persistence(state: &State, fields: &mut Fields) {
 
 // tidy: long because it is a list of fields.
 fn stats(state: &State, fields: &mut Fields) {
-    let stats = &state.stats;
+    let stats = &state.stats.counters;
     let keys = state.keyspace.stats();
-    fields.add("total_connections_received", stats.connections_received);
+    fields.add(
+        "total_connections_received",
+        state.clients.counters.received,
+    );
     fields.add("total_commands_processed", stats.commands);
     fields.add("instantaneous_ops_per_sec", stats.ops.mean());
     fields.add("total_net_input_bytes", stats.net_input_bytes);
@@ -313,16 +321,16 @@ fn stats(state: &State, fields: &mut Fields) {
         ],
         "0.00",
     );
-    fields.add("rejected_connections", state.rejected_connections());
+    fields.add("rejected_connections", state.clients.rejected());
     fields.all(&["sync_full", "sync_partial_ok", "sync_partial_err"], 0);
     fields.add("expired_keys", keys.expired);
     fields.add("evicted_keys", keys.evicted);
-    fields.add("evicted_clients", stats.evicted_clients);
+    fields.add("evicted_clients", state.clients.counters.evicted);
     fields.add("keyspace_hits", keys.hits);
     fields.add("keyspace_misses", keys.misses);
-    fields.add("pubsub_channels", state.hub.channels.len());
-    fields.add("pubsub_patterns", state.hub.patterns.len());
-    fields.add("pubsubshard_channels", state.hub.shard_channels.len());
+    fields.add("pubsub_channels", state.hub.of(Kind::Channel).len());
+    fields.add("pubsub_patterns", state.hub.of(Kind::Pattern).len());
+    fields.add("pubsubshard_channels", state.hub.of(Kind::Shard).len());
     // There is no fork; the field shows the longest time for which a snapshot's turn delayed other
     // work.
     fields.add("latest_fork_usec", state.persist.longest_turn_us());
@@ -376,7 +384,7 @@ fn stats(state: &State, fields: &mut Fields) {
     );
     fields.add(
         "client_output_buffer_limit_disconnections",
-        stats.output_limit_disconnections,
+        state.clients.counters.output_limit_disconnections,
     );
 }
 
@@ -413,7 +421,7 @@ fn cpu(_: &State, fields: &mut Fields) {
 }
 
 fn calls(state: &State, fields: &mut Fields) {
-    for (name, calls) in state.stats.all_calls() {
+    for (name, calls) in state.stats.counters.all_calls() {
         let per_call = calls.took_us as f64 / calls.calls.max(1) as f64;
         fields.add(
             &format!("cmdstat_{name}"),
@@ -430,7 +438,7 @@ fn latencies(state: &State, fields: &mut Fields) {
         return;
     }
     let percentiles = state.config.info_percentiles();
-    let calls = state.stats.all_calls();
+    let calls = state.stats.counters.all_calls();
     for (name, calls) in calls.filter(|(_, it)| it.tracked() != 0) {
         let shown = percentiles
             .iter()
@@ -441,7 +449,7 @@ fn latencies(state: &State, fields: &mut Fields) {
 }
 
 fn errors(state: &State, fields: &mut Fields) {
-    for (code, count) in &state.stats.errors {
+    for (code, count) in &state.stats.counters.errors {
         fields.add(&format!("errorstat_{code}"), format_args!("count={count}"));
     }
 }

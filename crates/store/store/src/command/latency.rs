@@ -17,7 +17,7 @@ pub(super) fn latency(call: &mut Call<'_>) {
 
 fn latest(call: &mut Call<'_>) {
     let out = &mut call.state.clients[call.key].out;
-    let events = &call.state.latency.events;
+    let events = &call.state.stats.latency.events;
     out.array(events.len());
     for (name, event) in events {
         let last = event.samples.back();
@@ -32,7 +32,7 @@ fn latest(call: &mut Call<'_>) {
 fn history(call: &mut Call<'_>) {
     let name = call.word(2);
     let out = &mut call.state.clients[call.key].out;
-    let Some(event) = call.state.latency.events.get(name.as_str()) else {
+    let Some(event) = call.state.stats.latency.events.get(name.as_str()) else {
         return out.array(0);
     };
     out.array(event.samples.len());
@@ -47,7 +47,7 @@ fn history(call: &mut Call<'_>) {
 fn graph(call: &mut Call<'_>) {
     let now_secs = call.state.now_ms() / 1000;
     let name = call.word(2);
-    let event = call.state.latency.events.get_key_value(name.as_str());
+    let event = call.state.stats.latency.events.get_key_value(name.as_str());
     let Some((name, event)) = event.filter(|(_, event)| !event.samples.is_empty()) else {
         let name = crate::text::lossy(&call.args[2]);
         let line = format!("ERR No samples available for event '{name}'");
@@ -74,7 +74,7 @@ fn histogram(call: &mut Call<'_>) {
         let whole = name.split('|').next().unwrap_or(name);
         names.is_empty() || names.iter().any(|wanted| wanted == name || wanted == whole)
     };
-    let stats = &call.state.stats;
+    let stats = &call.state.stats.counters;
     let rows = stats
         .all_calls()
         .filter(|(name, calls)| calls.tracked() != 0 && is_wanted(name));
@@ -99,7 +99,7 @@ fn histogram(call: &mut Call<'_>) {
 
 fn reset(call: &mut Call<'_>) {
     let names: Vec<String> = (2..call.args.len()).map(|index| call.word(index)).collect();
-    let events = &mut call.state.latency.events;
+    let events = &mut call.state.stats.latency.events;
     let before = events.len();
     events.retain(|name, _| !names.is_empty() && !names.iter().any(|reset| reset == name));
     let removed = before - events.len();
@@ -107,7 +107,7 @@ fn reset(call: &mut Call<'_>) {
 }
 
 fn doctor(call: &mut Call<'_>) {
-    let events = &call.state.latency.events;
+    let events = &call.state.stats.latency.events;
     let mut text = match (events.len(), call.state.config.latency_monitor_threshold.0) {
         (_, 0) => {
             "Delays are not watched: set latency-monitor-threshold to a number of milliseconds.\n"

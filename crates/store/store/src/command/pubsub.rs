@@ -26,13 +26,17 @@ pub(super) fn ping(call: &mut Call<'_>) {
 
 /// PUBLISH channel message
 pub(super) fn publish(call: &mut Call<'_>) {
-    let recipients = call.state.publish(&call.args[1], &call.args[2]);
+    let now_ms = call.state.now_ms();
+    let (hub, clients) = (&call.state.hub, &mut call.state.clients);
+    let recipients = hub.publish(clients, now_ms, &call.args[1], &call.args[2]);
     call.out().int(recipients as i64);
 }
 
 /// SPUBLISH channel message
 pub(super) fn spublish(call: &mut Call<'_>) {
-    let recipients = call.state.publish_shard(&call.args[1], &call.args[2]);
+    let now_ms = call.state.now_ms();
+    let (hub, clients) = (&call.state.hub, &mut call.state.clients);
+    let recipients = hub.publish_shard(clients, now_ms, &call.args[1], &call.args[2]);
     call.out().int(recipients as i64);
 }
 
@@ -67,8 +71,9 @@ fn add(call: &mut Call<'_>, kind: Kind) {
         return call.error("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client");
     }
     for name in &call.args[1..] {
-        call.state.subscribe(call.key, kind, name);
-        let client = &mut call.state.clients[call.key];
+        let (hub, clients) = (&mut call.state.hub, &mut call.state.clients);
+        hub.subscribe(clients, call.key, kind, name);
+        let client = &mut clients[call.key];
         let count = kind.count(&client.subscriptions);
         client.out.push(3);
         client.out.bulk(kind.subscribe());
@@ -92,7 +97,8 @@ fn remove(call: &mut Call<'_>, kind: Kind) {
         return reply_removed(call, kind, None);
     }
     for name in &names {
-        call.state.unsubscribe(call.key, kind, name);
+        let (hub, clients) = (&mut call.state.hub, &mut call.state.clients);
+        hub.unsubscribe(clients, call.key, kind, name);
         reply_removed(call, kind, Some(name));
     }
 }
@@ -117,7 +123,7 @@ pub(super) fn pubsub(call: &mut Call<'_>) {
         ("numsub", _) => listeners(call, Kind::Channel),
         ("shardnumsub", _) => listeners(call, Kind::Shard),
         ("numpat", 2) => {
-            let patterns = call.state.hub.patterns.len();
+            let patterns = call.state.hub.of(Kind::Pattern).len();
             call.out().int(patterns as i64);
         }
         _ => call.unknown_subcommand(),

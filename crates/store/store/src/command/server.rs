@@ -4,11 +4,7 @@ use super::Call;
 
 /// MONITOR
 pub(super) fn monitor(call: &mut Call<'_>) {
-    let client = &mut call.state.clients[call.key];
-    if !client.monitor {
-        client.monitor = true;
-        call.state.monitors.push(call.key);
-    }
+    call.state.clients.start_monitor(call.key);
     call.out().ok();
 }
 
@@ -24,7 +20,7 @@ pub(super) fn memory(call: &mut Call<'_>) {
         ("purge", 2) => {
             reactor::purge_heap();
             call.state.keyspace.start_defrag();
-            call.state.defrag_wanted.notify_one();
+            call.state.tasks.defrag_wanted.notify_one();
             call.out().ok();
         }
         ("malloc-stats", 2) => call
@@ -38,7 +34,7 @@ pub(super) fn memory(call: &mut Call<'_>) {
 fn stats(call: &mut Call<'_>) {
     let used = call.state.used_bytes() as i64;
     let data = call.state.keyspace.used_bytes() as i64;
-    let peak = call.state.stats.peak_bytes as i64;
+    let peak = call.state.stats.counters.peak_bytes as i64;
     let now_ms = call.state.now_ms();
     let databases = 0..call.state.keyspace.limits().databases;
     let keys: usize = databases
@@ -51,7 +47,7 @@ fn stats(call: &mut Call<'_>) {
         ("startup.allocated", 0),
         ("replication.backlog", 0),
         ("clients.slaves", 0),
-        ("clients.normal", call.state.client_bytes() as i64),
+        ("clients.normal", call.state.clients.bytes() as i64),
         ("cluster.links", 0),
         ("aof.buffer", call.state.persist.waiting_bytes() as i64),
         ("lua.caches", 0),
@@ -78,7 +74,7 @@ fn stats(call: &mut Call<'_>) {
 
 /// SAVE: the client waits for the snapshot; the server does not.
 pub(super) fn save(call: &mut Call<'_>) {
-    match call.state.save_for(call.key) {
+    match call.state.persist.save_for(call.key) {
         Ok(()) => call.state.park_without_keys(call.key),
         Err(text) => call.error(&text),
     }
@@ -91,7 +87,7 @@ pub(super) fn bgsave(call: &mut Call<'_>) {
         _ => return call.error("ERR syntax error"),
     }
     let is_alone = !call.state.clients[call.key].session.in_exec();
-    match call.state.start_save() {
+    match call.state.persist.start_save() {
         Ok(()) if is_alone => call.out().simple("Background saving started"),
         // In Redis the snapshot starts after the transaction.
         Ok(()) => call.out().simple("Background saving scheduled"),
@@ -108,7 +104,7 @@ pub(super) fn lastsave(call: &mut Call<'_>) {
 /// BGREWRITEAOF
 pub(super) fn bgrewriteaof(call: &mut Call<'_>) {
     let is_alone = !call.state.clients[call.key].session.in_exec();
-    match call.state.start_rewrite() {
+    match call.state.persist.start_rewrite() {
         Ok(text) if is_alone => call.out().simple(text),
         Ok(_) => (call.out()).simple("Background append only file rewriting scheduled"),
         Err(text) => call.error(&text),
@@ -117,7 +113,7 @@ pub(super) fn bgrewriteaof(call: &mut Call<'_>) {
 
 /// SHUTDOWN \[NOSAVE | SAVE\] \[NOW\] \[FORCE\] \[ABORT\]
 pub(super) fn shutdown(call: &mut Call<'_>) {
-    let mut save = call.state.saves_at_end();
+    let mut save = call.state.config.saves_at_end();
     for index in 1..call.args.len() {
         match call.word(index).as_str() {
             "nosave" => save = false,
@@ -133,6 +129,6 @@ pub(super) fn shutdown(call: &mut Call<'_>) {
     // On success the closed connection is the reply that clients expect; only a failure is
     // reported.
     call.state.shut_down(save);
-    call.state.persist.save_waiters.push(call.key);
+    call.state.persist.wait_for_save(call.key);
     call.state.park_without_keys(call.key);
 }

@@ -6,11 +6,11 @@ use super::Call;
 pub(super) fn slowlog(call: &mut Call<'_>) {
     match (call.word(1).as_str(), call.args.len()) {
         ("len", 2) => {
-            let len = call.state.slowlog.entries.len();
+            let len = call.state.stats.slowlog.entries.len();
             call.out().int(len as i64);
         }
         ("reset", 2) => {
-            call.state.slowlog.entries.clear();
+            call.state.stats.slowlog.entries.clear();
             call.out().ok();
         }
         ("get", 2 | 3) => get(call),
@@ -26,7 +26,7 @@ fn get(call: &mut Call<'_>) {
         Some(_) => return call.error("ERR count should be greater than or equal to -1"),
     };
     let out = &mut call.state.clients[call.key].out;
-    let entries = &call.state.slowlog.entries;
+    let entries = &call.state.stats.slowlog.entries;
     out.array(count.min(entries.len()));
     for slow in entries.iter().take(count) {
         out.array(6);

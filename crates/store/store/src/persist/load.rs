@@ -3,56 +3,26 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bytes::{Bytes, BytesMut};
 use keyspace::{Keyspace, Outcome, Session, rdb};
 use resp::{Out, Parser, Proto};
 
+use super::journal;
 use super::journal::Sum;
 use super::manifest::{Listed, Manifest};
-use super::{Unwritten, journal};
+use super::paths::{Paths, Unwritten};
 use crate::Error;
 use crate::config::Config;
-use crate::connection::LENDABLE;
 use crate::rename::{NameMeaning, Renames, with_own_name};
+use crate::settings::LENDABLE;
 
 /// Minimum number of bytes read from a file at a time.
 const CHUNK_BYTES: usize = 1 << 20;
 /// Maximum length of an annotation line between commands: with `aof-timestamp-enabled yes` Redis
 /// writes the time there.
 const ANNOTATION_BYTES_MAX: usize = 1024;
-
-/// Paths of a configuration's data files.
-#[derive(Clone, Debug)]
-pub(crate) struct BlobAllocator {
-    pub(crate) snapshot: PathBuf,
-    pub(crate) journals: PathBuf,
-    pub(crate) manifest: PathBuf,
-    /// The single AOF file of Redis before 7.
-    pub(crate) old_journal: PathBuf,
-    /// First part of the names of AOF files.
-    pub(crate) stem: String,
-}
-
-impl BlobAllocator {
-    pub(crate) fn new(config: &Config) -> BlobAllocator {
-        let dir = Path::new(&config.dir);
-        let journals = dir.join(&config.appenddirname.0);
-        let stem = config.appendfilename.0.clone();
-        BlobAllocator {
-            snapshot: dir.join(&config.dbfilename.0),
-            manifest: journals.join(format!("{stem}.manifest")),
-            old_journal: dir.join(&stem),
-            journals,
-            stem,
-        }
-    }
-
-    pub(crate) fn journal(&self, listed: &Listed) -> PathBuf {
-        self.journals.join(&listed.name)
-    }
-}
 
 /// First bytes of a snapshot: Redis's, and Valkey's for RDB versions that Redis does not have.
 const MAGICS: [&[u8]; 2] = [b"REDIS", b"VALKEY"];
@@ -80,7 +50,7 @@ pub(crate) struct Loaded {
 
 /// Loads the AOF if it is enabled and exists, otherwise the snapshot if it exists.
 pub(crate) fn load(config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Result<Loaded, Error> {
-    let places = BlobAllocator::new(config);
+    let places = Paths::new(config);
     if config.appendonly {
         match adopt_old_journal(&places) {
             Ok(()) => {}
@@ -111,7 +81,7 @@ pub(crate) fn load(config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Res
 
 /// Redis before 7 had one file; it becomes the base of the new layout, as Redis 7 does it: listed
 /// first and moved then, so that wherever this is cut short the next start goes on with it.
-fn adopt_old_journal(places: &BlobAllocator) -> Result<(), Unwritten> {
+fn adopt_old_journal(places: &Paths) -> Result<(), Unwritten> {
     let at = |path: &Path| {
         let path = path.to_owned();
         move |error: io::Error| (path, error)
@@ -147,7 +117,7 @@ fn adopt_old_journal(places: &BlobAllocator) -> Result<(), Unwritten> {
 
 fn load_journals(
     config: &Config,
-    places: &BlobAllocator,
+    places: &Paths,
     keyspace: &mut Keyspace,
     now_ms: u64,
 ) -> Result<Loaded, Error> {
@@ -198,7 +168,7 @@ pub(crate) fn reload_journals(
     keyspace: &mut Keyspace,
     now_ms: u64,
 ) -> Result<(), Error> {
-    let places = BlobAllocator::new(config);
+    let places = Paths::new(config);
     if !places.manifest.exists() {
         return Err(Error::data("there is no AOF".to_owned()));
     }

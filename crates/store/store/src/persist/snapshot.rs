@@ -5,19 +5,30 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use keyspace::Keyspace;
+use keyspace::{Keyspace, rdb};
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::spawn_blocking;
 
 use super::journal::sync_parent;
-use crate::connection::Shared;
+use crate::config::Config;
 use crate::pace::Pace;
+use crate::shared::Shared;
 
 /// Maximum number of pieces that wait for the thread.
 const PIECES_MAX: usize = 8;
 /// Bytes after which the growing file is synced. A single sync at the end would block the AOF's
 /// syncs for its whole duration.
 const SYNC_BYTES: u64 = 8 << 20;
+
+/// Returns the options of a snapshot, or of the AOF's base.
+pub(crate) fn options(config: &Config, aof_base: bool, now_ms: u64) -> rdb::Options {
+    rdb::Options {
+        version: config.rdb_version.0 as u16,
+        compress: config.rdbcompression,
+        aof_base,
+        now_ms,
+    }
+}
 
 /// A piece of the file, or `None` to mark the file as complete.
 type Piece = Option<Vec<u8>>;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use keyspace::{Keyspace, Session};
+use reactor::Stop;
 use resp::{Out, Proto};
 
 use crate::persist::{self, Persist};
@@ -51,7 +52,8 @@ fn run(keyspace: &mut Keyspace, session: &mut Session, line: &str) -> Bytes {
 fn open(config: &Config) -> Result<(Keyspace, Persist), String> {
     let mut keyspace = Keyspace::new(settings::keyspace_limits(config), 7);
     let opened = persist::open(config, &mut keyspace, 1_000).map_err(|error| error.to_string())?;
-    let persist = Persist::new(config, opened, 1_000, &Arc::default()).expect("a thread");
+    let persist =
+        Persist::new(config, opened, 1_000, &Arc::default(), Stop::new()).expect("a thread");
     keyspace.set_journaling(true);
     Ok((keyspace, persist))
 }

@@ -1,0 +1,122 @@
+//! Effects of commands besides their replies: AOF entries, notifications, and blocked clients that
+//! are served.
+
+use bytes::Bytes;
+use keyspace::Event;
+use resp::{Out, Proto};
+
+use crate::client::{BlockedCommand, ClientKey};
+use crate::clients::Clients;
+use crate::dispatch::Flow;
+use crate::pubsub::Hub;
+use crate::state::State;
+
+/// Handles the effects of preceding commands, until no effects are left.
+pub(crate) fn settle(state: &mut State) {
+    loop {
+        let effects = &mut state.keyspace.effects;
+        if !effects.journal.is_empty() {
+            let journal = std::mem::take(&mut effects.journal);
+            state.persist.append(&journal);
+        }
+        let effects = &mut state.keyspace.effects;
+        if !effects.events.is_empty() {
+            let events = std::mem::take(&mut effects.events);
+            let (notify, now_ms) = (state.keyspace.notify(), state.now_ms());
+            publish_events(&state.hub, &mut state.clients, notify, now_ms, &events);
+        }
+        let effects = &mut state.keyspace.effects;
+        if effects.ready.is_empty() {
+            return;
+        }
+        for (db, name) in std::mem::take(&mut effects.ready) {
+            serve_waiting(state, db, &name);
+        }
+    }
+}
+
+fn publish_events(
+    hub: &Hub,
+    clients: &mut Clients,
+    notify: keyspace::Notify,
+    now_ms: u64,
+    events: &[Event],
+) {
+    for event in events {
+        let name = Bytes::from_static(event.name.as_bytes());
+        if notify.keyspace() {
+            let mut channel = format!("__keyspace@{}__:", event.db).into_bytes();
+            channel.extend_from_slice(&event.key);
+            hub.publish(clients, now_ms, &channel.into(), &name);
+        }
+        if notify.keyevent() {
+            let channel = format!("__keyevent@{}__:{}", event.db, event.name);
+            hub.publish(clients, now_ms, &channel.into(), &event.key);
+        }
+    }
+}
+
+/// Runs the commands that wait for `name` again, the longest-waiting first, as long as they are
+/// served.
+fn serve_waiting(state: &mut State, db: usize, name: &Bytes) {
+    for key in state.blocked.waiting_for(db, name) {
+        // Serving an earlier client may also have served this one, so its command may be gone.
+        if let Some(parked) = state.clients[key].parked.take() {
+            let served = holds_wanted_type(state, key, &parked, name)
+                && state.run_again(key, &parked) != Flow::Blocked;
+            state.clients[key].parked = Some(parked);
+            if served {
+                state.unpark(key);
+            }
+        }
+    }
+}
+
+/// Returns whether the key holds the type that the command waits for; other types do not wake it.
+fn holds_wanted_type(
+    state: &mut State,
+    key: ClientKey,
+    parked: &BlockedCommand,
+    name: &Bytes,
+) -> bool {
+    let wanted = match parked.args.first() {
+        // GETORLOCK is served by a value of any type, or by a lock that was released.
+        Some(command) if is_compute_command(command) => return true,
+        Some(command) if command[1..].to_ascii_lowercase().starts_with(b"z") => "+zset\r\n",
+        _ => "+list\r\n",
+    };
+    let now_ms = state.now_ms();
+    let question = [Bytes::from_static(b"TYPE"), name.clone()];
+    let mut out = Out::new(Proto::Resp2);
+    let session = &mut state.clients[key].session;
+    state.keyspace.execute(session, &question, now_ms, &mut out);
+    out.to_bytes() == wanted
+}
+
+/// Answers the blocked clients whose deadline has passed.
+pub(crate) fn time_out(state: &mut State) {
+    let now_ms = state.now_ms();
+    while let Some(key) = state.blocked.first_due(now_ms) {
+        let Some(parked) = state.unpark(key) else {
+            continue;
+        };
+        match parked.args.first() {
+            // The holder exceeded its time and lost the lock; the first waiter takes it.
+            Some(command) if is_compute_command(command) => state.run_late(key, &parked),
+            _ => state.answer_blocked(key, None),
+        }
+    }
+}
+
+/// Returns whether a command waits for a value that another client computes.
+fn is_compute_command(command: &Bytes) -> bool {
+    command.eq_ignore_ascii_case(b"getorlock")
+}
+
+/// Removes keys whose cache tags were dropped, within the bounds of one turn. Returns whether all
+/// are gone.
+pub(crate) fn sweep_tagged(state: &mut State) -> bool {
+    let is_swept = state.keyspace.sweep_tagged();
+    settle(state);
+    is_swept
+}

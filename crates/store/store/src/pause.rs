@@ -1,0 +1,70 @@
+//! `CLIENT PAUSE`: commands are held back until a deadline.
+
+use std::rc::Rc;
+
+use tokio::sync::Notify;
+
+use crate::clients::Clients;
+
+/// A pause.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pause {
+    pub(crate) until_ms: u64,
+    /// True if reads are held back too.
+    pub(crate) all: bool,
+}
+
+/// The current pause, if there is one.
+#[derive(Debug)]
+pub(crate) struct Pauses {
+    current: Option<Pause>,
+    /// Notified when the deadline changes.
+    deadline_changed: Rc<Notify>,
+}
+
+impl Pauses {
+    pub(crate) fn new(deadline_changed: Rc<Notify>) -> Pauses {
+        Pauses {
+            current: None,
+            deadline_changed,
+        }
+    }
+
+    /// Returns the current pause, if any.
+    pub(crate) fn current(&self) -> Option<Pause> {
+        self.current
+    }
+
+    /// Returns the end of the pause, if any.
+    pub(crate) fn until_ms(&self) -> Option<u64> {
+        self.current.map(|pause| pause.until_ms)
+    }
+
+    /// Replaces the pause.
+    pub(crate) fn set(&mut self, pause: Pause) {
+        self.current = Some(pause);
+        self.deadline_changed.notify_one();
+    }
+
+    /// Extends the pause: a new pause may only be longer and wider than the current one.
+    pub(crate) fn extend(&mut self, pause: Pause) {
+        self.set(match self.current {
+            None => pause,
+            Some(current) => Pause {
+                until_ms: current.until_ms.max(pause.until_ms),
+                all: current.all || pause.all,
+            },
+        });
+    }
+
+    /// Ends the pause and wakes the clients whose commands it held back.
+    pub(crate) fn end(&mut self, clients: &mut Clients) {
+        self.current = None;
+        for client in clients.iter_mut() {
+            if client.postponed {
+                client.postponed = false;
+                client.wake();
+            }
+        }
+    }
+}

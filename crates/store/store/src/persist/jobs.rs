@@ -1,0 +1,217 @@
+//! The background work of persistence: snapshots, rewrites of the AOF, and the AOF's batches.
+
+use std::fs;
+use std::io;
+use std::rc::Rc;
+
+use tokio::task::{spawn_blocking, yield_now};
+
+use super::Job;
+use super::journal::{self, Journal};
+use super::manifest::Manifest;
+use super::paths::Paths;
+use super::snapshot;
+use crate::effects;
+use crate::shared::Shared;
+use crate::state::State;
+
+/// Runs queued jobs one after the other until the server stops.
+pub(crate) async fn run_jobs(shared: Rc<Shared>) {
+    let wake = Rc::clone(&shared.state.borrow().persist.wake);
+    loop {
+        if !shared.state.borrow().persist.wanted.is_empty() {
+            await_tag_sweep(&shared).await;
+        }
+        let job = {
+            let state = &mut *shared.state.borrow_mut();
+            let now_ms = state.now_ms();
+            state
+                .persist
+                .next_job(&state.config, &mut state.keyspace, now_ms)
+        };
+        match job {
+            Some(Job::Save) => {
+                let path = Paths::new(&shared.state.borrow().config).snapshot;
+                let written = snapshot::write(&shared, path).await;
+                answer_savers(&mut shared.state.borrow_mut(), written);
+            }
+            Some(Job::Rewrite) => {
+                let rewritten = rewrite(&shared).await;
+                let state = &mut *shared.state.borrow_mut();
+                let now_ms = state.now_ms();
+                state.persist.rewrite_done(rewritten, now_ms);
+            }
+            None if shared.state.borrow().persist.stops => {
+                shared.state.borrow().persist.stop.trigger();
+                return;
+            }
+            None => wake.notified().await,
+        }
+    }
+}
+
+/// Records the result of a snapshot and answers the clients that waited for it.
+fn answer_savers(state: &mut State, written: io::Result<u64>) {
+    let now_ms = state.now_ms();
+    let done = state.persist.save_done(written, now_ms);
+    if done.is_stop_cancelled {
+        state.pauses.end(&mut state.clients);
+    }
+    for key in done.waiters {
+        if state.unpark(key).is_some() {
+            let out = &mut state.clients[key].out;
+            match done.reply {
+                Ok(()) => out.ok(),
+                Err(text) => out.error(text),
+            }
+        }
+    }
+}
+
+/// Waits until all keys whose cache tags were dropped are removed, so that a snapshot starts
+/// without them.
+async fn await_tag_sweep(shared: &Shared) {
+    while !effects::sweep_tagged(&mut shared.state.borrow_mut()) {
+        yield_now().await;
+    }
+}
+
+/// Sends the AOF's batches to its thread, one after the other.
+pub(crate) async fn write_batches(shared: Rc<Shared>) {
+    let dirty = Rc::clone(&shared.state.borrow().persist.dirty);
+    loop {
+        let sent = {
+            let mut state = shared.state.borrow_mut();
+            state.persist.journal.as_mut().and_then(Journal::send)
+        };
+        match sent {
+            Some(commit) => commit.done().await,
+            None => dirty.notified().await,
+        }
+    }
+}
+
+/// Rewrites the AOF. If the AOF was off and its first rewrite fails, the started AOF is undone: its
+/// files are not in the manifest, so they would never be read.
+async fn rewrite(shared: &Shared) -> io::Result<u64> {
+    let (before, was_on) = {
+        let persist = &shared.state.borrow().persist;
+        (persist.manifest.clone(), persist.is_journaling())
+    };
+    let rewritten = write_new_files(shared, before.clone(), was_on).await;
+    if let Err(error) = &rewritten
+        && !was_on
+    {
+        let journal = {
+            let state = &mut *shared.state.borrow_mut();
+            state.keyspace.set_journaling(false);
+            let persist = &mut state.persist;
+            persist.manifest = before;
+            persist.start_fault = state.config.appendonly.then(|| error.to_string());
+            persist.journal.take()
+        };
+        // The next attempt uses the same file name, so the old thread must have ended before.
+        blocking(move || {
+            drop(journal);
+            Ok(())
+        })
+        .await?;
+    }
+    rewritten
+}
+
+/// Starts a new increment and a new base at the same moment, then replaces the older files. Without
+/// `appendonly` only a base is written. Returns the base's length.
+async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) -> io::Result<u64> {
+    let places = Paths::new(&shared.state.borrow().config);
+    let increment = manifest.next_increment(&places.stem);
+    manifest.increments.push(increment.clone());
+    let file = {
+        let (places, listed) = (places.clone(), manifest.clone());
+        blocking(move || {
+            fs::create_dir_all(&places.journals)?;
+            let file = journal::create(&places.journal(&increment))?;
+            // If the AOF is only starting, the increment is not listed before its base exists:
+            // alone it would not be all data.
+            if was_on {
+                journal::replace(&places.manifest, listed.print().as_bytes())?;
+            }
+            Ok(file)
+        })
+        .await?
+    };
+    await_tag_sweep(shared).await;
+    let bytes_before = {
+        let state = &mut *shared.state.borrow_mut();
+        let now_ms = state.now_ms();
+        let (config, keyspace) = (&state.config, &mut state.keyspace);
+        let persist = &mut state.persist;
+        persist.split_journal(file, &manifest, config, keyspace, now_ms)?
+    };
+    let mut base = manifest.next_base(&places.stem);
+    // An existing base is never overwritten: the manifest on disk may name it, if replacing the
+    // manifest failed late.
+    while places.journal(&base).exists() {
+        base = Manifest {
+            base: Some(base),
+            ..Manifest::default()
+        }
+        .next_base(&places.stem);
+    }
+    let base_bytes = snapshot::write(shared, places.journal(&base)).await?;
+    // Without an AOF the new increment stays unused and is removed with the older files.
+    let last = bytes_before.and_then(|_| manifest.increments.pop());
+    let listed = Manifest {
+        base: Some(base),
+        increments: last.into_iter().collect(),
+        history: manifest
+            .history
+            .into_iter()
+            .chain(manifest.base)
+            .chain(manifest.increments)
+            .collect(),
+    };
+    let (at, text) = (places.manifest.clone(), listed.print());
+    blocking(move || journal::replace(&at, text.as_bytes())).await?;
+    {
+        let persist = &mut shared.state.borrow_mut().persist;
+        persist.manifest = listed.clone();
+        if let Some(journal) = &persist.journal {
+            journal.set_bytes(base_bytes + (journal.bytes() - bytes_before.unwrap_or(0)));
+        }
+    }
+    let left = blocking(move || Ok(remove_history(&places, listed))).await?;
+    shared.state.borrow_mut().persist.manifest = left;
+    Ok(base_bytes)
+}
+
+/// Removes files that count no more. Those that stay are still listed, and removed after the next
+/// rewrite.
+fn remove_history(places: &Paths, mut manifest: Manifest) -> Manifest {
+    let listed = manifest.clone();
+    manifest.history.retain(|old| {
+        let path = places.journal(old);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                tracing::warn!(%error, file = %path.display(), "cannot remove an obsolete AOF file; retried after the next rewrite");
+                true
+            }
+            _ => false,
+        }
+    });
+    match journal::replace(&places.manifest, manifest.print().as_bytes()) {
+        Ok(()) => manifest,
+        Err(error) => {
+            tracing::warn!(%error, "cannot update the AOF manifest: it still lists removed files as history");
+            listed
+        }
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| Err(io::Error::other(error)))
+}

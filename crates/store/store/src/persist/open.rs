@@ -1,0 +1,144 @@
+//! The start: the data is loaded, and the AOF opened or created.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use keyspace::Keyspace;
+
+use super::journal::{self, Sum};
+use super::manifest::Manifest;
+use super::paths::{Paths, Unwritten};
+use super::{load, snapshot};
+use crate::Error;
+use crate::config::Config;
+
+/// Bytes encoded at a time by a snapshot that is written before the server accepts clients.
+const BLOCKING_PIECE_BYTES: usize = 1 << 20;
+
+/// An AOF to continue or to start.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    /// The file to append to, or the error if the disk is full.
+    pub(super) file: Result<File, String>,
+    pub(super) manifest: Manifest,
+    pub(super) bytes: u64,
+    pub(super) base_bytes: u64,
+    /// Checksum state at the end of the file.
+    pub(super) sum: Sum,
+}
+
+/// Loads the data and opens the AOF, if it is enabled. On a full disk the data is loaded all the
+/// same and only reads are served.
+pub(crate) fn open(
+    config: &Config,
+    keyspace: &mut Keyspace,
+    now_ms: u64,
+) -> Result<Option<Opened>, Error> {
+    let places = Paths::new(config);
+    fs::create_dir_all(&config.dir)
+        .map_err(|error| Error::host(format!("{}: {error}", config.dir)))?;
+    snapshot::remove_unfinished(config.dir.as_ref(), &config.dbfilename.0);
+    snapshot::remove_unfinished(&places.journals, &places.stem);
+    let loaded = load::load(config, keyspace, now_ms)?;
+    keyspace.effects.flushed_all = false;
+    let libraries = keyspace.functions().len();
+    if 0 < libraries {
+        tracing::warn!(
+            libraries,
+            "functions cannot be called here: they are kept, and written into the next snapshot"
+        );
+    }
+    if !config.appendonly {
+        return Ok(None);
+    }
+    let mut opened = Opened {
+        file: Err(String::new()),
+        manifest: loaded.manifest.unwrap_or_default(),
+        bytes: loaded.journal_bytes,
+        base_bytes: loaded.base_bytes,
+        sum: loaded.sum,
+    };
+    let started = match loaded.unmoved {
+        Some(fault) => Err(fault),
+        None => begin(config, &places, keyspace, now_ms, &mut opened),
+    };
+    opened.file = match started {
+        Ok(file) => Ok(file),
+        Err((path, error)) if journal::is_full(&error) => {
+            let fault = format!("{}: {error}", path.display());
+            tracing::error!(
+                fault,
+                "disk full, cannot start the AOF: only reads are served until space is free"
+            );
+            Err(fault)
+        }
+        Err((path, error)) => return Err(Error::host(format!("{}: {error}", path.display()))),
+    };
+    Ok(Some(opened))
+}
+
+/// Opens the AOF's last increment, and creates the base and the increment if they are missing.
+/// Existing files are not rewritten, as the disk may be full.
+fn begin(
+    config: &Config,
+    places: &Paths,
+    keyspace: &mut Keyspace,
+    now_ms: u64,
+    opened: &mut Opened,
+) -> Result<File, Unwritten> {
+    let at = |path: &Path| {
+        let path = path.to_owned();
+        move |error: io::Error| (path, error)
+    };
+    fs::create_dir_all(&places.journals).map_err(at(&places.journals))?;
+    let mut manifest = opened.manifest.clone();
+    if manifest.base.is_none() && manifest.increments.is_empty() {
+        let base = manifest.next_base(&places.stem);
+        let path = places.journal(&base);
+        set_aside(&path).map_err(at(&path))?;
+        assert!(
+            keyspace.start_snapshot(snapshot::options(config, true, now_ms)),
+            "nothing else was begun"
+        );
+        opened.base_bytes =
+            snapshot::write_blocking(keyspace, &path, BLOCKING_PIECE_BYTES).map_err(at(&path))?;
+        opened.bytes = opened.base_bytes;
+        manifest.base = Some(base);
+    }
+    if manifest.increments.is_empty() {
+        let increment = manifest.next_increment(&places.stem);
+        let path = places.journal(&increment);
+        set_aside(&path).map_err(at(&path))?;
+        manifest.increments.push(increment);
+    }
+    let last = manifest.increments.last().expect("one was pushed");
+    let path = places.journal(last);
+    let file = journal::open_for_append(&path).map_err(at(&path))?;
+    if manifest != opened.manifest {
+        journal::replace(&places.manifest, manifest.print().as_bytes())
+            .map_err(at(&places.manifest))?;
+        opened.manifest = manifest;
+    }
+    Ok(file)
+}
+
+/// Renames a non-empty file that is not in the manifest: the manifest was lost, or never written.
+fn set_aside(path: &Path) -> io::Result<()> {
+    if !fs::metadata(path).is_ok_and(|file| 0 < file.len()) {
+        return Ok(());
+    }
+    let named = |number: u32| {
+        let mut aside = path.as_os_str().to_owned();
+        aside.push(format!(".unlisted.{number}"));
+        PathBuf::from(aside)
+    };
+    let free = (1..).map(named).find(|aside| !aside.exists());
+    let aside = free.expect("there are more numbers than files");
+    tracing::warn!(
+        file = %path.display(),
+        aside = %aside.display(),
+        "AOF file is not in the manifest: renamed and not loaded"
+    );
+    fs::rename(path, aside)
+}
