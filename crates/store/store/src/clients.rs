@@ -145,11 +145,6 @@ impl Clients {
         self.table.len()
     }
 
-    /// Returns a client that may have been removed.
-    pub(crate) fn get(&self, key: ClientKey) -> Option<&Client> {
-        self.table.get(key)
-    }
-
     /// Returns the key of the client with this id.
     pub(crate) fn with_id(&self, id: u64) -> Option<ClientKey> {
         self.by_id.get(&id).copied()

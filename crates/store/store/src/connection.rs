@@ -16,7 +16,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::task::yield_now;
 
 use crate::client::{Closing, Peer};
-use crate::dispatch::Flow;
+use crate::dispatch::{Flow, dispatch};
 use crate::settings::{LENDABLE, parser_limits};
 use crate::shared::{ClientGuard, Shared};
 
@@ -167,7 +167,7 @@ impl Connection {
                 break;
             }
             let flow = if let Some(args) = self.postponed.take() {
-                let flow = state.command(*key, &args, Prefetched::default());
+                let flow = dispatch(state, *key, &args, Prefetched::default());
                 if flow == Flow::Postponed {
                     self.postponed = Some(args);
                 }
@@ -195,7 +195,7 @@ impl Connection {
                         break;
                     }
                     Ok(true) => {
-                        let flow = state.command(*key, self.parser.args(), prefetched);
+                        let flow = dispatch(state, *key, self.parser.args(), prefetched);
                         if flow == Flow::Postponed {
                             self.postponed = Some(self.parser.take_args());
                         }

@@ -7,7 +7,7 @@ use resp::{Out, Proto};
 
 use crate::client::{BlockedCommand, ClientKey};
 use crate::clients::Clients;
-use crate::dispatch::Flow;
+use crate::dispatch::{Flow, Occasion, resume};
 use crate::pubsub::Hub;
 use crate::state::State;
 
@@ -63,7 +63,7 @@ fn serve_waiting(state: &mut State, db: usize, name: &Bytes) {
         // Serving an earlier client may also have served this one, so its command may be gone.
         if let Some(parked) = state.clients[key].parked.take() {
             let served = holds_wanted_type(state, key, &parked, name)
-                && state.run_again(key, &parked) != Flow::Blocked;
+                && resume(state, key, &parked, Occasion::KeyReady) != Flow::Blocked;
             state.clients[key].parked = Some(parked);
             if served {
                 state.unpark(key);
@@ -102,7 +102,9 @@ pub(crate) fn time_out(state: &mut State) {
         };
         match parked.args.first() {
             // The holder exceeded its time and lost the lock; the first waiter takes it.
-            Some(command) if is_compute_command(command) => state.run_late(key, &parked),
+            Some(command) if is_compute_command(command) => {
+                resume(state, key, &parked, Occasion::Deadline);
+            }
             _ => state.answer_blocked(key, None),
         }
     }

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_local;
 
 use crate::client::{ClientKey, Closing, Peer};
-use crate::dispatch::Flow;
+use crate::dispatch::{Flow, dispatch};
 use crate::effects;
 use crate::shared::{ClientGuard, Shared};
 use crate::state::State;
@@ -274,7 +274,7 @@ async fn run_until_answered(shared: &Rc<Shared>, key: ClientKey, command: &[Byte
         let flow = {
             let state = &mut *shared.state.borrow_mut();
             state.clock.start_turn();
-            state.command(key, command, Prefetched::default())
+            dispatch(state, key, command, Prefetched::default())
         };
         if flow != Flow::Next {
             poll_fn(|context| {
@@ -308,7 +308,7 @@ fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> (Vec<Reply>, Vec<usize>)
     let mut state = shared.state.borrow_mut();
     state.clock.start_turn();
     let replies = commands.iter().enumerate().map(|(index, args)| {
-        let flow = state.command(key, args, Prefetched::default());
+        let flow = dispatch(&mut state, key, args, Prefetched::default());
         if flow != Flow::Next {
             state.unpark(key);
             state.clients[key].postponed = false;

@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use crate::command::REDIS_VERSION;
+/// The emulated version of Redis, from which clients infer the available commands.
+pub(crate) const REDIS_VERSION: &str = "7.2.4";
+/// The server's name in HELLO.
+pub(crate) const SERVER_NAME: &str = "pelton";
 
 /// Returns the version text, in the form of `redis-server --version`: the emulated version of
 /// Redis, and Pelton's own.

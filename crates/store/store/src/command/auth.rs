@@ -3,14 +3,10 @@
 use bytes::Bytes;
 use resp::Proto;
 
-use super::Call;
+use super::call::Call;
 use super::client::valid_name;
 use crate::client::{Closing, Replies};
-
-/// The emulated version of Redis, from which clients infer the available commands.
-pub(crate) const REDIS_VERSION: &str = "7.2.4";
-/// The server's name in HELLO.
-pub(crate) const SERVER_NAME: &str = "pelton";
+use crate::process::REDIS_VERSION;
 
 const WRONG_PASSWORD: &str = "WRONGPASS invalid username-password pair or user is disabled.";
 const NO_PASSWORD: &str = "ERR AUTH <password> called without any password configured for the default user. Are you \

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::Call;
+use super::call::Call;
 use crate::client::{Client, ClientKey, Closing, Replies};
 use crate::pause::Pause;
 

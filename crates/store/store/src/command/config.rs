@@ -1,6 +1,6 @@
 //! CONFIG.
 
-use super::Call;
+use super::call::Call;
 use crate::clients::ClientCounters;
 use crate::config::{ACCEPTED, Config, SetFault, accepted, directive};
 

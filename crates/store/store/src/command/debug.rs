@@ -5,7 +5,7 @@ use std::time::Duration;
 use keyspace::{Keyspace, Lifetime};
 use resp::Proto;
 
-use super::Call;
+use super::call::Call;
 use crate::config::{Allowed, Config};
 use crate::pause::Pause;
 use crate::persist::Persist;

@@ -2,7 +2,7 @@
 //! answered like a server without these features, so that clients that only query them keep
 //! working.
 
-use super::Call;
+use super::call::Call;
 
 const NO_SCRIPTS: &str = "ERR scripting is not built yet in this server";
 
@@ -99,7 +99,7 @@ pub(super) fn script(call: &mut Call<'_>) {
 pub(super) fn lolwut(call: &mut Call<'_>) {
     let text = format!(
         "{} {}\n",
-        super::auth::SERVER_NAME,
+        crate::process::SERVER_NAME,
         env!("CARGO_PKG_VERSION")
     );
     call.out().verbatim(*b"txt", text.as_bytes());

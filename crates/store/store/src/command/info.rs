@@ -2,9 +2,8 @@
 
 use std::fmt::{Display, Write};
 
-use super::Call;
-use super::auth::{REDIS_VERSION, SERVER_NAME};
-use crate::process;
+use super::call::Call;
+use crate::process::{self, REDIS_VERSION, SERVER_NAME};
 use crate::pubsub::Kind;
 use crate::state::State;
 use crate::text::size;

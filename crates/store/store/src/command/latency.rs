@@ -1,6 +1,6 @@
 //! LATENCY.
 
-use super::Call;
+use super::call::Call;
 
 /// LATENCY LATEST | HISTORY event | GRAPH event | RESET \[event …\] | DOCTOR | HISTOGRAM
 pub(super) fn latency(call: &mut Call<'_>) {

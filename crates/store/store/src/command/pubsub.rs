@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::Call;
+use super::call::Call;
 use crate::pubsub::Kind;
 
 /// PING \[message\]. For a RESP2 client in pub/sub mode the reply has the form of a message.

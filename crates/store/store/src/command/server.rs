@@ -1,6 +1,6 @@
 //! Commands about the whole server: MONITOR, snapshots, SHUTDOWN, MEMORY.
 
-use super::Call;
+use super::call::Call;
 
 /// MONITOR
 pub(super) fn monitor(call: &mut Call<'_>) {

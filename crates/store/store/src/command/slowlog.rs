@@ -1,6 +1,6 @@
 //! SLOWLOG.
 
-use super::Call;
+use super::call::Call;
 
 /// SLOWLOG GET \[count\] | LEN | RESET
 pub(super) fn slowlog(call: &mut Call<'_>) {

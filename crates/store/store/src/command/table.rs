@@ -1,0 +1,155 @@
+//! The table of the commands about the server, and of the rules by which dispatch treats single
+//! commands differently. The commands' other properties are in `keyspace`'s table.
+
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+use keyspace::Command;
+
+use super::call::Call;
+use super::{auth, client, config, debug, emulated, info, latency, pubsub, server, slowlog};
+use crate::client::ClientKey;
+use crate::state::State;
+
+/// Set of rules by which a command is treated differently from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rules(u8);
+
+impl Rules {
+    const NONE: Rules = Rules(0);
+    /// A RESP2 client may send the command in pub/sub mode.
+    pub(crate) const IN_PUBSUB_MODE: Rules = Rules(1);
+    /// The reply consists of messages, which `CLIENT REPLY OFF` does not suppress.
+    pub(crate) const REPLIES_BY_MESSAGE: Rules = Rules(1 << 1);
+    /// The command is postponed by a pause of writes, although it is not flagged as a write.
+    pub(crate) const WAITS_LIKE_WRITE: Rules = Rules(1 << 2);
+    /// The command is used as a health check, so it reports a failing disk too.
+    pub(crate) const REPORTS_DISK: Rules = Rules(1 << 3);
+    /// Monitors see the command after it ran.
+    pub(crate) const SHOWN_LATE: Rules = Rules(1 << 4);
+
+    const fn and(self, other: Rules) -> Rules {
+        Rules(self.0 | other.0)
+    }
+
+    pub(crate) fn has(self, rule: Rules) -> bool {
+        self.0 & rule.0 == rule.0
+    }
+}
+
+/// Handler of a command about the server.
+type Handler = fn(&mut Call<'_>);
+
+/// Row of a command. A row of a container applies to its subcommands.
+#[derive(Clone, Copy)]
+struct Row {
+    /// Handler; `None` if `keyspace` runs the command, or it is not implemented.
+    handler: Option<Handler>,
+    rules: Rules,
+}
+
+const SUBSCRIBING: Rules = Rules::IN_PUBSUB_MODE.and(Rules::REPLIES_BY_MESSAGE);
+
+/// Rows of the commands about the server.
+const ROWS: &[(&str, Handler, Rules)] = &[
+    (
+        "ping",
+        pubsub::ping,
+        Rules::IN_PUBSUB_MODE.and(Rules::REPORTS_DISK),
+    ),
+    ("publish", pubsub::publish, Rules::WAITS_LIKE_WRITE),
+    ("spublish", pubsub::spublish, Rules::WAITS_LIKE_WRITE),
+    ("subscribe", pubsub::subscribe, SUBSCRIBING),
+    ("psubscribe", pubsub::psubscribe, SUBSCRIBING),
+    ("ssubscribe", pubsub::ssubscribe, SUBSCRIBING),
+    ("unsubscribe", pubsub::unsubscribe, SUBSCRIBING),
+    ("punsubscribe", pubsub::punsubscribe, SUBSCRIBING),
+    ("sunsubscribe", pubsub::sunsubscribe, SUBSCRIBING),
+    ("pubsub", pubsub::pubsub, Rules::NONE),
+    ("auth", auth::auth, Rules::NONE),
+    ("hello", auth::hello, Rules::NONE),
+    ("reset", auth::reset, Rules::IN_PUBSUB_MODE),
+    ("quit", auth::quit, Rules::IN_PUBSUB_MODE),
+    ("acl", auth::acl, Rules::NONE),
+    ("client", client::client, Rules::NONE),
+    ("config", config::config, Rules::NONE),
+    ("info", info::info, Rules::NONE),
+    ("slowlog", slowlog::slowlog, Rules::NONE),
+    ("latency", latency::latency, Rules::NONE),
+    ("debug", debug::debug, Rules::NONE),
+    ("monitor", server::monitor, Rules::NONE),
+    ("save", server::save, Rules::NONE),
+    ("bgsave", server::bgsave, Rules::NONE),
+    ("bgrewriteaof", server::bgrewriteaof, Rules::NONE),
+    ("lastsave", server::lastsave, Rules::NONE),
+    ("shutdown", server::shutdown, Rules::NONE),
+    ("memory", server::memory, Rules::NONE),
+    ("role", emulated::role, Rules::NONE),
+    ("wait", emulated::wait, Rules::NONE),
+    ("waitaof", emulated::waitaof, Rules::NONE),
+    ("cluster", emulated::cluster, Rules::NONE),
+    ("module", emulated::module, Rules::NONE),
+    ("function", emulated::function, Rules::NONE),
+    ("script", emulated::script, Rules::NONE),
+    ("lolwut", emulated::lolwut, Rules::NONE),
+    ("replicaof", emulated::replicaof, Rules::NONE),
+    ("slaveof", emulated::replicaof, Rules::NONE),
+];
+
+/// Rules of commands that are not in [`ROWS`].
+const OTHER_RULES: &[(&str, Rules)] = &[
+    ("exec", Rules::SHOWN_LATE),
+    ("select", Rules::SHOWN_LATE),
+    ("pfcount", Rules::WAITS_LIKE_WRITE),
+];
+
+/// Rows by the index of their command.
+static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let commands = keyspace::commands().iter();
+    commands.map(|command| row(command.name)).collect()
+});
+
+fn row(name: &str) -> Row {
+    let whole = name.split('|').next().unwrap_or(name);
+    let row = ROWS.iter().find(|(name, ..)| *name == whole);
+    let other = OTHER_RULES.iter().find(|(name, _)| *name == whole);
+    match (row, other) {
+        (Some((_, handler, rules)), _) => Row {
+            handler: Some(*handler),
+            rules: *rules,
+        },
+        (None, other) => Row {
+            handler: None,
+            rules: other.map_or(Rules::NONE, |(_, rules)| *rules),
+        },
+    }
+}
+
+/// Returns the rules of a command.
+pub(crate) fn rules(command: &Command) -> Rules {
+    TABLE[command.index()].rules
+}
+
+/// Runs a command that `keyspace` leaves to the server.
+pub(crate) fn run(state: &mut State, key: ClientKey, command: &'static Command, args: &[Bytes]) {
+    let handler = TABLE[command.index()].handler;
+    let handler = handler.unwrap_or(emulated::not_implemented);
+    handler(&mut Call { state, key, args });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OTHER_RULES, ROWS, TABLE};
+
+    #[test]
+    fn each_row_has_a_command_of_its_own() {
+        let names = ROWS.iter().map(|row| row.0);
+        let names: Vec<&str> = names.chain(OTHER_RULES.iter().map(|row| row.0)).collect();
+        for (index, name) in names.iter().enumerate() {
+            let known = keyspace::commands().iter().any(|it| it.name == *name);
+            assert!(known, "{name} is a command");
+            assert!(!names[index + 1..].contains(name), "{name} stands once");
+        }
+        assert_eq!(TABLE.len(), keyspace::commands().len());
+    }
+}

@@ -1,0 +1,76 @@
+//! The check whether a command may run: a password, pub/sub mode, the disk, a pause.
+
+use bytes::Bytes;
+use keyspace::{Command, Flags};
+
+use crate::client::{Client, ClientKey};
+use crate::command::{Rules, rules};
+use crate::state::State;
+
+/// Result of the check of a command.
+pub(super) enum Verdict {
+    Runs,
+    /// The command was answered with the reason.
+    Refused,
+    Postponed,
+}
+
+/// Decides whether a command may run, and answers it if it is refused.
+pub(super) fn check(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdict {
+    let client = &state.clients[key];
+    let guarded = !client.authenticated || client.only_subscribes() || client.monitor;
+    let disk_fault = state.persist.refuses_writes(&state.config);
+    if !guarded && state.pauses.current().is_none() && disk_fault.is_none() {
+        return Verdict::Runs;
+    }
+    // Unknown commands and wrong argument counts are refused by the keyspace, with its own text.
+    let Some(command) = keyspace::command(args).filter(|it| it.takes(args.len())) else {
+        return Verdict::Runs;
+    };
+    if let Some(text) = refusal(client, command).or_else(|| {
+        let reports = command.flags.has(Flags::WRITE) || rules(command).has(Rules::REPORTS_DISK);
+        disk_fault.filter(|_| reports)
+    }) {
+        refuse(state, key, command, &text);
+        return Verdict::Refused;
+    }
+    match state.pauses.current() {
+        Some(pause) if pause.all || changes_data(client, command) => Verdict::Postponed,
+        _ => Verdict::Runs,
+    }
+}
+
+/// Returns the error reply to a command that this client may not run.
+fn refusal(client: &Client, command: &Command) -> Option<String> {
+    if !client.authenticated && !command.flags.has(Flags::NO_AUTH) {
+        return Some("NOAUTH Authentication required.".to_owned());
+    }
+    if client.only_subscribes() && !rules(command).has(Rules::IN_PUBSUB_MODE) {
+        return Some(format!(
+            "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
+            command.name
+        ));
+    }
+    // Redis treats a monitor as a kind of replica.
+    if client.monitor && (command.flags.has(Flags::READONLY) || changes_data(client, command)) {
+        return Some("ERR Replica can't interact with the keyspace".to_owned());
+    }
+    None
+}
+
+/// Returns whether a command, or the queue that an EXEC runs, may change data or counts as a change
+/// during a pause.
+fn changes_data(client: &Client, command: &Command) -> bool {
+    match command.name {
+        "exec" => client.session.multi_writes(),
+        _ => command.flags.has(Flags::WRITE) || rules(command).has(Rules::WAITS_LIKE_WRITE),
+    }
+}
+
+fn refuse(state: &mut State, key: ClientKey, command: &'static Command, text: &str) {
+    let client = &mut state.clients[key];
+    client.session.abort_multi();
+    client.out.error(text);
+    state.stats.error(text.as_bytes());
+    state.stats.rejected(command);
+}
