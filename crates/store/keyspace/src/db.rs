@@ -20,7 +20,8 @@ const BLOB_SLOT_BYTES: usize = 8;
 /// Bytes per deadline in a B-tree with average fill.
 const DUE_BYTES: usize = 34;
 
-/// A key and its value: 64 bytes, one cache line of the processor, plus their heap memory.
+/// A key and its value: 64 bytes, one cache line of the processor, plus their heap memory. With a
+/// [`Node`](crate::dict::Node) around its other fields it would be larger.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Entry {

@@ -20,6 +20,7 @@
 //! been studied in public.
 
 mod guard;
+mod item;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -28,6 +29,7 @@ use siphasher::sip::SipHasher13;
 
 use crate::chunked::Chunked;
 use crate::dict::guard::Guarded;
+pub(crate) use crate::dict::item::{Item, Node, Payload};
 use crate::text::room_bytes;
 
 /// Slot number that means "none".
@@ -54,14 +56,6 @@ impl Seed {
     pub(crate) fn hash(self, key: &[u8]) -> u64 {
         SipHasher13::new_with_keys(self.0, self.1).hash(key)
     }
-}
-
-/// Element of a table: it has a key, and stores the number of the next slot in its chain.
-pub(crate) trait Item: Clone {
-    fn key(&self) -> &[u8];
-    fn link(&self) -> u32;
-    fn set_link(&mut self, link: u32);
-    fn heap_bytes(&self) -> usize;
 }
 
 /// Result of one step of [`Dict::compact`].

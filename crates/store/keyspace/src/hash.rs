@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicUsize;
 
 use resp::Out;
 
-use crate::dict::{Dict, Item, Seed};
+use crate::dict::{Dict, Node, Seed};
 use crate::packed::Packed;
 use crate::settings::Encodings;
 use crate::string::Str;
-use crate::text::{Key, allocated};
+use crate::text::allocated;
 
 /// A hash in one of its encodings.
 #[derive(Clone, Debug)]
@@ -19,30 +19,7 @@ pub(crate) enum Hash {
 }
 
 /// A field of a hash that is a table, with its value.
-#[derive(Clone, Debug)]
-pub(crate) struct Field {
-    pub(crate) name: Key,
-    pub(crate) value: Str,
-    link: u32,
-}
-
-impl Item for Field {
-    fn key(&self) -> &[u8] {
-        self.name.bytes()
-    }
-
-    fn link(&self) -> u32 {
-        self.link
-    }
-
-    fn set_link(&mut self, link: u32) {
-        self.link = link;
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.name.heap_bytes() + self.value.heap_bytes()
-    }
-}
+type Field = Node<Str>;
 
 /// A reference to a field's value in either encoding.
 #[derive(Clone, Copy, Debug)]
@@ -165,11 +142,7 @@ impl Hash {
             table.resized(before, after);
             return false;
         }
-        table.insert(Field {
-            name: Key::new(name),
-            value,
-            link: 0,
-        });
+        table.insert(Field::new(name, value));
         true
     }
 
@@ -179,11 +152,7 @@ impl Hash {
         };
         let mut table = Dict::new(seed);
         for (name, value) in packed.pairs() {
-            table.insert(Field {
-                name: Key::new(name.bytes),
-                value: Str::copied(value),
-                link: 0,
-            });
+            table.insert(Field::new(name.bytes, Str::copied(value)));
         }
         *self = Self::Table(table);
     }

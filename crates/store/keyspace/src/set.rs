@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicUsize;
 use resp::Out;
 
 use crate::defrag::reallocate_vec;
-use crate::dict::{Dict, Item};
+use crate::dict::{Dict, Node};
 use crate::hash::Growth;
 use crate::packed::Packed;
 use crate::text::{Key, allocated, room_bytes};
@@ -20,36 +20,7 @@ pub(crate) enum Set {
 }
 
 /// A member of a set that is a table.
-#[derive(Clone, Debug)]
-pub(crate) struct Member {
-    name: Key,
-    link: u32,
-}
-
-impl Member {
-    fn new(name: &[u8]) -> Self {
-        let name = Key::new(name);
-        Self { name, link: 0 }
-    }
-}
-
-impl Item for Member {
-    fn key(&self) -> &[u8] {
-        self.name.bytes()
-    }
-
-    fn link(&self) -> u32 {
-        self.link
-    }
-
-    fn set_link(&mut self, link: u32) {
-        self.link = link;
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.name.heap_bytes()
-    }
-}
+type Member = Node<()>;
 
 impl Set {
     pub(crate) fn new() -> Self {
@@ -133,7 +104,7 @@ impl Set {
             }
             let mut table = Dict::new(growth.seed);
             for member in packed.iter() {
-                table.insert(Member::new(member.bytes));
+                table.insert(Member::new(member.bytes, ()));
             }
             *self = Self::Table(table);
         }
@@ -143,7 +114,7 @@ impl Set {
         if table.find(name).is_some() {
             return false;
         }
-        table.insert(Member::new(name));
+        table.insert(Member::new(name, ()));
         true
     }
 
@@ -165,7 +136,7 @@ impl Set {
         }
         let mut table = Dict::new(growth.seed);
         for &number in ints.iter() {
-            table.insert(Member::new(buffer.format(number).as_bytes()));
+            table.insert(Member::new(buffer.format(number).as_bytes(), ()));
         }
         *self = Self::Table(table);
     }

@@ -6,8 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::dict::{Dict, Item, Seed};
-use crate::text::Key;
+use crate::dict::{Dict, Node, Payload, Seed};
 
 /// Bytes per key in the B-tree, without the tags themselves.
 const NODE_BYTES: usize = 32;
@@ -23,40 +22,25 @@ pub(crate) struct Tags {
     sweep: Option<u32>,
 }
 
-#[derive(Clone, Debug)]
-struct Tag {
-    name: Key,
+type Tag = Node<TagUses>;
+
+/// Uses of a tag.
+#[derive(Clone, Debug, Default)]
+struct TagUses {
     generation: u64,
     /// Number of keys of the current generation.
     keys: usize,
     /// Number of keys of any generation.
     references: usize,
-    link: u32,
 }
+
+impl Payload for TagUses {}
 
 /// A tag of one key, with the generation at the time of tagging.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TagRef {
     tag: u32,
     generation: u64,
-}
-
-impl Item for Tag {
-    fn key(&self) -> &[u8] {
-        self.name.bytes()
-    }
-
-    fn link(&self) -> u32 {
-        self.link
-    }
-
-    fn set_link(&mut self, link: u32) {
-        self.link = link;
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.name.heap_bytes()
-    }
 }
 
 impl Tags {
@@ -84,7 +68,7 @@ impl Tags {
         for name in names {
             let tag = self.tags.find(name).unwrap_or_else(|| self.add(name));
             if tag_refs.iter().all(|it| it.tag != tag) {
-                let record = self.tags.at_mut(tag);
+                let record = &mut self.tags.at_mut(tag).value;
                 record.keys += 1;
                 record.references += 1;
                 tag_refs.push(TagRef {
@@ -98,13 +82,7 @@ impl Tags {
     }
 
     fn add(&mut self, name: &[u8]) -> u32 {
-        self.tags.insert(Tag {
-            name: Key::new(name),
-            generation: 0,
-            keys: 0,
-            references: 0,
-            link: 0,
-        })
+        self.tags.insert(Tag::new(name, TagUses::default()))
     }
 
     /// Removes the tags of a key.
@@ -112,9 +90,10 @@ impl Tags {
         for tag_refs in self.by_key.remove(&slot).into_iter().flatten() {
             self.tag_refs -= 1;
             let tag = self.tags.at_mut(tag_refs.tag);
-            tag.references -= 1;
-            tag.keys -= usize::from(tag.generation == tag_refs.generation);
-            if tag.references == 0 {
+            let uses = &mut tag.value;
+            uses.references -= 1;
+            uses.keys -= usize::from(uses.generation == tag_refs.generation);
+            if uses.references == 0 {
                 let name = tag.name.clone();
                 self.tags.remove(name.bytes());
             }
@@ -133,7 +112,8 @@ impl Tags {
     /// Returns whether one of the key's tags was dropped after tagging.
     pub(crate) fn is_stale(&self, slot: u32) -> bool {
         let tag_refs = self.by_key.get(&slot).into_iter().flatten();
-        let mut tag_refs = tag_refs.map(|it| (self.tags.at(it.tag).generation, it.generation));
+        let mut tag_refs =
+            tag_refs.map(|it| (self.tags.at(it.tag).value.generation, it.generation));
         tag_refs.any(|(current, then)| current != then)
     }
 
@@ -142,14 +122,14 @@ impl Tags {
         let Some(tag) = self.tags.find(name) else {
             return 0;
         };
-        let tag = self.tags.at_mut(tag);
+        let tag = &mut self.tags.at_mut(tag).value;
         tag.generation += 1;
         self.sweep = Some(0);
         std::mem::take(&mut tag.keys)
     }
 
     pub(crate) fn count(&self, name: &[u8]) -> usize {
-        self.tags.get(name).map_or(0, |tag| tag.keys)
+        self.tags.get(name).map_or(0, |tag| tag.value.keys)
     }
 
     pub(crate) fn names(&self, slot: u32) -> Vec<&[u8]> {

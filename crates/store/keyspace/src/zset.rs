@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use crate::dict::{Dict, Item, Seed};
+use crate::dict::{Dict, Node, Seed};
 use crate::hash::Growth;
 use crate::packed::{Element, Packed};
 use crate::text::{Key, allocated};
@@ -33,31 +33,8 @@ struct ScoredSlot {
     slot: u32,
 }
 
-/// A member of a large sorted set.
-#[derive(Clone, Debug)]
-pub(crate) struct Scored {
-    name: Key,
-    score: f64,
-    link: u32,
-}
-
-impl Item for Scored {
-    fn key(&self) -> &[u8] {
-        self.name.bytes()
-    }
-
-    fn link(&self) -> u32 {
-        self.link
-    }
-
-    fn set_link(&mut self, link: u32) {
-        self.link = link;
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.name.heap_bytes()
-    }
-}
+/// A member of a large sorted set, with its score.
+type Scored = Node<f64>;
 
 fn score_of(bytes: &[u8]) -> f64 {
     f64::from_le_bytes(bytes.try_into().expect("a packed score has eight bytes"))
@@ -78,12 +55,7 @@ impl Large {
     }
 
     fn insert(&mut self, name: &[u8], score: f64) {
-        let name = Key::new(name);
-        let slot = self.members.insert(Scored {
-            name,
-            score,
-            link: 0,
-        });
+        let slot = self.members.insert(Scored::new(name, score));
         let members = &self.members;
         self.order
             .insert(ScoredSlot { score, slot }, &order(members));
@@ -91,7 +63,7 @@ impl Large {
 
     fn unrank(&mut self, slot: u32) {
         let members = &self.members;
-        let score = members.at(slot).score;
+        let score = members.at(slot).value;
         let removed = self
             .order
             .remove(&ScoredSlot { score, slot }, &order(members));
@@ -202,7 +174,7 @@ impl Zset {
                 let found = pairs.find(|(member, _)| member.bytes == name);
                 found.map(|(_, score)| score_of(score))
             }
-            Self::Large(large) => large.members.get(name).map(|member| member.score),
+            Self::Large(large) => large.members.get(name).map(|member| member.value),
         }
     }
 
@@ -257,7 +229,7 @@ impl Zset {
             Self::Large(large) => {
                 let slot = large.members.find(name)?;
                 large.unrank(slot);
-                large.members.remove(name).map(|member| member.score)
+                large.members.remove(name).map(|member| member.value)
             }
         }
     }
@@ -355,7 +327,7 @@ impl Zset {
             Self::Large(large) => large
                 .members
                 .iter_from(place)
-                .find(|(_, member)| !visit(member.name.bytes(), member.score))
+                .find(|(_, member)| !visit(member.name.bytes(), member.value))
                 .map(|it| it.0),
         }
     }
@@ -378,7 +350,7 @@ impl Zset {
         match self {
             Self::Large(large) => large
                 .members
-                .take_guarded(|member| visit(member.name.bytes(), member.score)),
+                .take_guarded(|member| visit(member.name.bytes(), member.value)),
             Self::Packed(_) => unreachable!("only tables are guarded"),
         }
     }
@@ -402,7 +374,7 @@ impl Zset {
                 0
             }
             Self::Large(large) => large.members.scan(cursor, |_, member| {
-                visit(member.name.bytes(), member.score);
+                visit(member.name.bytes(), member.value);
             }),
         }
     }
@@ -417,7 +389,7 @@ impl Zset {
             }
             Self::Large(large) => {
                 let member = large.members.at(large.members.random(rng)?);
-                Some((member.name.clone(), member.score))
+                Some((member.name.clone(), member.value))
             }
         }
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::chunked::Chunked;
-use crate::dict::Item;
+use crate::dict::item::Item;
 
 /// Guard of a table, if it has one. Cloning a table does not clone its guard.
 #[derive(Debug)]
