@@ -1,20 +1,18 @@
 //! `CONFIG REWRITE`: writes the configuration file off the core, while its clients wait.
 
+pub(crate) mod task;
+
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::mem;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::rc::Rc;
 
 use tokio::sync::Notify;
-use tokio::task::spawn_blocking;
 
 use crate::client::ClientKey;
 use crate::config::Config;
 use crate::persist::sync_parent;
-use crate::shared::Shared;
-use crate::state::State;
 
 /// Clients that wait in `CONFIG REWRITE`.
 #[derive(Debug, Default)]
@@ -37,42 +35,6 @@ impl RewriteWaiters {
     pub(crate) fn add(&mut self, key: ClientKey) {
         self.waiting.push(key);
         self.wake.notify_one();
-    }
-}
-
-/// Answers the clients that waited for the file.
-fn answer_waiters(state: &mut State, written: &io::Result<()>) {
-    if let Err(error) = written {
-        tracing::warn!(%error, "the configuration file could not be written");
-    }
-    for key in mem::take(&mut state.rewrite_waiters.served) {
-        if state.unpark(key).is_some() {
-            let out = &mut state.clients[key].out;
-            match written {
-                Ok(()) => out.ok(),
-                Err(error) => out.error(format!("ERR Rewriting config file: {error}")),
-            }
-        }
-    }
-}
-
-/// Writes the file whenever a client requests it.
-pub(crate) async fn rewrite_config_on_request(shared: Rc<Shared>) {
-    let wake = Rc::clone(&shared.state.borrow().rewrite_waiters.wake);
-    loop {
-        wake.notified().await;
-        let config = {
-            let mut state = shared.state.borrow_mut();
-            state.rewrite_waiters.served = mem::take(&mut state.rewrite_waiters.waiting);
-            state.config.clone()
-        };
-        let written = spawn_blocking(move || {
-            let path = config.file.as_deref().expect("checked before");
-            write(path, &config)
-        });
-        let written = written.await;
-        let written = written.unwrap_or_else(|error| Err(io::Error::other(error)));
-        answer_waiters(&mut shared.state.borrow_mut(), &written);
     }
 }
 

@@ -24,7 +24,7 @@ use crate::connection::serve;
 use crate::housekeeping::{defragment_on_request, run_housekeeping};
 use crate::local::{self, Handle, Requests};
 use crate::persist::{self, Loss, Persist, jobs};
-use crate::rewrite::rewrite_config_on_request;
+use crate::rewrite::task::rewrite_config_on_request;
 use crate::shared::Shared;
 use crate::state::State;
 use crate::{Error, Limits, settings};

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 use std::rc::Rc;
 
+use tokio::sync::mpsc::channel;
 use tokio::task::{spawn_blocking, yield_now};
 
 use super::Job;
@@ -12,9 +14,12 @@ use super::manifest::Manifest;
 use super::paths::Paths;
 use super::snapshot;
 use crate::effects;
+use crate::pace::Pace;
 use crate::shared::Shared;
 use crate::state::State;
 
+/// Maximum number of pieces that wait for the thread.
+const PIECES_MAX: usize = 8;
 /// Runs queued jobs one after the other until the server stops.
 pub(crate) async fn run_jobs(shared: Rc<Shared>) {
     let wake = Rc::clone(&shared.state.borrow().persist.wake);
@@ -32,7 +37,7 @@ pub(crate) async fn run_jobs(shared: Rc<Shared>) {
         match job {
             Some(Job::Save) => {
                 let path = Paths::new(&shared.state.borrow().config).snapshot;
-                let written = snapshot::write(&shared, path).await;
+                let written = write_snapshot(&shared, path).await;
                 answer_savers(&mut shared.state.borrow_mut(), written);
             }
             Some(Job::Rewrite) => {
@@ -48,6 +53,43 @@ pub(crate) async fn run_jobs(shared: Rc<Shared>) {
             None => wake.notified().await,
         }
     }
+}
+
+/// Writes the snapshot in progress to a file: the core encodes one piece per turn, a thread writes
+/// the pieces. Returns the file's length.
+async fn write_snapshot(shared: &Shared, path: PathBuf) -> io::Result<u64> {
+    let (sender, receiver) = channel(PIECES_MAX);
+    let writer = spawn_blocking(move || snapshot::write_file(&path, receiver));
+    let work_bytes = shared.limits.snapshot_turn_bytes;
+    let mut pace = Pace::default();
+    loop {
+        let mut piece = Vec::new();
+        let done = pace.work(shared, |state| {
+            state.keyspace.write_snapshot_part(work_bytes, &mut piece)
+        });
+        let (is_outdated, drained) = {
+            let persist = &mut shared.state.borrow_mut().persist;
+            persist.note_turn(pace.last);
+            (persist.is_outdated(), persist.drained.clone())
+        };
+        drained.notify_waiters();
+        // The receiver is gone because the writer failed; its error is returned below.
+        if sender.is_closed() || sender.send(Some(piece)).await.is_err() {
+            shared.state.borrow_mut().keyspace.cancel_snapshot();
+        }
+        if done {
+            // Without the final `None` the writer discards the file.
+            if !is_outdated {
+                drop(sender.send(None).await);
+            }
+            break;
+        }
+        pace.rest(shared).await;
+    }
+    drop(sender);
+    writer
+        .await
+        .unwrap_or_else(|error| Err(io::Error::other(error)))
 }
 
 /// Records the result of a snapshot and answers the clients that waited for it.
@@ -158,7 +200,7 @@ async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) 
         }
         .next_base(&places.stem);
     }
-    let base_bytes = snapshot::write(shared, places.journal(&base)).await?;
+    let base_bytes = write_snapshot(shared, places.journal(&base)).await?;
     // Without an AOF the new increment stays unused and is removed with the older files.
     let last = bytes_before.and_then(|_| manifest.increments.pop());
     let listed = Manifest {

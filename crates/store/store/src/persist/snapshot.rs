@@ -1,21 +1,15 @@
-//! Writing of a snapshot: the core encodes one piece per turn, a thread writes the pieces to a
-//! file.
+//! The file of a snapshot, which arrives in pieces.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use keyspace::{Keyspace, rdb};
-use tokio::sync::mpsc::{Receiver, channel};
-use tokio::task::spawn_blocking;
+use tokio::sync::mpsc::Receiver;
 
 use super::journal::sync_parent;
 use crate::config::Config;
-use crate::pace::Pace;
-use crate::shared::Shared;
 
-/// Maximum number of pieces that wait for the thread.
-const PIECES_MAX: usize = 8;
 /// Bytes after which the growing file is synced. A single sync at the end would block the AOF's
 /// syncs for its whole duration.
 const SYNC_BYTES: u64 = 8 << 20;
@@ -33,44 +27,9 @@ pub(crate) fn options(config: &Config, aof_base: bool, now_ms: u64) -> rdb::Opti
 /// A piece of the file, or `None` to mark the file as complete.
 type Piece = Option<Vec<u8>>;
 
-/// Writes the snapshot in progress to a temporary file and renames it to `path`. Returns the file's
-/// length.
-pub(crate) async fn write(shared: &Shared, path: PathBuf) -> io::Result<u64> {
-    let (sender, receiver) = channel(PIECES_MAX);
-    let writer = spawn_blocking(move || write_file(&path, receiver));
-    let work_bytes = shared.limits.snapshot_turn_bytes;
-    let mut pace = Pace::default();
-    loop {
-        let mut piece = Vec::new();
-        let done = pace.work(shared, |state| {
-            state.keyspace.write_snapshot_part(work_bytes, &mut piece)
-        });
-        let (is_outdated, drained) = {
-            let persist = &mut shared.state.borrow_mut().persist;
-            persist.note_turn(pace.last);
-            (persist.is_outdated(), persist.drained.clone())
-        };
-        drained.notify_waiters();
-        // The receiver is gone because the writer failed; its error is returned below.
-        if sender.is_closed() || sender.send(Some(piece)).await.is_err() {
-            shared.state.borrow_mut().keyspace.cancel_snapshot();
-        }
-        if done {
-            // Without the final `None` the writer discards the file.
-            if !is_outdated {
-                drop(sender.send(None).await);
-            }
-            break;
-        }
-        pace.rest(shared).await;
-    }
-    drop(sender);
-    writer
-        .await
-        .unwrap_or_else(|error| Err(io::Error::other(error)))
-}
-
-fn write_file(path: &Path, mut pieces: Receiver<Piece>) -> io::Result<u64> {
+/// Receives a snapshot piece by piece and writes it to a temporary file, which it renames to `path`.
+/// Returns the file's length.
+pub(crate) fn write_file(path: &Path, mut pieces: Receiver<Piece>) -> io::Result<u64> {
     let beside = beside(path);
     let mut next = || pieces.blocking_recv();
     let written = write_pieces(&beside, &mut next).and_then(|len| {

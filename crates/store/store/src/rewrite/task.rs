@@ -1,0 +1,47 @@
+//! The task that writes the configuration file, and answers the clients that wait for it.
+
+use std::io;
+use std::mem;
+use std::rc::Rc;
+
+use tokio::task::spawn_blocking;
+
+use super::write;
+use crate::shared::Shared;
+use crate::state::State;
+
+/// Answers the clients that waited for the file.
+fn answer_waiters(state: &mut State, written: &io::Result<()>) {
+    if let Err(error) = written {
+        tracing::warn!(%error, "the configuration file could not be written");
+    }
+    for key in mem::take(&mut state.rewrite_waiters.served) {
+        if state.unpark(key).is_some() {
+            let out = &mut state.clients[key].out;
+            match written {
+                Ok(()) => out.ok(),
+                Err(error) => out.error(format!("ERR Rewriting config file: {error}")),
+            }
+        }
+    }
+}
+
+/// Writes the file whenever a client requests it.
+pub(crate) async fn rewrite_config_on_request(shared: Rc<Shared>) {
+    let wake = Rc::clone(&shared.state.borrow().rewrite_waiters.wake);
+    loop {
+        wake.notified().await;
+        let config = {
+            let mut state = shared.state.borrow_mut();
+            state.rewrite_waiters.served = mem::take(&mut state.rewrite_waiters.waiting);
+            state.config.clone()
+        };
+        let written = spawn_blocking(move || {
+            let path = config.file.as_deref().expect("checked before");
+            write(path, &config)
+        });
+        let written = written.await;
+        let written = written.unwrap_or_else(|error| Err(io::Error::other(error)));
+        answer_waiters(&mut shared.state.borrow_mut(), &written);
+    }
+}
