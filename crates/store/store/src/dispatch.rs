@@ -154,10 +154,7 @@ fn call(
 ) -> (Flow, Option<&'static Command>) {
     let now_ms = state.now_ms();
     let is_watched = state.clients.has_monitors() && occasion == Occasion::First;
-    let is_shown_late = is_watched && is_shown_late(args);
-    if is_watched && !is_shown_late {
-        show(state, key, args);
-    }
+    let is_shown_late = is_watched && !show_early(state, key, args);
     let started = state.clock.lap_start();
     state.keyspace.set_non_data_bytes(state.clients.bytes());
     let client = &mut state.clients[key];
@@ -185,13 +182,9 @@ fn call(
             (Flow::Blocked, Counts::Later)
         }
         Outcome::Exec(commands) => {
-            for args in &commands {
-                call(state, key, args, Occasion::First);
-            }
-            let client = &mut state.clients[key];
-            client.session.exec_done();
+            call_all(state, key, &commands);
             // The errors of the transaction's commands are counted already.
-            errors = client.out.errors();
+            errors = state.clients[key].out.errors();
             (Flow::Next, Counts::Run)
         }
     };
@@ -203,8 +196,12 @@ fn call(
     if failed && let Some(text) = client.out.error_at(mark) {
         state.stats.error(text);
     }
-    match (command, counts) {
-        (Some(command), Counts::Run) => {
+    // An unknown command is counted only as an error.
+    let Some(command) = command else {
+        return (flow, None);
+    };
+    match counts {
+        Counts::Run => {
             let took_us = state.clock.end_lap(started);
             let ran = Ran {
                 command,
@@ -214,11 +211,18 @@ fn call(
             };
             account(&mut state.stats, &state.config, client, now_ms, &ran);
         }
-        (Some(command), Counts::Refused) => state.stats.rejected(command),
-        // An unknown command is counted only as an error.
-        (Some(_), Counts::Later) | (None, _) => {}
+        Counts::Refused => state.stats.rejected(command),
+        Counts::Later => {}
     }
-    (flow, command)
+    (flow, Some(command))
+}
+
+/// Runs the commands of a transaction.
+fn call_all(state: &mut State, key: ClientKey, commands: &[Vec<Bytes>]) {
+    for args in commands {
+        call(state, key, args, Occasion::First);
+    }
+    state.clients[key].session.exec_done();
 }
 
 /// Closes a client whose queued transaction and unparsed input exceed `client-query-buffer-limit`.
@@ -235,10 +239,16 @@ fn enforce_queue_limit(state: &mut State, key: ClientKey) {
     }
 }
 
-/// Returns whether monitors see a command after it ran: they see the commands of a transaction
-/// before its EXEC, and a SELECT with the database it selected.
-fn is_shown_late(args: &[Bytes]) -> bool {
-    keyspace::command(args).is_some_and(|it| command::rules(it).has(Rules::SHOWN_LATE))
+/// Shows a command to monitors before it runs. Returns `false` for one that they see after it ran:
+/// they see the commands of a transaction before its EXEC, and a SELECT with the database it
+/// selected.
+fn show_early(state: &mut State, key: ClientKey, args: &[Bytes]) -> bool {
+    let rules = keyspace::command(args).map(command::rules);
+    let is_early = !rules.is_some_and(|rules| rules.has(Rules::SHOWN_LATE));
+    if is_early {
+        show(state, key, args);
+    }
+    is_early
 }
 
 /// Shows a command to monitors, unless it is being queued or is hidden from them.

@@ -97,11 +97,7 @@ const ROWS: &[(&str, Handler, Rules)] = &[
 ];
 
 /// Rules of commands that are not in [`ROWS`].
-const OTHER_RULES: &[(&str, Rules)] = &[
-    ("exec", Rules::SHOWN_LATE),
-    ("select", Rules::SHOWN_LATE),
-    ("pfcount", Rules::WAITS_LIKE_WRITE),
-];
+const OTHER_RULES: &[(&str, Rules)] = &[("exec", Rules::SHOWN_LATE), ("select", Rules::SHOWN_LATE)];
 
 /// Rows by the index of their command.
 static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| {

@@ -27,8 +27,8 @@ pub(crate) fn options(config: &Config, aof_base: bool, now_ms: u64) -> rdb::Opti
 /// A piece of the file, or `None` to mark the file as complete.
 type Piece = Option<Vec<u8>>;
 
-/// Receives a snapshot piece by piece and writes it to a temporary file, which it renames to `path`.
-/// Returns the file's length.
+/// Receives a snapshot piece by piece and writes it to a temporary file, which it renames to
+/// `path`. Returns the file's length.
 pub(crate) fn write_file(path: &Path, mut pieces: Receiver<Piece>) -> io::Result<u64> {
     let beside = beside(path);
     let mut next = || pieces.blocking_recv();
