@@ -1,8 +1,8 @@
 //! A vector that grows without moving its elements, so that no single insertion pays for copying
 //! all the others.
 
-use crate::defrag::reallocate_vec;
-use crate::text::room_bytes;
+use crate::memory::reallocate_vec;
+use crate::memory::room_bytes;
 
 /// Elements per chunk, as a power of two. The first chunk grows like a plain vector, so that small
 /// collections stay small.

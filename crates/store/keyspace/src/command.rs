@@ -2,7 +2,6 @@
 
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::keyspace::Block;
 use bytes::Bytes;
 use resp::Out;
 
@@ -45,10 +44,21 @@ pub(crate) enum Handler {
     Service,
     /// A container, whose subcommands have handlers.
     Container,
+    /// HELP of a container.
+    Help,
+}
+
+/// Keys and deadline of a blocked command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Keys of the selected database; any of them unblocks the command.
+    pub keys: Vec<Bytes>,
+    /// Deadline in Unix milliseconds; `None` waits without limit.
+    pub deadline_ms: Option<u64>,
 }
 
 /// A set of command properties.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub(crate) u32);
 
 macro_rules! flags {

@@ -25,9 +25,9 @@ use std::ops::Range;
 use bytes::Bytes;
 use resp::Out;
 
+use crate::command::Block;
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::keyspace::Block;
 use crate::text::{self, Key};
 
 /// Returns the byte range between two positions, the last one included; negative positions count

@@ -1,15 +1,13 @@
 //! The environment of a command's handler.
 
 use bytes::Bytes;
-use resp::Out;
 
-use crate::db::{Entry, NEVER};
-use crate::evict::WriteTime;
+use crate::db::{Entry, NEVER, WriteTime};
 use crate::fault::Fault;
-use crate::hash::Growth;
-use crate::keyspace::{Keyspace, Outcome};
+use crate::keyspace::{Journal, Keyspace};
 use crate::notify::Class;
 use crate::session::Session;
+use crate::settings::Growth;
 use crate::value::{Kind, Value};
 
 /// One running command: the store, the client's session, the arguments, and the changes so far.
@@ -28,20 +26,19 @@ pub(crate) struct Context<'a> {
     pub(crate) hash: Option<u64>,
 }
 
-/// Commands that the append-only file gets for one executed command.
-pub(crate) enum Journal<'a> {
-    /// The command itself, if it changed anything.
-    AsIs(&'a [Bytes]),
-    /// These commands, whose effect does not depend on the time they run.
-    Rewritten(Vec<Vec<Bytes>>),
-}
-
 /// Treatment of the deadline when a value is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deadline {
     Keep,
     Never,
     At(i64),
+}
+
+/// Class and name of the event for a stored result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoreEvent {
+    pub(crate) class: Class,
+    pub(crate) name: &'static str,
 }
 
 impl<'a> Context<'a> {
@@ -86,10 +83,7 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn growth(&self) -> Growth {
-        Growth {
-            encodings: self.ks.limits.encodings,
-            seed: self.ks.seed,
-        }
+        self.ks.growth()
     }
 
     /// Returns the hash of a key; cached if the key is the first argument.
@@ -328,15 +322,13 @@ impl<'a> Context<'a> {
         arg.is_some_and(|arg| arg.eq_ignore_ascii_case(word.as_bytes()))
     }
 
-    pub(crate) fn exec(mut self, out: &mut Out) -> Outcome {
-        let queue = crate::commands::transactions::take_queue(&mut self, out);
-        match queue {
-            None => Outcome::Done,
-            Some(commands) => {
-                out.array(commands.len());
-                self.session.in_exec = true;
-                Outcome::Exec(commands)
-            }
+    /// Stores a collection that a command computed, or removes the key if the collection is empty.
+    pub(crate) fn store(&mut self, key: &Bytes, value: Value, event: StoreEvent) {
+        if value.is_vacant() {
+            self.delete(key);
+            return;
         }
+        self.put(key, value, Deadline::Never);
+        self.changed(key, event.class, event.name);
     }
 }

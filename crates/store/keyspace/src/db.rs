@@ -4,10 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use bytes::Bytes;
 
-use crate::dict::{Dict, Item, Seed};
+use crate::dict::{Compaction, Dict, Item, Seed};
 use crate::tags::Tags;
 use crate::text::Key;
-use crate::value::Value;
+use crate::value::{AT_ONCE_MAX, Value};
 
 /// Deadline value of a key without a deadline.
 pub(crate) const NEVER: i64 = i64::MAX;
@@ -19,6 +19,9 @@ pub(crate) const IN_LINE: u32 = 1 << 31;
 const BLOB_SLOT_BYTES: usize = 8;
 /// Bytes per deadline in a B-tree with average fill.
 const DUE_BYTES: usize = 34;
+
+/// A table is compacted if at least one in this many slots is vacant.
+const VACANT_PART_MIN: usize = 8;
 
 /// A key and its value: 64 bytes, one cache line of the processor, plus their heap memory. With a
 /// [`Node`](crate::dict::Node) around its other fields it would be larger.
@@ -65,6 +68,35 @@ impl Entry {
         };
         size_of::<Self>() + size_of::<u32>() + self.heap_bytes() + due
     }
+
+    /// Reallocates the blocks of the key and its value, like [`Value::reallocate`].
+    pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
+        if from == 0 {
+            self.key.reallocate();
+        }
+        self.value.reallocate(from, left)
+    }
+}
+
+/// Time of a write, and deadline of the written value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lifetime {
+    /// Current Unix time in milliseconds.
+    pub now_ms: u64,
+    /// Deadline in Unix milliseconds; `None` means no deadline.
+    pub deadline_ms: Option<u64>,
+}
+
+/// Returns whether the deadline has passed.
+pub(crate) fn is_due(deadline_ms: i64, now: i64) -> bool {
+    deadline_ms <= now && deadline_ms != NEVER
+}
+
+/// Deadline of a new key, and the current time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WriteTime {
+    pub(crate) deadline_ms: i64,
+    pub(crate) now: i64,
 }
 
 /// One database.
@@ -223,5 +255,53 @@ impl Db {
         self.dict.resized(before, after);
         self.recount_blob(slot, blob_before, blob_after);
         result
+    }
+
+    /// Frees up to `left` keys of a removed database. Returns the first large value, which is freed
+    /// element by element.
+    pub(crate) fn free_some(&mut self, left: &mut usize) -> Option<Value> {
+        while 0 < *left {
+            *left -= 1;
+            match self.dict.pop_slot() {
+                Some(Some(entry)) if AT_ONCE_MAX < entry.value.elements() => {
+                    return Some(entry.value);
+                }
+                Some(entry) => drop(entry),
+                None if self.due.pop_first().is_some() || self.tags.free_some() => {}
+                None => break,
+            }
+        }
+        None
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.dict.is_empty() && self.tags.is_freed()
+    }
+
+    /// Returns whether [`Db::free_some`] has freed everything.
+    pub(crate) fn is_freed(&self) -> bool {
+        self.dict.slots() == 0 && self.due.is_empty() && self.tags.is_freed()
+    }
+
+    /// Moves keys from the table's end into vacant slots, at most `left` steps. Returns whether the
+    /// table is compact.
+    pub(crate) fn compact(&mut self, left: &mut usize) -> bool {
+        let slots = self.dict.slots() as usize;
+        let vacant = slots - self.dict.len();
+        if !self.dict.is_compacting() {
+            if vacant < slots.div_ceil(VACANT_PART_MIN) {
+                return true;
+            }
+            self.dict.start_compaction();
+        }
+        while 0 < *left {
+            *left -= 1;
+            match self.dict.compact() {
+                Compaction::Moved { from, to } => self.moved(from, to),
+                Compaction::Looked => {}
+                Compaction::Done => return true,
+            }
+        }
+        false
     }
 }

@@ -30,7 +30,7 @@ use siphasher::sip::SipHasher13;
 use crate::chunked::Chunked;
 use crate::dict::guard::Guarded;
 pub(crate) use crate::dict::item::{Item, Node, Payload};
-use crate::text::room_bytes;
+use crate::memory::room_bytes;
 
 /// Slot number that means "none".
 const NONE: u32 = u32::MAX;
@@ -502,6 +502,41 @@ impl<T: Item> Dict<T> {
     pub(crate) fn iter_from(&self, slot: usize) -> impl Iterator<Item = (usize, &T)> {
         let slots = (slot..self.slots.len()).map(|slot| (slot + 1, self.slots.at(slot)));
         slots.filter_map(|(next, item)| item.as_ref().map(|item| (next, item)))
+    }
+
+    /// Reallocates the items' blocks, starting at slot `from`. Returns the slot to continue with,
+    /// unless all are done.
+    pub(crate) fn reallocate(
+        &mut self,
+        from: usize,
+        left: &mut usize,
+        each: impl Fn(&mut T),
+    ) -> Option<usize> {
+        if from == 0 {
+            self.reallocate_first_chunks();
+        }
+        for slot in from..self.slots() as usize {
+            if *left == 0 {
+                return Some(slot);
+            }
+            *left -= 1;
+            if let Some(item) = self.peek_mut(slot as u32) {
+                each(item);
+            }
+        }
+        None
+    }
+
+    /// Frees up to `left` items of a removed table. Returns whether none are left.
+    pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
+        while 0 < *left {
+            match self.pop_slot() {
+                None => return true,
+                Some(item) => drop(item),
+            }
+            *left -= 1;
+        }
+        false
     }
 }
 

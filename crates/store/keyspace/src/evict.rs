@@ -13,10 +13,10 @@
 //! As in Redis, the best candidates of earlier samples are remembered, and the next evictions
 //! choose among them too: a sample that contains only recently used keys then costs none of them.
 
+use std::collections::VecDeque;
+
 use crate::db::{Db, Entry};
-use crate::keyspace::Keyspace;
-use crate::notify::Class;
-use crate::settings::Policy;
+use crate::settings::{Limits, Policy};
 use crate::value::Value;
 
 const STAMP_MASK: u32 = 0x0fff_ffff;
@@ -78,7 +78,7 @@ pub(crate) enum Use {
 
 /// Part of the data that exceeds its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Share {
+pub(crate) enum Share {
     All,
     Small,
     Blobs,
@@ -96,151 +96,127 @@ impl Share {
 
 /// A key that was sampled for an eviction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Sampled {
+struct Sampled {
     /// Idle ticks, or 255 minus the LFU counter, at the last update; the highest is evicted first.
     badness: u32,
     db: usize,
     slot: u32,
 }
 
-/// Deadline of a new key, and the current time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WriteTime {
-    pub(crate) deadline_ms: i64,
-    pub(crate) now: i64,
+/// Stamps of keys, and the choice of keys to evict.
+#[derive(Debug, Default)]
+pub(crate) struct Evictor {
+    /// SIEVE: the database and slot that the hand examines next, among all keys (`hand`) and among
+    /// keys with blobs (`blob_hand`).
+    hand: (usize, u32),
+    blob_hand: (usize, u32),
+    /// SIEVE: new large keys, which are evicted first unless they are used.
+    probation: VecDeque<(usize, u32)>,
+    /// Keys that were sampled for an eviction, the best candidate last.
+    pool: Vec<Sampled>,
 }
 
-impl Keyspace {
-    pub(crate) fn first_stamp(&self, now: i64) -> u32 {
-        if self.limits.policy.is_lfu() {
-            minute(now) << 8 | COUNTER_START
-        } else {
-            tick(now)
+/// Returns the stamp of a new key.
+pub(crate) fn first_stamp(limits: &Limits, now: i64) -> u32 {
+    if limits.policy.is_lfu() {
+        minute(now) << 8 | COUNTER_START
+    } else {
+        tick(now)
+    }
+}
+
+/// Records a use of a key.
+#[inline]
+pub(crate) fn stamp_used(entry: &mut Entry, limits: &Limits, rng: &mut fastrand::Rng, now: i64) {
+    let stamp = if limits.policy.is_lfu() {
+        counted_stamp(entry, limits, rng, now)
+    } else {
+        tick(now)
+    };
+    entry.access = entry.access & !STAMP_MASK | stamp | VISITED;
+}
+
+/// Sets the imported last use of a key, if the policy records that kind of use.
+pub(crate) fn set_use(entry: &mut Entry, limits: &Limits, used: Use, now: i64) {
+    let is_lfu = limits.policy.is_lfu();
+    let stamp = match used {
+        Use::Idle(idle_s) if !is_lfu => {
+            let ticks = idle_s.wrapping_mul(TICKS_PER_S as u32);
+            tick(now).wrapping_sub(ticks) & STAMP_MASK
         }
-    }
+        Use::Frequency(counter) if is_lfu => minute(now) << 8 | u32::from(counter),
+        Use::Now | Use::Idle(_) | Use::Frequency(_) => return,
+    };
+    entry.access = entry.access & !STAMP_MASK | stamp;
+}
 
-    /// Records a use of a key, and returns its entry.
-    #[inline]
-    pub(crate) fn used(&mut self, db: usize, slot: u32, now: i64) -> &Entry {
-        let is_lfu = self.limits.policy.is_lfu();
-        let stamp = if is_lfu {
-            self.counted_stamp(db, slot, now)
-        } else {
-            tick(now)
-        };
-        let entry = self.dbs[db].dict.at_mut(slot);
-        entry.access = entry.access & !STAMP_MASK | stamp | VISITED;
-        entry
+fn counted_stamp(entry: &Entry, limits: &Limits, rng: &mut fastrand::Rng, now: i64) -> u32 {
+    let mut counter = entry.frequency(now, limits.lfu_decay_minutes);
+    if counter < 255 {
+        let above = f64::from(counter.saturating_sub(COUNTER_START));
+        let chance = 1.0 / (above * f64::from(limits.lfu_log_factor) + 1.0);
+        counter += u32::from(rng.f64() < chance);
     }
+    minute(now) << 8 | counter
+}
 
-    /// Sets the imported last use of a key, if the policy records that kind of use.
-    pub(crate) fn set_use(&mut self, db: usize, slot: u32, used: Use, now: i64) {
-        let is_lfu = self.limits.policy.is_lfu();
-        let stamp = match used {
-            Use::Idle(idle_s) if !is_lfu => {
-                let ticks = idle_s.wrapping_mul(TICKS_PER_S as u32);
-                tick(now).wrapping_sub(ticks) & STAMP_MASK
-            }
-            Use::Frequency(counter) if is_lfu => minute(now) << 8 | u32::from(counter),
-            Use::Now | Use::Idle(_) | Use::Frequency(_) => return,
-        };
-        let entry = self.dbs[db].dict.at_mut(slot);
-        entry.access = entry.access & !STAMP_MASK | stamp;
+/// Returns whether a value takes more than a sixteenth of its memory limit.
+fn is_large(value: &Value, limits: &Limits) -> bool {
+    let blobs_max = limits.maxmemory_blob_bytes;
+    let room = match value.blob_bytes() {
+        0 => limits.maxmemory_bytes,
+        _ if blobs_max == 0 => limits.maxmemory_bytes,
+        _ => blobs_max,
+    };
+    let part = usize::try_from(room).unwrap_or(usize::MAX) / PROBATION_PART;
+    part != 0 && part < value.heap_bytes()
+}
+
+/// Returns whether a new value starts on probation.
+#[inline]
+pub(crate) fn starts_on_probation(value: &Value, limits: &Limits) -> bool {
+    limits.policy == Policy::AllKeysSieve && is_large(value, limits)
+}
+
+/// Returns the part of the data that exceeds its limit, if any.
+pub(crate) fn exceeded_share(dbs: &[Db], limits: &Limits, non_data_bytes: usize) -> Option<Share> {
+    let passes = |bytes: usize, max: u64| max != 0 && max < bytes as u64;
+    let (max, blobs_max) = (limits.maxmemory_bytes, limits.maxmemory_blob_bytes);
+    let used_bytes: usize = dbs.iter().map(Db::heap_bytes).sum();
+    if blobs_max == 0 {
+        return passes(used_bytes + non_data_bytes, max).then_some(Share::All);
     }
-
-    fn counted_stamp(&mut self, db: usize, slot: u32, now: i64) -> u32 {
-        let entry = self.dbs[db].dict.at(slot);
-        let mut counter = entry.frequency(now, self.limits.lfu_decay_minutes);
-        if counter < 255 {
-            let above = f64::from(counter.saturating_sub(COUNTER_START));
-            let chance = 1.0 / (above * f64::from(self.limits.lfu_log_factor) + 1.0);
-            counter += u32::from(self.rng.f64() < chance);
-        }
-        minute(now) << 8 | counter
+    let blob_bytes: usize = dbs.iter().map(Db::blob_bytes).sum();
+    if passes(blob_bytes, blobs_max) {
+        Some(Share::Blobs)
+    } else if max != 0 && passes(used_bytes - blob_bytes + non_data_bytes, max) {
+        Some(Share::Small)
+    } else {
+        None
     }
+}
 
-    /// Adds a key that does not exist, given its hash.
-    pub(crate) fn insert(
-        &mut self,
-        db: usize,
-        key: (u64, &[u8]),
-        value: Value,
-        until: WriteTime,
-    ) -> u32 {
-        let stamp = self.first_stamp(until.now) | self.epoch();
-        let is_large = self.limits.policy == Policy::AllKeysSieve && self.is_large(&value);
-        let slot = self.dbs[db].insert(key, value, until.deadline_ms, stamp);
-        if is_large && self.probation.len() < PROBATION_MAX {
+impl Evictor {
+    /// Puts a new large key on probation.
+    pub(crate) fn put_on_probation(&mut self, db: usize, slot: u32) {
+        if self.probation.len() < PROBATION_MAX {
             self.probation.push_back((db, slot));
         }
-        self.key_created(db, key.1);
-        slot
     }
 
-    /// Returns whether a value takes more than a sixteenth of its memory limit.
-    fn is_large(&self, value: &Value) -> bool {
-        let blobs_max = self.limits.maxmemory_blob_bytes;
-        let room = match value.blob_bytes() {
-            0 => self.limits.maxmemory_bytes,
-            _ if blobs_max == 0 => self.limits.maxmemory_bytes,
-            _ => blobs_max,
-        };
-        let part = usize::try_from(room).unwrap_or(usize::MAX) / PROBATION_PART;
-        part != 0 && part < value.heap_bytes()
-    }
-
-    /// Returns the part of the data that exceeds its limit, if any.
-    fn exceeded_share(&self) -> Option<Share> {
-        let passes = |bytes: usize, max: u64| max != 0 && max < bytes as u64;
-        let (max, blobs_max) = (
-            self.limits.maxmemory_bytes,
-            self.limits.maxmemory_blob_bytes,
-        );
-        if blobs_max == 0 {
-            let used = self.used_bytes() + self.non_data_bytes;
-            return passes(used, max).then_some(Share::All);
-        }
-        let blob_bytes = self.blob_bytes();
-        if passes(blob_bytes, blobs_max) {
-            Some(Share::Blobs)
-        } else if max != 0 && passes(self.used_bytes() - blob_bytes + self.non_data_bytes, max) {
-            Some(Share::Small)
-        } else {
-            None
-        }
-    }
-
-    /// Evicts until the data fits. Returns `false` if no key can be evicted; `true` if the data
-    /// fits, or if the limit of evictions per turn was reached and later turns continue.
-    pub(crate) fn make_room(&mut self, now_ms: u64) -> bool {
-        if self.limits.maxmemory_bytes == 0 && self.limits.maxmemory_blob_bytes == 0 {
-            return true;
-        }
-        for _ in 0..self.limits.evict_keys_per_turn {
-            let Some(share) = self.exceeded_share() else {
-                return true;
-            };
-            let Some((db, slot)) = self.victim(share, now_ms as i64) else {
-                return false;
-            };
-            self.evict(db, slot);
-        }
-        true
-    }
-
-    fn evict(&mut self, db: usize, slot: u32) {
-        self.before_removal(db, slot);
-        let key = self.dbs[db].dict.at(slot).key.clone();
-        self.remove_key(db, key.bytes());
-        self.stats.evicted += 1;
-        self.gone(db, key.bytes(), Class::Evicted, "evicted");
-    }
-
-    fn victim(&mut self, share: Share, now: i64) -> Option<(usize, u32)> {
-        match self.limits.policy {
+    /// Returns the database and slot of the key to evict next, if the policy allows any.
+    pub(crate) fn victim(
+        &mut self,
+        dbs: &mut [Db],
+        limits: &Limits,
+        rng: &mut fastrand::Rng,
+        share: Share,
+        now: i64,
+    ) -> Option<(usize, u32)> {
+        match limits.policy {
             Policy::NoEviction => None,
             Policy::VolatileTtl => {
-                let dbs = self.dbs.iter().enumerate();
+                let dbs = dbs.iter().enumerate();
                 let first = dbs.filter_map(|(db, it)| {
                     let mut due = it.due.iter();
                     let due = due.find(|due| share.has(it.dict.at(due.1)))?;
@@ -248,22 +224,33 @@ impl Keyspace {
                 });
                 first.min().map(|(_, db, slot)| (db, slot))
             }
-            Policy::AllKeysSieve => self.unused_on_probation(share).or_else(|| match share {
-                Share::Blobs => self.sieve_blobs(),
-                Share::All | Share::Small => self.sieve(share),
-            }),
-            policy => self.worst_sample(policy, share, now),
+            Policy::AllKeysSieve => {
+                self.unused_on_probation(dbs, limits, share)
+                    .or_else(|| match share {
+                        Share::Blobs => self.sieve_blobs(dbs),
+                        Share::All | Share::Small => self.sieve(dbs, share),
+                    })
+            }
+            _ => self.worst_sample(dbs, limits, rng, share, now),
         }
     }
 
-    fn worst_sample(&mut self, policy: Policy, share: Share, now: i64) -> Option<(usize, u32)> {
+    fn worst_sample(
+        &mut self,
+        dbs: &[Db],
+        limits: &Limits,
+        rng: &mut fastrand::Rng,
+        share: Share,
+        now: i64,
+    ) -> Option<(usize, u32)> {
+        let policy = limits.policy;
         let volatile = matches!(
             policy,
             Policy::VolatileLru | Policy::VolatileLfu | Policy::VolatileRandom
         );
         let random = matches!(policy, Policy::AllKeysRandom | Policy::VolatileRandom);
-        let samples = if random { 1 } else { self.limits.samples };
-        let decay = self.limits.lfu_decay_minutes;
+        let samples = if random { 1 } else { limits.samples };
+        let decay = limits.lfu_decay_minutes;
         let badness = |entry: &Entry| match policy.is_lfu() {
             true => 255 - entry.frequency(now, decay),
             false => entry.idle_ticks(now),
@@ -271,9 +258,9 @@ impl Keyspace {
         if random {
             self.pool.clear();
         }
-        for db in 0..self.dbs.len() {
+        for db in 0..dbs.len() {
             for _ in 0..samples {
-                let Some(slot) = sample(&self.dbs[db], volatile, share, &mut self.rng) else {
+                let Some(slot) = sample(&dbs[db], volatile, share, rng) else {
                     break;
                 };
                 if self.pool.iter().all(|it| (it.db, it.slot) != (db, slot)) {
@@ -284,7 +271,6 @@ impl Keyspace {
         }
         // A remembered slot may be empty or hold another key by now, so each one is evaluated
         // again.
-        let dbs = &self.dbs;
         self.pool.retain_mut(|it| {
             let Some(entry) = dbs[it.db].dict.peek(it.slot) else {
                 return false;
@@ -301,12 +287,17 @@ impl Keyspace {
 
     /// Returns a large new key that was not used since its creation. A slot on probation may hold
     /// another key by now; that key must meet the same conditions.
-    fn unused_on_probation(&mut self, share: Share) -> Option<(usize, u32)> {
+    fn unused_on_probation(
+        &mut self,
+        dbs: &[Db],
+        limits: &Limits,
+        share: Share,
+    ) -> Option<(usize, u32)> {
         while let Some((db, slot)) = self.probation.pop_front() {
-            if let Some(entry) = self.dbs[db].dict.peek(slot)
+            if let Some(entry) = dbs[db].dict.peek(slot)
                 && entry.access & VISITED == 0
                 && share.has(entry)
-                && self.is_large(&entry.value)
+                && is_large(&entry.value, limits)
             {
                 return Some((db, slot));
             }
@@ -316,15 +307,15 @@ impl Keyspace {
 
     /// Advances the hand to the next unused key. The hand passes new and old keys alike in the
     /// order of slots, and clears the mark of the used ones.
-    fn sieve(&mut self, share: Share) -> Option<(usize, u32)> {
-        let total: usize = self.dbs.iter().map(|db| db.dict.slots() as usize).sum();
+    fn sieve(&mut self, dbs: &mut [Db], share: Share) -> Option<(usize, u32)> {
+        let total: usize = dbs.iter().map(|db| db.dict.slots() as usize).sum();
         // The first round clears all marks, so the second finds a key, if there is one. Moving on
         // to the next database is a step too.
-        for _ in 0..2 * (total + self.dbs.len()) {
+        for _ in 0..2 * (total + dbs.len()) {
             let (db, slot) = self.hand;
-            let dict = &mut self.dbs[db].dict;
+            let dict = &mut dbs[db].dict;
             if dict.slots() <= slot {
-                self.hand = ((db + 1) % self.dbs.len(), 0);
+                self.hand = ((db + 1) % dbs.len(), 0);
                 continue;
             }
             self.hand.1 += 1;
@@ -341,16 +332,16 @@ impl Keyspace {
     }
 
     /// Advances the hand for blobs to the next unused key with a blob.
-    fn sieve_blobs(&mut self) -> Option<(usize, u32)> {
-        let total: usize = self.dbs.iter().map(|db| db.blobs.len()).sum();
-        for _ in 0..2 * (total + self.dbs.len()) {
+    fn sieve_blobs(&mut self, dbs: &mut [Db]) -> Option<(usize, u32)> {
+        let total: usize = dbs.iter().map(|db| db.blobs.len()).sum();
+        for _ in 0..2 * (total + dbs.len()) {
             let (db, from) = self.blob_hand;
-            let Some(&slot) = self.dbs[db].blobs.range(from..).next() else {
-                self.blob_hand = ((db + 1) % self.dbs.len(), 0);
+            let Some(&slot) = dbs[db].blobs.range(from..).next() else {
+                self.blob_hand = ((db + 1) % dbs.len(), 0);
                 continue;
             };
             self.blob_hand.1 = slot + 1;
-            let entry = self.dbs[db].dict.at_mut(slot);
+            let entry = dbs[db].dict.at_mut(slot);
             if entry.access & VISITED == 0 {
                 return Some((db, slot));
             }

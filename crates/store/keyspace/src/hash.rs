@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicUsize;
 use resp::Out;
 
 use crate::dict::{Dict, Node, Seed};
+use crate::memory::allocated;
 use crate::packed::Packed;
-use crate::settings::Encodings;
+use crate::settings::Growth;
 use crate::string::Str;
-use crate::text::allocated;
 
 /// A hash in one of its encodings.
 #[derive(Clone, Debug)]
@@ -279,11 +279,4 @@ impl Hash {
             }
         }
     }
-}
-
-/// Settings and hash seed that a collection needs to grow.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Growth {
-    pub(crate) encodings: Encodings,
-    pub(crate) seed: Seed,
 }

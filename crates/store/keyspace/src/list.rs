@@ -11,9 +11,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use resp::{BLOB_BYTES_MIN, Out};
 
+use crate::memory::{allocated, room_bytes};
 use crate::packed::{Packed, record_bytes};
 use crate::string::blob_bytes;
-use crate::text::{allocated, room_bytes};
 
 /// Maximum size of one node: the value of `list-max-listpack-size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@
 
 use std::ops::Range;
 
-use crate::defrag::reallocate_vec;
-use crate::text::allocated;
+use crate::memory::allocated;
+use crate::memory::reallocate_vec;
 
 /// First byte of a length of five bytes.
 const LONG: u8 = 254;

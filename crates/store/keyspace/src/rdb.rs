@@ -13,16 +13,19 @@
 //! Errors: input that violates the format yields [`Error`] with its offset. Lengths and counts in a
 //! file are checked against the input before they are used.
 
+mod blobs;
 mod decode;
 mod encode;
 mod load;
 mod lzf;
 mod packs;
 
+pub(crate) use load::reading;
 pub use load::{Error, LoadOptions, Loader};
 
 use crc::{CRC_64_REDIS, Crc, Table};
 
+pub(crate) use blobs::{Blob, Blobs};
 pub(crate) use decode::{Cursor, Stop, read_value};
 pub(crate) use encode::{
     Writer, value_kind, write_count, write_part, write_protected, write_value,

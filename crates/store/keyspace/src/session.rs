@@ -3,8 +3,7 @@
 use bytes::Bytes;
 
 use crate::command::{Command, Flags};
-use crate::prefetch::Prefetched;
-use crate::table;
+use crate::watches::Watched;
 
 /// State of one client that commands depend on: database, transaction, watches, modes.
 #[derive(Debug, Default)]
@@ -22,45 +21,30 @@ pub struct Session {
     pub(crate) prefetched: Prefetched,
 }
 
+/// Results of the prefetch for one command.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Prefetched {
+    /// The command, if its name is known.
+    pub(crate) command: Option<&'static Command>,
+    /// Hash of the first argument, if it is a key.
+    pub(crate) hash: Option<u64>,
+}
+
 /// Commands between MULTI and EXEC.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     pub(crate) commands: Vec<Vec<Bytes>>,
     /// Bytes of `commands`.
     pub(crate) bytes: usize,
+    /// Properties that any of the commands has.
+    flags: Flags,
     /// True if a command was refused while queueing: EXEC fails.
     pub(crate) aborted: bool,
 }
 
-/// A watched key, with its version at the time of WATCH.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Watched {
-    pub(crate) db: usize,
-    pub(crate) key: Bytes,
-    pub(crate) version: u64,
-    /// State of the key at the time of WATCH.
-    pub(crate) seen: KeyState,
-}
-
-/// State of a watched key, as a client sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeyState {
-    Nothing,
-    /// A value whose deadline has passed: absent to clients, so its removal is not a change.
-    Expired,
-    Value,
-}
-
-impl Watched {
-    /// Returns the bytes of one watch: its entry in the session and its entry in the keyspace.
-    pub(crate) fn bytes(key: &Bytes) -> usize {
-        const MAP_ENTRY_BYTES: usize = 64;
-        size_of::<Self>() + key.len() + MAP_ENTRY_BYTES
-    }
-}
-
 impl Queue {
-    pub(crate) fn push(&mut self, args: Vec<Bytes>) {
+    pub(crate) fn push(&mut self, command: &Command, args: Vec<Bytes>) {
+        self.flags = self.flags.and(command.flags);
         let args_bytes: usize = args.iter().map(resp::arg_bytes).sum();
         self.bytes += size_of::<Vec<Bytes>>() + args_bytes;
         self.commands.push(args);
@@ -68,8 +52,7 @@ impl Queue {
 
     /// Returns whether a queued command is one that is refused when memory is short.
     pub(crate) fn needs_memory(&self) -> bool {
-        let mut commands = self.commands.iter().filter_map(|args| table::command(args));
-        commands.any(|command| command.flags.has(Flags::DENYOOM))
+        self.flags.has(Flags::DENYOOM)
     }
 }
 
@@ -114,9 +97,8 @@ impl Session {
     /// Returns whether a queued command changes data or publishes a message.
     #[must_use]
     pub fn multi_writes(&self) -> bool {
-        let commands = self.queue.iter().flat_map(|queue| &queue.commands);
-        let mut found = commands.filter_map(|args| table::command(args));
-        found.any(|command| command.flags.has(Flags::WRITE) || command.flags.has(Flags::PUBSUB))
+        let flags = self.queue.as_ref().map(|queue| queue.flags);
+        flags.is_some_and(|flags| flags.has(Flags::WRITE) || flags.has(Flags::PUBSUB))
     }
 
     /// Returns the number of watched keys.
@@ -162,6 +144,17 @@ impl Session {
     /// Sets the prefetched command and hash for the next [`crate::Keyspace::execute`].
     pub fn set_prefetched(&mut self, prefetched: Prefetched) {
         self.prefetched = prefetched;
+    }
+
+    /// Opens a transaction.
+    pub(crate) fn start_multi(&mut self) {
+        self.queue = Some(Queue::default());
+    }
+
+    /// Takes all watches.
+    pub(crate) fn take_watched(&mut self) -> impl Iterator<Item = Watched> {
+        self.watched_bytes = 0;
+        self.watched.drain(..)
     }
 
     pub(crate) fn may_block(&self) -> bool {

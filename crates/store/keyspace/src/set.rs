@@ -5,11 +5,12 @@ use std::sync::atomic::AtomicUsize;
 
 use resp::Out;
 
-use crate::defrag::reallocate_vec;
 use crate::dict::{Dict, Node};
-use crate::hash::Growth;
+use crate::memory::reallocate_vec;
+use crate::memory::{allocated, room_bytes};
 use crate::packed::Packed;
-use crate::text::{Key, allocated, room_bytes};
+use crate::settings::Growth;
+use crate::text::Key;
 
 /// A set in one of its encodings.
 #[derive(Clone, Debug)]

@@ -1,5 +1,7 @@
 //! Settings of the store; names and defaults are those of `redis.conf`.
 
+use crate::dict::Seed;
+
 /// Bounds of this crate, and the settings that commands read at run time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -148,4 +150,11 @@ impl Policy {
     pub(crate) fn is_lfu(self) -> bool {
         matches!(self, Self::AllKeysLfu | Self::VolatileLfu)
     }
+}
+
+/// Settings and hash seed that a collection needs to grow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Growth {
+    pub(crate) encodings: Encodings,
+    pub(crate) seed: Seed,
 }

@@ -3,7 +3,7 @@
 //! A snapshot walks the slots of each database. Before a command changes, removes or expires a key
 //! that the walk has not reached, the old state of the key is written. So the file contains exactly
 //! the data at the start of the snapshot, and the additional memory is what changed since the last
-//! call of [`Keyspace::write_snapshot_part`].
+//! call of [`Snapshots::write_part`].
 //!
 //! Each entry has a bit for the epoch in which it was last written, one of two. Starting a snapshot
 //! flips the current epoch, so that all entries count as unwritten at once; keys that are added
@@ -28,12 +28,12 @@ mod tests;
 
 use bytes::Bytes;
 
-use crate::db::{Db, Entry, IN_LINE};
-use crate::keyspace::Keyspace;
+use crate::db::{Db, IN_LINE};
+use crate::dict::Seed;
+use crate::discard::LazyFreeQueue;
 use crate::rdb::{Options, TAGS_FIELD, Writer, crc64, opcode, value_kind, write_count, write_part};
 use crate::value::Value;
 
-pub(crate) use buffer::Blobs;
 use buffer::Buffer;
 use line::{Flushed, Location, ValueQueue};
 
@@ -160,6 +160,31 @@ impl Snapshot {
         part
     }
 
+    /// Writes unwritten entries, up to the work in `left`. Returns whether none remain.
+    fn walk(&mut self, dbs: &mut [Db], free: &mut LazyFreeQueue, mut left: usize) -> bool {
+        loop {
+            self.continue_values(dbs, &mut left);
+            for (index, db) in dbs.iter_mut().enumerate() {
+                let part = self.parts[index];
+                self.parts[index] = self.walk_db(part, db, Location::Db(index), &mut left);
+            }
+            while self.line.is_empty() && 0 < left && !self.flushed.is_empty() {
+                let mut next = self.flushed.remove(0);
+                let home = Location::Flushed(next.id);
+                next.part = self.walk_db(next.part, &mut next.db, home, &mut left);
+                if next.part.is_done() && self.line.is_empty() {
+                    free.add_db(next.db);
+                } else {
+                    self.flushed.insert(0, next);
+                }
+            }
+            if self.line.is_empty() || left == 0 {
+                break;
+            }
+        }
+        self.line.is_empty() && self.flushed.is_empty() && self.parts.iter().all(Part::is_done)
+    }
+
     fn write_head(&mut self, used_bytes: usize, functions: &[Bytes]) {
         let options = self.options;
         self.pending
@@ -214,24 +239,22 @@ fn write_entry_head(db: &Db, slot: u32, writer: &mut Writer<'_>) {
     write_count(&entry.value, writer);
 }
 
-impl Keyspace {
-    /// Starts a snapshot of the current data. Returns `false` if a snapshot is in progress.
-    pub fn start_snapshot(&mut self, options: Options) -> bool {
-        if self.snapshots.under_way.is_some() {
+impl Snapshots {
+    /// Starts a snapshot of the current data, in which no key has a dropped tag. Returns `false` if
+    /// a snapshot is in progress.
+    pub(crate) fn start(&mut self, dbs: &[Db], functions: &[Bytes], options: Options) -> bool {
+        if self.under_way.is_some() {
             return false;
         }
-        // Keys with a dropped tag must not appear in the file. A caller that cannot afford this
-        // sweep at once calls `sweep_tagged` first.
-        while !self.sweep(usize::MAX) {}
-        self.snapshots.epoch ^= EPOCH;
-        let parts = self.dbs.iter().enumerate().map(|(number, db)| Part {
+        self.epoch ^= EPOCH;
+        let parts = dbs.iter().enumerate().map(|(number, db)| Part {
             number,
             next: 0,
             end: db.dict.slots(),
         });
         let mut snapshot = Snapshot {
             options,
-            epoch: self.snapshots.epoch,
+            epoch: self.epoch,
             parts: parts.collect(),
             flushed: Vec::new(),
             flushes: 0,
@@ -243,184 +266,155 @@ impl Keyspace {
             selected: None,
             crc: 0,
         };
-        snapshot.write_head(self.used_bytes(), &self.functions);
-        self.snapshots.under_way = Some(snapshot);
+        let used_bytes = dbs.iter().map(Db::heap_bytes).sum();
+        snapshot.write_head(used_bytes, functions);
+        self.under_way = Some(snapshot);
         true
     }
 
-    /// Returns the function libraries of a loaded snapshot: they cannot be called here, but the
-    /// next snapshot contains them again.
-    #[must_use]
-    pub fn functions(&self) -> &[Bytes] {
-        &self.functions
-    }
-
-    /// Drops the function libraries.
-    pub fn clear_functions(&mut self) {
-        self.functions.clear();
-    }
-
     /// Returns whether a snapshot is in progress.
-    #[must_use]
-    pub fn has_snapshot(&self) -> bool {
-        self.snapshots.under_way.is_some()
+    pub(crate) fn is_running(&self) -> bool {
+        self.under_way.is_some()
     }
 
-    /// Appends the next part of the file, and returns whether it was the last one. `work_bytes`
-    /// limits the work, measured in bytes read including the table; the appended part is about as
-    /// large, or smaller if it can be compressed.
+    /// Appends the next part of the file, and returns whether it was the last one. Values that were
+    /// written and can be freed go to `free`.
     ///
     /// # Panics
     /// If no snapshot is in progress.
-    pub fn write_snapshot_part(&mut self, work_bytes: usize, to: &mut Vec<u8>) -> bool {
-        let mut snapshot = self
-            .snapshots
-            .under_way
-            .take()
-            .expect("a snapshot is in progress");
+    pub(crate) fn write_part(
+        &mut self,
+        dbs: &mut [Db],
+        free: &mut LazyFreeQueue,
+        work_bytes: usize,
+        to: &mut Vec<u8>,
+    ) -> bool {
+        let snapshot = self.under_way.as_mut();
+        let snapshot = snapshot.expect("a snapshot is in progress");
         // Entries written because of changes may already exceed the budget of one turn.
         let left = work_bytes.saturating_sub(snapshot.pending.waiting_bytes());
-        let is_walked = self.walk(&mut snapshot, left);
+        let is_walked = snapshot.walk(dbs, free, left);
         let from = to.len();
         let bytes_max = work_bytes.saturating_mul(2);
-        let is_done = snapshot.pending.hand_over(bytes_max, to, self.keep) && is_walked;
+        let is_done = snapshot.pending.hand_over(bytes_max, to, free.keep) && is_walked;
         if is_done {
             to.push(opcode::EOF);
         }
         snapshot.crc = crc64(snapshot.crc, &to[from..]);
-        snapshot
-            .unused
-            .drain(..)
-            .for_each(|value| self.discard(value));
+        for value in snapshot.unused.drain(..) {
+            free.discard(value);
+        }
         if is_done {
             to.extend_from_slice(&snapshot.crc.to_le_bytes());
-        } else {
-            self.snapshots.under_way = Some(snapshot);
+            self.under_way = None;
         }
         is_done
     }
 
-    /// Returns the bytes held for entries that changed or were removed, until the next calls of
-    /// [`Keyspace::write_snapshot_part`]. A single value that is next is not counted, since its
-    /// memory is freed only as fast as the disk takes it.
-    #[must_use]
-    pub fn snapshot_waiting_bytes(&self) -> usize {
-        self.snapshots.under_way.as_ref().map_or(0, |it| {
+    /// Returns the bytes held for entries that changed or were removed. A single value that is next
+    /// is not counted, since its memory is freed only as fast as the disk takes it.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.under_way.as_ref().map_or(0, |it| {
             let pending = it.pending.waiting_bytes() - it.pending.next_blob_bytes();
             pending + it.deferred.waiting_bytes() + it.line.waiting_bytes()
         })
     }
 
-    /// Cancels the snapshot. It ends when [`Keyspace::write_snapshot_part`] returns `true`; the
-    /// caller discards the bytes.
-    pub fn cancel_snapshot(&mut self) {
-        if let Some(snapshot) = &mut self.snapshots.under_way {
+    /// Cancels the snapshot. It ends when [`Snapshots::write_part`] returns `true`; the caller
+    /// discards the bytes.
+    pub(crate) fn cancel(&mut self, dbs: &mut [Db]) {
+        if let Some(snapshot) = &mut self.under_way {
             snapshot.is_cancelled = true;
             snapshot.pending = Buffer::default();
             snapshot.deferred = Buffer::default();
-            let homes = (&mut self.dbs[..], &mut snapshot.flushed[..]);
+            let homes = (dbs, &mut snapshot.flushed[..]);
             snapshot.line.cancel(homes, &mut snapshot.unused);
         }
     }
 
-    /// Writes unwritten entries, up to the work in `left`. Returns whether none remain.
-    fn walk(&mut self, snapshot: &mut Snapshot, mut left: usize) -> bool {
-        loop {
-            snapshot.continue_values(&mut self.dbs, &mut left);
-            for (index, db) in self.dbs.iter_mut().enumerate() {
-                let part = snapshot.parts[index];
-                snapshot.parts[index] = snapshot.walk_db(part, db, Location::Db(index), &mut left);
-            }
-            while snapshot.line.is_empty() && 0 < left && !snapshot.flushed.is_empty() {
-                let mut next = snapshot.flushed.remove(0);
-                let home = Location::Flushed(next.id);
-                next.part = snapshot.walk_db(next.part, &mut next.db, home, &mut left);
-                if next.part.is_done() && snapshot.line.is_empty() {
-                    self.free_db_lazily(next.db);
-                } else {
-                    snapshot.flushed.insert(0, next);
-                }
-            }
-            if snapshot.line.is_empty() || left == 0 {
-                break;
-            }
-        }
-        snapshot.line.is_empty()
-            && snapshot.flushed.is_empty()
-            && snapshot.parts.iter().all(Part::is_done)
-    }
-
     /// Returns the epoch bit for new keys.
+    #[inline]
     pub(crate) fn epoch(&self) -> u32 {
-        self.snapshots.epoch
+        self.epoch
     }
 
     /// Prepares a change of an entry's value: if a snapshot needs the entry, it is written first,
     /// or protected if it is being written in parts.
     #[inline]
-    pub(crate) fn before_change(&mut self, db: usize, slot: u32) {
-        self.before_removal(db, slot);
-        if let Some(snapshot) = &mut self.snapshots.under_way
-            && self.dbs[db].dict.at(slot).access & IN_LINE != 0
+    pub(crate) fn before_change(&mut self, dbs: &mut [Db], db: usize, slot: u32) {
+        self.before_removal(dbs, db, slot);
+        if let Some(snapshot) = &mut self.under_way
+            && dbs[db].dict.at(slot).access & IN_LINE != 0
         {
-            snapshot.line.protect(db, slot, &mut self.dbs);
+            snapshot.line.protect(db, slot, dbs);
         }
     }
 
     /// Prepares the removal of an entry or the replacement of its value: if a snapshot needs the
     /// entry, it is written first. A caller that takes the value out then calls
-    /// [`Keyspace::retire`], or [`Keyspace::moved`] if the value moves to another entry.
+    /// [`Snapshots::take`], or [`Snapshots::moved`] if the value moves to another entry.
     #[inline]
-    pub(crate) fn before_removal(&mut self, db: usize, slot: u32) {
-        if let Some(snapshot) = &mut self.snapshots.under_way {
-            let entry = self.dbs[db].dict.at_mut(slot);
-            if entry.access & EPOCH != self.snapshots.epoch {
+    pub(crate) fn before_removal(&mut self, dbs: &mut [Db], db: usize, slot: u32) {
+        if let Some(snapshot) = &mut self.under_way {
+            let entry = dbs[db].dict.at_mut(slot);
+            if entry.access & EPOCH != self.epoch {
                 entry.access ^= EPOCH;
                 let number = snapshot.parts[db].number;
-                snapshot.write(number, &mut self.dbs[db], (Location::Db(db), slot));
+                snapshot.write(number, &mut dbs[db], (Location::Db(db), slot));
             }
         }
     }
 
-    /// Frees the value of an entry that was removed from a slot, now or later.
-    pub(crate) fn retire(&mut self, db: usize, slot: u32, entry: Entry) {
-        self.retire_value((db, slot), entry.access & IN_LINE != 0, entry.value);
-    }
-
-    /// Frees the former value of an entry whose value was replaced.
-    pub(crate) fn replaced_value(&mut self, db: usize, slot: u32, value: Value) {
-        let access = &mut self.dbs[db].dict.at_mut(slot).access;
-        let is_in_line = *access & IN_LINE != 0;
-        *access &= !IN_LINE;
-        self.retire_value((db, slot), is_in_line, value);
-    }
-
-    fn retire_value(&mut self, (db, slot): (usize, u32), is_in_line: bool, value: Value) {
-        match &mut self.snapshots.under_way {
-            Some(snapshot) if is_in_line => snapshot.line.take(db, slot, value),
-            _ => self.discard(value),
+    /// Takes over a value that was removed from an entry with this `access`, if it is being
+    /// written. Otherwise gives it back.
+    #[inline]
+    pub(crate) fn take(
+        &mut self,
+        (db, slot): (usize, u32),
+        access: u32,
+        value: Value,
+    ) -> Option<Value> {
+        match &mut self.under_way {
+            Some(snapshot) if access & IN_LINE != 0 => {
+                snapshot.line.take(db, slot, value);
+                None
+            }
+            _ => Some(value),
         }
     }
 
     /// Informs the snapshot that a value moved from one slot to another.
-    pub(crate) fn moved(&mut self, from: (usize, u32), access: u32, to: (usize, u32)) {
+    pub(crate) fn moved(
+        &mut self,
+        dbs: &mut [Db],
+        from: (usize, u32),
+        access: u32,
+        to: (usize, u32),
+    ) {
         if access & IN_LINE != 0
-            && let Some(snapshot) = &mut self.snapshots.under_way
+            && let Some(snapshot) = &mut self.under_way
         {
             snapshot.line.moved(from, to);
-            self.dbs[to.0].dict.at_mut(to.1).access |= IN_LINE;
+            dbs[to.0].dict.at_mut(to.1).access |= IN_LINE;
         }
     }
 
-    /// Empties a database; a snapshot keeps the part that it has not written yet.
-    pub(crate) fn replace_db(&mut self, db: usize) {
-        let old = std::mem::replace(&mut self.dbs[db], Db::new(self.seed));
-        let Some(snapshot) = &mut self.snapshots.under_way else {
-            return self.free_db_lazily(old);
+    /// Replaces a database by an empty one; the snapshot keeps the part that it has not written
+    /// yet, and the rest goes to `free`.
+    pub(crate) fn replace_db(
+        &mut self,
+        dbs: &mut [Db],
+        free: &mut LazyFreeQueue,
+        seed: Seed,
+        db: usize,
+    ) {
+        let old = std::mem::replace(&mut dbs[db], Db::new(seed));
+        let Some(snapshot) = &mut self.under_way else {
+            return free.add_db(old);
         };
         let part = &mut snapshot.parts[db];
         if part.is_done() && snapshot.line.is_empty() {
-            return self.free_db_lazily(old);
+            return free.add_db(old);
         }
         let id = snapshot.flushes;
         snapshot.flushes += 1;
@@ -436,10 +430,10 @@ impl Keyspace {
         snapshot.flushed.push(Flushed { id, part, db: old });
     }
 
-    /// Swaps two databases; a snapshot writes both under their former numbers.
-    pub(crate) fn swap_dbs(&mut self, first: usize, second: usize) {
-        self.dbs.swap(first, second);
-        if let Some(snapshot) = &mut self.snapshots.under_way {
+    /// Swaps two databases; the snapshot writes both under their former numbers.
+    pub(crate) fn swap_dbs(&mut self, dbs: &mut [Db], first: usize, second: usize) {
+        dbs.swap(first, second);
+        if let Some(snapshot) = &mut self.under_way {
             snapshot.parts.swap(first, second);
             snapshot.line.relocate(|home| match home {
                 Location::Db(index) if index == first => Location::Db(second),

@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use resp::{BLOB_BYTES_MIN, Out};
 
-use crate::text::allocated;
+use crate::memory::{allocated, reallocate_box, reallocate_vec};
 
 /// Bytes that fit into the value itself.
 const TINY: usize = 22;
@@ -210,6 +210,17 @@ impl Str {
             Self::Tiny { .. } => "embstr",
             Self::Short(bytes) if bytes.len() <= EMBEDDED_BYTES_MAX => "embstr",
             Self::Short(_) | Self::Raw(_) | Self::Blob(_) => "raw",
+        }
+    }
+
+    /// Reallocates the string's bytes, except those of a blob, which has its own pages and may be
+    /// shared with replies.
+    pub(crate) fn reallocate(&mut self) {
+        match self {
+            Self::Int(_) | Self::Tiny { .. } => {}
+            Self::Short(bytes) => *bytes = bytes.clone(),
+            Self::Raw(bytes) => reallocate_vec(reallocate_box(bytes, Vec::new)),
+            Self::Blob(bytes) => _ = reallocate_box(bytes, bytes::Bytes::new),
         }
     }
 }

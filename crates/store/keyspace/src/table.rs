@@ -4,12 +4,13 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 
-use crate::command::{Command, Handler, Keys};
+use crate::command::{Command, Handler};
 use crate::fault::Fault;
 
 mod collections;
 mod deprecated;
 mod keys;
+mod rows;
 mod server;
 mod strings;
 mod syntax;
@@ -20,48 +21,6 @@ pub(crate) use deprecated::deprecated;
 pub(crate) use syntax::{Argument, Kind, arguments, usage};
 pub(crate) use tips::tips;
 pub(crate) use uses::{KeyPosition, Spec, specs, uses};
-
-/// Key positions: the first argument.
-const KEY: Keys = Keys::Range {
-    first: 1,
-    last: 1,
-    step: 1,
-};
-/// Key positions: all arguments.
-const ALL: Keys = Keys::Range {
-    first: 1,
-    last: -1,
-    step: 1,
-};
-/// Key positions: the first two arguments.
-const TWO: Keys = Keys::Range {
-    first: 1,
-    last: 2,
-    step: 1,
-};
-
-/// Builds the rows of a family; one row is `"name" arity FLAGS, keys, Group, "since", "complexity",
-/// handler, "summary", "syntax";`
-macro_rules! rows {
-    ($($name:literal $arity:literal [$($flag:ident)*], $keys:expr, $group:ident, $since:literal, $complexity:literal,
-       $handler:expr, $summary:literal $(, $syntax:literal)?;)*) => {
-        /// Rows of this family.
-        pub(super) const ROWS: &[Command] = &[$(Command {
-            name: $name,
-            arity: $arity,
-            flags: Flags::NONE$(.and(Flags::$flag))*,
-            keys: $keys,
-            group: Group::$group,
-            since: $since,
-            complexity: $complexity,
-            summary: $summary,
-            syntax: concat!($($syntax)?),
-            handler: $handler,
-            index: 0,
-        }),*];
-    };
-}
-use rows;
 
 /// Maximum length of a command's name, subcommand included.
 const NAME_BYTES_MAX: usize = 32;
@@ -150,7 +109,7 @@ pub(crate) fn resolve(args: &[Bytes]) -> Result<&'static Command, Fault> {
         Handler::Container => subcommand(args).ok_or_else(|| unknown_subcommand(name, &args[1])),
         // The server handles its own subcommands; those on data are in this table.
         Handler::Service => Ok(subcommand(args).unwrap_or(command)),
-        Handler::Run(_) | Handler::Wait(_) | Handler::Exec => Ok(command),
+        Handler::Run(_) | Handler::Wait(_) | Handler::Exec | Handler::Help => Ok(command),
     }
 }
 

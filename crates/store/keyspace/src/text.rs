@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::memory::allocated;
+
 /// Bytes that fit into a [`Key`] itself.
 const INLINE: usize = 22;
 
@@ -38,33 +40,19 @@ impl Key {
             Self::Heap(bytes) => allocated(bytes.len()),
         }
     }
+
+    /// Reallocates the key's bytes, if they are on the heap.
+    pub(crate) fn reallocate(&mut self) {
+        if let Self::Heap(bytes) = self {
+            *bytes = bytes.clone();
+        }
+    }
 }
 
 impl fmt::Debug for Key {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.bytes().escape_ascii().fmt(to)
     }
-}
-
-/// Returns the bytes that the allocator reserves for a block. jemalloc, which the program links,
-/// has size classes in steps of 16 bytes up to 128, and four per power of two above. From 16 KiB
-/// on, a block has its own pages; pages beyond its length, up to its size class, are never touched
-/// and do not count.
-pub(crate) const fn allocated(bytes: usize) -> usize {
-    const QUANTUM: usize = 16;
-    const PAGE: usize = 4096;
-    match bytes {
-        0 => 0,
-        1..=8 => 8,
-        9..=128 => bytes.next_multiple_of(QUANTUM),
-        129..=14_336 => bytes.next_multiple_of(bytes.next_power_of_two() / 8),
-        _ => bytes.next_multiple_of(PAGE),
-    }
-}
-
-/// Returns the heap bytes of a vector with this capacity.
-pub(crate) const fn room_bytes<T>(elements: usize) -> usize {
-    allocated(elements * size_of::<T>())
 }
 
 /// Parses a floating-point number by the rules of Redis: no surrounding blanks, and not a NaN.

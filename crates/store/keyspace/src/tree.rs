@@ -15,7 +15,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use crate::defrag::reallocate_vec;
+use crate::memory::reallocate_vec;
 
 const LEAF_MAX: usize = 64;
 const CHILDREN_MAX: usize = 32;

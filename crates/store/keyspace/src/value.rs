@@ -2,10 +2,16 @@
 
 use crate::hash::Hash;
 use crate::list::List;
+use crate::memory::reallocate_box;
 use crate::set::Set;
 use crate::string::Str;
 use crate::zset::Zset;
 
+/// Maximum size of a value that is written at once.
+const AT_ONCE_BYTES_MAX: usize = 64 << 10;
+
+/// Elements of a collection that is freed immediately, at most.
+pub(crate) const AT_ONCE_MAX: usize = 512;
 /// A value: 24 bytes and its heap memory.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
@@ -67,6 +73,72 @@ impl Value {
             Self::Set(set) => set.len() == 0,
             Self::Zset(zset) => zset.len() == 0,
         }
+    }
+
+    /// Returns the approximate number of allocations of a value.
+    #[inline]
+    pub(crate) fn elements(&self) -> usize {
+        match self {
+            Self::Str(_) => 1,
+            Self::List(list) => list.len(),
+            Self::Hash(hash) => hash.len(),
+            Self::Set(set) => set.len(),
+            Self::Zset(zset) => zset.len(),
+        }
+    }
+
+    /// Frees up to `left` elements of a removed value. Returns whether the rest may be dropped at
+    /// once.
+    pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
+        match self {
+            Self::Str(_) => true,
+            Self::List(list) => list.free_some(left),
+            Self::Hash(hash) => hash.free_some(left),
+            Self::Set(set) => set.free_some(left),
+            Self::Zset(zset) => zset.free_some(left),
+        }
+    }
+
+    /// Reallocates the value's blocks, for a large collection starting at element `from`. Returns
+    /// the element to continue with, unless all are done.
+    pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
+        match self {
+            Self::Str(string) => {
+                string.reallocate();
+                None
+            }
+            Self::List(list) => {
+                let limit = list.limit();
+                let placeholder = || List::new(limit);
+                reallocate_box(list, placeholder).reallocate(from, left)
+            }
+            Self::Hash(hash) => reallocate_box(hash, Hash::new).reallocate(from, left),
+            Self::Set(set) => reallocate_box(set, Set::new).reallocate(from, left),
+            Self::Zset(zset) => reallocate_box(zset, Zset::new).reallocate(from, left),
+        }
+    }
+
+    /// Reads the first bytes of the value's heap memory, to bring them into the caches.
+    pub(crate) fn touch(&self) -> usize {
+        match self {
+            Self::Str(string) => string.touch(),
+            Self::List(list) => list.len(),
+            Self::Hash(hash) => hash.len(),
+            Self::Set(set) => set.len(),
+            Self::Zset(zset) => zset.len(),
+        }
+    }
+
+    /// Returns whether the value is written in parts, so that no part takes long.
+    pub(crate) fn has_parts(&self) -> bool {
+        let is_divisible = match self {
+            Self::Str(_) => false,
+            Self::List(_) => true,
+            Self::Hash(hash) => hash.is_table(),
+            Self::Set(set) => set.is_table(),
+            Self::Zset(zset) => zset.is_table(),
+        };
+        is_divisible && AT_ONCE_BYTES_MAX < self.heap_bytes()
     }
 }
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use crate::dict::{Dict, Node, Seed};
-use crate::hash::Growth;
+use crate::memory::allocated;
 use crate::packed::{Element, Packed};
-use crate::text::{Key, allocated};
+use crate::settings::Growth;
+use crate::text::Key;
 use crate::tree::Tree;
 
 /// A sorted set in one of its encodings.

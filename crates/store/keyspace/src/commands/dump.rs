@@ -4,14 +4,13 @@ use bytes::Bytes;
 use resp::Out;
 
 use crate::context::Context;
-use crate::db::NEVER;
+use crate::db::{NEVER, is_due};
 use crate::evict::Use;
 use crate::fault::Fault;
-use crate::keyspace::Keyspace;
 use crate::notify::Class;
 use crate::rdb::{
-    Cursor, PAYLOAD_VERSION, VALKEY_VERSIONS, VERSION_MAX, Writer, crc64, read_value, value_kind,
-    write_value,
+    Cursor, PAYLOAD_VERSION, VALKEY_VERSIONS, VERSION_MAX, Writer, crc64, read_value, reading,
+    value_kind, write_value,
 };
 use crate::value::Value;
 
@@ -105,7 +104,7 @@ pub(crate) fn restore(cx: &mut Context<'_>, out: &mut Out) -> Done {
         ttl if options.is_absolute => ttl,
         ttl => ttl.saturating_add(cx.now),
     };
-    if Keyspace::is_due(deadline_ms, cx.now) && !cx.session.replay {
+    if is_due(deadline_ms, cx.now) && !cx.session.replay {
         if was_there {
             cx.changed(key, Class::Generic, "del");
             cx.rewrite([Bytes::from_static(b"DEL"), key.clone()]);
@@ -131,10 +130,10 @@ pub(crate) fn restore(cx: &mut Context<'_>, out: &mut Out) -> Done {
 fn restored(cx: &Context<'_>, body: &[u8]) -> Option<Value> {
     let (kind, body) = body.split_first()?;
     let mut cursor = Cursor::new(body);
-    let value = read_value(*kind, &mut cursor, cx.ks.reading()).ok()?;
+    let value = read_value(*kind, &mut cursor, reading(cx.ks)).ok()?;
     let value = value.filter(|_| cursor.at == body.len())?;
     Some(match value {
-        Value::Str(string) => Value::Str(string.kept(cx.ks.keep)),
+        Value::Str(string) => Value::Str(string.kept(cx.ks.blob_freezer())),
         other => other,
     })
 }

@@ -4,9 +4,8 @@ use bytes::Bytes;
 use resp::Out;
 
 use crate::context::Context;
-use crate::db::{Entry, NEVER};
+use crate::db::{Entry, NEVER, is_due};
 use crate::fault::Fault;
-use crate::keyspace::Keyspace;
 use crate::notify::Class;
 
 type Done = Result<(), Fault>;
@@ -167,7 +166,7 @@ fn set_deadline(cx: &mut Context<'_>, expire: Expire, name: &str, out: &mut Out)
         out.int(0);
         return Ok(());
     }
-    if Keyspace::is_due(deadline, cx.now) && !cx.session.replay {
+    if is_due(deadline, cx.now) && !cx.session.replay {
         cx.delete(key);
         cx.rewrite([Bytes::from_static(b"DEL"), key.clone()]);
     } else {

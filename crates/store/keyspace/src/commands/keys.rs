@@ -3,9 +3,8 @@
 use bytes::Bytes;
 use resp::Out;
 
-use crate::context::{Context, Deadline};
+use crate::context::Context;
 use crate::fault::Fault;
-use crate::keyspace::Keyspace;
 use crate::notify::Class;
 use crate::string::Str;
 use crate::text::{Key, glob};
@@ -121,7 +120,7 @@ pub(crate) fn renamenx(cx: &mut Context<'_>, out: &mut Out) -> Done {
 fn move_key(cx: &mut Context<'_>) {
     let args = cx.args;
     cx.clear(&args[2]);
-    let tags = cx.tags_of(&args[1]);
+    let tags = tags_of(cx, &args[1]);
     let (from, entry) = cx.remove(&args[1]).expect("the caller found the key");
     let slot = cx.insert(&args[2], entry.value, entry.deadline_ms);
     cx.ks.moved((cx.db, from), entry.access, (cx.db, slot));
@@ -130,13 +129,11 @@ fn move_key(cx: &mut Context<'_>) {
     cx.changed(&args[2], Class::Generic, "rename_to");
 }
 
-impl Context<'_> {
-    /// Returns the cache tags of an existing key.
-    fn tags_of(&mut self, key: &[u8]) -> Vec<Bytes> {
-        let slot = self.find(key);
-        let names = slot.map_or(Vec::new(), |slot| self.ks.dbs[self.db].tags.names(slot));
-        names.into_iter().map(Bytes::copy_from_slice).collect()
-    }
+/// Returns the cache tags of an existing key.
+fn tags_of(cx: &mut Context<'_>, key: &[u8]) -> Vec<Bytes> {
+    let slot = cx.find(key);
+    let names = slot.map_or(Vec::new(), |slot| cx.ks.dbs[cx.db].tags.names(slot));
+    names.into_iter().map(Bytes::copy_from_slice).collect()
 }
 
 /// Parses the index of a database.
@@ -165,7 +162,7 @@ pub(crate) fn move_to_db(cx: &mut Context<'_>, out: &mut Out) -> Done {
         out.int(0);
         return Ok(());
     }
-    let tags = cx.tags_of(key);
+    let tags = tags_of(cx, key);
     let (slot_before, entry) = cx.remove(key).expect("seen above");
     cx.db = to;
     let slot = cx.insert(key, entry.value, entry.deadline_ms);
@@ -207,7 +204,7 @@ pub(crate) fn copy(cx: &mut Context<'_>, out: &mut Out) -> Done {
         out.int(0);
         return Ok(());
     };
-    let tags = cx.tags_of(&args[1]);
+    let tags = tags_of(cx, &args[1]);
     cx.db = to;
     let is_taken = cx.exists(&args[2]);
     if is_taken && !replace {
@@ -279,14 +276,6 @@ pub(crate) fn flushall(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-impl Keyspace {
-    /// Removes every key of a database.
-    pub(crate) fn flush(&mut self, db: usize, now: i64) {
-        self.touch_all(db, db, now);
-        self.replace_db(db);
-    }
-}
-
 pub(crate) fn object(cx: &mut Context<'_>, out: &mut Out) -> Done {
     const TAIL: &str = "Please note that when switching between policies at runtime LRU and LFU data will take some \
                         time to adjust.";
@@ -334,23 +323,4 @@ pub(crate) fn memory_usage(cx: &mut Context<'_>, out: &mut Out) -> Done {
         None => out.null(),
     }
     Ok(())
-}
-
-impl Context<'_> {
-    /// Stores a collection that a command computed, or removes the key if the collection is empty.
-    pub(crate) fn store(&mut self, key: &Bytes, value: Value, event: StoreEvent) {
-        if value.is_vacant() {
-            self.delete(key);
-            return;
-        }
-        self.put(key, value, Deadline::Never);
-        self.changed(key, event.class, event.name);
-    }
-}
-
-/// Class and name of the event for a stored result.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StoreEvent {
-    pub(crate) class: Class,
-    pub(crate) name: &'static str,
 }

@@ -4,9 +4,9 @@ use bytes::Bytes;
 use resp::Out;
 
 use super::index_range;
+use crate::command::Block;
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::keyspace::Block;
 use crate::list::{End, List, NodeLimit};
 use crate::notify::Class;
 

@@ -3,8 +3,7 @@
 use bytes::Bytes;
 use resp::Out;
 
-use super::keys::StoreEvent;
-use crate::context::Context;
+use crate::context::{Context, StoreEvent};
 use crate::fault::Fault;
 use crate::notify::Class;
 use crate::set::Set;
@@ -196,15 +195,10 @@ fn present(cx: &mut Context<'_>, keys: &[Bytes]) -> Result<Vec<bool>, Fault> {
         .collect()
 }
 
-impl Context<'_> {
-    /// Returns the set at a key that [`present`] has found.
-    fn set_at(&self, key: &[u8]) -> &Set {
-        let entry = self.ks.dbs[self.db]
-            .dict
-            .get(key)
-            .expect("the caller found it");
-        Set::of(&entry.value).expect("the caller checked its type")
-    }
+/// Returns the set at a key that [`present`] has found.
+fn set_at<'a>(cx: &'a Context<'_>, key: &[u8]) -> &'a Set {
+    let entry = cx.ks.dbs[cx.db].dict.get(key).expect("the caller found it");
+    Set::of(&entry.value).expect("the caller checked its type")
 }
 
 /// Returns at most `most` members that are in all sets.
@@ -212,7 +206,7 @@ fn intersect(cx: &mut Context<'_>, keys: &[Bytes], most: usize) -> Result<Vec<Ke
     if present(cx, keys)?.contains(&false) {
         return Ok(Vec::new());
     }
-    let mut sets: Vec<&Set> = keys.iter().map(|key| cx.set_at(key)).collect();
+    let mut sets: Vec<&Set> = keys.iter().map(|key| set_at(cx, key)).collect();
     sets.sort_by_key(|set| set.len());
     let mut found = Vec::new();
     sets[0].each(|name| {
@@ -238,7 +232,7 @@ fn combine(cx: &mut Context<'_>, keys: &[Bytes], operation: Operation) -> Result
         return Ok(result);
     }
     let found = keys.iter().zip(present).filter(|(_, is_there)| *is_there);
-    let sets: Vec<&Set> = found.map(|(key, _)| cx.set_at(key)).collect();
+    let sets: Vec<&Set> = found.map(|(key, _)| set_at(cx, key)).collect();
     if operation == Operation::Union {
         for set in sets {
             set.each(|name| {

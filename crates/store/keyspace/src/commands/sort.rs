@@ -5,8 +5,7 @@ use std::cmp::Ordering;
 use bytes::Bytes;
 use resp::Out;
 
-use super::keys::StoreEvent;
-use crate::context::Context;
+use crate::context::{Context, StoreEvent};
 use crate::fault::Fault;
 use crate::hash::Hash;
 use crate::list::{End, List, NodeLimit};

@@ -5,10 +5,9 @@ use resp::Out;
 
 use super::expiry::{Expire, parse_expire};
 use crate::context::{Context, Deadline};
-use crate::db::NEVER;
+use crate::db::{NEVER, is_due};
 use crate::decimal::{self, Sum};
 use crate::fault::Fault;
-use crate::keyspace::Keyspace;
 use crate::notify::Class;
 use crate::string::Str;
 use crate::value::Value;
@@ -152,7 +151,7 @@ pub(crate) fn set(cx: &mut Context<'_>, out: &mut Out) -> Done {
 fn store(cx: &mut Context<'_>, value: usize, deadline: Deadline) {
     let args = cx.args;
     let value = Value::Str(Str::new(&args[value]));
-    let is_past = matches!(deadline, Deadline::At(at) if Keyspace::is_due(at, cx.now));
+    let is_past = matches!(deadline, Deadline::At(at) if is_due(at, cx.now));
     if is_past && !cx.session.replay {
         // The deadline has passed already: report the key as set and deleted, so that no client
         // sees it.
@@ -241,7 +240,7 @@ pub(crate) fn getex(cx: &mut Context<'_>, out: &mut Out) -> Done {
         return Ok(());
     };
     match at {
-        Some(at) if Keyspace::is_due(at, cx.now) && !cx.session.replay => {
+        Some(at) if is_due(at, cx.now) && !cx.session.replay => {
             cx.delete(&args[1]);
             cx.rewrite([Bytes::from_static(b"DEL"), args[1].clone()]);
         }

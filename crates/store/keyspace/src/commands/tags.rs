@@ -2,9 +2,9 @@
 
 use resp::Out;
 
+use crate::command::Block;
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::keyspace::Block;
 use crate::string::Str;
 
 type Done = Result<(), Fault>;

@@ -5,8 +5,8 @@ use resp::Out;
 
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::keyspace::Keyspace;
-use crate::session::{KeyState, Watched};
+use crate::outcome::Outcome;
+use crate::watches::{KeyState, Watched};
 
 type Done = Result<(), Fault>;
 
@@ -14,7 +14,7 @@ pub(crate) fn multi(cx: &mut Context<'_>, out: &mut Out) -> Done {
     if cx.session.in_multi() {
         return Err(Fault::of("ERR MULTI calls can not be nested"));
     }
-    Keyspace::start_multi(cx.session);
+    cx.session.start_multi();
     out.ok();
     Ok(())
 }
@@ -23,7 +23,7 @@ pub(crate) fn discard(cx: &mut Context<'_>, out: &mut Out) -> Done {
     if cx.session.queue.take().is_none() {
         return Err(Fault::of("ERR DISCARD without MULTI"));
     }
-    cx.ks.unwatch(cx.session);
+    cx.ks.watches.unwatch(cx.session.take_watched());
     out.ok();
     Ok(())
 }
@@ -43,7 +43,7 @@ pub(crate) fn watch(cx: &mut Context<'_>, out: &mut Out) -> Done {
         }
         let key = Bytes::copy_from_slice(key);
         let seen = key_state(cx, db, &key);
-        let version = cx.ks.watch(db, &key);
+        let version = cx.ks.watches.watch(db, &key);
         cx.session.watched_bytes += Watched::bytes(&key);
         cx.session.watched.push(Watched {
             db,
@@ -57,7 +57,7 @@ pub(crate) fn watch(cx: &mut Context<'_>, out: &mut Out) -> Done {
 }
 
 pub(crate) fn unwatch(cx: &mut Context<'_>, out: &mut Out) -> Done {
-    cx.ks.unwatch(cx.session);
+    cx.ks.watches.unwatch(cx.session.take_watched());
     out.ok();
     Ok(())
 }
@@ -71,15 +71,26 @@ fn key_state(cx: &Context<'_>, db: usize, key: &[u8]) -> KeyState {
     }
 }
 
+pub(crate) fn exec(cx: &mut Context<'_>, out: &mut Out) -> Outcome {
+    match take_queue(cx, out) {
+        None => Outcome::Done,
+        Some(commands) => {
+            out.array(commands.len());
+            cx.session.in_exec = true;
+            Outcome::Exec(commands)
+        }
+    }
+}
+
 /// Returns the commands of a transaction that may run. Otherwise writes the reason as a reply and
 /// returns `None`.
-pub(crate) fn take_queue(cx: &mut Context<'_>, out: &mut Out) -> Option<Vec<Vec<Bytes>>> {
+fn take_queue(cx: &mut Context<'_>, out: &mut Out) -> Option<Vec<Vec<Bytes>>> {
     let Some(queue) = cx.session.queue.take() else {
         out.error("ERR EXEC without MULTI");
         return None;
     };
     let has_changed = has_changed(cx);
-    cx.ks.unwatch(cx.session);
+    cx.ks.watches.unwatch(cx.session.take_watched());
     if queue.aborted {
         out.error("EXECABORT Transaction discarded because of previous errors.");
         return None;
@@ -104,7 +115,7 @@ fn has_changed(cx: &Context<'_>) -> bool {
         match (*seen, key_state(cx, *db, key)) {
             (KeyState::Value, KeyState::Expired) => true,
             (KeyState::Expired, KeyState::Expired | KeyState::Nothing) => false,
-            _ => cx.ks.watched_version(*db, key) != *version,
+            _ => cx.ks.watches.version(*db, key) != *version,
         }
     })
 }

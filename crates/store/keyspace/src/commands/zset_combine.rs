@@ -4,9 +4,8 @@
 use bytes::Bytes;
 use resp::Out;
 
-use super::keys::StoreEvent;
 use super::zsets::send_pairs;
-use crate::context::Context;
+use crate::context::{Context, StoreEvent};
 use crate::fault::Fault;
 use crate::notify::Class;
 use crate::set::Set;

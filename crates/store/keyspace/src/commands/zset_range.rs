@@ -7,9 +7,8 @@ use std::ops::Range;
 use resp::Out;
 
 use super::index_range;
-use super::keys::StoreEvent;
 use super::zsets::send_pairs;
-use crate::context::Context;
+use crate::context::{Context, StoreEvent};
 use crate::fault::Fault;
 use crate::notify::Class;
 use crate::text::{Key, parse_double};

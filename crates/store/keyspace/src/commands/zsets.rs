@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use resp::{Out, Proto};
 
+use crate::command::Block;
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::keyspace::Block;
 use crate::notify::Class;
 use crate::text::{Key, parse_double};
 use crate::zset::Zset;

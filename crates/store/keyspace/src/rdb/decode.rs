@@ -4,9 +4,10 @@ use bytes::Bytes;
 
 use super::packs::{self, Piece};
 use super::{kind, lzf};
-use crate::hash::{Growth, Hash};
+use crate::hash::Hash;
 use crate::list::{End, List, NodeLimit};
 use crate::set::Set;
+use crate::settings::Growth;
 use crate::string::Str;
 use crate::text::parse_double;
 use crate::value::{Kind, Value};

@@ -3,10 +3,10 @@
 use bytes::Bytes;
 use resp::BLOB_BYTES_MIN;
 
+use super::blobs::Blobs;
 use super::{kind, lzf};
 use crate::hash::FieldValue;
 use crate::list::Piece;
-use crate::snapshot::Blobs;
 use crate::string::Str;
 use crate::value::Value;
 

@@ -6,8 +6,7 @@ use bytes::{Buf, Bytes, BytesMut};
 
 use super::decode::Reading;
 use super::{Cursor, Stop, TAGS_FIELD, VALKEY_VERSIONS, VERSION_MAX, crc64, opcode, read_value};
-use crate::db::NEVER;
-use crate::evict::WriteTime;
+use crate::db::{NEVER, WriteTime, is_due};
 use crate::keyspace::{Keyspace, LastLoad};
 use crate::value::Value;
 
@@ -145,7 +144,7 @@ impl Loader {
             } => {
                 let now = self.options.now_ms as i64;
                 let tags = std::mem::take(&mut self.tags);
-                let is_late = self.options.skip_expired && Keyspace::is_due(deadline_ms, now);
+                let is_late = self.options.skip_expired && is_due(deadline_ms, now);
                 keyspace.last_load.expired += u64::from(is_late);
                 if let Some(value) = value.filter(|_| !is_late) {
                     keyspace.last_load.loaded += 1;
@@ -172,7 +171,7 @@ impl Loader {
         let Some(version) = self.version else {
             return read_head(from);
         };
-        let reading = keyspace.reading();
+        let reading = reading(keyspace);
         let mut deadline_ms = NEVER;
         loop {
             match from.byte()? {
@@ -274,14 +273,10 @@ fn read_head(from: &mut Cursor<'_>) -> Result<Item, Stop> {
     }
 }
 
-impl Keyspace {
-    pub(crate) fn reading(&self) -> Reading {
-        Reading {
-            growth: crate::hash::Growth {
-                encodings: self.limits.encodings,
-                seed: self.seed,
-            },
-            string_bytes_max: self.limits.string_bytes_max,
-        }
+/// Returns the settings for reading values into a keyspace.
+pub(crate) fn reading(keyspace: &Keyspace) -> Reading {
+    Reading {
+        growth: keyspace.growth(),
+        string_bytes_max: keyspace.limits.string_bytes_max,
     }
 }

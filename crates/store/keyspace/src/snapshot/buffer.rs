@@ -1,51 +1,16 @@
 //! Bytes of a snapshot file that wait to be handed over. Blobs are held by reference, and copied
 //! only when they are handed over.
 
-use std::collections::VecDeque;
-
 use bytes::{Bytes, BytesMut};
 
-use crate::discard::release;
-use crate::rdb::Writer;
+use crate::memory::release;
+use crate::rdb::{Blob, Blobs, Writer};
 
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
     handed_over: usize,
     blobs: Blobs,
-}
-
-/// Blobs in the order of the file.
-#[derive(Debug, Default)]
-pub(crate) struct Blobs {
-    queue: VecDeque<Blob>,
-    /// Bytes of all blobs that are not handed over yet.
-    waiting_bytes: usize,
-}
-
-#[derive(Debug)]
-struct Blob {
-    /// Offset in the buffer's bytes before which the blob belongs.
-    at: usize,
-    bytes: Bytes,
-    handed_over: usize,
-}
-
-impl Blob {
-    fn waiting_bytes(&self) -> usize {
-        self.bytes.len() - self.handed_over
-    }
-}
-
-impl Blobs {
-    pub(crate) fn push(&mut self, at: usize, bytes: Bytes) {
-        self.waiting_bytes += bytes.len();
-        self.queue.push_back(Blob {
-            at,
-            bytes,
-            handed_over: 0,
-        });
-    }
 }
 
 impl Buffer {

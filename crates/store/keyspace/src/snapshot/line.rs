@@ -15,9 +15,6 @@ use crate::db::{Db, IN_LINE};
 use crate::rdb::{Writer, write_part, write_protected};
 use crate::value::Value;
 
-/// Maximum size of a value that is written at once.
-const AT_ONCE_BYTES_MAX: usize = 64 << 10;
-
 /// Location of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Location {
@@ -62,20 +59,6 @@ pub(crate) struct ValueQueue {
     pub(crate) is_open: bool,
     copied_bytes: Arc<AtomicUsize>,
     own_bytes: usize,
-}
-
-impl Value {
-    /// Returns whether the value is written in parts, so that no part takes long.
-    pub(crate) fn has_parts(&self) -> bool {
-        let is_divisible = match self {
-            Self::Str(_) => false,
-            Self::List(_) => true,
-            Self::Hash(hash) => hash.is_table(),
-            Self::Set(set) => set.is_table(),
-            Self::Zset(zset) => zset.is_table(),
-        };
-        is_divisible && AT_ONCE_BYTES_MAX < self.heap_bytes()
-    }
 }
 
 impl ValueQueue {

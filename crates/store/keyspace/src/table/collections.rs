@@ -1,7 +1,7 @@
 //! Hashes, lists, sets, sorted sets.
 // tidy: long because it is a list, one command per row.
 
-use super::{ALL, KEY, TWO, rows};
+use super::rows::{ALL, KEY, TWO, rows};
 use crate::command::Handler::{Run, Wait};
 use crate::command::{Command, Flags, Group, Keys};
 use crate::commands::{hashes, lists, scan, sets, zset_combine, zset_range, zsets};

@@ -1,9 +1,9 @@
 //! Keys of any type, databases, transactions.
 
-use super::{ALL, KEY, TWO, rows};
-use crate::command::Handler::{Container, Exec, Run};
+use super::rows::{ALL, KEY, TWO, rows};
+use crate::command::Handler::{Container, Exec, Help, Run};
 use crate::command::{Command, Flags, Group, Keys};
-use crate::commands::{dump, expiry, keys, scan, server, sort, transactions};
+use crate::commands::{dump, expiry, keys, scan, sort, transactions};
 
 const SECOND: Keys = Keys::Range {
     first: 2,
@@ -38,7 +38,7 @@ rows! {
     "object|freq" 3 [READONLY], SECOND, Generic, "4.0.0", "O(1)",
         Run(keys::object), "Returns the access frequency of a key, on a logarithmic scale.", "key";
     "object|help" 2 [LOADING STALE], Keys::None, Generic, "6.2.0", "O(1)",
-        Run(server::help), "Lists the subcommands.";
+        Help, "Lists the subcommands.";
     "object|idletime" 3 [READONLY], SECOND, Generic, "2.2.3", "O(1)",
         Run(keys::object), "Returns the seconds since a key was last used.", "key";
     "object|refcount" 3 [READONLY], SECOND, Generic, "2.2.3", "O(1)",

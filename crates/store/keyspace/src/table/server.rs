@@ -1,8 +1,8 @@
 //! The connection, the server, publish and subscribe: most of these run in the server that owns
 //! sockets and files.
 
-use super::rows;
-use crate::command::Handler::{Container, Run, Service};
+use super::rows::rows;
+use crate::command::Handler::{Container, Help, Run, Service};
 use crate::command::{Command, Flags, Group, Keys};
 use crate::commands::server;
 
@@ -20,7 +20,7 @@ rows! {
     "client|getredir" 2 [NOSCRIPT LOADING STALE], NONE, Connection, "6.0.0", "O(1)",
         Service, "Returns -1, since client tracking is not supported.";
     "client|help" 2 [LOADING STALE], NONE, Connection, "5.0.0", "O(1)",
-        Run(server::help), "Lists the subcommands.";
+        Help, "Lists the subcommands.";
     "client|id" 2 [NOSCRIPT LOADING STALE], NONE, Connection, "5.0.0", "O(1)",
         Service, "Returns the connection's unique number.";
     "client|info" 2 [NOSCRIPT LOADING STALE], NONE, Connection, "6.2.0", "O(1)",
@@ -74,7 +74,7 @@ rows! {
     "pubsub|channels" -2 [PUBSUB LOADING STALE], NONE, PubSub, "2.8.0", "O(N) for N channels",
         Service, "Returns the channels with subscribers.", "[pattern]";
     "pubsub|help" 2 [LOADING STALE], NONE, PubSub, "6.2.0", "O(1)",
-        Run(server::help), "Lists the subcommands.";
+        Help, "Lists the subcommands.";
     "pubsub|numpat" 2 [PUBSUB LOADING STALE], NONE, PubSub, "2.8.0", "O(1)",
         Service, "Returns the number of patterns with subscribers.";
     "pubsub|numsub" -2 [PUBSUB LOADING STALE], NONE, PubSub, "2.8.0", "O(N) for N channels requested",
@@ -113,7 +113,7 @@ rows! {
     "command|getkeysandflags" -3 [LOADING STALE], NONE, Server, "7.0.0", "O(N) for N arguments",
         Run(server::command_getkeysandflags), "Returns the keys in a call, and how the command uses them.", "command [arg ...]";
     "command|help" 2 [LOADING STALE], NONE, Server, "5.0.0", "O(1)",
-        Run(server::help), "Lists the subcommands.";
+        Help, "Lists the subcommands.";
     "command|info" -2 [LOADING STALE], NONE, Server, "2.8.13", "O(N) for N commands",
         Run(server::command_info), "Returns arity, flags and key positions of commands.", "[command-name ...]";
     "command|list" -2 [LOADING STALE], NONE, Server, "7.0.0", "O(N) for N commands",
@@ -124,7 +124,7 @@ rows! {
     "config|get" -3 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.0.0", "O(N) for N settings",
         Service, "Returns the settings that match patterns.", "parameter ...";
     "config|help" 2 [LOADING STALE], NONE, Server, "5.0.0", "O(1)",
-        Run(server::help), "Lists the subcommands.";
+        Help, "Lists the subcommands.";
     "config|resetstat" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.0.0", "O(1)",
         Service, "Resets the statistics.";
     "config|rewrite" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.0", "O(1)",
@@ -146,7 +146,7 @@ rows! {
     "latency|graph" 3 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
         Service, "Returns a text chart of a slow event's history.", "event";
     "latency|help" 2 [LOADING STALE], NONE, Server, "2.8.13", "O(1)",
-        Run(server::help), "Lists the subcommands.";
+        Help, "Lists the subcommands.";
     "latency|histogram" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "7.0.0", "O(N) for N commands",
         Service, "Returns the distribution of durations per command.", "[command ...]";
     "latency|history" 3 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
@@ -162,7 +162,7 @@ rows! {
     "memory|doctor" 2 [], NONE, Server, "4.0.0", "O(1)",
         Service, "Returns a report on memory problems.";
     "memory|help" 2 [LOADING STALE], NONE, Server, "4.0.0", "O(1)",
-        Run(server::help), "Lists the subcommands.";
+        Help, "Lists the subcommands.";
     "memory|malloc-stats" 2 [], NONE, Server, "4.0.0", "O(1)",
         Service, "Returns a fixed text; the figures of the allocator are in INFO memory.";
     "memory|purge" 2 [], NONE, Server, "4.0.0", "O(1)",
@@ -192,7 +192,7 @@ rows! {
     "slowlog|get" -2 [ADMIN LOADING STALE], NONE, Server, "2.2.12", "O(N) for N entries",
         Service, "Returns the latest entries of the slow log.", "[count]";
     "slowlog|help" 2 [LOADING STALE], NONE, Server, "6.2.0", "O(1)",
-        Run(server::help), "Lists the subcommands.";
+        Help, "Lists the subcommands.";
     "slowlog|len" 2 [ADMIN LOADING STALE], NONE, Server, "2.2.12", "O(1)",
         Service, "Returns the number of entries in the slow log.";
     "slowlog|reset" 2 [ADMIN LOADING STALE], NONE, Server, "2.2.12", "O(1)",

@@ -1,9 +1,9 @@
 //! Strings, and strings as arrays of bits.
 
-use super::{ALL, KEY, rows};
-use crate::command::Handler::{Container, Run, Wait};
+use super::rows::{ALL, KEY, rows};
+use crate::command::Handler::{Container, Help, Run, Wait};
 use crate::command::{Command, Flags, Group, Keys};
-use crate::commands::{bitfield, bits, lcs, server, strings, tags};
+use crate::commands::{bitfield, bits, lcs, strings, tags};
 
 const PAIRS: Keys = Keys::Range {
     first: 1,
@@ -71,7 +71,7 @@ rows! {
     "tag|get" 3 [READONLY FAST], Keys::Range { first: 2, last: 2, step: 1 }, String, "pelton 0.1", "O(N) for N tags",
         Run(tags::get), "Returns the cache tags of a key.", "key";
     "tag|help" 2 [LOADING STALE], Keys::None, String, "pelton 0.1", "O(1)",
-        Run(server::help), "Lists the subcommands.";
+        Help, "Lists the subcommands.";
     "tag|invalidate" -3 [WRITE FAST], Keys::None, String, "pelton 0.1", "O(1) per tag",
         Run(tags::invalidate), "Drops every key that has one of the cache tags.", "tag ...";
 

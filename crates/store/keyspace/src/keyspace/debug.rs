@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use resp::Out;
 
+use super::Keyspace;
 use crate::dict::Seed;
-use crate::keyspace::Keyspace;
 use crate::rdb::{Writer, write_value};
 use crate::session::Session;
 use crate::value::Value;

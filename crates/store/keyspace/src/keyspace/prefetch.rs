@@ -10,21 +10,11 @@ use std::hint::black_box;
 
 use bytes::Bytes;
 
-use crate::command::{Command, Keys};
+use super::Keyspace;
+use crate::command::Keys;
 use crate::dict::WARM_MAX;
-use crate::keyspace::Keyspace;
-use crate::session::Session;
+use crate::session::{Prefetched, Session};
 use crate::table;
-use crate::value::Value;
-
-/// Results of the prefetch for one command.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Prefetched {
-    /// The command, if its name is known.
-    pub(crate) command: Option<&'static Command>,
-    /// Hash of the first argument, if it is a key.
-    pub(crate) hash: Option<u64>,
-}
 
 impl Keyspace {
     /// Resolves the commands of several calls, and prefetches their keys. Changes nothing; commands
@@ -99,17 +89,4 @@ fn range(keys: Keys, call: &[Bytes]) -> impl Iterator<Item = (usize, &[u8])> {
     };
     let places = (first..=last.min(call.len() - 1)).step_by(step);
     places.map(|index| (index, &call[index][..]))
-}
-
-impl Value {
-    /// Reads the first bytes of the value's heap memory, to bring them into the caches.
-    fn touch(&self) -> usize {
-        match self {
-            Self::Str(string) => string.touch(),
-            Self::List(list) => list.len(),
-            Self::Hash(hash) => hash.len(),
-            Self::Set(set) => set.len(),
-            Self::Zset(zset) => zset.len(),
-        }
-    }
 }

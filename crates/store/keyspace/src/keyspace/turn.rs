@@ -2,9 +2,8 @@
 
 use bytes::Bytes;
 
-use crate::db::NEVER;
-use crate::evict::WriteTime;
-use crate::keyspace::Keyspace;
+use super::Keyspace;
+use crate::db::{Lifetime, NEVER, WriteTime, is_due};
 use crate::notify::Class;
 use crate::string::Str;
 use crate::text::Key;
@@ -16,7 +15,7 @@ impl Keyspace {
     pub fn turn(&mut self, now_ms: u64) -> bool {
         self.make_room(now_ms);
         let is_swept = self.sweep(self.limits.expire_keys_per_turn);
-        let is_tidy = self.free(self.limits.free_elements_per_turn) && is_swept;
+        let is_tidy = self.discarded.free(self.limits.free_elements_per_turn) && is_swept;
         let now = now_ms as i64;
         if !self.active_expire {
             return !is_tidy;
@@ -24,7 +23,7 @@ impl Keyspace {
         let mut budget = self.limits.expire_keys_per_turn;
         for db in 0..self.dbs.len() {
             while let Some(&(deadline_ms, slot)) = self.dbs[db].due.first()
-                && Self::is_due(deadline_ms, now)
+                && is_due(deadline_ms, now)
             {
                 if budget == 0 {
                     return true;
@@ -221,13 +220,4 @@ impl Keyspace {
             self.replaced(db, key);
         }
     }
-}
-
-/// Time of a write, and deadline of the written value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lifetime {
-    /// Current Unix time in milliseconds.
-    pub now_ms: u64,
-    /// Deadline in Unix milliseconds; `None` means no deadline.
-    pub deadline_ms: Option<u64>,
 }

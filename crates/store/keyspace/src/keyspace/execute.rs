@@ -1,0 +1,114 @@
+//! Execution of one command.
+
+use bytes::Bytes;
+use resp::Out;
+
+use super::{Keyspace, owned};
+use crate::command::{Command, Flags, Handler};
+use crate::commands::{server, transactions};
+use crate::context::Context;
+use crate::fault::Fault;
+use crate::outcome::Outcome;
+use crate::session::{Queue, Session};
+use crate::table;
+
+impl Keyspace {
+    /// Runs one command and appends its reply, if it has one already. `now_ms` is Unix time in
+    /// milliseconds.
+    pub fn execute(
+        &mut self,
+        session: &mut Session,
+        args: &[Bytes],
+        now_ms: u64,
+        out: &mut Out,
+    ) -> Outcome {
+        let prefetched = std::mem::take(&mut session.prefetched);
+        let command = match self.admit(session, args, now_ms, prefetched.command) {
+            Ok(command) => command,
+            Err(fault) => {
+                self.refuse(session, &fault, out);
+                return Outcome::Refused;
+            }
+        };
+        if let Some(queue) = &mut session.queue
+            && !table::runs_at_once(command.name)
+        {
+            queue.push(command, args.iter().map(owned).collect());
+            out.simple("QUEUED");
+            return Outcome::Queued;
+        }
+        let mut context = Context::new(self, session, args, now_ms);
+        context.hash = prefetched.hash;
+        let result = match command.handler {
+            Handler::Run(run) => run(&mut context, out).map(|()| Outcome::Done),
+            Handler::Wait(run) => {
+                run(&mut context, out).map(|block| block.map_or(Outcome::Done, Outcome::Block))
+            }
+            Handler::Exec => return transactions::exec(&mut context, out),
+            Handler::Service => return Outcome::Service(command),
+            // Only COMMAND gets here: the other containers require at least two arguments.
+            Handler::Container => server::command(&mut context, out).map(|()| Outcome::Done),
+            Handler::Help => server::help(&mut context, out).map(|()| Outcome::Done),
+        };
+        context.finish();
+        result.unwrap_or_else(|fault| {
+            out.error(fault.text());
+            Outcome::Done
+        })
+    }
+
+    /// Writes the error reply. A refused command aborts the transaction around it; a refused EXEC
+    /// ends the transaction.
+    fn refuse(&mut self, session: &mut Session, fault: &Fault, out: &mut Out) {
+        if session
+            .command
+            .is_some_and(|command| command.name == "exec")
+        {
+            session.queue = None;
+            self.watches.unwatch(session.take_watched());
+            let text = fault.text();
+            let text = text.strip_prefix(b"ERR ").unwrap_or(text);
+            let abort = b"EXECABORT Transaction discarded because of: ";
+            out.error([&abort[..], text].concat());
+        } else {
+            session.abort_multi();
+            out.error(fault.text());
+        }
+    }
+
+    /// Finds the command, or returns the reason why it may neither run nor be queued.
+    fn admit(
+        &mut self,
+        session: &mut Session,
+        args: &[Bytes],
+        now_ms: u64,
+        prefetched: Option<&'static Command>,
+    ) -> Result<&'static Command, Fault> {
+        session.command = None;
+        let command = match prefetched {
+            Some(command) => command,
+            None => table::resolve(args)?,
+        };
+        session.command = Some(command);
+        if !command.takes(args.len()) {
+            return Err(Fault::arity(command.name));
+        }
+        if session.in_multi() && command.flags.has(Flags::NO_MULTI) {
+            return Err(Fault::of("ERR Command not allowed inside a transaction"));
+        }
+        let queued = session.queue.as_ref().is_some_and(Queue::needs_memory);
+        let queues = session.queue.is_some() && !table::runs_at_once(command.name);
+        let needs = command.flags.has(Flags::DENYOOM) || queues || command.name == "exec" && queued;
+        let denies = needs && !session.replay && !session.in_exec;
+        if denies && !self.make_room(now_ms) {
+            return Err(Fault::OUT_OF_MEMORY);
+        }
+        Ok(command)
+    }
+
+    /// Resets the session of a client that disconnects or sends RESET.
+    pub fn close(&mut self, session: &mut Session) {
+        self.watches.unwatch(session.take_watched());
+        *session = Session::new();
+    }
+}

@@ -1,0 +1,114 @@
+//! Snapshots of the keyspace, and the changes that a snapshot has to know.
+
+use bytes::Bytes;
+
+use super::Keyspace;
+use crate::db::{Entry, IN_LINE};
+use crate::rdb::Options;
+use crate::value::Value;
+
+impl Keyspace {
+    /// Starts a snapshot of the current data. Returns `false` if a snapshot is in progress.
+    pub fn start_snapshot(&mut self, options: Options) -> bool {
+        if self.snapshots.is_running() {
+            return false;
+        }
+        // Keys with a dropped tag must not appear in the file. A caller that cannot afford this
+        // sweep at once calls `sweep_tagged` first.
+        while !self.sweep(usize::MAX) {}
+        self.snapshots.start(&self.dbs, &self.functions, options)
+    }
+
+    /// Returns the function libraries of a loaded snapshot: they cannot be called here, but the
+    /// next snapshot contains them again.
+    #[must_use]
+    pub fn functions(&self) -> &[Bytes] {
+        &self.functions
+    }
+
+    /// Drops the function libraries.
+    pub fn clear_functions(&mut self) {
+        self.functions.clear();
+    }
+
+    /// Returns whether a snapshot is in progress.
+    #[must_use]
+    pub fn has_snapshot(&self) -> bool {
+        self.snapshots.is_running()
+    }
+
+    /// Appends the next part of the file, and returns whether it was the last one. `work_bytes`
+    /// limits the work, measured in bytes read including the table; the appended part is about as
+    /// large, or smaller if it can be compressed.
+    ///
+    /// # Panics
+    /// If no snapshot is in progress.
+    pub fn write_snapshot_part(&mut self, work_bytes: usize, to: &mut Vec<u8>) -> bool {
+        let (dbs, free) = (&mut self.dbs, &mut self.discarded);
+        self.snapshots.write_part(dbs, free, work_bytes, to)
+    }
+
+    /// Returns the bytes held for entries that changed or were removed, until the next calls of
+    /// [`Keyspace::write_snapshot_part`]. A single value that is next is not counted, since its
+    /// memory is freed only as fast as the disk takes it.
+    #[must_use]
+    pub fn snapshot_waiting_bytes(&self) -> usize {
+        self.snapshots.waiting_bytes()
+    }
+
+    /// Cancels the snapshot. It ends when [`Keyspace::write_snapshot_part`] returns `true`; the
+    /// caller discards the bytes.
+    pub fn cancel_snapshot(&mut self) {
+        self.snapshots.cancel(&mut self.dbs);
+    }
+
+    /// Prepares a change of an entry's value.
+    #[inline]
+    pub(crate) fn before_change(&mut self, db: usize, slot: u32) {
+        self.snapshots.before_change(&mut self.dbs, db, slot);
+    }
+
+    /// Prepares the removal of an entry or the replacement of its value. A caller that takes the
+    /// value out then calls [`Keyspace::retire`], or [`Keyspace::moved`] if the value moves to
+    /// another entry.
+    #[inline]
+    pub(crate) fn before_removal(&mut self, db: usize, slot: u32) {
+        self.snapshots.before_removal(&mut self.dbs, db, slot);
+    }
+
+    /// Frees the value of an entry that was removed from a slot, now or later.
+    pub(crate) fn retire(&mut self, db: usize, slot: u32, entry: Entry) {
+        self.retire_value((db, slot), entry.access, entry.value);
+    }
+
+    /// Frees the former value of an entry whose value was replaced.
+    pub(crate) fn replaced_value(&mut self, db: usize, slot: u32, value: Value) {
+        let access = &mut self.dbs[db].dict.at_mut(slot).access;
+        let before = *access;
+        *access &= !IN_LINE;
+        self.retire_value((db, slot), before, value);
+    }
+
+    fn retire_value(&mut self, place: (usize, u32), access: u32, value: Value) {
+        if let Some(value) = self.snapshots.take(place, access, value) {
+            self.discarded.discard(value);
+        }
+    }
+
+    /// Informs the snapshot that a value moved from one slot to another.
+    pub(crate) fn moved(&mut self, from: (usize, u32), access: u32, to: (usize, u32)) {
+        self.snapshots.moved(&mut self.dbs, from, access, to);
+    }
+
+    /// Removes every key of a database.
+    pub(crate) fn flush(&mut self, db: usize, now: i64) {
+        self.touch_all(db, db, now);
+        let (dbs, free) = (&mut self.dbs, &mut self.discarded);
+        self.snapshots.replace_db(dbs, free, self.seed, db);
+    }
+
+    /// Swaps two databases.
+    pub(crate) fn swap_dbs(&mut self, first: usize, second: usize) {
+        self.snapshots.swap_dbs(&mut self.dbs, first, second);
+    }
+}

@@ -1,0 +1,26 @@
+//! Outcome of a command.
+
+use bytes::Bytes;
+
+use crate::command::{Block, Command};
+
+/// State of a command after [`Keyspace::execute`](crate::Keyspace::execute): finished, or to be
+/// continued by the caller.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The command ran; the reply is written.
+    Done,
+    /// The command did not start; the reply gives the reason.
+    Refused,
+    /// The command is in the transaction's queue until EXEC.
+    Queued,
+    /// The command must wait, and nothing is written. Run it again when one of the keys becomes
+    /// ready; reply with a null array when the deadline has passed.
+    Block(Block),
+    /// The command concerns connections, files or the server: the caller runs it. The number of its
+    /// arguments was checked.
+    Service(&'static Command),
+    /// The head of the EXEC reply is written: run these commands in order, then call
+    /// [`Session::exec_done`](crate::Session::exec_done).
+    Exec(Vec<Vec<Bytes>>),
+}

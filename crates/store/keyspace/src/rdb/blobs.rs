@@ -1,0 +1,38 @@
+//! Blobs of written data, which are held by reference.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+
+/// Blobs in the order of the file.
+#[derive(Debug, Default)]
+pub(crate) struct Blobs {
+    pub(crate) queue: VecDeque<Blob>,
+    /// Bytes of all blobs that are not handed over yet.
+    pub(crate) waiting_bytes: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct Blob {
+    /// Offset in the buffer's bytes before which the blob belongs.
+    pub(crate) at: usize,
+    pub(crate) bytes: Bytes,
+    pub(crate) handed_over: usize,
+}
+
+impl Blob {
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.bytes.len() - self.handed_over
+    }
+}
+
+impl Blobs {
+    pub(crate) fn push(&mut self, at: usize, bytes: Bytes) {
+        self.waiting_bytes += bytes.len();
+        self.queue.push_back(Blob {
+            at,
+            bytes,
+            handed_over: 0,
+        });
+    }
+}

@@ -1,0 +1,109 @@
+//! Watched keys: their versions, by which transactions notice changes.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+
+use crate::db::Db;
+
+/// A watched key, with its version at the time of WATCH.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Watched {
+    pub(crate) db: usize,
+    pub(crate) key: Bytes,
+    pub(crate) version: u64,
+    /// State of the key at the time of WATCH.
+    pub(crate) seen: KeyState,
+}
+
+/// State of a watched key, as a client sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyState {
+    Nothing,
+    /// A value whose deadline has passed: absent to clients, so its removal is not a change.
+    Expired,
+    Value,
+}
+
+impl Watched {
+    /// Returns the bytes of one watch: its entry in the session and its entry in the keyspace.
+    pub(crate) fn bytes(key: &Bytes) -> usize {
+        const MAP_ENTRY_BYTES: usize = 64;
+        size_of::<Self>() + key.len() + MAP_ENTRY_BYTES
+    }
+}
+
+/// Versions of the watched keys of each database.
+#[derive(Debug)]
+pub(crate) struct Watches {
+    dbs: Vec<HashMap<Bytes, Watch>>,
+    version: u64,
+}
+
+#[derive(Debug, Default)]
+struct Watch {
+    clients: usize,
+    version: u64,
+}
+
+impl Watches {
+    pub(crate) fn new(databases: usize) -> Self {
+        Self {
+            dbs: (0..databases).map(|_| HashMap::new()).collect(),
+            version: 0,
+        }
+    }
+
+    /// Starts one client's watch of a key. Returns the key's version.
+    pub(crate) fn watch(&mut self, db: usize, key: &Bytes) -> u64 {
+        let watch = self.dbs[db].entry(key.clone()).or_default();
+        watch.clients += 1;
+        watch.version
+    }
+
+    /// Ends these watches of one client.
+    pub(crate) fn unwatch(&mut self, all: impl Iterator<Item = Watched>) {
+        for watched in all {
+            let watches = &mut self.dbs[watched.db];
+            let watch = watches
+                .get_mut(&watched.key)
+                .expect("watched keys of sessions are in the table");
+            watch.clients -= 1;
+            if watch.clients == 0 {
+                watches.remove(&watched.key);
+            }
+        }
+    }
+
+    /// Returns the version of a watched key.
+    pub(crate) fn version(&self, db: usize, key: &[u8]) -> u64 {
+        self.dbs[db]
+            .get(key)
+            .expect("watched keys of sessions are in the table")
+            .version
+    }
+
+    /// Gives the key a new version, so that transactions of clients that watch it fail.
+    #[inline]
+    pub(crate) fn touch(&mut self, db: usize, key: &[u8]) {
+        if self.dbs[db].is_empty() {
+            return;
+        }
+        self.version += 1;
+        if let Some(watch) = self.dbs[db].get_mut(key) {
+            watch.version = self.version;
+        }
+    }
+
+    /// Gives a new version to each watched key of database `db` that exists in `here`, or that
+    /// exists in `there` and is not gone.
+    pub(crate) fn touch_all(&mut self, db: usize, (here, there): (&Db, &Db), now: i64) {
+        self.version += 1;
+        let is_new = |slot: u32| !there.is_gone(slot, now);
+        for (key, watch) in &mut self.dbs[db] {
+            if here.dict.find(key).is_some() || there.dict.find(key).is_some_and(is_new) {
+                watch.version = self.version;
+            }
+        }
+    }
+}
