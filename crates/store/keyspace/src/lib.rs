@@ -78,3 +78,8 @@ pub use session::{Prefetched, Session};
 pub use settings::{Encodings, Limits, Policy};
 pub use table::{command, commands, unknown_command};
 pub use text::glob;
+
+/// Tests the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -59,3 +59,8 @@ pub use out::{Mark, Out};
 pub use parse::{BlobAllocator, Parser, ProtocolError, arg_bytes};
 pub use proto::Proto;
 pub use reply::{BadReply, Reply};
+
+/// Tests the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
