@@ -82,6 +82,7 @@ impl<'a> Context<'a> {
         }
     }
 
+    #[inline]
     pub(crate) fn growth(&self) -> Growth {
         self.ks.growth()
     }

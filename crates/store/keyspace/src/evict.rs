@@ -117,6 +117,7 @@ pub(crate) struct Evictor {
 }
 
 /// Returns the stamp of a new key.
+#[inline]
 pub(crate) fn first_stamp(limits: &Limits, now: i64) -> u32 {
     if limits.policy.is_lfu() {
         minute(now) << 8 | COUNTER_START

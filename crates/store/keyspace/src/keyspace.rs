@@ -169,6 +169,7 @@ impl Keyspace {
     }
 
     /// Returns the settings and hash seed that a collection needs to grow.
+    #[inline]
     pub(crate) fn growth(&self) -> Growth {
         Growth {
             encodings: self.limits.encodings,

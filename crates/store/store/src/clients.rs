@@ -203,10 +203,10 @@ impl Clients {
         }
     }
 
-    /// Returns whether a client has enough waiting output to exceed a limit of any class.
+    /// Returns the bytes of waiting output below which no client exceeds any limit.
     #[inline]
-    pub(crate) fn may_exceed_output(&self, key: ClientKey) -> bool {
-        self.bounds.output_bytes_min <= self.table[key].out.len() as u64
+    pub(crate) fn output_bytes_min(&self) -> u64 {
+        self.bounds.output_bytes_min
     }
 
     /// Closes a client whose waiting output exceeds the limits of its class.

@@ -57,14 +57,8 @@ pub(crate) fn dispatch(
     args: &[Bytes],
     prefetched: Prefetched,
 ) -> Flow {
-    state.clients[key].active_ms = state.now_ms();
     let Some(args) = translate(state, key, args) else {
         return Flow::Next;
-    };
-    // The prefetched command is the one that has this name elsewhere.
-    let prefetched = match args {
-        Cow::Borrowed(_) => prefetched,
-        Cow::Owned(_) => Prefetched::default(),
     };
     match check(state, key, &args) {
         Verdict::Runs => {}
@@ -76,7 +70,11 @@ pub(crate) fn dispatch(
     }
     let client = &mut state.clients[key];
     let mark = client.out.mark();
-    client.session.set_prefetched(prefetched);
+    client.session.set_prefetched(match args {
+        Cow::Borrowed(_) => prefetched,
+        // The prefetched command is the one that has this name elsewhere.
+        Cow::Owned(_) => Prefetched::default(),
+    });
     if client.replies == Replies::SkipNext {
         client.replies = Replies::Skip;
     }
@@ -109,8 +107,11 @@ pub(crate) fn resume(
 
 /// Returns the request with the command's original name. Answers and returns `None` if the name
 /// means no command, or the request is HTTP.
+#[inline]
 fn translate<'a>(state: &mut State, key: ClientKey, args: &'a [Bytes]) -> Option<Cow<'a, [Bytes]>> {
+    let now_ms = state.now_ms();
     let client = &mut state.clients[key];
+    client.active_ms = now_ms;
     if is_http(&args[0]) {
         let peer = &client.peer.address;
         tracing::warn!(%peer, "HTTP request on the store's port (possible cross-protocol attack); connection closed");
@@ -209,7 +210,7 @@ fn call(
                 took_us,
                 failed,
             };
-            account(&mut state.stats, &state.config, client, now_ms, &ran);
+            account(&mut state.stats, &state.config, client, now_ms, ran);
         }
         Counts::Refused => state.stats.rejected(command),
         Counts::Later => {}
@@ -283,8 +284,10 @@ fn end_reply(state: &mut State, key: ClientKey, command: Option<&'static Command
         let (config, keyspace) = (&state.config, &mut state.keyspace);
         state.clients[key].flush = state.persist.save_flush(config, keyspace);
     }
-    state.clients[key].append_later();
-    if state.clients.may_exceed_output(key) {
+    let client = &mut state.clients[key];
+    client.append_later();
+    let waiting_bytes = client.out.len() as u64;
+    if state.clients.output_bytes_min() <= waiting_bytes {
         let now_ms = state.now_ms();
         state.clients.enforce_output_limit(key, now_ms);
     }

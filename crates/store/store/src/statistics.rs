@@ -41,6 +41,7 @@ impl Statistics {
     }
 
     /// Counts a call that ran, and returns the counters of its command.
+    #[inline]
     pub(crate) fn ran(
         &mut self,
         command: &'static Command,

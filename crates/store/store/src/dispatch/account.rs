@@ -18,12 +18,13 @@ pub(super) struct Ran<'a> {
 }
 
 /// Counts a command that ran, and logs it if it was slow.
+#[inline]
 pub(super) fn account(
     stats: &mut Statistics,
     config: &Config,
     client: &Client,
     now_ms: u64,
-    ran: &Ran<'_>,
+    ran: Ran<'_>,
 ) {
     let took_us = ran.took_us;
     let calls = stats.ran(ran.command, took_us, ran.failed);
@@ -32,7 +33,7 @@ pub(super) fn account(
     }
     let slower_than = config.slowlog_log_slower_than.0;
     if 0 <= slower_than && slower_than as u64 <= took_us {
-        note_slow(stats, config, client, now_ms, ran);
+        note_slow(stats, config, client, now_ms, &ran);
     }
     let threshold_ms = config.latency_monitor_threshold.0 as u64;
     if 0 < threshold_ms && threshold_ms <= took_us / 1000 {
@@ -44,6 +45,7 @@ pub(super) fn account(
     }
 }
 
+#[cold]
 fn note_slow(stats: &mut Statistics, config: &Config, client: &Client, now_ms: u64, ran: &Ran<'_>) {
     if config.slowlog_max_len.0 == 0 || ran.command.flags.has(Flags::SKIP_SLOWLOG) {
         return;

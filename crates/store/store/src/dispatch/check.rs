@@ -16,21 +16,33 @@ pub(super) enum Verdict {
 }
 
 /// Decides whether a command may run, and answers it if it is refused.
+#[inline]
 pub(super) fn check(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdict {
     let client = &state.clients[key];
-    let guarded = !client.authenticated || client.only_subscribes() || client.monitor;
-    let disk_fault = state.persist.refuses_writes(&state.config);
-    if !guarded && state.pauses.current().is_none() && disk_fault.is_none() {
-        return Verdict::Runs;
+    let is_guarded = !client.authenticated || client.only_subscribes() || client.monitor;
+    let is_exceptional = is_guarded
+        || state.pauses.current().is_some()
+        || state.persist.refuses_writes(&state.config).is_some();
+    match is_exceptional {
+        true => decide(state, key, args),
+        false => Verdict::Runs,
     }
+}
+
+/// Decides by the command, as something may prevent it.
+#[cold]
+fn decide(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdict {
     // Unknown commands and wrong argument counts are refused by the keyspace, with its own text.
     let Some(command) = keyspace::command(args).filter(|it| it.takes(args.len())) else {
         return Verdict::Runs;
     };
-    if let Some(text) = refusal(client, command).or_else(|| {
+    let client = &state.clients[key];
+    let refusal = refusal(client, command).or_else(|| {
         let reports = command.flags.has(Flags::WRITE) || rules(command).has(Rules::REPORTS_DISK);
-        disk_fault.filter(|_| reports)
-    }) {
+        let fault = state.persist.refuses_writes(&state.config);
+        fault.filter(|_| reports)
+    });
+    if let Some(text) = refusal {
         refuse(state, key, command, &text);
         return Verdict::Refused;
     }
