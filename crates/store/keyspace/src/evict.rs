@@ -259,9 +259,9 @@ impl Evictor {
         if random {
             self.pool.clear();
         }
-        for db in 0..dbs.len() {
+        for (db, data) in dbs.iter().enumerate() {
             for _ in 0..samples {
-                let Some(slot) = sample(&dbs[db], volatile, share, rng) else {
+                let Some(slot) = sample(data, volatile, share, rng) else {
                     break;
                 };
                 if self.pool.iter().all(|it| (it.db, it.slot) != (db, slot)) {
