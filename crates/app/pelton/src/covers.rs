@@ -17,7 +17,7 @@ use image_plan::Placeholder;
 use scan::{CoverLimits, Index, Keeper, TakeError};
 use server::Service;
 use server::gate::Part;
-use server::mount::{Mount, Reply, Visit};
+use server::mount::{Mount, MountRequest, Reply};
 use variants::library::{Library, LibraryPath, Wait};
 use variants::placeholders::Looks;
 
@@ -147,7 +147,7 @@ impl CoverMount {
         CoverMount { covers, keeper }
     }
 
-    async fn reply(&self, visit: Visit<'_>) -> Reply {
+    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
         if !matches!(visit.method, "GET" | "HEAD") {
             let allow = ("allow".into(), "GET, HEAD".into());
             return plain(405, "method not allowed\n", Some(allow));
@@ -180,7 +180,7 @@ impl Mount for CoverMount {
         Part::Music
     }
 
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use server::tls::{self, Concern, Pair, Reload, Tls};
+use server::tls::{self, CertificateWarning, Pair, Reload, Tls};
 use server::{Https, Scheme};
 
 use crate::config::{Config, Redirect};
@@ -15,7 +15,7 @@ use crate::report::Error;
 pub(crate) struct Loaded {
     pub(crate) tls: Arc<Tls>,
     /// What clients will not like about them.
-    pub(crate) concerns: Vec<Concern>,
+    pub(crate) concerns: Vec<CertificateWarning>,
 }
 
 /// The certificates of the configuration, if there are any.
@@ -131,7 +131,7 @@ pub(crate) fn reload(tls: &Tls) {
 }
 
 /// Tells that new certificates are in use.
-fn renewed(concerns: &[Concern]) {
+fn renewed(concerns: &[CertificateWarning]) {
     tracing::info!("certificates renewed");
     warn(concerns);
 }
@@ -142,7 +142,7 @@ fn kept(err: &tls::Error) {
 }
 
 /// Tells what clients will not like.
-pub(crate) fn warn(concerns: &[Concern]) {
+pub(crate) fn warn(concerns: &[CertificateWarning]) {
     for concern in concerns {
         tracing::warn!("{concern}");
     }

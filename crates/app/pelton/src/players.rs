@@ -21,9 +21,9 @@ use library_api::{
     Store, Watching,
 };
 use scan::{Index, Keeper, Phase, Standing, Watch};
-use server::archive::Wanted;
-use server::gate::{Denied, Login, Part, Users};
-use server::mount::{Apology, Field, Mount, Reply, Transcoding, Visit};
+use server::archive::ArchiveFile;
+use server::gate::{Login, LoginFailure, Part, Users};
+use server::mount::{BusyResponse, Field, Mount, MountRequest, Reply, Transcoding};
 use variants::library::{Library, LibraryPath, Mount as Directory};
 
 use tokio::sync::Semaphore;
@@ -132,17 +132,17 @@ impl Players {
 struct Doorkeeper(Arc<Server>);
 
 impl Users for Doorkeeper {
-    fn log_in(&self, authorization: &str, peer: IpAddr) -> Result<Login, Denied> {
+    fn log_in(&self, authorization: &str, peer: IpAddr) -> Result<Login, LoginFailure> {
         let now_ms = unix_ms(SystemTime::now());
         match self.0.log_in(authorization, peer, now_ms) {
             Ok(user) => Ok(Login {
                 is_admin: user.is_admin,
             }),
-            Err(LoginError::Unknown) => Err(Denied::Unknown),
-            Err(LoginError::Guessing { wait_s }) => Err(Denied::Guessing {
+            Err(LoginError::Unknown) => Err(LoginFailure::Unknown),
+            Err(LoginError::Guessing { wait_s }) => Err(LoginFailure::Guessing {
                 retry_after_s: wait_s,
             }),
-            Err(LoginError::Host) => Err(Denied::Host),
+            Err(LoginError::Host) => Err(LoginFailure::Host),
         }
     }
 }
@@ -272,7 +272,7 @@ struct Rest(Arc<Server>, Arc<Making>);
 impl Rest {
     const PREFIX: &str = "/rest";
 
-    async fn reply(&self, visit: Visit<'_>) -> Reply {
+    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
         match visit.method {
             "GET" | "HEAD" | "POST" => {}
             "OPTIONS" => return preflight(),
@@ -314,7 +314,7 @@ impl Mount for Rest {
         Part::Players
     }
 
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
     }
 
@@ -344,7 +344,7 @@ struct Api(Arc<Server>);
 impl Api {
     const PREFIX: &str = "/-/api";
 
-    async fn reply(&self, visit: Visit<'_>) -> Reply {
+    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
         let path = visit.path.strip_prefix(Api::PREFIX).unwrap_or("");
         let (path, method) = (path.to_owned(), visit.method.to_owned());
         let query = visit.query.unwrap_or("").to_owned();
@@ -372,7 +372,7 @@ impl Mount for Api {
         Part::Api
     }
 
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
     }
 }
@@ -385,7 +385,7 @@ impl Page {
     /// Nothing but our own pictures and music, and the style in the page itself.
     const POLICY: &str = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-    async fn reply(&self, visit: Visit<'_>) -> Reply {
+    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
         if !matches!(visit.method, "GET" | "HEAD") {
             return not_allowed("GET, HEAD");
         }
@@ -407,7 +407,7 @@ impl Mount for Page {
         Part::Music
     }
 
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
     }
 }
@@ -418,7 +418,7 @@ struct Shares(Arc<Server>, Arc<Making>);
 impl Shares {
     const PREFIX: &str = "/-/share";
 
-    async fn reply(&self, visit: Visit<'_>) -> Reply {
+    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
         if !matches!(visit.method, "GET" | "HEAD") {
             return not_allowed("GET, HEAD");
         }
@@ -447,13 +447,13 @@ impl Mount for Shares {
         true
     }
 
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
     }
 }
 
 /// Returns the scheme and host that a client sent a request to.
-fn base(visit: &Visit<'_>) -> String {
+fn base(visit: &MountRequest<'_>) -> String {
     let scheme = if visit.secure { "https" } else { "http" };
     let mut fields = visit.fields.clone();
     let host = fields.find(|(name, _)| name.eq_ignore_ascii_case("host"));
@@ -484,8 +484,8 @@ fn reply(answer: Answer, busy: Answer) -> Reply {
             target,
             user,
             plan,
-            pieces_do,
-            raw_will_do,
+            allow_streaming,
+            fallback_to_original,
         } => {
             let Answer::Document {
                 media_type, body, ..
@@ -497,9 +497,9 @@ fn reply(answer: Answer, busy: Answer) -> Reply {
                 target,
                 user,
                 plan,
-                pieces_do,
-                raw_will_do,
-                busy: Apology {
+                allow_streaming,
+                fallback_to_original,
+                busy: BusyResponse {
                     media_type,
                     body: body.into(),
                 },
@@ -524,7 +524,9 @@ fn said(answer: Answer) -> Reply {
         Answer::Archive { files, disposition } => {
             let mut fields = fields(&[ANYWHERE]);
             fields.push(("content-disposition".into(), disposition.into()));
-            let files = files.into_iter().map(|(path, name)| Wanted { path, name });
+            let files = files
+                .into_iter()
+                .map(|(path, name)| ArchiveFile { path, name });
             Reply::Archive {
                 files: files.collect(),
                 fields,

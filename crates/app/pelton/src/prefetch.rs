@@ -10,7 +10,7 @@ use catalog::Covered;
 use image_plan::{Recipe, Stage};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use server::mount::Mounts;
-use server::{Service, Tally};
+use server::{PrefetchProgress, Service};
 use variants::library::LibraryPath;
 
 use crate::config::{Config, Resolved};
@@ -101,8 +101,8 @@ fn covers(config: &Config, catalog: &::scan::Index) -> BTreeSet<LibraryPath> {
     all.filter_map(|of| covers.path(catalog, of)).collect()
 }
 
-fn prefetch(service: &Service, wanted: &[(LibraryPath, Recipe)], stage: Stage) -> Tally {
-    let tally = Tally::default();
+fn prefetch(service: &Service, wanted: &[(LibraryPath, Recipe)], stage: Stage) -> PrefetchProgress {
+    let tally = PrefetchProgress::default();
     let done = AtomicU64::new(0);
     std::thread::scope(|scope| {
         let watched = scope.spawn(|| watch(wanted.len() as u64, &tally, &done));
@@ -114,7 +114,7 @@ fn prefetch(service: &Service, wanted: &[(LibraryPath, Recipe)], stage: Stage) -
 }
 
 /// Draws the bar on a terminal, until `done`.
-fn watch(files: u64, tally: &Tally, done: &AtomicU64) {
+fn watch(files: u64, tally: &PrefetchProgress, done: &AtomicU64) {
     let terminal = std::io::stderr().is_terminal();
     let target = if terminal {
         ProgressDrawTarget::stderr()

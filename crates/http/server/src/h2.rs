@@ -78,7 +78,7 @@ pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Inpu
         let session = &mut *session.borrow_mut();
         // A reload wakes no connection: as in HTTP/1.1, the next request notices it.
         if !session.is_leaving()
-            && (session.has_had_enough(0)
+            && (session.has_reached_request_limit(0)
                 || core.is_superseded()
                 || drained.as_mut().poll(context).is_ready())
         {
@@ -86,8 +86,8 @@ pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Inpu
         }
         session.poll(context)
     });
-    let keeps_pace = || session.borrow().keeps_pace();
-    let ended = conn.deadline.within_while(serving, keeps_pace).await;
+    let reads_fast_enough = || session.borrow().reads_fast_enough();
+    let ended = conn.deadline.within_while(serving, reads_fast_enough).await;
     let mut session = session.into_inner();
     if ended.is_err() {
         // The client took too long, or its place is needed.

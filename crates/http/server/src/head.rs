@@ -97,7 +97,9 @@ impl Answer {
             Fields::NotModified(representation) => {
                 let fields = representation.header_map().iter();
                 fields
-                    .filter(|(name, _)| Representation::KEPT.contains(&name.as_str()))
+                    .filter(|(name, _)| {
+                        Representation::NOT_MODIFIED_FIELDS.contains(&name.as_str())
+                    })
                     .map(|(name, value)| (name.clone(), value.clone()))
                     .collect()
             }

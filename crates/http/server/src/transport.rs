@@ -272,13 +272,13 @@ async fn writing<T>(
         }
         written
     });
-    let keeps_pace = || {
+    let reads_fast_enough = || {
         acked().is_ok_and(|acked| {
             let before = acked_bytes.replace(acked);
             core.limits().write_window_bytes() <= acked.saturating_sub(before)
         })
     };
-    let written = deadline.within_while(written, keeps_pace);
+    let written = deadline.within_while(written, reads_fast_enough);
     written.await?.map_err(Ended::Socket)
 }
 

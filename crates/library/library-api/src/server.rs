@@ -100,9 +100,9 @@ pub enum Answer {
         /// The plan.
         plan: Box<audio_plan::Plan>,
         /// Whether it may be sent while it is made, without its length.
-        pieces_do: bool,
+        allow_streaming: bool,
         /// Whether the file will do where nothing can be made of it.
-        raw_will_do: bool,
+        fallback_to_original: bool,
     },
 }
 
