@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use conversion::chunks::CHUNK_BYTES;
 use conversion::growing::{Growing, Pieces};
-use http1::body::{Drain, Drained};
+use http1::body::{BodyDecoder, Decoded};
 use http1::head::CONTINUE;
 use http1::{Connection, Framing, Limits, Method, Reject, Request, Version};
 use reactor::{Conn, Ended, Wait};
@@ -384,7 +384,7 @@ impl Exchange {
             if read == 0 {
                 return Err(Ended::Socket(io::ErrorKind::UnexpectedEof.into()));
             }
-            conn.deadline().body_came(read);
+            conn.deadline().note_body_bytes(read);
             drained = match body.feed(self.rest.bytes()) {
                 Ok(drained) => drained,
                 Err(reject) => return Ok(Err(reject)),
@@ -611,7 +611,7 @@ async fn send_parted(
 
 /// Body of a request on its way to a mount, or to be dropped.
 struct Body<'a> {
-    drain: Drain,
+    drain: BodyDecoder,
     kept: Option<&'a mut RequestContext>,
     all_bytes_max: usize,
 }
@@ -632,13 +632,13 @@ impl<'a> Body<'a> {
             ..settings.http
         };
         Ok(Body {
-            drain: Drain::new(framing, &limits)?,
+            drain: BodyDecoder::new(framing, &limits)?,
             kept,
             all_bytes_max: settings.limits.core_request_body_bytes,
         })
     }
 
-    fn feed(&mut self, piece: &[u8]) -> Result<Drained, Reject> {
+    fn feed(&mut self, piece: &[u8]) -> Result<Decoded, Reject> {
         let Some(came) = &mut self.kept else {
             return self.drain.feed(piece);
         };

@@ -71,7 +71,7 @@ const FAULT_LINGER_BYTES_MAX: usize = 64 << 10;
 /// Serves `conn`, of which `begun` has been read, until either side closes it.
 pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Input) {
     let (stream, conn) = conn.swap(());
-    let mut drained = pin!(core.reactor.drain_begun());
+    let mut drained = pin!(core.reactor.drain_started());
     // Both futures below use the session, never at the same time.
     let session = RefCell::new(Session::new(&core, &conn, stream, begun));
     let serving = poll_fn(|context| {
@@ -130,7 +130,7 @@ async fn linger<S: Carrier>(stream: &mut S, mut bounds: Linger<'_>) {
                 .map_ok(|()| buffer.filled().len())
         });
         match read.await {
-            Ok(read) if bounds.came(read) => {}
+            Ok(read) if bounds.received(read) => {}
             _ => return,
         }
     }

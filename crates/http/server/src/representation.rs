@@ -11,7 +11,7 @@ use std::time::Duration;
 use http::header::{CONTENT_LENGTH, HeaderMap, HeaderValue};
 use http1::conditional::Validators;
 use http1::{Connection, Head, Template, date};
-use http2::hpack::Line;
+use http2::hpack::EncodedField;
 use variants::cache::Variant;
 use variants::library::{self, Identity, LibraryPath};
 use variants::sealed::Sealed;
@@ -33,7 +33,7 @@ pub struct Representation {
     whole: Template,
     fields: Vec<(String, String)>,
     header_map: OnceCell<HeaderMap>,
-    lines: OnceCell<(Vec<Line>, Line)>,
+    lines: OnceCell<(Vec<EncodedField>, EncodedField)>,
     etag: String,
     modified_unix_s: Option<i64>,
     /// True if the target has no other representation, so that its date distinguishes two versions.
@@ -373,23 +373,23 @@ impl Representation {
 
     /// Returns the fields of a 200 response prepared for HTTP/2, and the length. The first call
     /// prepares them.
-    pub(crate) fn lines(&self) -> &(Vec<Line>, Line) {
+    pub(crate) fn lines(&self) -> &(Vec<EncodedField>, EncodedField) {
         self.lines.get_or_init(|| {
             let lines = self.fields.iter().map(|(name, text)| {
                 let line = match Representation::SHARED.contains(&&**name) {
-                    true => Line::shared,
-                    false => Line::single,
+                    true => EncodedField::shared,
+                    false => EncodedField::single,
                 };
                 line(name.as_bytes(), text.as_bytes())
             });
             let length = self.length.to_string();
-            let length = Line::single(b"content-length", length.as_bytes());
+            let length = EncodedField::single(b"content-length", length.as_bytes());
             (lines.collect(), length)
         })
     }
 
     /// Returns the fields of a 304 response prepared for HTTP/2.
-    pub(crate) fn kept_lines(&self) -> impl Iterator<Item = &Line> {
+    pub(crate) fn kept_lines(&self) -> impl Iterator<Item = &EncodedField> {
         let fields = self.fields.iter().zip(&self.lines().0);
         fields
             .filter(|((name, _), _)| Representation::NOT_MODIFIED_FIELDS.contains(&&**name))

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use http1::Reject;
-use http2::hpack::Line;
+use http2::hpack::EncodedField;
 use http2::{Connection, ErrorCode, Event, Fault};
 use reactor::Conn;
 use tokio::time::{Sleep, sleep_until};
@@ -59,7 +59,7 @@ pub(super) struct Session<'c, S> {
     /// Buffer for a head in the form of HTTP/1.1.
     text: Vec<u8>,
     /// Current date as a field.
-    date: Option<([u8; 29], Line)>,
+    date: Option<([u8; 29], EncodedField)>,
     /// Time of the last received bytes.
     now: Instant,
     state: State,
@@ -466,7 +466,11 @@ impl<'c, S: Carrier> Session<'c, S> {
         let clock = self.core.reactor.clock().http_date();
         let date = match &mut self.date {
             Some((of, line)) if *of == clock => line,
-            date => &mut date.insert((clock, Line::shared(b"date", &clock))).1,
+            date => {
+                &mut date
+                    .insert((clock, EncodedField::shared(b"date", &clock)))
+                    .1
+            }
         };
         let grows = matches!(answer.payload, Payload::Growing(_));
         let ends = answer.payload.len() == 0 && !grows;

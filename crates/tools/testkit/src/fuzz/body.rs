@@ -1,6 +1,6 @@
 //! Bodies that are skipped.
 
-use http1::body::Drain;
+use http1::body::BodyDecoder;
 use http1::{Framing, Limits, Reject};
 
 /// Limits that short inputs reach.
@@ -45,7 +45,7 @@ fn drain<'a>(
     limits: &Limits,
     pieces: impl Iterator<Item = &'a [u8]>,
 ) -> Result<(usize, bool), Reject> {
-    let mut drain = Drain::new(framing, limits)?;
+    let mut drain = BodyDecoder::new(framing, limits)?;
     let mut taken = 0;
     for piece in pieces {
         let before = drain.is_done();
