@@ -12,9 +12,9 @@ use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
-use catalog::{AlbumId, ArtistId, CoverRules, Covered, TrackId};
+use catalog::{AlbumId, ArtistId, CoverOwner, CoverRules, TrackId};
 use image_plan::Placeholder;
-use scan::{CoverLimits, Index, Keeper, TakeError};
+use scan::{CoverLimits, ExtractError, Index, LibraryIndexer};
 use server::Service;
 use server::gate::Part;
 use server::mount::{Mount, MountRequest, Reply};
@@ -68,12 +68,12 @@ impl Covers {
     }
 
     /// Whether a picture stands for something.
-    pub(crate) fn has(&self, catalog: &Index, of: Covered) -> bool {
+    pub(crate) fn has(&self, catalog: &Index, of: CoverOwner) -> bool {
         catalog.cover(of, &self.rules).is_some()
     }
 
     /// What the picture looks like that stands for something. May sleep, as [`Covers::path`].
-    pub(crate) fn look(&self, catalog: &Index, of: Covered) -> Option<Placeholder> {
+    pub(crate) fn look(&self, catalog: &Index, of: CoverOwner) -> Option<Placeholder> {
         self.look_at(&self.path(catalog, of)?)
     }
 
@@ -84,7 +84,7 @@ impl Covers {
     }
 
     /// The target of the picture that stands for something. May sleep: the picture may have to be taken out of a file.
-    pub(crate) fn target(&self, catalog: &Index, of: Covered, query: &str) -> Option<String> {
+    pub(crate) fn target(&self, catalog: &Index, of: CoverOwner, query: &str) -> Option<String> {
         let path = self.path(catalog, of)?;
         Some(match query {
             "" => path.target(),
@@ -93,14 +93,14 @@ impl Covers {
     }
 
     /// Where the service finds that picture. May sleep, too.
-    pub(crate) fn path(&self, catalog: &Index, of: Covered) -> Option<LibraryPath> {
+    pub(crate) fn path(&self, catalog: &Index, of: CoverOwner) -> Option<LibraryPath> {
         let cover = catalog.cover(of, &self.rules)?;
         let Some(inside) = &cover.inside else {
             return LibraryPath::from_relative(Path::new(OsStr::from_bytes(&cover.path)));
         };
-        match self.inside.as_ref()?.take_out(&cover, inside) {
+        match self.inside.as_ref()?.extract(&cover, inside) {
             Ok(name) => LibraryPath::from_target(&format!("{}/{name}", house::ART)),
-            Err(TakeError::Host(err)) => {
+            Err(ExtractError::Host(err)) => {
                 tracing::error!(%err, "cover cannot be kept");
                 None
             }
@@ -113,7 +113,7 @@ impl Covers {
 }
 
 /// What an id stands for: `tr-`, `al-` or `ar-` and an id in hexadecimal, or `di-`, an album's, and `-` with a disc's number.
-pub(crate) fn parse(catalog: &Index, id: &str) -> Option<Covered> {
+pub(crate) fn parse(catalog: &Index, id: &str) -> Option<CoverOwner> {
     let (kind, id) = id.split_once('-')?;
     let (id, disc) = match kind {
         "di" => id.split_once('-')?,
@@ -125,10 +125,10 @@ pub(crate) fn parse(catalog: &Index, id: &str) -> Option<Covered> {
             .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let id = is_hex.then(|| u64::from_str_radix(id, 16).expect("sixteen digits"))?;
     Some(match kind {
-        "tr" => Covered::Track(catalog.track_row(TrackId(id))?),
-        "al" => Covered::Album(catalog.album_row(AlbumId(id))?),
-        "ar" => Covered::Artist(catalog.artist_row(ArtistId(id))?),
-        "di" => Covered::Disc(catalog.album_row(AlbumId(id))?, disc.parse().ok()?),
+        "tr" => CoverOwner::Track(catalog.track_row(TrackId(id))?),
+        "al" => CoverOwner::Album(catalog.album_row(AlbumId(id))?),
+        "ar" => CoverOwner::Artist(catalog.artist_row(ArtistId(id))?),
+        "di" => CoverOwner::Disc(catalog.album_row(AlbumId(id))?, disc.parse().ok()?),
         _ => return None,
     })
 }
@@ -136,14 +136,14 @@ pub(crate) fn parse(catalog: &Index, id: &str) -> Option<Covered> {
 /// Answers `/-/cover/ID?w=300`.
 pub(crate) struct CoverMount {
     covers: Arc<Covers>,
-    keeper: Arc<Keeper>,
+    keeper: Arc<LibraryIndexer>,
 }
 
 impl CoverMount {
     /// Where it is mounted.
     pub(crate) const PREFIX: &str = "/-/cover";
 
-    pub(crate) fn new(covers: Arc<Covers>, keeper: Arc<Keeper>) -> CoverMount {
+    pub(crate) fn new(covers: Arc<Covers>, keeper: Arc<LibraryIndexer>) -> CoverMount {
         CoverMount { covers, keeper }
     }
 

@@ -13,14 +13,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use catalog::Covered;
+use catalog::CoverOwner;
 use image_plan::Placeholder;
 use library_api::StoreError;
 use library_api::{
     Answer, ApiRequest, House, Limits, LoginError, Params, Reading, Request, Scanning, Server,
     Store, Watching,
 };
-use scan::{Index, Keeper, Phase, Standing, Watch};
+use scan::{Index, LibraryIndexer, Phase, ProgressSnapshot, Watch};
 use server::archive::ArchiveFile;
 use server::gate::{Login, LoginFailure, Part, Users};
 use server::mount::{BusyResponse, Field, Mount, MountRequest, Reply, Transcoding};
@@ -62,7 +62,7 @@ impl Making {
 
 /// The library, as they see it.
 struct Shelf {
-    keeper: Arc<Keeper>,
+    keeper: Arc<LibraryIndexer>,
     covers: Arc<Covers>,
     /// None where it cannot be opened; then there are no lyrics.
     library: Option<Library>,
@@ -74,7 +74,7 @@ impl Players {
     /// Takes up what users left.
     pub(crate) fn open(
         config: &Config,
-        keeper: &Arc<Keeper>,
+        keeper: &Arc<LibraryIndexer>,
         covers: &Arc<Covers>,
     ) -> Result<Players, StoreError> {
         let store = Store::open(&config.data.join(FOLDER))?;
@@ -155,26 +155,26 @@ impl House for Shelf {
     fn scanning(&self) -> Scanning {
         let status = self.keeper.status();
         let last = status.report.map_or(0, |report| report.files);
-        let reading = |standing: &Standing| Reading {
-            done: standing.read,
-            of: standing.to_read,
-            per_second: standing.per_second,
-            left_s: standing.left.map(|left| left.as_secs_f64()),
+        let reading = |snapshot: &ProgressSnapshot| Reading {
+            done: snapshot.read,
+            of: snapshot.to_read,
+            per_second: snapshot.per_second,
+            left_s: snapshot.left.map(|left| left.as_secs_f64()),
         };
-        let is_reading = |standing: &&Standing| standing.phase == Phase::Reading;
+        let is_reading = |snapshot: &&ProgressSnapshot| snapshot.phase == Phase::Reading;
         Scanning {
-            active: status.standing.is_some(),
-            files: status.standing.map_or(last, |standing| standing.walked),
-            reading: status.standing.as_ref().filter(is_reading).map(reading),
+            active: status.snapshot.is_some(),
+            files: status.snapshot.map_or(last, |snapshot| snapshot.walked),
+            reading: status.snapshot.as_ref().filter(is_reading).map(reading),
             ended_ms: status.ended.map(unix_ms),
             failed: status.failed,
             unsettled: status.unsettled as u64,
             watch: match status.watch {
                 Watch::Off => Watching::Off,
-                Watch::Told { folders } => Watching::Told {
+                Watch::Inotify { folders } => Watching::Inotify {
                     folders: folders as u64,
                 },
-                Watch::Looking { every, why } => Watching::Looking {
+                Watch::Polling { every, why } => Watching::Polling {
                     every_s: every.as_secs(),
                     why,
                 },
@@ -203,15 +203,15 @@ impl House for Shelf {
         self.keeper.cancel();
     }
 
-    fn cover(&self, index: &Index, of: Covered, query: &str) -> Option<String> {
+    fn cover(&self, index: &Index, of: CoverOwner, query: &str) -> Option<String> {
         self.covers.target(index, of, query)
     }
 
-    fn has_cover(&self, index: &Index, of: Covered) -> bool {
+    fn has_cover(&self, index: &Index, of: CoverOwner) -> bool {
         self.covers.has(index, of)
     }
 
-    fn look(&self, index: &Index, of: Covered) -> Option<Placeholder> {
+    fn look(&self, index: &Index, of: CoverOwner) -> Option<Placeholder> {
         self.covers.look(index, of)
     }
 

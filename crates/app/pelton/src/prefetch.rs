@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use catalog::Covered;
+use catalog::CoverOwner;
 use image_plan::{Recipe, Stage};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use server::mount::Mounts;
@@ -88,15 +88,17 @@ fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe
 fn covers(config: &Config, catalog: &::scan::Index) -> BTreeSet<LibraryPath> {
     let covers = Covers::open(config);
     let counts = catalog.counts();
-    let artists = (0..counts.artists).map(Covered::Artist);
+    let artists = (0..counts.artists).map(CoverOwner::Artist);
     let discs = (0..counts.albums).flat_map(|row| {
         let album = catalog.album(row).expect("a row that was counted");
         let tracks = (album.first_track..).take(album.tracks as usize);
         let discs = tracks.filter_map(|track| Some(catalog.track(track)?.disc));
         let discs: BTreeSet<u8> = discs.collect();
-        discs.into_iter().map(move |disc| Covered::Disc(row, disc))
+        discs
+            .into_iter()
+            .map(move |disc| CoverOwner::Disc(row, disc))
     });
-    let albums = (0..counts.albums).map(Covered::Album);
+    let albums = (0..counts.albums).map(CoverOwner::Album);
     let all = artists.chain(albums).chain(discs);
     all.filter_map(|of| covers.path(catalog, of)).collect()
 }

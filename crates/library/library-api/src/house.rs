@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use catalog::Covered;
+use catalog::CoverOwner;
 use image_plan::Placeholder;
 
 use crate::server::Index;
@@ -26,13 +26,13 @@ pub trait House: Send + Sync {
 
     /// Returns the target of the cover of `of`, with this query, if there is a cover. May extract
     /// the cover from a file.
-    fn cover(&self, index: &Index, of: Covered, query: &str) -> Option<String>;
+    fn cover(&self, index: &Index, of: CoverOwner, query: &str) -> Option<String>;
 
     /// Returns whether `of` has a cover.
-    fn has_cover(&self, index: &Index, of: Covered) -> bool;
+    fn has_cover(&self, index: &Index, of: CoverOwner) -> bool;
 
     /// What the picture of something looks like, where that is known. May have to take it out of a file.
-    fn look(&self, index: &Index, of: Covered) -> Option<Placeholder>;
+    fn look(&self, index: &Index, of: CoverOwner) -> Option<Placeholder>;
 
     /// What the picture at a path of the library looks like, where that is known.
     fn look_of_file(&self, path: &[u8]) -> Option<Placeholder>;
@@ -85,12 +85,12 @@ pub enum Watching {
     #[default]
     Off,
     /// The kernel notifies of changes.
-    Told {
+    Inotify {
         /// Watched folders.
         folders: u64,
     },
     /// Folders are polled.
-    Looking {
+    Polling {
         /// Poll interval, in seconds.
         every_s: u64,
         /// Reason why the kernel's notifications are not used.

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use catalog::Covered;
+use catalog::CoverOwner;
 
 use crate::house::House;
 use crate::ids::Id;
@@ -73,7 +73,7 @@ pub(crate) fn whole(title: &str, inside: &str) -> String {
 
 /// The picture of an album, with its colour until it is there, or a mark that there is none.
 fn cover(house: &dyn House, index: &Index, row: u32, side_px: u32) -> String {
-    let (of, album) = (Covered::Album(row), index.album(row));
+    let (of, album) = (CoverOwner::Album(row), index.album(row));
     let Some(album) = album.filter(|_| house.has_cover(index, of)) else {
         return "<i>♪</i>".to_owned();
     };
