@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! path ─► identity ─► facts ─► candidates ─► known? ─yes─► smallest known variant, or the original
-//!                                              └─ no ─► flight for the first candidate, then again
+//!                                              └─ no ─► conversion, whose variant is then known
 //! ```
 //!
 //! A response is *provisional* until all candidates have been encoded at the higher effort: it is
@@ -67,8 +67,8 @@ pub type MediaType = &'static str;
 /// Location of a representation's bytes.
 #[derive(Clone, Debug)]
 pub enum Body {
-    /// On disk, under its key.
-    Variant(Arc<Variant>, MediaType),
+    /// On disk, under its key; and in memory, if it was converted for this request.
+    Variant(Arc<Variant>, Option<Arc<Sealed>>, MediaType),
     /// In memory only, because the disk did not accept it.
     Uncached(Arc<Sealed>, Key, MediaType),
     /// The original itself.
@@ -79,7 +79,7 @@ impl Body {
     /// Returns the media type.
     pub(crate) fn media_type(&self) -> MediaType {
         match self {
-            Body::Variant(_, media_type) | Body::Uncached(_, _, media_type) => media_type,
+            Body::Variant(_, _, media_type) | Body::Uncached(_, _, media_type) => media_type,
             Body::Original(known) => known.media_type(),
         }
     }
@@ -91,6 +91,8 @@ struct Candidate {
     better: (Key, Plan),
     /// Entry of the index for `better`, or else for `quick`.
     known: Option<Arc<Variant>>,
+    /// Bytes of `known`, if it was converted for this request.
+    sealed: Option<Arc<Sealed>>,
     /// True if no better entry than `known` can be produced.
     settled: bool,
     /// True if an improvement may be queued now. After a failure that may be the server's fault,
@@ -100,8 +102,8 @@ struct Candidate {
 
 /// Result of a flight for a candidate.
 enum FlightResult {
-    /// The index has the result.
-    Indexed,
+    /// The entry that the index now has, and the bytes of a variant.
+    Kept(Arc<Variant>, Option<Arc<Sealed>>),
     /// The bytes are here only.
     Uncached(Arc<Sealed>, Target),
     /// The original has changed: start over.
@@ -163,35 +165,35 @@ impl Service {
         Err(Problem::Host)
     }
 
-    /// Chooses once. Returns `None` if the original changed meanwhile.
+    /// Chooses once: looks the candidates up and, while none of them decides the response, converts
+    /// the next one. Returns `None` if the original changed meanwhile.
     async fn choose_of(&self, wanted: &ImageRequest<'_>) -> Result<Option<Choice>, Problem> {
-        let mut flights = 0;
-        let mut too_large = Vec::new();
-        loop {
-            let candidates = self.look_up(wanted).await?;
-            let unknown = |candidate: &&Candidate| {
-                candidate.known.is_none() && !too_large.contains(&candidate.quick.0)
-            };
-            let next = candidates.iter().find(unknown);
-            // A variant may be evicted before its waiters read it.
-            let next = next
-                .filter(|_| flights < ATTEMPTS_MAX && !candidates.iter().any(Candidate::answers));
-            let Some(next) = next else {
-                let choice = self.decide(wanted, &candidates, flights != 0);
-                return match choice {
-                    Err(Problem::Host) if !too_large.is_empty() => Err(Problem::TooLarge),
-                    choice => choice.map(Some),
-                };
-            };
+        let mut candidates = self.look_up(wanted).await?;
+        let (mut made, mut is_too_large) = (false, false);
+        for at in 0..candidates.len() {
+            if candidates.iter().any(Candidate::answers) {
+                break;
+            }
+            let next = &mut candidates[at];
+            if next.known.is_some() {
+                continue;
+            }
             match self.await_conversion(wanted, next).await? {
-                FlightResult::Indexed => flights += 1,
+                FlightResult::Kept(variant, sealed) => {
+                    next.take(variant, sealed);
+                    made = true;
+                }
                 FlightResult::Changed => return Ok(None),
-                FlightResult::TooLarge => too_large.push(next.quick.0),
+                FlightResult::TooLarge => is_too_large = true,
                 FlightResult::Uncached(sealed, target) => {
                     let body = Body::Uncached(sealed, next.quick.0, target.media_type());
                     return Ok(Some(wanted.choice(body, !next.settled, true)));
                 }
             }
+        }
+        match self.decide(wanted, &candidates, made) {
+            Err(Problem::Host) if is_too_large => Err(Problem::TooLarge),
+            choice => choice.map(Some),
         }
     }
 
@@ -259,6 +261,7 @@ impl Service {
             quick,
             better,
             known,
+            sealed: None,
             settled,
             improvable,
         }
@@ -289,7 +292,7 @@ impl Service {
             }
         };
         match landing.wait().await {
-            Ok(Outcome::Kept(_)) => Ok(FlightResult::Indexed),
+            Ok(Outcome::Kept(variant, sealed)) => Ok(FlightResult::Kept(variant, sealed)),
             Ok(Outcome::Uncached(target, sealed)) => Ok(FlightResult::Uncached(sealed, target)),
             Ok(Outcome::Changed) => Ok(FlightResult::Changed),
             Err(Unlanded::Late) => Err(self.overloaded(self.flights.retry_after_s())),
@@ -320,12 +323,14 @@ impl Service {
         let pictures = candidates
             .iter()
             .filter_map(|candidate| candidate.picture());
-        let smallest = pictures.min_by_key(|(variant, _)| variant.bytes);
+        let smallest = pictures.min_by_key(|(variant, ..)| variant.bytes);
         let competes = wanted.candidates.original_competes;
         match smallest {
-            Some((variant, target)) if !competes || variant.bytes < wanted.identity.size_bytes => {
+            Some((variant, sealed, target))
+                if !competes || variant.bytes < wanted.identity.size_bytes =>
+            {
                 variant.touch(clock::unix_ms());
-                let body = Body::Variant(variant, target.media_type());
+                let body = Body::Variant(variant, sealed, target.media_type());
                 Ok(wanted.choice(body, provisional, made))
             }
             _ if competes => {
@@ -370,7 +375,7 @@ impl Service {
         let of = |variant: Arc<Variant>, made| match variant.kind {
             Kind::Sound => {
                 variant.touch(clock::unix_ms());
-                let body = Body::Variant(variant, audio_plan::MEDIA_TYPE);
+                let body = Body::Variant(variant, None, audio_plan::MEDIA_TYPE);
                 Ok(SoundChoice::Whole(choice(body, made)))
             }
             // No other kind is stored under the key of a track.
@@ -512,10 +517,21 @@ impl Choice {
 }
 
 impl Candidate {
-    fn picture(&self) -> Option<(Arc<Variant>, Target)> {
+    /// Takes the entry that a conversion at low effort produced.
+    fn take(&mut self, variant: Arc<Variant>, sealed: Option<Arc<Sealed>>) {
+        if !variant.is_useful() {
+            // More effort would fail as well; a failure that expires is tried again.
+            self.settled = variant.expires_ms().is_none();
+            self.improvable = false;
+        }
+        self.known = Some(variant);
+        self.sealed = sealed;
+    }
+
+    fn picture(&self) -> Option<(Arc<Variant>, Option<Arc<Sealed>>, Target)> {
         let known = self.known.as_ref()?;
         match known.kind {
-            Kind::Picture(target) => Some((Arc::clone(known), target)),
+            Kind::Picture(target) => Some((Arc::clone(known), self.sealed.clone(), target)),
             Kind::Sound | Kind::Verdict(_) => None,
         }
     }

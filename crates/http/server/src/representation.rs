@@ -112,12 +112,17 @@ impl Service {
         moment: Moment,
     ) -> io::Result<Representation> {
         let bytes = match &choice.body {
-            Body::Variant(variant, _)
+            Body::Variant(variant, sealed, _)
                 if variant.bytes <= self.settings.limits.memory_body_bytes_max =>
             {
-                Bytes::Memory(self.variants().read(variant)?)
+                Bytes::Memory(match sealed {
+                    Some(sealed) => self.variants().read_sealed(variant, sealed)?,
+                    None => self.variants().read(variant)?,
+                })
             }
-            Body::Variant(variant, _) => Bytes::File(Arc::new(self.variants().open(variant)?)),
+            // Large bodies are sent from the file even if they are in memory: pages of a file can
+            // be reclaimed while slow clients read, sealed memory cannot.
+            Body::Variant(variant, ..) => Bytes::File(Arc::new(self.variants().open(variant)?)),
             Body::Uncached(sealed, ..) => Bytes::Sealed(Arc::clone(sealed)),
             Body::Original(_) => self.original_bytes(path, &choice.identity)?,
         };
@@ -156,7 +161,7 @@ impl Service {
             Bytes::Sealed(sealed) => sealed.bytes,
         };
         let (variant, etag) = match &choice.body {
-            Body::Variant(variant, _) => {
+            Body::Variant(variant, ..) => {
                 (Some(Arc::clone(variant)), format!("\"{}\"", variant.key))
             }
             Body::Uncached(_, key, _) => (None, format!("\"{key}\"")),
@@ -473,7 +478,7 @@ impl Representation {
     #[must_use]
     pub fn is(&self, choice: &Choice) -> bool {
         let same_body = match (&choice.body, &self.variant) {
-            (Body::Variant(chosen, _), Some(ours)) => Arc::ptr_eq(chosen, ours),
+            (Body::Variant(chosen, ..), Some(ours)) => Arc::ptr_eq(chosen, ours),
             (Body::Original(_), None) => self.served == Served::Original,
             _ => false,
         };
