@@ -22,7 +22,7 @@ use crate::metrics::Served;
 use crate::mount::{Field, RequestContext};
 use crate::parted::Parted;
 use crate::problem::Problem;
-use crate::representation::{Bytes, Representation};
+use crate::representation::{Bytes, Conversion, Found, Representation};
 use crate::request_id::RequestId;
 use crate::scheme::Scheme;
 use crate::service::METRICS_PATH;
@@ -188,15 +188,15 @@ impl Core {
         };
         let made = self.make(request, accepts(request), Reach::Public);
         let judged = match made.await {
-            Ok(representation) => {
-                let passed = self.passes_with(passed, &representation, request, came);
-                passed.await.map(|passed| (passed, representation))
+            Ok(found) => {
+                let passed = self.passes_with(passed, &found.representation, request, came);
+                passed.await.map(|passed| (passed, found))
             }
             Err(problem) => Err(problem),
         };
         match judged {
-            Ok((passed, representation)) => {
-                let mut answer = self.representation_response(representation, request);
+            Ok((passed, found)) => {
+                let mut answer = self.found_response(found, request);
                 if passed == Admission::Known {
                     answer.make_private();
                 }
@@ -338,9 +338,18 @@ impl Core {
             negotiable: true,
         };
         match self.make(request, accepts(request), reach).await {
-            Ok(representation) => self.representation_response(representation, request),
+            Ok(found) => self.found_response(found, request),
             Err(problem) => self.problem_response(&problem, shape),
         }
+    }
+
+    /// Responds with the representation that was found.
+    fn found_response(&self, found: Found, request: &Request<'_>) -> Answer {
+        let mut answer = self.representation_response(found.representation, request);
+        if let Some(conversion) = found.conversion {
+            answer.report(conversion, self);
+        }
+        answer
     }
 
     /// Returns the document at a target, if the target names one.
@@ -542,6 +551,32 @@ fn text_for(shape: Shape, text: String) -> Payload {
 }
 
 impl Answer {
+    /// Adds fields, which replace those of the same name.
+    pub(crate) fn add(&mut self, fields: Vec<Field>) {
+        let added = &mut self.added;
+        added.retain(|(name, _)| fields.iter().all(|(newer, _)| newer != name));
+        added.extend(fields);
+    }
+
+    /// Reports the conversion that the request waited for, in fields that neither the operator nor
+    /// a mount has set.
+    pub(crate) fn report(&mut self, conversion: Conversion, core: &Core) {
+        if self.served == Served::Hit {
+            self.served = Served::Miss;
+        }
+        if !matches!(self.status, 200 | 206) {
+            return;
+        }
+        let headers = &core.service.settings.headers;
+        for field in conversion.fields() {
+            let is_set = headers.iter().any(|(name, _)| name == field.0)
+                || self.added.iter().any(|(name, _)| *name == field.0);
+            if !is_set {
+                self.added.push(field);
+            }
+        }
+    }
+
     /// Adds the operator's fields. Representations contain them already.
     pub(crate) fn complete(&mut self, core: &Core) {
         if let Fields::Listed(fields) = &mut self.fields {

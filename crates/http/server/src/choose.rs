@@ -503,6 +503,17 @@ impl ImageRequest<'_> {
 }
 
 impl Choice {
+    /// Returns whether the bytes are in memory, so that preparing the response cannot sleep.
+    pub(crate) fn is_in_memory(&self, memory_body_bytes_max: u64) -> bool {
+        match &self.body {
+            Body::Variant(variant, sealed, _) => {
+                sealed.is_some() && variant.bytes <= memory_body_bytes_max
+            }
+            Body::Uncached(..) => true,
+            Body::Original(_) => false,
+        }
+    }
+
     /// Returns the original as its target's only representation.
     fn original(identity: Identity, known: Known) -> Choice {
         Choice {

@@ -2,6 +2,7 @@
 //! shared.
 
 use std::cell::{Cell, RefCell};
+use std::io;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,13 +15,13 @@ use lru::LruCache;
 use variants::cache::Key;
 use variants::library::LibraryPath;
 
-use crate::choose::SoundChoice;
+use crate::choose::{Body, Choice, SoundChoice};
 use crate::coding::Coding;
 use crate::gate::Verified;
 use crate::live::Live;
 use crate::mount::{RequestContext, Upload, Uploads};
 use crate::problem::Problem;
-use crate::representation::{Moment, Representation};
+use crate::representation::{Conversion, Found, Representation};
 use crate::request_id::RequestId;
 use crate::scheme::Scheme;
 use crate::service::{Service, blocking};
@@ -173,15 +174,15 @@ impl Core {
         request: &Request<'_>,
         accepts: Accepts,
         reach: Reach,
-    ) -> Result<Rc<Representation>, Problem> {
-        let plain = self.make_plain(&request.target, accepts, reach).await?;
-        match Coding::wanted(request).filter(|_| plain.is_codable) {
-            Some(coding) => {
-                self.make_coded(&request.target, accepts, plain, coding)
-                    .await
-            }
-            None => Ok(plain),
+    ) -> Result<Found, Problem> {
+        let mut found = self.make_plain(&request.target, accepts, reach).await?;
+        let is_codable = found.representation.is_codable;
+        if let Some(coding) = Coding::wanted(request).filter(|_| is_codable) {
+            let plain = found.representation;
+            let coded = self.make_coded(&request.target, accepts, plain, coding);
+            found.representation = coded.await?;
         }
+        Ok(found)
     }
 
     /// Returns `plain`, the response for `target`, in `coding`.
@@ -237,7 +238,7 @@ impl Core {
         target: &Target<'_>,
         accepts: Accepts,
         reach: Reach,
-    ) -> Result<Rc<Representation>, Problem> {
+    ) -> Result<Found, Problem> {
         let library = self.service.library();
         let path = match reach {
             Reach::Public => library.path_for_clients(target.path),
@@ -248,21 +249,34 @@ impl Core {
         let ask = self.ask(target)?;
         let begun = Instant::now();
         for _ in 0..ATTEMPTS_MAX {
+            // A conversion takes time in which the original may change, so trust begins before it.
+            let trusted_until_ms = self.trusted_until_ms();
             let choice = self.service.choose(&path, ask.recipe, accepts).await?;
-            if let Some(same) = self.renew(target, accepts, |old| old.is(&choice)) {
-                return Ok(same);
+            let conversion = Conversion::of(&choice, begun);
+            let same = self.renew(target, accepts, &choice, trusted_until_ms);
+            if let Some(representation) = same {
+                return Ok(Found {
+                    representation,
+                    conversion,
+                });
             }
-            let (service, path) = (Arc::clone(&self.service), path.clone());
-            let (made, moment) = (choice.made, self.moment(begun));
-            match blocking(move || service.prepare(&choice, &path, moment)).await {
+            let is_cached = !matches!(choice.body, Body::Uncached(..));
+            match self.prepare(choice, &path).await {
                 Ok(representation) => {
-                    let representation = Rc::new(representation);
-                    // The response to the client that waited reports how long the conversion took.
-                    // Later responses are hits and are prepared separately.
-                    if !made {
-                        self.keep(target, accepts, &representation, is_internal);
+                    // All waiters of this core, and later requests, share the response.
+                    if is_cached {
+                        let entry = Entry {
+                            representation: Rc::clone(&representation),
+                            coded: [const { None }; Coding::COUNT],
+                            trusted_until_ms,
+                            is_internal,
+                        };
+                        self.keep(target, accepts, entry);
                     }
-                    return Ok(representation);
+                    return Ok(Found {
+                        representation,
+                        conversion,
+                    });
                 }
                 Err(err) => {
                     tracing::debug!(path = target.path, %err, "chosen representation cannot be read")
@@ -270,6 +284,19 @@ impl Core {
             }
         }
         Err(Problem::Host)
+    }
+
+    /// Prepares the response that was chosen.
+    async fn prepare(&self, choice: Choice, path: &LibraryPath) -> io::Result<Rc<Representation>> {
+        let now_unix_s = self.now_unix_s();
+        let memory_body_bytes_max = self.service.settings.limits.memory_body_bytes_max;
+        let prepared = if choice.is_in_memory(memory_body_bytes_max) {
+            self.service.prepare(&choice, path, now_unix_s)
+        } else {
+            let (service, path) = (Arc::clone(&self.service), path.clone());
+            blocking(move || service.prepare(&choice, &path, now_unix_s)).await
+        };
+        prepared.map(Rc::new)
     }
 
     /// Returns the track at `path` transcoded by `plan`. With the caller's consent the track may
@@ -294,10 +321,14 @@ impl Core {
                 }
                 SoundChoice::Changed => continue,
             };
-            let (service, path) = (Arc::clone(&self.service), path.clone());
-            let moment = self.moment(begun);
-            match blocking(move || service.prepare(&choice, &path, moment)).await {
-                Ok(representation) => return Ok(TranscodeBody::Whole(Rc::new(representation))),
+            let conversion = Conversion::of(&choice, begun);
+            match self.prepare(choice, &path).await {
+                Ok(representation) => {
+                    return Ok(TranscodeBody::Whole(Found {
+                        representation,
+                        conversion,
+                    }));
+                }
                 Err(err) => {
                     tracing::debug!(%err, "transcoded track cannot be read");
                 }
@@ -306,39 +337,28 @@ impl Core {
         Err(Problem::Host)
     }
 
-    /// Extends the trust in a ready response if its original is unchanged.
+    /// Returns the ready response if it is still what `choice` says, and extends the trust in it.
     fn renew(
         &self,
         target: &Target<'_>,
         accepts: Accepts,
-        still_right: impl Fn(&Representation) -> bool,
+        choice: &Choice,
+        trusted_until_ms: u64,
     ) -> Option<Rc<Representation>> {
         let ready = &mut *self.ready.borrow_mut();
         write_key(&mut ready.key, target, accepts, self.grammar());
         let entry = ready.answers.get_mut(&ready.key[..])?;
-        if !still_right(&entry.representation) {
+        if !entry.representation.is(choice) {
             return None;
         }
-        entry.trusted_until_ms = self.trusted_until_ms();
+        entry.trusted_until_ms = entry.trusted_until_ms.max(trusted_until_ms);
         Some(Rc::clone(&entry.representation))
     }
 
-    fn keep(
-        &self,
-        target: &Target<'_>,
-        accepts: Accepts,
-        representation: &Rc<Representation>,
-        is_internal: bool,
-    ) {
+    fn keep(&self, target: &Target<'_>, accepts: Accepts, entry: Entry) {
         let bytes_max = self.service.settings.limits.core_body_bytes_max;
         let ready = &mut *self.ready.borrow_mut();
         write_key(&mut ready.key, target, accepts, self.grammar());
-        let entry = Entry {
-            representation: Rc::clone(representation),
-            coded: [const { None }; Coding::COUNT],
-            trusted_until_ms: self.trusted_until_ms(),
-            is_internal,
-        };
         ready.memory_bytes += entry.memory_bytes();
         let left = ready.answers.push(ready.key.as_slice().into(), entry);
         ready.memory_bytes -= left.map_or(0, |(_, entry)| entry.memory_bytes());
@@ -383,14 +403,6 @@ impl Core {
         self.service.settings.grammar
     }
 
-    /// Returns the current time and the waiting time of a client that has waited since `begun`.
-    fn moment(&self, begun: Instant) -> Moment {
-        Moment {
-            took: begun.elapsed(),
-            now_unix_s: self.now_unix_s(),
-        }
-    }
-
     /// Returns the time for the field Date, in Unix seconds.
     pub(crate) fn now_unix_s(&self) -> i64 {
         self.reactor.clock().unix_secs() as i64
@@ -405,7 +417,7 @@ impl Core {
 #[derive(Debug)]
 pub(crate) enum TranscodeBody {
     /// The whole track.
-    Whole(Rc<Representation>),
+    Whole(Found),
     /// A track in production, which will be stored under this key.
     Growing(Key, Arc<Growing>),
 }

@@ -403,7 +403,7 @@ impl Core {
                     true => self.internal_file_response(&internal).await,
                     false => self.respond_with_file(&internal, came, passed).await,
                 };
-                answer.added.extend(admitted(fields));
+                answer.add(admitted(fields));
                 answer
             }
             Reply::Transcoded(wanted) => {
@@ -486,9 +486,11 @@ impl Core {
         }
         let path = internal.target.path;
         let heard = self.transcoded(path, &wanted.plan, &wanted.user, allow_streaming);
+        let mut conversion = None;
         let answer = match heard.await {
-            Ok(TranscodeBody::Whole(representation)) => {
-                self.representation_response(representation, &internal)
+            Ok(TranscodeBody::Whole(found)) => {
+                conversion = found.conversion;
+                self.representation_response(found.representation, &internal)
             }
             Ok(TranscodeBody::Growing(key, growing)) => self.streaming_response(&key, growing),
             Err(Problem::Busy { retry_after_s }) => {
@@ -499,10 +501,14 @@ impl Core {
             }
             Err(problem) => self.problem_response(&problem, shape),
         };
-        Answer {
+        let mut answer = Answer {
             added: admitted(wanted.fields),
             ..answer
+        };
+        if let Some(conversion) = conversion {
+            answer.report(conversion, self);
         }
+        answer
     }
 }
 

@@ -5,8 +5,9 @@ use std::cell::OnceCell;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::header::{CONTENT_LENGTH, HeaderMap, HeaderValue};
 use http1::conditional::Validators;
@@ -27,7 +28,8 @@ use crate::service::Service;
 /// fetch for them.
 const INERT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
-/// Bytes and prepared head for one target and one set of accepted formats.
+/// Bytes and prepared head for one target and one set of accepted formats. Says nothing of the
+/// request that it was made for, so that later requests share it.
 #[derive(Debug)]
 pub struct Representation {
     whole: Template,
@@ -52,7 +54,7 @@ pub struct Representation {
     pub negotiated: bool,
     /// True if an improvement will replace the representation.
     pub provisional: bool,
-    /// Category in the metrics.
+    /// Category in the metrics of requests that need not wait.
     pub served: Served,
 }
 
@@ -81,13 +83,46 @@ impl Bytes {
     }
 }
 
-/// Time at which a response is prepared.
+/// Representation that was found for a request.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) representation: Rc<Representation>,
+    /// Conversion that the request waited for, if any.
+    pub(crate) conversion: Option<Conversion>,
+}
+
+/// Conversion that a request waited for.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
-    /// Time that a client waited for the conversion.
-    pub took: Duration,
-    /// Time of the core's field Date.
-    pub now_unix_s: i64,
+pub(crate) struct Conversion {
+    /// Time that the request waited.
+    took: Duration,
+    /// True if the cache has the result.
+    is_stored: bool,
+}
+
+impl Conversion {
+    /// Returns the conversion that `choice` needed, if any, for a request that waits since `begun`.
+    pub(crate) fn of(choice: &Choice, begun: Instant) -> Option<Conversion> {
+        choice.made.then(|| Conversion {
+            took: begun.elapsed(),
+            is_stored: !matches!(choice.body, Body::Uncached(..)),
+        })
+    }
+
+    /// Returns the fields that tell the client of the conversion.
+    pub(crate) fn fields(self) -> [Field; 2] {
+        let cache_status = if self.is_stored {
+            "Pelton; fwd=uri-miss; stored"
+        } else {
+            "Pelton; fwd=uri-miss"
+        };
+        let took_ms = self.took.as_secs_f64() * 1e3;
+        let timing = format!("cache;desc=miss, convert;dur={took_ms:.1}");
+        [
+            ("cache-status".into(), cache_status.into()),
+            ("server-timing".into(), timing.into()),
+        ]
+    }
 }
 
 /// Facts that the fields of a representation express.
@@ -97,7 +132,6 @@ struct Described<'a> {
     length: u64,
     etag: &'a str,
     modified_unix_s: Option<i64>,
-    took: Duration,
 }
 
 impl Service {
@@ -109,7 +143,7 @@ impl Service {
         &self,
         choice: &Choice,
         path: &LibraryPath,
-        moment: Moment,
+        now_unix_s: i64,
     ) -> io::Result<Representation> {
         let bytes = match &choice.body {
             Body::Variant(variant, sealed, _)
@@ -126,7 +160,7 @@ impl Service {
             Body::Uncached(sealed, ..) => Bytes::Sealed(Arc::clone(sealed)),
             Body::Original(_) => self.original_bytes(path, &choice.identity)?,
         };
-        self.represent(choice, path, bytes, moment)
+        self.represent(choice, path, bytes, now_unix_s)
     }
 
     fn original_bytes(&self, path: &LibraryPath, identity: &Identity) -> io::Result<Bytes> {
@@ -152,9 +186,8 @@ impl Service {
         choice: &Choice,
         path: &LibraryPath,
         bytes: Bytes,
-        moment: Moment,
+        now_unix_s: i64,
     ) -> io::Result<Representation> {
-        let Moment { took, now_unix_s } = moment;
         let length = match &bytes {
             Bytes::Memory(bytes) => bytes.len() as u64,
             Bytes::File(file) => file.metadata()?.len(),
@@ -180,14 +213,12 @@ impl Service {
                 length,
                 etag: &etag,
                 modified_unix_s,
-                took,
             },
             is_codable,
         );
-        let served = match (&choice.body, choice.made) {
-            (Body::Original(_), _) => Served::Original,
-            (_, true) => Served::Miss,
-            (_, false) => Served::Hit,
+        let served = match &choice.body {
+            Body::Original(_) => Served::Original,
+            Body::Variant(..) | Body::Uncached(..) => Served::Hit,
         };
         Ok(Representation {
             whole: template(&fields, length),
@@ -215,7 +246,6 @@ impl Service {
             length,
             etag,
             modified_unix_s,
-            took,
         } = *described;
         let media_type = choice.body.media_type();
         let age_s = if choice.provisional {
@@ -224,11 +254,6 @@ impl Service {
             self.settings.max_age_s
         };
         let rate = length as f64 / choice.identity.size_bytes.max(1) as f64;
-        let (cache_status, timing) = match (&choice.body, choice.made) {
-            (Body::Uncached(..), _) => ("Pelton; fwd=uri-miss", Some(took)),
-            (_, true) => ("Pelton; fwd=uri-miss; stored", Some(took)),
-            (_, false) => ("Pelton; hit", None),
-        };
         let mut fields: Vec<(&str, String)> = vec![
             ("content-type", media_type.to_owned()),
             ("etag", etag.to_owned()),
@@ -236,14 +261,10 @@ impl Service {
             ("accept-ranges", "bytes".to_owned()),
             ("x-content-type-options", "nosniff".to_owned()),
             ("x-compression-rate", format!("{rate:.2}")),
-            ("cache-status", cache_status.to_owned()),
+            // The response to a request that waited for a conversion replaces these two.
+            ("cache-status", "Pelton; hit".to_owned()),
+            ("server-timing", "cache;desc=hit".to_owned()),
         ];
-        let convert = timing.map(|took| format!(", convert;dur={:.1}", took.as_secs_f64() * 1e3));
-        let found = if timing.is_some() { "miss" } else { "hit" };
-        fields.push((
-            "server-timing",
-            format!("cache;desc={found}{}", convert.unwrap_or_else(String::new)),
-        ));
         if let Some(modified_unix_s) = modified_unix_s {
             let date = date::format(modified_unix_s);
             fields.push((
