@@ -12,9 +12,9 @@ use flate2::write::GzEncoder;
 use http1::{Request, accept};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-use crate::answer::{Answer, Fields, Payload};
 use crate::core::Core;
 use crate::mount::Field;
+use crate::response::{Answer, Fields, Payload};
 use crate::service::blocking;
 
 /// Smallest body whose compression is worth its cost, in bytes.

@@ -17,7 +17,6 @@ use reactor::{Conn, Ended, Wait};
 use variants::clock::unix_ms;
 
 use crate::access::{LogRequest, LogResponse};
-use crate::answer::{Answer, Fields, Payload, Shape};
 use crate::archive::Archive;
 use crate::batch::{Batch, Entry};
 use crate::core::{Core, elapsed_us};
@@ -26,6 +25,7 @@ use crate::metrics::{Protocol, ResponseRecord};
 use crate::mount::{RequestContext, TOO_SLOW};
 use crate::parted::Parted;
 use crate::problem::Problem;
+use crate::response::{Answer, Fields, Payload, Shape};
 use crate::scheme::Scheme;
 use crate::trace::TraceId;
 use crate::transport::Transport;
@@ -307,17 +307,17 @@ impl Exchange {
         }
         self.requests = self.requests.saturating_add(1);
         let core = Rc::clone(&self.core);
-        let ready = core.respond_if_ready(self.listener, request);
+        let ready = core.lookup(self.listener, request);
         let mut answer = match ready {
             Some(answer) => answer,
             None => {
                 // Earlier responses must not wait for a conversion.
                 self.write(conn).await?;
                 // Boxed, so that its state adds nothing to a connection's task.
-                Box::pin(core.respond_slowly(request, &mut came)).await
+                Box::pin(core.respond(request, &mut came)).await
             }
         };
-        answer.complete(&core);
+        answer.complete(&core.service.settings.headers);
         if let Some(trace) = self.trace {
             trace.tell(&mut answer, &core);
         }
@@ -402,7 +402,7 @@ impl Exchange {
             phrase: reject.reason,
         };
         let mut answer = self.core.problem_response(&problem, Shape::UNPARSED);
-        answer.complete(&self.core);
+        answer.complete(&self.core.service.settings.headers);
         if let Some(trace) = self.trace {
             trace.tell(&mut answer, &self.core);
         }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use http1::{Request, accept};
 use variants::library::LibraryPath;
 
-use crate::answer::{Answer, Fields, Payload};
 use crate::core::Core;
 use crate::gallery;
 use crate::metrics::Served;
+use crate::response::{Answer, Fields, Payload};
 use crate::service::blocking;
 
 impl Core {

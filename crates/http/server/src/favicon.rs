@@ -1,7 +1,7 @@
 //! Icon for browsers, if the library has none.
 
-use crate::answer::{Answer, Fields, Payload};
 use crate::metrics::Served;
+use crate::response::{Answer, Fields, Payload};
 
 /// Path that browsers request.
 pub(crate) const PATH: &str = "/favicon.ico";

@@ -20,12 +20,12 @@ use std::sync::Arc;
 use http1::{Method, Request};
 use lru::LruCache;
 
-use crate::answer::{Answer, Fields, Payload};
 use crate::core::Core;
 use crate::metrics::Served;
 use crate::mount::{Field, RequestContext};
 use crate::problem::Problem;
 use crate::representation::Representation;
+use crate::response::{Answer, Fields, Payload};
 use crate::scheme::{Scheme, without_port};
 use crate::service::blocking;
 

@@ -1,12 +1,12 @@
-//! Heads of responses in HTTP/1.1 and HTTP/2. [`crate::answer`] decides the content once; this
+//! Heads of responses in HTTP/1.1 and HTTP/2. [`crate::route`] decides the content once; this
 //! module writes it.
 
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, HeaderMap, HeaderName, HeaderValue};
 use http1::{Connection, Head, date::DATE_BYTES};
 use http2::hpack::{self, EncodedField, Encoder};
 
-use crate::answer::{Answer, Fields};
 use crate::representation::Representation;
+use crate::response::{Answer, Fields};
 
 impl Answer {
     /// Appends the head in HTTP/1.1.

@@ -31,17 +31,22 @@ mod scheme;
 pub mod tls;
 mod transport;
 
-mod answer;
-mod answer_memory;
 pub mod archive;
 mod coding;
 mod core;
 mod favicon;
 mod fields;
+mod file_request;
 pub mod gate;
 mod head;
+mod lookup;
 mod parted;
+mod ready;
 mod request_id;
+mod respond;
+mod response;
+mod response_memory;
+mod route;
 mod trace;
 
 pub mod choose;

@@ -21,12 +21,14 @@ use http::header::HeaderName;
 use http1::{Fields as RequestFields, Method, Reject, Request, Target};
 use tokio::time::Instant;
 
-use crate::answer::{Answer, Fields, Payload, Shape};
 use crate::archive::{Archive, ArchiveFile};
-use crate::core::{Core, TranscodeBody};
+use crate::core::Core;
+use crate::file_request::Reach;
 use crate::gate::{Admission, Part, Users};
+use crate::lookup::TranscodeBody;
 use crate::metrics::Served;
 use crate::problem::Problem;
+use crate::response::{Answer, Fields, Payload, Shape};
 use crate::service::blocking;
 
 /// Handler of all targets below one path prefix.
@@ -401,7 +403,10 @@ impl Core {
                 // A client may have supplied the target that the mount names.
                 let mut answer = match mount.reaches_internal() {
                     true => self.internal_file_response(&internal).await,
-                    false => self.respond_with_file(&internal, came, passed).await,
+                    false => {
+                        let file = self.parse_file_request(&internal, Reach::Public);
+                        self.respond_with_file(&internal, &file, came, passed).await
+                    }
                 };
                 answer.add(admitted(fields));
                 answer
@@ -485,7 +490,7 @@ impl Core {
             internal.method = Method::Get;
         }
         let path = internal.target.path;
-        let heard = self.transcoded(path, &wanted.plan, &wanted.user, allow_streaming);
+        let heard = self.find_track(path, &wanted.plan, &wanted.user, allow_streaming);
         let mut conversion = None;
         let answer = match heard.await {
             Ok(TranscodeBody::Whole(found)) => {
@@ -506,7 +511,7 @@ impl Core {
             ..answer
         };
         if let Some(conversion) = conversion {
-            answer.report(conversion, self);
+            answer.report(conversion, &self.service.settings.headers);
         }
         answer
     }

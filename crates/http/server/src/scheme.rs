@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use http1::{Method, Request};
 
-use crate::answer::{Answer, Fields, Payload, Shape};
 use crate::core::Core;
 use crate::metrics::Served;
 use crate::problem::Problem;
+use crate::response::{Answer, Fields, Payload, Shape};
 use crate::tls::Tls;
 
 /// Protocols of one listener's connections.

@@ -22,7 +22,6 @@ use variants::shared_index::{self, Ledger, Store};
 use variants::source::FileSource;
 
 use crate::access::{self, AccessLog};
-use crate::answer_memory::ResponseMemory;
 use crate::fields::{Cors, Headers};
 use crate::gallery::PAGE;
 use crate::gate::{Gate, Part};
@@ -31,6 +30,7 @@ use crate::media_type::{self, AllowedTypes};
 use crate::metrics::{Metrics, render_access};
 use crate::mount::Mounts;
 use crate::problem::Problem;
+use crate::response_memory::ResponseMemory;
 use crate::scheme::PROBES;
 
 /// Internal folder of covers and users' pictures. Only targets that the server composes lead there.

@@ -4,9 +4,9 @@
 //! draft of Trace Context defines. Without a log there is no span, and the field is omitted. A
 //! request without a trace starts none: a proxy in front decides that.
 
-use crate::answer::Answer;
 use crate::core::Core;
 use crate::request_id::RequestId;
+use crate::response::Answer;
 
 /// Caller of a request, within its trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

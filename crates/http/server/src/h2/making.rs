@@ -9,9 +9,9 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::told::RequestInfo;
 use super::translate;
-use crate::answer::Answer;
 use crate::core::Core;
 use crate::mount::RequestContext;
+use crate::response::Answer;
 
 /// Request whose response is to be prepared.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl PendingResponses {
             let handle = self.tasks.spawn_local(async move {
                 let limits = &core.service.settings.http;
                 let request = translate::read(&text, limits).expect("it was judged sound");
-                (stream, core.respond_slowly(&request, &mut came).await)
+                (stream, core.respond(&request, &mut came).await)
             });
             self.begun.push((stream, request_info, handle));
             any = true;

@@ -13,9 +13,9 @@ use variants::sealed::Sealed;
 
 use super::outgoing::Piece;
 use super::told::CompletedStream;
-use crate::answer::Payload;
 use crate::archive::Archive;
 use crate::parted::Parted;
+use crate::response::Payload;
 
 /// Response in progress.
 #[derive(Debug)]

@@ -20,11 +20,11 @@ use super::sending::Sending;
 use super::told::{CompletedStream, RequestInfo};
 use super::upload::Upload;
 use super::{Carrier, translate};
-use crate::answer::{Answer, Payload, Shape};
 use crate::core::Core;
 use crate::input::Input;
 use crate::mount::TOO_SLOW;
 use crate::problem::Problem;
+use crate::response::{Answer, Payload, Shape};
 
 /// Largest body, or part of one, that is copied behind its head, in bytes.
 const COPY_BYTES_MAX: usize = 4 << 10;
@@ -395,7 +395,7 @@ impl<'c, S: Carrier> Session<'c, S> {
             let upload = Upload::new(core, (stream, request_info), text, came, is_kept);
             return self.uploads.push(upload);
         }
-        match core.respond_if_ready(self.conn.listener, &request) {
+        match core.lookup(self.conn.listener, &request) {
             Some(answer) => {
                 self.answer(stream, request_info, answer);
                 self.text = text;
@@ -434,7 +434,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         } = self.uploads.swap_remove(index);
         let limits = &self.core.service.settings.http;
         let request = translate::read(&text, limits).expect("it was judged before its body");
-        match self.core.respond_if_ready(self.conn.listener, &request) {
+        match self.core.lookup(self.conn.listener, &request) {
             Some(answer) => self.answer(stream, request_info, answer),
             None => self.making.push(PendingRequest {
                 stream,
@@ -460,7 +460,7 @@ impl<'c, S: Carrier> Session<'c, S> {
 
     /// Hands over the head of a response and queues its body.
     fn answer(&mut self, stream: u32, request_info: RequestInfo, mut answer: Answer) {
-        answer.complete(self.core);
+        answer.complete(&self.core.service.settings.headers);
         request_info.add_trace_field(&mut answer, self.core);
         let told = CompletedStream::new(request_info, &answer, self.core);
         let clock = self.core.reactor.clock().http_date();

@@ -9,10 +9,10 @@ use variants::clock::unix_ms;
 
 use super::translate;
 use crate::access::LogResponse;
-use crate::answer::Answer;
 use crate::core::Core;
 use crate::metrics::{Protocol, ResponseRecord};
 use crate::request_id::RequestId;
+use crate::response::Answer;
 use crate::trace::TraceId;
 
 /// Record of a request.

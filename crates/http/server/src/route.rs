@@ -1,0 +1,303 @@
+//! Routing: from a request to the part of the server that responds: a cache hit, a mount, a
+//! document, or a file of the library.
+
+use http1::{Method, Request};
+use image_plan::Recipe;
+
+use crate::core::Core;
+use crate::favicon;
+use crate::file_request::{FileRequest, Reach, accepts};
+use crate::gallery::{PAGE, POLICY};
+use crate::gate::Admission;
+use crate::metrics::Served;
+use crate::mount::{Field, RequestContext};
+use crate::problem::Problem;
+use crate::response::{ALLOW, Answer, Fields, Payload, Shape};
+use crate::scheme::Scheme;
+use crate::service::METRICS_PATH;
+
+/// Response that is not a file.
+struct Document {
+    media_type: &'static str,
+    text: String,
+    /// Target of a redirect.
+    location: Option<&'static str>,
+}
+
+impl Document {
+    fn new(media_type: &'static str, text: String) -> Document {
+        Document {
+            media_type,
+            text,
+            location: None,
+        }
+    }
+}
+
+impl Core {
+    /// Returns the response if it needs no waiting: a cache hit, or a target of another listener.
+    pub(crate) fn lookup(&self, listener: usize, request: &Request<'_>) -> Option<Answer> {
+        if let Scheme::Redirect(https) = self.scheme(listener)
+            && let Some(answer) = self.redirect_to_https(https, request)
+        {
+            return Some(answer);
+        }
+        if !matches!(request.method, Method::Get | Method::Head) {
+            return None;
+        }
+        let representation = self.lookup_ready(request, accepts(request), Reach::Public)?;
+        let passed = self.passes_ready(listener, request, &representation)?;
+        let mut answer = self.representation_response(representation, request);
+        if passed == Admission::Known {
+            answer.make_private();
+        }
+        Some(answer)
+    }
+
+    /// Responds to all other requests: mounts, documents, errors, and pictures that must be looked
+    /// up or converted. Text is compressed if the client accepts that.
+    pub(crate) async fn respond(&self, request: &Request<'_>, came: &mut RequestContext) -> Answer {
+        let shape = Shape {
+            bodiless: request.method == Method::Head,
+            negotiable: false,
+        };
+        let mut answer = match self.passes(request, came).await {
+            Ok(passed) => self.route(request, came, passed).await,
+            Err(problem) => self.problem_response(&problem, shape),
+        };
+        self.admit_origin(request, &mut answer);
+        self.encoded(answer, request).await
+    }
+
+    /// Routes a request that passed the gate so far to the part of the server that responds.
+    async fn route(
+        &self,
+        request: &Request<'_>,
+        came: &mut RequestContext,
+        passed: Admission,
+    ) -> Answer {
+        let mut answer = match self.respond_outside_library(request, came, passed).await {
+            Some(answer) => answer,
+            None => {
+                let file = self.parse_file_request(request, Reach::Public);
+                match file.query() {
+                    Ok(query) if query.meta => {
+                        self.description_response(&file, query.recipe, request)
+                            .await
+                    }
+                    // An invalid query is reported behind a path that cannot be a file's.
+                    _ => return self.respond_with_file(request, &file, came, passed).await,
+                }
+            }
+        };
+        if passed == Admission::Known {
+            answer.make_private();
+        }
+        answer
+    }
+
+    /// Parses a request for a file of the library.
+    pub(crate) fn parse_file_request<'r>(
+        &self,
+        request: &Request<'r>,
+        reach: Reach,
+    ) -> FileRequest<'r> {
+        let grammar = self.service.settings.grammar;
+        FileRequest::parse(request, reach, self.service.library(), grammar)
+    }
+
+    /// Responds with the description of a picture.
+    async fn description_response(
+        &self,
+        file: &FileRequest<'_>,
+        recipe: Recipe,
+        request: &Request<'_>,
+    ) -> Answer {
+        let shape = Shape {
+            bodiless: request.method == Method::Head,
+            negotiable: false,
+        };
+        let described = match file.path() {
+            Ok(path) => self.service.describe(path, recipe).await,
+            Err(problem) => Err(problem),
+        };
+        match described {
+            Ok(text) => self.document_response(Document::new("application/json", text), shape),
+            Err(problem) => self.problem_response(&problem, shape),
+        }
+    }
+
+    /// Responds with a file to a client that passed the gate so far. The file may turn out to need
+    /// a login.
+    pub(crate) async fn respond_with_file(
+        &self,
+        request: &Request<'_>,
+        file: &FileRequest<'_>,
+        came: &RequestContext,
+        passed: Admission,
+    ) -> Answer {
+        let shape = Shape {
+            bodiless: request.method == Method::Head,
+            negotiable: true,
+        };
+        let judged = match self.find(file).await {
+            Ok(found) => {
+                let passed = self.passes_with(passed, &found.representation, request, came);
+                passed.await.map(|passed| (passed, found))
+            }
+            Err(problem) => Err(problem),
+        };
+        match judged {
+            Ok((passed, found)) => {
+                let mut answer = self.found_response(found, request);
+                if passed == Admission::Known {
+                    answer.make_private();
+                }
+                answer
+            }
+            Err(problem @ Problem::NotFound) => {
+                self.respond_without_file(request, &problem, shape).await
+            }
+            Err(problem) => self.problem_response(&problem, shape),
+        }
+    }
+
+    /// Responds to a target that is not a file: with the favicon, or with a redirect.
+    async fn respond_without_file(
+        &self,
+        request: &Request<'_>,
+        problem: &Problem,
+        shape: Shape,
+    ) -> Answer {
+        if request.target.path == favicon::PATH {
+            return favicon::answer(shape.bodiless);
+        }
+        match self.redirect_missing(request).await {
+            Some(moved) => moved,
+            None => self.problem_response(problem, shape),
+        }
+    }
+
+    /// Responds with a mount, a document or an error if the target is not in the library.
+    async fn respond_outside_library(
+        &self,
+        request: &Request<'_>,
+        came: &mut RequestContext,
+        passed: Admission,
+    ) -> Option<Answer> {
+        if let Some(preflight) = self.preflight_response(request) {
+            return Some(preflight);
+        }
+        if let Some(mount) = self.service.mounts.find(request.target.path) {
+            let answer = self.call_mount(&**mount, request, (came, passed));
+            return Some(Box::pin(answer).await);
+        }
+        let shape = Shape {
+            bodiless: request.method == Method::Head,
+            negotiable: false,
+        };
+        match request.method {
+            Method::Options => {
+                let mut fields: Vec<Field> = vec![("allow".into(), ALLOW.into())];
+                fields.extend(self.service.settings.cors.preflight(request));
+                return Some(Answer {
+                    status: 204,
+                    served: Served::Other,
+                    fields: Fields::Listed(fields),
+                    added: Vec::new(),
+                    payload: Payload::None,
+                    request_id: None,
+                });
+            }
+            Method::Other => {
+                return Some(self.problem_response(&Problem::MethodNotAllowed, shape));
+            }
+            Method::Get | Method::Head => {}
+        }
+        Some(match self.document(request).await? {
+            Ok(document) => self.document_response(document, shape),
+            Err(problem) => self.problem_response(&problem, shape),
+        })
+    }
+
+    fn document_response(&self, document: Document, shape: Shape) -> Answer {
+        /// Shorter bodies are always sent, so that a full memory does not fail health checks.
+        const HELD_BYTES_MIN: usize = 1_024;
+        let length = document.text.len();
+        let payload = if shape.bodiless || length == 0 {
+            Payload::None
+        } else if length < HELD_BYTES_MIN {
+            Payload::Owned(document.text.into())
+        } else {
+            match self.hold(document.text.into()) {
+                Some(body) => Payload::Owned(body),
+                None => return self.memory_full_response(shape.bodiless),
+            }
+        };
+        let mut fields: Vec<Field> = vec![
+            ("content-type".into(), document.media_type.into()),
+            ("cache-control".into(), "no-store".into()),
+            ("x-content-type-options".into(), "nosniff".into()),
+            ("content-security-policy".into(), POLICY.into()),
+            ("content-length".into(), length.to_string().into()),
+        ];
+        fields.extend(
+            document
+                .location
+                .map(|location| ("location".into(), location.into())),
+        );
+        Answer {
+            status: if document.location.is_some() {
+                303
+            } else {
+                200
+            },
+            served: Served::Other,
+            fields: Fields::Listed(fields),
+            added: Vec::new(),
+            payload,
+            request_id: None,
+        }
+    }
+
+    /// Responds with the library's file at a target that the server itself composed.
+    pub(crate) async fn internal_file_response(&self, request: &Request<'_>) -> Answer {
+        let reach = Reach::Internal;
+        if let Some(ready) = self.lookup_ready(request, accepts(request), reach) {
+            return self.representation_response(ready, request);
+        }
+        let shape = Shape {
+            bodiless: request.method == Method::Head,
+            negotiable: true,
+        };
+        match self.find(&self.parse_file_request(request, reach)).await {
+            Ok(found) => self.found_response(found, request),
+            Err(problem) => self.problem_response(&problem, shape),
+        }
+    }
+
+    /// Returns the document at a target, if the target names one.
+    async fn document(&self, request: &Request<'_>) -> Option<Result<Document, Problem>> {
+        const TEXT: &str = "text/plain; charset=utf-8";
+        const HTML: &str = "text/html; charset=utf-8";
+        const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+        Some(match request.target.path {
+            "/" | "/-" => Ok(Document {
+                location: Some(PAGE),
+                ..Document::new(TEXT, String::new())
+            }),
+            "/healthz" | "/-/live" => Ok(Document::new(TEXT, "ok\n".to_owned())),
+            "/-/ready" if self.reactor.is_draining() => Err(Problem::Host),
+            "/-/ready" => Ok(Document::new(TEXT, "ready\n".to_owned())),
+            METRICS_PATH => {
+                self.reactor.publish();
+                Ok(Document::new(METRICS, self.service.render_metrics()))
+            }
+            path if path.starts_with(PAGE) => {
+                let page = self.service.gallery(path).await;
+                page.map(|text| Document::new(HTML, text))
+            }
+            _ => return None,
+        })
+    }
+}
