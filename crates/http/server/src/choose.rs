@@ -17,6 +17,7 @@ use image_plan::{Accepts, Candidates, Facts, Plan, Recipe, Stage, Target};
 use conversion::convert::{Outcome, Pace, Task};
 use conversion::flight::{Refused, Unlanded};
 use conversion::growing::{Growing, LOOK_TIME};
+use conversion::single_flight::Abandoned;
 use conversion::transcode;
 use tokio::time::{Instant, timeout};
 use variants::cache::{Key, Kind, Variant, Verdict};
@@ -417,21 +418,19 @@ impl Service {
     ) -> Result<Awaited, Problem> {
         let turn_due = Instant::now() + self.transcoder.waiting_max();
         loop {
-            let is_begun = landing.is_begun.load(Ordering::Relaxed);
-            match timeout(LOOK_TIME, &mut landing.outcome).await {
+            let had_started = landing.has_started();
+            match timeout(LOOK_TIME, landing.wait()).await {
                 Ok(Ok(outcome)) => return Ok(Awaited::Outcome(outcome)),
-                // After the start, the sender is dropped only when the server stops.
-                Ok(Err(_)) if landing.is_begun.load(Ordering::Relaxed) => {
-                    return Err(Problem::Host);
-                }
+                // After the start, a track is abandoned only when the server stops.
+                Ok(Err(Abandoned)) if landing.has_started() => return Err(Problem::Host),
                 // The track was removed from the queue in favour of another user's.
-                Ok(Err(_)) => return Err(self.busy(self.transcoder.busy())),
-                Err(_) if !is_begun && turn_due <= Instant::now() => {
+                Ok(Err(Abandoned)) => return Err(self.busy(self.transcoder.busy())),
+                Err(_) if !had_started && turn_due <= Instant::now() => {
                     return Err(self.busy(self.transcoder.busy()));
                 }
                 // Output exists, so decoding works: undecodable files have failed by now.
                 Err(_) if allow_streaming => {
-                    if let Some(growing) = landing.growing.get()
+                    if let Some(growing) = landing.progress().get()
                         && STREAM_START_BYTES <= growing.look()
                     {
                         return Ok(Awaited::Growing(Arc::clone(growing)));
