@@ -25,66 +25,17 @@ use variants::clock;
 use variants::library::{Identity, LibraryPath};
 use variants::sealed::Sealed;
 
+use crate::blocking::blocking;
+use crate::choice::{Body, Choice, SoundChoice};
+use crate::known::Known;
 use crate::problem::Problem;
-use crate::service::{Known, Service, blocking};
+use crate::service::Service;
 
 /// Bytes of a track that must exist before it is sent while in production. Shorter tracks are sent
 /// whole.
 const STREAM_START_BYTES: u64 = 16 << 10;
 /// Number of restarts because the original, or its variant, changed during a request.
 const ATTEMPTS_MAX: usize = 3;
-
-/// Representation that was chosen for a request.
-#[derive(Clone, Debug)]
-pub struct Choice {
-    /// Location of the bytes.
-    pub body: Body,
-    /// Original that the representation is made from, or is.
-    pub identity: Identity,
-    /// True if another `Accept` could have chosen another representation.
-    pub negotiated: bool,
-    /// True if an improvement will replace the representation.
-    pub provisional: bool,
-    /// True if the representation was converted for this request.
-    pub made: bool,
-    /// True if the target has one representation only, whatever is accepted or converted later.
-    pub is_only: bool,
-}
-
-/// Choice for a player.
-#[derive(Clone, Debug)]
-pub enum SoundChoice {
-    /// A finished track, or the file.
-    Whole(Choice),
-    /// A track in production, which will be stored under this key.
-    Growing(Key, Arc<Growing>),
-    /// The original has changed: choose again.
-    Changed,
-}
-
-/// Returns the media type for the field Content-Type.
-pub type MediaType = &'static str;
-
-/// Location of a representation's bytes.
-#[derive(Clone, Debug)]
-pub enum Body {
-    /// On disk, under its key; and in memory, if it was converted for this request.
-    Variant(Arc<Variant>, Option<Arc<Sealed>>, MediaType),
-    /// In memory only, because the disk did not accept it.
-    Uncached(Arc<Sealed>, Key, MediaType),
-    /// The original itself.
-    Original(Known),
-}
-
-impl Body {
-    /// Returns the media type.
-    pub(crate) fn media_type(&self) -> MediaType {
-        match self {
-            Body::Variant(_, _, media_type) | Body::Uncached(_, _, media_type) => media_type,
-            Body::Original(known) => known.media_type(),
-        }
-    }
-}
 
 /// Format that may become the response, and the state of its variants.
 struct Candidate {
@@ -497,31 +448,6 @@ impl ImageRequest<'_> {
             // A representation that is neither negotiated nor requested in a format cannot be
             // converted.
             is_only: is_original && !self.negotiated && self.recipe.format.is_none(),
-        }
-    }
-}
-
-impl Choice {
-    /// Returns whether the bytes are in memory, so that preparing the response cannot sleep.
-    pub(crate) fn is_in_memory(&self, memory_body_bytes_max: u64) -> bool {
-        match &self.body {
-            Body::Variant(variant, sealed, _) => {
-                sealed.is_some() && variant.bytes <= memory_body_bytes_max
-            }
-            Body::Uncached(..) => true,
-            Body::Original(_) => false,
-        }
-    }
-
-    /// Returns the original as its target's only representation.
-    fn original(identity: Identity, known: Known) -> Choice {
-        Choice {
-            body: Body::Original(known),
-            identity,
-            negotiated: false,
-            provisional: false,
-            made: false,
-            is_only: true,
         }
     }
 }

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use crate::gate::Verified;
 use crate::live::Live;
-use crate::mount::{RequestContext, Upload, Uploads};
 use crate::ready::ReadyResponses;
+use crate::request_context::{RequestContext, Upload, Uploads};
 use crate::request_id::RequestId;
 use crate::scheme::Scheme;
 use crate::service::Service;
-use crate::tls::Handshakes;
+use crate::tls::handshakes::Handshakes;
 
 /// State of the service on one core. It never leaves its thread.
 #[derive(Debug)]

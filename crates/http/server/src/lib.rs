@@ -23,48 +23,61 @@
 
 #![forbid(unsafe_code)]
 
-mod batch;
 mod connection;
+mod exchange;
 mod h2;
 mod input;
 mod scheme;
 pub mod tls;
 mod transport;
 
+mod access_control;
+pub mod gate;
+
+mod file_request;
+mod redirect;
+mod request_context;
+mod route;
+
+mod describe;
+mod favicon;
+mod gallery;
+mod paths;
+
+pub mod mount;
+mod mount_response;
+
+mod lookup;
+mod ready;
+
+pub mod choice;
+mod choose;
+mod known;
+pub mod media_type;
+
 pub mod archive;
 mod coding;
-mod core;
-mod favicon;
+mod encode;
 mod fields;
-mod file_request;
-pub mod gate;
-mod head;
-mod lookup;
 mod parted;
-mod ready;
-mod request_id;
+pub mod problem;
+pub mod representation;
 mod respond;
 mod response;
 mod response_memory;
-mod route;
+
+mod batch;
+mod head;
+mod request_id;
 mod trace;
 
-pub mod choose;
-pub mod representation;
-
-mod describe;
-mod elsewhere;
-mod gallery;
-mod prefetch;
-
-mod service;
-
-pub mod mount;
-
+mod blocking;
+mod core;
 mod live;
-
-pub mod media_type;
-pub mod problem;
+mod live_core;
+mod prefetch;
+mod service;
+mod settings;
 
 pub mod access;
 pub mod metrics;
@@ -72,8 +85,11 @@ pub mod metrics;
 pub use connection::serve;
 pub use core::Core;
 pub use fields::{Cors, Headers};
-pub use h2::Limits as Http2Limits;
-pub use live::{Live, LiveCore};
+pub use h2::limits::Limits as Http2Limits;
+pub use known::Known;
+pub use live::Live;
+pub use live_core::LiveCore;
 pub use prefetch::PrefetchProgress;
 pub use scheme::{Https, Scheme};
-pub use service::{Known, Limits, OpenError, Service, Settings};
+pub use service::{OpenError, Service};
+pub use settings::{Limits, Settings};

@@ -12,14 +12,14 @@ use image_plan::Accepts;
 use variants::cache::Key;
 use variants::library::LibraryPath;
 
-use crate::choose::{Body, Choice, SoundChoice};
+use crate::blocking::blocking;
+use crate::choice::{Body, Choice, SoundChoice};
 use crate::coding::Coding;
 use crate::core::Core;
 use crate::file_request::{FileRequest, Reach};
 use crate::problem::Problem;
 use crate::ready::Entry;
 use crate::representation::{Conversion, Found, Representation};
-use crate::service::blocking;
 
 /// Number of times that a representation may disappear between choice and opening.
 const ATTEMPTS_MAX: usize = 3;

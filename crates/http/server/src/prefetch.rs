@@ -12,7 +12,8 @@ use variants::cache::{Key, Kind, Verdict};
 use variants::clock;
 use variants::library::{Identity, LibraryPath, Mount};
 
-use crate::service::{Known, Service, look};
+use crate::known::{Known, look};
+use crate::service::Service;
 
 /// Deepest folder that is visited; deeper ones are logged and skipped.
 const DEPTH_MAX: usize = 64;

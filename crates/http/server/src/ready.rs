@@ -7,7 +7,7 @@ use http1::Target;
 use image_plan::{Accepts, Grammar};
 use lru::LruCache;
 
-use crate::choose::Choice;
+use crate::choice::Choice;
 use crate::coding::Coding;
 use crate::representation::Representation;
 

@@ -10,8 +10,8 @@ use http1::{Method, Request, range};
 use variants::cache::Key;
 
 use crate::core::Core;
+use crate::fields::Field;
 use crate::metrics::Served;
-use crate::mount::Field;
 use crate::parted::Parted;
 use crate::problem::Problem;
 use crate::representation::{Found, Representation};

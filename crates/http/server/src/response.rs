@@ -10,9 +10,9 @@ use conversion::growing::Growing;
 use variants::sealed::Sealed;
 
 use crate::archive::Archive;
+use crate::fields::Field;
 use crate::fields::Headers;
 use crate::metrics::Served;
-use crate::mount::Field;
 use crate::parted::Parted;
 use crate::representation::{Bytes, Conversion, Representation};
 use crate::request_id::RequestId;
@@ -139,6 +139,38 @@ impl Answer {
     pub(crate) fn complete(&mut self, headers: &Headers) {
         if let Fields::Listed(fields) = &mut self.fields {
             headers.complete(fields);
+        }
+    }
+
+    /// Adds a field to the response.
+    pub(crate) fn add_field(&mut self, name: &'static str, value: String) {
+        match &mut self.fields {
+            Fields::Listed(fields) if self.added.is_empty() => {
+                fields.push((name.into(), value.into()));
+            }
+            _ => self.added.push((name.into(), value.into())),
+        }
+    }
+
+    /// Keeps shared caches from storing the response (RFC 9111 §5.2.2.7).
+    pub(crate) fn make_private(&mut self) {
+        const NAME: &str = "cache-control";
+        let private = |value: &str| value.replace("public", "private");
+        if let Fields::Whole(kept) | Fields::Part(kept, ..) | Fields::NotModified(kept) =
+            &self.fields
+            && !self.added.iter().any(|(name, _)| name == NAME)
+        {
+            let value = private(kept.cache_control());
+            self.added.push((NAME.into(), value.into()));
+        }
+        let listed: &mut [Field] = match &mut self.fields {
+            Fields::Listed(fields) => fields,
+            _ => &mut [],
+        };
+        for (name, value) in listed.iter_mut().chain(&mut self.added) {
+            if name == NAME {
+                *value = private(value).into();
+            }
         }
     }
 }

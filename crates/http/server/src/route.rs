@@ -6,15 +6,17 @@ use image_plan::Recipe;
 
 use crate::core::Core;
 use crate::favicon;
+use crate::fields::Field;
 use crate::file_request::{FileRequest, Reach, accepts};
-use crate::gallery::{PAGE, POLICY};
+use crate::gallery::POLICY;
 use crate::gate::Admission;
 use crate::metrics::Served;
-use crate::mount::{Field, RequestContext};
+use crate::paths::METRICS_PATH;
+use crate::paths::PAGE;
 use crate::problem::Problem;
+use crate::request_context::RequestContext;
 use crate::response::{ALLOW, Answer, Fields, Payload, Shape};
 use crate::scheme::Scheme;
-use crate::service::METRICS_PATH;
 
 /// Response that is not a file.
 struct Document {

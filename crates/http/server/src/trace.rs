@@ -4,7 +4,6 @@
 //! draft of Trace Context defines. Without a log there is no span, and the field is omitted. A
 //! request without a trace starts none: a proxy in front decides that.
 
-use crate::core::Core;
 use crate::request_id::RequestId;
 use crate::response::Answer;
 
@@ -59,10 +58,9 @@ impl TraceId {
         TraceId(digits.try_into().expect("a trace has 32 digits"))
     }
 
-    /// Adds the field with the span to `answer`.
-    pub(crate) fn tell(self, answer: &mut Answer, core: &Core) {
-        let name = || core.next_request_id();
-        let id = *answer.request_id.get_or_insert_with(name);
+    /// Adds the field with the span to `answer`, whose request id is `next_id` if it has none.
+    pub(crate) fn tell(self, answer: &mut Answer, next_id: impl FnOnce() -> RequestId) {
+        let id = *answer.request_id.get_or_insert_with(next_id);
         answer
             .added
             .push(("traceresponse".into(), self.response(id).into()));

@@ -10,7 +10,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use super::told::RequestInfo;
 use super::translate;
 use crate::core::Core;
-use crate::mount::RequestContext;
+use crate::request_context::RequestContext;
 use crate::response::Answer;
 
 /// Request whose response is to be prepared.

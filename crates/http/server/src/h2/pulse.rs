@@ -9,7 +9,7 @@
 
 use reactor::{Deadline, Wait};
 
-use super::Limits;
+use super::limits::Limits;
 
 /// Counters by which a connection is judged.
 #[derive(Debug)]

@@ -18,12 +18,13 @@ use super::outgoing::{Outgoing, Piece};
 use super::pulse::{FloodGuard, Work};
 use super::sending::Sending;
 use super::told::{CompletedStream, RequestInfo};
+use super::translate;
 use super::upload::Upload;
-use super::{Carrier, translate};
+use super::wire::Carrier;
 use crate::core::Core;
 use crate::input::Input;
-use crate::mount::TOO_SLOW;
 use crate::problem::Problem;
+use crate::request_context::TOO_SLOW;
 use crate::response::{Answer, Payload, Shape};
 
 /// Largest body, or part of one, that is copied behind its head, in bytes.

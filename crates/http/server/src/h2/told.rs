@@ -47,7 +47,7 @@ impl RequestInfo {
     /// Adds the field that names the span of the trace.
     pub(super) fn add_trace_field(&self, answer: &mut Answer, core: &Core) {
         if let Some(trace) = self.trace {
-            trace.tell(answer, core);
+            trace.tell(answer, || core.next_request_id());
         }
     }
 }

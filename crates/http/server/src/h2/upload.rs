@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::told::RequestInfo;
 use crate::core::Core;
-use crate::mount::RequestContext;
+use crate::request_context::RequestContext;
 
 /// Upload of one request.
 #[derive(Debug)]

@@ -9,7 +9,8 @@ use std::rc::Rc;
 
 use expect_test::{Expect, expect};
 
-use super::{Mount, MountRequest, Mounts, Reply, SLOW_TIME, Upload};
+use super::{Mount, MountRequest, Mounts, Reply};
+use crate::request_context::{SLOW_TIME, Upload};
 use peer::House;
 
 /// Mount that describes the request in its response.

@@ -10,7 +10,7 @@ use x509_cert::der::Decode as _;
 use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
 
-use super::{Error, ErrorKind};
+use super::error::{Error, ErrorKind};
 
 /// Days before the expiry at which the operator is warned: less than automatic renewal leaves.
 const RENEW_DAYS: i64 = 14;

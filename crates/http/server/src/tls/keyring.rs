@@ -14,7 +14,9 @@ use rustls::{SignatureAlgorithm, SignatureScheme};
 use variants::clock;
 
 use super::certificate::CertificateInfo;
-use super::{CertificateWarning, Error, ErrorKind, Pair};
+use super::certificate::CertificateWarning;
+use super::error::{Error, ErrorKind};
+use super::pair::Pair;
 
 /// Bytes read of one file: some hundred certificates.
 const FILE_BYTES_MAX: u64 = 1 << 20;
