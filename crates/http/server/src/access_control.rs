@@ -12,13 +12,13 @@ use crate::metrics::Served;
 use crate::problem::Problem;
 use crate::representation::Representation;
 use crate::request_context::RequestContext;
-use crate::response::{Answer, Fields, Payload};
+use crate::response::{Fields, Payload, Response};
 use crate::scheme::{Scheme, without_port};
 
 impl Core {
     /// Decides whether a ready file may be sent for `request`. Returns `None` if the decision needs
     /// more time, or is a refusal.
-    pub(crate) fn passes_ready(
+    pub(crate) fn check_ready_access(
         &self,
         listener: usize,
         request: &Request<'_>,
@@ -39,10 +39,10 @@ impl Core {
     }
 
     /// Decides whether `request` may be answered, except for what only the file itself determines.
-    pub(crate) async fn passes(
+    pub(crate) async fn check_access(
         &self,
         request: &Request<'_>,
-        came: &RequestContext,
+        context: &RequestContext,
     ) -> Result<Admission, Problem> {
         let gate = &self.service.settings.gate;
         let part = self.service.part_of(request.target.path);
@@ -50,7 +50,7 @@ impl Core {
             return Ok(Admission::Open);
         }
         let is_listing = matches!(part, Part::Admin | Part::Api | Part::Music | Part::Pages);
-        if (is_listing || !gate.hosts.is_empty()) && !self.is_our_host(came.listener, request) {
+        if (is_listing || !gate.hosts.is_empty()) && !self.is_our_host(context.listener, request) {
             return Err(Problem::UnknownHost);
         }
         let is_open = gate.is_open(part);
@@ -67,30 +67,30 @@ impl Core {
             return Ok(Admission::Open);
         }
         let is_admins = matches!(part, Part::Admin | Part::Api);
-        if is_admins && matches!(self.scheme(came.listener), Scheme::Admin) {
+        if is_admins && matches!(self.scheme(context.listener), Scheme::Admin) {
             return Ok(Admission::Open);
         }
         if is_admins && self.has_token(request) {
             return Ok(Admission::Known);
         }
-        match self.log_in(request, came.peer).await? {
+        match self.log_in(request, context.peer).await? {
             login if part == Part::Admin && !login.is_admin => Err(Problem::NotAllowed),
             _ => Ok(Admission::Known),
         }
     }
 
     /// Decides whether a file that was found may be sent to a client that passed so far.
-    pub(crate) async fn passes_with(
+    pub(crate) async fn check_file_access(
         &self,
-        passed: Admission,
+        admission: Admission,
         representation: &Representation,
         request: &Request<'_>,
-        came: &RequestContext,
+        context: &RequestContext,
     ) -> Result<Admission, Problem> {
-        if passed == Admission::Known || !self.is_for_users(representation) {
-            return Ok(passed);
+        if admission == Admission::Known || !self.is_for_users(representation) {
+            return Ok(admission);
         }
-        self.log_in(request, came.peer)
+        self.log_in(request, context.peer)
             .await
             .map(|_| Admission::Known)
     }
@@ -153,19 +153,19 @@ impl Core {
     }
 
     /// Lets pages of trusted origins read the responses of `part`.
-    pub(crate) fn admit_origin(&self, request: &Request<'_>, answer: &mut Answer) {
+    pub(crate) fn allow_origin(&self, request: &Request<'_>, response: &mut Response) {
         let gate = &self.service.settings.gate;
         if gate.origins.is_empty() || self.service.part_of(request.target.path) != Part::Api {
             return;
         }
-        answer.add_field("vary", "Origin".to_owned());
+        response.add_field("vary", "Origin".to_owned());
         if let Some(origin) = origin(request).filter(|origin| gate.trusts(origin)) {
-            answer.add_field("access-control-allow-origin", origin.to_owned());
+            response.add_field("access-control-allow-origin", origin.to_owned());
         }
     }
 
     /// Responds to a CORS preflight request for the API.
-    pub(crate) fn preflight_response(&self, request: &Request<'_>) -> Option<Answer> {
+    pub(crate) fn preflight_response(&self, request: &Request<'_>) -> Option<Response> {
         let is_api = || self.service.part_of(request.target.path) == Part::Api;
         (request.method == Method::Options && is_api()).then(|| {
             let fields: [(&'static str, &'static str); 4] = [
@@ -178,7 +178,7 @@ impl Core {
                 ("access-control-max-age", "600"),
             ];
             let fields = fields.into_iter();
-            Answer {
+            Response {
                 status: 204,
                 served: Served::Mount,
                 fields: Fields::Listed(

@@ -100,7 +100,7 @@ impl Service {
             let candidates = image_plan::candidates(&facts, &recipe, self.allowed(accepts));
             let negotiated =
                 recipe.format.is_none() && !facts.animated && facts.unsupported.is_none();
-            let wanted = ImageRequest {
+            let request = ImageRequest {
                 path,
                 identity,
                 facts,
@@ -109,7 +109,7 @@ impl Service {
                 accepts,
                 negotiated,
             };
-            if let Some(choice) = self.choose_of(&wanted).await? {
+            if let Some(choice) = self.choose_once(&request).await? {
                 return Ok(choice);
             }
         }
@@ -119,8 +119,8 @@ impl Service {
 
     /// Chooses once: looks the candidates up and, while none of them decides the response, converts
     /// the next one. Returns `None` if the original changed meanwhile.
-    async fn choose_of(&self, wanted: &ImageRequest<'_>) -> Result<Option<Choice>, Problem> {
-        let mut candidates = self.look_up(wanted).await?;
+    async fn choose_once(&self, request: &ImageRequest<'_>) -> Result<Option<Choice>, Problem> {
+        let mut candidates = self.look_up_candidates(request).await?;
         let (mut made, mut is_too_large) = (false, false);
         for at in 0..candidates.len() {
             if candidates.iter().any(Candidate::answers) {
@@ -130,7 +130,7 @@ impl Service {
             if next.known.is_some() {
                 continue;
             }
-            match self.await_conversion(wanted, next).await? {
+            match self.await_conversion(request, next).await? {
                 FlightResult::Kept(variant, sealed) => {
                     next.take(variant, sealed);
                     made = true;
@@ -139,40 +139,43 @@ impl Service {
                 FlightResult::TooLarge => is_too_large = true,
                 FlightResult::Uncached(sealed, target) => {
                     let body = Body::Uncached(sealed, next.quick.0, target.media_type());
-                    return Ok(Some(wanted.choice(body, !next.settled, true)));
+                    return Ok(Some(request.choice(body, !next.settled, true)));
                 }
             }
         }
-        match self.decide(wanted, &candidates, made) {
+        match self.decide(request, &candidates, made) {
             Err(Problem::Host) if is_too_large => Err(Problem::TooLarge),
             choice => choice.map(Some),
         }
     }
 
     /// Returns the known state of each candidate format.
-    async fn look_up(&self, wanted: &ImageRequest<'_>) -> Result<Vec<Candidate>, Problem> {
+    async fn look_up_candidates(
+        &self,
+        request: &ImageRequest<'_>,
+    ) -> Result<Vec<Candidate>, Problem> {
         let limits = &self.settings.picture;
         let mut found = Vec::with_capacity(2);
-        if self.settings.limits.original_bytes_max < wanted.identity.size_bytes {
-            return if wanted.candidates.original_competes {
+        if self.settings.limits.original_bytes_max < request.identity.size_bytes {
+            return if request.candidates.original_competes {
                 Ok(found)
             } else {
                 Err(Problem::TooLarge)
             };
         }
         let mut refusal = None;
-        for target in wanted.candidates.targets() {
+        for target in request.candidates.targets() {
             let plan =
-                |stage| image_plan::plan(&wanted.facts, &wanted.recipe, target, stage, limits);
+                |stage| image_plan::plan(&request.facts, &request.recipe, target, stage, limits);
             match (plan(Stage::Quick), plan(Stage::Better)) {
                 (Ok(quick), Ok(better)) => {
-                    found.push(self.candidate(&wanted.identity, quick, better).await)
+                    found.push(self.candidate(&request.identity, quick, better).await)
                 }
                 (Err(why), _) | (_, Err(why)) => refusal = Some(why),
             }
         }
         match refusal {
-            Some(why) if found.is_empty() && !wanted.candidates.original_competes => {
+            Some(why) if found.is_empty() && !request.candidates.original_competes => {
                 Err(Problem::from(why))
             }
             _ => Ok(found),
@@ -232,10 +235,10 @@ impl Service {
     /// Waits for the flight that encodes `candidate` at low effort.
     async fn await_conversion(
         &self,
-        wanted: &ImageRequest<'_>,
+        request: &ImageRequest<'_>,
         candidate: &Candidate,
     ) -> Result<FlightResult, Problem> {
-        let task = wanted.task(candidate.quick, None);
+        let task = request.task(candidate.quick, None);
         let landing = match self.flights.join(task) {
             Ok(landing) => landing,
             Err(Refused::TooLarge) => return Ok(FlightResult::TooLarge),
@@ -263,35 +266,35 @@ impl Service {
     /// Returns the smallest known variant or, if it competes or the worker failed, the original.
     fn decide(
         &self,
-        wanted: &ImageRequest<'_>,
+        request: &ImageRequest<'_>,
         candidates: &[Candidate],
         made: bool,
     ) -> Result<Choice, Problem> {
         let provisional = candidates.iter().any(|candidate| !candidate.settled);
         for candidate in candidates.iter().filter(|candidate| candidate.improvable) {
             self.flights
-                .improve(wanted.task(candidate.better, Some(candidate.quick.0)));
+                .improve(request.task(candidate.better, Some(candidate.quick.0)));
         }
         let pictures = candidates
             .iter()
             .filter_map(|candidate| candidate.picture());
         let smallest = pictures.min_by_key(|(variant, ..)| variant.bytes);
-        let competes = wanted.candidates.original_competes;
+        let competes = request.candidates.original_competes;
         match smallest {
             Some((variant, sealed, target))
-                if !competes || variant.bytes < wanted.identity.size_bytes =>
+                if !competes || variant.bytes < request.identity.size_bytes =>
             {
                 variant.touch(clock::unix_ms());
                 let body = Body::Variant(variant, sealed, target.media_type());
-                Ok(wanted.choice(body, provisional, made))
+                Ok(request.choice(body, provisional, made))
             }
             _ if competes => {
-                let body = Body::Original(Known::Picture(wanted.facts));
-                Ok(wanted.choice(body, provisional, made))
+                let body = Body::Original(Known::Picture(request.facts));
+                Ok(request.choice(body, provisional, made))
             }
-            _ if wanted.falls_back(candidates) => {
-                let body = Body::Original(Known::Picture(wanted.facts));
-                Ok(wanted.choice(body, true, made))
+            _ if request.falls_back(candidates) => {
+                let body = Body::Original(Known::Picture(request.facts));
+                Ok(request.choice(body, true, made))
             }
             _ => Err(candidates
                 .iter()

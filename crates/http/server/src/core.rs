@@ -83,7 +83,7 @@ impl Core {
     }
 
     /// Returns the context of a request without its body, which the caller adds.
-    pub(crate) fn came(&self, listener: usize, peer: IpAddr) -> RequestContext {
+    pub(crate) fn request_context(&self, listener: usize, peer: IpAddr) -> RequestContext {
         RequestContext {
             body: Upload::new(&self.uploads),
             supports_streaming: false,

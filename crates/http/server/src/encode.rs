@@ -6,27 +6,27 @@ use crate::blocking::blocking;
 use crate::coding::{CODED_BYTES_MIN, Coding, coded_etag, extended_vary, is_text};
 use crate::core::Core;
 use crate::fields::Field;
-use crate::response::{Answer, Fields, Payload};
+use crate::response::{Fields, Payload, Response};
 
 impl Core {
-    /// Compresses the body of `answer` if the client accepts a coding and the text is the server's
-    /// or a mount's.
-    pub(crate) async fn encoded(&self, mut answer: Answer, request: &Request<'_>) -> Answer {
-        let Some(length) = self.compressible_length(&answer) else {
-            return answer;
+    /// Compresses the body of `response` if the client accepts a coding and the text is that of the
+    /// server or a mount.
+    pub(crate) async fn compress(&self, mut response: Response, request: &Request<'_>) -> Response {
+        let Some(length) = self.compressible_length(&response) else {
+            return response;
         };
-        let Fields::Listed(fields) = &mut answer.fields else {
-            return answer;
+        let Fields::Listed(fields) = &mut response.fields else {
+            return response;
         };
         let vary = value(fields, "vary").map_or(String::new(), str::to_owned);
         set(fields, "vary", extended_vary(&vary, "Accept-Encoding"));
         let Some(coding) = Coding::wanted(request) else {
-            return answer;
+            return response;
         };
-        let Payload::Owned(body) = &answer.payload else {
+        let Payload::Owned(body) = &response.payload else {
             // The length of a GET response is unknown for HEAD: RFC 9110 §8.6.
             fields.retain(|(name, _)| name != "content-length");
-            return answer;
+            return response;
         };
         debug_assert_eq!(length, body.len() as u64);
         let body = body.clone();
@@ -38,24 +38,24 @@ impl Core {
             if let Some(etag) = value(fields, "etag").map(|etag| coded_etag(etag, coding)) {
                 set(fields, "etag", etag);
             }
-            answer.payload = Payload::Owned(coded);
+            response.payload = Payload::Owned(coded);
         }
-        answer
+        response
     }
 
     /// Returns the length of a body that may be compressed.
-    fn compressible_length(&self, answer: &Answer) -> Option<u64> {
-        let Fields::Listed(fields) = &answer.fields else {
+    fn compressible_length(&self, response: &Response) -> Option<u64> {
+        let Fields::Listed(fields) = &response.fields else {
             return None;
         };
         let length = value(fields, "content-length")?.parse().ok()?;
         let is_fit =
             (CODED_BYTES_MIN..=self.service.settings.limits.coded_bytes_max).contains(&length);
         let is_text = value(fields, "content-type").is_some_and(is_text);
-        let is_raw = value(fields, "content-encoding").is_none() && answer.status != 206;
+        let is_raw = value(fields, "content-encoding").is_none() && response.status != 206;
         let may_change =
             !value(fields, "cache-control").is_some_and(|it| it.contains("no-transform"));
-        let is_here = matches!(answer.payload, Payload::Owned(_) | Payload::None);
+        let is_here = matches!(response.payload, Payload::Owned(_) | Payload::None);
         (is_fit && is_text && is_raw && may_change && is_here).then_some(length)
     }
 }

@@ -25,7 +25,7 @@ use crate::metrics::{Protocol, ResponseRecord};
 use crate::parted::Parted;
 use crate::problem::Problem;
 use crate::request_context::{RequestContext, TOO_SLOW};
-use crate::response::{Answer, Fields, Payload, Shape};
+use crate::response::{Fields, Payload, Response, Shape};
 use crate::trace::TraceId;
 use crate::transport::Transport;
 
@@ -104,8 +104,8 @@ struct Step {
 
 impl Exchange {
     async fn run(&mut self, conn: &mut impl Transport) -> Result<(), Ended> {
-        let mut came = !self.input.is_empty() || self.read(conn).await?;
-        while came {
+        let mut has_input = !self.input.is_empty() || self.read(conn).await?;
+        while has_input {
             let begun = Instant::now();
             self.batch = Batch::take();
             let next = self.respond_and_write(conn).await;
@@ -123,7 +123,7 @@ impl Exchange {
                 conn.deadline().arm(Wait::Head);
             }
             self.in_head = !self.input.is_empty();
-            came = match self.read(conn).await {
+            has_input = match self.read(conn).await {
                 Err(Ended::TimedOut(Wait::Head)) => return self.refuse_slow_head(conn).await,
                 read => read?,
             };
@@ -139,7 +139,7 @@ impl Exchange {
         };
         let begun = Instant::now();
         self.batch = Batch::take();
-        self.asked(LogRequest::unread, conn);
+        self.log_request(LogRequest::unread, conn);
         self.refuse(TOO_SLOW, 0);
         let written = self.write(conn).await;
         self.count(begun);
@@ -154,14 +154,14 @@ impl Exchange {
 
     /// Responds to the requests in the input and writes the responses.
     async fn respond_and_write(&mut self, conn: &mut impl Transport) -> Result<Next, Ended> {
-        let next = self.respond_to_all(conn).await?;
+        let next = self.serve_input(conn).await?;
         self.write(conn).await?;
         Ok(next)
     }
 
     /// Responds to every complete request in the input. The rest of the input is the beginning of a
     /// request.
-    async fn respond_to_all(&mut self, conn: &mut impl Transport) -> Result<Next, Ended> {
+    async fn serve_input(&mut self, conn: &mut impl Transport) -> Result<Next, Ended> {
         loop {
             let mut input = std::mem::take(&mut self.input);
             let mut begin = 0;
@@ -172,7 +172,7 @@ impl Exchange {
                     begin = 0;
                     input.rest();
                 }
-                let first = self.respond_to_first(conn, &input.bytes()[begin..]).await?;
+                let first = self.serve_first(conn, &input.bytes()[begin..]).await?;
                 let Some(step) = first else { break };
                 begin += step.taken;
                 next = step.next;
@@ -213,7 +213,7 @@ impl Exchange {
 
     /// Responds to the first request in `input` and returns how many bytes it occupied. Returns
     /// `None` while the request is incomplete.
-    async fn respond_to_first(
+    async fn serve_first(
         &mut self,
         conn: &mut impl Transport,
         input: &[u8],
@@ -224,16 +224,16 @@ impl Exchange {
         }
         match http1::parse(input, &self.core.service.settings.http) {
             Ok(None) => Ok(None),
-            Ok(Some(request)) => self.answer(conn, &request, input).await.map(Some),
+            Ok(Some(request)) => self.respond(conn, &request, input).await.map(Some),
             Err(reject) => {
-                self.asked(LogRequest::unread, conn);
+                self.log_request(LogRequest::unread, conn);
                 Ok(Some(self.refuse(reject, input.len())))
             }
         }
     }
 
     /// Responds to `request`, the first in `input`.
-    async fn answer(
+    async fn respond(
         &mut self,
         conn: &mut impl Transport,
         request: &Request<'_>,
@@ -242,16 +242,16 @@ impl Exchange {
         conn.deadline().disarm();
         let mut taken = request.head_bytes;
         let (head, after) = input.split_at(taken);
-        self.asked(|peer| LogRequest::of(request, head, peer), conn);
+        self.log_request(|peer| LogRequest::of(request, head, peer), conn);
         self.method = request.method;
-        let mut came = self.core.came(self.listener, conn.remote());
-        came.supports_streaming = request.version == Version::Http11;
+        let mut context = self.core.request_context(self.listener, conn.remote());
+        context.supports_streaming = request.version == Version::Http11;
         // Only mounts read bodies. Other requests with `Expect` get the final response at once.
         let has_body = request.framing != Framing::None;
         let wanted = has_body && self.core.service.mounts.find(request.target.path).is_some();
         let mut unread = request.expect_continue && has_body && !wanted;
         if has_body && !unread {
-            let kept = wanted.then_some(&mut came);
+            let kept = wanted.then_some(&mut context);
             // Boxed, so that its state adds nothing to a connection's task.
             match Box::pin(self.take_body(conn, request, after, kept)).await? {
                 Ok(bytes) => taken += bytes,
@@ -263,27 +263,20 @@ impl Exchange {
         self.requests = self.requests.saturating_add(1);
         let core = Rc::clone(&self.core);
         let ready = core.lookup(self.listener, request);
-        let mut answer = match ready {
-            Some(answer) => answer,
+        let mut response = match ready {
+            Some(response) => response,
             None => {
                 // Earlier responses must not wait for a conversion.
                 self.write(conn).await?;
                 // Boxed, so that its state adds nothing to a connection's task.
-                Box::pin(core.respond(request, &mut came)).await
+                Box::pin(core.respond(request, &mut context)).await
             }
         };
-        answer.complete(&core.service.settings.headers);
+        response.complete(&core.service.settings.headers);
         if let Some(trace) = self.trace {
-            trace.tell(&mut answer, || core.next_request_id());
+            trace.add_field(&mut response, || core.next_request_id());
         }
-        let limits = &self.core.service.settings.limits;
-        // Checked last: a drain may have started while the response was prepared.
-        let last = unread
-            || !request.keep_alive
-            || limits.connection_requests_max <= self.requests
-            || conn.deadline().is_evicted()
-            || self.core.is_superseded()
-            || self.core.reactor.is_draining();
+        let last = unread || self.is_last(request, conn);
         // A client that did not ask to close may have sent more requests.
         self.lingers = unread || last && request.keep_alive;
         let connection = if last {
@@ -291,17 +284,29 @@ impl Exchange {
         } else {
             request.connection()
         };
-        if let (Payload::Growing(_), Fields::Listed(fields)) = (&answer.payload, &mut answer.fields)
+        if let (Payload::Growing(_), Fields::Listed(fields)) =
+            (&response.payload, &mut response.fields)
         {
             fields.push(("transfer-encoding".into(), "chunked".into()));
         }
-        self.write_head(&answer, connection);
-        self.note(&answer);
+        self.write_head(&response, connection);
+        self.note(&response);
         Ok(Step {
             taken,
             next: if last { Next::Close } else { Next::Request },
-            payload: self.copy(answer.payload),
+            payload: self.copy(response.payload),
         })
+    }
+
+    /// Returns whether the connection closes after the response to `request`. Asked last, since a
+    /// drain may have started while the response was prepared.
+    fn is_last(&self, request: &Request<'_>, conn: &mut impl Transport) -> bool {
+        let requests_max = self.core.service.settings.limits.connection_requests_max;
+        !request.keep_alive
+            || requests_max <= self.requests
+            || conn.deadline().is_evicted()
+            || self.core.is_superseded()
+            || self.core.reactor.is_draining()
     }
 
     /// Reads a body: first the bytes that have arrived, then the rest. The content goes to `kept`
@@ -356,16 +361,16 @@ impl Exchange {
             status: reject.status,
             phrase: reject.reason,
         };
-        let mut answer = self.core.problem_response(&problem, Shape::UNPARSED);
-        answer.complete(&self.core.service.settings.headers);
+        let mut response = self.core.problem_response(&problem, Shape::UNPARSED);
+        response.complete(&self.core.service.settings.headers);
         if let Some(trace) = self.trace {
-            trace.tell(&mut answer, || self.core.next_request_id());
+            trace.add_field(&mut response, || self.core.next_request_id());
         }
-        self.write_head(&answer, Connection::Close);
-        if let Payload::Owned(text) = &answer.payload {
+        self.write_head(&response, Connection::Close);
+        if let Payload::Owned(text) = &response.payload {
             self.batch.out.extend_from_slice(text);
         }
-        self.note(&answer);
+        self.note(&response);
         self.lingers = true;
         Step {
             taken,
@@ -374,20 +379,20 @@ impl Exchange {
         }
     }
 
-    fn write_head(&mut self, answer: &Answer, connection: Connection) {
+    fn write_head(&mut self, response: &Response, connection: Connection) {
         let date = self.core.reactor.clock().http_date();
-        answer.write_head(&mut self.batch.out, &date, connection);
+        response.write_head(&mut self.batch.out, &date, connection);
     }
 
     /// Records a response whose head is in `out`.
-    fn note(&mut self, answer: &Answer) {
-        let id = answer.request_id;
-        self.batch.answered.push(Entry {
-            answered: ResponseRecord {
+    fn note(&mut self, response: &Response) {
+        let id = response.request_id;
+        self.batch.entries.push(Entry {
+            record: ResponseRecord {
                 method: self.method,
-                status: answer.status,
-                served: answer.served,
-                body_bytes: answer.payload.len(),
+                status: response.status,
+                served: response.served,
+                body_bytes: response.payload.len(),
             },
             id: id.unwrap_or_else(|| self.core.next_request_id()),
             asked_end: self.batch.asked.len(),
@@ -443,9 +448,9 @@ impl Exchange {
             Payload::Archive(archive) => Box::pin(send_archive(conn, out, archive)).await,
         };
         out.clear();
-        if let Some(entry) = self.batch.answered.last_mut() {
+        if let Some(entry) = self.batch.entries.last_mut() {
             let written = conn.written_bytes().saturating_sub(begin);
-            entry.answered.body_bytes = pieces_bytes.max(written.min(length));
+            entry.record.body_bytes = pieces_bytes.max(written.min(length));
         }
         sent
     }
@@ -461,20 +466,20 @@ impl Exchange {
 
     /// Counts the responses since `begun`. Returns whether there were any.
     fn count(&mut self, begun: Instant) -> bool {
-        let answered = !self.batch.answered.is_empty();
+        let answered = !self.batch.entries.is_empty();
         let duration_us = elapsed_us(begun);
         let core = self.core.reactor.index();
         let service = &self.core.service;
         let metrics = service.metrics.core(core);
-        for one in &self.batch.answered {
-            metrics.answered(&one.answered, duration_us);
+        for one in &self.batch.entries {
+            metrics.record(&one.record, duration_us);
             metrics.record_protocol(Protocol::Http1);
         }
         if let Some(access) = &service.access {
             let unix_ms = unix_ms();
             let mut begin = 0;
-            for entry in &self.batch.answered {
-                let said = LogResponse::to(&entry.answered, entry.id, duration_us, unix_ms);
+            for entry in &self.batch.entries {
+                let said = LogResponse::to(&entry.record, entry.id, duration_us, unix_ms);
                 access.add(core, &self.batch.asked[begin..entry.asked_end], &said);
                 begin = entry.asked_end;
             }
@@ -483,7 +488,11 @@ impl Exchange {
     }
 
     /// Records the request for the access log, if that is enabled.
-    fn asked<'a>(&mut self, asked: impl FnOnce(IpAddr) -> LogRequest<'a>, conn: &impl Transport) {
+    fn log_request<'a>(
+        &mut self,
+        asked: impl FnOnce(IpAddr) -> LogRequest<'a>,
+        conn: &impl Transport,
+    ) {
         if let Some(access) = &self.core.service.access {
             let mut asked = asked(conn.remote());
             asked.target = self.core.service.mounts.loggable(asked.target);
@@ -594,13 +603,13 @@ impl<'a> Body<'a> {
     }
 
     fn feed(&mut self, piece: &[u8]) -> Result<Decoded, Reject> {
-        let Some(came) = &mut self.kept else {
+        let Some(context) = &mut self.kept else {
             return self.drain.feed(piece);
         };
         let mut added = Ok(());
         let drained = self.drain.feed_to(piece, |part| {
             if added.is_ok() {
-                added = came.body.add(part, self.all_bytes_max);
+                added = context.body.add(part, self.all_bytes_max);
             }
         })?;
         added.map(|()| drained)

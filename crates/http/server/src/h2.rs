@@ -6,17 +6,17 @@
 //! ([`outgoing`]); a hit needs no task of its own. Bodies in memory are passed on by reference,
 //! files in chunks, a few at a time per connection.
 //!
-//! `http2` bounds what it must remember. [`pulse`] judges what only the server can know: whether a
-//! client reads the responses it requested, and whether it sends more than noise. Deadlines are
-//! those of the connection, so that eviction and drain work as for HTTP/1.1.
+//! `http2` bounds what it must remember. [`flood_guard`] judges what only the server can know:
+//! whether a client reads the responses it requested, and whether it sends more than noise.
+//! Deadlines are those of the connection, so that eviction and drain work as for HTTP/1.1.
 
+mod completed_stream;
+mod flood_guard;
 pub(crate) mod limits;
-mod making;
 mod outgoing;
-mod pulse;
+mod pending;
 mod sending;
 mod session;
-mod told;
 mod translate;
 mod upload;
 mod wire;

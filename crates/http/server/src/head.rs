@@ -7,9 +7,9 @@ use http2::hpack::{self, EncodedField, Encoder};
 
 use crate::fields::{listed, value};
 use crate::representation::Representation;
-use crate::response::{Answer, Fields};
+use crate::response::{Fields, Response};
 
-impl Answer {
+impl Response {
     /// Appends the head in HTTP/1.1.
     pub(crate) fn write_head(
         &self,

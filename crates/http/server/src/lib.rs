@@ -5,11 +5,13 @@
 //! [`serve`] runs one connection. A request passes these files:
 //!
 //! ```text
-//! connection ─► answer ─► core ─────────── ready ──► bytes: a hit touches nothing shared
-//!                 ├─► mount: paths outside the library
-//!                 └─► choose ─► conversion::flight ─► convert ─► cell
-//!                       │                               └─► variants::cache (disk)
-//!                       └─► representation ─► head, bytes
+//! connection ─► exchange, or h2::session: parse, and write at the end
+//!   └─► route ─► ready ───────────────────────────────► respond: a hit touches nothing shared
+//!         ├─► access_control
+//!         ├─► mount, mount_response: paths outside the library
+//!         └─► file_request ─► lookup ─► choose ─► variants::cache
+//!                               │         └─► conversion::flight ─► convert ─► cell
+//!                               └─► representation::prepare ─► respond ─► head, bytes
 //! ```
 //!
 //! The service is not a proxy cache, and it never touches pixels: `image_plan` decides what may be

@@ -88,13 +88,13 @@ impl CoreMetrics {
     }
 
     /// Counts a response.
-    pub fn answered(&self, answered: &ResponseRecord, duration_us: u64) {
-        let class = usize::from(answered.status / 100).min(5);
+    pub fn record(&self, record: &ResponseRecord, duration_us: u64) {
+        let class = usize::from(record.status / 100).min(5);
         add(&self.status[class], 1);
-        add(&self.served[answered.served as usize], 1);
-        add(&self.body_bytes, answered.body_bytes);
+        add(&self.served[record.served as usize], 1);
+        add(&self.body_bytes, record.body_bytes);
         self.durations
-            .count(answered.method, answered.status, duration_us);
+            .count(record.method, record.status, duration_us);
     }
 }
 

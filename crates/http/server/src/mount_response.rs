@@ -17,7 +17,7 @@ use crate::metrics::Served;
 use crate::mount::{BusyResponse, Mount, MountRequest, Reply, Transcoding};
 use crate::problem::Problem;
 use crate::request_context::RequestContext;
-use crate::response::{Answer, Fields, Payload, Shape};
+use crate::response::{Fields, Payload, Response, Shape};
 
 impl Core {
     /// Lets `mount` respond.
@@ -25,9 +25,9 @@ impl Core {
         &self,
         mount: &dyn Mount,
         request: &Request<'_>,
-        (came, passed): (&mut RequestContext, Admission),
-    ) -> Answer {
-        let body = match came.body.take() {
+        (context, admission): (&mut RequestContext, Admission),
+    ) -> Response {
+        let body = match context.body.take() {
             Ok(body) => body,
             Err(reject) => {
                 let problem = Problem::BadRequest {
@@ -43,8 +43,8 @@ impl Core {
             query: request.target.query,
             fields: request.fields(),
             body,
-            peer: came.peer,
-            secure: came.secure,
+            peer: context.peer,
+            secure: context.secure,
         };
         match mount.answer(visit).await {
             Reply::Whole {
@@ -59,18 +59,19 @@ impl Core {
                     internal.method = Method::Get;
                 }
                 // A client may have supplied the target that the mount names.
-                let mut answer = match mount.reaches_internal() {
+                let mut response = match mount.reaches_internal() {
                     true => self.internal_file_response(&internal).await,
                     false => {
                         let file = self.parse_file_request(&internal, Reach::Public);
-                        self.respond_with_file(&internal, &file, came, passed).await
+                        self.respond_with_file(&internal, &file, context, admission)
+                            .await
                     }
                 };
-                answer.add(admitted(fields));
-                answer
+                response.add(admitted(fields));
+                response
             }
             Reply::Transcoded(wanted) => {
-                self.transcoded_response(wanted, request, came.supports_streaming)
+                self.transcoded_response(wanted, request, context.supports_streaming)
                     .await
             }
             Reply::Archive { files, fields } => {
@@ -86,7 +87,7 @@ impl Core {
         fields: Vec<Field>,
         body: Bytes,
         bodiless: bool,
-    ) -> Answer {
+    ) -> Response {
         let held = match bodiless || body.is_empty() {
             true => Some(body),
             false => self.hold(body),
@@ -102,7 +103,7 @@ impl Core {
         files: Vec<ArchiveFile>,
         fields: Vec<Field>,
         bodiless: bool,
-    ) -> Answer {
+    ) -> Response {
         let library = Arc::clone(self.service.library());
         let archive = match blocking(move || Archive::plan(&library, files)).await {
             Ok(archive) => archive,
@@ -118,7 +119,7 @@ impl Core {
         fields.push(("content-type".into(), "application/zip".into()));
         fields.push(("cache-control".into(), "private, no-store".into()));
         fields.push(("content-length".into(), archive.left().to_string().into()));
-        Answer {
+        Response {
             status: 200,
             served: Served::Mount,
             fields: Fields::Listed(fields),
@@ -136,7 +137,7 @@ impl Core {
         wanted: Transcoding,
         request: &Request<'_>,
         supports_streaming: bool,
-    ) -> Answer {
+    ) -> Response {
         let allow_streaming = wanted.allow_streaming && supports_streaming && is_plain(request);
         let shape = Shape {
             bodiless: request.method == Method::Head,
@@ -150,7 +151,7 @@ impl Core {
         let path = internal.target.path;
         let heard = self.find_track(path, &wanted.plan, &wanted.user, allow_streaming);
         let mut conversion = None;
-        let answer = match heard.await {
+        let response = match heard.await {
             Ok(TranscodeBody::Whole(found)) => {
                 conversion = found.conversion;
                 self.representation_response(found.representation, &internal)
@@ -164,14 +165,14 @@ impl Core {
             }
             Err(problem) => self.problem_response(&problem, shape),
         };
-        let mut answer = Answer {
+        let mut response = Response {
             added: admitted(wanted.fields),
-            ..answer
+            ..response
         };
         if let Some(conversion) = conversion {
-            answer.report(conversion, &self.service.settings.headers);
+            response.report(conversion, &self.service.settings.headers);
         }
-        answer
+        response
     }
 }
 
@@ -185,7 +186,7 @@ fn is_plain(request: &Request<'_>) -> bool {
     request.method != Method::Head && !names.any(is_part)
 }
 
-fn busy_response(busy: &BusyResponse, retry_after_s: u64, bodiless: bool) -> Answer {
+fn busy_response(busy: &BusyResponse, retry_after_s: u64, bodiless: bool) -> Response {
     let fields = vec![
         ("content-type".into(), busy.media_type.into()),
         ("cache-control".into(), "no-store".into()),
@@ -194,7 +195,7 @@ fn busy_response(busy: &BusyResponse, retry_after_s: u64, bodiless: bool) -> Ans
     whole(429, fields, busy.body.clone(), bodiless)
 }
 
-fn whole(status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Answer {
+fn whole(status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Response {
     assert!(
         (200..600).contains(&status),
         "a mount responded with status {status}"
@@ -205,7 +206,7 @@ fn whole(status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Answer
         let length = body.len().to_string();
         fields.push(("content-length".into(), length.into()));
     }
-    Answer {
+    Response {
         status,
         served: Served::Mount,
         fields: Fields::Listed(fields),

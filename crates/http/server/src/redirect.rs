@@ -12,7 +12,7 @@ use crate::gallery;
 use crate::metrics::Served;
 use crate::paths::PROBES;
 use crate::problem::Problem;
-use crate::response::{Answer, Fields, Payload, Shape};
+use crate::response::{Fields, Payload, Response, Shape};
 use crate::scheme::{Https, without_port};
 
 impl Core {
@@ -20,7 +20,11 @@ impl Core {
     ///
     /// The host comes from the client, so it is repeated only if a certificate matches it.
     /// Otherwise a cache in between could be made to redirect others anywhere.
-    pub(crate) fn redirect_to_https(&self, https: &Https, request: &Request<'_>) -> Option<Answer> {
+    pub(crate) fn redirect_to_https(
+        &self,
+        https: &Https,
+        request: &Request<'_>,
+    ) -> Option<Response> {
         let target = request.target;
         if target.path == "*" || PROBES.contains(&target.path) {
             return None;
@@ -42,7 +46,7 @@ impl Core {
             location.push('?');
             location += query;
         }
-        Some(Answer {
+        Some(Response {
             status: 308,
             served: Served::Other,
             fields: Fields::Listed(vec![
@@ -57,7 +61,7 @@ impl Core {
 
     /// Redirects a client whose target is not a file, if there is a destination. Pages of folders
     /// are for people, so only clients that accept HTML are redirected there.
-    pub(crate) async fn redirect_missing(&self, request: &Request<'_>) -> Option<Answer> {
+    pub(crate) async fn redirect_missing(&self, request: &Request<'_>) -> Option<Response> {
         let target = request.target;
         let path = LibraryPath::from_misspelt(target.path)?;
         if self.service.library().is_internal(&path) {
@@ -85,8 +89,8 @@ impl Core {
     }
 }
 
-fn moved(location: String) -> Answer {
-    Answer {
+fn moved(location: String) -> Response {
+    Response {
         status: 308,
         served: Served::Other,
         fields: Fields::Listed(vec![

@@ -15,7 +15,7 @@ use crate::metrics::Served;
 use crate::parted::Parted;
 use crate::problem::Problem;
 use crate::representation::{Found, Representation};
-use crate::response::{ALLOW, Answer, Fields, Payload, Shape};
+use crate::response::{ALLOW, Fields, Payload, Response, Shape};
 
 /// RFC 7617 §2.1: names and passwords are UTF-8.
 const CHALLENGE: &str = "Basic realm=\"Pelton\", charset=\"UTF-8\"";
@@ -24,19 +24,19 @@ const HOST_RETRY_AFTER_S: &str = "30";
 
 impl Core {
     /// Responds with the representation that was found.
-    pub(crate) fn found_response(&self, found: Found, request: &Request<'_>) -> Answer {
-        let mut answer = self.representation_response(found.representation, request);
+    pub(crate) fn respond_with(&self, found: Found, request: &Request<'_>) -> Response {
+        let mut response = self.representation_response(found.representation, request);
         if let Some(conversion) = found.conversion {
-            answer.report(conversion, &self.service.settings.headers);
+            response.report(conversion, &self.service.settings.headers);
         }
-        answer
+        response
     }
 
     pub(crate) fn representation_response(
         &self,
         representation: Rc<Representation>,
         request: &Request<'_>,
-    ) -> Answer {
+    ) -> Response {
         let validators = representation.validators(self.now_unix_s());
         let shape = Shape {
             bodiless: request.method == Method::Head,
@@ -45,7 +45,7 @@ impl Core {
         match conditional::evaluate(request, &validators) {
             Verdict::Proceed => {}
             Verdict::NotModified => {
-                return Answer {
+                return Response {
                     status: 304,
                     served: representation.served,
                     fields: Fields::NotModified(representation),
@@ -74,7 +74,7 @@ impl Core {
         } else {
             Payload::of(&representation, start, end)
         };
-        Answer {
+        Response {
             status,
             served: representation.served,
             fields: match status {
@@ -93,12 +93,12 @@ impl Core {
         representation: &Representation,
         parts: &range::Parts,
         request: &Request<'_>,
-    ) -> Answer {
+    ) -> Response {
         // The boundary contains the request id, which the author of the file could not know.
         let named = format!("{} {}", self.next_request_id(), self.now_unix_s());
         let boundary = &blake3::hash(named.as_bytes()).to_hex()[..32];
         let parted = Parted::new(representation, parts, boundary);
-        Answer {
+        Response {
             status: 206,
             served: representation.served,
             fields: Fields::Listed(representation.parted_fields(boundary, parted.length)),
@@ -119,9 +119,9 @@ impl Core {
     }
 
     /// Responds with a track that is still being produced and will be stored under `key`.
-    pub(crate) fn streaming_response(&self, key: &Key, growing: Arc<Growing>) -> Answer {
+    pub(crate) fn streaming_response(&self, key: &Key, growing: Arc<Growing>) -> Response {
         let age_s = self.service.settings.max_age_s;
-        Answer {
+        Response {
             status: 200,
             served: Served::Miss,
             fields: Fields::Listed(vec![
@@ -141,7 +141,7 @@ impl Core {
         }
     }
 
-    pub(crate) fn problem_response(&self, problem: &Problem, shape: Shape) -> Answer {
+    pub(crate) fn problem_response(&self, problem: &Problem, shape: Shape) -> Response {
         let request_id = self.next_request_id();
         let text = problem.document(request_id);
         let mut fields: Vec<Field> = vec![
@@ -168,7 +168,7 @@ impl Core {
             }
             _ => None,
         });
-        Answer {
+        Response {
             status: problem.status(),
             served: Served::Other,
             fields: Fields::Listed(fields),
@@ -182,11 +182,11 @@ impl Core {
     /// reached.
     pub(crate) fn hold(&self, body: bytes::Bytes) -> Option<bytes::Bytes> {
         let bytes_max = self.service.settings.limits.mount_answers_bytes;
-        self.service.answer_memory.hold(body, bytes_max)
+        self.service.response_memory.hold(body, bytes_max)
     }
 
     /// Returns the response for a body that [`Core::hold`] refused.
-    pub(crate) fn memory_full_response(&self, bodiless: bool) -> Answer {
+    pub(crate) fn memory_full_response(&self, bodiless: bool) -> Response {
         const RETRY_AFTER_S: u64 = 5;
         let problem = Problem::ResponseMemoryFull {
             retry_after_s: RETRY_AFTER_S,

@@ -19,7 +19,7 @@ use crate::request_id::RequestId;
 
 /// Response to one request, before it is written.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) served: Served,
     pub(crate) fields: Fields,
@@ -109,7 +109,7 @@ impl Shape {
 /// Value of the field Allow.
 pub(crate) const ALLOW: &str = "GET, HEAD, OPTIONS";
 
-impl Answer {
+impl Response {
     /// Adds fields, which replace those of the same name.
     pub(crate) fn add(&mut self, fields: Vec<Field>) {
         let added = &mut self.added;

@@ -15,7 +15,7 @@ use crate::paths::METRICS_PATH;
 use crate::paths::PAGE;
 use crate::problem::Problem;
 use crate::request_context::RequestContext;
-use crate::response::{ALLOW, Answer, Fields, Payload, Shape};
+use crate::response::{ALLOW, Fields, Payload, Response, Shape};
 use crate::scheme::Scheme;
 
 /// Response that is not a file.
@@ -38,48 +38,55 @@ impl Document {
 
 impl Core {
     /// Returns the response if it needs no waiting: a cache hit, or a target of another listener.
-    pub(crate) fn lookup(&self, listener: usize, request: &Request<'_>) -> Option<Answer> {
+    pub(crate) fn lookup(&self, listener: usize, request: &Request<'_>) -> Option<Response> {
         if let Scheme::Redirect(https) = self.scheme(listener)
-            && let Some(answer) = self.redirect_to_https(https, request)
+            && let Some(response) = self.redirect_to_https(https, request)
         {
-            return Some(answer);
+            return Some(response);
         }
         if !matches!(request.method, Method::Get | Method::Head) {
             return None;
         }
         let representation = self.lookup_ready(request, accepts(request), Reach::Public)?;
-        let passed = self.passes_ready(listener, request, &representation)?;
-        let mut answer = self.representation_response(representation, request);
-        if passed == Admission::Known {
-            answer.make_private();
+        let admission = self.check_ready_access(listener, request, &representation)?;
+        let mut response = self.representation_response(representation, request);
+        if admission == Admission::Known {
+            response.make_private();
         }
-        Some(answer)
+        Some(response)
     }
 
     /// Responds to all other requests: mounts, documents, errors, and pictures that must be looked
     /// up or converted. Text is compressed if the client accepts that.
-    pub(crate) async fn respond(&self, request: &Request<'_>, came: &mut RequestContext) -> Answer {
+    pub(crate) async fn respond(
+        &self,
+        request: &Request<'_>,
+        context: &mut RequestContext,
+    ) -> Response {
         let shape = Shape {
             bodiless: request.method == Method::Head,
             negotiable: false,
         };
-        let mut answer = match self.passes(request, came).await {
-            Ok(passed) => self.route(request, came, passed).await,
+        let mut response = match self.check_access(request, context).await {
+            Ok(admission) => self.route(request, context, admission).await,
             Err(problem) => self.problem_response(&problem, shape),
         };
-        self.admit_origin(request, &mut answer);
-        self.encoded(answer, request).await
+        self.allow_origin(request, &mut response);
+        self.compress(response, request).await
     }
 
     /// Routes a request that passed the gate so far to the part of the server that responds.
     async fn route(
         &self,
         request: &Request<'_>,
-        came: &mut RequestContext,
-        passed: Admission,
-    ) -> Answer {
-        let mut answer = match self.respond_outside_library(request, came, passed).await {
-            Some(answer) => answer,
+        context: &mut RequestContext,
+        admission: Admission,
+    ) -> Response {
+        let mut response = match self
+            .respond_outside_library(request, context, admission)
+            .await
+        {
+            Some(response) => response,
             None => {
                 let file = self.parse_file_request(request, Reach::Public);
                 match file.query() {
@@ -88,14 +95,18 @@ impl Core {
                             .await
                     }
                     // An invalid query is reported behind a path that cannot be a file's.
-                    _ => return self.respond_with_file(request, &file, came, passed).await,
+                    _ => {
+                        return self
+                            .respond_with_file(request, &file, context, admission)
+                            .await;
+                    }
                 }
             }
         };
-        if passed == Admission::Known {
-            answer.make_private();
+        if admission == Admission::Known {
+            response.make_private();
         }
-        answer
+        response
     }
 
     /// Parses a request for a file of the library.
@@ -114,7 +125,7 @@ impl Core {
         file: &FileRequest<'_>,
         recipe: Recipe,
         request: &Request<'_>,
-    ) -> Answer {
+    ) -> Response {
         let shape = Shape {
             bodiless: request.method == Method::Head,
             negotiable: false,
@@ -135,27 +146,28 @@ impl Core {
         &self,
         request: &Request<'_>,
         file: &FileRequest<'_>,
-        came: &RequestContext,
-        passed: Admission,
-    ) -> Answer {
+        context: &RequestContext,
+        admission: Admission,
+    ) -> Response {
         let shape = Shape {
             bodiless: request.method == Method::Head,
             negotiable: true,
         };
         let judged = match self.find(file).await {
             Ok(found) => {
-                let passed = self.passes_with(passed, &found.representation, request, came);
-                passed.await.map(|passed| (passed, found))
+                let admission =
+                    self.check_file_access(admission, &found.representation, request, context);
+                admission.await.map(|admission| (admission, found))
             }
             Err(problem) => Err(problem),
         };
         match judged {
-            Ok((passed, found)) => {
-                let mut answer = self.found_response(found, request);
-                if passed == Admission::Known {
-                    answer.make_private();
+            Ok((admission, found)) => {
+                let mut response = self.respond_with(found, request);
+                if admission == Admission::Known {
+                    response.make_private();
                 }
-                answer
+                response
             }
             Err(problem @ Problem::NotFound) => {
                 self.respond_without_file(request, &problem, shape).await
@@ -170,9 +182,9 @@ impl Core {
         request: &Request<'_>,
         problem: &Problem,
         shape: Shape,
-    ) -> Answer {
+    ) -> Response {
         if request.target.path == favicon::PATH {
-            return favicon::answer(shape.bodiless);
+            return favicon::response(shape.bodiless);
         }
         match self.redirect_missing(request).await {
             Some(moved) => moved,
@@ -184,15 +196,15 @@ impl Core {
     async fn respond_outside_library(
         &self,
         request: &Request<'_>,
-        came: &mut RequestContext,
-        passed: Admission,
-    ) -> Option<Answer> {
+        context: &mut RequestContext,
+        admission: Admission,
+    ) -> Option<Response> {
         if let Some(preflight) = self.preflight_response(request) {
             return Some(preflight);
         }
         if let Some(mount) = self.service.mounts.find(request.target.path) {
-            let answer = self.call_mount(&**mount, request, (came, passed));
-            return Some(Box::pin(answer).await);
+            let response = self.call_mount(&**mount, request, (context, admission));
+            return Some(Box::pin(response).await);
         }
         let shape = Shape {
             bodiless: request.method == Method::Head,
@@ -202,7 +214,7 @@ impl Core {
             Method::Options => {
                 let mut fields: Vec<Field> = vec![("allow".into(), ALLOW.into())];
                 fields.extend(self.service.settings.cors.preflight(request));
-                return Some(Answer {
+                return Some(Response {
                     status: 204,
                     served: Served::Other,
                     fields: Fields::Listed(fields),
@@ -222,7 +234,7 @@ impl Core {
         })
     }
 
-    fn document_response(&self, document: Document, shape: Shape) -> Answer {
+    fn document_response(&self, document: Document, shape: Shape) -> Response {
         /// Shorter bodies are always sent, so that a full memory does not fail health checks.
         const HELD_BYTES_MIN: usize = 1_024;
         let length = document.text.len();
@@ -248,7 +260,7 @@ impl Core {
                 .location
                 .map(|location| ("location".into(), location.into())),
         );
-        Answer {
+        Response {
             status: if document.location.is_some() {
                 303
             } else {
@@ -263,7 +275,7 @@ impl Core {
     }
 
     /// Responds with the library's file at a target that the server itself composed.
-    pub(crate) async fn internal_file_response(&self, request: &Request<'_>) -> Answer {
+    pub(crate) async fn internal_file_response(&self, request: &Request<'_>) -> Response {
         let reach = Reach::Internal;
         if let Some(ready) = self.lookup_ready(request, accepts(request), reach) {
             return self.representation_response(ready, request);
@@ -273,7 +285,7 @@ impl Core {
             negotiable: true,
         };
         match self.find(&self.parse_file_request(request, reach)).await {
-            Ok(found) => self.found_response(found, request),
+            Ok(found) => self.respond_with(found, request),
             Err(problem) => self.problem_response(&problem, shape),
         }
     }

@@ -5,7 +5,7 @@
 //! request without a trace starts none: a proxy in front decides that.
 
 use crate::request_id::RequestId;
-use crate::response::Answer;
+use crate::response::Response;
 
 /// Caller of a request, within its trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,10 +58,10 @@ impl TraceId {
         TraceId(digits.try_into().expect("a trace has 32 digits"))
     }
 
-    /// Adds the field with the span to `answer`, whose request id is `next_id` if it has none.
-    pub(crate) fn tell(self, answer: &mut Answer, next_id: impl FnOnce() -> RequestId) {
-        let id = *answer.request_id.get_or_insert_with(next_id);
-        answer
+    /// Adds the field with the span to `response`, whose request id is `next_id` if it has none.
+    pub(crate) fn add_field(self, response: &mut Response, next_id: impl FnOnce() -> RequestId) {
+        let id = *response.request_id.get_or_insert_with(next_id);
+        response
             .added
             .push(("traceresponse".into(), self.response(id).into()));
     }

@@ -114,9 +114,9 @@ impl LogResponse {
     /// Upper bound of the size of the members below, with their longest numbers.
     pub(crate) const BYTES_MAX: usize = 256;
 
-    /// Returns the record that the request `id` got `answered`.
+    /// Returns the record that the request `id` got `record`.
     pub(crate) fn to(
-        answered: &ResponseRecord,
+        record: &ResponseRecord,
         id: RequestId,
         duration_us: u64,
         unix_ms: u64,
@@ -124,9 +124,9 @@ impl LogResponse {
         LogResponse {
             unix_ms,
             id,
-            status: answered.status,
-            served: answered.served,
-            body_bytes: answered.body_bytes,
+            status: record.status,
+            served: record.served,
+            body_bytes: record.body_bytes,
             duration_us,
         }
     }

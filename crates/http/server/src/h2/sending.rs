@@ -11,8 +11,8 @@ use conversion::growing::Pieces;
 use reactor::Ended;
 use variants::sealed::Sealed;
 
+use super::completed_stream::CompletedStream;
 use super::outgoing::Piece;
-use super::told::CompletedStream;
 use crate::archive::Archive;
 use crate::parted::Parted;
 use crate::response::Payload;
@@ -21,7 +21,7 @@ use crate::response::Payload;
 #[derive(Debug)]
 pub(super) struct Sending {
     pub(super) stream: u32,
-    pub(super) told: CompletedStream,
+    pub(super) completed: CompletedStream,
     left: RemainingBody,
 }
 
@@ -56,11 +56,11 @@ impl Sending {
     /// Creates the state for a body. Returns `None` if there is no body.
     pub(super) fn new(
         stream: u32,
-        told: CompletedStream,
+        completed: CompletedStream,
         payload: Payload,
     ) -> Result<Sending, CompletedStream> {
         let left = match payload {
-            Payload::None => return Err(told),
+            Payload::None => return Err(completed),
             Payload::Owned(bytes) => RemainingBody::Owned(bytes),
             Payload::Memory(bytes, range) => RemainingBody::Memory(bytes, range),
             Payload::File(file, range) => {
@@ -73,7 +73,11 @@ impl Sending {
             Payload::Growing(growing) => RemainingBody::Growing(Pieces::new(growing)),
             Payload::Archive(archive) => RemainingBody::Archive(archive),
         };
-        Ok(Sending { stream, told, left })
+        Ok(Sending {
+            stream,
+            completed,
+            left,
+        })
     }
 
     /// Returns whether the body occupies memory of its own.
@@ -158,7 +162,7 @@ impl Sending {
                 Poll::Ready(Err(ended)) => return Poll::Ready(Err(log_failure(ended))),
             },
         };
-        self.told.answered.body_bytes += bytes as u64;
+        self.completed.record.body_bytes += bytes as u64;
         Poll::Ready(Ok(Part {
             piece,
             bytes,

@@ -13,11 +13,11 @@ use http2::{Connection, ErrorCode, Event, Fault};
 use reactor::Conn;
 use tokio::time::{Sleep, sleep_until};
 
-use super::making::{PendingRequest, PendingResponses};
+use super::completed_stream::{CompletedStream, RequestInfo};
+use super::flood_guard::{FloodGuard, Work};
 use super::outgoing::{Outgoing, Piece};
-use super::pulse::{FloodGuard, Work};
+use super::pending::{PendingRequest, PendingResponses};
 use super::sending::Sending;
-use super::told::{CompletedStream, RequestInfo};
 use super::translate;
 use super::upload::Upload;
 use super::wire::Carrier;
@@ -25,7 +25,7 @@ use crate::core::Core;
 use crate::input::Input;
 use crate::problem::Problem;
 use crate::request_context::TOO_SLOW;
-use crate::response::{Answer, Payload, Shape};
+use crate::response::{Payload, Response, Shape};
 
 /// Largest body, or part of one, that is copied behind its head, in bytes.
 const COPY_BYTES_MAX: usize = 4 << 10;
@@ -49,11 +49,11 @@ pub(super) struct Session<'c, S> {
     sending: VecDeque<Sending>,
     /// Responses that are handed over and not yet written.
     done: Vec<CompletedStream>,
-    making: PendingResponses,
+    pending: PendingResponses,
     uploads: Vec<Upload>,
     /// Timer of the first upload that is due.
     upload_due: Option<Pin<Box<Sleep>>>,
-    pulse: FloodGuard,
+    flood_guard: FloodGuard,
     /// Bytes that the client had acknowledged at the last query.
     acked_bytes: Cell<u64>,
     requests: u32,
@@ -104,10 +104,10 @@ impl<'c, S: Carrier> Session<'c, S> {
             out,
             sending: VecDeque::new(),
             done: Vec::new(),
-            making: PendingResponses::default(),
+            pending: PendingResponses::default(),
             uploads: Vec::new(),
             upload_due: None,
-            pulse: FloodGuard::new(limits, core.reactor.limits().write_window_bytes()),
+            flood_guard: FloodGuard::new(limits, core.reactor.limits().write_window_bytes()),
             acked_bytes: Cell::new(0),
             requests: 0,
             text: Vec::new(),
@@ -197,11 +197,11 @@ impl<'c, S: Carrier> Session<'c, S> {
         self.conn.deadline.set_queued(self.out.own_bytes());
         if self.state != State::Left {
             let work = Work {
-                makes: self.making.len() + self.uploads.len() != 0,
+                makes: self.pending.len() + self.uploads.len() != 0,
                 sends: !self.sending.is_empty() || !self.out.is_empty(),
                 has_partial_input: !self.input.is_empty() || self.http2.is_in_head(),
             };
-            self.pulse.settle(&self.conn.deadline, work);
+            self.flood_guard.settle(&self.conn.deadline, work);
         }
         Poll::Pending
     }
@@ -219,14 +219,14 @@ impl<'c, S: Carrier> Session<'c, S> {
     /// Sends responses that became ready, and starts those whose turn it is.
     fn poll_answers(&mut self, context: &mut Context<'_>) -> bool {
         let mut moved = false;
-        while let Some((stream, request_info, answer)) = self.making.poll_response(context) {
-            self.answer(stream, request_info, answer);
+        while let Some((stream, request_info, response)) = self.pending.poll_response(context) {
+            self.send_response(stream, request_info, response);
             moved = true;
         }
         let owned = self.sending.iter().filter(|it| it.is_owned()).count();
         let making_max = self.core.service.settings.limits.h2.making_max;
         moved |= self
-            .making
+            .pending
             .begin(self.core, making_max.saturating_sub(owned));
         moved | self.poll_uploads(context)
     }
@@ -267,7 +267,7 @@ impl<'c, S: Carrier> Session<'c, S> {
                     return true;
                 }
                 Poll::Ready(Ok(_)) => {
-                    self.pulse.took(self.out.take_written());
+                    self.flood_guard.took(self.out.take_written());
                     self.needs_flush = true;
                     moved = true;
                 }
@@ -316,11 +316,11 @@ impl<'c, S: Carrier> Session<'c, S> {
                 Ok(None) => break,
                 Ok(Some(received)) => {
                     begin += received.bytes;
-                    self.pulse.came(received.bytes);
+                    self.flood_guard.context(received.bytes);
                     if let Some(event) = received.event {
                         self.take(event);
                     }
-                    if self.pulse.is_abused() {
+                    if self.flood_guard.is_abused() {
                         const FLOOD: Fault = Fault {
                             code: ErrorCode::EnhanceYourCalm,
                             reason: "too many resets, or too many frames without a request",
@@ -340,7 +340,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         self.http2.fail(fault, self.out.text());
         self.state = State::Failed;
         self.done
-            .extend(self.sending.drain(..).map(|sending| sending.told));
+            .extend(self.sending.drain(..).map(|sending| sending.completed));
     }
 
     fn take(&mut self, event: Event<'_>) {
@@ -352,7 +352,7 @@ impl<'c, S: Carrier> Session<'c, S> {
                 ends,
             } => self.body(stream, bytes, ends),
             Event::Reset { stream } => {
-                self.pulse.note_unanswered();
+                self.flood_guard.note_unanswered();
                 self.drop_stream(stream);
             }
         }
@@ -360,12 +360,12 @@ impl<'c, S: Carrier> Session<'c, S> {
 
     /// Forgets a stream that has ended; what was sent of its response counts.
     fn drop_stream(&mut self, stream: u32) {
-        self.making.drop(stream);
+        self.pending.drop(stream);
         self.uploads.retain(|upload| upload.stream != stream);
         if let Some(index) = self.sending.iter().position(|it| it.stream == stream)
             && let Some(sending) = self.sending.remove(index)
         {
-            self.done.push(sending.told);
+            self.done.push(sending.completed);
         }
     }
 
@@ -375,7 +375,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         if self.has_reached_request_limit(self.core.service.settings.limits.h2.streams_max) {
             self.http2.leave_now(self.out.text());
         }
-        self.pulse.asked();
+        self.flood_guard.note_request();
         let peer = self.conn.peer.ip();
         let core = self.core;
         let request_info = RequestInfo::new(core, self.http2.head(), peer, self.now);
@@ -392,26 +392,26 @@ impl<'c, S: Carrier> Session<'c, S> {
         };
         if !ends {
             let is_kept = core.service.mounts.find(request.target.path).is_some();
-            let came = core.came(self.conn.listener, peer);
-            let upload = Upload::new(core, (stream, request_info), text, came, is_kept);
+            let context = core.request_context(self.conn.listener, peer);
+            let upload = Upload::new(core, (stream, request_info), text, context, is_kept);
             return self.uploads.push(upload);
         }
         match core.lookup(self.conn.listener, &request) {
-            Some(answer) => {
-                self.answer(stream, request_info, answer);
+            Some(response) => {
+                self.send_response(stream, request_info, response);
                 self.text = text;
             }
-            None => self.making.push(PendingRequest {
+            None => self.pending.push(PendingRequest {
                 stream,
                 request_info,
                 text,
-                came: core.came(self.conn.listener, peer),
+                context: core.request_context(self.conn.listener, peer),
             }),
         }
     }
 
     fn body(&mut self, stream: u32, bytes: &[u8], ends: bool) {
-        self.pulse.expected(bytes.len());
+        self.flood_guard.expected(bytes.len());
         let Some(index) = self.uploads.iter().position(|it| it.stream == stream) else {
             return self.http2.skip(bytes.len(), self.out.text());
         };
@@ -430,18 +430,18 @@ impl<'c, S: Carrier> Session<'c, S> {
         let Upload {
             request_info,
             text,
-            came,
+            context,
             ..
         } = self.uploads.swap_remove(index);
         let limits = &self.core.service.settings.http;
         let request = translate::read(&text, limits).expect("it was judged before its body");
         match self.core.lookup(self.conn.listener, &request) {
-            Some(answer) => self.answer(stream, request_info, answer),
-            None => self.making.push(PendingRequest {
+            Some(response) => self.send_response(stream, request_info, response),
+            None => self.pending.push(PendingRequest {
                 stream,
                 request_info,
                 text,
-                came,
+                context,
             }),
         }
     }
@@ -455,15 +455,15 @@ impl<'c, S: Carrier> Session<'c, S> {
             bodiless: request_info.method == http1::Method::Head,
             ..Shape::UNPARSED
         };
-        let answer = self.core.problem_response(&problem, shape);
-        self.answer(stream, request_info, answer);
+        let response = self.core.problem_response(&problem, shape);
+        self.send_response(stream, request_info, response);
     }
 
     /// Hands over the head of a response and queues its body.
-    fn answer(&mut self, stream: u32, request_info: RequestInfo, mut answer: Answer) {
-        answer.complete(&self.core.service.settings.headers);
-        request_info.add_trace_field(&mut answer, self.core);
-        let told = CompletedStream::new(request_info, &answer, self.core);
+    fn send_response(&mut self, stream: u32, request_info: RequestInfo, mut response: Response) {
+        response.complete(&self.core.service.settings.headers);
+        request_info.add_trace_field(&mut response, self.core);
+        let completed = CompletedStream::new(request_info, &response, self.core);
         let clock = self.core.reactor.clock().http_date();
         let date = match &mut self.date {
             Some((of, line)) if *of == clock => line,
@@ -473,29 +473,31 @@ impl<'c, S: Carrier> Session<'c, S> {
                     .1
             }
         };
-        let grows = matches!(answer.payload, Payload::Growing(_));
-        let ends = answer.payload.len() == 0 && !grows;
+        let grows = matches!(response.payload, Payload::Growing(_));
+        let ends = response.payload.len() == 0 && !grows;
         self.http2
             .send_head(stream, ends, self.out.text(), |block, encoder| {
-                answer.write_block(block, encoder, date);
+                response.write_block(block, encoder, date);
             });
-        let mut sending = match Sending::new(stream, told, answer.payload) {
+        let mut sending = match Sending::new(stream, completed, response.payload) {
             Ok(sending) if !ends => sending,
-            Ok(Sending { told, .. }) | Err(told) => return self.complete_stream(told),
+            Ok(Sending { completed, .. }) | Err(completed) => {
+                return self.complete_stream(completed);
+            }
         };
         // Most bodies are handed over whole at once. A body that must be read waits for its turn.
         if self.sending.is_empty() && !sending.is_read() {
             let context = &mut Context::from_waker(Waker::noop());
             if let SendStep::Last = self.hand_over_part(&mut sending, context) {
-                return self.complete_stream(sending.told);
+                return self.complete_stream(sending.completed);
             }
         }
         self.sending.push_back(sending);
     }
 
-    fn complete_stream(&mut self, told: CompletedStream) {
-        self.pulse.note_whole_response();
-        self.done.push(told);
+    fn complete_stream(&mut self, completed: CompletedStream) {
+        self.flood_guard.note_whole_response();
+        self.done.push(completed);
         if DONE_MAX <= self.done.len() {
             count(self.core, &mut self.done);
         }
@@ -518,8 +520,8 @@ impl<'c, S: Carrier> Session<'c, S> {
                     waiting = 0;
                     self.sending.push_back(sending);
                 }
-                SendStep::Last => self.complete_stream(sending.told),
-                SendStep::Failed => self.done.push(sending.told),
+                SendStep::Last => self.complete_stream(sending.completed),
+                SendStep::Failed => self.done.push(sending.completed),
             }
         }
     }
@@ -545,11 +547,11 @@ impl<'c, S: Carrier> Session<'c, S> {
         match &part.piece {
             Piece::Shared(bytes, range) if range.len() <= COPY_BYTES_MAX => {
                 self.out.text().extend_from_slice(&bytes[range.clone()]);
-                self.pulse.took(part.bytes);
+                self.flood_guard.took(part.bytes);
             }
             Piece::Owned(bytes) if bytes.len() <= COPY_BYTES_MAX => {
                 self.out.text().extend_from_slice(bytes);
-                self.pulse.took(part.bytes);
+                self.flood_guard.took(part.bytes);
             }
             _ => self.out.push(part.piece),
         }
@@ -565,7 +567,7 @@ impl<S> Drop for Session<'_, S> {
     /// Counts what was sent of unfinished responses.
     fn drop(&mut self) {
         self.done
-            .extend(self.sending.drain(..).map(|sending| sending.told));
+            .extend(self.sending.drain(..).map(|sending| sending.completed));
         count(self.core, &mut self.done);
     }
 }
@@ -576,8 +578,8 @@ fn count(core: &Core, done: &mut Vec<CompletedStream>) {
         return;
     }
     let now = Instant::now();
-    for told in done.drain(..) {
-        told.tell(core, now);
+    for completed in done.drain(..) {
+        completed.tell(core, now);
     }
 }
 

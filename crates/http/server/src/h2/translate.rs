@@ -128,7 +128,7 @@ pub(super) fn method(head: &Head) -> Method {
 }
 
 /// Returns the record of `head` for the access log, even if it is rejected.
-pub(super) fn asked(head: &Head, remote: IpAddr) -> LogRequest<'_> {
+pub(super) fn log_request(head: &Head, remote: IpAddr) -> LogRequest<'_> {
     let field = |wanted: &[u8]| {
         let mut fields = head.fields();
         let found = fields.find(|(name, _)| *name == wanted);

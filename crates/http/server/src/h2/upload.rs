@@ -5,7 +5,7 @@ use std::time::Duration;
 use http1::Reject;
 use tokio::time::Instant;
 
-use super::told::RequestInfo;
+use super::completed_stream::RequestInfo;
 use crate::core::Core;
 use crate::request_context::RequestContext;
 
@@ -16,7 +16,7 @@ pub(super) struct Upload {
     pub(super) request_info: RequestInfo,
     /// Head in the form of HTTP/1.1.
     pub(super) text: Vec<u8>,
-    pub(super) came: RequestContext,
+    pub(super) context: RequestContext,
     /// True if a mount needs the body.
     pub(super) is_kept: bool,
     /// Bytes that may still arrive.
@@ -32,7 +32,7 @@ impl Upload {
         core: &Core,
         (stream, request_info): (u32, RequestInfo),
         text: Vec<u8>,
-        came: RequestContext,
+        context: RequestContext,
         is_kept: bool,
     ) -> Upload {
         let settings = &core.service.settings;
@@ -40,7 +40,7 @@ impl Upload {
             stream,
             request_info,
             text,
-            came,
+            context,
             is_kept,
             left: match is_kept {
                 true => settings.limits.request_body_bytes as u64,
@@ -64,7 +64,7 @@ impl Upload {
         self.left = left.ok_or(TOO_LARGE)?;
         if self.is_kept {
             let all_bytes_max = core.service.settings.limits.core_request_body_bytes;
-            self.came.body.add(part, all_bytes_max)?;
+            self.context.body.add(part, all_bytes_max)?;
         }
         self.window_bytes += part.len() as u64;
         if core.reactor.limits().body_window_bytes() <= self.window_bytes {

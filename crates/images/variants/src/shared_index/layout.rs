@@ -1,12 +1,12 @@
-//! How the record is laid out in the store.
+//! Layout of the record in the store.
 //!
 //! ```text
-//! pelton:variant:KEY   hash: kind (avif webp … or a verdict), bytes, used_ms, and where it was made while the store was
-//!                      there: path, width, height, cpu_us; gone when unused for so long
-//! pelton:flight:KEY    string: whose files the result will be among, a space, and the path of the original that is being
-//!                      converted; gone when that ends
-//! pelton:counters      hash: what all processes together did
-//! pelton:process:ID    hash: pid, version; gone seconds after the process
+//! pelton:variant:KEY   hash: kind (avif webp … or a verdict), bytes, used_ms, and the facts of the
+//!                      conversion: path, width, height, cpu_us; expires when unused
+//! pelton:flight:KEY    string: identifier of the directory that will hold the result, a space, and
+//!                      the path of the original that is being converted; removed at its end
+//! pelton:counters      hash: totals of all processes
+//! pelton:process:ID    hash: pid, version; expires seconds after the process ended
 //! ```
 
 use std::os::unix::ffi::OsStrExt;
@@ -17,7 +17,7 @@ use resp::Reply;
 use super::{Change, Flight, Found, Lock, Made};
 use crate::cache::{Key, Kind, Variant};
 
-/// How long a process counts as serving after it was last heard of.
+/// Time for which a process counts as serving after its last message, in seconds.
 const PROCESS_S: &str = "10";
 
 type Words = Vec<Bytes>;
@@ -68,8 +68,7 @@ pub(super) fn locked(reply: &Reply, flight: &Flight<'_>) -> Lock {
     }
 }
 
-/// Reads the second answer to [`lock_and_find`]. What makes no sense, for whatever reason, is no
-/// entry.
+/// Reads the second reply to [`lock_and_find`]. An invalid reply counts as a missing entry.
 pub(super) fn found(reply: &Reply) -> Option<Found> {
     let Reply::Array(fields) = reply else {
         return None;

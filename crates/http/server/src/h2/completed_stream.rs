@@ -12,7 +12,7 @@ use crate::access::LogResponse;
 use crate::core::Core;
 use crate::metrics::{Protocol, ResponseRecord};
 use crate::request_id::RequestId;
-use crate::response::Answer;
+use crate::response::Response;
 use crate::trace::TraceId;
 
 /// Record of a request.
@@ -36,7 +36,7 @@ impl RequestInfo {
             trace: None,
         };
         if let Some(access) = &core.service.access {
-            let mut asked = translate::asked(head, peer);
+            let mut asked = translate::log_request(head, peer);
             asked.target = core.service.mounts.loggable(asked.target);
             asked.write(access.field_bytes_max(), &mut request_info.asked);
             request_info.trace = asked.traceparent.as_ref().map(TraceId::of);
@@ -45,9 +45,9 @@ impl RequestInfo {
     }
 
     /// Adds the field that names the span of the trace.
-    pub(super) fn add_trace_field(&self, answer: &mut Answer, core: &Core) {
+    pub(super) fn add_trace_field(&self, response: &mut Response, core: &Core) {
         if let Some(trace) = self.trace {
-            trace.tell(answer, || core.next_request_id());
+            trace.add_field(response, || core.next_request_id());
         }
     }
 }
@@ -56,22 +56,26 @@ impl RequestInfo {
 #[derive(Debug)]
 pub(super) struct CompletedStream {
     request_info: RequestInfo,
-    pub(super) answered: ResponseRecord,
+    pub(super) record: ResponseRecord,
     id: RequestId,
 }
 
 impl CompletedStream {
-    pub(super) fn new(request_info: RequestInfo, answer: &Answer, core: &Core) -> CompletedStream {
-        let answered = ResponseRecord {
+    pub(super) fn new(
+        request_info: RequestInfo,
+        response: &Response,
+        core: &Core,
+    ) -> CompletedStream {
+        let record = ResponseRecord {
             method: request_info.method,
-            status: answer.status,
-            served: answer.served,
+            status: response.status,
+            served: response.served,
             body_bytes: 0,
         };
-        let id = answer.request_id;
+        let id = response.request_id;
         CompletedStream {
             request_info,
-            answered,
+            record,
             id: id.unwrap_or_else(|| core.next_request_id()),
         }
     }
@@ -81,10 +85,10 @@ impl CompletedStream {
         let duration_us = now.duration_since(self.request_info.begun).as_micros() as u64;
         let index = core.reactor.index();
         let metrics = core.service.metrics.core(index);
-        metrics.answered(&self.answered, duration_us);
+        metrics.record(&self.record, duration_us);
         metrics.record_protocol(Protocol::Http2);
         if let Some(access) = &core.service.access {
-            let said = LogResponse::to(&self.answered, self.id, duration_us, unix_ms());
+            let said = LogResponse::to(&self.record, self.id, duration_us, unix_ms());
             access.add(index, &self.request_info.asked, &said);
         }
     }

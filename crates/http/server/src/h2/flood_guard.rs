@@ -68,7 +68,7 @@ impl FloodGuard {
     }
 
     /// Records received bytes.
-    pub(super) fn came(&mut self, bytes: usize) {
+    pub(super) fn context(&mut self, bytes: usize) {
         self.armed = self.armed.or(Some(Armed::Nothing));
         self.idle_bytes += bytes;
     }
@@ -79,7 +79,7 @@ impl FloodGuard {
     }
 
     /// Records a request.
-    pub(super) fn asked(&mut self) {
+    pub(super) fn note_request(&mut self) {
         self.requests += 1;
         self.idle_bytes = 0;
     }

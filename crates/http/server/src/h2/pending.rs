@@ -7,11 +7,11 @@ use std::task::{Context, Poll};
 
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::told::RequestInfo;
+use super::completed_stream::RequestInfo;
 use super::translate;
 use crate::core::Core;
 use crate::request_context::RequestContext;
-use crate::response::Answer;
+use crate::response::Response;
 
 /// Request whose response is to be prepared.
 #[derive(Debug)]
@@ -20,13 +20,13 @@ pub(super) struct PendingRequest {
     pub(super) request_info: RequestInfo,
     /// Validated head of the request in the form of HTTP/1.1.
     pub(super) text: Vec<u8>,
-    pub(super) came: RequestContext,
+    pub(super) context: RequestContext,
 }
 
 /// Responses in preparation, and requests that wait for their turn.
 #[derive(Debug, Default)]
 pub(super) struct PendingResponses {
-    tasks: JoinSet<(u32, Answer)>,
+    tasks: JoinSet<(u32, Response)>,
     begun: Vec<(u32, RequestInfo, AbortHandle)>,
     waiting: VecDeque<PendingRequest>,
 }
@@ -51,14 +51,14 @@ impl PendingResponses {
                 stream,
                 request_info,
                 text,
-                mut came,
+                mut context,
             } = order;
-            came.supports_streaming = true;
+            context.supports_streaming = true;
             let core = Rc::clone(core);
             let handle = self.tasks.spawn_local(async move {
                 let limits = &core.service.settings.http;
                 let request = translate::read(&text, limits).expect("it was judged sound");
-                (stream, core.respond(&request, &mut came).await)
+                (stream, core.respond(&request, &mut context).await)
             });
             self.begun.push((stream, request_info, handle));
             any = true;
@@ -70,13 +70,13 @@ impl PendingResponses {
     pub(super) fn poll_response(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Option<(u32, RequestInfo, Answer)> {
+    ) -> Option<(u32, RequestInfo, Response)> {
         while let Poll::Ready(Some(joined)) = self.tasks.poll_join_next(context) {
             match joined {
-                Ok((stream, answer)) => {
+                Ok((stream, response)) => {
                     // A stream that was reset meanwhile is no longer listed.
                     if let Some(request_info) = self.take(stream) {
-                        return Some((stream, request_info, answer));
+                        return Some((stream, request_info, response));
                     }
                 }
                 Err(err) if err.is_panic() => resume_unwind(err.into_panic()),
