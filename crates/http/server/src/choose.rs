@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use image_plan::{Accepts, Candidates, Facts, Plan, Recipe, Stage, Target};
 
 use conversion::convert::{Outcome, Pace, Task};
-use conversion::flight::{Refused, Unlanded};
+use conversion::flight::{Refused, WaitError};
 use conversion::growing::{Growing, LOOK_TIME};
 use conversion::single_flight::Abandoned;
 use conversion::transcode;
@@ -239,20 +239,20 @@ impl Service {
         candidate: &Candidate,
     ) -> Result<FlightResult, Problem> {
         let task = request.task(candidate.quick, None);
-        let landing = match self.flights.join(task) {
-            Ok(landing) => landing,
+        let waiter = match self.flights.join(task) {
+            Ok(waiter) => waiter,
             Err(Refused::TooLarge) => return Ok(FlightResult::TooLarge),
             Err(Refused::Overloaded { retry_after_s }) => {
                 return Err(self.overloaded(retry_after_s));
             }
         };
-        match landing.wait().await {
+        match waiter.wait().await {
             Ok(Outcome::Kept(variant, sealed)) => Ok(FlightResult::Kept(variant, sealed)),
             Ok(Outcome::Uncached(target, sealed)) => Ok(FlightResult::Uncached(sealed, target)),
             Ok(Outcome::Changed) => Ok(FlightResult::Changed),
-            Err(Unlanded::Late) => Err(self.overloaded(self.flights.retry_after_s())),
+            Err(WaitError::Late) => Err(self.overloaded(self.flights.retry_after_s())),
             // Only improvements are cancelled.
-            Ok(Outcome::Refused | Outcome::Cancelled) | Err(Unlanded::Stopped) => {
+            Ok(Outcome::Refused | Outcome::Cancelled) | Err(WaitError::Stopped) => {
                 Err(Problem::Host)
             }
         }
@@ -347,8 +347,8 @@ impl Service {
             identity,
             user: Arc::clone(user),
         };
-        let landing = self.transcoder.join(task).map_err(|busy| self.busy(busy))?;
-        let outcome = match self.await_track(landing, allow_streaming).await? {
+        let waiter = self.transcoder.join(task).map_err(|busy| self.busy(busy))?;
+        let outcome = match self.await_track(waiter, allow_streaming).await? {
             Awaited::Outcome(outcome) => outcome,
             Awaited::Growing(growing) => return Ok(SoundChoice::Growing(key, growing)),
         };
@@ -367,16 +367,16 @@ impl Service {
     /// `allow_streaming`, for its beginning.
     async fn await_track(
         &self,
-        mut landing: transcode::Landing,
+        mut waiter: transcode::TrackWaiter,
         allow_streaming: bool,
     ) -> Result<Awaited, Problem> {
         let turn_due = Instant::now() + self.transcoder.waiting_max();
         loop {
-            let had_started = landing.has_started();
-            match timeout(LOOK_TIME, landing.wait()).await {
+            let had_started = waiter.has_started();
+            match timeout(LOOK_TIME, waiter.wait()).await {
                 Ok(Ok(outcome)) => return Ok(Awaited::Outcome(outcome)),
                 // After the start, a track is abandoned only when the server stops.
-                Ok(Err(Abandoned)) if landing.has_started() => return Err(Problem::Host),
+                Ok(Err(Abandoned)) if waiter.has_started() => return Err(Problem::Host),
                 // The track was removed from the queue in favour of another user's.
                 Ok(Err(Abandoned)) => return Err(self.busy(self.transcoder.busy())),
                 Err(_) if !had_started && turn_due <= Instant::now() => {
@@ -384,7 +384,7 @@ impl Service {
                 }
                 // Output exists, so decoding works: undecodable files have failed by now.
                 Err(_) if allow_streaming => {
-                    if let Some(growing) = landing.progress().get()
+                    if let Some(growing) = waiter.progress().get()
                         && STREAM_START_BYTES <= growing.look()
                     {
                         return Ok(Awaited::Growing(Arc::clone(growing)));

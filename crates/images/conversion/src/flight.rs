@@ -110,7 +110,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     /// Conversions that no thread has started, in order of arrival.
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<QueuedConversion>,
     waiting_cpu_ms: u64,
     improving: VecDeque<Task>,
     improving_keys: HashSet<Key>,
@@ -122,37 +122,37 @@ struct State {
 
 /// Conversion that no thread has started.
 #[derive(Debug)]
-struct Waiting {
+struct QueuedConversion {
     task: Task,
     leader: Leader<Key, Outcome>,
 }
 
 /// Handle of one request that waits. Dropping it is free.
 #[derive(Debug)]
-pub struct Landing {
+pub struct ConversionWaiter {
     waiter: Waiter<Outcome>,
     longest: Duration,
 }
 
-impl Landing {
+impl ConversionWaiter {
     /// Waits for the outcome. If the conversion does not start within the limit, the wait fails.
     ///
     /// # Errors
-    /// [`Unlanded`].
-    pub async fn wait(mut self) -> Result<Outcome, Unlanded> {
+    /// [`WaitError`].
+    pub async fn wait(mut self) -> Result<Outcome, WaitError> {
         let waited = tokio::time::timeout(self.longest, self.waiter.wait()).await;
         let outcome = match waited {
             Ok(outcome) => outcome,
             Err(_) if self.waiter.has_started() => self.waiter.wait().await,
-            Err(_) => return Err(Unlanded::Late),
+            Err(_) => return Err(WaitError::Late),
         };
-        outcome.map_err(|Abandoned| Unlanded::Stopped)
+        outcome.map_err(|Abandoned| WaitError::Stopped)
     }
 }
 
 /// Reason why a waiter got no outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unlanded {
+pub enum WaitError {
     /// The conversion did not start in time.
     Late,
     /// The conversion ended without an outcome, because the server stops.
@@ -245,7 +245,7 @@ impl Flights {
     ///
     /// # Errors
     /// [`Refused`] beyond the limits.
-    pub fn join(&self, task: Task) -> Result<Landing, Refused> {
+    pub fn join(&self, task: Task) -> Result<ConversionWaiter, Refused> {
         let limits = &self.shared.limits;
         let cost = task.plan.cost();
         if limits.memory_bytes_max < cost.memory_bytes {
@@ -253,12 +253,12 @@ impl Flights {
         }
         let mut state = self.shared.lock();
         let retry_after_s = state.retry_after_s(limits);
-        let landing = |waiter| Landing {
+        let bounded = |waiter| ConversionWaiter {
             waiter,
             longest: limits.waiting(),
         };
         match self.shared.flights.follow(&task.key) {
-            Ok(Some(waiter)) => return Ok(landing(waiter)),
+            Ok(Some(waiter)) => return Ok(bounded(waiter)),
             Ok(None) => {}
             Err(Crowded) => return Err(Refused::Overloaded { retry_after_s }),
         }
@@ -275,10 +275,10 @@ impl Flights {
         }
         state.waiting_cpu_ms = waiting_cpu_ms;
         let (leader, waiter) = self.shared.flights.lead(task.key);
-        state.waiting.push_back(Waiting { task, leader });
+        state.waiting.push_back(QueuedConversion { task, leader });
         drop(state);
         self.shared.changed.notify_all();
-        Ok(landing(waiter))
+        Ok(bounded(waiter))
     }
 
     /// Returns the seconds after which a refused request may retry.
@@ -340,7 +340,7 @@ impl Shared {
     }
 
     fn serve_requests(&self) {
-        while let Some(Waiting { task, leader }) = self.next_request() {
+        while let Some(QueuedConversion { task, leader }) = self.next_request() {
             let outcome = self.convert(&task, None);
             leader.finish(&outcome);
         }
@@ -415,7 +415,7 @@ impl Shared {
     }
 
     /// Returns the next flight that still has waiters, once its memory is free. `None` at the stop.
-    fn next_request(&self) -> Option<Waiting> {
+    fn next_request(&self) -> Option<QueuedConversion> {
         let mut state = self.lock();
         loop {
             if state.stopping {

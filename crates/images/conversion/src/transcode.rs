@@ -130,7 +130,7 @@ struct State {
     /// Tracks that waiters wait for, waiting or in production.
     tracks: SingleFlight<Key, Outcome, Production>,
     /// Tracks that no thread has started, in the order of their turns.
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<QueuedTrack>,
     /// Estimated CPU time of all tracks.
     cpu_ms: u64,
     stopping: bool,
@@ -141,13 +141,13 @@ type Production = OnceLock<Arc<Growing>>;
 
 /// Track that no thread has started.
 #[derive(Debug)]
-struct Waiting {
+struct QueuedTrack {
     task: Task,
     leader: Leader<Key, Outcome, Production>,
 }
 
 /// Handle of one request that waits, which also sees the track in production. Dropping it is free.
-pub type Landing = Waiter<Outcome, Production>;
+pub type TrackWaiter = Waiter<Outcome, Production>;
 
 /// Figures of the queue for the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,12 +203,12 @@ impl Transcoder {
     ///
     /// # Errors
     /// [`Busy`] beyond the limits.
-    pub fn join(&self, task: Task) -> Result<Landing, Busy> {
+    pub fn join(&self, task: Task) -> Result<TrackWaiter, Busy> {
         let mut state = self.shared.lock();
-        let landing = state.admit(task, &self.shared.limits)?;
+        let waiter = state.admit(task, &self.shared.limits)?;
         drop(state);
         self.shared.changed.notify_one();
-        Ok(landing)
+        Ok(waiter)
     }
 
     /// Returns the longest time that a track waits for its turn.
@@ -253,7 +253,7 @@ impl State {
     }
 
     /// Joins the flight for the task's key, or starts one if there is room.
-    fn admit(&mut self, task: Task, limits: &Limits) -> Result<Landing, Busy> {
+    fn admit(&mut self, task: Task, limits: &Limits) -> Result<TrackWaiter, Busy> {
         self.drop_abandoned();
         let busy = self.busy(limits);
         match self.tracks.follow(&task.key) {
@@ -267,7 +267,7 @@ impl State {
         }
         self.cpu_ms += task.plan.cost().cpu_ms;
         let (leader, waiter) = self.tracks.lead(task.key);
-        self.waiting.push_back(Waiting { task, leader });
+        self.waiting.push_back(QueuedTrack { task, leader });
         Ok(waiter)
     }
 
@@ -289,7 +289,7 @@ impl State {
         let Some((greediest, _)) = most.filter(|(_, count)| own + 1 < *count) else {
             return false;
         };
-        let of_greediest = |waiting: &Waiting| *waiting.task.user == *greediest;
+        let of_greediest = |waiting: &QueuedTrack| *waiting.task.user == *greediest;
         let last = self.waiting.iter().rposition(of_greediest);
         // Dropping the leader tells the waiters.
         if let Some(dropped) = last.and_then(|at| self.waiting.remove(at)) {
@@ -300,10 +300,10 @@ impl State {
 
     /// Takes the first waiting track. The other tracks of its user move behind those of all other
     /// users.
-    fn take_next(&mut self) -> Option<Waiting> {
+    fn take_next(&mut self) -> Option<QueuedTrack> {
         let next = self.waiting.pop_front()?;
         let waiting = self.waiting.drain(..);
-        let (own, mut others): (VecDeque<Waiting>, VecDeque<Waiting>) =
+        let (own, mut others): (VecDeque<QueuedTrack>, VecDeque<QueuedTrack>) =
             waiting.partition(|waiting| waiting.task.user == next.task.user);
         others.extend(own);
         self.waiting = others;
@@ -331,7 +331,7 @@ impl Shared {
     }
 
     fn serve(&self) {
-        while let Some(Waiting { task, leader }) = self.next() {
+        while let Some(QueuedTrack { task, leader }) = self.next() {
             let converter = self.flights.converter();
             let outcome = converter.transcode(&task, &self.limits, leader.progress());
             self.lock().cpu_ms -= task.plan.cost().cpu_ms;
@@ -340,7 +340,7 @@ impl Shared {
     }
 
     /// Returns the next track that still has waiters. `None` at the stop.
-    fn next(&self) -> Option<Waiting> {
+    fn next(&self) -> Option<QueuedTrack> {
         let mut state = self.lock();
         loop {
             if state.stopping {

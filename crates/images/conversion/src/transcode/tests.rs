@@ -10,7 +10,7 @@ use audio_plan::{Codec, Gain, Plan};
 use variants::cache::Key;
 use variants::library::{Library, LibraryPath, Mount, Wait};
 
-use super::{Landing, Limits, State, Task};
+use super::{Limits, State, Task, TrackWaiter};
 use crate::single_flight::Abandoned;
 
 /// Makes tasks, each another one.
@@ -90,7 +90,7 @@ fn turns(state: &mut State) -> Vec<Arc<str>> {
 fn users_take_turns() {
     let (mut tasks, mut state) = (Tasks::new("users"), State::new(&LIMITS));
     let mut join = |user| state.admit(tasks.task(user), &LIMITS);
-    let _waiting: Vec<Landing> = ["ann", "ann", "ann", "bob"]
+    let _waiting: Vec<TrackWaiter> = ["ann", "ann", "ann", "bob"]
         .map(|user| join(user).expect("there is room"))
         .into();
     let turns = turns(&mut state);
@@ -115,14 +115,14 @@ fn a_full_queue_is_shared_evenly() {
         joined.expect(what)
     });
     assert!(state.admit(tasks.task("bob"), &LIMITS).is_err(), "two each");
-    let is_dropped = |landing: &mut Landing| {
-        let waiting = pin!(landing.wait());
+    let is_dropped = |waiter: &mut TrackWaiter| {
+        let waiting = pin!(waiter.wait());
         let polled = waiting.poll(&mut Context::from_waker(Waker::noop()));
         matches!(polled, Poll::Ready(Err(Abandoned)))
     };
     let dropped: Vec<bool> = of_ann.iter_mut().map(is_dropped).collect();
     assert_eq!(dropped, [false, false, true, true], "the last ones go");
-    assert!(!bob.into_iter().any(|mut landing| is_dropped(&mut landing)));
+    assert!(!bob.into_iter().any(|mut waiter| is_dropped(&mut waiter)));
     assert_eq!(state.tracks.len(), 4);
     // Who leaves makes room.
     drop(of_ann);
