@@ -660,14 +660,13 @@ impl Variants {
     /// # Errors
     /// If the host cannot read the memory file.
     pub fn read_sealed(&self, variant: &Variant, sealed: &Sealed) -> io::Result<Arc<[u8]>> {
-        let mut held = lock(&variant.body);
-        if let Some(body) = held.upgrade() {
+        if let Some(body) = lock(&variant.body).upgrade() {
             return Ok(body);
         }
         let mut bytes = vec![0; sealed.bytes as usize];
         sealed.file.read_exact_at(&mut bytes, sealed.start)?;
         let body: Arc<[u8]> = bytes.into();
-        *held = Arc::downgrade(&body);
+        *lock(&variant.body) = Arc::downgrade(&body);
         Ok(body)
     }
 
