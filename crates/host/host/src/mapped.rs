@@ -12,7 +12,7 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 /// Interval at which the lease is checked for a process that waits to change the file.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LEASE_POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// Minimum number of seconds that the kernel must wait for a lease to be given up. With less, the
 /// kernel could break the lease and let the file change before we react.
 const BREAK_S_MIN: u32 = 15;
@@ -83,10 +83,10 @@ impl Mapped {
             thread: None,
         };
         let watch = move || {
-            while ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            while ended.recv_timeout(LEASE_POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 // If there is not enough memory for the copy, the loop retries until the kernel
                 // breaks the lease.
-                if is_wanted(&file) && pages.copy().is_ok() {
+                if is_lease_requested(&file) && pages.copy().is_ok() {
                     break;
                 }
             }
@@ -143,7 +143,7 @@ impl Pages {
 
 /// Returns whether a process waits for the lease. In this case, F_GETLEASE does not report a read
 /// lease any more.
-fn is_wanted(file: &File) -> bool {
+fn is_lease_requested(file: &File) -> bool {
     !matches!(fcntl(file, libc::F_GETLEASE, 0), Ok(libc::F_RDLCK))
 }
 
@@ -152,6 +152,6 @@ fn fcntl(file: &File, command: libc::c_int, number: libc::c_int) -> io::Result<l
     // SAFETY: the commands used in this module take numbers, and do not access our memory.
     match unsafe { libc::fcntl(file.as_raw_fd(), command, number) } {
         -1 => Err(io::Error::last_os_error()),
-        told => Ok(told),
+        value => Ok(value),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use crate::metrics::Answered;
+use crate::metrics::ResponseRecord;
 use crate::request_id::RequestId;
 
 /// Batches that are kept for later requests: more than the connections of one core that are
@@ -22,7 +22,7 @@ pub(crate) struct Batch {
     /// Heads, and the bodies that are copied behind them.
     pub(crate) out: Vec<u8>,
     /// Responses in `out`, and those that were written separately.
-    pub(crate) answered: Vec<Entry>,
+    pub(crate) entries: Vec<Entry>,
     /// Records of their requests for the access log, one behind the other; empty if the log is off.
     pub(crate) asked: Vec<u8>,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Batch {
 /// Response of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    pub(crate) answered: Answered,
+    pub(crate) record: ResponseRecord,
     pub(crate) id: RequestId,
     /// End of its part of `asked`.
     pub(crate) asked_end: usize,
@@ -45,7 +45,7 @@ impl Batch {
     /// Releases the capacity for others. The content is dropped.
     pub(crate) fn give_back(mut self) {
         self.out.clear();
-        self.answered.clear();
+        self.entries.clear();
         self.asked.clear();
         let kept_bytes = self.out.capacity().max(self.asked.capacity());
         BATCHES.with_borrow_mut(|batches| {

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! path ─► identity ─► facts ─► candidates ─► known? ─yes─► smallest known variant, or the original
-//!                                              └─ no ─► flight for the first candidate, then again
+//!                                              └─ no ─► conversion, whose variant is then known
 //! ```
 //!
 //! A response is *provisional* until all candidates have been encoded at the higher effort: it is
@@ -15,8 +15,9 @@ use std::sync::atomic::Ordering;
 use image_plan::{Accepts, Candidates, Facts, Plan, Recipe, Stage, Target};
 
 use conversion::convert::{Outcome, Pace, Task};
-use conversion::flight::{Refused, Unlanded};
+use conversion::flight::{Refused, WaitError};
 use conversion::growing::{Growing, LOOK_TIME};
+use conversion::single_flight::Abandoned;
 use conversion::transcode;
 use tokio::time::{Instant, timeout};
 use variants::cache::{Key, Kind, Variant, Verdict};
@@ -24,66 +25,17 @@ use variants::clock;
 use variants::library::{Identity, LibraryPath};
 use variants::sealed::Sealed;
 
+use crate::blocking::blocking;
+use crate::choice::{Body, Choice, SoundChoice};
+use crate::known::Known;
 use crate::problem::Problem;
-use crate::service::{Known, Service, blocking};
+use crate::service::Service;
 
 /// Bytes of a track that must exist before it is sent while in production. Shorter tracks are sent
 /// whole.
-const HEARD_BYTES: u64 = 16 << 10;
+const STREAM_START_BYTES: u64 = 16 << 10;
 /// Number of restarts because the original, or its variant, changed during a request.
 const ATTEMPTS_MAX: usize = 3;
-
-/// Representation that was chosen for a request.
-#[derive(Clone, Debug)]
-pub struct Choice {
-    /// Location of the bytes.
-    pub body: Body,
-    /// Original that the representation is made from, or is.
-    pub identity: Identity,
-    /// True if another `Accept` could have chosen another representation.
-    pub negotiated: bool,
-    /// True if an improvement will replace the representation.
-    pub provisional: bool,
-    /// True if the representation was converted for this request.
-    pub made: bool,
-    /// True if the target has one representation only, whatever is accepted or converted later.
-    pub is_only: bool,
-}
-
-/// Choice for a player.
-#[derive(Clone, Debug)]
-pub enum SoundChoice {
-    /// A finished track, or the file.
-    Whole(Choice),
-    /// A track in production, which will be stored under this key.
-    Growing(Key, Arc<Growing>),
-    /// The original has changed: choose again.
-    Changed,
-}
-
-/// Returns the media type for the field Content-Type.
-pub type MediaType = &'static str;
-
-/// Location of a representation's bytes.
-#[derive(Clone, Debug)]
-pub enum Body {
-    /// On disk, under its key.
-    Variant(Arc<Variant>, MediaType),
-    /// In memory only, because the disk did not accept it.
-    Uncached(Arc<Sealed>, Key, MediaType),
-    /// The original itself.
-    Original(Known),
-}
-
-impl Body {
-    /// Returns the media type.
-    pub(crate) fn media_type(&self) -> MediaType {
-        match self {
-            Body::Variant(_, media_type) | Body::Uncached(_, _, media_type) => media_type,
-            Body::Original(known) => known.media_type(),
-        }
-    }
-}
 
 /// Format that may become the response, and the state of its variants.
 struct Candidate {
@@ -91,6 +43,8 @@ struct Candidate {
     better: (Key, Plan),
     /// Entry of the index for `better`, or else for `quick`.
     known: Option<Arc<Variant>>,
+    /// Bytes of `known`, if it was converted for this request.
+    sealed: Option<Arc<Sealed>>,
     /// True if no better entry than `known` can be produced.
     settled: bool,
     /// True if an improvement may be queued now. After a failure that may be the server's fault,
@@ -99,9 +53,9 @@ struct Candidate {
 }
 
 /// Result of a flight for a candidate.
-enum Flown {
-    /// The index has the result.
-    Landed,
+enum FlightResult {
+    /// The entry that the index now has, and the bytes of a variant.
+    Kept(Arc<Variant>, Option<Arc<Sealed>>),
     /// The bytes are here only.
     Uncached(Arc<Sealed>, Target),
     /// The original has changed: start over.
@@ -111,7 +65,7 @@ enum Flown {
 }
 
 /// Parsed request for a picture.
-struct Wanted<'a> {
+struct ImageRequest<'a> {
     path: &'a LibraryPath,
     identity: Identity,
     facts: Facts,
@@ -146,7 +100,7 @@ impl Service {
             let candidates = image_plan::candidates(&facts, &recipe, self.allowed(accepts));
             let negotiated =
                 recipe.format.is_none() && !facts.animated && facts.unsupported.is_none();
-            let wanted = Wanted {
+            let request = ImageRequest {
                 path,
                 identity,
                 facts,
@@ -155,7 +109,7 @@ impl Service {
                 accepts,
                 negotiated,
             };
-            if let Some(choice) = self.choose_of(&wanted).await? {
+            if let Some(choice) = self.choose_once(&request).await? {
                 return Ok(choice);
             }
         }
@@ -163,62 +117,65 @@ impl Service {
         Err(Problem::Host)
     }
 
-    /// Chooses once. Returns `None` if the original changed meanwhile.
-    async fn choose_of(&self, wanted: &Wanted<'_>) -> Result<Option<Choice>, Problem> {
-        let mut flights = 0;
-        let mut too_large = Vec::new();
-        loop {
-            let candidates = self.look_up(wanted).await?;
-            let unknown = |candidate: &&Candidate| {
-                candidate.known.is_none() && !too_large.contains(&candidate.quick.0)
-            };
-            let next = candidates.iter().find(unknown);
-            // A variant may be evicted before its waiters read it.
-            let next = next
-                .filter(|_| flights < ATTEMPTS_MAX && !candidates.iter().any(Candidate::answers));
-            let Some(next) = next else {
-                let choice = self.decide(wanted, &candidates, flights != 0);
-                return match choice {
-                    Err(Problem::Host) if !too_large.is_empty() => Err(Problem::TooLarge),
-                    choice => choice.map(Some),
-                };
-            };
-            match self.fly(wanted, next).await? {
-                Flown::Landed => flights += 1,
-                Flown::Changed => return Ok(None),
-                Flown::TooLarge => too_large.push(next.quick.0),
-                Flown::Uncached(sealed, target) => {
+    /// Chooses once: looks the candidates up and, while none of them decides the response, converts
+    /// the next one. Returns `None` if the original changed meanwhile.
+    async fn choose_once(&self, request: &ImageRequest<'_>) -> Result<Option<Choice>, Problem> {
+        let mut candidates = self.look_up_candidates(request).await?;
+        let (mut made, mut is_too_large) = (false, false);
+        for at in 0..candidates.len() {
+            if candidates.iter().any(Candidate::answers) {
+                break;
+            }
+            let next = &mut candidates[at];
+            if next.known.is_some() {
+                continue;
+            }
+            match self.await_conversion(request, next).await? {
+                FlightResult::Kept(variant, sealed) => {
+                    next.take(variant, sealed);
+                    made = true;
+                }
+                FlightResult::Changed => return Ok(None),
+                FlightResult::TooLarge => is_too_large = true,
+                FlightResult::Uncached(sealed, target) => {
                     let body = Body::Uncached(sealed, next.quick.0, target.media_type());
-                    return Ok(Some(wanted.choice(body, !next.settled, true)));
+                    return Ok(Some(request.choice(body, !next.settled, true)));
                 }
             }
+        }
+        match self.decide(request, &candidates, made) {
+            Err(Problem::Host) if is_too_large => Err(Problem::TooLarge),
+            choice => choice.map(Some),
         }
     }
 
     /// Returns the known state of each candidate format.
-    async fn look_up(&self, wanted: &Wanted<'_>) -> Result<Vec<Candidate>, Problem> {
+    async fn look_up_candidates(
+        &self,
+        request: &ImageRequest<'_>,
+    ) -> Result<Vec<Candidate>, Problem> {
         let limits = &self.settings.picture;
         let mut found = Vec::with_capacity(2);
-        if self.settings.limits.original_bytes_max < wanted.identity.size_bytes {
-            return if wanted.candidates.original_competes {
+        if self.settings.limits.original_bytes_max < request.identity.size_bytes {
+            return if request.candidates.original_competes {
                 Ok(found)
             } else {
                 Err(Problem::TooLarge)
             };
         }
         let mut refusal = None;
-        for target in wanted.candidates.targets() {
+        for target in request.candidates.targets() {
             let plan =
-                |stage| image_plan::plan(&wanted.facts, &wanted.recipe, target, stage, limits);
+                |stage| image_plan::plan(&request.facts, &request.recipe, target, stage, limits);
             match (plan(Stage::Quick), plan(Stage::Better)) {
                 (Ok(quick), Ok(better)) => {
-                    found.push(self.candidate(&wanted.identity, quick, better).await)
+                    found.push(self.candidate(&request.identity, quick, better).await)
                 }
                 (Err(why), _) | (_, Err(why)) => refusal = Some(why),
             }
         }
         match refusal {
-            Some(why) if found.is_empty() && !wanted.candidates.original_competes => {
+            Some(why) if found.is_empty() && !request.candidates.original_competes => {
                 Err(Problem::from(why))
             }
             _ => Ok(found),
@@ -259,6 +216,7 @@ impl Service {
             quick,
             better,
             known,
+            sealed: None,
             settled,
             improvable,
         }
@@ -275,22 +233,26 @@ impl Service {
     }
 
     /// Waits for the flight that encodes `candidate` at low effort.
-    async fn fly(&self, wanted: &Wanted<'_>, candidate: &Candidate) -> Result<Flown, Problem> {
-        let task = wanted.task(candidate.quick, None);
-        let landing = match self.flights.join(task) {
-            Ok(landing) => landing,
-            Err(Refused::TooLarge) => return Ok(Flown::TooLarge),
+    async fn await_conversion(
+        &self,
+        request: &ImageRequest<'_>,
+        candidate: &Candidate,
+    ) -> Result<FlightResult, Problem> {
+        let task = request.task(candidate.quick, None);
+        let waiter = match self.flights.join(task) {
+            Ok(waiter) => waiter,
+            Err(Refused::TooLarge) => return Ok(FlightResult::TooLarge),
             Err(Refused::Overloaded { retry_after_s }) => {
                 return Err(self.overloaded(retry_after_s));
             }
         };
-        match landing.wait().await {
-            Ok(Outcome::Kept(_)) => Ok(Flown::Landed),
-            Ok(Outcome::Uncached(target, sealed)) => Ok(Flown::Uncached(sealed, target)),
-            Ok(Outcome::Changed) => Ok(Flown::Changed),
-            Err(Unlanded::Late) => Err(self.overloaded(self.flights.retry_after_s())),
+        match waiter.wait().await {
+            Ok(Outcome::Kept(variant, sealed)) => Ok(FlightResult::Kept(variant, sealed)),
+            Ok(Outcome::Uncached(target, sealed)) => Ok(FlightResult::Uncached(sealed, target)),
+            Ok(Outcome::Changed) => Ok(FlightResult::Changed),
+            Err(WaitError::Late) => Err(self.overloaded(self.flights.retry_after_s())),
             // Only improvements are cancelled.
-            Ok(Outcome::Refused | Outcome::Cancelled) | Err(Unlanded::Stopped) => {
+            Ok(Outcome::Refused | Outcome::Cancelled) | Err(WaitError::Stopped) => {
                 Err(Problem::Host)
             }
         }
@@ -304,33 +266,35 @@ impl Service {
     /// Returns the smallest known variant or, if it competes or the worker failed, the original.
     fn decide(
         &self,
-        wanted: &Wanted<'_>,
+        request: &ImageRequest<'_>,
         candidates: &[Candidate],
         made: bool,
     ) -> Result<Choice, Problem> {
         let provisional = candidates.iter().any(|candidate| !candidate.settled);
         for candidate in candidates.iter().filter(|candidate| candidate.improvable) {
             self.flights
-                .improve(wanted.task(candidate.better, Some(candidate.quick.0)));
+                .improve(request.task(candidate.better, Some(candidate.quick.0)));
         }
         let pictures = candidates
             .iter()
             .filter_map(|candidate| candidate.picture());
-        let smallest = pictures.min_by_key(|(variant, _)| variant.bytes);
-        let competes = wanted.candidates.original_competes;
+        let smallest = pictures.min_by_key(|(variant, ..)| variant.bytes);
+        let competes = request.candidates.original_competes;
         match smallest {
-            Some((variant, target)) if !competes || variant.bytes < wanted.identity.size_bytes => {
+            Some((variant, sealed, target))
+                if !competes || variant.bytes < request.identity.size_bytes =>
+            {
                 variant.touch(clock::unix_ms());
-                let body = Body::Variant(variant, target.media_type());
-                Ok(wanted.choice(body, provisional, made))
+                let body = Body::Variant(variant, sealed, target.media_type());
+                Ok(request.choice(body, provisional, made))
             }
             _ if competes => {
-                let body = Body::Original(Known::Picture(wanted.facts));
-                Ok(wanted.choice(body, provisional, made))
+                let body = Body::Original(Known::Picture(request.facts));
+                Ok(request.choice(body, provisional, made))
             }
-            _ if wanted.falls_back(candidates) => {
-                let body = Body::Original(Known::Picture(wanted.facts));
-                Ok(wanted.choice(body, true, made))
+            _ if request.falls_back(candidates) => {
+                let body = Body::Original(Known::Picture(request.facts));
+                Ok(request.choice(body, true, made))
             }
             _ => Err(candidates
                 .iter()
@@ -342,7 +306,7 @@ impl Service {
 
 impl Service {
     /// Chooses the response for a player that gets the track at `path` transcoded by `plan`,
-    /// transcoding it if necessary. With `pieces_do` the track may still be in production.
+    /// transcoding it if necessary. With `allow_streaming` the track may still be in production.
     ///
     /// # Errors
     /// The [`Problem`] to respond with.
@@ -351,7 +315,7 @@ impl Service {
         path: &LibraryPath,
         plan: &audio_plan::Plan,
         user: &Arc<str>,
-        pieces_do: bool,
+        allow_streaming: bool,
     ) -> Result<SoundChoice, Problem> {
         let identity = self.identify(path).await?;
         let key = Key::of_sound(&identity, plan);
@@ -366,7 +330,7 @@ impl Service {
         let of = |variant: Arc<Variant>, made| match variant.kind {
             Kind::Sound => {
                 variant.touch(clock::unix_ms());
-                let body = Body::Variant(variant, audio_plan::MEDIA_TYPE);
+                let body = Body::Variant(variant, None, audio_plan::MEDIA_TYPE);
                 Ok(SoundChoice::Whole(choice(body, made)))
             }
             // No other kind is stored under the key of a track.
@@ -383,8 +347,8 @@ impl Service {
             identity,
             user: Arc::clone(user),
         };
-        let landing = self.transcoder.join(task).map_err(|busy| self.busy(busy))?;
-        let outcome = match self.heard(landing, pieces_do).await? {
+        let waiter = self.transcoder.join(task).map_err(|busy| self.busy(busy))?;
+        let outcome = match self.await_track(waiter, allow_streaming).await? {
             Awaited::Outcome(outcome) => outcome,
             Awaited::Growing(growing) => return Ok(SoundChoice::Growing(key, growing)),
         };
@@ -399,31 +363,29 @@ impl Service {
         }
     }
 
-    /// Waits for a track's turn, for a bounded time, and then for the track; with `pieces_do`, for
-    /// its beginning.
-    async fn heard(
+    /// Waits for a track's turn, for a bounded time, and then for the track; with
+    /// `allow_streaming`, for its beginning.
+    async fn await_track(
         &self,
-        mut landing: transcode::Landing,
-        pieces_do: bool,
+        mut waiter: transcode::TrackWaiter,
+        allow_streaming: bool,
     ) -> Result<Awaited, Problem> {
         let turn_due = Instant::now() + self.transcoder.waiting_max();
         loop {
-            let is_begun = landing.is_begun.load(Ordering::Relaxed);
-            match timeout(LOOK_TIME, &mut landing.outcome).await {
+            let had_started = waiter.has_started();
+            match timeout(LOOK_TIME, waiter.wait()).await {
                 Ok(Ok(outcome)) => return Ok(Awaited::Outcome(outcome)),
-                // After the start, the sender is dropped only when the server stops.
-                Ok(Err(_)) if landing.is_begun.load(Ordering::Relaxed) => {
-                    return Err(Problem::Host);
-                }
+                // After the start, a track is abandoned only when the server stops.
+                Ok(Err(Abandoned)) if waiter.has_started() => return Err(Problem::Host),
                 // The track was removed from the queue in favour of another user's.
-                Ok(Err(_)) => return Err(self.busy(self.transcoder.busy())),
-                Err(_) if !is_begun && turn_due <= Instant::now() => {
+                Ok(Err(Abandoned)) => return Err(self.busy(self.transcoder.busy())),
+                Err(_) if !had_started && turn_due <= Instant::now() => {
                     return Err(self.busy(self.transcoder.busy()));
                 }
                 // Output exists, so decoding works: undecodable files have failed by now.
-                Err(_) if pieces_do => {
-                    if let Some(growing) = landing.growing.get()
-                        && HEARD_BYTES <= growing.look()
+                Err(_) if allow_streaming => {
+                    if let Some(growing) = waiter.progress().get()
+                        && STREAM_START_BYTES <= growing.look()
                     {
                         return Ok(Awaited::Growing(Arc::clone(growing)));
                     }
@@ -450,7 +412,7 @@ enum Awaited {
     Growing(Arc<Growing>),
 }
 
-impl Wanted<'_> {
+impl ImageRequest<'_> {
     fn task(&self, (key, plan): (Key, Plan), replaces: Option<Key>) -> Task {
         Task {
             key,
@@ -493,25 +455,22 @@ impl Wanted<'_> {
     }
 }
 
-impl Choice {
-    /// Returns the original as its target's only representation.
-    fn original(identity: Identity, known: Known) -> Choice {
-        Choice {
-            body: Body::Original(known),
-            identity,
-            negotiated: false,
-            provisional: false,
-            made: false,
-            is_only: true,
-        }
-    }
-}
-
 impl Candidate {
-    fn picture(&self) -> Option<(Arc<Variant>, Target)> {
+    /// Takes the entry that a conversion at low effort produced.
+    fn take(&mut self, variant: Arc<Variant>, sealed: Option<Arc<Sealed>>) {
+        if !variant.is_useful() {
+            // More effort would fail as well; a failure that expires is tried again.
+            self.settled = variant.expires_ms().is_none();
+            self.improvable = false;
+        }
+        self.known = Some(variant);
+        self.sealed = sealed;
+    }
+
+    fn picture(&self) -> Option<(Arc<Variant>, Option<Arc<Sealed>>, Target)> {
         let known = self.known.as_ref()?;
         match known.kind {
-            Kind::Picture(target) => Some((Arc::clone(known), target)),
+            Kind::Picture(target) => Some((Arc::clone(known), self.sealed.clone(), target)),
             Kind::Sound | Kind::Verdict(_) => None,
         }
     }

@@ -12,11 +12,6 @@ use flate2::write::GzEncoder;
 use http1::{Request, accept};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-use crate::answer::{Answer, Fields, Payload};
-use crate::core::Core;
-use crate::mount::Field;
-use crate::service::blocking;
-
 /// Smallest body whose compression is worth its cost, in bytes.
 pub(crate) const CODED_BYTES_MIN: u64 = 256;
 /// Brotli's quality, from 0 to 11. Quality 5 takes 20 ms per megabyte of JSON.
@@ -97,13 +92,13 @@ pub(crate) fn is_text(media_type: &str) -> bool {
 }
 
 /// Returns the entity tag for a coding of the representation with `etag`: RFC 9110 §8.8.3.3.
-pub(crate) fn tagged(etag: &str, coding: Coding) -> String {
+pub(crate) fn coded_etag(etag: &str, coding: Coding) -> String {
     let tag = etag.strip_suffix('"').unwrap_or(etag);
     format!("{tag}-{}\"", coding.name())
 }
 
 /// Returns the value of Vary extended by `name`.
-pub(crate) fn varying(vary: &str, name: &str) -> String {
+pub(crate) fn extended_vary(vary: &str, name: &str) -> String {
     let mut names = vary.split(',').map(str::trim);
     if vary.is_empty() {
         name.to_owned()
@@ -112,69 +107,6 @@ pub(crate) fn varying(vary: &str, name: &str) -> String {
     } else {
         format!("{vary}, {name}")
     }
-}
-
-impl Core {
-    /// Compresses the body of `answer` if the client accepts a coding and the text is the server's
-    /// or a mount's.
-    pub(crate) async fn encoded(&self, mut answer: Answer, request: &Request<'_>) -> Answer {
-        let Some(length) = self.codable(&answer) else {
-            return answer;
-        };
-        let Fields::Listed(fields) = &mut answer.fields else {
-            return answer;
-        };
-        let vary = value(fields, "vary").map_or(String::new(), str::to_owned);
-        set(fields, "vary", varying(&vary, "Accept-Encoding"));
-        let Some(coding) = Coding::wanted(request) else {
-            return answer;
-        };
-        let Payload::Owned(body) = &answer.payload else {
-            // The length of a GET response is unknown for HEAD: RFC 9110 §8.6.
-            fields.retain(|(name, _)| name != "content-length");
-            return answer;
-        };
-        debug_assert_eq!(length, body.len() as u64);
-        let body = body.clone();
-        let coded = blocking(move || coding.encode(&body)).await;
-        // Without memory for the encoded body, the plain one is sent, which is counted already.
-        if let Some(coded) = coded.and_then(|coded| self.hold(coded.into())) {
-            set(fields, "content-length", coded.len().to_string());
-            set(fields, "content-encoding", coding.name().to_owned());
-            if let Some(etag) = value(fields, "etag").map(|etag| tagged(etag, coding)) {
-                set(fields, "etag", etag);
-            }
-            answer.payload = Payload::Owned(coded);
-        }
-        answer
-    }
-
-    /// Returns the length of a body that may be compressed.
-    fn codable(&self, answer: &Answer) -> Option<u64> {
-        let Fields::Listed(fields) = &answer.fields else {
-            return None;
-        };
-        let length = value(fields, "content-length")?.parse().ok()?;
-        let is_fit =
-            (CODED_BYTES_MIN..=self.service.settings.limits.coded_bytes_max).contains(&length);
-        let is_text = value(fields, "content-type").is_some_and(is_text);
-        let is_raw = value(fields, "content-encoding").is_none() && answer.status != 206;
-        let may_change =
-            !value(fields, "cache-control").is_some_and(|it| it.contains("no-transform"));
-        let is_here = matches!(answer.payload, Payload::Owned(_) | Payload::None);
-        (is_fit && is_text && is_raw && may_change && is_here).then_some(length)
-    }
-}
-
-fn value<'f>(fields: &'f [Field], name: &str) -> Option<&'f str> {
-    let found = fields.iter().find(|(known, _)| known == name);
-    found.map(|(_, value)| &**value)
-}
-
-/// Sets the only field of this name.
-fn set(fields: &mut Vec<Field>, name: &'static str, value: String) {
-    fields.retain(|(known, _)| known != name);
-    fields.push((name.into(), value.into()));
 }
 
 #[cfg(test)]

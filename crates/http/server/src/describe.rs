@@ -6,8 +6,10 @@ use std::sync::Arc;
 use image_plan::{Accepts, Placeholder, Recipe, Stage, Target};
 use variants::library::{Identity, LibraryPath};
 
+use crate::blocking::blocking;
+use crate::known::Known;
 use crate::problem::{Problem, json_string};
-use crate::service::{Known, Service, blocking};
+use crate::service::Service;
 
 /// Side of the variant that is created only for the placeholder, in pixels.
 const TINY_PX: u32 = 64;

@@ -1,7 +1,7 @@
 //! Icon for browsers, if the library has none.
 
-use crate::answer::{Answer, Fields, Payload};
 use crate::metrics::Served;
+use crate::response::{Fields, Payload, Response};
 
 /// Path that browsers request.
 pub(crate) const PATH: &str = "/favicon.ico";
@@ -9,8 +9,8 @@ pub(crate) const PATH: &str = "/favicon.ico";
 const ICON: &[u8] = include_bytes!("favicon.png");
 
 /// Returns the response with the icon; `bodiless` for HEAD.
-pub(crate) fn answer(bodiless: bool) -> Answer {
-    Answer {
+pub(crate) fn response(bodiless: bool) -> Response {
+    Response {
         status: 200,
         served: Served::Other,
         fields: Fields::Listed(vec![

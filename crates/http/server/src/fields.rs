@@ -1,17 +1,20 @@
-//! Response fields that the operator configured.
+//! Fields of responses: their form, and those that the operator configured.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http1::Request;
 
-use crate::mount::Field;
+/// Name and value of a field.
+pub type Field = (Cow<'static, str>, Cow<'static, str>);
 
 /// Fields of every response; they replace the server's fields of the same name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers(Vec<(String, String)>);
 
 /// Fields that cannot be configured: they frame a response, describe it, or depend on the request.
-const OURS: [&str; 20] = [
+const RESERVED_FIELDS: [&str; 20] = [
     "accept-ranges",
     "access-control-allow-origin",
     "allow",
@@ -44,7 +47,7 @@ impl Headers {
             if http::header::HeaderName::from_bytes(name.as_bytes()).is_err() {
                 return Err(format!("{name:?} is not the name of a field"));
             }
-            if OURS.contains(&&**name) {
+            if RESERVED_FIELDS.contains(&&**name) {
                 return Err(format!(
                     "{name} cannot be set: the server sets it per response"
                 ));
@@ -142,4 +145,23 @@ impl Cors {
         }
         fields
     }
+}
+
+/// Returns fields whose names are literals or were validated.
+pub(crate) fn listed<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> HeaderMap {
+    let mut listed = HeaderMap::new();
+    for (name, text) in fields {
+        let name = HeaderName::from_bytes(name.as_bytes()).expect("a name is a token");
+        listed.append(name, value(text));
+    }
+    listed
+}
+
+/// Returns a field value; control characters become spaces, as in [`Head::field`]. RFC 9110 §5.5.
+pub(crate) fn value(text: &str) -> HeaderValue {
+    let clean: Vec<u8> = text
+        .bytes()
+        .map(|byte| if byte.is_ascii_control() { b' ' } else { byte })
+        .collect();
+    HeaderValue::from_maybe_shared(bytes::Bytes::from(clean)).expect("without control characters")
 }

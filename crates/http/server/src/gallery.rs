@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use variants::library::{Library, LibraryPath, Listed, Missing, Wait, encode};
 
+use crate::blocking::blocking;
+use crate::paths::PAGE;
 use crate::problem::Problem;
-use crate::service::{Service, blocking};
+use crate::service::Service;
 
-/// Path of the gallery.
-pub(crate) const PAGE: &str = "/-/";
 /// Path of the folders' pages. A folder is also found directly below [`PAGE`], unless its name is
 /// taken there, such as `music` and `api`.
 const FOLDERS: &str = "/-/at/";

@@ -6,16 +6,17 @@
 //! ([`outgoing`]); a hit needs no task of its own. Bodies in memory are passed on by reference,
 //! files in chunks, a few at a time per connection.
 //!
-//! `http2` bounds what it must remember. [`pulse`] judges what only the server can know: whether a
-//! client reads the responses it requested, and whether it sends more than noise. Deadlines are
-//! those of the connection, so that eviction and drain work as for HTTP/1.1.
+//! `http2` bounds what it must remember. [`flood_guard`] judges what only the server can know:
+//! whether a client reads the responses it requested, and whether it sends more than noise.
+//! Deadlines are those of the connection, so that eviction and drain work as for HTTP/1.1.
 
-mod making;
+mod completed_stream;
+mod flood_guard;
+pub(crate) mod limits;
 mod outgoing;
-mod pulse;
+mod pending;
 mod sending;
 mod session;
-mod told;
 mod translate;
 mod upload;
 mod wire;
@@ -32,37 +33,7 @@ use crate::core::Core;
 use crate::input::Input;
 pub(crate) use http2::PREFACE;
 use session::Session;
-pub(crate) use wire::Carrier;
-
-/// Bounds of one HTTP/2 connection. Heads are bounded as in HTTP/1.1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Concurrent streams; RFC 9113 §6.5.2 recommends at least 100. Default 100.
-    pub streams_max: u32,
-    /// Bytes read from files that wait for the client, over all streams; one more chunk is
-    /// possible. Shared memory does not count. Default 16 KiB.
-    pub buffer_bytes_max: usize,
-    /// Responses in preparation, over all streams; further ones wait for their turn. Default 32.
-    pub making_max: usize,
-    /// Bytes that a client may send without a new request and without reading a response. Default
-    /// 256 KiB.
-    pub idle_bytes_max: usize,
-    /// Streams that the client reset before their response was sent, or that were refused for its
-    /// errors, beyond the streams it completed. Default 256.
-    pub resets_max: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            streams_max: 100,
-            buffer_bytes_max: 16 << 10,
-            making_max: 32,
-            idle_bytes_max: 256 << 10,
-            resets_max: 256,
-        }
-    }
-}
+use wire::Carrier;
 
 /// Bytes that are dropped after the end of a connection whose client made an error or floods: it
 /// has only a GOAWAY to read.
@@ -71,14 +42,14 @@ const FAULT_LINGER_BYTES_MAX: usize = 64 << 10;
 /// Serves `conn`, of which `begun` has been read, until either side closes it.
 pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Input) {
     let (stream, conn) = conn.swap(());
-    let mut drained = pin!(core.reactor.drain_begun());
+    let mut drained = pin!(core.reactor.drain_started());
     // Both futures below use the session, never at the same time.
     let session = RefCell::new(Session::new(&core, &conn, stream, begun));
     let serving = poll_fn(|context| {
         let session = &mut *session.borrow_mut();
         // A reload wakes no connection: as in HTTP/1.1, the next request notices it.
         if !session.is_leaving()
-            && (session.has_had_enough(0)
+            && (session.has_reached_request_limit(0)
                 || core.is_superseded()
                 || drained.as_mut().poll(context).is_ready())
         {
@@ -86,8 +57,8 @@ pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Inpu
         }
         session.poll(context)
     });
-    let keeps_pace = || session.borrow().keeps_pace();
-    let ended = conn.deadline.within_while(serving, keeps_pace).await;
+    let reads_fast_enough = || session.borrow().reads_fast_enough();
+    let ended = conn.deadline.within_while(serving, reads_fast_enough).await;
     let mut session = session.into_inner();
     if ended.is_err() {
         // The client took too long, or its place is needed.
@@ -130,7 +101,7 @@ async fn linger<S: Carrier>(stream: &mut S, mut bounds: Linger<'_>) {
                 .map_ok(|()| buffer.filled().len())
         });
         match read.await {
-            Ok(read) if bounds.came(read) => {}
+            Ok(read) if bounds.received(read) => {}
             _ => return,
         }
     }

@@ -1,14 +1,15 @@
-//! Heads of responses in HTTP/1.1 and HTTP/2. [`crate::answer`] decides the content once; this
+//! Heads of responses in HTTP/1.1 and HTTP/2. [`crate::route`] decides the content once; this
 //! module writes it.
 
-use http::header::{CONTENT_LENGTH, CONTENT_RANGE, HeaderMap, HeaderName, HeaderValue};
+use http::header::{CONTENT_LENGTH, CONTENT_RANGE, HeaderMap, HeaderValue};
 use http1::{Connection, Head, date::DATE_BYTES};
-use http2::hpack::{self, Encoder, Line};
+use http2::hpack::{self, EncodedField, Encoder};
 
-use crate::answer::{Answer, Fields};
+use crate::fields::{listed, value};
 use crate::representation::Representation;
+use crate::response::{Fields, Response};
 
-impl Answer {
+impl Response {
     /// Appends the head in HTTP/1.1.
     pub(crate) fn write_head(
         &self,
@@ -44,7 +45,12 @@ impl Answer {
     }
 
     /// Appends the head as a field block of HTTP/2.
-    pub(crate) fn write_block(&self, block: &mut Vec<u8>, encoder: &mut Encoder, date: &Line) {
+    pub(crate) fn write_block(
+        &self,
+        block: &mut Vec<u8>,
+        encoder: &mut Encoder,
+        date: &EncodedField,
+    ) {
         hpack::status(block, self.status);
         encoder.line(block, date);
         match &self.fields {
@@ -97,7 +103,9 @@ impl Answer {
             Fields::NotModified(representation) => {
                 let fields = representation.header_map().iter();
                 fields
-                    .filter(|(name, _)| Representation::KEPT.contains(&name.as_str()))
+                    .filter(|(name, _)| {
+                        Representation::NOT_MODIFIED_FIELDS.contains(&name.as_str())
+                    })
                     .map(|(name, value)| (name.clone(), value.clone()))
                     .collect()
             }
@@ -110,23 +118,4 @@ fn write_fields(block: &mut Vec<u8>, fields: &HeaderMap) {
     for (name, value) in fields {
         hpack::field(block, name.as_str().as_bytes(), value.as_bytes());
     }
-}
-
-/// Returns fields whose names are literals or were validated.
-pub(crate) fn listed<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> HeaderMap {
-    let mut listed = HeaderMap::new();
-    for (name, text) in fields {
-        let name = HeaderName::from_bytes(name.as_bytes()).expect("a name is a token");
-        listed.append(name, value(text));
-    }
-    listed
-}
-
-/// Returns a field value; control characters become spaces, as in [`Head::field`]. RFC 9110 §5.5.
-fn value(text: &str) -> HeaderValue {
-    let clean: Vec<u8> = text
-        .bytes()
-        .map(|byte| if byte.is_ascii_control() { b' ' } else { byte })
-        .collect();
-    HeaderValue::from_maybe_shared(bytes::Bytes::from(clean)).expect("without control characters")
 }

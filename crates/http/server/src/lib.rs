@@ -5,11 +5,13 @@
 //! [`serve`] runs one connection. A request passes these files:
 //!
 //! ```text
-//! connection ─► answer ─► core ─────────── ready ──► bytes: a hit touches nothing shared
-//!                 ├─► mount: paths outside the library
-//!                 └─► choose ─► conversion::flight ─► convert ─► cell
-//!                       │                               └─► variants::cache (disk)
-//!                       └─► representation ─► head, bytes
+//! connection ─► exchange, or h2::session: parse, and write at the end
+//!   └─► route ─► ready ───────────────────────────────► respond: a hit touches nothing shared
+//!         ├─► access_control
+//!         ├─► mount, mount_response: paths outside the library
+//!         └─► file_request ─► lookup ─► choose ─► variants::cache
+//!                               │         └─► conversion::flight ─► convert ─► cell
+//!                               └─► representation::prepare ─► respond ─► head, bytes
 //! ```
 //!
 //! The service is not a proxy cache, and it never touches pixels: `image_plan` decides what may be
@@ -23,43 +25,61 @@
 
 #![forbid(unsafe_code)]
 
-mod batch;
 mod connection;
+mod exchange;
 mod h2;
 mod input;
 mod scheme;
 pub mod tls;
 mod transport;
 
-mod answer;
-mod answer_memory;
+mod access_control;
+pub mod gate;
+
+mod file_request;
+mod redirect;
+mod request_context;
+mod route;
+
+mod describe;
+mod favicon;
+mod gallery;
+mod paths;
+
+pub mod mount;
+mod mount_response;
+
+mod lookup;
+mod ready;
+
+pub mod choice;
+mod choose;
+mod known;
+pub mod media_type;
+
 pub mod archive;
 mod coding;
-mod core;
-mod favicon;
+mod encode;
 mod fields;
-pub mod gate;
-mod head;
 mod parted;
+pub mod problem;
+pub mod representation;
+mod respond;
+mod response;
+mod response_memory;
+
+mod batch;
+mod head;
 mod request_id;
 mod trace;
 
-pub mod choose;
-pub mod representation;
-
-mod describe;
-mod elsewhere;
-mod gallery;
-mod prefetch;
-
-mod service;
-
-pub mod mount;
-
+mod blocking;
+mod core;
 mod live;
-
-pub mod media_type;
-pub mod problem;
+mod live_core;
+mod prefetch;
+mod service;
+mod settings;
 
 pub mod access;
 pub mod metrics;
@@ -67,8 +87,11 @@ pub mod metrics;
 pub use connection::serve;
 pub use core::Core;
 pub use fields::{Cors, Headers};
-pub use h2::Limits as Http2Limits;
-pub use live::{Live, LiveCore};
-pub use prefetch::Tally;
+pub use h2::limits::Limits as Http2Limits;
+pub use known::Known;
+pub use live::Live;
+pub use live_core::LiveCore;
+pub use prefetch::PrefetchProgress;
 pub use scheme::{Https, Scheme};
-pub use service::{Known, Limits, OpenError, Service, Settings};
+pub use service::{OpenError, Service};
+pub use settings::{Limits, Settings};

@@ -5,12 +5,9 @@
 //! `Connection: close` or a GOAWAY. Listeners and their schemes are fixed at the start of a
 //! process.
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::core::Core;
 use crate::scheme::Scheme;
 use crate::service::Service;
 
@@ -53,27 +50,5 @@ impl Live {
     /// Returns a number that grows with each [`Live::replace`].
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Relaxed)
-    }
-}
-
-/// State of the current service on one core.
-#[derive(Debug)]
-pub struct LiveCore(RefCell<Rc<Core>>);
-
-impl LiveCore {
-    /// Creates the state for the reactor's core `reactor`.
-    #[must_use]
-    pub fn new(live: &Arc<Live>, reactor: reactor::Core) -> LiveCore {
-        LiveCore(RefCell::new(Rc::new(Core::new(live, reactor))))
-    }
-
-    /// Returns the state for a new connection.
-    #[must_use]
-    pub fn get(&self) -> Rc<Core> {
-        let mut core = self.0.borrow_mut();
-        if core.is_superseded() {
-            *core = Rc::new(core.renewed());
-        }
-        Rc::clone(&core)
     }
 }

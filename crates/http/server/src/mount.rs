@@ -7,34 +7,24 @@
 //!                                └─ transcoder ◄── a plan for it ─ Transcoded
 //! ```
 
-use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::HeaderName;
-use http1::{Fields as RequestFields, Method, Reject, Request, Target};
-use tokio::time::Instant;
+use http1::Fields as RequestFields;
 
-use crate::answer::{Answer, Fields, Payload, Shape};
-use crate::archive::{Archive, Wanted};
-use crate::core::{Core, Heard};
-use crate::gate::{Part, Passed, Users};
-use crate::metrics::Served;
-use crate::problem::Problem;
-use crate::service::blocking;
+use crate::archive::ArchiveFile;
+pub use crate::fields::Field;
+use crate::gate::{Part, Users};
 
 /// Handler of all targets below one path prefix.
 pub trait Mount: Send + Sync {
     /// Responds to one request. Runs on a core's thread and must not block it: work that sleeps
     /// belongs on `spawn_blocking` or on a separate thread. The future is dropped when the client
     /// disconnects.
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>>;
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>>;
 
     /// Appends the mount's metrics: OpenMetrics families with names of their own.
     fn metrics(&self, _out: &mut String) {}
@@ -58,7 +48,7 @@ pub trait Mount: Send + Sync {
 
 /// Request to a mount.
 #[derive(Clone, Debug)]
-pub struct Visit<'a> {
+pub struct MountRequest<'a> {
     /// Name of the method. A mount may treat HEAD like GET: the body is omitted.
     pub method: &'a str,
     /// Whole path, as the client sent it.
@@ -74,9 +64,6 @@ pub struct Visit<'a> {
     /// True if the request arrived over TLS.
     pub secure: bool,
 }
-
-/// Name and value of a field.
-pub type Field = (Cow<'static, str>, Cow<'static, str>);
 
 /// Response of a mount.
 #[derive(Clone, Debug)]
@@ -103,7 +90,7 @@ pub enum Reply {
     /// Files of the library as one uncompressed ZIP archive.
     Archive {
         /// Files in order.
-        files: Vec<Wanted>,
+        files: Vec<ArchiveFile>,
         /// Fields as in [`Reply::Whole`], without Content-Type.
         fields: Vec<Field>,
     },
@@ -120,18 +107,18 @@ pub struct Transcoding {
     pub user: Arc<str>,
     /// True if the track may be sent while it is produced, without a length, unless the request has
     /// ranges or conditions.
-    pub pieces_do: bool,
+    pub allow_streaming: bool,
     /// True if the original is an acceptable fallback; otherwise a failure is a problem document.
-    pub raw_will_do: bool,
+    pub fallback_to_original: bool,
     /// Body of the 429 response if too many tracks are waiting.
-    pub busy: Apology,
+    pub busy: BusyResponse,
     /// Fields as in [`Reply::Internal`].
     pub fields: Vec<Field>,
 }
 
 /// Response to a player whose track cannot be produced now.
 #[derive(Clone, Debug)]
-pub struct Apology {
+pub struct BusyResponse {
     /// Media type of the body.
     pub media_type: &'static str,
     /// Body of the response.
@@ -218,371 +205,6 @@ impl fmt::Debug for Mounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let prefixes = self.table.iter().map(|(prefix, _)| prefix);
         f.debug_list().entries(prefixes).finish()
-    }
-}
-
-/// Context of a request, without its head.
-#[derive(Debug)]
-pub(crate) struct Came {
-    pub(crate) body: Upload,
-    pub(crate) peer: IpAddr,
-    /// Index of the listener that accepted the connection.
-    pub(crate) listener: usize,
-    pub(crate) secure: bool,
-    /// True if the client's protocol supports bodies of unknown length.
-    pub(crate) takes_pieces: bool,
-}
-
-/// Bodies of requests to mounts on one core whose responses are pending.
-#[derive(Debug, Default)]
-pub(crate) struct Uploads {
-    /// Total size in bytes.
-    bytes: Cell<usize>,
-    /// Bodies that no mount has taken yet, oldest first.
-    coming: RefCell<Vec<Rc<Coming>>>,
-}
-
-/// Body that is being received.
-#[derive(Debug)]
-struct Coming {
-    begun: Instant,
-    counted: Cell<usize>,
-    /// Bytes so far; `None` after the body was dropped, or taken by a mount.
-    bytes: RefCell<Option<Vec<u8>>>,
-}
-
-impl Uploads {
-    /// Drops the oldest body that has been arriving for [`SLOW_TIME`] and is not `wanted`. Returns
-    /// whether there was one.
-    fn give_one_up(&self, wanted: Option<&Rc<Coming>>) -> bool {
-        let mut coming = self.coming.borrow_mut();
-        let is_slow = |it: &Rc<Coming>| {
-            SLOW_TIME <= it.begun.elapsed() && wanted.is_none_or(|wanted| !Rc::ptr_eq(it, wanted))
-        };
-        let Some(at) = coming.iter().position(is_slow) else {
-            return false;
-        };
-        let slow = coming.remove(at);
-        *slow.bytes.borrow_mut() = None;
-        self.bytes.set(self.bytes.get() - slow.counted.take());
-        true
-    }
-
-    fn forget(&self, gone: &Rc<Coming>) {
-        self.coming.borrow_mut().retain(|it| !Rc::ptr_eq(it, gone));
-    }
-}
-
-/// Time after which a body is dropped if its memory is needed. At a megabit per second, a form of
-/// one MiB takes eight seconds.
-const SLOW_TIME: Duration = Duration::from_secs(10);
-
-/// Rejection of a body that arrived too slowly: RFC 9110 §15.5.9.
-pub(crate) const TOO_SLOW: Reject = Reject {
-    status: 408,
-    reason: "the body arrived too slowly",
-};
-
-/// Body of a request to a mount. It counts among its core's bodies until the response.
-#[derive(Debug)]
-pub(crate) struct Upload {
-    /// `None` until the first bytes arrive.
-    coming: Option<Rc<Coming>>,
-    all: Rc<Uploads>,
-}
-
-/// Rejection of a body that was dropped.
-const GIVEN_UP: Reject = Reject {
-    status: 408,
-    reason: "the body arrived too slowly, and its memory was needed",
-};
-
-impl Upload {
-    /// Returns an empty body that counts in `all`.
-    pub(crate) fn new(all: &Rc<Uploads>) -> Upload {
-        Upload {
-            coming: None,
-            all: Rc::clone(all),
-        }
-    }
-
-    /// Appends received bytes. If all bodies of the core together would exceed `all_bytes_max`,
-    /// slow ones are dropped; without a slow one, this body is refused.
-    pub(crate) fn add(&mut self, part: &[u8], all_bytes_max: usize) -> Result<(), Reject> {
-        const NO_ROOM: Reject = Reject {
-            status: 503,
-            reason: "too many request bodies are being received",
-        };
-        while all_bytes_max < self.all.bytes.get() + part.len() {
-            if !self.all.give_one_up(self.coming.as_ref()) {
-                return Err(NO_ROOM);
-            }
-        }
-        let coming = self.coming.get_or_insert_with(|| {
-            let coming = Rc::new(Coming {
-                begun: Instant::now(),
-                counted: Cell::new(0),
-                bytes: RefCell::new(Some(Vec::new())),
-            });
-            self.all.coming.borrow_mut().push(Rc::clone(&coming));
-            coming
-        });
-        let mut bytes = coming.bytes.borrow_mut();
-        bytes.as_mut().ok_or(GIVEN_UP)?.extend_from_slice(part);
-        coming.counted.set(coming.counted.get() + part.len());
-        self.all.bytes.set(self.all.bytes.get() + part.len());
-        Ok(())
-    }
-
-    /// Returns the received bytes.
-    ///
-    /// # Errors
-    /// If the body was dropped.
-    fn take(&mut self) -> Result<Bytes, Reject> {
-        let Some(coming) = &self.coming else {
-            return Ok(Bytes::new());
-        };
-        self.all.forget(coming);
-        let bytes = coming.bytes.borrow_mut().take();
-        bytes.map(Bytes::from).ok_or(GIVEN_UP)
-    }
-}
-
-impl Drop for Upload {
-    fn drop(&mut self) {
-        if let Some(coming) = &self.coming {
-            self.all.forget(coming);
-            self.all
-                .bytes
-                .set(self.all.bytes.get() - coming.counted.get());
-        }
-    }
-}
-
-impl Core {
-    /// Lets `mount` respond.
-    pub(crate) async fn answer_mounted(
-        &self,
-        mount: &dyn Mount,
-        request: &Request<'_>,
-        (came, passed): (&mut Came, Passed),
-    ) -> Answer {
-        let body = match came.body.take() {
-            Ok(body) => body,
-            Err(reject) => {
-                let problem = Problem::BadRequest {
-                    status: reject.status,
-                    phrase: reject.reason,
-                };
-                return self.answer_problem(&problem, Shape::UNREAD);
-            }
-        };
-        let visit = Visit {
-            method: request.method_name,
-            path: request.target.path,
-            query: request.target.query,
-            fields: request.fields(),
-            body,
-            peer: came.peer,
-            secure: came.secure,
-        };
-        match mount.answer(visit).await {
-            Reply::Whole {
-                status,
-                fields,
-                body,
-            } => self.answer_whole(status, fields, body, request.method == Method::Head),
-            Reply::Internal { target, fields } => {
-                let mut internal = *request;
-                internal.target = split(&target);
-                if request.method != Method::Head {
-                    internal.method = Method::Get;
-                }
-                // A client may have supplied the target that the mount names.
-                let mut answer = match mount.reaches_internal() {
-                    true => self.answer_file(&internal).await,
-                    false => self.answer_public(&internal, came, passed).await,
-                };
-                answer.added.extend(admitted(fields));
-                answer
-            }
-            Reply::Transcoded(wanted) => {
-                self.answer_transcoded(wanted, request, came.takes_pieces)
-                    .await
-            }
-            Reply::Archive { files, fields } => {
-                let bodiless = request.method == Method::Head;
-                self.answer_archive(files, fields, bodiless).await
-            }
-        }
-    }
-
-    fn answer_whole(&self, status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Answer {
-        let held = match bodiless || body.is_empty() {
-            true => Some(body),
-            false => self.hold(body),
-        };
-        match held {
-            Some(body) => whole(status, fields, body, bodiless),
-            None => self.answer_full(bodiless),
-        }
-    }
-
-    async fn answer_archive(
-        &self,
-        files: Vec<Wanted>,
-        fields: Vec<Field>,
-        bodiless: bool,
-    ) -> Answer {
-        let library = Arc::clone(self.service.library());
-        let archive = match blocking(move || Archive::plan(&library, files)).await {
-            Ok(archive) => archive,
-            Err(problem) => {
-                let shape = Shape {
-                    bodiless,
-                    negotiable: false,
-                };
-                return self.answer_problem(&problem, shape);
-            }
-        };
-        let mut fields = admitted(fields);
-        fields.push(("content-type".into(), "application/zip".into()));
-        fields.push(("cache-control".into(), "private, no-store".into()));
-        fields.push(("content-length".into(), archive.left().to_string().into()));
-        Answer {
-            status: 200,
-            served: Served::Mount,
-            fields: Fields::Listed(fields),
-            added: Vec::new(),
-            payload: match bodiless {
-                true => Payload::None,
-                false => Payload::Archive(Box::new(archive)),
-            },
-            request_id: None,
-        }
-    }
-
-    async fn answer_transcoded(
-        &self,
-        wanted: Transcoding,
-        request: &Request<'_>,
-        takes_pieces: bool,
-    ) -> Answer {
-        let pieces_do = wanted.pieces_do && takes_pieces && is_plain(request);
-        let shape = Shape {
-            bodiless: request.method == Method::Head,
-            negotiable: false,
-        };
-        let mut internal = *request;
-        internal.target = split(&wanted.target);
-        if request.method != Method::Head {
-            internal.method = Method::Get;
-        }
-        let path = internal.target.path;
-        let heard = self.transcoded(path, &wanted.plan, &wanted.user, pieces_do);
-        let answer = match heard.await {
-            Ok(Heard::Whole(representation)) => self.answer_with(representation, &internal),
-            Ok(Heard::Growing(key, growing)) => self.answer_growing(&key, growing),
-            Err(Problem::Busy { retry_after_s }) => {
-                return sorry(&wanted.busy, retry_after_s, shape.bodiless);
-            }
-            Err(problem) if wanted.raw_will_do && problem.is_of_media() => {
-                self.answer_file(&internal).await
-            }
-            Err(problem) => self.answer_problem(&problem, shape),
-        };
-        Answer {
-            added: admitted(wanted.fields),
-            ..answer
-        }
-    }
-}
-
-/// Returns whether a request has neither ranges nor conditions.
-fn is_plain(request: &Request<'_>) -> bool {
-    let mut names = request.fields().map(|(name, _)| name);
-    let is_part = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        name == "range" || name.starts_with("if-")
-    };
-    request.method != Method::Head && !names.any(is_part)
-}
-
-fn sorry(busy: &Apology, retry_after_s: u64, bodiless: bool) -> Answer {
-    let fields = vec![
-        ("content-type".into(), busy.media_type.into()),
-        ("cache-control".into(), "no-store".into()),
-        ("retry-after".into(), retry_after_s.to_string().into()),
-    ];
-    whole(429, fields, busy.body.clone(), bodiless)
-}
-
-fn whole(status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Answer {
-    assert!(
-        (200..600).contains(&status),
-        "a mount responded with status {status}"
-    );
-    let mut fields = admitted(fields);
-    // RFC 9110 §8.6: Content-Length of a 304 would describe another response.
-    if !matches!(status, 204 | 304) {
-        let length = body.len().to_string();
-        fields.push(("content-length".into(), length.into()));
-    }
-    Answer {
-        status,
-        served: Served::Mount,
-        fields: Fields::Listed(fields),
-        added: Vec::new(),
-        payload: match bodiless || matches!(status, 204 | 304) || body.is_empty() {
-            true => Payload::None,
-            false => Payload::Owned(body),
-        },
-        request_id: None,
-    }
-}
-
-/// Fields that belong to the connection or the server.
-const OURS: [&str; 9] = [
-    "connection",
-    "content-length",
-    "date",
-    "keep-alive",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
-
-/// Returns the fields that a mount may set, with names in lower case.
-fn admitted(fields: Vec<Field>) -> Vec<Field> {
-    let judged = fields.into_iter().filter_map(|(name, value)| {
-        let known = HeaderName::from_bytes(name.as_bytes()).ok();
-        let Some(known) = known.filter(|known| !OURS.contains(&known.as_str())) else {
-            tracing::debug!(%name, "field of a mount's response omitted: invalid or reserved name");
-            return None;
-        };
-        let is_same = known.as_str() == name;
-        let name = if is_same {
-            name
-        } else {
-            known.as_str().to_owned().into()
-        };
-        Some((name, value))
-    });
-    judged.collect()
-}
-
-fn split(target: &str) -> Target<'_> {
-    match target.split_once('?') {
-        Some((path, query)) => Target {
-            path,
-            query: Some(query),
-        },
-        None => Target {
-            path: target,
-            query: None,
-        },
     }
 }
 

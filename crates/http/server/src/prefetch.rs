@@ -12,14 +12,15 @@ use variants::cache::{Key, Kind, Verdict};
 use variants::clock;
 use variants::library::{Identity, LibraryPath, Mount};
 
-use crate::service::{Known, Service, look};
+use crate::known::{Known, look};
+use crate::service::Service;
 
 /// Deepest folder that is visited; deeper ones are logged and skipped.
 const DEPTH_MAX: usize = 64;
 
 /// Figures of a prefetch, while it runs or at its end.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct PrefetchProgress {
     /// Finished recipes of originals.
     pub files: AtomicU64,
     /// Created variants.
@@ -53,7 +54,12 @@ impl Service {
     /// Creates the missing variants for these recipes, at low or high effort, on as many threads as
     /// there are concurrent conversions. Another thread may read `tally` meanwhile. Consecutive
     /// recipes of one original share a decode if possible.
-    pub fn prefetch(&self, wanted: &[(LibraryPath, Recipe)], stage: Stage, tally: &Tally) {
+    pub fn prefetch(
+        &self,
+        wanted: &[(LibraryPath, Recipe)],
+        stage: Stage,
+        tally: &PrefetchProgress,
+    ) {
         let originals: Vec<_> = wanted.chunk_by(|a, b| a.0 == b.0).collect();
         let next = AtomicUsize::new(0);
         thread::scope(|scope| {
@@ -71,7 +77,12 @@ impl Service {
     }
 
     /// Creates the missing variants of one original.
-    fn prefetch_one(&self, wanted: &[(LibraryPath, Recipe)], stage: Stage, tally: &Tally) {
+    fn prefetch_one(
+        &self,
+        wanted: &[(LibraryPath, Recipe)],
+        stage: Stage,
+        tally: &PrefetchProgress,
+    ) {
         let path = &wanted[0].0;
         let looked = look(self.library(), path, &self.settings.allowed_types);
         let Ok((Known::Picture(facts), identity)) = looked else {
@@ -124,10 +135,10 @@ impl Service {
     }
 }
 
-impl Tally {
+impl PrefetchProgress {
     fn count(&self, identity: &Identity, outcome: &Outcome) {
         let counter = match outcome {
-            Outcome::Kept(variant) => match variant.kind {
+            Outcome::Kept(variant, _) => match variant.kind {
                 Kind::Picture(_) | Kind::Sound => {
                     self.original_bytes
                         .fetch_add(identity.size_bytes, Ordering::Relaxed);

@@ -2,182 +2,32 @@
 //! originals.
 
 use std::io;
-use std::num::NonZeroUsize;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use conversion::convert::Converter;
-use conversion::flight::{self, Flights};
+use conversion::flight::Flights;
 use conversion::quarantine::Quarantine;
-use conversion::transcode::{self, Transcoder};
-use image_plan::{Accepts, Facts, Format, Grammar, ProbeErrorKind, Recipe};
+use conversion::transcode::Transcoder;
+use image_plan::{Accepts, Recipe};
 use lru::LruCache;
 use openmetrics::Text;
 use variants::cache::Variants;
 use variants::clock::unix_ms;
-use variants::library::{Identity, Library, LibraryPath, Missing, Mount, Wait};
+use variants::library::{Identity, Library, LibraryPath, Missing, Wait};
 use variants::placeholders::Looks;
-use variants::shared_index::{self, Ledger, Store};
-use variants::source::FileSource;
+use variants::shared_index::{Ledger, Store};
 
 use crate::access::{self, AccessLog};
-use crate::answer_memory::AnswerMemory;
-use crate::fields::{Cors, Headers};
-use crate::gallery::PAGE;
-use crate::gate::{Gate, Part};
-use crate::h2;
-use crate::media_type::{self, AllowedTypes};
+use crate::blocking::blocking;
+use crate::gate::Part;
+use crate::known::{Known, look};
 use crate::metrics::{Metrics, render_access};
 use crate::mount::Mounts;
+use crate::paths::{INTERNAL_FOLDER, METRICS_PATH, PAGE, PROBES};
 use crate::problem::Problem;
-use crate::scheme::PROBES;
-
-/// Internal folder of covers and users' pictures. Only targets that the server composes lead there.
-const OWN: &str = "-";
-
-/// Settings of the operator, which `pelton check` prints.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Directories of originals.
-    pub mounts: Vec<Mount>,
-    /// Directory of the variants.
-    pub data: PathBuf,
-    /// Output formats that clients may get if they accept them.
-    pub formats: Accepts,
-    /// Quality of requests that name none, on the JPEG scale.
-    pub quality: u8,
-    /// True if variants are encoded again at higher effort when cores are idle.
-    pub improve: bool,
-    /// Files that are served although they are neither pictures nor audio.
-    pub allowed_types: AllowedTypes,
-    /// Files that are served at all, by extension.
-    pub only_types: AllowedTypes,
-    /// Grammar of queries.
-    pub grammar: Grammar,
-    /// Allowed files whose scripts browsers may run.
-    pub active_types: AllowedTypes,
-    /// Fields of every response.
-    pub headers: Headers,
-    /// Origins whose pages may read the library's responses.
-    pub cors: Cors,
-    /// Cross-Origin-Resource-Policy of the library's responses.
-    pub resource_policy: Option<&'static str>,
-    /// Freshness of final responses, in seconds.
-    pub max_age_s: u32,
-    /// Freshness of provisional responses, in seconds.
-    pub provisional_age_s: u32,
-    /// Limits on requests.
-    pub http: http1::Limits,
-    /// Limits on pictures.
-    pub picture: image_plan::Limits,
-    /// Limits on conversions.
-    pub flight: flight::Limits,
-    /// Limits on transcodings.
-    pub transcode: transcode::Limits,
-    /// Limits on caches and responses.
-    pub limits: Limits,
-    /// Destination of the access log.
-    pub access: access::Sink,
-    /// Limits on the access log.
-    pub access_limits: access::Limits,
-    /// Limits on the shared index.
-    pub ledger: shared_index::Limits,
-    /// Rules of access.
-    pub gate: Gate,
-}
-
-/// Bounds of the service's caches and responses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of variants on disk.
-    pub variants_bytes_max: u64,
-    /// Originals whose facts are cached in memory; about 150 bytes each.
-    pub facts_max: NonZeroUsize,
-    /// Originals whose placeholders are kept, in memory and on disk; about 150 bytes each.
-    pub looks_max: NonZeroUsize,
-    /// Largest body that is sent from memory, in bytes; larger ones are sent by `sendfile`.
-    pub memory_body_bytes_max: u64,
-    /// Bytes of bodies that one core caches in memory.
-    pub core_body_bytes_max: u64,
-    /// Responses that one core keeps ready; each with a larger body holds a descriptor.
-    pub core_answers_max: NonZeroUsize,
-    /// Time for which a core trusts cached facts of a file, in milliseconds.
-    pub core_trust_ms: u64,
-    /// Largest text that is compressed in memory, in bytes.
-    pub coded_bytes_max: u64,
-    /// Entries of a folder that its page shows.
-    pub gallery_entries_max: usize,
-    /// Largest original that is converted, in bytes; larger ones are sent unconverted.
-    pub original_bytes_max: u64,
-    /// TLS handshakes in progress on one core; beyond the limit, the oldest is closed.
-    pub handshakes_max: usize,
-    /// Bytes of one TLS connection that are encrypted, or wait to be, and that the client has not
-    /// read.
-    pub tls_buffer_bytes_max: usize,
-    /// Limits on HTTP/2 connections.
-    pub h2: h2::Limits,
-    /// Bytes of waiting responses that trigger a write, however many requests remain.
-    pub queued_bytes_max: usize,
-    /// Requests per connection; the last response closes it.
-    pub connection_requests_max: u32,
-    /// Longest conversion, in milliseconds, whatever its estimate.
-    pub conversion_wall_ms_max: u32,
-    /// Largest body of one request to a mount, in bytes on the wire.
-    pub request_body_bytes: usize,
-    /// Bytes of such bodies on one core whose responses are pending. Beyond the limit a slow one is
-    /// dropped, or the response is 503.
-    pub core_request_body_bytes: usize,
-    /// Bytes of mounts' responses that clients have not read; beyond the limit, the response is
-    /// 503.
-    pub mount_answers_bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            variants_bytes_max: 4 << 30,
-            facts_max: NonZeroUsize::new(65_536).expect("not zero"),
-            looks_max: NonZeroUsize::new(65_536).expect("not zero"),
-            memory_body_bytes_max: 64 << 10,
-            core_body_bytes_max: 128 << 20,
-            core_answers_max: NonZeroUsize::new(4096).expect("not zero"),
-            core_trust_ms: 1_000,
-            coded_bytes_max: 4 << 20,
-            gallery_entries_max: 1_000,
-            original_bytes_max: 256 << 20,
-            handshakes_max: 512,
-            tls_buffer_bytes_max: 32 << 10,
-            h2: h2::Limits::default(),
-            queued_bytes_max: 24 << 10,
-            connection_requests_max: 10_000,
-            conversion_wall_ms_max: 120_000,
-            request_body_bytes: 1 << 20,
-            core_request_body_bytes: 32 << 20,
-            mount_answers_bytes: 256 << 20,
-        }
-    }
-}
-
-/// Path of the metrics.
-pub(crate) const METRICS_PATH: &str = "/-/metrics";
-
-/// Type of a file, from its first bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Known {
-    /// Picture that can be converted.
-    Picture(Facts),
-    /// Picture by its magic bytes, with an invalid header.
-    Damaged,
-    /// Picture of a format that is not converted, with its media type.
-    Untouched(&'static str),
-    /// Audio of this media type.
-    Audio(&'static str),
-    /// File of an allowed type.
-    Allowed(&'static str),
-    /// File that is not served.
-    Foreign,
-}
+use crate::response_memory::ResponseMemory;
+use crate::settings::Settings;
 
 /// Service that all cores share.
 #[derive(Debug)]
@@ -187,7 +37,7 @@ pub struct Service {
     pub(crate) transcoder: Arc<Transcoder>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) mounts: Mounts,
-    pub(crate) answer_memory: AnswerMemory,
+    pub(crate) response_memory: ResponseMemory,
     library: Arc<Library>,
     variants: Arc<Variants>,
     facts: Mutex<LruCache<Identity, Known>>,
@@ -295,7 +145,7 @@ impl Service {
             transcoder: Arc::new(transcoder),
             metrics,
             mounts,
-            answer_memory: AnswerMemory::default(),
+            response_memory: ResponseMemory::default(),
             library,
             variants,
             facts,
@@ -315,7 +165,7 @@ impl Service {
             transcoder: Arc::clone(&self.transcoder),
             metrics: Arc::clone(&self.metrics),
             mounts,
-            answer_memory: self.answer_memory.share(),
+            response_memory: self.response_memory.share(),
             library: Arc::clone(&self.library),
             variants: Arc::clone(&self.variants),
             // The facts of originals depend on which types are allowed.
@@ -403,10 +253,10 @@ impl Service {
         }
     }
 
-    /// Returns whether the extension of `path` allows it to be served. Paths below [`OWN`] are
-    /// internal.
+    /// Returns whether the extension of `path` allows it to be served. Paths below
+    /// [`INTERNAL_FOLDER`] are internal.
     pub(crate) fn admits(&self, path: &Path) -> bool {
-        self.settings.only_types.admits(path) || path.starts_with(OWN)
+        self.settings.only_types.admits(path) || path.starts_with(INTERNAL_FOLDER)
     }
 
     /// Returns the part of the server that a request's `path` belongs to.
@@ -461,7 +311,7 @@ impl Service {
                 known
             }
         };
-        if known == Known::Foreign {
+        if known == Known::NotServed {
             Err(Problem::NotFound)
         } else {
             Ok(known)
@@ -484,84 +334,4 @@ fn start_index(
         thread("ledger").spawn(move || ledger.keep(&variants, &|| conversions.totals()))?;
     }
     Ok(())
-}
-
-/// Reads the head of a file and returns its type and version.
-pub(crate) fn look(
-    library: &Library,
-    path: &LibraryPath,
-    allowed: &AllowedTypes,
-) -> Result<(Known, Identity), Problem> {
-    const HEAD_BYTES: usize = 64;
-    let (file, identity) = library
-        .open_original(path)
-        .map_err(|err| Problem::of_missing(path, err))?;
-    let unreadable = |err: io::Error| {
-        tracing::error!(path = %path.as_path().display(), %err, "original cannot be read");
-        Problem::Host
-    };
-    let known = match image_plan::probe(&FileSource(&file), identity.size_bytes) {
-        Ok(facts) => Known::Picture(facts),
-        Err(err) if err.kind == ProbeErrorKind::Io => {
-            return Err(unreadable(io::Error::other(err)));
-        }
-        Err(err) if err.kind == ProbeErrorKind::Unknown => {
-            let mut head = [0; HEAD_BYTES];
-            let length = file.read_at(&mut head, 0).map_err(unreadable)?;
-            if let Some(untouched) = image_plan::untouched(&head[..length]) {
-                return Ok((Known::Untouched(untouched), identity));
-            }
-            let extension = path.extension();
-            let audio = match (media_type::audio(&head[..length]), &extension) {
-                (None, Some(extension)) => {
-                    let source = FileSource(&file);
-                    media_type::audio_within(&source, identity.size_bytes, extension)
-                        .map_err(unreadable)?
-                }
-                (audio, _) => audio,
-            };
-            match audio {
-                Some(audio) => Known::Audio(audio),
-                None => extension
-                    .and_then(|ext| allowed.media_type(&ext))
-                    .map_or(Known::Foreign, Known::Allowed),
-            }
-        }
-        Err(err) => {
-            tracing::info!(path = %path.as_path().display(), %err, "picture cannot be probed: broken header");
-            Known::Damaged
-        }
-    };
-    Ok((known, identity))
-}
-
-impl Known {
-    /// Returns the media type of the original. A damaged picture is sent as bytes.
-    #[must_use]
-    pub fn media_type(&self) -> &'static str {
-        match self {
-            Known::Picture(facts) => facts.format.media_type(),
-            Known::Untouched(media_type)
-            | Known::Audio(media_type)
-            | Known::Allowed(media_type) => media_type,
-            Known::Damaged | Known::Foreign => "application/octet-stream",
-        }
-    }
-
-    /// Returns whether a browser could run scripts inside the file.
-    #[must_use]
-    pub fn may_be_active(&self) -> bool {
-        match self {
-            Known::Picture(facts) => facts.format == Format::Svg,
-            Known::Untouched(_) | Known::Audio(_) | Known::Damaged => false,
-            Known::Allowed(_) | Known::Foreign => true,
-        }
-    }
-}
-
-/// Runs `work`, which may sleep, on the blocking pool of the core's runtime.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    tokio::task::spawn_blocking(work)
-        .await
-        .expect("a panic aborts the process, and the task is never cancelled")
 }

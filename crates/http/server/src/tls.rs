@@ -7,42 +7,24 @@
 
 mod certificate;
 mod error;
-mod handshakes;
+pub(crate) mod handshakes;
 mod keyring;
+mod pair;
+pub(crate) mod serve;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
-use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use reactor::{Conn, Ended, Wait};
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::server::ServerSessionMemoryCache;
-use tokio_rustls::TlsAcceptor;
 
-use crate::connection::http1;
-use crate::core::Core;
-use crate::h2;
-use crate::input::Input;
-use crate::metrics::Handshake;
-use crate::transport::Secured;
-
-pub use certificate::Concern;
+pub use certificate::CertificateWarning;
 pub use error::{Error, ErrorKind};
-pub(crate) use handshakes::Handshakes;
 use keyring::{Keyring, Resolver};
-
-/// Certificate chain and key: two PEM files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pair {
-    /// File of the chain, the server's own certificate first.
-    pub certificates: PathBuf,
-    /// File of the key: PKCS #8, SEC 1 or PKCS #1, without a passphrase.
-    pub key: PathBuf,
-}
+pub use pair::Pair;
 
 /// Certificates and sessions.
 #[derive(Debug)]
@@ -60,7 +42,7 @@ pub enum Reload {
     /// The files have not changed.
     Unchanged,
     /// New handshakes use the new certificates; the warnings are for the operator.
-    Changed(Vec<Concern>),
+    Changed(Vec<CertificateWarning>),
 }
 
 impl Tls {
@@ -73,7 +55,10 @@ impl Tls {
     ///
     /// # Panics
     /// Without a pair.
-    pub fn load(pairs: Vec<Pair>, sessions_max: usize) -> Result<(Tls, Vec<Concern>), Error> {
+    pub fn load(
+        pairs: Vec<Pair>,
+        sessions_max: usize,
+    ) -> Result<(Tls, Vec<CertificateWarning>), Error> {
         assert!(!pairs.is_empty(), "no certificate");
         let seen = written(&pairs);
         let (keyring, concerns) = Keyring::read(&pairs)?;
@@ -100,7 +85,7 @@ impl Tls {
     ///
     /// # Errors
     /// As [`Tls::load`]; the previous certificates stay in use.
-    pub fn reload(&self) -> Result<Vec<Concern>, Error> {
+    pub fn reload(&self) -> Result<Vec<CertificateWarning>, Error> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         *seen = written(&self.pairs);
         let (keyring, concerns) = Keyring::read(&self.pairs)?;
@@ -138,61 +123,4 @@ fn written(pairs: &[Pair]) -> Vec<Option<SystemTime>> {
     let written = files.map(|file| std::fs::metadata(file).and_then(|file| file.modified()));
     // The error is reported when the file is read.
     written.map(Result::ok).collect()
-}
-
-/// Performs the handshake, then serves the protocol that ALPN selected.
-pub(crate) async fn serve(core: Rc<Core>, conn: Conn, tls: Arc<Tls>) {
-    let listener = conn.listener;
-    // Boxed like the rest, so that a connection holds the state of one step only.
-    let Some((protocol, conn)) = Box::pin(handshake(&core, conn, &tls)).await else {
-        return;
-    };
-    match protocol {
-        Protocol::Http2 => Box::pin(h2::serve(core, conn, Input::default())).await,
-        Protocol::Http1 => http1(core, conn, listener, Input::default()).await,
-    }
-}
-
-enum Protocol {
-    Http1,
-    Http2,
-}
-
-async fn handshake(core: &Core, conn: Conn, tls: &Tls) -> Option<(Protocol, Conn<Secured>)> {
-    conn.deadline.arm(Wait::Handshake);
-    let buffer_bytes_max = core.service.settings.limits.tls_buffer_bytes_max;
-    let acceptor = TlsAcceptor::from(Arc::clone(&tls.config));
-    let (socket, conn) = conn.counted().swap(());
-    let mut place = core.handshakes.begin();
-    let accept = acceptor.accept_with(socket, |session| {
-        session.set_buffer_limit(Some(buffer_bytes_max));
-    });
-    let accepted = conn.deadline.within(async {
-        tokio::select! {
-            biased;
-            accepted = accept => accepted.map_err(Ended::Socket),
-            () = place.taken() => Err(Ended::Evicted),
-        }
-    });
-    let metrics = core.service.metrics.core(core.reactor.index());
-    let stream = match accepted.await.flatten() {
-        Ok(stream) => stream,
-        Err(err) => {
-            tracing::debug!(peer = %conn.peer, ?err, "no TLS handshake");
-            metrics.shook_hands(Handshake::Failed);
-            return None;
-        }
-    };
-    drop(place);
-    let session = stream.get_ref().1;
-    metrics.shook_hands(match session.handshake_kind() {
-        Some(rustls::HandshakeKind::Resumed) => Handshake::Resumed,
-        _ => Handshake::Full,
-    });
-    let protocol = match session.alpn_protocol() {
-        Some(b"h2") => Protocol::Http2,
-        _ => Protocol::Http1,
-    };
-    conn.deadline.arm(Wait::FirstByte);
-    Some((protocol, conn.swap(Secured::new(stream)).1))
 }

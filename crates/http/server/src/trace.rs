@@ -4,9 +4,8 @@
 //! draft of Trace Context defines. Without a log there is no span, and the field is omitted. A
 //! request without a trace starts none: a proxy in front decides that.
 
-use crate::answer::Answer;
-use crate::core::Core;
 use crate::request_id::RequestId;
+use crate::response::Response;
 
 /// Caller of a request, within its trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,11 +58,10 @@ impl TraceId {
         TraceId(digits.try_into().expect("a trace id has 32 digits"))
     }
 
-    /// Adds the field with the span to `answer`.
-    pub(crate) fn tell(self, answer: &mut Answer, core: &Core) {
-        let name = || core.next_request_id();
-        let id = *answer.request_id.get_or_insert_with(name);
-        answer
+    /// Adds the field with the span to `response`, whose request id is `next_id` if it has none.
+    pub(crate) fn add_field(self, response: &mut Response, next_id: impl FnOnce() -> RequestId) {
+        let id = *response.request_id.get_or_insert_with(next_id);
+        response
             .added
             .push(("traceresponse".into(), self.response(id).into()));
     }

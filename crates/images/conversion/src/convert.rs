@@ -98,8 +98,9 @@ pub enum Pace {
 /// Result of a task; each waiter gets a clone.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// A variant or a verdict, which the index holds under the key.
-    Kept(Arc<Variant>),
+    /// A variant or a verdict, which the index holds under the key. The bytes of a variant that
+    /// this process converted are here too, so that waiters need not read them from the disk.
+    Kept(Arc<Variant>, Option<Arc<Sealed>>),
     /// The result, which the disk did not accept.
     Uncached(Target, Arc<Sealed>),
     /// The original has changed or is gone: look it up again.
@@ -200,7 +201,7 @@ impl Converter {
             });
             let (variant, lock) = self.recall(task, patience);
             locks.extend(lock);
-            variant.map(Outcome::Kept)
+            variant.map(|variant| Outcome::Kept(variant, None))
         });
         let mut outcomes: Vec<Option<Outcome>> = known.collect();
         let missing = (0..tasks.len()).filter(|at| outcomes[*at].is_none());
@@ -287,7 +288,7 @@ impl Converter {
             // The quick variant stays the best one until the encoders or the original change.
             return self.keep(task, Kind::Verdict(Verdict::Unencodable), None);
         }
-        Outcome::Kept(self.remember(task, Verdict::Quarantined))
+        self.remember(task, Verdict::Quarantined)
     }
 
     /// Stores the result of a task if it is worth keeping.
@@ -298,12 +299,12 @@ impl Converter {
             let made = task.made(body.cpu_us);
             let kind = Kind::Picture(task.plan.encoding.target());
             let outcome = self.keep(task, kind, Some(body));
-            if let Outcome::Kept(_) = outcome {
+            if let Outcome::Kept(..) = outcome {
                 self.note(|| Change::Made(made));
             }
             outcome
         };
-        if let (Outcome::Kept(variant), Some(replaced)) = (&outcome, &task.replaces)
+        if let (Outcome::Kept(variant, _), Some(replaced)) = (&outcome, &task.replaces)
             && matches!(variant.kind, Kind::Picture(_))
         {
             self.variants.remove(replaced);
@@ -425,19 +426,20 @@ impl Converter {
             .variants
             .store(task.key, kind, body.as_ref(), clock::unix_ms())
         {
-            Ok(variant) => Outcome::Kept(variant),
+            Ok(variant) => Outcome::Kept(variant, body.map(Arc::new)),
             // `store` has logged and counted the failure, unless the budget is too small from the
             // start.
             Err(_) => match (kind, body) {
                 (Kind::Picture(target), Some(body)) => Outcome::Uncached(target, Arc::new(body)),
-                (Kind::Verdict(verdict), _) => Outcome::Kept(self.remember(task, verdict)),
+                (Kind::Verdict(verdict), _) => self.remember(task, verdict),
                 (Kind::Picture(_) | Kind::Sound, _) => unreachable!("a picture has a body"),
             },
         }
     }
 
-    fn remember(&self, task: &Task, verdict: Verdict) -> Arc<Variant> {
-        self.variants.remember(task.key, verdict, clock::unix_ms())
+    fn remember(&self, task: &Task, verdict: Verdict) -> Outcome {
+        let now_ms = clock::unix_ms();
+        Outcome::Kept(self.variants.remember(task.key, verdict, now_ms), None)
     }
 
     fn judge(&self, task: &Task, ended: &Ended) -> Outcome {
@@ -452,12 +454,12 @@ impl Converter {
                 self.keep(task, Kind::Verdict(Verdict::Unencodable), None)
             }
             // The next worker would crash as well, so the original is not tried again for a while.
-            Some(Verdict::Faulty) => Outcome::Kept(self.remember(task, Verdict::Faulty)),
+            Some(Verdict::Faulty) => self.remember(task, Verdict::Faulty),
             Some(Verdict::TooCostly) => {
                 let now_ms = clock::unix_ms();
                 let expires_ms = ended.is_postponed.then_some(now_ms + POSTPONED_MS);
                 let costly = self.variants.remember_costly(task.key, now_ms, expires_ms);
-                Outcome::Kept(costly)
+                Outcome::Kept(costly, None)
             }
             Some(verdict) => self.keep(task, Kind::Verdict(verdict), None),
             None => Outcome::Refused,

@@ -1,5 +1,5 @@
-//! Conversions in flight: one per key, however many requests wait; a bounded queue; and the threads
-//! that run them.
+//! Conversions of pictures: one per key, however many requests wait ([`crate::single_flight`]); a
+//! bounded queue; and the threads that run them.
 //!
 //! ```text
 //! request ── join ──► flight for its key ──► waiting ──► conversion thread ──► cell
@@ -16,20 +16,20 @@
 //! request needs its memory, and queued again. The one lock is held for map and queue operations,
 //! never during a conversion.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, eventfd};
-use tokio::sync::oneshot;
 
 use openmetrics::Text;
 use variants::cache::Key;
 
 use crate::convert::{Converter, Outcome, Pace, Task, Terms};
+use crate::single_flight::{Abandoned, Crowded, Leader, SingleFlight, Waiter};
 
 /// Bounds of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +99,8 @@ pub struct Flights {
 struct Shared {
     limits: Limits,
     converter: Converter,
+    /// Conversions for requests, waiting or running. Its lock may be taken inside that of `state`.
+    flights: SingleFlight<Key, Outcome>,
     state: Mutex<State>,
     changed: Condvar,
     /// Improvements that were cancelled for requests.
@@ -107,9 +109,8 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    flights: HashMap<Key, Flight>,
-    /// Keys of flights that no thread has started, in order of arrival.
-    waiting: VecDeque<Key>,
+    /// Conversions that no thread has started, in order of arrival.
+    waiting: VecDeque<QueuedConversion>,
     waiting_cpu_ms: u64,
     improving: VecDeque<Task>,
     improving_keys: HashSet<Key>,
@@ -119,43 +120,42 @@ struct State {
     stopping: bool,
 }
 
+/// Conversion that no thread has started.
 #[derive(Debug)]
-struct Flight {
+struct QueuedConversion {
     task: Task,
-    waiters: Vec<oneshot::Sender<Outcome>>,
-    has_started: Arc<AtomicBool>,
+    leader: Leader<Key, Outcome>,
 }
 
-/// Handle of one waiter. Dropping it is free.
+/// Handle of one request that waits. Dropping it is free.
 #[derive(Debug)]
-pub struct Landing {
-    outcome: oneshot::Receiver<Outcome>,
-    has_started: Arc<AtomicBool>,
+pub struct ConversionWaiter {
+    waiter: Waiter<Outcome>,
     longest: Duration,
 }
 
-impl Landing {
+impl ConversionWaiter {
     /// Waits for the outcome. If the conversion does not start within the limit, the wait fails.
     ///
     /// # Errors
-    /// [`Unlanded`].
-    pub async fn wait(mut self) -> Result<Outcome, Unlanded> {
-        let waited = tokio::time::timeout(self.longest, &mut self.outcome).await;
+    /// [`WaitError`].
+    pub async fn wait(mut self) -> Result<Outcome, WaitError> {
+        let waited = tokio::time::timeout(self.longest, self.waiter.wait()).await;
         let outcome = match waited {
             Ok(outcome) => outcome,
-            Err(_) if self.has_started.load(Ordering::Relaxed) => self.outcome.await,
-            Err(_) => return Err(Unlanded::Late),
+            Err(_) if self.waiter.has_started() => self.waiter.wait().await,
+            Err(_) => return Err(WaitError::Late),
         };
-        outcome.map_err(|_| Unlanded::Stopped)
+        outcome.map_err(|Abandoned| WaitError::Stopped)
     }
 }
 
 /// Reason why a waiter got no outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unlanded {
+pub enum WaitError {
     /// The conversion did not start in time.
     Late,
-    /// The server stops.
+    /// The conversion ended without an outcome, because the server stops.
     Stopped,
 }
 
@@ -216,6 +216,7 @@ impl Flights {
         let shared = Arc::new(Shared {
             limits,
             converter,
+            flights: SingleFlight::new(limits.waiters_max),
             state: Mutex::default(),
             changed: Condvar::new(),
             cancelled: AtomicU64::new(0),
@@ -244,27 +245,22 @@ impl Flights {
     ///
     /// # Errors
     /// [`Refused`] beyond the limits.
-    pub fn join(&self, task: Task) -> Result<Landing, Refused> {
+    pub fn join(&self, task: Task) -> Result<ConversionWaiter, Refused> {
         let limits = &self.shared.limits;
         let cost = task.plan.cost();
         if limits.memory_bytes_max < cost.memory_bytes {
             return Err(Refused::TooLarge);
         }
-        let (sender, receiver) = oneshot::channel();
         let mut state = self.shared.lock();
         let retry_after_s = state.retry_after_s(limits);
-        let landing = |has_started: &Arc<AtomicBool>| Landing {
-            outcome: receiver,
-            has_started: Arc::clone(has_started),
+        let bounded = |waiter| ConversionWaiter {
+            waiter,
             longest: limits.waiting(),
         };
-        if let Some(flight) = state.flights.get_mut(&task.key) {
-            flight.waiters.retain(|waiter| !waiter.is_closed());
-            if limits.waiters_max <= flight.waiters.len() {
-                return Err(Refused::Overloaded { retry_after_s });
-            }
-            flight.waiters.push(sender);
-            return Ok(landing(&flight.has_started));
+        match self.shared.flights.follow(&task.key) {
+            Ok(Some(waiter)) => return Ok(bounded(waiter)),
+            Ok(None) => {}
+            Err(Crowded) => return Err(Refused::Overloaded { retry_after_s }),
         }
         // Flights without waiters make room, wherever in the queue they are.
         state.drop_abandoned();
@@ -278,17 +274,11 @@ impl Flights {
             return Err(Refused::Overloaded { retry_after_s });
         }
         state.waiting_cpu_ms = waiting_cpu_ms;
-        state.waiting.push_back(task.key);
-        let flight = Flight {
-            task,
-            waiters: vec![sender],
-            has_started: Arc::default(),
-        };
-        let landing = landing(&flight.has_started);
-        state.flights.insert(flight.task.key, flight);
+        let (leader, waiter) = self.shared.flights.lead(task.key);
+        state.waiting.push_back(QueuedConversion { task, leader });
         drop(state);
         self.shared.changed.notify_all();
-        Ok(landing)
+        Ok(bounded(waiter))
     }
 
     /// Returns the seconds after which a refused request may retry.
@@ -350,18 +340,9 @@ impl Shared {
     }
 
     fn serve_requests(&self) {
-        while let Some(task) = self.next_request() {
+        while let Some(QueuedConversion { task, leader }) = self.next_request() {
             let outcome = self.convert(&task, None);
-            let mut state = self.lock();
-            let flight = state
-                .flights
-                .remove(&task.key)
-                .expect("lives until its outcome");
-            drop(state);
-            for waiter in flight.waiters {
-                // Disconnected clients are skipped.
-                drop(waiter.send(outcome.clone()));
-            }
+            leader.finish(&outcome);
         }
     }
 
@@ -434,26 +415,21 @@ impl Shared {
     }
 
     /// Returns the next flight that still has waiters, once its memory is free. `None` at the stop.
-    fn next_request(&self) -> Option<Task> {
+    fn next_request(&self) -> Option<QueuedConversion> {
         let mut state = self.lock();
         loop {
             if state.stopping {
                 return None;
             }
             state.drop_abandoned();
-            let first = state
-                .waiting
-                .front()
-                .map(|key| state.flights[key].task.clone());
-            if let Some(task) = first {
-                let cost = task.plan.cost();
+            if let Some(first) = state.waiting.front() {
+                let cost = first.task.plan.cost();
                 if state.running_bytes + cost.memory_bytes <= self.limits.memory_bytes_max {
-                    state.waiting.pop_front();
+                    let next = state.waiting.pop_front().expect("was at the front");
                     state.waiting_cpu_ms -= cost.cpu_ms;
                     state.start(cost.memory_bytes);
-                    let flight = &state.flights[&task.key];
-                    flight.has_started.store(true, Ordering::Relaxed);
-                    return Some(task);
+                    next.leader.start();
+                    return Some(next);
                 }
                 self.make_room(&mut state, cost.memory_bytes);
             }
@@ -536,20 +512,17 @@ impl State {
         self.waiting_cpu_ms / limits.concurrency as u64 / 1000 + 1
     }
 
-    /// Removes waiting flights whose waiters have all left.
+    /// Removes waiting conversions whose waiters have all left.
     fn drop_abandoned(&mut self) {
         let State {
-            flights,
             waiting,
             waiting_cpu_ms,
             ..
         } = self;
-        waiting.retain(|key| {
-            let flight = &flights[key];
-            let is_awaited = flight.waiters.iter().any(|waiter| !waiter.is_closed());
+        waiting.retain(|waiting| {
+            let is_awaited = waiting.leader.is_awaited();
             if !is_awaited {
-                *waiting_cpu_ms -= flight.task.plan.cost().cpu_ms;
-                flights.remove(key);
+                *waiting_cpu_ms -= waiting.task.plan.cost().cpu_ms;
             }
             is_awaited
         });

@@ -23,4 +23,5 @@ pub mod flight;
 pub mod growing;
 pub mod metrics;
 pub mod quarantine;
+pub mod single_flight;
 pub mod transcode;

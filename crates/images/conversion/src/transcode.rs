@@ -1,5 +1,5 @@
-//! Transcodings of tracks: one flight per key, a few at a time. The others wait for a bounded time
-//! in a bounded queue that users share evenly.
+//! Transcodings of tracks: one flight per key ([`crate::single_flight`]), a few at a time. The
+//! others wait for a bounded time in a bounded queue that users share evenly.
 //!
 //! ```text
 //! request ─ join ─► flight for its key ─► waiting ─► transcode-N ─► cell ─► check ─► variant
@@ -18,14 +18,13 @@ use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use audio_plan::{Checker, Plan};
 use sandbox::{Failure, FailureKind};
-use tokio::sync::oneshot;
 
 use openmetrics::Text;
 use variants::cache::{Key, Kind, Variant, Verdict};
@@ -36,6 +35,7 @@ use variants::sealed::Sealed;
 use crate::convert::Converter;
 use crate::flight::Flights;
 use crate::growing::Growing;
+use crate::single_flight::{Crowded, Leader, SingleFlight, Waiter};
 
 /// CPU time that a job may take, as a multiple of its plan's estimate.
 const CPU_FACTOR: u64 = 6;
@@ -125,34 +125,29 @@ struct Shared {
     changed: Condvar,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
-    flights: HashMap<Key, Flight>,
-    /// Keys of flights that no thread has started, in order of arrival.
-    waiting: VecDeque<Key>,
-    /// Estimated CPU time of all flights.
+    /// Tracks that waiters wait for, waiting or in production.
+    tracks: SingleFlight<Key, Outcome, Production>,
+    /// Tracks that no thread has started, in the order of their turns.
+    waiting: VecDeque<QueuedTrack>,
+    /// Estimated CPU time of all tracks.
     cpu_ms: u64,
     stopping: bool,
 }
 
+/// Track in production, once there is any of it.
+type Production = OnceLock<Arc<Growing>>;
+
+/// Track that no thread has started.
 #[derive(Debug)]
-struct Flight {
+struct QueuedTrack {
     task: Task,
-    is_begun: Arc<AtomicBool>,
-    growing: Arc<OnceLock<Arc<Growing>>>,
-    waiters: Vec<oneshot::Sender<Outcome>>,
+    leader: Leader<Key, Outcome, Production>,
 }
 
-/// Handle of one waiter. Dropping it is free.
-#[derive(Debug)]
-pub struct Landing {
-    /// Receiver of the outcome.
-    pub outcome: oneshot::Receiver<Outcome>,
-    /// The track in production, once it has started.
-    pub growing: Arc<OnceLock<Arc<Growing>>>,
-    /// Set once a thread has started the flight.
-    pub is_begun: Arc<AtomicBool>,
-}
+/// Handle of one request that waits, which also sees the track in production. Dropping it is free.
+pub type TrackWaiter = Waiter<Outcome, Production>;
 
 /// Figures of the queue for the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,7 +183,7 @@ impl Transcoder {
         let shared = Arc::new(Shared {
             limits,
             flights: Arc::clone(flights),
-            state: Mutex::default(),
+            state: Mutex::new(State::new(&limits)),
             changed: Condvar::new(),
         });
         let mut transcoder = Transcoder {
@@ -208,12 +203,12 @@ impl Transcoder {
     ///
     /// # Errors
     /// [`Busy`] beyond the limits.
-    pub fn join(&self, task: Task) -> Result<Landing, Busy> {
+    pub fn join(&self, task: Task) -> Result<TrackWaiter, Busy> {
         let mut state = self.shared.lock();
-        let landing = state.admit(task, &self.shared.limits)?;
+        let waiter = state.admit(task, &self.shared.limits)?;
         drop(state);
         self.shared.changed.notify_one();
-        Ok(landing)
+        Ok(waiter)
     }
 
     /// Returns the longest time that a track waits for its turn.
@@ -232,7 +227,7 @@ impl Transcoder {
         let state = self.shared.lock();
         TranscodeStats {
             waiting: state.waiting.len() as u64,
-            running: (state.flights.len() - state.waiting.len()) as u64,
+            running: (state.tracks.len() - state.waiting.len()) as u64,
         }
     }
 }
@@ -247,45 +242,33 @@ impl Drop for Transcoder {
     }
 }
 
-impl Flight {
-    fn landing(&self, outcome: oneshot::Receiver<Outcome>) -> Landing {
-        Landing {
-            outcome,
-            growing: Arc::clone(&self.growing),
-            is_begun: Arc::clone(&self.is_begun),
+impl State {
+    fn new(limits: &Limits) -> State {
+        State {
+            tracks: SingleFlight::new(limits.waiters_max),
+            waiting: VecDeque::new(),
+            cpu_ms: 0,
+            stopping: false,
         }
     }
-}
 
-impl State {
     /// Joins the flight for the task's key, or starts one if there is room.
-    fn admit(&mut self, task: Task, limits: &Limits) -> Result<Landing, Busy> {
+    fn admit(&mut self, task: Task, limits: &Limits) -> Result<TrackWaiter, Busy> {
         self.drop_abandoned();
         let busy = self.busy(limits);
-        let (sender, outcome) = oneshot::channel();
-        if let Some(flight) = self.flights.get_mut(&task.key) {
-            flight.waiters.retain(|waiter| !waiter.is_closed());
-            if limits.waiters_max <= flight.waiters.len() {
-                return Err(busy);
-            }
-            flight.waiters.push(sender);
-            return Ok(flight.landing(outcome));
+        match self.tracks.follow(&task.key) {
+            Ok(Some(waiter)) => return Ok(waiter),
+            Ok(None) => {}
+            Err(Crowded) => return Err(busy),
         }
-        let is_full = limits.concurrency + limits.waiting_max <= self.flights.len();
+        let is_full = limits.concurrency + limits.waiting_max <= self.tracks.len();
         if limits.concurrency == 0 || is_full && !self.make_room(&task.user) {
             return Err(busy);
         }
         self.cpu_ms += task.plan.cost().cpu_ms;
-        self.waiting.push_back(task.key);
-        let flight = Flight {
-            growing: Arc::default(),
-            is_begun: Arc::default(),
-            waiters: vec![sender],
-            task,
-        };
-        let landing = flight.landing(outcome);
-        self.flights.insert(flight.task.key, flight);
-        Ok(landing)
+        let (leader, waiter) = self.tracks.lead(task.key);
+        self.waiting.push_back(QueuedTrack { task, leader });
+        Ok(waiter)
     }
 
     fn busy(&self, limits: &Limits) -> Busy {
@@ -298,18 +281,18 @@ impl State {
     /// `user` would then have. Returns whether it did.
     fn make_room(&mut self, user: &str) -> bool {
         let mut counts: HashMap<&str, usize> = HashMap::new();
-        for key in &self.waiting {
-            *counts.entry(&self.flights[key].task.user).or_default() += 1;
+        for waiting in &self.waiting {
+            *counts.entry(&waiting.task.user).or_default() += 1;
         }
         let own = counts.get(user).copied().unwrap_or(0);
         let most = counts.into_iter().max_by_key(|(_, count)| *count);
         let Some((greediest, _)) = most.filter(|(_, count)| own + 1 < *count) else {
             return false;
         };
-        let of_greediest = |key: &Key| *self.flights[key].task.user == *greediest;
+        let of_greediest = |waiting: &QueuedTrack| *waiting.task.user == *greediest;
         let last = self.waiting.iter().rposition(of_greediest);
-        if let Some(key) = last.and_then(|at| self.waiting.remove(at)) {
-            let dropped = self.flights.remove(&key).expect("it was waiting");
+        // Dropping the leader tells the waiters.
+        if let Some(dropped) = last.and_then(|at| self.waiting.remove(at)) {
             self.cpu_ms -= dropped.task.plan.cost().cpu_ms;
         }
         true
@@ -317,31 +300,25 @@ impl State {
 
     /// Takes the first waiting track. The other tracks of its user move behind those of all other
     /// users.
-    fn take_next(&mut self) -> Option<&Flight> {
-        let key = self.waiting.pop_front()?;
-        let user = Arc::clone(&self.flights[&key].task.user);
+    fn take_next(&mut self) -> Option<QueuedTrack> {
+        let next = self.waiting.pop_front()?;
         let waiting = self.waiting.drain(..);
-        let (own, mut others): (VecDeque<Key>, VecDeque<Key>) =
-            waiting.partition(|key| self.flights[key].task.user == user);
+        let (own, mut others): (VecDeque<QueuedTrack>, VecDeque<QueuedTrack>) =
+            waiting.partition(|waiting| waiting.task.user == next.task.user);
         others.extend(own);
         self.waiting = others;
-        self.flights.get(&key)
+        Some(next)
     }
 
-    /// Removes flights without waiters that no thread has started.
+    /// Removes tracks without waiters that no thread has started.
     fn drop_abandoned(&mut self) {
         let State {
-            flights,
-            waiting,
-            cpu_ms,
-            ..
+            waiting, cpu_ms, ..
         } = self;
-        waiting.retain(|key| {
-            let flight = &flights[key];
-            let is_awaited = flight.waiters.iter().any(|waiter| !waiter.is_closed());
+        waiting.retain(|waiting| {
+            let is_awaited = waiting.leader.is_awaited();
             if !is_awaited {
-                *cpu_ms -= flight.task.plan.cost().cpu_ms;
-                flights.remove(key);
+                *cpu_ms -= waiting.task.plan.cost().cpu_ms;
             }
             is_awaited
         });
@@ -354,31 +331,25 @@ impl Shared {
     }
 
     fn serve(&self) {
-        while let Some((task, growing)) = self.next() {
+        while let Some(QueuedTrack { task, leader }) = self.next() {
             let converter = self.flights.converter();
-            let outcome = converter.transcode(&task, &self.limits, &growing);
-            let mut state = self.lock();
-            state.cpu_ms -= task.plan.cost().cpu_ms;
-            let flight = state.flights.remove(&task.key);
-            drop(state);
-            for waiter in flight.expect("lives until its outcome").waiters {
-                // Disconnected clients are skipped.
-                drop(waiter.send(outcome.clone()));
-            }
+            let outcome = converter.transcode(&task, &self.limits, leader.progress());
+            self.lock().cpu_ms -= task.plan.cost().cpu_ms;
+            leader.finish(&outcome);
         }
     }
 
-    /// Returns the next flight that still has waiters. `None` at the stop.
-    fn next(&self) -> Option<(Task, Arc<OnceLock<Arc<Growing>>>)> {
+    /// Returns the next track that still has waiters. `None` at the stop.
+    fn next(&self) -> Option<QueuedTrack> {
         let mut state = self.lock();
         loop {
             if state.stopping {
                 return None;
             }
             state.drop_abandoned();
-            if let Some(flight) = state.take_next() {
-                flight.is_begun.store(true, Ordering::Relaxed);
-                return Some((flight.task.clone(), Arc::clone(&flight.growing)));
+            if let Some(next) = state.take_next() {
+                next.leader.start();
+                return Some(next);
             }
             let woken = self.changed.wait(state);
             state = woken.unwrap_or_else(PoisonError::into_inner);

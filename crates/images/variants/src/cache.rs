@@ -656,6 +656,22 @@ impl Variants {
         Ok(body)
     }
 
+    /// Returns the bytes of a variant that was converted just now from `sealed` memory, shared with
+    /// other cores that hold them.
+    ///
+    /// # Errors
+    /// If the host cannot read the memory file.
+    pub fn read_sealed(&self, variant: &Variant, sealed: &Sealed) -> io::Result<Arc<[u8]>> {
+        if let Some(body) = lock(&variant.body).upgrade() {
+            return Ok(body);
+        }
+        let mut bytes = vec![0; sealed.bytes as usize];
+        sealed.file.read_exact_at(&mut bytes, sealed.start)?;
+        let body: Arc<[u8]> = bytes.into();
+        *lock(&variant.body) = Arc::downgrade(&body);
+        Ok(body)
+    }
+
     /// Drops the entry for `key` from the index, but keeps its file.
     pub fn forget(&self, key: &Key) {
         self.note(|| Change::Gone(*key));

@@ -29,30 +29,30 @@ pub(crate) const MARKS: [&[u8]; 2] = [NO_MEDIA, PATTERNS];
 
 /// Exclusions that one folder declares for itself.
 #[derive(Debug, Default)]
-pub(crate) enum Word {
+pub(crate) enum FolderExclusions {
     /// No exclusion beyond those of the folders above.
     #[default]
-    Silent,
+    Unset,
     /// Exclusion of the folder itself.
-    Out,
+    WholeFolder,
     /// Exclusion of the paths that match these patterns.
-    But(Vec<Line>),
+    Patterns(Vec<Pattern>),
 }
 
-impl Word {
+impl FolderExclusions {
     /// Applies the file called `name` in `folder`, if it is `.nomedia` or `.ndignore`.
     ///
     /// # Errors
     /// If the patterns cannot be read. They exclude nothing then: the user could not see why files
     /// are missing.
-    pub(crate) fn hear(&mut self, folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<()> {
+    pub(crate) fn apply_file(&mut self, folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<()> {
         if name == NO_MEDIA {
-            *self = Word::Out;
+            *self = FolderExclusions::WholeFolder;
         }
-        if name == PATTERNS && !matches!(self, Word::Out) {
+        if name == PATTERNS && !matches!(self, FolderExclusions::WholeFolder) {
             *self = match stat(folder, name)?.size {
-                0 => Word::Out,
-                _ => Word::But(patterns(folder)?),
+                0 => FolderExclusions::WholeFolder,
+                _ => FolderExclusions::Patterns(patterns(folder)?),
             };
         }
         Ok(())
@@ -60,7 +60,7 @@ impl Word {
 }
 
 /// Reads the patterns of a folder's `.ndignore`.
-fn patterns(folder: &OwnedFd) -> rustix::io::Result<Vec<Line>> {
+fn patterns(folder: &OwnedFd) -> rustix::io::Result<Vec<Pattern>> {
     // Without `NONBLOCK`, opening a pipe of this name would wait for a writer.
     let file = open_below(folder.as_fd(), PATTERNS, OFlags::NONBLOCK)?;
     let mut text = vec![0; PATTERNS_BYTES];
@@ -72,35 +72,35 @@ fn patterns(folder: &OwnedFd) -> rustix::io::Result<Vec<Line>> {
         }
     }
     let lines = text[..length].split(|byte| *byte == b'\n');
-    Ok(lines.filter_map(Line::new).take(LINES_MAX).collect())
+    Ok(lines.filter_map(Pattern::new).take(LINES_MAX).collect())
 }
 
 /// One pattern of an `.ndignore`.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct Pattern {
     /// Pattern in the syntax of `fast_glob`.
     glob: Vec<u8>,
     /// True if the pattern includes matching paths again (leading `!`).
-    back: bool,
+    is_negated: bool,
     /// True if the pattern matches folders only (trailing `/`).
-    folders: bool,
+    dir_only: bool,
     /// True if the pattern is matched against the whole path below its folder, false if against the
     /// last name of the path alone.
-    anchored: bool,
+    is_anchored: bool,
 }
 
-impl Line {
-    fn new(line: &[u8]) -> Option<Line> {
+impl Pattern {
+    fn new(line: &[u8]) -> Option<Pattern> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let mut line = without_spaces(line);
         if line.starts_with(b"#") {
             return None;
         }
-        let back = line.starts_with(b"!");
-        line = &line[usize::from(back)..];
-        let folders = line.ends_with(b"/");
-        line = &line[..line.len() - usize::from(folders)];
-        let anchored = line.contains(&b'/');
+        let is_negated = line.starts_with(b"!");
+        line = &line[usize::from(is_negated)..];
+        let dir_only = line.ends_with(b"/");
+        line = &line[..line.len() - usize::from(dir_only)];
+        let is_anchored = line.contains(&b'/');
         line = line.strip_prefix(b"/").unwrap_or(line);
         if line.is_empty() {
             return None;
@@ -115,22 +115,22 @@ impl Line {
             escaped = byte == b'\\' && !escaped;
             glob.push(byte);
         }
-        Some(Line {
+        Some(Pattern {
             glob,
-            back,
-            folders,
-            anchored,
+            is_negated,
+            dir_only,
+            is_anchored,
         })
     }
 
     /// Returns whether the pattern matches `path`, a path below the pattern's folder.
-    fn fits(&self, path: &[u8], is_folder: bool) -> bool {
+    fn matches_path(&self, path: &[u8], is_folder: bool) -> bool {
         let name = path.rsplit(|byte| *byte == b'/').next();
-        let path = match self.anchored {
+        let path = match self.is_anchored {
             true => path,
             false => name.unwrap_or(path),
         };
-        (is_folder || !self.folders) && glob_match(&self.glob, path)
+        (is_folder || !self.dir_only) && glob_match(&self.glob, path)
     }
 }
 
@@ -149,22 +149,22 @@ pub(crate) struct Rules(Option<Rc<Level>>);
 #[derive(Debug)]
 struct Level {
     folder: Vec<u8>,
-    lines: Vec<Line>,
+    lines: Vec<Pattern>,
     above: Rules,
 }
 
 impl Rules {
-    /// Returns the rules for the contents of `folder`, which declares `word`; `None` if the folder
-    /// is excluded.
-    pub(crate) fn after(&self, folder: &[u8], word: Word) -> Option<Rules> {
-        match word {
-            Word::Silent => Some(self.clone()),
-            Word::Out => None,
-            Word::But(lines) => Some(self.with(folder, lines)),
+    /// Returns the rules for the contents of `folder`, which declares `exclusions`; `None` if the
+    /// folder is excluded.
+    pub(crate) fn after(&self, folder: &[u8], exclusions: FolderExclusions) -> Option<Rules> {
+        match exclusions {
+            FolderExclusions::Unset => Some(self.clone()),
+            FolderExclusions::WholeFolder => None,
+            FolderExclusions::Patterns(lines) => Some(self.with(folder, lines)),
         }
     }
 
-    fn with(&self, folder: &[u8], lines: Vec<Line>) -> Rules {
+    fn with(&self, folder: &[u8], lines: Vec<Pattern>) -> Rules {
         let level = Level {
             folder: folder.to_vec(),
             lines,
@@ -189,8 +189,8 @@ impl Rules {
             let below = &path[level.folder.len()..];
             let below = below.strip_prefix(b"/").unwrap_or(below);
             let mut lines = level.lines.iter().rev();
-            if let Some(line) = lines.find(|line| line.fits(below, is_folder)) {
-                return !line.back;
+            if let Some(line) = lines.find(|line| line.matches_path(below, is_folder)) {
+                return !line.is_negated;
             }
             rules = &level.above;
         }
@@ -200,10 +200,12 @@ impl Rules {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, Rules};
+    use super::{Pattern, Rules};
 
     fn rules(above: &Rules, folder: &str, text: &str) -> Rules {
-        let lines = text.lines().filter_map(|line| Line::new(line.as_bytes()));
+        let lines = text
+            .lines()
+            .filter_map(|line| Pattern::new(line.as_bytes()));
         above.with(folder.as_bytes(), lines.collect())
     }
 

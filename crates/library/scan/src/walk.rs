@@ -13,7 +13,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::ignore::{self, Rules, Word};
+use crate::ignore::{self, FolderExclusions, Rules};
 use crate::{Fault, Index, Limits, Progress, ScanError};
 
 /// Bytes of folder entries fetched per system call.
@@ -61,7 +61,7 @@ pub(crate) enum Kind {
 
 /// File of music, picture or playlist that the walk found.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct FoundFile {
     pub(crate) path: Vec<u8>,
     pub(crate) stat: Stat,
     pub(crate) kind: Kind,
@@ -88,7 +88,7 @@ pub(crate) struct Hidden {
 /// Result of a walk; files are sorted by path.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
-    pub(crate) seen: Vec<Seen>,
+    pub(crate) seen: Vec<FoundFile>,
     pub(crate) folders: Vec<Vec<u8>>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) links: u64,
@@ -174,13 +174,14 @@ impl Tree<'_> {
                 return None;
             }
             if let Ok(Some(opened)) = opened {
-                let mut word = Word::Silent;
+                let mut exclusions = FolderExclusions::Unset;
                 for name in ignore::MARKS {
-                    if stat(&opened, name).is_ok() && word.hear(&opened, name).is_err() {
-                        word = Word::Silent;
+                    if stat(&opened, name).is_ok() && exclusions.apply_file(&opened, name).is_err()
+                    {
+                        exclusions = FolderExclusions::Unset;
                     }
                 }
-                rules = rules.after(above, word)?;
+                rules = rules.after(above, exclusions)?;
             }
             if rules.leave_out(folder, true) {
                 return None;
@@ -199,7 +200,7 @@ impl Tree<'_> {
         walked: &mut Walked,
     ) -> rustix::io::Result<()> {
         let before = (walked.seen.len(), walked.faults.len());
-        let mut word = Word::Silent;
+        let mut exclusions = FolderExclusions::Unset;
         let (mut below_it, mut unread) = (Vec::new(), Vec::new());
         let mut entries = RawDir::new(folder, buffer);
         while let Some(entry) = entries.next() {
@@ -207,7 +208,7 @@ impl Tree<'_> {
             let name = entry.file_name().to_bytes();
             // Includes `.` and `..`.
             if name.starts_with(b".") {
-                if let Err(err) = word.hear(folder, name) {
+                if let Err(err) = exclusions.apply_file(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));
                     let reason = format!("cannot be read, so it excludes nothing: {err}");
                     walked.faults.push(Fault { path, reason });
@@ -233,7 +234,7 @@ impl Tree<'_> {
                     };
                     let path = below;
                     match stat(folder, name) {
-                        Ok(stat) => walked.seen.push(Seen { path, stat, kind }),
+                        Ok(stat) => walked.seen.push(FoundFile { path, stat, kind }),
                         Err(err) => {
                             let reason = io::Error::from(err).to_string();
                             walked.faults.push(Fault { path, reason });
@@ -243,7 +244,7 @@ impl Tree<'_> {
                 _ => {}
             }
         }
-        let Some(rules) = rules.after(path, word) else {
+        let Some(rules) = rules.after(path, exclusions) else {
             walked.seen.truncate(before.0);
             walked.faults.truncate(before.1);
             return Ok(());
@@ -277,7 +278,7 @@ impl Walked {
         let outside = known.filter(|(path, _)| !tops.iter().any(|top| is_below(path, top)));
         self.seen.extend(outside.filter_map(|(path, stat)| {
             let kind = kind(&path)?;
-            Some(Seen { path, stat, kind })
+            Some(FoundFile { path, stat, kind })
         }));
         self.seen.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use keyspace::Prefetched;
-use reactor::Lender;
+use reactor::ZeroCopyWriter;
 use resp::{BLOB_BYTES_MIN, Parser};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
@@ -33,7 +33,7 @@ pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {
     /// announces further bytes.
     fn poll_write_zero_copy(
         &mut self,
-        lender: &Lender,
+        zero_copy_writer: &ZeroCopyWriter,
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
         more: bool,
@@ -45,12 +45,12 @@ macro_rules! sockets {
         impl Stream for $stream {
             fn poll_write_zero_copy(
                 &mut self,
-                lender: &Lender,
+                zero_copy_writer: &ZeroCopyWriter,
                 context: &mut Context<'_>,
                 parts: &[IoSlice<'_>],
                 more: bool,
             ) -> Poll<io::Result<usize>> {
-                lender.poll_write(self, context, parts, more)
+                zero_copy_writer.poll_write(self, context, parts, more)
             }
         }
     )*};
@@ -261,11 +261,11 @@ impl Connection {
         let count = out.parts(&mut parts, shared.limits.write_slice_bytes);
         let parts = &parts[..count];
         let lends = parts.iter().any(|part| BLOB_BYTES_MIN <= part.len());
-        let lender = shared.lender.as_ref().filter(|_| lends);
-        let written = match (parts, lender) {
-            (parts, Some(lender)) => {
+        let zero_copy_writer = shared.zero_copy_writer.as_ref().filter(|_| lends);
+        let written = match (parts, zero_copy_writer) {
+            (parts, Some(zero_copy_writer)) => {
                 let bytes: usize = parts.iter().map(|part| part.len()).sum();
-                stream.poll_write_zero_copy(lender, context, parts, bytes < out.len())
+                stream.poll_write_zero_copy(zero_copy_writer, context, parts, bytes < out.len())
             }
             // A plain write of one part costs the kernel less than a vectored one.
             ([part], None) => Pin::new(stream).poll_write(context, part),

@@ -48,5 +48,5 @@ pub(crate) fn parser_limits(config: &Config) -> resp::Limits {
 /// Blobs are read where they can be sent from without copying.
 pub(crate) const LENDABLE: BlobAllocator = BlobAllocator {
     make: reactor::place,
-    keep: reactor::lendable_within,
+    keep: reactor::zero_copy_within,
 };

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use bytes::BytesMut;
-use reactor::Lender;
+use reactor::ZeroCopyWriter;
 
 use crate::Limits;
 use crate::client::ClientKey;
@@ -19,7 +19,7 @@ pub(crate) struct Shared {
     /// nothing refers to it.
     pub(crate) buffer: RefCell<BytesMut>,
     /// Zero-copy writer of large values; `None` if the host does not support it.
-    pub(crate) lender: Option<Lender>,
+    pub(crate) zero_copy_writer: Option<ZeroCopyWriter>,
 }
 
 impl Shared {
@@ -27,7 +27,7 @@ impl Shared {
         Shared {
             limits: state.limits,
             buffer: RefCell::new(BytesMut::new()),
-            lender: Lender::new()
+            zero_copy_writer: ZeroCopyWriter::new()
                 .inspect_err(|err| tracing::warn!(%err, "zero-copy writes are unavailable; large values are copied"))
                 .ok(),
             state: RefCell::new(state),

@@ -31,6 +31,31 @@ fn a_hundred_misses_of_one_picture_convert_it_once() {
     server.stop();
 }
 
+/// The response to a miss stays: the next request needs neither the disk nor another conversion.
+#[test]
+fn the_answer_to_a_miss_serves_the_next_request() {
+    let home = Home::with(&[("p.jpg", &media::photo(600, 400, 1))]);
+    let flags = ["--cores", "1", "--limits-trust-time", "1h"];
+    let server = Server::plain(&home, &flags);
+    let mut client = server.connect();
+    let mut get = || {
+        client.request("GET", "/p.jpg?w=200", "accept: image/webp\r\n");
+        client.answer()
+    };
+    let made = get();
+    assert_eq!(
+        made.field("cache-status"),
+        Some("Pelton; fwd=uri-miss; stored")
+    );
+    std::fs::remove_dir_all(home.data().join("variants")).expect("the home can be written");
+    let kept = get();
+    assert_eq!(kept.field("cache-status"), Some("Pelton; hit"));
+    assert_eq!(kept.field("server-timing"), Some("cache;desc=hit"));
+    assert_eq!((kept.etag(), &kept.body), (made.etag(), &made.body));
+    assert_eq!(server.metrics().conversions(), 1);
+    server.stop();
+}
+
 #[test]
 fn misses_from_many_threads_agree_too() {
     let home = Home::with(&[("p.jpg", &media::photo(600, 400, 1))]);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use reactor::Ended;
 use variants::library::{Library, Mount};
 
-use super::{Archive, Crc, Wanted};
+use super::{Archive, ArchiveFile, Crc};
 use crate::problem::Problem;
 
 /// Library in a temporary folder, which is removed on drop.
@@ -29,7 +29,7 @@ impl Home {
     }
 
     fn plan(&self, wanted: &[(&str, &str)]) -> Result<Archive, Problem> {
-        let wanted = wanted.iter().map(|(path, name)| Wanted {
+        let wanted = wanted.iter().map(|(path, name)| ArchiveFile {
             path: (*path).to_owned(),
             name: (*name).to_owned(),
         });
@@ -112,7 +112,9 @@ fn the_sum_is_that_of_the_standard() {
 
 #[test]
 fn files_come_out_as_they_are_in_pieces_of_any_size() {
-    let large: Vec<u8> = (0..100_000_u32).map(|at| ((at * at) >> 5) as u8).collect();
+    let large: Vec<u8> = (0..100_000_u32)
+        .map(|at| (at.wrapping_mul(at) >> 5) as u8)
+        .collect();
     let home = Home::new("whole", &[("a", b"first"), ("b c", b""), ("d", &large)]);
     let wanted = [("/a", "Disc 1/ä.flac"), ("/b%20c", "empty"), ("/d", "d")];
     let whole = send(home.plan(&wanted).expect("they are there"), 1 << 20);

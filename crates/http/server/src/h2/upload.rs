@@ -5,18 +5,18 @@ use std::time::Duration;
 use http1::Reject;
 use tokio::time::Instant;
 
-use super::told::Asker;
+use super::completed_stream::RequestInfo;
 use crate::core::Core;
-use crate::mount::Came;
+use crate::request_context::RequestContext;
 
 /// Upload of one request.
 #[derive(Debug)]
 pub(super) struct Upload {
     pub(super) stream: u32,
-    pub(super) asker: Asker,
+    pub(super) request_info: RequestInfo,
     /// Head in the form of HTTP/1.1.
     pub(super) text: Vec<u8>,
-    pub(super) came: Came,
+    pub(super) context: RequestContext,
     /// True if a mount needs the body.
     pub(super) is_kept: bool,
     /// Bytes that may still arrive.
@@ -30,17 +30,17 @@ pub(super) struct Upload {
 impl Upload {
     pub(super) fn new(
         core: &Core,
-        (stream, asker): (u32, Asker),
+        (stream, request_info): (u32, RequestInfo),
         text: Vec<u8>,
-        came: Came,
+        context: RequestContext,
         is_kept: bool,
     ) -> Upload {
         let settings = &core.service.settings;
         Upload {
             stream,
-            asker,
+            request_info,
             text,
-            came,
+            context,
             is_kept,
             left: match is_kept {
                 true => settings.limits.request_body_bytes as u64,
@@ -64,7 +64,7 @@ impl Upload {
         self.left = left.ok_or(TOO_LARGE)?;
         if self.is_kept {
             let all_bytes_max = core.service.settings.limits.core_request_body_bytes;
-            self.came.body.add(part, all_bytes_max)?;
+            self.context.body.add(part, all_bytes_max)?;
         }
         self.window_bytes += part.len() as u64;
         if core.reactor.limits().body_window_bytes() <= self.window_bytes {

@@ -1,13 +1,17 @@
 //! Who gets which turn, without threads and cells.
 
+use std::future::Future;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use audio_plan::{Codec, Gain, Plan};
 use variants::cache::Key;
 use variants::library::{Library, LibraryPath, Mount, Wait};
 
-use super::{Landing, Limits, State, Task};
+use super::{Limits, State, Task, TrackWaiter};
+use crate::single_flight::Abandoned;
 
 /// Makes tasks, each another one.
 struct Tasks {
@@ -78,15 +82,15 @@ const LIMITS: Limits = Limits {
 
 /// Takes all that waits, and tells whose each is.
 fn turns(state: &mut State) -> Vec<Arc<str>> {
-    let next = || Some(Arc::clone(&state.take_next()?.task.user));
+    let next = || Some(state.take_next()?.task.user);
     std::iter::from_fn(next).collect()
 }
 
 #[test]
 fn users_take_turns() {
-    let (mut tasks, mut state) = (Tasks::new("users"), State::default());
+    let (mut tasks, mut state) = (Tasks::new("users"), State::new(&LIMITS));
     let mut join = |user| state.admit(tasks.task(user), &LIMITS);
-    let _waiting: Vec<Landing> = ["ann", "ann", "ann", "bob"]
+    let _waiting: Vec<TrackWaiter> = ["ann", "ann", "ann", "bob"]
         .map(|user| join(user).expect("there is room"))
         .into();
     let turns = turns(&mut state);
@@ -96,7 +100,7 @@ fn users_take_turns() {
 
 #[test]
 fn a_full_queue_is_shared_evenly() {
-    let (mut tasks, mut state) = (Tasks::new("full"), State::default());
+    let (mut tasks, mut state) = (Tasks::new("full"), State::new(&LIMITS));
     let mut of_ann = Vec::new();
     for _ in 0..4 {
         let joined = state.admit(tasks.task("ann"), &LIMITS);
@@ -111,24 +115,22 @@ fn a_full_queue_is_shared_evenly() {
         joined.expect(what)
     });
     assert!(state.admit(tasks.task("bob"), &LIMITS).is_err(), "two each");
-    let is_dropped = |landing: &mut Landing| {
-        let outcome = landing.outcome.try_recv();
-        matches!(
-            outcome,
-            Err(tokio::sync::oneshot::error::TryRecvError::Closed)
-        )
+    let is_dropped = |waiter: &mut TrackWaiter| {
+        let waiting = pin!(waiter.wait());
+        let polled = waiting.poll(&mut Context::from_waker(Waker::noop()));
+        matches!(polled, Poll::Ready(Err(Abandoned)))
     };
     let dropped: Vec<bool> = of_ann.iter_mut().map(is_dropped).collect();
     assert_eq!(dropped, [false, false, true, true], "the last ones go");
-    assert!(!bob.into_iter().any(|mut landing| is_dropped(&mut landing)));
-    assert_eq!(state.flights.len(), 4);
+    assert!(!bob.into_iter().any(|mut waiter| is_dropped(&mut waiter)));
+    assert_eq!(state.tracks.len(), 4);
     // Who leaves makes room.
     drop(of_ann);
     let cid = state.admit(tasks.task("cid"), &LIMITS);
     cid.expect("abandoned tracks leave the queue");
     let cpu_ms: u64 = state
-        .flights
-        .values()
+        .waiting
+        .iter()
         .map(|it| it.task.plan.cost().cpu_ms)
         .sum();
     assert_eq!(state.cpu_ms, cpu_ms);

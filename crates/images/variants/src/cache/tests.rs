@@ -264,3 +264,21 @@ fn what_a_busy_machine_did_not_get_done_is_tried_again_later() {
     };
     assert_eq!((is_known(4_999), is_known(5_000)), (true, false));
 }
+
+#[test]
+fn a_variant_in_sealed_memory_is_not_read_from_the_disk() {
+    let data = Data::new();
+    let variants = data.loaded(1 << 20);
+    let body = sealed(&data, b"a picture");
+    let stored = variants.store(key(1), WEBP, Some(&body), 1);
+    let variant = stored.expect("the disk has room");
+    fs::remove_dir_all(data.0.join("variants")).expect("own directory");
+    let read = variants.read_sealed(&variant, &body);
+    let read = read.expect("the memory file can be read");
+    assert_eq!(&read[..], b"a picture");
+    // Other cores share the bytes while one holds them.
+    let shared = variants.read(&variant).expect("the bytes are in memory");
+    assert!(Arc::ptr_eq(&read, &shared));
+    drop((read, shared));
+    assert!(variants.read(&variant).is_err(), "the file is gone");
+}

@@ -7,10 +7,10 @@ use super::request;
 /// Asserts that a head with `fields` becomes the expected HTTP/1.1 text, or is refused with the
 /// expected status and reason.
 fn check(fields: &[(&str, &str)], expected: &Expect) {
-    expected.assert_eq(&told(fields));
+    expected.assert_eq(&completed(fields));
 }
 
-fn told(fields: &[(&str, &str)]) -> String {
+fn completed(fields: &[(&str, &str)]) -> String {
     let (mut connection, mut out) = (Connection::new(http2::Limits::default()), Vec::new());
     let mut block = Vec::new();
     for (name, value) in fields {
@@ -79,7 +79,7 @@ fn what_would_break_the_line_is_refused() {
         ("G T", "/"),
         ("GET /x HTTP/1.1", "/"),
     ] {
-        let outcome = told(&[&asks(method, path)[..], &host].concat());
+        let outcome = completed(&[&asks(method, path)[..], &host].concat());
         assert!(outcome.starts_with("400 "), "{method} {path}: {outcome}");
     }
 }
@@ -138,7 +138,7 @@ fn cookies_become_one_line() {
     );
     let mut many = [&asks("GET", "/")[..], &[("host", "h")]].concat();
     many.resize(4 + 200, ("cookie", "name=value"));
-    assert!(told(&many).starts_with("GET / "), "200 cookies");
+    assert!(completed(&many).starts_with("GET / "), "200 cookies");
 }
 
 /// RFC 9113 §8.3.1: `:path` begins with a slash. The only schemes served are http and https.
@@ -151,7 +151,7 @@ fn targets_are_paths_of_http() {
             (":authority", "h"),
             (":path", path),
         ];
-        told(&fields)
+        completed(&fields)
     };
     for path in ["http://h/a.jpg", "https://other/a.jpg", "//", "h/a", "?a"] {
         let outcome = with("https", path);

@@ -1,0 +1,224 @@
+//! Access control of requests by the rules of [`crate::gate`]: host names, origins and logins.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use http1::{Method, Request};
+
+use crate::blocking::blocking;
+use crate::core::Core;
+use crate::gate::{Admission, Gate, Login, LoginFailure, Part, RequireLogin, Token};
+use crate::metrics::Served;
+use crate::problem::Problem;
+use crate::representation::Representation;
+use crate::request_context::RequestContext;
+use crate::response::{Fields, Payload, Response};
+use crate::scheme::{Scheme, without_port};
+
+impl Core {
+    /// Decides whether a ready file may be sent for `request`. Returns `None` if the decision needs
+    /// more time, or is a refusal.
+    pub(crate) fn check_ready_access(
+        &self,
+        listener: usize,
+        request: &Request<'_>,
+        representation: &Representation,
+    ) -> Option<Admission> {
+        let gate = &self.service.settings.gate;
+        if gate.login == RequireLogin::Off && gate.hosts.is_empty() {
+            return Some(Admission::Open);
+        }
+        if !gate.hosts.is_empty() && !self.is_our_host(listener, request) {
+            return None;
+        }
+        if gate.is_open(Part::Files) && !self.is_for_users(representation) {
+            return Some(Admission::Open);
+        }
+        let authorization = authorization(request)?;
+        self.remembered(authorization).map(|_| Admission::Known)
+    }
+
+    /// Decides whether `request` may be answered, except for what only the file itself determines.
+    pub(crate) async fn check_access(
+        &self,
+        request: &Request<'_>,
+        context: &RequestContext,
+    ) -> Result<Admission, Problem> {
+        let gate = &self.service.settings.gate;
+        let part = self.service.part_of(request.target.path);
+        if part == Part::Open {
+            return Ok(Admission::Open);
+        }
+        let is_listing = matches!(part, Part::Admin | Part::Api | Part::Music | Part::Pages);
+        if (is_listing || !gate.hosts.is_empty()) && !self.is_our_host(context.listener, request) {
+            return Err(Problem::UnknownHost);
+        }
+        let is_open = gate.is_open(part);
+        // Any page can make a browser send credentials that the browser stores.
+        let brings_credentials = part == Part::Players;
+        if (is_listing || !is_open) && !brings_credentials && is_foreign_change(gate, request) {
+            return Err(Problem::ForeignOrigin);
+        }
+        if part == Part::Players {
+            return Ok(Admission::Known);
+        }
+        let is_asked_before = part == Part::Api && request.method == Method::Options;
+        if is_open || is_asked_before {
+            return Ok(Admission::Open);
+        }
+        let is_admins = matches!(part, Part::Admin | Part::Api);
+        if is_admins && matches!(self.scheme(context.listener), Scheme::Admin) {
+            return Ok(Admission::Open);
+        }
+        if is_admins && self.has_token(request) {
+            return Ok(Admission::Known);
+        }
+        match self.log_in(request, context.peer).await? {
+            login if part == Part::Admin && !login.is_admin => Err(Problem::NotAllowed),
+            _ => Ok(Admission::Known),
+        }
+    }
+
+    /// Decides whether a file that was found may be sent to a client that passed so far.
+    pub(crate) async fn check_file_access(
+        &self,
+        admission: Admission,
+        representation: &Representation,
+        request: &Request<'_>,
+        context: &RequestContext,
+    ) -> Result<Admission, Problem> {
+        if admission == Admission::Known || !self.is_for_users(representation) {
+            return Ok(admission);
+        }
+        self.log_in(request, context.peer)
+            .await
+            .map(|_| Admission::Known)
+    }
+
+    fn is_for_users(&self, representation: &Representation) -> bool {
+        self.service.settings.gate.login == RequireLogin::Music && representation.is_sound()
+    }
+
+    /// Returns whether a request names this server. Over TLS the certificate has shown that;
+    /// browsers always send a name.
+    fn is_our_host(&self, listener: usize, request: &Request<'_>) -> bool {
+        let is_certified = |scheme: &Scheme, host: &str| match scheme {
+            Scheme::Https(tls) => tls.covers(without_port(host)),
+            Scheme::Http | Scheme::Redirect(_) | Scheme::Admin => false,
+        };
+        request.host.is_none_or(|host| {
+            self.service.settings.gate.is_known_host(host)
+                || matches!(self.scheme(listener), Scheme::Https(_))
+                || self.schemes().iter().any(|it| is_certified(it, host))
+        })
+    }
+
+    fn has_token(&self, request: &Request<'_>) -> bool {
+        let token = self.service.settings.gate.token;
+        let sent = authorization(request).and_then(|it| it.strip_prefix("Bearer "));
+        // Hashes compare in constant time.
+        token.is_some_and(|token| sent.is_some_and(|it| Token::new(it.trim()) == token))
+    }
+
+    async fn log_in(&self, request: &Request<'_>, peer: IpAddr) -> Result<Login, Problem> {
+        let Some(sent) = authorization(request) else {
+            return Err(Problem::Unauthorized);
+        };
+        if let Some(login) = self.remembered(sent) {
+            return Ok(login);
+        }
+        let Some(users) = self.service.mounts.users().map(Arc::clone) else {
+            return Err(Problem::Unauthorized);
+        };
+        let (hash, sent) = (blake3::hash(sent.as_bytes()), sent.to_owned());
+        match blocking(move || users.log_in(&sent, peer)).await {
+            Ok(login) => {
+                let entry = (login, self.trusted_until_ms());
+                self.verified.0.borrow_mut().put(hash, entry);
+                Ok(login)
+            }
+            Err(LoginFailure::Unknown) => Err(Problem::Unauthorized),
+            Err(LoginFailure::Guessing { retry_after_s }) => {
+                Err(Problem::Guessing { retry_after_s })
+            }
+            Err(LoginFailure::Host) => Err(Problem::Host),
+        }
+    }
+
+    /// Returns the cached login for these credentials, if any.
+    fn remembered(&self, authorization: &str) -> Option<Login> {
+        let mut verified = self.verified.0.borrow_mut();
+        let (login, until_ms) = *verified.get(&blake3::hash(authorization.as_bytes()))?;
+        (self.reactor.clock().now_ms() < until_ms).then_some(login)
+    }
+
+    /// Lets pages of trusted origins read the responses of `part`.
+    pub(crate) fn allow_origin(&self, request: &Request<'_>, response: &mut Response) {
+        let gate = &self.service.settings.gate;
+        if gate.origins.is_empty() || self.service.part_of(request.target.path) != Part::Api {
+            return;
+        }
+        response.add_field("vary", "Origin".to_owned());
+        if let Some(origin) = origin(request).filter(|origin| gate.trusts(origin)) {
+            response.add_field("access-control-allow-origin", origin.to_owned());
+        }
+    }
+
+    /// Responds to a CORS preflight request for the API.
+    pub(crate) fn preflight_response(&self, request: &Request<'_>) -> Option<Response> {
+        let is_api = || self.service.part_of(request.target.path) == Part::Api;
+        (request.method == Method::Options && is_api()).then(|| {
+            let fields: [(&'static str, &'static str); 4] = [
+                ("allow", "GET, HEAD, POST, PUT, DELETE, OPTIONS"),
+                (
+                    "access-control-allow-methods",
+                    "GET, HEAD, POST, PUT, DELETE",
+                ),
+                ("access-control-allow-headers", "authorization"),
+                ("access-control-max-age", "600"),
+            ];
+            let fields = fields.into_iter();
+            Response {
+                status: 204,
+                served: Served::Mount,
+                fields: Fields::Listed(
+                    fields
+                        .map(|(name, value)| (name.into(), value.into()))
+                        .collect(),
+                ),
+                added: Vec::new(),
+                payload: Payload::None,
+                request_id: None,
+            }
+        })
+    }
+}
+
+/// Returns whether a page of an untrusted origin makes a browser change something.
+fn is_foreign_change(gate: &Gate, request: &Request<'_>) -> bool {
+    if matches!(request.method, Method::Get | Method::Head | Method::Options) {
+        return false;
+    }
+    origin(request).is_some_and(|origin| {
+        let authority = origin.split_once("://").map(|(_, authority)| authority);
+        let is_same = authority
+            .zip(request.host)
+            .is_some_and(|(theirs, ours)| theirs.eq_ignore_ascii_case(ours));
+        !is_same && !gate.trusts(origin)
+    })
+}
+
+fn origin<'a>(request: &Request<'a>) -> Option<&'a str> {
+    field(request, "origin")
+}
+
+fn authorization<'a>(request: &Request<'a>) -> Option<&'a str> {
+    field(request, "authorization")
+}
+
+/// Returns the first field of this name; empty if its value is not text.
+fn field<'a>(request: &Request<'a>, name: &str) -> Option<&'a str> {
+    let mut fields = request.fields();
+    let (_, value) = fields.find(|(other, _)| other.eq_ignore_ascii_case(name))?;
+    Some(str::from_utf8(value).unwrap_or(""))
+}

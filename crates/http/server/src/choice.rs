@@ -1,0 +1,87 @@
+//! Choice of a representation for a request, before it is prepared.
+
+use std::sync::Arc;
+
+use conversion::growing::Growing;
+use variants::cache::{Key, Variant};
+use variants::library::Identity;
+use variants::sealed::Sealed;
+
+use crate::known::Known;
+
+/// Representation that was chosen for a request.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// Location of the bytes.
+    pub body: Body,
+    /// Original that the representation is made from, or is.
+    pub identity: Identity,
+    /// True if another `Accept` could have chosen another representation.
+    pub negotiated: bool,
+    /// True if an improvement will replace the representation.
+    pub provisional: bool,
+    /// True if the representation was converted for this request.
+    pub made: bool,
+    /// True if the target has one representation only, whatever is accepted or converted later.
+    pub is_only: bool,
+}
+
+/// Choice for a player.
+#[derive(Clone, Debug)]
+pub enum SoundChoice {
+    /// A finished track, or the file.
+    Whole(Choice),
+    /// A track in production, which will be stored under this key.
+    Growing(Key, Arc<Growing>),
+    /// The original has changed: choose again.
+    Changed,
+}
+
+/// Returns the media type for the field Content-Type.
+pub type MediaType = &'static str;
+
+/// Location of a representation's bytes.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// On disk, under its key; and in memory, if it was converted for this request.
+    Variant(Arc<Variant>, Option<Arc<Sealed>>, MediaType),
+    /// In memory only, because the disk did not accept it.
+    Uncached(Arc<Sealed>, Key, MediaType),
+    /// The original itself.
+    Original(Known),
+}
+
+impl Body {
+    /// Returns the media type.
+    pub(crate) fn media_type(&self) -> MediaType {
+        match self {
+            Body::Variant(_, _, media_type) | Body::Uncached(_, _, media_type) => media_type,
+            Body::Original(known) => known.media_type(),
+        }
+    }
+}
+
+impl Choice {
+    /// Returns whether the bytes are in memory, so that preparing the response cannot sleep.
+    pub(crate) fn is_in_memory(&self, memory_body_bytes_max: u64) -> bool {
+        match &self.body {
+            Body::Variant(variant, sealed, _) => {
+                sealed.is_some() && variant.bytes <= memory_body_bytes_max
+            }
+            Body::Uncached(..) => true,
+            Body::Original(_) => false,
+        }
+    }
+
+    /// Returns the original as its target's only representation.
+    pub(crate) fn original(identity: Identity, known: Known) -> Choice {
+        Choice {
+            body: Body::Original(known),
+            identity,
+            negotiated: false,
+            provisional: false,
+            made: false,
+            is_only: true,
+        }
+    }
+}

@@ -1,0 +1,617 @@
+//! Exchange of requests and responses over one HTTP/1.1 connection: read, respond to every complete
+//! request in the input, write once.
+
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use conversion::chunks::CHUNK_BYTES;
+use conversion::growing::{Growing, Pieces};
+use http1::body::{BodyDecoder, Decoded};
+use http1::head::CONTINUE;
+use http1::{Connection, Framing, Limits, Method, Reject, Request, Version};
+use reactor::{Ended, Wait};
+use variants::clock::unix_ms;
+
+use crate::access::{LogRequest, LogResponse};
+use crate::archive::Archive;
+use crate::batch::{Batch, Entry};
+use crate::core::{Core, elapsed_us};
+use crate::input::Input;
+use crate::metrics::{Protocol, ResponseRecord};
+use crate::parted::Parted;
+use crate::problem::Problem;
+use crate::request_context::{RequestContext, TOO_SLOW};
+use crate::response::{Fields, Payload, Response, Shape};
+use crate::trace::TraceId;
+use crate::transport::Transport;
+
+/// Largest body that is copied behind its head, in bytes, so that pipelined responses leave in one
+/// write.
+const COPY_BYTES_MAX: usize = 16 << 10;
+
+/// Speaks HTTP/1.1 with `conn`, which was accepted on `listener`; `input` has been read already.
+pub(crate) async fn http1(core: Rc<Core>, mut conn: impl Transport, listener: usize, input: Input) {
+    let mut exchange = Exchange {
+        core,
+        listener,
+        input,
+        rest: Input::default(),
+        in_head: false,
+        batch: Batch::default(),
+        requests: 0,
+        method: Method::Other,
+        trace: None,
+        lingers: false,
+    };
+    match exchange.run(&mut conn).await {
+        Err(Ended::ShortFile { missing_bytes }) => {
+            tracing::warn!(
+                missing_bytes,
+                "original shrank while it was sent; connection closed"
+            );
+        }
+        Err(Ended::File(err)) => tracing::error!(%err, "file cannot be read; connection closed"),
+        // The reactor has counted the end.
+        Err(Ended::TimedOut(Wait::Write)) => conn.abandon(),
+        // The client left or timed out; the reactor has counted that too.
+        Err(_) => {}
+        Ok(()) if exchange.lingers => conn.linger().await,
+        Ok(()) => conn.close().await,
+    }
+}
+
+struct Exchange {
+    core: Rc<Core>,
+    listener: usize,
+    /// Input that is not answered yet: at most the beginning of a request.
+    input: Input,
+    /// Bytes that were read behind a body.
+    rest: Input,
+    /// True if `input` was not empty before the last read either, so that its deadline is running.
+    in_head: bool,
+    /// Responses that are not written yet. The buffer has no capacity while the connection waits
+    /// for a request.
+    batch: Batch,
+    /// Number of requests that were answered.
+    requests: u32,
+    /// Log record of the request in progress.
+    method: Method,
+    /// Trace of the request in progress, if it is logged.
+    trace: Option<TraceId>,
+    /// True if the last response was sent before the client had sent its whole request.
+    lingers: bool,
+}
+
+/// Next step of a connection after a response.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Request,
+    Close,
+}
+
+/// Result of one request.
+struct Step {
+    /// Bytes of the input that the request occupied.
+    taken: usize,
+    next: Next,
+    /// Body that must still be written; its head is in `out`.
+    payload: Option<Payload>,
+}
+
+impl Exchange {
+    async fn run(&mut self, conn: &mut impl Transport) -> Result<(), Ended> {
+        let mut has_input = !self.input.is_empty() || self.read(conn).await?;
+        while has_input {
+            let begun = Instant::now();
+            self.batch = Batch::take();
+            let next = self.respond_and_write(conn).await;
+            // A response that was broken off counts too.
+            let answered = self.count(begun);
+            std::mem::take(&mut self.batch).give_back();
+            if next? == Next::Close {
+                return Ok(());
+            }
+            if self.input.is_empty() {
+                conn.deadline().arm(Wait::Idle);
+            } else if answered || !self.in_head {
+                // The deadline starts once per head: a client that sends single bytes gets no extra
+                // time.
+                conn.deadline().arm(Wait::Head);
+            }
+            self.in_head = !self.input.is_empty();
+            has_input = match self.read(conn).await {
+                Err(Ended::TimedOut(Wait::Head)) => return self.refuse_slow_head(conn).await,
+                read => read?,
+            };
+        }
+        Ok(())
+    }
+
+    /// Responds with 408 to a client whose request did not arrive in time. RFC 9110 §15.5.9.
+    async fn refuse_slow_head(&mut self, conn: &mut impl Transport) -> Result<(), Ended> {
+        const TOO_SLOW: Reject = Reject {
+            status: 408,
+            reason: "the request arrived too slowly",
+        };
+        let begun = Instant::now();
+        self.batch = Batch::take();
+        self.log_request(LogRequest::unread, conn);
+        self.refuse(TOO_SLOW, 0);
+        let written = self.write(conn).await;
+        self.count(begun);
+        std::mem::take(&mut self.batch).give_back();
+        written
+    }
+
+    /// Reads once. Returns `false` if the client closed its side.
+    async fn read(&mut self, conn: &mut impl Transport) -> Result<bool, Ended> {
+        Ok(self.input.read(conn).await? != 0)
+    }
+
+    /// Responds to the requests in the input and writes the responses.
+    async fn respond_and_write(&mut self, conn: &mut impl Transport) -> Result<Next, Ended> {
+        let next = self.serve_input(conn).await?;
+        self.write(conn).await?;
+        Ok(next)
+    }
+
+    /// Responds to every complete request in the input. The rest of the input is the beginning of a
+    /// request.
+    async fn serve_input(&mut self, conn: &mut impl Transport) -> Result<Next, Ended> {
+        loop {
+            let mut input = std::mem::take(&mut self.input);
+            let mut begin = 0;
+            let mut next = Next::Request;
+            while next == Next::Request && begin < input.bytes().len() {
+                if self.awaits_body(&input.bytes()[begin..]) {
+                    input.drop_front(begin);
+                    begin = 0;
+                    input.rest();
+                }
+                let first = self.serve_first(conn, &input.bytes()[begin..]).await?;
+                let Some(step) = first else { break };
+                begin += step.taken;
+                next = step.next;
+                if let Some(payload) = step.payload {
+                    // The input buffer is freed while a slow client reads.
+                    input.drop_front(begin);
+                    begin = 0;
+                    self.send(conn, payload).await?;
+                }
+            }
+            input.drop_front(begin);
+            self.input = input;
+            // If the body ended beyond the input, its last read also brought the beginning of the
+            // next request.
+            if self.rest.is_empty() || next == Next::Close {
+                return Ok(next);
+            }
+            self.input = std::mem::take(&mut self.rest);
+        }
+    }
+
+    /// Returns whether `input` begins with a request whose body is incomplete, so that the input
+    /// must be kept while the body arrives.
+    fn awaits_body(&self, input: &[u8]) -> bool {
+        // A single request without a body needs no second parse.
+        if input.starts_with(b"GET ") || input.starts_with(b"HEAD ") {
+            return false;
+        }
+        let parsed = http1::parse(input, &self.core.service.settings.http);
+        parsed.is_ok_and(|request| {
+            request.is_some_and(|request| match request.framing {
+                Framing::None => false,
+                Framing::Chunked => true,
+                Framing::Length(length) => (input.len() - request.head_bytes) as u64 <= length,
+            })
+        })
+    }
+
+    /// Responds to the first request in `input` and returns how many bytes it occupied. Returns
+    /// `None` while the request is incomplete.
+    async fn serve_first(
+        &mut self,
+        conn: &mut impl Transport,
+        input: &[u8],
+    ) -> Result<Option<Step>, Ended> {
+        let limits = &self.core.service.settings.limits;
+        if limits.queued_bytes_max <= self.batch.out.len() {
+            self.write(conn).await?;
+        }
+        match http1::parse(input, &self.core.service.settings.http) {
+            Ok(None) => Ok(None),
+            Ok(Some(request)) => self.respond(conn, &request, input).await.map(Some),
+            Err(reject) => {
+                self.log_request(LogRequest::unread, conn);
+                Ok(Some(self.refuse(reject, input.len())))
+            }
+        }
+    }
+
+    /// Responds to `request`, the first in `input`.
+    async fn respond(
+        &mut self,
+        conn: &mut impl Transport,
+        request: &Request<'_>,
+        input: &[u8],
+    ) -> Result<Step, Ended> {
+        conn.deadline().disarm();
+        let mut taken = request.head_bytes;
+        let (head, after) = input.split_at(taken);
+        self.log_request(|peer| LogRequest::of(request, head, peer), conn);
+        self.method = request.method;
+        let mut context = self.core.request_context(self.listener, conn.remote());
+        context.supports_streaming = request.version == Version::Http11;
+        // Only mounts read bodies. Other requests with `Expect` get the final response at once.
+        let has_body = request.framing != Framing::None;
+        let wanted = has_body && self.core.service.mounts.find(request.target.path).is_some();
+        let mut unread = request.expect_continue && has_body && !wanted;
+        if has_body && !unread {
+            let kept = wanted.then_some(&mut context);
+            // Boxed, so that its state adds nothing to a connection's task.
+            match Box::pin(self.take_body(conn, request, after, kept)).await? {
+                Ok(bytes) => taken += bytes,
+                // The response does not depend on the body, which is too long to wait for.
+                Err(reject) if reject.status == 413 && !wanted => unread = true,
+                Err(reject) => return Ok(self.refuse(reject, taken)),
+            }
+        }
+        self.requests = self.requests.saturating_add(1);
+        let core = Rc::clone(&self.core);
+        let ready = core.lookup(self.listener, request);
+        let mut response = match ready {
+            Some(response) => response,
+            None => {
+                // Earlier responses must not wait for a conversion.
+                self.write(conn).await?;
+                // Boxed, so that its state adds nothing to a connection's task.
+                Box::pin(core.respond(request, &mut context)).await
+            }
+        };
+        response.complete(&core.service.settings.headers);
+        if let Some(trace) = self.trace {
+            trace.add_field(&mut response, || core.next_request_id());
+        }
+        let last = unread || self.is_last(request, conn);
+        // A client that did not ask to close may have sent more requests.
+        self.lingers = unread || last && request.keep_alive;
+        let connection = if last {
+            Connection::Close
+        } else {
+            request.connection()
+        };
+        if let (Payload::Growing(_), Fields::Listed(fields)) =
+            (&response.payload, &mut response.fields)
+        {
+            fields.push(("transfer-encoding".into(), "chunked".into()));
+        }
+        self.write_head(&response, connection);
+        self.note(&response);
+        Ok(Step {
+            taken,
+            next: if last { Next::Close } else { Next::Request },
+            payload: self.copy(response.payload),
+        })
+    }
+
+    /// Returns whether the connection closes after the response to `request`. Asked last, since a
+    /// drain may have started while the response was prepared.
+    fn is_last(&self, request: &Request<'_>, conn: &mut impl Transport) -> bool {
+        let requests_max = self.core.service.settings.limits.connection_requests_max;
+        !request.keep_alive
+            || requests_max <= self.requests
+            || conn.deadline().is_evicted()
+            || self.core.is_superseded()
+            || self.core.reactor.is_draining()
+    }
+
+    /// Reads a body: first the bytes that have arrived, then the rest. The content goes to `kept`
+    /// or is dropped. Returns how much of the input the body occupied.
+    async fn take_body(
+        &mut self,
+        conn: &mut impl Transport,
+        request: &Request<'_>,
+        after: &[u8],
+        kept: Option<&mut RequestContext>,
+    ) -> Result<Result<usize, Reject>, Ended> {
+        let waits = request.expect_continue && after.is_empty();
+        let mut body = match Body::new(&self.core, request.framing, kept) {
+            Ok(body) => body,
+            Err(reject) => return Ok(Err(reject)),
+        };
+        let mut drained = match body.feed(after) {
+            Ok(drained) if drained.is_done => return Ok(Ok(drained.bytes)),
+            Ok(drained) => drained,
+            Err(reject) => return Ok(Err(reject)),
+        };
+        if waits {
+            self.batch.out.extend_from_slice(CONTINUE);
+        }
+        // Earlier responses must not wait for a body that may never arrive.
+        self.write(conn).await?;
+        conn.deadline().arm(Wait::Body);
+        while !drained.is_done {
+            // A body that has not ended consumed all of the input.
+            self.rest.drop_front(self.rest.bytes().len());
+            let read = match self.rest.read(conn).await {
+                Err(Ended::TimedOut(Wait::Body)) => return Ok(Err(TOO_SLOW)),
+                read => read?,
+            };
+            if read == 0 {
+                return Err(Ended::Socket(io::ErrorKind::UnexpectedEof.into()));
+            }
+            conn.deadline().note_body_bytes(read);
+            drained = match body.feed(self.rest.bytes()) {
+                Ok(drained) => drained,
+                Err(reject) => return Ok(Err(reject)),
+            };
+        }
+        self.rest.drop_front(drained.bytes);
+        conn.deadline().disarm();
+        Ok(Ok(after.len()))
+    }
+
+    /// Rejects a request that occupied `taken` bytes of the input.
+    fn refuse(&mut self, reject: Reject, taken: usize) -> Step {
+        let problem = Problem::BadRequest {
+            status: reject.status,
+            phrase: reject.reason,
+        };
+        let mut response = self.core.problem_response(&problem, Shape::UNPARSED);
+        response.complete(&self.core.service.settings.headers);
+        if let Some(trace) = self.trace {
+            trace.add_field(&mut response, || self.core.next_request_id());
+        }
+        self.write_head(&response, Connection::Close);
+        if let Payload::Owned(text) = &response.payload {
+            self.batch.out.extend_from_slice(text);
+        }
+        self.note(&response);
+        self.lingers = true;
+        Step {
+            taken,
+            next: Next::Close,
+            payload: None,
+        }
+    }
+
+    fn write_head(&mut self, response: &Response, connection: Connection) {
+        let date = self.core.reactor.clock().http_date();
+        response.write_head(&mut self.batch.out, &date, connection);
+    }
+
+    /// Records a response whose head is in `out`.
+    fn note(&mut self, response: &Response) {
+        let id = response.request_id;
+        self.batch.entries.push(Entry {
+            record: ResponseRecord {
+                method: self.method,
+                status: response.status,
+                served: response.served,
+                body_bytes: response.payload.len(),
+            },
+            id: id.unwrap_or_else(|| self.core.next_request_id()),
+            asked_end: self.batch.asked.len(),
+        });
+    }
+
+    /// Appends a small body to its head in `out`, and returns any other body.
+    fn copy(&mut self, payload: Payload) -> Option<Payload> {
+        let bytes = match &payload {
+            Payload::None => return None,
+            Payload::Owned(bytes) => &**bytes,
+            Payload::Memory(bytes, range) => &bytes[range.clone()],
+            Payload::File(..)
+            | Payload::Sealed(..)
+            | Payload::Parted(_)
+            | Payload::Growing(_)
+            | Payload::Archive(_) => {
+                return Some(payload);
+            }
+        };
+        if COPY_BYTES_MAX < bytes.len() {
+            return Some(payload);
+        }
+        self.batch.out.extend_from_slice(bytes);
+        None
+    }
+
+    /// Writes `out`, which ends with the head of this body, and then the body. Counts the bytes
+    /// handed to the kernel.
+    async fn send(&mut self, conn: &mut impl Transport, payload: Payload) -> Result<(), Ended> {
+        let out = &mut self.batch.out;
+        let length = payload.len();
+        let begin = conn.written_bytes() + out.len() as u64;
+        let mut pieces_bytes = 0;
+        let sent = match payload {
+            Payload::None => Ok(()),
+            Payload::Owned(bytes) => {
+                let parts = &mut [IoSlice::new(out), IoSlice::new(&bytes)];
+                conn.write_all(parts).await
+            }
+            Payload::Memory(bytes, range) => {
+                let parts = &mut [IoSlice::new(out), IoSlice::new(&bytes[range])];
+                conn.write_all(parts).await
+            }
+            Payload::File(file, range) => conn.write_file(out, &file, range).await,
+            Payload::Sealed(sealed, range) => conn.write_file(out, &sealed.file, range).await,
+            // Boxed, so that its state adds nothing to a connection's task.
+            Payload::Parted(parted) => Box::pin(send_parted(conn, out, *parted)).await,
+            // Boxed for the same reason.
+            Payload::Growing(growing) => {
+                Box::pin(send_pieces(conn, out, growing, &mut pieces_bytes)).await
+            }
+            Payload::Archive(archive) => Box::pin(send_archive(conn, out, archive)).await,
+        };
+        out.clear();
+        if let Some(entry) = self.batch.entries.last_mut() {
+            let written = conn.written_bytes().saturating_sub(begin);
+            entry.record.body_bytes = pieces_bytes.max(written.min(length));
+        }
+        sent
+    }
+
+    async fn write(&mut self, conn: &mut impl Transport) -> Result<(), Ended> {
+        let out = &mut self.batch.out;
+        if !out.is_empty() {
+            conn.write_all(&mut [IoSlice::new(out)]).await?;
+            out.clear();
+        }
+        Ok(())
+    }
+
+    /// Counts the responses since `begun`. Returns whether there were any.
+    fn count(&mut self, begun: Instant) -> bool {
+        let answered = !self.batch.entries.is_empty();
+        let duration_us = elapsed_us(begun);
+        let core = self.core.reactor.index();
+        let service = &self.core.service;
+        let metrics = service.metrics.core(core);
+        for one in &self.batch.entries {
+            metrics.record(&one.record, duration_us);
+            metrics.record_protocol(Protocol::Http1);
+        }
+        if let Some(access) = &service.access {
+            let unix_ms = unix_ms();
+            let mut begin = 0;
+            for entry in &self.batch.entries {
+                let said = LogResponse::to(&entry.record, entry.id, duration_us, unix_ms);
+                access.add(core, &self.batch.asked[begin..entry.asked_end], &said);
+                begin = entry.asked_end;
+            }
+        }
+        answered
+    }
+
+    /// Records the request for the access log, if that is enabled.
+    fn log_request<'a>(
+        &mut self,
+        asked: impl FnOnce(IpAddr) -> LogRequest<'a>,
+        conn: &impl Transport,
+    ) {
+        if let Some(access) = &self.core.service.access {
+            let mut asked = asked(conn.remote());
+            asked.target = self.core.service.mounts.loggable(asked.target);
+            asked.write(access.field_bytes_max(), &mut self.batch.asked);
+            self.trace = asked.traceparent.as_ref().map(TraceId::of);
+        }
+    }
+}
+
+/// Writes `head`, and behind it what grows, as RFC 9112 §7.1 has a body of unknown length. Adds to
+/// `sent_bytes` what of the body was written.
+async fn send_pieces(
+    conn: &mut impl Transport,
+    head: &[u8],
+    growing: Arc<Growing>,
+    sent_bytes: &mut u64,
+) -> Result<(), Ended> {
+    let mut pieces = Pieces::new(growing);
+    let mut head = head;
+    loop {
+        let next = poll_fn(|context| pieces.poll_next(CHUNK_BYTES, context));
+        let (piece, is_last) = next.await?;
+        let begin = format!("{:x}\r\n", piece.len());
+        let (begin, behind) = match piece.is_empty() {
+            true => ("", ""),
+            false => (&*begin, "\r\n"),
+        };
+        let end = if is_last { "0\r\n\r\n" } else { "" };
+        let parts = [
+            head,
+            begin.as_bytes(),
+            &piece,
+            behind.as_bytes(),
+            end.as_bytes(),
+        ];
+        conn.write_all(&mut parts.map(IoSlice::new)).await?;
+        *sent_bytes += piece.len() as u64;
+        if is_last {
+            return Ok(());
+        }
+        head = &[];
+    }
+}
+
+/// Writes `head` and an archive, whose length is in the head.
+async fn send_archive(
+    conn: &mut impl Transport,
+    head: &[u8],
+    mut archive: Box<Archive>,
+) -> Result<(), Ended> {
+    let mut head = head;
+    loop {
+        let piece = poll_fn(|context| archive.poll_next(CHUNK_BYTES, context)).await?;
+        let mut parts = [IoSlice::new(head), IoSlice::new(&piece)];
+        conn.write_all(&mut parts).await?;
+        if archive.left() == 0 {
+            return Ok(());
+        }
+        head = &[];
+    }
+}
+
+/// Writes `head` and several ranges of a file.
+async fn send_parted(
+    conn: &mut impl Transport,
+    head: &[u8],
+    mut parted: Parted,
+) -> Result<(), Ended> {
+    let mut head = head;
+    loop {
+        let (piece, is_last) = poll_fn(|context| parted.poll_next(CHUNK_BYTES, context)).await?;
+        let parts = [head, &piece];
+        conn.write_all(&mut parts.map(IoSlice::new)).await?;
+        if is_last {
+            return Ok(());
+        }
+        head = &[];
+    }
+}
+
+/// Body of a request on its way to a mount, or to be dropped.
+struct Body<'a> {
+    drain: BodyDecoder,
+    kept: Option<&'a mut RequestContext>,
+    all_bytes_max: usize,
+}
+
+impl<'a> Body<'a> {
+    fn new(
+        core: &Core,
+        framing: Framing,
+        kept: Option<&'a mut RequestContext>,
+    ) -> Result<Body<'a>, Reject> {
+        let settings = &core.service.settings;
+        let body_bytes_max = match kept {
+            Some(_) => settings.limits.request_body_bytes as u64,
+            None => settings.http.body_bytes_max,
+        };
+        let limits = Limits {
+            body_bytes_max,
+            ..settings.http
+        };
+        Ok(Body {
+            drain: BodyDecoder::new(framing, &limits)?,
+            kept,
+            all_bytes_max: settings.limits.core_request_body_bytes,
+        })
+    }
+
+    fn feed(&mut self, piece: &[u8]) -> Result<Decoded, Reject> {
+        let Some(context) = &mut self.kept else {
+            return self.drain.feed(piece);
+        };
+        let mut added = Ok(());
+        let drained = self.drain.feed_to(piece, |part| {
+            if added.is_ok() {
+                added = context.body.add(part, self.all_bytes_max);
+            }
+        })?;
+        added.map(|()| drained)
+    }
+}

@@ -1,0 +1,82 @@
+//! Request for a file of the library, parsed once on its way from the route to the response.
+
+use http1::{Request, Target, accept};
+use image_plan::{Accepts, Grammar, ImageQuery};
+use variants::library::{Library, LibraryPath};
+
+use crate::coding::Coding;
+use crate::problem::Problem;
+
+/// Parsed request for a file.
+#[derive(Debug)]
+pub(crate) struct FileRequest<'r> {
+    /// Target as the client sent it, or as the server composed it.
+    pub(crate) target: Target<'r>,
+    /// Formats that the client accepts.
+    pub(crate) accepts: Accepts,
+    /// Content coding that the client prefers, if any.
+    pub(crate) coding: Option<Coding>,
+    /// True if clients cannot name the file.
+    pub(crate) is_internal: bool,
+    /// Path of the target, if it can be that of a file.
+    path: Option<LibraryPath>,
+    /// Parameters of the target, or the reason why they are invalid.
+    query: Result<ImageQuery, String>,
+}
+
+/// Origin of a target, which decides which folders it may name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// The target comes from a client.
+    Public,
+    /// The target comes from a part of the server, which may name internal folders.
+    Internal,
+}
+
+impl<'r> FileRequest<'r> {
+    /// Parses path, query and accepted formats of `request`.
+    pub(crate) fn parse(
+        request: &Request<'r>,
+        reach: Reach,
+        library: &Library,
+        grammar: Grammar,
+    ) -> FileRequest<'r> {
+        let target = request.target;
+        let path = match reach {
+            Reach::Public => library.path_for_clients(target.path),
+            Reach::Internal => LibraryPath::from_target(target.path),
+        };
+        let query = grammar.parse(target.query.unwrap_or(""));
+        FileRequest {
+            target,
+            accepts: accepts(request),
+            coding: Coding::wanted(request),
+            is_internal: path.as_ref().is_some_and(|path| library.is_internal(path)),
+            path,
+            query: query.map_err(|err| err.to_string()),
+        }
+    }
+
+    /// Returns the path of the file.
+    ///
+    /// # Errors
+    /// [`Problem::NotFound`] if the target cannot be that of a file.
+    pub(crate) fn path(&self) -> Result<&LibraryPath, Problem> {
+        self.path.as_ref().ok_or(Problem::NotFound)
+    }
+
+    /// Returns the parameters.
+    ///
+    /// # Errors
+    /// [`Problem::BadParameter`] if they are invalid.
+    pub(crate) fn query(&self) -> Result<ImageQuery, Problem> {
+        self.query.clone().map_err(Problem::BadParameter)
+    }
+}
+
+/// Returns the formats that a request accepts.
+pub(crate) fn accepts(request: &Request<'_>) -> Accepts {
+    let [avif, webp] = accept::fold(request.accept(), &["image/avif", "image/webp"]);
+    let named = accept::names(request.accept(), "image/");
+    Accepts { avif, webp, named }
+}

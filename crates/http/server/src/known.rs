@@ -1,0 +1,101 @@
+//! Type of a file of the library, read from its head once per version.
+
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use image_plan::{Facts, Format, ProbeErrorKind};
+use variants::library::{Identity, Library, LibraryPath};
+use variants::source::FileSource;
+
+use crate::media_type::{self, AllowedTypes};
+use crate::problem::Problem;
+
+/// Type of a file, from its first bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// Picture that can be converted.
+    Picture(Facts),
+    /// Picture by its magic bytes, with an invalid header.
+    Damaged,
+    /// Picture of a format that is not converted, with its media type.
+    Untouched(&'static str),
+    /// Audio of this media type.
+    Audio(&'static str),
+    /// File of an allowed type.
+    Allowed(&'static str),
+    /// File that is not served.
+    NotServed,
+}
+
+impl Known {
+    /// Returns the media type of the original. A damaged picture is sent as bytes.
+    #[must_use]
+    pub fn media_type(&self) -> &'static str {
+        match self {
+            Known::Picture(facts) => facts.format.media_type(),
+            Known::Untouched(media_type)
+            | Known::Audio(media_type)
+            | Known::Allowed(media_type) => media_type,
+            Known::Damaged | Known::NotServed => "application/octet-stream",
+        }
+    }
+
+    /// Returns whether a browser could run scripts inside the file.
+    #[must_use]
+    pub fn may_be_active(&self) -> bool {
+        match self {
+            Known::Picture(facts) => facts.format == Format::Svg,
+            Known::Untouched(_) | Known::Audio(_) | Known::Damaged => false,
+            Known::Allowed(_) | Known::NotServed => true,
+        }
+    }
+}
+
+/// Reads the head of a file and returns its type and version.
+pub(crate) fn look(
+    library: &Library,
+    path: &LibraryPath,
+    allowed: &AllowedTypes,
+) -> Result<(Known, Identity), Problem> {
+    const HEAD_BYTES: usize = 64;
+    let (file, identity) = library
+        .open_original(path)
+        .map_err(|err| Problem::of_missing(path, err))?;
+    let unreadable = |err: io::Error| {
+        tracing::error!(path = %path.as_path().display(), %err, "original cannot be read");
+        Problem::Host
+    };
+    let known = match image_plan::probe(&FileSource(&file), identity.size_bytes) {
+        Ok(facts) => Known::Picture(facts),
+        Err(err) if err.kind == ProbeErrorKind::Io => {
+            return Err(unreadable(io::Error::other(err)));
+        }
+        Err(err) if err.kind == ProbeErrorKind::Unknown => {
+            let mut head = [0; HEAD_BYTES];
+            let length = file.read_at(&mut head, 0).map_err(unreadable)?;
+            if let Some(untouched) = image_plan::untouched(&head[..length]) {
+                return Ok((Known::Untouched(untouched), identity));
+            }
+            let extension = path.extension();
+            let audio = match (media_type::audio(&head[..length]), &extension) {
+                (None, Some(extension)) => {
+                    let source = FileSource(&file);
+                    media_type::audio_within(&source, identity.size_bytes, extension)
+                        .map_err(unreadable)?
+                }
+                (audio, _) => audio,
+            };
+            match audio {
+                Some(audio) => Known::Audio(audio),
+                None => extension
+                    .and_then(|ext| allowed.media_type(&ext))
+                    .map_or(Known::NotServed, Known::Allowed),
+            }
+        }
+        Err(err) => {
+            tracing::info!(path = %path.as_path().display(), %err, "picture cannot be probed: broken header");
+            Known::Damaged
+        }
+    };
+    Ok((known, identity))
+}

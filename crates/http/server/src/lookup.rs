@@ -1,0 +1,202 @@
+//! Lookup of the response to a request for a file: among the ready ones, or by the choice of a
+//! representation, which may convert the original.
+
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use conversion::growing::Growing;
+use http1::Request;
+use image_plan::Accepts;
+use variants::cache::Key;
+use variants::library::LibraryPath;
+
+use crate::blocking::blocking;
+use crate::choice::{Body, Choice, SoundChoice};
+use crate::coding::Coding;
+use crate::core::Core;
+use crate::file_request::{FileRequest, Reach};
+use crate::problem::Problem;
+use crate::ready::Entry;
+use crate::representation::{Conversion, Found, Representation};
+
+/// Number of times that a representation may disappear between choice and opening.
+const ATTEMPTS_MAX: usize = 3;
+
+impl Core {
+    /// Returns the response to `request` if it is ready.
+    pub(crate) fn lookup_ready(
+        &self,
+        request: &Request<'_>,
+        accepts: Accepts,
+        reach: Reach,
+    ) -> Option<Rc<Representation>> {
+        let ready = &mut *self.ready.borrow_mut();
+        let entry = ready.get(&request.target, accepts)?;
+        if entry.trusted_until_ms <= self.reactor.clock().now_ms()
+            || entry.is_internal && reach == Reach::Public
+        {
+            return None;
+        }
+        if let Some(variant) = &entry.representation.variant {
+            variant.touch(self.reactor.clock().unix_secs() * 1000);
+        }
+        if entry.representation.is_codable
+            && let Some(coding) = Coding::wanted(request)
+        {
+            return entry.coded[coding as usize].clone();
+        }
+        Some(Rc::clone(&entry.representation))
+    }
+
+    /// Returns the response to `file`, converted if necessary, in a content coding that the client
+    /// accepts.
+    pub(crate) async fn find(&self, file: &FileRequest<'_>) -> Result<Found, Problem> {
+        let mut found = self.find_plain(file).await?;
+        let is_codable = found.representation.is_codable;
+        if let Some(coding) = file.coding.filter(|_| is_codable) {
+            found.representation = self.encode(file, found.representation, coding).await?;
+        }
+        Ok(found)
+    }
+
+    /// Returns the response to `file` without a content coding, converted if necessary.
+    async fn find_plain(&self, file: &FileRequest<'_>) -> Result<Found, Problem> {
+        let (path, query) = (file.path()?, file.query()?);
+        let begun = Instant::now();
+        for _ in 0..ATTEMPTS_MAX {
+            // A conversion takes time in which the original may change, so trust begins before it.
+            let trusted_until_ms = self.trusted_until_ms();
+            let choice = self.service.choose(path, query.recipe, file.accepts);
+            let choice = choice.await?;
+            let conversion = Conversion::of(&choice, begun);
+            let same = self.ready.borrow_mut().renew(
+                &file.target,
+                file.accepts,
+                &choice,
+                trusted_until_ms,
+            );
+            if let Some(representation) = same {
+                return Ok(Found {
+                    representation,
+                    conversion,
+                });
+            }
+            let is_cached = !matches!(choice.body, Body::Uncached(..));
+            match self.prepare(choice, path).await {
+                Ok(representation) => {
+                    // All waiters of this core, and later requests, share the response.
+                    if is_cached {
+                        let entry = Entry {
+                            representation: Rc::clone(&representation),
+                            coded: [const { None }; Coding::COUNT],
+                            trusted_until_ms,
+                            is_internal: file.is_internal,
+                        };
+                        let ready = &mut *self.ready.borrow_mut();
+                        ready.insert(&file.target, file.accepts, entry);
+                    }
+                    return Ok(Found {
+                        representation,
+                        conversion,
+                    });
+                }
+                Err(err) => {
+                    tracing::debug!(path = file.target.path, %err, "chosen representation cannot be read")
+                }
+            }
+        }
+        Err(Problem::Host)
+    }
+
+    /// Returns `plain`, the response to `file`, in `coding`.
+    async fn encode(
+        &self,
+        file: &FileRequest<'_>,
+        plain: Rc<Representation>,
+        coding: Coding,
+    ) -> Result<Rc<Representation>, Problem> {
+        let (target, accepts) = (&file.target, file.accepts);
+        let known = self
+            .ready
+            .borrow_mut()
+            .coded(target, accepts, &plain, coding);
+        if let Some(coded) = known {
+            return Ok(coded);
+        }
+        let (bytes, length) = (plain.bytes.clone(), plain.length);
+        let encoded = blocking(move || bytes.read(length).map(|bytes| coding.encode(&bytes)));
+        let coded = match encoded.await {
+            Ok(Some(coded)) => Rc::new(plain.coded(coding, coded.into())),
+            Ok(None) => Rc::clone(&plain),
+            Err(err) => {
+                tracing::warn!(path = target.path, %err, "file cannot be read");
+                return Err(Problem::Host);
+            }
+        };
+        let ready = &mut *self.ready.borrow_mut();
+        ready.insert_coded(target, accepts, &plain, (coding, &coded));
+        Ok(coded)
+    }
+
+    /// Prepares the response that was chosen.
+    async fn prepare(&self, choice: Choice, path: &LibraryPath) -> io::Result<Rc<Representation>> {
+        let now_unix_s = self.now_unix_s();
+        let memory_body_bytes_max = self.service.settings.limits.memory_body_bytes_max;
+        let prepared = if choice.is_in_memory(memory_body_bytes_max) {
+            self.service.prepare(&choice, path, now_unix_s)
+        } else {
+            let (service, path) = (Arc::clone(&self.service), path.clone());
+            blocking(move || service.prepare(&choice, &path, now_unix_s)).await
+        };
+        prepared.map(Rc::new)
+    }
+
+    /// Returns the track at `path` transcoded by `plan`. With the caller's consent the track may
+    /// still be in production.
+    pub(crate) async fn find_track(
+        &self,
+        path: &str,
+        plan: &audio_plan::Plan,
+        user: &Arc<str>,
+        allow_streaming: bool,
+    ) -> Result<TranscodeBody, Problem> {
+        let path = LibraryPath::from_target(path).ok_or(Problem::NotFound)?;
+        let begun = Instant::now();
+        for _ in 0..ATTEMPTS_MAX {
+            let choice = self
+                .service
+                .choose_sound(&path, plan, user, allow_streaming);
+            let choice = match choice.await? {
+                SoundChoice::Whole(choice) => choice,
+                SoundChoice::Growing(key, growing) => {
+                    return Ok(TranscodeBody::Growing(key, growing));
+                }
+                SoundChoice::Changed => continue,
+            };
+            let conversion = Conversion::of(&choice, begun);
+            match self.prepare(choice, &path).await {
+                Ok(representation) => {
+                    return Ok(TranscodeBody::Whole(Found {
+                        representation,
+                        conversion,
+                    }));
+                }
+                Err(err) => {
+                    tracing::debug!(%err, "transcoded track cannot be read");
+                }
+            }
+        }
+        Err(Problem::Host)
+    }
+}
+
+/// Body for a player.
+#[derive(Debug)]
+pub(crate) enum TranscodeBody {
+    /// The whole track.
+    Whole(Found),
+    /// A track in production, which will be stored under this key.
+    Growing(Key, Arc<Growing>),
+}

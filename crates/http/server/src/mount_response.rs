@@ -1,0 +1,265 @@
+//! Responses of mounts, completed by the library: files, transcoded tracks and archives.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::HeaderName;
+use http1::{Method, Request, Target};
+
+use crate::archive::{Archive, ArchiveFile};
+use crate::blocking::blocking;
+use crate::core::Core;
+use crate::fields::Field;
+use crate::file_request::Reach;
+use crate::gate::Admission;
+use crate::lookup::TranscodeBody;
+use crate::metrics::Served;
+use crate::mount::{BusyResponse, Mount, MountRequest, Reply, Transcoding};
+use crate::problem::Problem;
+use crate::request_context::RequestContext;
+use crate::response::{Fields, Payload, Response, Shape};
+
+impl Core {
+    /// Lets `mount` respond.
+    pub(crate) async fn call_mount(
+        &self,
+        mount: &dyn Mount,
+        request: &Request<'_>,
+        (context, admission): (&mut RequestContext, Admission),
+    ) -> Response {
+        let body = match context.body.take() {
+            Ok(body) => body,
+            Err(reject) => {
+                let problem = Problem::BadRequest {
+                    status: reject.status,
+                    phrase: reject.reason,
+                };
+                return self.problem_response(&problem, Shape::UNPARSED);
+            }
+        };
+        let visit = MountRequest {
+            method: request.method_name,
+            path: request.target.path,
+            query: request.target.query,
+            fields: request.fields(),
+            body,
+            peer: context.peer,
+            secure: context.secure,
+        };
+        match mount.answer(visit).await {
+            Reply::Whole {
+                status,
+                fields,
+                body,
+            } => self.whole_response(status, fields, body, request.method == Method::Head),
+            Reply::Internal { target, fields } => {
+                let mut internal = *request;
+                internal.target = split(&target);
+                if request.method != Method::Head {
+                    internal.method = Method::Get;
+                }
+                // A client may have supplied the target that the mount names.
+                let mut response = match mount.reaches_internal() {
+                    true => self.internal_file_response(&internal).await,
+                    false => {
+                        let file = self.parse_file_request(&internal, Reach::Public);
+                        self.respond_with_file(&internal, &file, context, admission)
+                            .await
+                    }
+                };
+                response.add(admitted(fields));
+                response
+            }
+            Reply::Transcoded(wanted) => {
+                self.transcoded_response(wanted, request, context.supports_streaming)
+                    .await
+            }
+            Reply::Archive { files, fields } => {
+                let bodiless = request.method == Method::Head;
+                self.archive_response(files, fields, bodiless).await
+            }
+        }
+    }
+
+    fn whole_response(
+        &self,
+        status: u16,
+        fields: Vec<Field>,
+        body: Bytes,
+        bodiless: bool,
+    ) -> Response {
+        let held = match bodiless || body.is_empty() {
+            true => Some(body),
+            false => self.hold(body),
+        };
+        match held {
+            Some(body) => whole(status, fields, body, bodiless),
+            None => self.memory_full_response(bodiless),
+        }
+    }
+
+    async fn archive_response(
+        &self,
+        files: Vec<ArchiveFile>,
+        fields: Vec<Field>,
+        bodiless: bool,
+    ) -> Response {
+        let library = Arc::clone(self.service.library());
+        let archive = match blocking(move || Archive::plan(&library, files)).await {
+            Ok(archive) => archive,
+            Err(problem) => {
+                let shape = Shape {
+                    bodiless,
+                    negotiable: false,
+                };
+                return self.problem_response(&problem, shape);
+            }
+        };
+        let mut fields = admitted(fields);
+        fields.push(("content-type".into(), "application/zip".into()));
+        fields.push(("cache-control".into(), "private, no-store".into()));
+        fields.push(("content-length".into(), archive.left().to_string().into()));
+        Response {
+            status: 200,
+            served: Served::Mount,
+            fields: Fields::Listed(fields),
+            added: Vec::new(),
+            payload: match bodiless {
+                true => Payload::None,
+                false => Payload::Archive(Box::new(archive)),
+            },
+            request_id: None,
+        }
+    }
+
+    async fn transcoded_response(
+        &self,
+        wanted: Transcoding,
+        request: &Request<'_>,
+        supports_streaming: bool,
+    ) -> Response {
+        let allow_streaming = wanted.allow_streaming && supports_streaming && is_plain(request);
+        let shape = Shape {
+            bodiless: request.method == Method::Head,
+            negotiable: false,
+        };
+        let mut internal = *request;
+        internal.target = split(&wanted.target);
+        if request.method != Method::Head {
+            internal.method = Method::Get;
+        }
+        let path = internal.target.path;
+        let heard = self.find_track(path, &wanted.plan, &wanted.user, allow_streaming);
+        let mut conversion = None;
+        let response = match heard.await {
+            Ok(TranscodeBody::Whole(found)) => {
+                conversion = found.conversion;
+                self.representation_response(found.representation, &internal)
+            }
+            Ok(TranscodeBody::Growing(key, growing)) => self.streaming_response(&key, growing),
+            Err(Problem::Busy { retry_after_s }) => {
+                return busy_response(&wanted.busy, retry_after_s, shape.bodiless);
+            }
+            Err(problem) if wanted.fallback_to_original && problem.is_of_media() => {
+                self.internal_file_response(&internal).await
+            }
+            Err(problem) => self.problem_response(&problem, shape),
+        };
+        let mut response = Response {
+            added: admitted(wanted.fields),
+            ..response
+        };
+        if let Some(conversion) = conversion {
+            response.report(conversion, &self.service.settings.headers);
+        }
+        response
+    }
+}
+
+/// Returns whether a request has neither ranges nor conditions.
+fn is_plain(request: &Request<'_>) -> bool {
+    let mut names = request.fields().map(|(name, _)| name);
+    let is_part = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        name == "range" || name.starts_with("if-")
+    };
+    request.method != Method::Head && !names.any(is_part)
+}
+
+fn busy_response(busy: &BusyResponse, retry_after_s: u64, bodiless: bool) -> Response {
+    let fields = vec![
+        ("content-type".into(), busy.media_type.into()),
+        ("cache-control".into(), "no-store".into()),
+        ("retry-after".into(), retry_after_s.to_string().into()),
+    ];
+    whole(429, fields, busy.body.clone(), bodiless)
+}
+
+fn whole(status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Response {
+    assert!(
+        (200..600).contains(&status),
+        "a mount responded with status {status}"
+    );
+    let mut fields = admitted(fields);
+    // RFC 9110 §8.6: Content-Length of a 304 would describe another response.
+    if !matches!(status, 204 | 304) {
+        let length = body.len().to_string();
+        fields.push(("content-length".into(), length.into()));
+    }
+    Response {
+        status,
+        served: Served::Mount,
+        fields: Fields::Listed(fields),
+        added: Vec::new(),
+        payload: match bodiless || matches!(status, 204 | 304) || body.is_empty() {
+            true => Payload::None,
+            false => Payload::Owned(body),
+        },
+        request_id: None,
+    }
+}
+
+/// Fields that belong to the connection or the server.
+const RESERVED_FIELDS: [&str; 9] = [
+    "connection",
+    "content-length",
+    "date",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Returns the fields that a mount may set, with names in lower case.
+fn admitted(fields: Vec<Field>) -> Vec<Field> {
+    let judged = fields.into_iter().filter_map(|(name, value)| {
+        let known = HeaderName::from_bytes(name.as_bytes()).ok();
+        let Some(known) = known.filter(|known| !RESERVED_FIELDS.contains(&known.as_str())) else {
+            tracing::debug!(%name, "field of a mount's response omitted: invalid or reserved name");
+            return None;
+        };
+        let is_same = known.as_str() == name;
+        let name = if is_same {
+            name
+        } else {
+            known.as_str().to_owned().into()
+        };
+        Some((name, value))
+    });
+    judged.collect()
+}
+
+fn split(target: &str) -> Target<'_> {
+    match target.split_once('?') {
+        Some((path, query)) => Target {
+            path,
+            query: Some(query),
+        },
+        None => Target {
+            path: target,
+            query: None,
+        },
+    }
+}

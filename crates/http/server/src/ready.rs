@@ -1,0 +1,158 @@
+//! Ready responses of one core: a hit touches nothing shared.
+
+use std::num::NonZeroUsize;
+use std::rc::Rc;
+
+use http1::Target;
+use image_plan::{Accepts, Grammar};
+use lru::LruCache;
+
+use crate::choice::Choice;
+use crate::coding::Coding;
+use crate::representation::Representation;
+
+/// Ready responses, evicted in the order of their last use.
+#[derive(Debug)]
+pub(crate) struct ReadyResponses {
+    entries: LruCache<Box<[u8]>, Entry>,
+    memory_bytes: u64,
+    memory_bytes_max: u64,
+    /// Grammar that decides which parameters distinguish responses.
+    grammar: Grammar,
+    /// Buffer in which keys are composed.
+    key: Vec<u8>,
+}
+
+/// Ready response to one target and one set of accepted formats.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) representation: Rc<Representation>,
+    /// The same response in the content codings that clients requested. An entry refers to the
+    /// plain response if a coding saves nothing.
+    pub(crate) coded: [Option<Rc<Representation>>; Coding::COUNT],
+    /// Time until which the original need not be looked at, by the core's clock.
+    pub(crate) trusted_until_ms: u64,
+    /// True if clients cannot name the target.
+    pub(crate) is_internal: bool,
+}
+
+impl Entry {
+    fn memory_bytes(&self) -> u64 {
+        let coded = self.coded.iter().flatten();
+        let coded = coded.filter(|coded| !Rc::ptr_eq(coded, &self.representation));
+        let coded: u64 = coded.map(|coded| coded.memory_bytes()).sum();
+        self.representation.memory_bytes() + coded
+    }
+}
+
+impl ReadyResponses {
+    /// Returns an empty cache for `entries_max` responses whose bodies in memory have at most
+    /// `memory_bytes_max`.
+    pub(crate) fn new(
+        entries_max: NonZeroUsize,
+        memory_bytes_max: u64,
+        grammar: Grammar,
+    ) -> ReadyResponses {
+        ReadyResponses {
+            entries: LruCache::new(entries_max),
+            memory_bytes: 0,
+            memory_bytes_max,
+            grammar,
+            key: Vec::new(),
+        }
+    }
+
+    /// Returns the response to `target`, trusted or not.
+    pub(crate) fn get(&mut self, target: &Target<'_>, accepts: Accepts) -> Option<&mut Entry> {
+        write_key(&mut self.key, target, accepts, self.grammar);
+        self.entries.get_mut(&self.key[..])
+    }
+
+    /// Returns the ready response if it is still what `choice` says, and extends the trust in it.
+    pub(crate) fn renew(
+        &mut self,
+        target: &Target<'_>,
+        accepts: Accepts,
+        choice: &Choice,
+        trusted_until_ms: u64,
+    ) -> Option<Rc<Representation>> {
+        let entry = self.get(target, accepts)?;
+        if !entry.representation.is(choice) {
+            return None;
+        }
+        entry.trusted_until_ms = entry.trusted_until_ms.max(trusted_until_ms);
+        Some(Rc::clone(&entry.representation))
+    }
+
+    /// Adds a response, and evicts others until all fit.
+    pub(crate) fn insert(&mut self, target: &Target<'_>, accepts: Accepts, entry: Entry) {
+        write_key(&mut self.key, target, accepts, self.grammar);
+        self.memory_bytes += entry.memory_bytes();
+        let left = self.entries.push(self.key.as_slice().into(), entry);
+        self.memory_bytes -= left.map_or(0, |(_, entry)| entry.memory_bytes());
+        self.trim();
+    }
+
+    /// Returns `plain`, the response to `target`, in `coding`, if that is ready.
+    pub(crate) fn coded(
+        &mut self,
+        target: &Target<'_>,
+        accepts: Accepts,
+        plain: &Rc<Representation>,
+        coding: Coding,
+    ) -> Option<Rc<Representation>> {
+        let entry = self.get(target, accepts)?;
+        let is_current = Rc::ptr_eq(&entry.representation, plain);
+        entry.coded[coding as usize].clone().filter(|_| is_current)
+    }
+
+    /// Adds `coded`, which is `plain` in `coding`, if `plain` is still the response to `target`.
+    pub(crate) fn insert_coded(
+        &mut self,
+        target: &Target<'_>,
+        accepts: Accepts,
+        plain: &Rc<Representation>,
+        (coding, coded): (Coding, &Rc<Representation>),
+    ) {
+        let Some(entry) = self.get(target, accepts) else {
+            return;
+        };
+        if !Rc::ptr_eq(&entry.representation, plain) {
+            return;
+        }
+        let before = entry.memory_bytes();
+        entry.coded[coding as usize] = Some(Rc::clone(coded));
+        let grown_bytes = entry.memory_bytes() - before;
+        self.memory_bytes += grown_bytes;
+        self.trim();
+    }
+
+    /// Evicts responses until the rest fits.
+    fn trim(&mut self) {
+        while self.memory_bytes_max < self.memory_bytes {
+            let Some((_, entry)) = self.entries.pop_lru() else {
+                return;
+            };
+            self.memory_bytes -= entry.memory_bytes();
+        }
+    }
+}
+
+/// Writes the key of a response. Parameters that the grammar ignores are left out, so that they
+/// create no responses of their own.
+fn write_key(key: &mut Vec<u8>, target: &Target<'_>, accepts: Accepts, grammar: Grammar) {
+    key.clear();
+    let Accepts { avif, webp, named } = accepts;
+    key.push(u8::from(named) << 2 | u8::from(avif) << 1 | u8::from(webp));
+    key.extend_from_slice(target.path.as_bytes());
+    let Some(query) = target.query else {
+        return;
+    };
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    let mut between = b'?';
+    for pair in pairs.filter(|pair| grammar.is_relevant(pair)) {
+        key.push(between);
+        key.extend_from_slice(pair.as_bytes());
+        between = b'&';
+    }
+}

@@ -1,0 +1,148 @@
+//! Context of a request: what is known besides its head, above all a body that a mount will take.
+
+use std::cell::{Cell, RefCell};
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http1::Reject;
+use tokio::time::Instant;
+
+/// Context of a request, without its head.
+#[derive(Debug)]
+pub(crate) struct RequestContext {
+    pub(crate) body: Upload,
+    pub(crate) peer: IpAddr,
+    /// Index of the listener that accepted the connection.
+    pub(crate) listener: usize,
+    pub(crate) secure: bool,
+    /// True if the client's protocol supports bodies of unknown length.
+    pub(crate) supports_streaming: bool,
+}
+
+/// Bodies of requests to mounts on one core whose responses are pending.
+#[derive(Debug, Default)]
+pub(crate) struct Uploads {
+    /// Total size in bytes.
+    bytes: Cell<usize>,
+    /// Bodies that no mount has taken yet, oldest first.
+    coming: RefCell<Vec<Rc<IncomingBody>>>,
+}
+
+/// Body that is being received.
+#[derive(Debug)]
+struct IncomingBody {
+    begun: Instant,
+    counted: Cell<usize>,
+    /// Bytes so far; `None` after the body was dropped, or taken by a mount.
+    bytes: RefCell<Option<Vec<u8>>>,
+}
+
+impl Uploads {
+    /// Drops the oldest body that has been arriving for [`SLOW_TIME`] and is not `wanted`. Returns
+    /// whether there was one.
+    fn drop_slow_body(&self, wanted: Option<&Rc<IncomingBody>>) -> bool {
+        let mut coming = self.coming.borrow_mut();
+        let is_slow = |it: &Rc<IncomingBody>| {
+            SLOW_TIME <= it.begun.elapsed() && wanted.is_none_or(|wanted| !Rc::ptr_eq(it, wanted))
+        };
+        let Some(at) = coming.iter().position(is_slow) else {
+            return false;
+        };
+        let slow = coming.remove(at);
+        *slow.bytes.borrow_mut() = None;
+        self.bytes.set(self.bytes.get() - slow.counted.take());
+        true
+    }
+
+    fn forget(&self, gone: &Rc<IncomingBody>) {
+        self.coming.borrow_mut().retain(|it| !Rc::ptr_eq(it, gone));
+    }
+}
+
+/// Time after which a body is dropped if its memory is needed. At a megabit per second, a form of
+/// one MiB takes eight seconds.
+pub(crate) const SLOW_TIME: Duration = Duration::from_secs(10);
+
+/// Rejection of a body that arrived too slowly: RFC 9110 §15.5.9.
+pub(crate) const TOO_SLOW: Reject = Reject {
+    status: 408,
+    reason: "the body arrived too slowly",
+};
+
+/// Body of a request to a mount. It counts among its core's bodies until the response.
+#[derive(Debug)]
+pub(crate) struct Upload {
+    /// `None` until the first bytes arrive.
+    coming: Option<Rc<IncomingBody>>,
+    all: Rc<Uploads>,
+}
+
+/// Rejection of a body that was dropped.
+const BODY_DROPPED: Reject = Reject {
+    status: 408,
+    reason: "the body arrived too slowly, and its memory was needed",
+};
+
+impl Upload {
+    /// Returns an empty body that counts in `all`.
+    pub(crate) fn new(all: &Rc<Uploads>) -> Upload {
+        Upload {
+            coming: None,
+            all: Rc::clone(all),
+        }
+    }
+
+    /// Appends received bytes. If all bodies of the core together would exceed `all_bytes_max`,
+    /// slow ones are dropped; without a slow one, this body is refused.
+    pub(crate) fn add(&mut self, part: &[u8], all_bytes_max: usize) -> Result<(), Reject> {
+        const MEMORY_FULL: Reject = Reject {
+            status: 503,
+            reason: "too many request bodies are being received",
+        };
+        while all_bytes_max < self.all.bytes.get() + part.len() {
+            if !self.all.drop_slow_body(self.coming.as_ref()) {
+                return Err(MEMORY_FULL);
+            }
+        }
+        let coming = self.coming.get_or_insert_with(|| {
+            let coming = Rc::new(IncomingBody {
+                begun: Instant::now(),
+                counted: Cell::new(0),
+                bytes: RefCell::new(Some(Vec::new())),
+            });
+            self.all.coming.borrow_mut().push(Rc::clone(&coming));
+            coming
+        });
+        let mut bytes = coming.bytes.borrow_mut();
+        bytes.as_mut().ok_or(BODY_DROPPED)?.extend_from_slice(part);
+        coming.counted.set(coming.counted.get() + part.len());
+        self.all.bytes.set(self.all.bytes.get() + part.len());
+        Ok(())
+    }
+
+    /// Returns the received bytes.
+    ///
+    /// # Errors
+    /// If the body was dropped.
+    pub(crate) fn take(&mut self) -> Result<Bytes, Reject> {
+        let Some(coming) = &self.coming else {
+            return Ok(Bytes::new());
+        };
+        self.all.forget(coming);
+        let bytes = coming.bytes.borrow_mut().take();
+        bytes.map(Bytes::from).ok_or(BODY_DROPPED)
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        if let Some(coming) = &self.coming {
+            self.all.forget(coming);
+            self.all
+                .bytes
+                .set(self.all.bytes.get() - coming.counted.get());
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Responses from what was found: a representation by preconditions and ranges, a track in
+//! production, or an error.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use conversion::growing::Growing;
+use http1::conditional::{self, Verdict};
+use http1::{Method, Request, range};
+use variants::cache::Key;
+
+use crate::core::Core;
+use crate::fields::Field;
+use crate::metrics::Served;
+use crate::parted::Parted;
+use crate::problem::Problem;
+use crate::representation::{Found, Representation};
+use crate::response::{ALLOW, Fields, Payload, Response, Shape};
+
+/// RFC 7617 §2.1: names and passwords are UTF-8.
+const CHALLENGE: &str = "Basic realm=\"Pelton\", charset=\"UTF-8\"";
+/// Host faults need an operator, so clients are asked to back off.
+const HOST_RETRY_AFTER_S: &str = "30";
+
+impl Core {
+    /// Responds with the representation that was found.
+    pub(crate) fn respond_with(&self, found: Found, request: &Request<'_>) -> Response {
+        let mut response = self.representation_response(found.representation, request);
+        if let Some(conversion) = found.conversion {
+            response.report(conversion, &self.service.settings.headers);
+        }
+        response
+    }
+
+    pub(crate) fn representation_response(
+        &self,
+        representation: Rc<Representation>,
+        request: &Request<'_>,
+    ) -> Response {
+        let validators = representation.validators(self.now_unix_s());
+        let shape = Shape {
+            bodiless: request.method == Method::Head,
+            negotiable: representation.negotiated,
+        };
+        match conditional::evaluate(request, &validators) {
+            Verdict::Proceed => {}
+            Verdict::NotModified => {
+                return Response {
+                    status: 304,
+                    served: representation.served,
+                    fields: Fields::NotModified(representation),
+                    added: Vec::new(),
+                    payload: Payload::None,
+                    request_id: None,
+                };
+            }
+            Verdict::PreconditionFailed => {
+                return self.problem_response(&Problem::PreconditionFailed, shape);
+            }
+        }
+        let length = representation.length;
+        let (status, start, end) = match range::evaluate(request, &validators, length) {
+            range::Served::Whole => (200, 0, length),
+            range::Served::Part { start, end } => (206, start, end),
+            range::Served::Parts(parts) => {
+                return self.multipart_response(&representation, &parts, request);
+            }
+            range::Served::Unsatisfiable => {
+                return self.problem_response(&Problem::RangeNotSatisfiable(length), shape);
+            }
+        };
+        let payload = if shape.bodiless {
+            Payload::None
+        } else {
+            Payload::of(&representation, start, end)
+        };
+        Response {
+            status,
+            served: representation.served,
+            fields: match status {
+                200 => Fields::Whole(representation),
+                _ => Fields::Part(representation, start, end),
+            },
+            added: self.reflected(request),
+            payload,
+            request_id: None,
+        }
+    }
+
+    /// Responds with several ranges of a representation.
+    fn multipart_response(
+        &self,
+        representation: &Representation,
+        parts: &range::Parts,
+        request: &Request<'_>,
+    ) -> Response {
+        // The boundary contains the request id, which the author of the file could not know.
+        let named = format!("{} {}", self.next_request_id(), self.now_unix_s());
+        let boundary = &blake3::hash(named.as_bytes()).to_hex()[..32];
+        let parted = Parted::new(representation, parts, boundary);
+        Response {
+            status: 206,
+            served: representation.served,
+            fields: Fields::Listed(representation.parted_fields(boundary, parted.length)),
+            added: self.reflected(request),
+            payload: match parted.joined() {
+                Some(body) => Payload::Owned(body.into()),
+                None => Payload::Parted(Box::new(parted)),
+            },
+            request_id: None,
+        }
+    }
+
+    /// Returns the fields that depend on the origin of `request`. Empty if all origins are treated
+    /// alike.
+    fn reflected(&self, request: &Request<'_>) -> Vec<Field> {
+        let field = self.service.settings.cors.reflected(request);
+        field.into_iter().collect()
+    }
+
+    /// Responds with a track that is still being produced and will be stored under `key`.
+    pub(crate) fn streaming_response(&self, key: &Key, growing: Arc<Growing>) -> Response {
+        let age_s = self.service.settings.max_age_s;
+        Response {
+            status: 200,
+            served: Served::Miss,
+            fields: Fields::Listed(vec![
+                ("content-type".into(), audio_plan::MEDIA_TYPE.into()),
+                ("etag".into(), format!("\"{key}\"").into()),
+                (
+                    "cache-control".into(),
+                    format!("public, max-age={age_s}").into(),
+                ),
+                ("accept-ranges".into(), "bytes".into()),
+                ("x-content-type-options".into(), "nosniff".into()),
+                ("cache-status".into(), "Pelton; fwd=uri-miss; stored".into()),
+            ]),
+            added: Vec::new(),
+            payload: Payload::Growing(growing),
+            request_id: None,
+        }
+    }
+
+    pub(crate) fn problem_response(&self, problem: &Problem, shape: Shape) -> Response {
+        let request_id = self.next_request_id();
+        let text = problem.document(request_id);
+        let mut fields: Vec<Field> = vec![
+            ("content-type".into(), "application/problem+json".into()),
+            ("cache-control".into(), "no-store".into()),
+            ("x-content-type-options".into(), "nosniff".into()),
+            ("content-length".into(), text.len().to_string().into()),
+        ];
+        if shape.negotiable {
+            fields.push(("vary".into(), "Accept".into()));
+        }
+        fields.extend(match problem {
+            Problem::Unauthorized => Some(("www-authenticate".into(), CHALLENGE.into())),
+            Problem::Overloaded { retry_after_s }
+            | Problem::ResponseMemoryFull { retry_after_s }
+            | Problem::Busy { retry_after_s }
+            | Problem::Guessing { retry_after_s } => {
+                Some(("retry-after".into(), retry_after_s.to_string().into()))
+            }
+            Problem::Host => Some(("retry-after".into(), HOST_RETRY_AFTER_S.into())),
+            Problem::MethodNotAllowed => Some(("allow".into(), ALLOW.into())),
+            Problem::RangeNotSatisfiable(length) => {
+                Some(("content-range".into(), format!("bytes */{length}").into()))
+            }
+            _ => None,
+        });
+        Response {
+            status: problem.status(),
+            served: Served::Other,
+            fields: Fields::Listed(fields),
+            added: Vec::new(),
+            payload: text_for(shape, text),
+            request_id: Some(request_id),
+        }
+    }
+
+    /// Counts a body in memory until its client has received it. Returns `None` if the limit is
+    /// reached.
+    pub(crate) fn hold(&self, body: bytes::Bytes) -> Option<bytes::Bytes> {
+        let bytes_max = self.service.settings.limits.mount_answers_bytes;
+        self.service.response_memory.hold(body, bytes_max)
+    }
+
+    /// Returns the response for a body that [`Core::hold`] refused.
+    pub(crate) fn memory_full_response(&self, bodiless: bool) -> Response {
+        const RETRY_AFTER_S: u64 = 5;
+        let problem = Problem::ResponseMemoryFull {
+            retry_after_s: RETRY_AFTER_S,
+        };
+        let shape = Shape {
+            bodiless,
+            negotiable: false,
+        };
+        self.problem_response(&problem, shape)
+    }
+}
+
+fn text_for(shape: Shape, text: String) -> Payload {
+    if shape.bodiless || text.is_empty() {
+        Payload::None
+    } else {
+        Payload::Owned(text.into())
+    }
+}

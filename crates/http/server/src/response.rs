@@ -1,0 +1,176 @@
+//! Response to one request: its status, fields and body, before [`crate::head`] writes it for
+//! HTTP/1.1 or HTTP/2.
+
+use std::fs::File;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use conversion::growing::Growing;
+use variants::sealed::Sealed;
+
+use crate::archive::Archive;
+use crate::fields::Field;
+use crate::fields::Headers;
+use crate::metrics::Served;
+use crate::parted::Parted;
+use crate::representation::{Bytes, Conversion, Representation};
+use crate::request_id::RequestId;
+
+/// Response to one request, before it is written.
+#[derive(Debug)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) served: Served,
+    pub(crate) fields: Fields,
+    /// Further fields, which replace fields of the same name. A mount adds them to a file of the
+    /// library.
+    pub(crate) added: Vec<Field>,
+    pub(crate) payload: Payload,
+    /// Request id that the body contains, if any.
+    pub(crate) request_id: Option<RequestId>,
+}
+
+/// Fields of a response, without Date and the fields of the connection.
+#[derive(Debug)]
+pub(crate) enum Fields {
+    /// Fields of a 200 response.
+    Whole(Rc<Representation>),
+    /// Fields of a 206 response with the bytes `start..end`.
+    Part(Rc<Representation>, u64, u64),
+    /// Fields of a 304 response.
+    NotModified(Rc<Representation>),
+    /// Fields of a response without a representation, in order.
+    Listed(Vec<Field>),
+}
+
+/// Body that follows the head.
+#[derive(Debug)]
+pub(crate) enum Payload {
+    None,
+    Owned(bytes::Bytes),
+    Memory(Arc<[u8]>, Range<usize>),
+    File(Arc<File>, Range<u64>),
+    Sealed(Arc<Sealed>, Range<u64>),
+    /// Several ranges of a file.
+    Parted(Box<Parted>),
+    /// Transcoded track that is still being produced.
+    Growing(Arc<Growing>),
+    /// ZIP archive of several files, produced while it is sent.
+    Archive(Box<Archive>),
+}
+
+impl Payload {
+    /// Returns the bytes `start..end` of `representation`.
+    pub(crate) fn of(representation: &Representation, start: u64, end: u64) -> Payload {
+        match &representation.bytes {
+            _ if start == end => Payload::None,
+            Bytes::Memory(bytes) => {
+                Payload::Memory(Arc::clone(bytes), start as usize..end as usize)
+            }
+            Bytes::File(file) => Payload::File(Arc::clone(file), start..end),
+            Bytes::Sealed(sealed) => {
+                let range = sealed.start + start..sealed.start + end;
+                Payload::Sealed(Arc::clone(sealed), range)
+            }
+        }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            // The length is unknown; bytes are counted as they are sent.
+            Payload::None | Payload::Growing(_) => 0,
+            Payload::Owned(bytes) => bytes.len() as u64,
+            Payload::Archive(archive) => archive.left(),
+            Payload::Parted(parted) => parted.length,
+            Payload::Memory(_, range) => range.len() as u64,
+            Payload::File(_, range) | Payload::Sealed(_, range) => range.end - range.start,
+        }
+    }
+}
+
+/// Properties of a request that every response to it must respect.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// True for HEAD: the body is omitted.
+    pub(crate) bodiless: bool,
+    /// True if another `Accept` could have produced another response.
+    pub(crate) negotiable: bool,
+}
+
+impl Shape {
+    /// Returns the shape for a request that could not be parsed.
+    pub(crate) const UNPARSED: Shape = Shape {
+        bodiless: false,
+        negotiable: false,
+    };
+}
+
+/// Value of the field Allow.
+pub(crate) const ALLOW: &str = "GET, HEAD, OPTIONS";
+
+impl Response {
+    /// Adds fields, which replace those of the same name.
+    pub(crate) fn add(&mut self, fields: Vec<Field>) {
+        let added = &mut self.added;
+        added.retain(|(name, _)| fields.iter().all(|(newer, _)| newer != name));
+        added.extend(fields);
+    }
+
+    /// Reports the conversion that the request waited for, in fields that neither the operator nor
+    /// a mount has set.
+    pub(crate) fn report(&mut self, conversion: Conversion, headers: &Headers) {
+        if self.served == Served::Hit {
+            self.served = Served::Miss;
+        }
+        if !matches!(self.status, 200 | 206) {
+            return;
+        }
+        for field in conversion.fields() {
+            let is_set = headers.iter().any(|(name, _)| name == field.0)
+                || self.added.iter().any(|(name, _)| *name == field.0);
+            if !is_set {
+                self.added.push(field);
+            }
+        }
+    }
+
+    /// Adds the operator's fields. Representations contain them already.
+    pub(crate) fn complete(&mut self, headers: &Headers) {
+        if let Fields::Listed(fields) = &mut self.fields {
+            headers.complete(fields);
+        }
+    }
+
+    /// Adds a field to the response.
+    pub(crate) fn add_field(&mut self, name: &'static str, value: String) {
+        match &mut self.fields {
+            Fields::Listed(fields) if self.added.is_empty() => {
+                fields.push((name.into(), value.into()));
+            }
+            _ => self.added.push((name.into(), value.into())),
+        }
+    }
+
+    /// Keeps shared caches from storing the response (RFC 9111 §5.2.2.7).
+    pub(crate) fn make_private(&mut self) {
+        const NAME: &str = "cache-control";
+        let private = |value: &str| value.replace("public", "private");
+        if let Fields::Whole(kept) | Fields::Part(kept, ..) | Fields::NotModified(kept) =
+            &self.fields
+            && !self.added.iter().any(|(name, _)| name == NAME)
+        {
+            let value = private(kept.cache_control());
+            self.added.push((NAME.into(), value.into()));
+        }
+        let listed: &mut [Field] = match &mut self.fields {
+            Fields::Listed(fields) => fields,
+            _ => &mut [],
+        };
+        for (name, value) in listed.iter_mut().chain(&mut self.added) {
+            if name == NAME {
+                *value = private(value).into();
+            }
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Routing: from a request to the part of the server that responds: a cache hit, a mount, a
+//! document, or a file of the library.
+
+use http1::{Method, Request};
+use image_plan::Recipe;
+
+use crate::core::Core;
+use crate::favicon;
+use crate::fields::Field;
+use crate::file_request::{FileRequest, Reach, accepts};
+use crate::gallery::POLICY;
+use crate::gate::Admission;
+use crate::metrics::Served;
+use crate::paths::METRICS_PATH;
+use crate::paths::PAGE;
+use crate::problem::Problem;
+use crate::request_context::RequestContext;
+use crate::response::{ALLOW, Fields, Payload, Response, Shape};
+use crate::scheme::Scheme;
+
+/// Response that is not a file.
+struct Document {
+    media_type: &'static str,
+    text: String,
+    /// Target of a redirect.
+    location: Option<&'static str>,
+}
+
+impl Document {
+    fn new(media_type: &'static str, text: String) -> Document {
+        Document {
+            media_type,
+            text,
+            location: None,
+        }
+    }
+}
+
+impl Core {
+    /// Returns the response if it needs no waiting: a cache hit, or a target of another listener.
+    pub(crate) fn lookup(&self, listener: usize, request: &Request<'_>) -> Option<Response> {
+        if let Scheme::Redirect(https) = self.scheme(listener)
+            && let Some(response) = self.redirect_to_https(https, request)
+        {
+            return Some(response);
+        }
+        if !matches!(request.method, Method::Get | Method::Head) {
+            return None;
+        }
+        let representation = self.lookup_ready(request, accepts(request), Reach::Public)?;
+        let admission = self.check_ready_access(listener, request, &representation)?;
+        let mut response = self.representation_response(representation, request);
+        if admission == Admission::Known {
+            response.make_private();
+        }
+        Some(response)
+    }
+
+    /// Responds to all other requests: mounts, documents, errors, and pictures that must be looked
+    /// up or converted. Text is compressed if the client accepts that.
+    pub(crate) async fn respond(
+        &self,
+        request: &Request<'_>,
+        context: &mut RequestContext,
+    ) -> Response {
+        let shape = Shape {
+            bodiless: request.method == Method::Head,
+            negotiable: false,
+        };
+        let mut response = match self.check_access(request, context).await {
+            Ok(admission) => self.route(request, context, admission).await,
+            Err(problem) => self.problem_response(&problem, shape),
+        };
+        self.allow_origin(request, &mut response);
+        self.compress(response, request).await
+    }
+
+    /// Routes a request that passed the gate so far to the part of the server that responds.
+    async fn route(
+        &self,
+        request: &Request<'_>,
+        context: &mut RequestContext,
+        admission: Admission,
+    ) -> Response {
+        let mut response = match self
+            .respond_outside_library(request, context, admission)
+            .await
+        {
+            Some(response) => response,
+            None => {
+                let file = self.parse_file_request(request, Reach::Public);
+                match file.query() {
+                    Ok(query) if query.meta => {
+                        self.description_response(&file, query.recipe, request)
+                            .await
+                    }
+                    // An invalid query is reported behind a path that cannot be a file's.
+                    _ => {
+                        return self
+                            .respond_with_file(request, &file, context, admission)
+                            .await;
+                    }
+                }
+            }
+        };
+        if admission == Admission::Known {
+            response.make_private();
+        }
+        response
+    }
+
+    /// Parses a request for a file of the library.
+    pub(crate) fn parse_file_request<'r>(
+        &self,
+        request: &Request<'r>,
+        reach: Reach,
+    ) -> FileRequest<'r> {
+        let grammar = self.service.settings.grammar;
+        FileRequest::parse(request, reach, self.service.library(), grammar)
+    }
+
+    /// Responds with the description of a picture.
+    async fn description_response(
+        &self,
+        file: &FileRequest<'_>,
+        recipe: Recipe,
+        request: &Request<'_>,
+    ) -> Response {
+        let shape = Shape {
+            bodiless: request.method == Method::Head,
+            negotiable: false,
+        };
+        let described = match file.path() {
+            Ok(path) => self.service.describe(path, recipe).await,
+            Err(problem) => Err(problem),
+        };
+        match described {
+            Ok(text) => self.document_response(Document::new("application/json", text), shape),
+            Err(problem) => self.problem_response(&problem, shape),
+        }
+    }
+
+    /// Responds with a file to a client that passed the gate so far. The file may turn out to need
+    /// a login.
+    pub(crate) async fn respond_with_file(
+        &self,
+        request: &Request<'_>,
+        file: &FileRequest<'_>,
+        context: &RequestContext,
+        admission: Admission,
+    ) -> Response {
+        let shape = Shape {
+            bodiless: request.method == Method::Head,
+            negotiable: true,
+        };
+        let judged = match self.find(file).await {
+            Ok(found) => {
+                let admission =
+                    self.check_file_access(admission, &found.representation, request, context);
+                admission.await.map(|admission| (admission, found))
+            }
+            Err(problem) => Err(problem),
+        };
+        match judged {
+            Ok((admission, found)) => {
+                let mut response = self.respond_with(found, request);
+                if admission == Admission::Known {
+                    response.make_private();
+                }
+                response
+            }
+            Err(problem @ Problem::NotFound) => {
+                self.respond_without_file(request, &problem, shape).await
+            }
+            Err(problem) => self.problem_response(&problem, shape),
+        }
+    }
+
+    /// Responds to a target that is not a file: with the favicon, or with a redirect.
+    async fn respond_without_file(
+        &self,
+        request: &Request<'_>,
+        problem: &Problem,
+        shape: Shape,
+    ) -> Response {
+        if request.target.path == favicon::PATH {
+            return favicon::response(shape.bodiless);
+        }
+        match self.redirect_missing(request).await {
+            Some(moved) => moved,
+            None => self.problem_response(problem, shape),
+        }
+    }
+
+    /// Responds with a mount, a document or an error if the target is not in the library.
+    async fn respond_outside_library(
+        &self,
+        request: &Request<'_>,
+        context: &mut RequestContext,
+        admission: Admission,
+    ) -> Option<Response> {
+        if let Some(preflight) = self.preflight_response(request) {
+            return Some(preflight);
+        }
+        if let Some(mount) = self.service.mounts.find(request.target.path) {
+            let response = self.call_mount(&**mount, request, (context, admission));
+            return Some(Box::pin(response).await);
+        }
+        let shape = Shape {
+            bodiless: request.method == Method::Head,
+            negotiable: false,
+        };
+        match request.method {
+            Method::Options => {
+                let mut fields: Vec<Field> = vec![("allow".into(), ALLOW.into())];
+                fields.extend(self.service.settings.cors.preflight(request));
+                return Some(Response {
+                    status: 204,
+                    served: Served::Other,
+                    fields: Fields::Listed(fields),
+                    added: Vec::new(),
+                    payload: Payload::None,
+                    request_id: None,
+                });
+            }
+            Method::Other => {
+                return Some(self.problem_response(&Problem::MethodNotAllowed, shape));
+            }
+            Method::Get | Method::Head => {}
+        }
+        Some(match self.document(request).await? {
+            Ok(document) => self.document_response(document, shape),
+            Err(problem) => self.problem_response(&problem, shape),
+        })
+    }
+
+    fn document_response(&self, document: Document, shape: Shape) -> Response {
+        /// Shorter bodies are always sent, so that a full memory does not fail health checks.
+        const HELD_BYTES_MIN: usize = 1_024;
+        let length = document.text.len();
+        let payload = if shape.bodiless || length == 0 {
+            Payload::None
+        } else if length < HELD_BYTES_MIN {
+            Payload::Owned(document.text.into())
+        } else {
+            match self.hold(document.text.into()) {
+                Some(body) => Payload::Owned(body),
+                None => return self.memory_full_response(shape.bodiless),
+            }
+        };
+        let mut fields: Vec<Field> = vec![
+            ("content-type".into(), document.media_type.into()),
+            ("cache-control".into(), "no-store".into()),
+            ("x-content-type-options".into(), "nosniff".into()),
+            ("content-security-policy".into(), POLICY.into()),
+            ("content-length".into(), length.to_string().into()),
+        ];
+        fields.extend(
+            document
+                .location
+                .map(|location| ("location".into(), location.into())),
+        );
+        Response {
+            status: if document.location.is_some() {
+                303
+            } else {
+                200
+            },
+            served: Served::Other,
+            fields: Fields::Listed(fields),
+            added: Vec::new(),
+            payload,
+            request_id: None,
+        }
+    }
+
+    /// Responds with the library's file at a target that the server itself composed.
+    pub(crate) async fn internal_file_response(&self, request: &Request<'_>) -> Response {
+        let reach = Reach::Internal;
+        if let Some(ready) = self.lookup_ready(request, accepts(request), reach) {
+            return self.representation_response(ready, request);
+        }
+        let shape = Shape {
+            bodiless: request.method == Method::Head,
+            negotiable: true,
+        };
+        match self.find(&self.parse_file_request(request, reach)).await {
+            Ok(found) => self.respond_with(found, request),
+            Err(problem) => self.problem_response(&problem, shape),
+        }
+    }
+
+    /// Returns the document at a target, if the target names one.
+    async fn document(&self, request: &Request<'_>) -> Option<Result<Document, Problem>> {
+        const TEXT: &str = "text/plain; charset=utf-8";
+        const HTML: &str = "text/html; charset=utf-8";
+        const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+        Some(match request.target.path {
+            "/" | "/-" => Ok(Document {
+                location: Some(PAGE),
+                ..Document::new(TEXT, String::new())
+            }),
+            "/healthz" | "/-/live" => Ok(Document::new(TEXT, "ok\n".to_owned())),
+            "/-/ready" if self.reactor.is_draining() => Err(Problem::Host),
+            "/-/ready" => Ok(Document::new(TEXT, "ready\n".to_owned())),
+            METRICS_PATH => {
+                self.reactor.publish();
+                Ok(Document::new(METRICS, self.service.render_metrics()))
+            }
+            path if path.starts_with(PAGE) => {
+                let page = self.service.gallery(path).await;
+                page.map(|text| Document::new(HTML, text))
+            }
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,138 @@
+//! Settings of the service, and the limits on its caches and responses.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use conversion::{flight, transcode};
+use image_plan::{Accepts, Grammar};
+use variants::library::Mount;
+use variants::shared_index;
+
+use crate::access;
+use crate::fields::{Cors, Headers};
+use crate::gate::Gate;
+use crate::h2::limits::Limits as Http2Limits;
+use crate::media_type::AllowedTypes;
+
+/// Settings of the operator, which `pelton check` prints.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Directories of originals.
+    pub mounts: Vec<Mount>,
+    /// Directory of the variants.
+    pub data: PathBuf,
+    /// Output formats that clients may get if they accept them.
+    pub formats: Accepts,
+    /// Quality of requests that name none, on the JPEG scale.
+    pub quality: u8,
+    /// True if variants are encoded again at higher effort when cores are idle.
+    pub improve: bool,
+    /// Files that are served although they are neither pictures nor audio.
+    pub allowed_types: AllowedTypes,
+    /// Files that are served at all, by extension.
+    pub only_types: AllowedTypes,
+    /// Grammar of queries.
+    pub grammar: Grammar,
+    /// Allowed files whose scripts browsers may run.
+    pub active_types: AllowedTypes,
+    /// Fields of every response.
+    pub headers: Headers,
+    /// Origins whose pages may read the library's responses.
+    pub cors: Cors,
+    /// Cross-Origin-Resource-Policy of the library's responses.
+    pub resource_policy: Option<&'static str>,
+    /// Freshness of final responses, in seconds.
+    pub max_age_s: u32,
+    /// Freshness of provisional responses, in seconds.
+    pub provisional_age_s: u32,
+    /// Limits on requests.
+    pub http: http1::Limits,
+    /// Limits on pictures.
+    pub picture: image_plan::Limits,
+    /// Limits on conversions.
+    pub flight: flight::Limits,
+    /// Limits on transcodings.
+    pub transcode: transcode::Limits,
+    /// Limits on caches and responses.
+    pub limits: Limits,
+    /// Destination of the access log.
+    pub access: access::Sink,
+    /// Limits on the access log.
+    pub access_limits: access::Limits,
+    /// Limits on the shared index.
+    pub ledger: shared_index::Limits,
+    /// Rules of access.
+    pub gate: Gate,
+}
+
+/// Bounds of the service's caches and responses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of variants on disk.
+    pub variants_bytes_max: u64,
+    /// Originals whose facts are cached in memory; about 150 bytes each.
+    pub facts_max: NonZeroUsize,
+    /// Originals whose placeholders are kept, in memory and on disk; about 150 bytes each.
+    pub looks_max: NonZeroUsize,
+    /// Largest body that is sent from memory, in bytes; larger ones are sent by `sendfile`.
+    pub memory_body_bytes_max: u64,
+    /// Bytes of bodies that one core caches in memory.
+    pub core_body_bytes_max: u64,
+    /// Responses that one core keeps ready; each with a larger body holds a descriptor.
+    pub core_answers_max: NonZeroUsize,
+    /// Time for which a core trusts cached facts of a file, in milliseconds.
+    pub core_trust_ms: u64,
+    /// Largest text that is compressed in memory, in bytes.
+    pub coded_bytes_max: u64,
+    /// Entries of a folder that its page shows.
+    pub gallery_entries_max: usize,
+    /// Largest original that is converted, in bytes; larger ones are sent unconverted.
+    pub original_bytes_max: u64,
+    /// TLS handshakes in progress on one core; beyond the limit, the oldest is closed.
+    pub handshakes_max: usize,
+    /// Bytes of one TLS connection that are encrypted, or wait to be, and that the client has not
+    /// read.
+    pub tls_buffer_bytes_max: usize,
+    /// Limits on HTTP/2 connections.
+    pub h2: Http2Limits,
+    /// Bytes of waiting responses that trigger a write, however many requests remain.
+    pub queued_bytes_max: usize,
+    /// Requests per connection; the last response closes it.
+    pub connection_requests_max: u32,
+    /// Longest conversion, in milliseconds, whatever its estimate.
+    pub conversion_wall_ms_max: u32,
+    /// Largest body of one request to a mount, in bytes on the wire.
+    pub request_body_bytes: usize,
+    /// Bytes of such bodies on one core whose responses are pending. Beyond the limit a slow one is
+    /// dropped, or the response is 503.
+    pub core_request_body_bytes: usize,
+    /// Bytes of mounts' responses that clients have not read; beyond the limit, the response is
+    /// 503.
+    pub mount_answers_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            variants_bytes_max: 4 << 30,
+            facts_max: NonZeroUsize::new(65_536).expect("not zero"),
+            looks_max: NonZeroUsize::new(65_536).expect("not zero"),
+            memory_body_bytes_max: 64 << 10,
+            core_body_bytes_max: 128 << 20,
+            core_answers_max: NonZeroUsize::new(4096).expect("not zero"),
+            core_trust_ms: 1_000,
+            coded_bytes_max: 4 << 20,
+            gallery_entries_max: 1_000,
+            original_bytes_max: 256 << 20,
+            handshakes_max: 512,
+            tls_buffer_bytes_max: 32 << 10,
+            h2: Http2Limits::default(),
+            queued_bytes_max: 24 << 10,
+            connection_requests_max: 10_000,
+            conversion_wall_ms_max: 120_000,
+            request_body_bytes: 1 << 20,
+            core_request_body_bytes: 32 << 20,
+            mount_answers_bytes: 256 << 20,
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Single flight: work that is done once per key, however many callers wait for its result.
+//!
+//! ```text
+//! first caller ── lead ────► Leader ─┬─ finish ─► the result  ┐
+//!                                    └─ drop ───► `Abandoned` ┴─► every Waiter
+//! other callers ─ follow ──► Waiter
+//! ```
+//!
+//! The first caller for a key becomes its leader and owes a result; all callers, the first one
+//! included, get a waiter. Waiters own nothing: dropping one is free, and the leader can ask
+//! whether any is left. A leader that is dropped without a result, by a panic or because its work
+//! was removed from a queue, frees the key and fails its waiters, so that none of them waits for
+//! ever.
+//!
+//! Threads: leaders and waiters may be on any thread. The one lock is held for map operations only.
+//! It may be taken while the caller holds a lock of its own, such as that of a queue of leaders.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+/// Work in progress by key, with results of type `T`. Leaders publish a `P` to their waiters while
+/// they work.
+#[derive(Debug)]
+pub struct SingleFlight<K: Eq + Hash, T, P = ()> {
+    flights: Flights<K, T, P>,
+    waiters_max: usize,
+}
+
+type Flights<K, T, P> = Arc<Mutex<HashMap<K, Flight<T, P>>>>;
+
+/// Work for one key.
+#[derive(Debug)]
+struct Flight<T, P> {
+    waiters: Vec<oneshot::Sender<T>>,
+    progress: Arc<Progress<P>>,
+}
+
+/// Part of a flight that its leader and its waiters share.
+#[derive(Debug, Default)]
+struct Progress<P> {
+    has_started: AtomicBool,
+    published: P,
+}
+
+/// Obligation to produce the result for a key.
+#[derive(Debug)]
+pub struct Leader<K: Eq + Hash, T, P = ()> {
+    key: K,
+    /// True once the result is handed over. The key may then have another leader.
+    is_finished: bool,
+    flights: Flights<K, T, P>,
+    progress: Arc<Progress<P>>,
+}
+
+/// Handle of one caller that waits for a result.
+#[derive(Debug)]
+pub struct Waiter<T, P = ()> {
+    result: oneshot::Receiver<T>,
+    progress: Arc<Progress<P>>,
+}
+
+/// The leader was dropped without a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abandoned;
+
+/// As many callers as allowed wait for a key already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crowded;
+
+impl<K: Eq + Hash + Clone, T, P: Default> SingleFlight<K, T, P> {
+    /// Returns an empty map that allows `waiters_max` callers per key.
+    #[must_use]
+    pub fn new(waiters_max: usize) -> SingleFlight<K, T, P> {
+        SingleFlight {
+            flights: Arc::default(),
+            waiters_max,
+        }
+    }
+
+    /// Joins the work for `key`. Returns `None` if there is none, so that the caller may lead.
+    ///
+    /// # Errors
+    /// [`Crowded`] if too many callers wait for the key.
+    pub fn follow(&self, key: &K) -> Result<Option<Waiter<T, P>>, Crowded> {
+        let mut flights = lock(&self.flights);
+        let Some(flight) = flights.get_mut(key) else {
+            return Ok(None);
+        };
+        flight.waiters.retain(|waiter| !waiter.is_closed());
+        if self.waiters_max <= flight.waiters.len() {
+            return Err(Crowded);
+        }
+        Ok(Some(flight.join()))
+    }
+
+    /// Starts a flight for `key`, with its first waiter.
+    ///
+    /// # Panics
+    /// If the key has a leader. Callers serialise [`SingleFlight::follow`] and this call, by the
+    /// lock that guards their queue.
+    pub fn lead(&self, key: K) -> (Leader<K, T, P>, Waiter<T, P>) {
+        let mut flight = Flight {
+            waiters: Vec::new(),
+            progress: Arc::default(),
+        };
+        let waiter = flight.join();
+        let leader = Leader {
+            key: key.clone(),
+            is_finished: false,
+            flights: Arc::clone(&self.flights),
+            progress: Arc::clone(&flight.progress),
+        };
+        let former = lock(&self.flights).insert(key, flight);
+        assert!(former.is_none(), "one leader per key");
+        (leader, waiter)
+    }
+
+    /// Returns the number of keys in flight.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        lock(&self.flights).len()
+    }
+
+    /// Returns whether no key is in flight.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<T, P> Flight<T, P> {
+    fn join(&mut self) -> Waiter<T, P> {
+        let (sender, result) = oneshot::channel();
+        self.waiters.push(sender);
+        Waiter {
+            result,
+            progress: Arc::clone(&self.progress),
+        }
+    }
+}
+
+impl<K: Eq + Hash, T, P> Leader<K, T, P> {
+    /// Tells the waiters that the work has started.
+    pub fn start(&self) {
+        self.progress.has_started.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns what the waiters can see of the work.
+    #[must_use]
+    pub fn progress(&self) -> &P {
+        &self.progress.published
+    }
+
+    /// Returns whether any caller still waits.
+    #[must_use]
+    pub fn is_awaited(&self) -> bool {
+        let flights = lock(&self.flights);
+        let flight = flights.get(&self.key);
+        flight.is_some_and(|flight| flight.waiters.iter().any(|waiter| !waiter.is_closed()))
+    }
+
+    /// Ends the flight and hands `result` to all waiters.
+    pub fn finish(mut self, result: &T)
+    where
+        T: Clone,
+    {
+        // Callers that come from here on start another flight.
+        let flight = lock(&self.flights).remove(&self.key);
+        self.is_finished = true;
+        for waiter in flight.into_iter().flat_map(|flight| flight.waiters) {
+            // A waiter that has left needs no result.
+            let _ = waiter.send(result.clone());
+        }
+    }
+}
+
+impl<K: Eq + Hash, T, P> Drop for Leader<K, T, P> {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            let flight = lock(&self.flights).remove(&self.key);
+            // The senders wake the waiters, which must not happen under the lock.
+            drop(flight);
+        }
+    }
+}
+
+impl<T, P> Waiter<T, P> {
+    /// Waits for the result. May be cancelled and called again until it returns.
+    ///
+    /// # Errors
+    /// [`Abandoned`] if there will be none.
+    pub async fn wait(&mut self) -> Result<T, Abandoned> {
+        (&mut self.result).await.map_err(|_| Abandoned)
+    }
+
+    /// Returns whether the leader has started the work.
+    #[must_use]
+    pub fn has_started(&self) -> bool {
+        self.progress.has_started.load(Ordering::Relaxed)
+    }
+
+    /// Returns what the leader has published.
+    #[must_use]
+    pub fn progress(&self) -> &P {
+        &self.progress.published
+    }
+}
+
+/// Locks a map, which is never left half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;
