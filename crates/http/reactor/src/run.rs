@@ -207,7 +207,7 @@ impl Shared {
             let clock = Clock::new(0, unix_secs());
             let core = Core::new(index, id, self.limits, clock, Arc::clone(&self.counters));
             let acceptor = Acceptor::new(core.clone(), sockets, self.shed_response)
-                .map_err(failed("reserve a descriptor"))?;
+                .map_err(failed("reserve the spare descriptor"))?;
             let mut ticks = interval(Duration::from_millis(TICK_MS));
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             let serving = RunningCore {

@@ -151,7 +151,7 @@ impl Cors {
 pub(crate) fn listed<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> HeaderMap {
     let mut listed = HeaderMap::new();
     for (name, text) in fields {
-        let name = HeaderName::from_bytes(name.as_bytes()).expect("a name is a token");
+        let name = HeaderName::from_bytes(name.as_bytes()).expect("the name of a field is a token");
         listed.append(name, value(text));
     }
     listed
@@ -163,5 +163,6 @@ pub(crate) fn value(text: &str) -> HeaderValue {
         .bytes()
         .map(|byte| if byte.is_ascii_control() { b' ' } else { byte })
         .collect();
-    HeaderValue::from_maybe_shared(bytes::Bytes::from(clean)).expect("without control characters")
+    HeaderValue::from_maybe_shared(bytes::Bytes::from(clean))
+        .expect("the value has no control characters")
 }

@@ -432,7 +432,9 @@ impl Converter {
             Err(_) => match (kind, body) {
                 (Kind::Picture(target), Some(body)) => Outcome::Uncached(target, Arc::new(body)),
                 (Kind::Verdict(verdict), _) => self.remember(task, verdict),
-                (Kind::Picture(_) | Kind::Sound, _) => unreachable!("a picture has a body"),
+                (Kind::Picture(_) | Kind::Sound, _) => {
+                    unreachable!("a picture has its body, and tracks are not kept here")
+                }
             },
         }
     }

@@ -55,7 +55,8 @@ impl AsFd for Wake {
 
 impl Signal for Wake {
     fn raise(&self) {
-        rustix::io::write(&self.0, &1_u64.to_ne_bytes()).expect("an eventfd takes a small number");
+        rustix::io::write(&self.0, &1_u64.to_ne_bytes())
+            .expect("an eventfd accepts a small number");
     }
 
     fn clear(&self) {

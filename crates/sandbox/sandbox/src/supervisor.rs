@@ -171,7 +171,7 @@ impl Supervisor {
                 Err(Errno::AGAIN | Errno::PIPE | Errno::CONNRESET) => return,
                 Err(errno) => {
                     self.shared.queue.lock().zygote.trouble =
-                        Some(format!("create a socket: {errno}"));
+                        Some(format!("cannot create a socket: {errno}"));
                     self.not_before = now + PAUSE_MIN;
                     return;
                 }

@@ -44,7 +44,7 @@ pub(crate) async fn run_housekeeping(shared: Rc<Shared>) {
                 }
             }
             () = changed.notified() => {}
-            () = async { sleep_until(due.expect("asked for when there is one")).await }, if due.is_some() => {
+            () = async { sleep_until(due.expect("this branch waits only if there is a deadline")).await }, if due.is_some() => {
                 let mut state = shared.state.borrow_mut();
                 state.clock.start_turn();
                 handle_due(&mut state);

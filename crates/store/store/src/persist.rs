@@ -457,7 +457,7 @@ impl Persist {
             let base = self.rewritten_bytes.max(1);
             let grown = bytes.saturating_sub(base).saturating_mul(100) / base;
             if config.auto_aof_rewrite_min_size.0 < bytes && percentage <= grown {
-                tracing::info!(bytes, "rewriting the journal");
+                tracing::info!(bytes, "rewriting the AOF");
                 self.want(Job::Rewrite);
             }
         }
@@ -474,7 +474,7 @@ impl Persist {
         keyspace: &mut Keyspace,
     ) -> Result<(), String> {
         if before.dir != config.dir && !fs::metadata(&config.dir).is_ok_and(|dir| dir.is_dir()) {
-            return Err(format!("{} is no directory", config.dir));
+            return Err(format!("{} is not a directory", config.dir));
         }
         if let Some(journal) = &mut self.journal {
             journal.set_fsync(config.appendfsync);
@@ -607,7 +607,7 @@ impl Persist {
         self.rewrites.took_secs = Some(now_ms.saturating_sub(started_ms) / 1000);
         match rewritten {
             Ok(bytes) => {
-                tracing::info!(bytes, "journal rewritten");
+                tracing::info!(bytes, "AOF rewritten");
                 self.start_fault = None;
                 if !self.journal.as_ref().is_some_and(Journal::is_broken) {
                     // The new base holds all data on disk, including changes that an increment

@@ -81,7 +81,7 @@ impl Server {
             "" => None,
             path => Some(
                 bind_unix(Path::new(path), config.unixsocketperm.0)
-                    .map_err(|error| Error::host(format!("listen on {path}: {error}")))?,
+                    .map_err(|error| Error::host(format!("cannot listen on {path}: {error}")))?,
             ),
         };
         let (handle, requests) = local::channel(limits.local_requests_max);
@@ -155,10 +155,10 @@ impl Server {
         let counters = listeners.counters();
         let start = |core: &Core| {
             let loaded = loaded.lock().expect("lock is not poisoned").take();
-            let (keyspace, opened, unix, requests) = loaded.expect("there is one core");
+            let (keyspace, opened, unix, requests) = loaded.expect("the store runs on one core");
             let persist = Persist::new(&config, opened, now_ms, &loss, drained.clone());
             let persist = persist.unwrap_or_else(|error| {
-                let error = Error::host(format!("start the AOF's thread: {error}"));
+                let error = Error::host(format!("cannot start the AOF's thread: {error}"));
                 *failed.lock().expect("lock is not poisoned") = Some(error);
                 drained.trigger();
                 Persist::without_journal(now_ms, drained.clone())
@@ -313,8 +313,12 @@ fn addresses(config: &Config) -> Result<Vec<SocketAddr>, Error> {
         match resolved {
             Ok(Some(address)) if !optional || can_bind(address) => addresses.push(address),
             Ok(_) | Err(_) if optional => {}
-            Ok(_) => return Err(Error::host(format!("bind {host}: it has no address"))),
-            Err(error) => return Err(Error::host(format!("bind {host}: {error}"))),
+            Ok(_) => {
+                return Err(Error::host(format!(
+                    "cannot bind {host}: the name has no address"
+                )));
+            }
+            Err(error) => return Err(Error::host(format!("cannot bind {host}: {error}"))),
         }
     }
     match addresses.is_empty() {

@@ -57,7 +57,8 @@ impl PendingResponses {
             let core = Rc::clone(core);
             let handle = self.tasks.spawn_local(async move {
                 let limits = &core.service.settings.http;
-                let request = translate::read(&text, limits).expect("it was judged sound");
+                let request =
+                    translate::read(&text, limits).expect("the request was parsed before");
                 (stream, core.respond(&request, &mut context).await)
             });
             self.begun.push((stream, request_info, handle));

@@ -434,7 +434,8 @@ impl<'c, S: Carrier> Session<'c, S> {
             ..
         } = self.uploads.swap_remove(index);
         let limits = &self.core.service.settings.http;
-        let request = translate::read(&text, limits).expect("it was judged before its body");
+        let request =
+            translate::read(&text, limits).expect("the request was parsed before its body arrived");
         match self.core.lookup(self.conn.listener, &request) {
             Some(response) => self.send_response(stream, request_info, response),
             None => self.pending.push(PendingRequest {

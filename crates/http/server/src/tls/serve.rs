@@ -52,7 +52,7 @@ async fn handshake(core: &Core, conn: Conn, tls: &Tls) -> Option<(Protocol, Conn
     let stream = match accepted.await.flatten() {
         Ok(stream) => stream,
         Err(err) => {
-            tracing::debug!(peer = %conn.peer, ?err, "no TLS handshake");
+            tracing::debug!(peer = %conn.peer, ?err, "TLS handshake failed");
             metrics.record_handshake(Handshake::Failed);
             return None;
         }

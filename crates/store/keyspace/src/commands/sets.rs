@@ -197,7 +197,10 @@ fn present(cx: &mut Context<'_>, keys: &[Bytes]) -> Result<Vec<bool>, Fault> {
 
 /// Returns the set at a key that [`present`] has found.
 fn set_at<'a>(cx: &'a Context<'_>, key: &[u8]) -> &'a Set {
-    let entry = cx.ks.dbs[cx.db].dict.get(key).expect("the caller found it");
+    let entry = cx.ks.dbs[cx.db]
+        .dict
+        .get(key)
+        .expect("the caller found the key");
     Set::of(&entry.value).expect("the caller checked its type")
 }
 

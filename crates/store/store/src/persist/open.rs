@@ -46,7 +46,7 @@ pub(crate) fn open(
     if 0 < libraries {
         tracing::warn!(
             libraries,
-            "functions cannot be called here: they are kept, and written into the next snapshot"
+            "functions are not supported: they are kept, and written into the next snapshot"
         );
     }
     if !config.appendonly {
@@ -99,7 +99,7 @@ fn begin(
         set_aside(&path).map_err(at(&path))?;
         assert!(
             keyspace.start_snapshot(snapshot::options(config, true, now_ms)),
-            "nothing else was begun"
+            "no other snapshot is in progress"
         );
         opened.base_bytes =
             snapshot::write_blocking(keyspace, &path, BLOCKING_PIECE_BYTES).map_err(at(&path))?;
@@ -112,7 +112,7 @@ fn begin(
         set_aside(&path).map_err(at(&path))?;
         manifest.increments.push(increment);
     }
-    let last = manifest.increments.last().expect("one was pushed");
+    let last = manifest.increments.last().expect("an increment was pushed");
     let path = places.journal(last);
     let file = journal::open_for_append(&path).map_err(at(&path))?;
     if manifest != opened.manifest {
