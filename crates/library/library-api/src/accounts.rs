@@ -27,7 +27,7 @@ impl Call<'_> {
         known.ok_or_else(|| Fault::not_found("user"))
     }
 
-    /// Returns `denied` after applying the role parameters of the request.
+    /// Returns the denied roles after the role parameters of the request were applied to `denied`.
     fn denied(&self, denied: &BTreeSet<Role>) -> Result<BTreeSet<Role>, Fault> {
         let mut denied = denied.clone();
         for (parameter, role) in ROLES {
@@ -102,8 +102,8 @@ pub(crate) fn avatar(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> 
     })
 }
 
-/// Returns the file name of a user's avatar. It is a hash that does not reveal the name, and a
-/// later user of the same name gets another one.
+/// Returns the file name of a user's avatar. It is a hash, which does not reveal the user's name. A
+/// later user of the same name gets another file name.
 fn avatar_name(name: &str, user: &User) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"avatar");

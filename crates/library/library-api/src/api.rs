@@ -1,8 +1,8 @@
-//! Plain JSON API of the library for pages and scripts: no envelope, HTTP statuses, and lists in
-//! pages.
+//! Plain JSON API of the library for web pages and scripts. Responses have no envelope, errors are
+//! HTTP statuses, and long lists are split into pages.
 //!
-//! Reading needs no login, like reading the library's files. Data of users is changed with an API
-//! key: `Authorization: Bearer KEY`.
+//! Reading requires no login, just as the library's files can be read without one. Changing a
+//! user's data requires an API key: `Authorization: Bearer KEY`.
 
 mod export;
 mod items;
@@ -60,7 +60,7 @@ impl From<StoreError> for Refusal {
 
 const JSON: &str = "application/json";
 
-/// Document with its media type.
+/// Response body with its media type.
 struct Written {
     media_type: &'static str,
     body: String,
@@ -75,7 +75,7 @@ impl Written {
     }
 }
 
-/// Request, with the index that it reads.
+/// Request of the JSON API, with the index that the response describes.
 pub(crate) struct Ask<'a> {
     pub(crate) server: &'a Server,
     pub(crate) index: Arc<Index>,
@@ -261,8 +261,8 @@ impl Ask<'_> {
         Ok(())
     }
 
-    /// Returns the items of a list from the parameter `offset` on, at most `limit` and at most a
-    /// page.
+    /// Returns one page of the items in `all`, as the parameters `offset` and `limit` request. The
+    /// limit is at most the server's page size, which is also its default.
     fn part<T>(
         &self,
         all: impl IntoIterator<Item = T>,
@@ -273,7 +273,7 @@ impl Ask<'_> {
         Ok(all.into_iter().skip(offset).take(limit))
     }
 
-    /// Writes a page of rows: their total number, the offset, and the items.
+    /// Writes one page of `rows`: the total number of rows, the offset of the page, and its items.
     fn page(
         &self,
         out: &mut Writer,
@@ -432,7 +432,8 @@ impl Ask<'_> {
         Ok("{}".to_owned())
     }
 
-    /// Returns the change in a list, or an error if it would exceed the limit on its user's data.
+    /// Returns a list that contains only `change`, or an error if the change would exceed the limit
+    /// on its user's data.
     fn kept(&self, state: &State, change: Change) -> Result<Vec<Change>, Refusal> {
         let bytes_max = self.server.limits.user_bytes_max;
         let changes = vec![change];
@@ -467,7 +468,7 @@ impl Ask<'_> {
         self.get(&["scan"])
     }
 
-    /// Cancels the running scan, and returns the progress that it had.
+    /// Cancels the running scan, and returns the progress that it had made.
     fn cancel_scan(&self) -> Result<String, Refusal> {
         self.server.store.read(|state| self.admin(state))??;
         let told = self.get(&["scan"]);

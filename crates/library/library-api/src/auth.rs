@@ -42,8 +42,8 @@ pub(crate) fn user<'s>(
             Err(Fault::new(Code::Missing, what))
         }
     };
-    // Unknown names are checked too, against an empty password: the response takes as long as for a
-    // user.
+    // An unknown name is checked too, against an empty password, so that the response time does not
+    // reveal which users exist.
     let is_in = fits(password.as_deref().unwrap_or(""))? && password.is_some();
     match known {
         Some((name, _)) if is_in => Ok(name),
@@ -60,8 +60,8 @@ pub(crate) fn of_password<'s>(
 ) -> Option<&'s str> {
     let known = state.user_named(name);
     let kept = known.and_then(|(name, user)| secret?.open_sealed(name, &user.password));
-    // Unknown names are checked too, against an empty password: the response takes as long as for a
-    // user.
+    // An unknown name is checked too, against an empty password, so that the response time does not
+    // reveal which users exist.
     let is_same = is_same(
         password.as_bytes(),
         kept.as_deref().unwrap_or("").as_bytes(),
@@ -91,8 +91,8 @@ fn token_of(password: &str, salt: &str) -> String {
     format!("{:x}", md5::compute(format!("{password}{salt}")))
 }
 
-/// Returns whether `a` equals `b`. It compares hashes in constant time, so the time does not reveal
-/// the length of a common prefix.
+/// Returns whether `a` equals `b`. The hashes of `a` and `b` are compared instead, so that the
+/// duration does not reveal the length of a common prefix.
 fn is_same(a: &[u8], b: &[u8]) -> bool {
     blake3::hash(a) == blake3::hash(b)
 }

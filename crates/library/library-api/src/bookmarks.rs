@@ -8,8 +8,8 @@ use crate::store::{Bookmark, Change, Queue, Station};
 use crate::write::Writer;
 
 fn write_queue(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer, by_index: bool) {
-    // OpenSubsonic requires the members of a queue, so a user without a saved queue gets an empty
-    // one.
+    // OpenSubsonic requires all members of a queue in the response, so a user without a saved queue
+    // gets an empty queue.
     let none = Queue::default();
     let queue = seen.user.and_then(|user| user.queue.as_ref());
     let queue = queue.unwrap_or(&none);
@@ -18,7 +18,8 @@ fn write_queue(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer, by_index: boo
     } else {
         "playQueue"
     };
-    // Tracks that left the library are not listed, so the current index counts only present tracks.
+    // Tracks that are no longer in the library are not listed, so the index of the current track
+    // must not count them.
     let current = queue.current.and_then(|at| queue.tracks.get(at as usize));
     let before = queue
         .tracks

@@ -148,8 +148,8 @@ pub(crate) fn song(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
     Ok(())
 }
 
-/// Writes an empty description of an artist or album. The library has none, and no outside service
-/// is queried.
+/// Writes an empty description of an artist or album. The library contains no descriptions, and no
+/// outside service is queried.
 fn info(call: &Call<'_>, name: &str, out: &mut Writer) -> Done {
     call.id("id")?;
     out.object(name, |_| {});

@@ -1,4 +1,4 @@
-//! Data computed once per index, for requests that need it often.
+//! Sort orders and lookup tables that are computed once per index, because many requests need them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -13,10 +13,10 @@ use crate::songs::own_albums;
 /// Articles that are ignored at the beginning of a name for sorting.
 pub(crate) const ARTICLES: &str = "The El La Los Las Le Les Der Die Das";
 
-/// Accepted lead of the clock of another machine that wrote a file.
+/// Maximum lead that is accepted for the clock of another machine that wrote a file.
 const CLOCKS_APART_MS: i64 = 86_400_000;
 
-/// Orders and dates of one index.
+/// Sort orders, dates and lookup tables of one index.
 #[derive(Debug)]
 pub(crate) struct Derived {
     /// Index from which the data was computed.
@@ -29,7 +29,7 @@ pub(crate) struct Derived {
     pub(crate) by_artist: Vec<u32>,
     /// Rows of artists with own albums, by the letter under which they are listed.
     pub(crate) letters: BTreeMap<String, Vec<u32>>,
-    /// Rows of artists by the [`ArtistId::named`] of their names.
+    /// Rows of artists by the id that [`ArtistId::named`] derives from their name.
     artists: HashMap<ArtistId, u32>,
     /// MusicBrainz ids of artists by row, computed on first use, because each requires reading tags
     /// in the index.
@@ -39,7 +39,8 @@ pub(crate) struct Derived {
 }
 
 impl Derived {
-    /// Computes the data of an index. `now_ms` limits the dates of files.
+    /// Computes the sort orders, dates and lookup tables of `index`. File times after `now_ms` are
+    /// corrected, see [`changed_ms`].
     pub(crate) fn new(index: &Arc<Index>, now_ms: i64) -> Derived {
         let counts = index.counts();
         let album_ms: Vec<i64> = (0..counts.albums)
@@ -132,7 +133,7 @@ fn without_article(name: &str) -> &str {
 }
 
 /// Initial consonants of Hangul syllables as stand-alone letters, in the order of the conjoining
-/// ones from U+1100 on.
+/// jamo from U+1100 on.
 const JAMO: [char; 19] = [
     'ㄱ', 'ㄲ', 'ㄴ', 'ㄷ', 'ㄸ', 'ㄹ', 'ㅁ', 'ㅂ', 'ㅃ', 'ㅅ', 'ㅆ', 'ㅇ', 'ㅈ', 'ㅉ', 'ㅊ', 'ㅋ',
     'ㅌ', 'ㅍ', 'ㅎ',

@@ -145,7 +145,8 @@ const ENDPOINTS: &[Endpoint] = &[
     row("deletePodcastEpisode", Does::Lack(Lack::Yet)),
     row("downloadPodcastEpisode", Does::Lack(Lack::Yet)),
     row("jukeboxControl", Does::Lack(Lack::Yet)),
-    // Endpoints of the extension sonicSimilarity, which `getOpenSubsonicExtensions` does not list.
+    // The next two endpoints belong to the extension sonicSimilarity, which is not implemented and
+    // therefore not listed by `getOpenSubsonicExtensions`.
     row("getSonicSimilarTracks", Does::Lack(Lack::Yet)),
     row("findSonicPath", Does::Lack(Lack::Yet)),
     row("getChatMessages", Does::Lack(Lack::ForGood)),

@@ -1,8 +1,8 @@
-//! Errors of the protocol.
+//! Error responses of the Subsonic protocol.
 
 use std::borrow::Cow;
 
-/// Error codes of the protocol.
+/// Error codes of the Subsonic protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
     Generic = 0,
@@ -21,7 +21,7 @@ pub(crate) enum Lack {
     ForGood,
 }
 
-/// Error of the protocol. The HTTP status is 200 for most of them.
+/// Error response of the Subsonic protocol. The HTTP status is 200 for most errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) code: Code,

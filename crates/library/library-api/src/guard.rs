@@ -57,7 +57,7 @@ impl Guard {
         }
     }
 
-    /// Returns the seconds to wait before the next try, if there may be none now.
+    /// Returns the seconds until the next login attempt is allowed; `None` if it is allowed now.
     pub(crate) fn wait_s(&self, this: &Try<'_>, now_ms: i64) -> Option<u64> {
         let mut failed = self.failed(this);
         let guesser = guesser(this);

@@ -58,9 +58,9 @@ pub struct Scanning {
     pub reading: Option<Reading>,
     /// End of the last completed scan, in milliseconds since 1970.
     pub ended_ms: Option<i64>,
-    /// Reason why a later scan did not complete, if one did not.
+    /// Error of the scan that failed after the last completed scan, if one did.
     pub failed: Option<String>,
-    /// Changed folders whose changes have not settled yet.
+    /// Number of folders with changes that have not settled yet.
     pub unsettled: u64,
     /// Way in which changes of the library are detected.
     pub watch: Watching,

@@ -1,32 +1,34 @@
 /// Limits on the entries of a response and on the data of users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Entries per page. Default 500, the protocol's maximum for albums and random songs.
+    /// Maximum entries per page. Default 500, which is the protocol's maximum for albums and random
+    /// songs.
     pub page_max: usize,
-    /// Entries of each kind per search. Default 20,000.
+    /// Maximum entries of each kind per search. Default 20,000.
     pub found_max: usize,
-    /// Tracks per playlist or queue. Default 100,000.
+    /// Maximum tracks per playlist or queue. Default 100,000.
     pub tracks_max: usize,
-    /// Playlists, bookmarks and shares per user; radio stations; users: the limit of each. Default
-    /// 10,000.
+    /// Maximum number of users, of radio stations, and per user of playlists, of bookmarks and of
+    /// shares. Each kind is counted separately. Default 10,000.
     pub kept_max: usize,
-    /// Estimated memory of all data of one user. Default 16 MiB.
+    /// Maximum memory of all data of one user, by estimate. Default 16 MiB.
     pub user_bytes_max: usize,
-    /// Bytes of a name or a comment. Default 4,096.
+    /// Maximum bytes of a name or a comment. Default 4,096.
     pub text_bytes_max: usize,
     /// Longest track that is transcoded, in milliseconds; 0 disables transcoding. Default 1 hour.
     pub transcoded_ms_max: u64,
-    /// Players whose current track is remembered; beyond the limit, the oldest is dropped. Default
-    /// 1,000.
+    /// Maximum players whose current track is remembered. Above this limit, the oldest is dropped.
+    /// Default 1,000.
     pub players_max: usize,
-    /// Players of one user whose current track is remembered. Default 16.
+    /// Maximum players of one user whose current track is remembered. Default 16.
     pub user_players_max: usize,
-    /// Failed logins from one address for one name before further logins must wait. Default 10.
+    /// Maximum failed logins from one address for one name. Once it is reached, further logins must
+    /// wait. Default 10.
     pub failures_max: u32,
     /// Wait after the last failed login, in seconds, once `failures_max` is reached. Default 60.
     pub failures_wait_s: u32,
-    /// Failure counters that are remembered for names of users, and as many again for other names.
-    /// Default 10,000.
+    /// Maximum counters of failed logins for names of users, and also for other names. Default
+    /// 10,000 for each of the two groups.
     pub failures_kept: usize,
 }
 

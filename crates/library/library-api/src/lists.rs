@@ -80,7 +80,8 @@ fn partly_shuffled<'r>(rows: &'r mut [u32], count: usize, chance: &mut fastrand:
     &rows[..count]
 }
 
-/// Returns the albums among the marked objects, the highest mark first.
+/// Returns the albums among the objects of `marks`, the highest mark first. A mark is a rating or
+/// the time of a star.
 fn marked<'m, V: Ord + Copy + 'm>(
     call: &Call<'_>,
     marks: impl Iterator<Item = (&'m Id, &'m V)>,
@@ -91,8 +92,8 @@ fn marked<'m, V: Ord + Copy + 'm>(
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// Returns the albums that the user played, ordered by `key` of play count and last play, the
-/// highest first.
+/// Returns the albums that the user played, ordered by the `key` of their play count and the time
+/// of the last play, the highest key first.
 fn played<K: Ord>(call: &Call<'_>, seen: &Seen<'_>, key: impl Fn(i64, i64) -> K) -> Vec<u32> {
     let mut albums: HashMap<u32, (i64, i64)> = HashMap::new();
     for (&id, plays) in seen.user.iter().flat_map(|user| &user.plays) {

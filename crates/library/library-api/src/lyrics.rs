@@ -16,10 +16,10 @@ mod tests;
 const KEYS: [&str; 12] = [
     "ti", "ar", "al", "au", "lr", "length", "by", "offset", "re", "tool", "ve", "la",
 ];
-/// Limit on the bytes of text in all lines. Lines with several times count once per time; lines
-/// beyond the limit are dropped, so that a small file cannot cause a huge response.
+/// Maximum bytes of text in all lines of a song. A line with several times counts once per time.
+/// Lines above the limit are dropped, so that a small file cannot cause a huge response.
 const TEXT_BYTES_MAX: usize = 4 << 20;
-/// Limit on the minutes of a time: text with a higher one is not parsed as a time.
+/// Maximum minutes of a time; text with more minutes is not parsed as a time.
 const MINUTES_MAX: u64 = 6000;
 
 /// Characters of Windows-1252 for the bytes 0x80 to 0x9F, where ISO 8859-1 has control characters.

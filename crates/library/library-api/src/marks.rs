@@ -6,11 +6,11 @@ use crate::limits::Limits;
 use crate::server::{Call, Changes, Players, Playing, Seen};
 use crate::store::Change;
 
-/// Accepted lead of a player's clock: a day.
+/// Maximum lead that is accepted for a player's clock: one day.
 const AHEAD_MS_MAX: i64 = 24 * 3600 * 1000;
 
 impl Call<'_> {
-    /// Returns the ids that `star` or `unstar` names.
+    /// Returns the ids in the parameters of a `star` or `unstar` request.
     fn starrable(&self) -> Result<Vec<Id>, Fault> {
         let names = ["id", "albumId", "artistId"];
         let texts = names.iter().flat_map(|name| self.params.all(name));
@@ -96,8 +96,8 @@ pub(crate) fn scrobble(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     let plays = ids.into_iter().enumerate().map(|(at, id)| Change::Play {
         user: call.user.clone(),
         id,
-        // Cap the time at ours: otherwise a player whose clock is ahead would keep the track the
-        // most recent one.
+        // Cap the time at the server's: otherwise a player whose clock is ahead would keep the
+        // track the most recent one.
         at_ms: times
             .get(at)
             .map_or(call.now_ms, |&time| time.min(call.now_ms)),
@@ -121,7 +121,7 @@ pub(crate) fn report_playback(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     Ok(Vec::new())
 }
 
-/// Records that the user's player plays this track, or that it stopped.
+/// Records that the user's player plays the track `id`, or with `None` that it stopped.
 fn playing(call: &Call<'_>, id: Option<Id>) -> Result<(), Fault> {
     let client = call.kept_text("c")?.unwrap_or_default();
     let player = (call.user.clone(), client);

@@ -16,7 +16,7 @@ use crate::write::Writer;
 
 /// Longest side of a cover, in pixels; larger requests are reduced to it.
 const SIZE_PX_MAX: u32 = 4096;
-/// Tracks of a playlist that are searched for a cover.
+/// Maximum tracks of a playlist that are searched for a cover.
 const PLAYLIST_COVERS_MAX: usize = 32;
 
 impl Call<'_> {
@@ -184,7 +184,7 @@ pub(crate) fn lyrics(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Result<
     let lyrics = row.and_then(|row| call.lyrics_of(row).into_iter().next());
     out.object("lyrics", |out| {
         let Some((track, lyrics)) = track.zip(lyrics) else {
-            // OpenSubsonic requires a value.
+            // OpenSubsonic requires a text, so send an empty one if there are no lyrics.
             return out.value("");
         };
         out.text("artist", track.artist);
@@ -229,7 +229,7 @@ impl Call<'_> {
         self.track_row(id).is_some()
     }
 
-    /// Returns the rows of the tracks that are in the library.
+    /// Returns the rows of those of the tracks `ids` that are in the library.
     pub(crate) fn rows(&self, ids: &[Id]) -> Vec<u32> {
         ids.iter().filter_map(|&id| self.track_row(id)).collect()
     }

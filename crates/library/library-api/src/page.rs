@@ -1,5 +1,5 @@
-//! HTML pages of the music for browsers: albums with their covers, and the tracks of an album with
-//! players. No scripts; text of the library is always escaped.
+//! HTML pages of the music for browsers: a list of albums with their covers, and per album its
+//! tracks with audio players. The pages contain no scripts; text of the library is always escaped.
 
 use std::fmt::Write as _;
 

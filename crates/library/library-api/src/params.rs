@@ -18,7 +18,7 @@ impl<'a> Params<'a> {
         Params(decoded.collect())
     }
 
-    /// Appends the parameters of another text.
+    /// Appends the parameters of another query or form.
     pub fn extend(&mut self, text: &'a str) {
         self.0.extend(Params::parse(text).0);
     }
@@ -36,8 +36,8 @@ impl<'a> Params<'a> {
     }
 }
 
-/// Decodes percent-encoding and `+`. A broken escape stays as it is; invalid UTF-8 is replaced with
-/// U+FFFD.
+/// Decodes percent-encoding and `+`. A broken escape is left unchanged; invalid UTF-8 is replaced
+/// with U+FFFD.
 pub(crate) fn decoded(text: &str) -> Cow<'_, str> {
     if !text.contains(['%', '+']) {
         return Cow::Borrowed(text);

@@ -29,8 +29,8 @@ impl Contributor<'_> {
     }
 }
 
-/// Returns the contributors of a track whose role OpenSubsonic has a name for, in the order of the
-/// tags.
+/// Returns the contributors of a track in the order of the tags. Contributors in a role without a
+/// name in OpenSubsonic are left out.
 pub(crate) fn contributors<'t>(
     track: &'t tags::Track,
     derived: &Derived,
@@ -45,8 +45,8 @@ pub(crate) fn contributors<'t>(
     })
 }
 
-/// Returns the MusicBrainz id of an artist, if one of their files contains it. The index keeps only
-/// a hash of that id; the hash identifies the matching id among those in a file.
+/// Returns the MusicBrainz id of an artist, if one of the artist's files contains it. The index
+/// stores only a hash of that id, by which the id is found among those in a file.
 pub(crate) fn musicbrainz_id(index: &Index, splits: &Splits, row: u32) -> Option<String> {
     let artist = index.artist(row)?;
     if artist.id == ArtistId::named(artist.name) {

@@ -11,7 +11,7 @@ use crate::songs::{iso, seconds};
 use crate::store::{Change, Playlist, Role};
 use crate::write::Writer;
 
-/// Playlist of either kind, for display.
+/// Playlist for display: one stored for a user, or a playlist file of the library.
 pub(crate) struct Shown<'s> {
     id: Id,
     pub(crate) name: &'s str,
@@ -27,8 +27,8 @@ pub(crate) struct Shown<'s> {
 }
 
 impl Call<'_> {
-    /// Returns a stored playlist that this user may see: a public one, an own one, or any for an
-    /// admin.
+    /// Returns a stored playlist that this user may see: a public playlist, one of the user's own,
+    /// or, for an admin, any playlist.
     pub(crate) fn playlist<'s>(
         &self,
         seen: &Seen<'s>,
@@ -70,7 +70,7 @@ impl Call<'_> {
         }
     }
 
-    /// Returns a playlist of either kind, if this user may see it.
+    /// Returns a stored playlist or a playlist file, if this user may see it.
     pub(crate) fn shown<'s>(&'s self, seen: &Seen<'s>, id: Id) -> Result<Shown<'s>, Fault> {
         match id {
             Id::Listing(id) => {
@@ -221,8 +221,8 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     }])
 }
 
-/// Returns the change that adds or removes tracks, or sets name, comment or visibility. Indexes of
-/// tracks to remove are those before the request.
+/// Returns the change that adds or removes tracks, or sets name, comment or visibility. The indices
+/// of tracks to remove refer to the playlist before the request.
 pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.may(Role::Playlist)?;
     let (id, playlist) = call.own_playlist(seen, "playlistId")?;
@@ -233,8 +233,8 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     let removed: HashSet<usize> = removed
         .collect::<Result<_, _>>()
         .map_err(|_| Fault::bad("songIndexToRemove"))?;
-    // Indexes count the tracks that clients see. Tracks missing from the library are not shown;
-    // they stay in the playlist, at its end.
+    // Indices count the tracks that clients see. Tracks that are not in the library are hidden from
+    // clients; they are kept at the end of the playlist.
     let shown = playlist.tracks.iter().filter(|&&id| call.has_track(id));
     let kept = shown.enumerate().filter(|(at, _)| !removed.contains(at));
     let gone = playlist.tracks.iter().filter(|&&id| !call.has_track(id));

@@ -1,5 +1,6 @@
-//! Endpoints `search`, `search2` and `search3`. With an empty query the last two page through the
-//! whole library, because players that keep a copy of the library fetch it this way.
+//! Endpoints `search`, `search2` and `search3`. For an empty query, `search2` and `search3` return
+//! the whole library page by page, because players that keep a copy of the library fetch it this
+//! way.
 
 use catalog::{Found, Limits};
 

@@ -131,7 +131,7 @@ impl std::fmt::Debug for Server {
 
 impl Server {
     /// Returns a server of the library behind `house`. `splits` says how tags with several names
-    /// are split; it must equal the one of the scans.
+    /// are split; it must equal the value that scans use.
     #[must_use]
     pub fn new(house: Arc<dyn House>, store: Arc<Store>, splits: Splits, limits: Limits) -> Server {
         Server {
@@ -208,8 +208,8 @@ impl Server {
     fn let_in(&self, request: &Request<'_>) -> Result<String, Fault> {
         let params = &request.params;
         let (peer, now_ms) = (request.peer, request.now_ms);
-        // API keys cannot be guessed, and requests with one need no name: only names count
-        // failures.
+        // Failures are counted by user name only: an API key cannot be guessed, and a request with
+        // a key needs no name.
         let name = params
             .first("u")
             .filter(|_| params.first("apiKey").is_none());
@@ -288,7 +288,7 @@ impl Server {
     }
 }
 
-/// Result of an endpoint.
+/// Result of an endpoint: a document in the requested format, or a complete response.
 enum Given {
     Written(String),
     Answer(Answer),
@@ -422,7 +422,8 @@ fn is_xml(params: &Params<'_>) -> bool {
 }
 
 fn form(params: &Params<'_>) -> Result<Form, Fault> {
-    /// Longest callback name, far above the names that JavaScript libraries generate.
+    /// Maximum bytes of a JSONP callback name, far above the names that JavaScript libraries
+    /// generate.
     const CALLBACK_BYTES_MAX: usize = 128;
     match params.first("f") {
         None | Some("xml" | "") => Ok(Form::Xml),

@@ -53,8 +53,8 @@ impl Call<'_> {
         });
     }
 
-    /// Returns the share in the parameter `id`, if this user may change it: an own one, or any for
-    /// an admin.
+    /// Returns the share that the parameter `id` names, if this user may change it: the user's own
+    /// share, or, for an admin, any share.
     fn own_share<'s>(&self, seen: &Seen<'s>) -> Result<(&'s str, &'s Share), Fault> {
         let found = seen.state.shares.get_key_value(self.text("id")?);
         let own = found.filter(|(_, share)| share.owner == self.user || seen.admin().is_ok());
@@ -81,7 +81,8 @@ impl Call<'_> {
             if rows.is_empty() {
                 return Err(Fault::not_found("song"));
             }
-            // A request may repeat the id of a long list, so stop at the limit on tracks per list.
+            // A request may repeat the id of a long list, so reject it as soon as its tracks exceed
+            // the limit.
             let room = self.server.limits.tracks_max - tracks.len();
             if room < rows.len() {
                 return Err(Fault::bad("id"));
@@ -92,7 +93,8 @@ impl Call<'_> {
         Ok(tracks)
     }
 
-    /// Returns the expiry time in the request, if any; the inner `None`, sent as 0, means never.
+    /// Returns the expiry time in the request, if any. The inner `None`, which clients send as 0,
+    /// means that the share never expires.
     fn expires_ms(&self) -> Result<Option<Option<i64>>, Fault> {
         let expires_ms: Option<i64> = self.number("expires")?;
         Ok(expires_ms.map(|ms| Some(ms).filter(|ms| *ms != 0)))

@@ -11,7 +11,7 @@ use crate::store::Plays;
 use crate::write::Writer;
 
 impl Call<'_> {
-    /// Writes the members of a track.
+    /// Writes the members of the object that describes a track.
     pub(crate) fn song(&self, out: &mut Writer, seen: &Seen<'_>, row: u32) {
         let Some(track) = self.index.track(row) else {
             return;
@@ -52,7 +52,7 @@ impl Call<'_> {
         self.beyond(out, &track, media, &tagged);
     }
 
-    /// Writes the members of a track that OpenSubsonic added.
+    /// Writes the members of a track's object that OpenSubsonic added to the protocol.
     fn beyond(&self, out: &mut Writer, track: &Track<'_>, media: &Media, tagged: &tags::Track) {
         out.number("bitDepth", media.audio.bits);
         out.number("samplingRate", media.audio.sample_rate_hz);
@@ -112,7 +112,7 @@ impl Call<'_> {
         });
     }
 
-    /// Writes the members of an album, for endpoints that browse by tags.
+    /// Writes the members of an album's object, for endpoints that browse by tags.
     pub(crate) fn album_id3(&self, out: &mut Writer, seen: &Seen<'_>, row: u32) {
         let Some(album) = self.index.album(row) else {
             return;
@@ -211,7 +211,7 @@ impl Call<'_> {
         });
     }
 
-    /// Writes the members of an album, for endpoints that browse by folders.
+    /// Writes the members of an album's object, for endpoints that browse by folders.
     pub(crate) fn album_child(&self, out: &mut Writer, seen: &Seen<'_>, row: u32) {
         let Some(album) = self.index.album(row) else {
             return;
@@ -225,7 +225,7 @@ impl Call<'_> {
         self.album_common(out, seen, row, &album);
     }
 
-    /// Writes the members of an artist, for endpoints that browse by tags.
+    /// Writes the members of an artist's object, for endpoints that browse by tags.
     pub(crate) fn artist_id3(&self, out: &mut Writer, seen: &Seen<'_>, row: u32) {
         let Some(artist) = self.index.artist(row) else {
             return;
@@ -246,7 +246,7 @@ impl Call<'_> {
         out.texts("roles", roles.map(|(_, name)| name));
     }
 
-    /// Writes the members of an artist, for endpoints that browse by folders.
+    /// Writes the members of an artist's object, for endpoints that browse by folders.
     pub(crate) fn artist_child(&self, out: &mut Writer, seen: &Seen<'_>, row: u32) {
         let Some(artist) = self.index.artist(row) else {
             return;
@@ -345,8 +345,8 @@ pub(crate) fn albums_of(index: &Index, row: u32, artist: &Artist<'_>) -> Vec<u32
     }
 }
 
-/// Returns the rows of the genre with this name, or if there is none, of the genres that equal it
-/// after the folding of searches.
+/// Returns the row of the genre with this name. If there is none, returns the rows of the genres
+/// whose names are equal after the folding that searches use.
 pub(crate) fn genres_named(index: &Index, name: &str) -> Vec<u32> {
     let rows_by = |key: fn(&str) -> String| -> Vec<u32> {
         let wanted = key(name);

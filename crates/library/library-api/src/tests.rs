@@ -320,13 +320,13 @@ fn stars_ratings_and_plays_are_kept_by_user() {
         ["Über"]
     );
     assert_eq!(scene.all("getNowPlaying", "entry.playerName"), ["phone"]);
-    // Another user has no marks.
+    // Another user sees no stars, ratings or plays of the first user.
     let other = scene.ask_as(&format!("getSong?id={song}"), "u=bob&p=secret");
     assert!(
         other.contains("playCount=\"0\"") && !other.contains("starred"),
         "{other}"
     );
-    // A new process has all marks.
+    // A new process restores all stars, ratings and plays.
     let again = scene.again();
     assert_eq!(
         again.ask(&format!("getSong?id={song}")),

@@ -1,5 +1,5 @@
-//! Transcoding: the endpoint `stream`, and the endpoint that recommends a way to play a track to
-//! players that describe their capabilities.
+//! Transcoding: the endpoint `stream`, and the endpoints for players that describe their
+//! capabilities, of which one recommends a way to play a track.
 
 mod profile;
 
@@ -39,7 +39,7 @@ impl Heard<'_> {
     }
 }
 
-/// Returns the properties of a track's audio that decide on transcoding.
+/// Returns the properties of a track's audio on which the decision to transcode depends.
 fn source(media: &Media, track: &Track<'_>) -> Source {
     let codec = match (media.container, media.audio.codec) {
         (Container::Flac, Codec::Flac) => Some(audio_plan::Codec::Flac),
@@ -89,7 +89,7 @@ impl Call<'_> {
         }
     }
 
-    /// Returns the plan with the gain and the titles that the tags of the output will contain.
+    /// Returns `plan` with the gain and the titles that the tags of the output will contain.
     fn told(&self, plan: Plan, heard: &Heard<'_>) -> Plan {
         let tagged = tags::Track::new(&heard.media, &heard.path, &self.server.splits);
         Plan {
@@ -114,8 +114,8 @@ impl Call<'_> {
         }
     }
 
-    /// Writes media type and suffix of the transcode that `stream` sends to this user instead of
-    /// the file, if any.
+    /// Writes the media type and the file suffix of the transcode, if `stream` sends one to this
+    /// user instead of the file.
     pub(crate) fn transcoded_members(
         &self,
         out: &mut Writer,
@@ -128,7 +128,7 @@ impl Call<'_> {
             bit_rate_kbps_max: bit_rate_kbps_max(seen.user, 0),
             start_ms: 0,
         };
-        // Most users have no limit, so their tracks need no decision.
+        // Most users have no bit rate limit and get the file itself, so no decision is needed.
         if wish.bit_rate_kbps_max != 0
             && let Decision::Transcode(_) =
                 decide(&wish, &source(media, track), &self.sound_limits())
@@ -139,7 +139,7 @@ impl Call<'_> {
     }
 }
 
-/// Responses that the client accepts, see [`Answer::Transcoded`].
+/// Responses that the client accepts; see `pieces_do` and `raw_will_do` of [`Answer::Transcoded`].
 struct WillDo {
     pieces: bool,
     raw: bool,
@@ -157,9 +157,9 @@ fn bit_rate_kbps_max(user: Option<&User>, asked: u32) -> u32 {
     }
 }
 
-/// Returns the track with the requested format, bit rate and start position. A request for an
-/// estimate of the length gets the exact length instead, so it waits until the transcode is
-/// complete.
+/// Returns the track with the requested format, bit rate and start position. A client that requests
+/// an estimate of the length gets the exact length, so its response starts only when the transcode
+/// is complete.
 pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
     seen.may(Role::Stream)?;
     let heard = call.heard("id")?;

@@ -14,7 +14,7 @@ pub(crate) enum Form {
     Jsonp(String),
 }
 
-/// Writer of a document, from its outermost object to its end.
+/// Writer of one response document.
 pub(crate) struct Writer {
     out: String,
     is_xml: bool,
@@ -131,7 +131,8 @@ impl Writer {
         }
     }
 
-    /// Returns whether the document is XML, for the few members that differ between the formats.
+    /// Returns whether the document is XML. Used for the few members that differ between the
+    /// formats.
     pub(crate) fn is_xml(&self) -> bool {
         self.is_xml
     }
@@ -158,7 +159,7 @@ impl Writer {
         xml_text(&mut self.out, text);
     }
 
-    /// Closes the start tag, if it is still open.
+    /// Closes the start tag of the current XML element, if it is still open.
     fn enter(&mut self) {
         if !self.begun {
             self.begun = true;

@@ -18,8 +18,8 @@ pub(super) const EXTENSION: &str = ".m3u8";
 
 impl Ask<'_> {
     /// Returns a playlist as M3U: a playlist file of the library, a public playlist, or one of the
-    /// user whose API key was sent. Paths are relative to the library's root, so a scan finds the
-    /// tracks of an M3U stored there.
+    /// user whose API key was sent. Paths are relative to the library's root, so that a scan of an
+    /// M3U stored there finds the tracks.
     pub(super) fn export(&self, id: &str) -> Result<String, Refusal> {
         let id = Id::parse(id).ok_or(Refusal::NotFound)?;
         self.server.store.read(|state| self.m3u(state, id))?
@@ -51,7 +51,7 @@ impl Ask<'_> {
             let Some((path, _)) = self.index.file(track.file) else {
                 continue;
             };
-            // The M3U is UTF-8, so it cannot contain a path that is not.
+            // The M3U is in UTF-8, so a track whose path is not valid UTF-8 is left out.
             let Ok(path) = String::from_utf8(path) else {
                 continue;
             };

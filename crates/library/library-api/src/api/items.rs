@@ -222,7 +222,7 @@ fn look(out: &mut Writer, look: Option<Placeholder>) {
     }
 }
 
-/// Returns the plays of an object by all users, and the time of the last one.
+/// Returns the number of plays of an object by all users, and the time of the last play.
 fn plays_of(state: &State, id: Id) -> (u32, Option<i64>) {
     let plays = state.users.values().filter_map(|user| user.plays.get(&id));
     plays.fold((0, None), |(count, last_ms), plays: &Plays| {

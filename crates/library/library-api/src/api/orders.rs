@@ -1,30 +1,31 @@
-//! Orders of the list of albums.
+//! Sort orders of the album list.
 
 use super::{Ask, Refusal};
 use crate::ids::Id;
 use crate::songs::{genres_named, tracks};
 use crate::store::State;
 
-/// Scores of an album: averages over its tracks, so that long albums have no advantage. Each value
-/// is summed over all users.
+/// Values by which albums are ordered. Each value is a sum over all users and an average over the
+/// album's tracks, so that long albums have no advantage.
 #[derive(Clone, Copy, Debug, Default)]
 struct Scores {
     plays: f64,
-    /// Plays with a half-life of 20 days.
+    /// Plays, each weighted by its age with a half-life of 20 days.
     recent: f64,
-    /// Plays with a half-life of 400 days.
+    /// Plays, each weighted by its age with a half-life of 400 days.
     long: f64,
     rating: f64,
 }
 
 impl Scores {
-    /// Returns the score for the order `trending`: albums that are played at present.
+    /// Returns the score for the order `trending`. It is high for albums that are played at
+    /// present.
     fn trending(&self) -> f64 {
         self.recent
     }
 
-    /// Returns the score for the order `discover`: albums that were played for years or rated well,
-    /// but not played lately.
+    /// Returns the score for the order `discover`. It is high for albums that were played for years
+    /// or rated well, but not played lately.
     fn discover(&self) -> f64 {
         (self.long + self.rating / 5.0) * (-self.recent).exp2()
     }
@@ -64,8 +65,8 @@ impl Ask<'_> {
         Ok(rows.into_iter().filter(has_it).collect())
     }
 
-    /// Returns the rows of albums with a positive score, the highest first; of equal ones the more
-    /// recently changed first.
+    /// Returns the rows of albums with a positive score, the highest score first. Albums with equal
+    /// scores are ordered by their last change, the latest first.
     fn by_score(&self, state: &State, score: impl Fn(&Scores) -> f64) -> Vec<u32> {
         let scored = self
             .derived

@@ -6,7 +6,7 @@
 //! Integers are little-endian. A record is applied as a whole or not at all.
 //!
 //! A crash leaves a partial record at the end of the file; the next writer cuts it off. Any other
-//! bytes that are not a whole record are damage: readers skip them and go on with the next whole
+//! bytes that are not a whole record are damage: readers skip them and continue with the next whole
 //! record. One wrong bit in the first 8 bytes of the file counts as damage too, so a later version
 //! of the format must change more than one bit of them. The next writer keeps the damaged file as
 //! `journal.bad` and rewrites the journal. Readers write nothing.
@@ -27,10 +27,12 @@ const HEAD_BYTES: usize = 12;
 const JSON_BEGIN: &[u8] = b"[{";
 /// Longest JSON of a record; a playlist of 100,000 tracks is shorter.
 const RECORD_BYTES_MAX: usize = 16 << 20;
-/// Journals up to twice this size are never rewritten.
+/// Minimum size from which a journal must double before it is rewritten: a journal of at most twice
+/// this size is never rewritten.
 const HISTORY_BYTES_MIN: u64 = 1 << 20;
 
-/// Damaged files that are kept beside the journal: `journal.bad`, `journal.bad-1` and so on.
+/// Maximum damaged files that are kept beside the journal: `journal.bad`, `journal.bad-1` and so
+/// on.
 const KEPT_MAX: usize = 10;
 
 /// Paths of the journal, and the damage found in it.
@@ -89,8 +91,8 @@ impl Journal {
         }
     }
 
-    /// Returns whether nothing was appended since `position`. A journal that does not exist counts
-    /// as empty.
+    /// Returns whether the journal is unchanged since it was read up to `position`. A journal that
+    /// does not exist counts as empty.
     pub(super) fn is_at(&self, position: &Position) -> Result<bool, StoreError> {
         match std::fs::metadata(&self.path) {
             Ok(found) => Ok(found.ino() == position.inode && found.len() == position.bytes),
@@ -241,7 +243,7 @@ impl Journal {
         position.is_damaged = true;
     }
 
-    /// Links the damaged journal under a name of its own beside it, and returns that path.
+    /// Links the damaged journal under an unused name beside it, and returns the path of the link.
     fn keep_damaged(&self) -> io::Result<PathBuf> {
         let kept = |number| match number {
             0 => self.folder.join("journal.bad"),
@@ -281,7 +283,8 @@ impl Locked<'_> {
             self.file.sync_data()
         };
         if let Err(err) = append() {
-            // A partial record in the middle of the file would be read as damage, so remove it.
+            // A later reader would count a partial record in the middle of the file as damage, so
+            // remove it.
             let cut = self.file.set_len(position.bytes);
             return Err(self.journal.failed("append to")(cut.err().unwrap_or(err)));
         }
@@ -289,7 +292,7 @@ impl Locked<'_> {
         Ok(())
     }
 
-    /// Returns whether rewriting the journal would shrink it to less than a quarter.
+    /// Returns whether rewriting the journal would shrink it to less than a quarter of its size.
     pub(super) fn is_mostly_history(&self, position: &Position, state: &State) -> bool {
         // The size of the state is computed only if the journal has doubled since the last rewrite.
         let grown = position.renewed_bytes.max(HISTORY_BYTES_MIN) * 2 < position.bytes;
@@ -302,7 +305,7 @@ impl Locked<'_> {
                 < position.bytes
     }
 
-    /// Rewrites the journal as the changes that restore `state`, without history.
+    /// Rewrites the journal so that it contains only the changes that restore `state`.
     pub(super) fn renew(&self, state: &State, position: &mut Position) -> Result<(), StoreError> {
         let Journal { path, partial, .. } = self.journal;
         let write = || {
@@ -375,19 +378,18 @@ struct Next<'b> {
     rest: &'b [u8],
 }
 
-/// Record whose length and checksum are right.
+/// Record with a valid length and checksum.
 struct Whole<'b> {
     json: &'b [u8],
     rest: &'b [u8],
 }
 
-/// Finds the next whole record, or the damage in front of it. `None` at the end of the bytes, and
-/// if they are only a partial record or zeros that a crash left.
+/// Finds the next whole record, or the damage before it. Returns `None` if no bytes are left, or
+/// only a partial record or zeros that a crash left.
 fn find_record(bytes: &[u8]) -> Option<Next<'_>> {
     if let Some(whole) = take_record(bytes) {
         let skipped_bytes = bytes.len() - whole.rest.len();
-        // A change that this version does not know makes its whole record count as damage, but no
-        // other record.
+        // A whole record with a change that this version cannot parse counts as damage.
         let next = |changes, skipped_bytes| Next {
             skipped_bytes,
             changes,
@@ -398,8 +400,9 @@ fn find_record(bytes: &[u8]) -> Option<Next<'_>> {
             Err(_) => next(Vec::new(), skipped_bytes),
         });
     }
-    // The bytes of a length up to RECORD_BYTES_MAX contain a zero, and JSON contains none: so text
-    // of users cannot look like the head of a record.
+    // The length of a record is at most RECORD_BYTES_MAX, so one of its four bytes is zero. JSON
+    // contains no zero byte, so users' text in a record cannot look like the head of another
+    // record.
     let begins = bytes.windows(HEAD_BYTES + JSON_BEGIN.len()).enumerate();
     let mut begins = begins.filter(|(_, head)| head.ends_with(JSON_BEGIN));
     let found = begins.find(|(at, _)| take_record(&bytes[*at..]).is_some());
@@ -414,8 +417,8 @@ fn find_record(bytes: &[u8]) -> Option<Next<'_>> {
     })
 }
 
-/// Returns the length of the record in front, if all its bytes exist but the checksum does not fit.
-/// A partial record and zeros are not damage: a crash leaves them.
+/// Returns the length of the first record in `bytes`, if the record is complete but its checksum is
+/// wrong. A partial record and zeros are not damage: a crash leaves them.
 fn damaged_record_bytes(bytes: &[u8]) -> Option<usize> {
     let (length, _) = bytes.split_first_chunk()?;
     let record_bytes = HEAD_BYTES + u32::from_le_bytes(*length) as usize;
@@ -423,7 +426,7 @@ fn damaged_record_bytes(bytes: &[u8]) -> Option<usize> {
     (record_bytes <= bytes.len() && !is_zeros).then_some(record_bytes)
 }
 
-/// Splits a record off the front, if it is whole.
+/// Splits the first record off `bytes`, if it is whole.
 fn take_record(bytes: &[u8]) -> Option<Whole<'_>> {
     let (length, rest) = bytes.split_first_chunk()?;
     let (sum, rest) = rest.split_first_chunk()?;

@@ -61,7 +61,7 @@ impl Secret {
         hex(&nonce) + &hex(&sealed)
     }
 
-    /// Decrypts a text; `None` unless it was encrypted with this key for `whose`.
+    /// Decrypts a text; `None` if it was not encrypted with this key for `whose`.
     pub(crate) fn open_sealed(&self, whose: &str, sealed: &str) -> Option<String> {
         let bytes = unhex(sealed)?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LEN>()?;
@@ -97,7 +97,8 @@ fn make(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
     let mut file = options.open(&partial)?;
     file.write_all(&key)?;
     file.sync_all()?;
-    // If two processes create the key at the same time, the first key stays and both use it.
+    // If two processes create the key at the same time, the first key is kept and both processes
+    // use it.
     match std::fs::hard_link(&partial, path) {
         Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {}
         linked => linked?,

@@ -60,15 +60,15 @@ pub(crate) struct Key {
     pub(crate) created_ms: i64,
 }
 
-/// Plays of an object by one user: their number, and two scores that decay with time.
+/// Plays of an object by one user: the number of plays, and two scores that decay with time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plays {
     pub(crate) count: u32,
     pub(crate) last_ms: i64,
-    /// Sum over all plays, as of `last_ms`; a play counts 1 at first and half after each
+    /// Sum over all plays, as of `last_ms`. A play counts 1 at first; its weight halves every
     /// [`RECENT_HALF_LIFE_MS`].
     pub(crate) recent: f64,
-    /// Sum over all plays like `recent`, with [`LONG_HALF_LIFE_MS`].
+    /// Like `recent`, but with the half-life [`LONG_HALF_LIFE_MS`].
     pub(crate) long: f64,
 }
 
@@ -110,7 +110,8 @@ pub(crate) struct Bookmark {
     pub(crate) changed_ms: i64,
 }
 
-/// Estimated memory of a map entry with a small value, including its part of the map's nodes.
+/// Estimated bytes of memory of a map entry with a small value, including its share of the map's
+/// nodes.
 pub(super) const ENTRY_BYTES: usize = 64;
 
 impl Playlist {
@@ -165,7 +166,7 @@ impl Plays {
         (self.recent, self.long) = (recent + 1.0, long + 1.0);
     }
 
-    /// Returns the scores at `now_ms`: the recent one, and the one over years.
+    /// Returns the scores `recent` and `long`, decayed to `now_ms`.
     pub(crate) fn scores(&self, now_ms: i64) -> (f64, f64) {
         let age_ms = now_ms.saturating_sub(self.last_ms).max(0) as f64;
         let left = |half_life_ms: f64| (-age_ms / half_life_ms).exp2();
@@ -216,7 +217,7 @@ impl State {
         found.map(|(name, user)| (&**name, user))
     }
 
-    /// Returns whether a user has this name in any case.
+    /// Returns whether there is a user of this name, ignoring case.
     pub(crate) fn has_alike(&self, name: &str) -> bool {
         let folded = name.to_lowercase();
         self.users
@@ -224,9 +225,9 @@ impl State {
             .any(|known| known.to_lowercase() == folded)
     }
 
-    /// Creates the user of a change, if there is none of that name. The user gets no password, so
-    /// only an operator can enable the login again. For journals in which the record of a user was
-    /// damaged.
+    /// Creates the user to whom a change belongs, if that user does not exist. This happens if the
+    /// record that created the user was damaged. The new user has no password, so only an operator
+    /// can enable the login again.
     pub(crate) fn adopt(&mut self, change: &Change) {
         if let Some(user) = change.user() {
             self.users.entry(user.to_owned()).or_default();
@@ -262,8 +263,8 @@ impl State {
         }
     }
 
-    /// Returns whether the data of `user` takes at most `bytes_max` after these changes, by
-    /// estimate. Changes that add no data are always allowed.
+    /// Returns whether the data of `user` would take at most `bytes_max` of memory, by estimate,
+    /// after these changes. Changes that add no data are always allowed.
     pub(crate) fn has_room(&self, user: &str, changes: &[Change], bytes_max: usize) -> bool {
         let more: usize = changes.iter().map(Change::kept_bytes).sum();
         more == 0 || self.kept_bytes(user).saturating_add(more) <= bytes_max

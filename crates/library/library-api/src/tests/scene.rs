@@ -18,8 +18,8 @@ use crate::{
 
 pub(super) const NOW_MS: i64 = 1_000_000;
 
-/// Interface with a fixed index; keeps the folders of the last requested scan, and the name of the
-/// only avatar.
+/// Implementation of [`House`] with a fixed index. It records the folders of the last requested
+/// scan, and holds the name of the only avatar.
 struct Shelf(Arc<Index>, Mutex<Vec<Vec<u8>>>, Mutex<String>);
 
 impl House for Shelf {

@@ -1,15 +1,15 @@
-//! Capabilities that a player describes, and the decision whether it can play a stream.
+//! Capabilities that a player describes, and the decision whether the player can play a stream.
 //!
-//! Players send lists in two forms: as JSON arrays, as in the present specification, and as texts
-//! with commas, or with bars between values, as in former versions of it. Both are parsed. `*` and
-//! an empty or missing list mean that every value is supported.
+//! Players send lists in two forms: as JSON arrays, as in the present specification, and as strings
+//! with values separated by commas or bars, as in former versions of the specification. Both forms
+//! are parsed. `*` and an empty or missing list mean that every value is supported.
 
 use audio_plan::{Plan, SAMPLE_RATE_HZ};
 use catalog::Track;
 use serde_json::Value;
 use tags::{Codec, Container, Media};
 
-/// Profiles, and limitations per codec, that are read; players send a few.
+/// Maximum number of items that are parsed in each list of a player; players send a few.
 const ROWS_MAX: usize = 64;
 
 /// Capabilities of a player.
@@ -99,8 +99,8 @@ impl Client {
         })
     }
 
-    /// Returns the reason why no profile can play this stream, if any: the bit rate limit, or a
-    /// codec's limitation.
+    /// Returns the reason why the player cannot play this stream under any profile, if there is
+    /// one: the player's bit rate limit, or a limitation of the stream's codec.
     fn objection(&self, stream: &Stream<'_>) -> Option<&'static str> {
         if self.bps_max != 0 && self.bps_max < stream.bit_rate_bps {
             return Some("AudioBitrateNotSupported");
@@ -153,8 +153,8 @@ impl Limitation {
         }
     }
 
-    /// Returns the reason why this limitation rejects a stream, if it does. Limitations that are
-    /// optional or unknown to this server reject no stream.
+    /// Returns the reason why this limitation rejects a stream, if it does. A limitation that is
+    /// optional or unknown to this server rejects no streams.
     fn objection(&self, stream: &Stream<'_>) -> Option<&'static str> {
         let (number, reason) = match &*self.name {
             "audioChannels" => (u64::from(stream.channels), "AudioChannelsNotSupported"),
@@ -293,7 +293,7 @@ pub(super) fn judge(
     }
 }
 
-/// Returns the names that players use for a container.
+/// Returns the names that players use for the container `name`.
 fn containers(name: &str) -> &[&str] {
     match name {
         "mp4" => &["mp4", "m4a", "m4b"],
@@ -314,7 +314,7 @@ fn containers(name: &str) -> &[&str] {
     }
 }
 
-/// Returns the names that players use for a codec.
+/// Returns the names that players use for the codec `name`.
 fn codecs(name: &str) -> &[&str] {
     match name {
         "pcm" => &["pcm", "wav", "aiff"],
@@ -335,7 +335,8 @@ fn codecs(name: &str) -> &[&str] {
     }
 }
 
-/// Returns the values of a list under either name, in lower case; an empty list for `*`.
+/// Returns the values of the list under either of two names, in lower case. A list that contains
+/// `*` counts as empty.
 fn texts(row: &Value, names: [&str; 2]) -> Vec<String> {
     let found = names.map(|name| &row[name]);
     let given = found.iter().flat_map(|value| match value {
