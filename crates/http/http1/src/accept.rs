@@ -34,7 +34,7 @@ pub fn fold<'a, const N: usize>(
 }
 
 /// Returns whether the field names in full, with a weight above zero, a media type that starts with
-/// `kind`, as `image/`.
+/// `kind`, such as `image/`.
 pub fn names<'a>(values: impl IntoIterator<Item = &'a [u8]>, kind: &str) -> bool {
     let mut members = values.into_iter().flat_map(|value| split(value, b','));
     members.any(|member| {

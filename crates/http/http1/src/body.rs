@@ -1,4 +1,4 @@
-//! Framing of a request's body, which finds where the next request starts.
+//! Decoder of the framing of a request's body; it finds the start of the next request.
 
 use crate::class::is_token;
 use crate::{Framing, Limits, Reject};
@@ -17,7 +17,7 @@ pub struct BodyDecoder {
     chunk_line_bytes_max: u32,
 }
 
-/// Outcome of feeding one piece.
+/// Result of feeding one piece of a connection's bytes to a [`Drain`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decoded {
     /// Bytes of the piece that belong to the body.
@@ -62,7 +62,7 @@ enum State {
 /// Position in `*( BWS ";" BWS name [ BWS "=" BWS value ] )`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extension {
-    /// After white space behind which only `;` may follow.
+    /// Within white space after which only `;` may follow.
     BeforeSemicolon,
     BeforeName,
     Name,
@@ -79,7 +79,7 @@ const CHUNK_LINE: Reject = Reject::bad("a chunk line is malformed");
 const TRAILER: Reject = Reject::bad("a trailer line is malformed");
 
 impl BodyDecoder {
-    /// Starts a body.
+    /// Creates the decoder of a body with this framing.
     ///
     /// # Errors
     /// 413 if the length is known to exceed the limit.
@@ -160,7 +160,7 @@ impl BodyDecoder {
     }
 
     /// Returns how many of the `available` bytes are content, at most `left`. The limit was checked
-    /// when the size was read.
+    /// when the length or the chunk size was parsed.
     fn take(&mut self, left: u64, available: usize) -> usize {
         let taken = left.min(available as u64);
         self.allowed_bytes -= taken;

@@ -67,8 +67,8 @@ fn date_of(values: Values<'_>) -> Option<i64> {
     values.only().and_then(date::parse)
 }
 
-/// Returns whether the field is `*`, or a list with an entity tag that is equal. Other members of
-/// the list are skipped.
+/// Returns whether the field is `*`, or a list with an entity tag for which `is_equal` returns
+/// true. Other members of the list are skipped.
 fn matches(values: Values<'_>, is_equal: impl Fn(&[u8]) -> bool) -> bool {
     if values.only() == Some(b"*") {
         return true;

@@ -40,7 +40,7 @@ pub fn format(unix_s: i64) -> [u8; DATE_BYTES] {
     out
 }
 
-/// Writes decimal digits from the right until `out` is full.
+/// Fills `out` with the lowest decimal digits of `number`, with leading zeros.
 fn put(out: &mut [u8], mut number: i64) {
     for digit in out.iter_mut().rev() {
         *digit = b'0' + (number % 10) as u8;
@@ -51,9 +51,9 @@ fn put(out: &mut [u8], mut number: i64) {
 /// Parses a date in any of the three forms: IMF-fixdate, RFC 850, asctime. Returns `None` if the
 /// day of the week is wrong.
 ///
-/// An RFC 850 date can mean two centuries; the one with the matching day of the week is chosen.
-/// This needs no clock, and gives the result of RFC 9110's fifty-year rule for every date still in
-/// use.
+/// An RFC 850 date has a year of two digits, which can mean two centuries; the century with the
+/// matching day of the week is chosen. This choice needs no clock, and has the result of RFC 9110's
+/// fifty-year rule for every date still in use.
 #[must_use]
 pub fn parse(value: &[u8]) -> Option<i64> {
     let text = str::from_utf8(value).ok()?;

@@ -79,7 +79,8 @@ impl<'a> KnownFields<'a> {
     }
 }
 
-/// Extends `span`, or an empty span at `value` unless `found`, to the end of `value`.
+/// Returns `span`, extended to the end of `value`. If `found` is false, there is no span yet, and
+/// `value` itself is returned.
 fn extend_span<'a>(section: &'a [u8], found: bool, span: &'a [u8], value: &'a [u8]) -> &'a [u8] {
     let begin = offset_in(section, if found { span } else { value });
     &section[begin..offset_in(section, value) + value.len()]
@@ -125,8 +126,8 @@ impl<'a> Iterator for Fields<'a> {
 pub struct Values<'a> {
     name: &'static str,
     count: usize,
-    /// For one line, its value. For several, from the start of the first value to the end of the
-    /// last, other lines included.
+    /// Value of the line, if there is only one. Otherwise the bytes from the start of the first
+    /// value to the end of the last value, including all lines between them.
     span: &'a [u8],
 }
 

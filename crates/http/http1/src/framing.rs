@@ -20,8 +20,8 @@ pub(crate) fn validate(known: &KnownFields<'_>, version: Version) -> Result<Fram
             .ok_or(Reject::bad("more than one Content-Length"))?;
         return parse_length(digits).map(Framing::Length);
     }
-    // RFC 9112 §6.3, rule 3, gives Transfer-Encoding precedence. Rejecting both is allowed, and
-    // prevents smuggling.
+    // RFC 9112 §6.3, rule 3, gives Transfer-Encoding precedence. Rejecting a request with both
+    // fields is allowed too, and prevents smuggling.
     if !length.is_empty() {
         return Err(Reject::bad("both Content-Length and Transfer-Encoding"));
     }
@@ -42,8 +42,8 @@ pub(crate) fn validate(known: &KnownFields<'_>, version: Version) -> Result<Fram
     })
 }
 
-/// Parses the digits of RFC 9110 §8.6. DISPUTED: the grammar allows leading zeros, which some
-/// parsers read as octal.
+/// Parses the digits of RFC 9110 §8.6. DISPUTED: the grammar allows leading zeros, but some parsers
+/// treat such numbers as octal, so they are rejected.
 fn parse_length(digits: &[u8]) -> Result<u64, Reject> {
     const NOT_A_NUMBER: Reject = Reject::bad("Content-Length is not a plain number");
     if digits.is_empty() || (digits[0] == b'0' && 1 < digits.len()) {

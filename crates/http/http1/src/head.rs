@@ -123,12 +123,12 @@ impl<'o> Head<'o> {
         self
     }
 
-    /// Ends the head.
+    /// Finishes the head with the Connection field, if any, and the empty line.
     pub fn finish(self, connection: Connection) {
         self.out.extend_from_slice(connection.end());
     }
 
-    /// Leaves the head open, for [`Template::write`] to end.
+    /// Leaves the head unfinished; [`Template::write`] appends the rest.
     fn leave_open(self) {}
 }
 

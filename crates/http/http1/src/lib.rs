@@ -38,11 +38,11 @@
 //!
 //! Units and limits: lengths are bytes, times are Unix seconds; [`Limits`] bounds the head, its
 //! fields, its target and the body that is skipped. Where the RFCs leave a choice, the stricter
-//! reading applies; DISPUTED in a comment marks input that a lenient server would accept. Errors:
-//! always the client's fault, and they close the connection: after a framing error the start of the
-//! next request is unknown. "Not enough bytes yet" is `Ok(None)`. A rejected input stays rejected,
-//! with the same reason, whatever bytes follow. Threads: plain values, owned by one core. Sources:
-//! RFC 9110 (semantics), RFC 9112 (HTTP/1.1), RFC 3986 (authority).
+//! interpretation applies; DISPUTED in a comment marks input that a lenient server would accept.
+//! Errors: always the client's fault, and they close the connection: after a framing error the
+//! start of the next request is unknown. "Not enough bytes yet" is `Ok(None)`. A rejected input
+//! stays rejected, with the same reason, whatever bytes follow. Threads: plain values, owned by one
+//! core. Sources: RFC 9110 (semantics), RFC 9112 (HTTP/1.1), RFC 3986 (authority).
 
 #![forbid(unsafe_code)]
 

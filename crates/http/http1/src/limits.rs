@@ -6,19 +6,20 @@ pub const FIELDS_BOUND: usize = 100;
 /// Limits of one request. The defaults are those of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum bytes of the request line, the fields and the empty line after them. Beyond it: 431,
-    /// or 414 within the target.
+    /// Maximum bytes of the request line, the fields and the empty line after them. A longer head
+    /// gets 431, or 414 if the limit lies within the target.
     pub head_bytes_max: usize,
-    /// Maximum number of field lines, at most [`FIELDS_BOUND`]. Beyond it: 431.
+    /// Maximum number of field lines, at most [`FIELDS_BOUND`]. A request with more gets 431.
     pub fields_max: usize,
-    /// Maximum bytes of the request target. Beyond it: 414. RFC 9112 §3 recommends at least 8,000.
+    /// Maximum bytes of the request target. A longer target gets 414. RFC 9112 §3 recommends at
+    /// least 8,000.
     pub target_bytes_max: usize,
     /// Maximum bytes of a body that is skipped to keep the connection, as sent on the wire,
-    /// including chunk lines and trailers. Beyond it: 413.
+    /// including chunk lines and trailers. A longer body gets 413.
     pub body_bytes_max: u64,
-    /// Maximum bytes of one chunk's size with its extensions. Beyond it: 400.
+    /// Maximum bytes of one chunk's size with its extensions. A longer line gets 400.
     pub chunk_line_bytes_max: u32,
-    /// Maximum bytes of all trailer fields after the last chunk. Beyond it: 431.
+    /// Maximum bytes of all trailer fields after the last chunk. A longer trailer section gets 431.
     pub trailer_bytes_max: u32,
 }
 
@@ -39,7 +40,7 @@ impl Limits {
     /// Checks that the limits are consistent. Call once, at start-up.
     ///
     /// # Errors
-    /// A text for the operator that names the wrong limit.
+    /// A message for the operator that names the invalid limit.
     pub fn check(&self) -> Result<(), &'static str> {
         if self.fields_max == 0 || FIELDS_BOUND < self.fields_max {
             return Err("fields_max is not between 1 and 100");

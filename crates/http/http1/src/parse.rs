@@ -137,8 +137,8 @@ fn validate<'a>(
     })
 }
 
-/// Returns the Host field. RFC 9112 §3.2: exactly one in HTTP/1.1, at most one in HTTP/1.0, and
-/// valid even if overridden.
+/// Returns the value of the Host field. RFC 9112 §3.2: HTTP/1.1 requires exactly one, and HTTP/1.0
+/// allows at most one. The value must be valid even if an absolute target overrides it.
 fn parse_host<'a>(known: &KnownFields<'a>, version: Version) -> Result<Option<&'a str>, Reject> {
     let values = known.values(Known::Host);
     if values.is_empty() {
@@ -156,8 +156,8 @@ fn parse_host<'a>(known: &KnownFields<'a>, version: Version) -> Result<Option<&'
     ))
 }
 
-/// Returns whether the client expects `100-continue`. RFC 9110 §10.1.1 allows 417 for any other
-/// expectation.
+/// Returns whether the client expects `100-continue`. Any other expectation gets 417, as RFC 9110
+/// §10.1.1 allows.
 fn parse_expect(known: &KnownFields<'_>) -> Result<bool, Reject> {
     let values = known.values(Known::Expect);
     if values.is_empty() {

@@ -27,9 +27,9 @@ pub enum Served {
 /// do.
 pub const PARTS_MAX: usize = 10;
 
-/// Maximum gap between two ranges that is sent along, since the head of a further part is as long.
-/// Many small or overlapping ranges are an attack (§17.15): merging them keeps every response about
-/// as short as the representation.
+/// Maximum gap between two ranges that are merged into one part: the bytes of the gap are sent too,
+/// but the head of another part would be as long. Many small or overlapping ranges are an attack
+/// (§17.15): merging them keeps every response about as short as the representation.
 const GAP_BYTES_MAX: u64 = 128;
 
 /// At least two parts, in order, each non-empty and separated from the next by more than
@@ -186,8 +186,8 @@ fn select(spec: Spec, length_bytes: u64) -> Served {
     }
 }
 
-/// Returns whether the client's part belongs to the current representation (§13.1.5): the strong
-/// entity tag is equal, or the date is, where a date is a strong validator.
+/// Returns whether the If-Range field `value` matches the current representation (§13.1.5): the
+/// strong entity tag is equal, or the date is equal and a strong validator.
 fn is_current(value: &[u8], current: &Validators<'_>) -> bool {
     if strongly_equal(value, current.etag) {
         return true;

@@ -6,13 +6,13 @@ use crate::{Connection, Fields, Values};
 /// Validated request; borrows the bytes it was parsed from.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// Method.
+    /// Method of the request line.
     pub method: Method,
     /// Name of the method, which distinguishes the methods that are [`Method::Other`].
     pub method_name: &'static str,
-    /// Target.
+    /// Target of the request line.
     pub target: Target<'a>,
-    /// Version of the client.
+    /// Protocol version that the client sent.
     pub version: Version,
     /// Host and port as the client wrote them: of an absolute target, or else of the Host field.
     /// Always present in HTTP/1.1.
@@ -130,7 +130,8 @@ impl<'a> Request<'a> {
         self.known.values(Known::IfRange)
     }
 
-    /// Returns the Connection field of the response, provided the server does not want to close.
+    /// Returns the Connection field of the response, for a server that does not want to close the
+    /// connection itself.
     #[must_use]
     pub fn connection(&self) -> Connection {
         match (self.keep_alive, self.version) {

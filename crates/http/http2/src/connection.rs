@@ -25,7 +25,7 @@ pub struct Connection {
     encoder: Encoder,
     head: Head,
     expected: Expected,
-    /// Head of which more frames are to follow, if any.
+    /// Partially received head, if any; more of its frames must follow.
     partial_head: Option<PartialHead>,
     /// Bytes that the client allows us to send over all streams.
     window: i64,
@@ -40,7 +40,7 @@ pub struct Connection {
     last_processed: u32,
 }
 
-/// Input that must follow.
+/// Next input that the client must send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
     Preface,
@@ -100,8 +100,8 @@ pub enum Event<'i> {
         /// True if this is the last part.
         ends: bool,
     },
-    /// End of a stream without a response: the client reset it, or made an error for which we reset
-    /// it. There may have been no request on the stream.
+    /// End of a stream whose response is not complete: the client reset the stream, or we reset it
+    /// for an error of the client. Possibly no request was reported on the stream.
     Reset {
         /// The stream that ended.
         stream: u32,

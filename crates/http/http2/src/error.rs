@@ -1,6 +1,6 @@
 //! Errors that are sent to a client.
 
-/// Reason why a stream or a connection ends: RFC 9113 §7.
+/// Reason why a stream or a connection is closed: RFC 9113 §7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ErrorCode {
@@ -26,7 +26,7 @@ pub enum ErrorCode {
     EnhanceYourCalm = 11,
 }
 
-/// Error of the client that ends the connection.
+/// Error of the client for which the connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Error code of the GOAWAY frame.

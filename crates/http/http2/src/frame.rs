@@ -28,7 +28,8 @@ pub(crate) enum Kind {
     Unknown,
 }
 
-/// Flags of frames. One bit means an acknowledgement or the end of a stream, depending on the type.
+/// Flags of frames. Bit 0x1 means an acknowledgement or the end of a stream, depending on the type
+/// of the frame.
 pub(crate) mod flag {
     pub(crate) const ACK: u8 = 0x1;
     pub(crate) const END_STREAM: u8 = 0x1;

@@ -14,7 +14,7 @@ pub struct Head {
     fields: Vec<FieldSpan>,
     pseudo: [Option<FieldSpan>; PSEUDO],
     content_length: Option<u64>,
-    /// Size of the head by the rules of the limit, including fields that were dropped.
+    /// Size of the head as RFC 9113 §6.5.2 counts it, including fields that were dropped.
     list_bytes: usize,
     is_too_large: bool,
     malformed: Option<Malformed>,
@@ -195,7 +195,7 @@ impl Head {
         if let Some(malformed) = self.malformed {
             return Err(malformed);
         }
-        // Required fields may have been dropped beyond the limit.
+        // A head above the limit may lack required fields, because fields were dropped.
         if self.is_too_large {
             return Ok(());
         }

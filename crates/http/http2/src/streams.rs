@@ -28,7 +28,7 @@ pub(crate) enum End {
     Both,
     /// The client reset it.
     ByClient,
-    /// We reset it; the client may not know yet.
+    /// We reset it; the client may not have received the reset yet.
     ByServer,
     /// Unknown: it ended too long ago, or was never opened.
     Unknown,
@@ -77,7 +77,7 @@ impl Streams {
         self.open.binary_search_by_key(&id, |stream| stream.id).ok()
     }
 
-    /// Ends a stream, open or not.
+    /// Records how a stream ended, and removes it from the open streams, if it is open.
     pub(crate) fn end(&mut self, id: u32, end: End) {
         if let Some(index) = self.index(id) {
             self.open.remove(index);

@@ -1,8 +1,8 @@
-//! Writes families and samples.
+//! Writer of metric families and their samples.
 
 use std::fmt::Write as _;
 
-/// Text of one scrape.
+/// Response to one scrape, written family by family.
 #[derive(Debug)]
 pub struct Text(String);
 
@@ -29,7 +29,8 @@ impl Text {
         writeln!(self.0, "{name}{labels} {value}").expect("writing to a string cannot fail");
     }
 
-    /// Writes a counter without labels; `name` lacks the suffix `_total`.
+    /// Writes a counter without labels. `name` is the family's name; the sample's name has the
+    /// suffix `_total`.
     pub fn counter(&mut self, name: &str, help: &str, value: u64) {
         self.family(name, "counter", help);
         self.sample(&format!("{name}_total"), "", value);
@@ -41,7 +42,7 @@ impl Text {
         self.sample(name, "", value);
     }
 
-    /// Appends families that were rendered elsewhere.
+    /// Appends metric families that were rendered elsewhere.
     pub fn append(&mut self, families: &str) {
         self.0.push_str(families);
     }

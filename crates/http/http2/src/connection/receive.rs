@@ -140,15 +140,16 @@ impl Connection {
         self.whole_head(&partial_head, &partial_head.block, out)
     }
 
-    /// Appends a frame's piece to the current head. Limits bytes and frames against heads that
-    /// never end, as in CVE-2024-27316.
+    /// Appends a frame's piece to the current head. The bytes and frames of a head are limited,
+    /// because a client may send a head that never ends, as in CVE-2024-27316.
     fn add_to_head(&mut self, piece: &[u8]) -> Result<(), Fault> {
         let partial_head = self
             .partial_head
             .as_mut()
             .ok_or(Fault::protocol("CONTINUATION without HEADERS"))?;
         partial_head.frames += 1;
-        // Twice the limit, so that a client with too many cookies gets an answer on its stream.
+        // The connection fails only at twice the limit: a client with too many cookies gets a
+        // response on its stream instead.
         if 2 * self.limits.head_bytes_max < partial_head.block.len() + piece.len()
             || self.limits.head_frames_max < partial_head.frames
         {
@@ -164,8 +165,8 @@ impl Connection {
         block: &[u8],
         out: &mut Vec<u8>,
     ) -> Outcome<'i> {
-        // The block is always decoded, even if the stream is refused, since later heads refer to
-        // its table entries.
+        // The block is always decoded, even if the stream is refused, since later heads may refer
+        // to the table entries that the block adds.
         let (head, limits) = (&mut self.head, &self.limits);
         head.clear();
         let read = self
@@ -193,7 +194,7 @@ impl Connection {
             return Ok(None);
         }
         if self.limits.streams_max as usize <= self.streams.len() {
-            // This is not an error of the client, which may not know the limit yet.
+            // This is not an error of the client, which may not have received the limit yet.
             frame::write_reset(out, id, ErrorCode::RefusedStream);
             self.streams.end(id, End::ByServer);
             return Ok(None);

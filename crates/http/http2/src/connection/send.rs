@@ -12,7 +12,7 @@ impl Connection {
     /// first. `ends` is true if the response has no body.
     ///
     /// # Panics
-    /// The stream is not open: a bug of the caller, to whom its end was reported.
+    /// The stream is not open: a bug of the caller, to whom the end of the stream was reported.
     pub fn send_head(
         &mut self,
         stream: u32,

@@ -4,7 +4,7 @@ use super::table::{TABLE_BYTES, Table};
 use super::{huffman, integer};
 
 /// Error: a block cannot be decoded. The tables of the two sides may differ from then on, so the
-/// connection must end.
+/// connection must be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HpackError;
 

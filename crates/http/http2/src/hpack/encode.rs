@@ -59,7 +59,7 @@ fn string(block: &mut Vec<u8>, text: &[u8]) {
 /// Field encoded in advance for the blocks of any connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodedField {
-    /// Literal encoding, which adds the field to the client's table or not.
+    /// Literal encoding. Its first byte says whether the client adds the field to its table.
     encoding: Arc<[u8]>,
     /// Size of the field in a table; 0 if it is not added to the table.
     size: usize,
@@ -158,7 +158,7 @@ impl Encoder {
         if line.size == 0 {
             return block.extend_from_slice(&line.encoding);
         }
-        // In most cases the same allocation was added before.
+        // Compare pointers first: in most cases the same allocation was added before.
         let known = self
             .position(|encoding| Arc::ptr_eq(encoding, &line.encoding))
             .or_else(|| self.position(|encoding| *encoding == line.encoding));

@@ -29,8 +29,8 @@ struct Code {
     symbols: [u16; SYMBOLS],
     /// For each length, the first code and its index in `symbols`.
     firsts: [(u32, u16); BITS_MAX + 2],
-    /// For each value of the next eight bits, the symbol they start with and its length; length 0
-    /// if the code is longer.
+    /// For each value of the next eight bits, the symbol whose code they start with, and the length
+    /// of that code in bits; length 0 if the code is longer than eight bits.
     short: [(u8, u8); 256],
 }
 
@@ -107,8 +107,8 @@ pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
     }
 }
 
-/// Decodes a symbol longer than eight bits. Returns the symbol and its length, or `None` if too few
-/// bits are left.
+/// Decodes a symbol whose code is longer than eight bits. Returns the symbol and the length of its
+/// code in bits, or `None` if too few bits are left.
 fn long(code: &Code, window: u64, held: usize) -> Option<(u16, usize)> {
     for bits in 9..=BITS_MAX.min(held) {
         let (first, begin) = code.firsts[bits];

@@ -3,8 +3,8 @@
 /// Maximum value; more than any accepted length or index.
 const MAX: u32 = 1 << 28;
 
-/// Reads an integer whose first byte holds `prefix_bits` of it, and advances `bytes`. Returns
-/// `None` if it is truncated or too large.
+/// Reads an integer that starts in the lowest `prefix_bits` bits of the first byte, and advances
+/// `bytes` past it. Returns `None` if the integer is truncated or too large.
 pub(super) fn read(bytes: &mut &[u8], prefix_bits: u32) -> Option<usize> {
     let (&first, mut rest) = bytes.split_first()?;
     let mask = (1_u32 << prefix_bits) - 1;
@@ -14,8 +14,8 @@ pub(super) fn read(bytes: &mut &[u8], prefix_bits: u32) -> Option<usize> {
         loop {
             let (&byte, after) = rest.split_first()?;
             rest = after;
-            // Four bytes carry 28 bits. More bytes are rejected even if they are zero, so that the
-            // loop is bounded.
+            // Four bytes contain 28 bits. More bytes are rejected even if they are zero, so that
+            // the loop is bounded.
             if 21 < shift {
                 return None;
             }
@@ -30,8 +30,8 @@ pub(super) fn read(bytes: &mut &[u8], prefix_bits: u32) -> Option<usize> {
     (value <= MAX).then_some(value as usize)
 }
 
-/// Appends `value`. The first byte combines `pattern` with the `prefix_bits` lowest bits for the
-/// value.
+/// Appends the integer `value`. Its start is in the lowest `prefix_bits` bits of the first byte;
+/// `pattern` gives the other bits of that byte.
 pub(super) fn write(out: &mut Vec<u8>, pattern: u8, prefix_bits: u32, value: usize) {
     let mask = (1 << prefix_bits) - 1;
     if value < mask {

@@ -113,8 +113,8 @@ impl Table {
         Some(entry.bytes.split_at(entry.name_bytes))
     }
 
-    /// Adds a field and evicts the oldest until the table fits. An entry larger than the table
-    /// leaves it empty.
+    /// Adds a field and evicts the oldest entries until the table is within its maximum size. An
+    /// entry larger than the table leaves it empty.
     pub(super) fn add(&mut self, name: &[u8], value: &[u8]) {
         let entry = Entry {
             bytes: [name, value].concat().into(),

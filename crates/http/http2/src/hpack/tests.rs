@@ -53,7 +53,7 @@ fn the_examples_with_huffman_are_read() {
     assert_eq!(read(&mut decoder, &third).as_deref(), Ok(expected));
 }
 
-/// RFC 7541 §4, §5, §6: each row ends the connection.
+/// RFC 7541 §4, §5, §6: each row is a block for which the connection must be closed.
 #[test]
 fn blocks_that_make_no_sense_are_broken() {
     let rows: &[(&str, &str)] = &[

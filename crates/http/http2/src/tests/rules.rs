@@ -1,4 +1,5 @@
-//! Errors of the client: which end the stream, which the connection, and with which code.
+//! Tests of errors of the client: which errors close a stream, which close the connection, and with
+//! which code.
 
 use super::frames::*;
 use crate::{ErrorCode, PREFACE};
@@ -9,7 +10,7 @@ enum Outcome {
     Fault(ErrorCode),
     /// The stream ends with this code.
     Reset(u32, ErrorCode),
-    /// There is no error; this number of events.
+    /// There is no error, and this number of events is reported.
     Events(usize),
 }
 use ErrorCode::{
@@ -594,7 +595,8 @@ fn a_connection_begins_with_the_preface_and_settings() {
 #[test]
 fn heads_are_kept_up_to_their_limit() {
     let mut peer = Peer::greeted();
-    // The field is added to the table once, then referred to with one byte each: 48 MB decoded.
+    // A field of 3 kB is added to the table once. The next head refers to it 16,000 times, with one
+    // byte each, so it decodes to 48 MB.
     let field = [&b"\x40\x01a\x7f\xb9\x16"[..], &[b'x'; 3000]].concat();
     peer.send(&frame(HEADERS, WHOLE, 1, &[GET, &field].concat()))
         .expect("sound");
@@ -611,7 +613,7 @@ fn heads_are_kept_up_to_their_limit() {
     assert!(kept <= 16 << 10, "{kept} bytes");
 }
 
-/// RFC 9113 §10.5.1: the request can be answered with 431, and the connection goes on.
+/// RFC 9113 §10.5.1: the request can be answered with 431, and the connection stays open.
 #[test]
 fn a_head_of_28_kib_in_several_frames_is_the_streams_mistake() {
     let mut peer = Peer::greeted();

@@ -76,7 +76,8 @@ fn bodies_are_let_in_as_they_are_read() {
     assert_eq!(replies.len(), 100);
 }
 
-/// Padding is returned to the windows at once, and so is data for a stream that has ended.
+/// The bytes of padding are returned to the client's windows at once, and so are the bytes of data
+/// for a stream that has ended.
 #[test]
 fn what_nobody_reads_is_let_in_anew() {
     let mut peer = Peer::greeted();
@@ -164,7 +165,7 @@ fn a_mistake_is_told_with_its_reason() {
     assert_eq!(peer.replies(), ["GOAWAY 0 0 24 [0, 0, 0, 1, 0, 0, 0, 1]"]);
 }
 
-/// The number of streams over the life of a connection is limited only by their numbers.
+/// Ended streams are forgotten: a connection may open streams until their numbers are used up.
 #[test]
 fn streams_are_forgotten() {
     let mut peer = Peer::greeted();
