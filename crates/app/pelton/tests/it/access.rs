@@ -88,7 +88,7 @@ fn every_answer_has_its_line() {
     assert_eq!(lines[2]["status"], 404);
     assert_eq!(lines[3]["status"], 400);
     assert_eq!(lines[3]["method"], Value::Null);
-    // The identifier in the response's body leads to its line.
+    // The identifier in the response's body is that of the request's line in the log.
     for (answer, line) in [(&missing, &lines[2]), (&refused, &lines[3])] {
         let id = line["id"].as_str().expect("a name");
         assert_eq!(id.len(), 24);

@@ -125,7 +125,7 @@ fn get_of(server: &Server, host: &str, target: &str) -> Answer {
     client.answer()
 }
 
-/// Returns the statuses of these targets for requests with these fields.
+/// Requests each of these targets with these fields, and returns the statuses.
 fn statuses(server: &Server, targets: &[&str], fields: &str) -> Vec<u16> {
     let status = |target: &&str| server.send("GET", target, fields).status;
     targets.iter().map(status).collect()
@@ -305,8 +305,8 @@ fn names_that_a_stranger_may_have_are_answered_no_list() {
         let absolute = format!("http://evil.example{target}");
         assert_eq!(get_of(&server, &own, &absolute).status, 421, "{target}");
     }
-    // Targets that list nothing are served under every host name, since a proxy may use its own.
-    // Health checks and players are too.
+    // Targets that list nothing, health checks and requests of players are served under every host
+    // name, since a proxy may use its own name.
     for target in ["/photo.jpg", "/healthz", &format!("/rest/ping?{ANN}")] {
         assert_eq!(
             get_of(&server, "cdn.example", target).status,
@@ -412,7 +412,8 @@ fn only_admins_have_everything_scanned() {
     server.stop();
 }
 
-/// One warning lists what other machines can read without a login.
+/// The server logs one warning, which lists the content that other machines can read without a
+/// login.
 #[test]
 fn openness_is_told_when_others_can_reach_it() {
     const MESSAGE: &str = "everyone who can reach this server can read these without a login: \
@@ -479,7 +480,7 @@ fn who_adds_the_first_user_is_told_what_is_open_or_says_it() {
     server.stop();
 }
 
-/// Running `pelton user add ann` on a terminal.
+/// Process of `pelton user add ann`, which runs on a terminal of the test.
 struct Adding {
     terminal: OwnedFd,
     child: Child,
@@ -535,7 +536,8 @@ impl Adding {
 #[test]
 fn who_adds_the_first_user_at_a_terminal_is_asked() {
     let home = home();
-    // If the question is not answered, no user is added, and the next attempt asks again.
+    // If the command's question about `require_login` is not answered, no user is added, and the
+    // next attempt shows the question again.
     let mut silent = Adding::begin(&home);
     silent.say("\x04");
     assert_eq!(silent.child.wait().expect("it ends").code(), Some(2));

@@ -1,5 +1,5 @@
 //! Commands that work with both backends of cells. If the host cannot run microVMs, the tests that
-//! need them print so.
+//! need microVMs print a message that says so.
 
 use std::fs;
 use std::process::{Output, Stdio};
@@ -8,7 +8,7 @@ use crate::harness::{Home, media, pelton};
 
 const BACKENDS: [&str; 2] = ["process", "kvm"];
 
-/// Path of the worker, which is a statically linked program like any other.
+/// Path of the worker, which these tests run as an example of a statically linked program.
 const PROGRAM: &str = env!("PELTON_WORKER");
 
 /// Returns the backends that this host supports.
@@ -36,8 +36,8 @@ fn run(home: &Home, words: &[&str]) -> (i32, String, String) {
     (code, text(stdout), text(stderr))
 }
 
-/// N10: every backend yields the same bytes, for pictures that use different paths of the codecs.
-/// The worker's own tests cover conversions without a sandbox.
+/// Checks promise N10 of the specification: every backend yields the same bytes, for pictures that
+/// use different paths of the codecs. The worker's own tests cover conversions without a sandbox.
 #[test]
 fn n10_every_backend_gives_the_same_bytes() {
     let home = Home::with(&[
@@ -143,8 +143,8 @@ fn page_tables_are_shown_where_there_are_microvms() {
     }
 }
 
-/// N5: the server contains no function of a codec. `cargo xtask tidy` checks that its crates do not
-/// depend on codecs.
+/// Checks promise N5 of the specification: the server contains no function of a codec. `cargo xtask
+/// tidy` checks that the server's crates do not depend on codecs.
 #[test]
 fn n5_no_codec_is_linked_into_the_server() {
     const CODECS: [&str; 6] = [

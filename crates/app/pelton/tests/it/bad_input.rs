@@ -4,7 +4,7 @@ use std::iter;
 
 use crate::harness::{Home, Server, media};
 
-/// Most memory that the server may add while it handles bombs, in bytes.
+/// Maximum growth of the server's memory while it handles bombs, in bytes.
 const GROWTH_BYTES_MAX: u64 = 64 << 20;
 
 /// Starts a server and sends it one request, so that its basic memory is allocated.

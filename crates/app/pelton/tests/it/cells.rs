@@ -62,7 +62,8 @@ fn a_cell_that_crashes_at_work_harms_nobody_else() {
     let mut leader = at_work(&server, TARGET);
     let mut follower = server.connect();
     follower.request("GET", TARGET, "");
-    // Idle cells are among them, and may still get a job until they are dead.
+    // Some of these cells are idle, and may still get a job until they are dead, so wait until each
+    // has ended.
     for cell in workers(&server).cells {
         signal(cell, Signal::ABORT);
         eventually("it has ended", || (!is_alive(cell)).then_some(()));
@@ -89,8 +90,8 @@ fn a_cell_that_crashes_at_work_harms_nobody_else() {
     server.stop();
 }
 
-/// P15: a crashed job is saved in `cell.crash_dir`, and can be replayed by hand. The picture did
-/// not cause this crash, so the replay succeeds.
+/// Checks promise P15 of the specification: a crashed job is saved in `cell.crash_dir`, and can be
+/// replayed by hand. The picture did not cause this crash, so the replay succeeds.
 #[test]
 fn p15_a_job_that_crashed_is_run_again_by_hand() {
     const TARGET: &str = "/large.jpg?w=2900&format=png";
@@ -220,8 +221,8 @@ fn kill_thrice(server: &Server, target: &str, widths: [u32; 3]) {
     }
 }
 
-/// N12: an original that killed three cells is not converted any more, under any name and in any
-/// size; it is sent unchanged.
+/// Checks promise N12 of the specification: an original that killed three cells is not converted
+/// any more, under any name and in any size; it is sent unchanged.
 #[test]
 fn n12_an_original_that_kills_cells_is_sent_unrun() {
     let photo = media::photo(3000, 2000, 1);
@@ -301,8 +302,8 @@ fn the_quarantine_is_listed_and_lifted_by_command_and_over_http() {
             );
         }
         assert_eq!(quarantine(&["list"]), (Some(0), String::new()));
-        // A width without a remembered failure. Those that failed are retried only after up to a
-        // minute.
+        // Use a width without a remembered failure: a conversion that failed is retried only after
+        // up to a minute.
         let width = if by_command { 60 } else { 90 };
         let answer = server.get(&format!("/large.jpg?w={width}"));
         assert_eq!((answer.status, answer.size().0), (200, width));

@@ -24,7 +24,7 @@ fn a_rewritten_original_is_noticed() {
             first.facts().stored.height_px * 3,
             first.facts().stored.width_px * 2
         );
-        // Overwritten in place, then replaced by a new file with the old name.
+        // The original is overwritten in place, and later replaced by a new file with the old name.
         home.put("p.jpg", &media::photo(96, 96, 2));
         let second = changed(&server, target, &first);
         assert_eq!(
@@ -111,7 +111,7 @@ fn an_original_that_shrinks_while_it_is_sent_ends_the_connection() {
     let photo = media::photo(2000, 1500, 1);
     let home = Home::with(&[("p.jpg", &photo)]);
     let server = Server::plain(&home, &[]);
-    // Caches the response, and with it the old length.
+    // This request makes the server cache the response, and with it the old length.
     assert_eq!(server.get("/p.jpg").body.len(), photo.len());
     home.put("p.jpg", &photo[..photo.len() / 2]);
     let mut client = server.connect();

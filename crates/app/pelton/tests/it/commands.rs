@@ -1,4 +1,5 @@
-//! The remaining commands, and the start and end of `serve`.
+//! Tests of the commands that have no test file of their own, and of the start and end of `pelton
+//! serve`.
 
 use std::fs;
 use std::net::TcpStream;

@@ -11,7 +11,7 @@ const FLAC: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.flac"
 /// Length of the magic and the STREAMINFO block. The blocks after them may have any order.
 const FLAC_HEAD_BYTES: usize = 42;
 
-/// Returns a track whose picture precedes its comments.
+/// Returns a FLAC track whose embedded picture precedes its comments.
 pub(crate) fn with_picture(picture: &[u8]) -> Vec<u8> {
     let mime = b"image/png";
     let mut block = vec![0, 0, 0, 3];
@@ -80,7 +80,7 @@ fn taken_out(home: &Home) -> usize {
 #[test]
 fn covers_are_pictures_like_any_other() {
     let home = home();
-    // Without improvement, since a better variant would have a different tag.
+    // Improvement is disabled, since a better variant would have a different entity tag.
     let server = Server::start(&home, &["--formats", "webp", "--improve", "false"]);
     let catalog = catalog(&home);
     // The index is written to its file shortly before the server uses it.

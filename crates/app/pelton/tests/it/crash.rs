@@ -110,8 +110,8 @@ fn nothing_is_mixed_or_cut_off_however_often_the_server_is_killed() {
         moment(round, &server, &home, &mut clients);
         server.kill();
         check_files(&home, &bodies);
-        // The next round starts with the variants of this one, less a third, so that there is
-        // always work.
+        // The next round starts with two thirds of this round's variants, so that there is always
+        // work.
         for path in home.variants().iter().skip(round as usize % 3).step_by(3) {
             fs::remove_file(path).expect("the home can be written");
         }

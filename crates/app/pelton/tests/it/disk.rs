@@ -79,7 +79,8 @@ fn bytes(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |meta| meta.len())
 }
 
-/// Waits until later uses have a later time of use, whose resolution is one second.
+/// Waits for more than a second, so that later uses get a later time of use: these times have a
+/// resolution of one second.
 fn tick() {
     let now = || {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -200,8 +201,8 @@ fn broken_variants_are_made_anew() {
     let targets = ["/p.jpg?w=200", "/p.jpg?w=210", "/p.jpg?w=220"];
     let made = targets.map(|target| server.get_as(target, "image/avif"));
     server.stop();
-    // Files as a power cut may leave them: one truncated, one empty. Also an unfinished temporary
-    // file, and stray files of another program.
+    // A power cut may leave such files: one truncated, one empty, and an unfinished temporary file.
+    // Add stray files of another program.
     let variants = home.variants();
     assert_eq!(variants.len(), 3);
     for (path, bytes_left) in variants.iter().zip([100, 0]) {

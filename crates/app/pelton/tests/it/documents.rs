@@ -37,7 +37,8 @@ fn metrics_are_open_metrics() {
         server.get_as(target, "image/webp");
         server.get_as(target, "image/webp");
     }
-    // A response is counted after it was handed to the socket, so the client may have it earlier.
+    // A response is counted after it was written to the socket, so the client may receive it before
+    // it is counted.
     eventually("every answer is counted", || {
         let metrics = server.metrics();
         let served = |from: &str| metrics.get(&format!("pelton_served_total{{from=\"{from}\"}}"));

@@ -96,7 +96,8 @@ fn every_picture_is_made_at_every_effort() {
     server.stop();
 }
 
-/// An improvement that is larger is discarded, since its average quality is the same.
+/// An improvement that is larger than the quick variant is discarded, since both have the same
+/// average quality.
 #[test]
 fn no_improvement_is_larger_than_what_it_replaces() {
     let home = Home::with(&[("faint.png", &media::faint(900, 700))]);

@@ -7,10 +7,10 @@ use crate::harness::frames::{
 };
 use crate::harness::{Frames, Home, Server, eventually};
 
-/// Most memory that a flood may add to the server, in bytes: its buffers and sockets, and the
+/// Maximum memory that a flood may add to the server, in bytes: its buffers and sockets, and the
 /// memory that the allocator retains.
 const GROWTH_BYTES_MAX: u64 = 24 << 20;
-/// Repetitions of a flood, far beyond every limit.
+/// Maximum repetitions of a flood, far above every limit of the server.
 const TIMES_MAX: usize = 2_000_000;
 
 fn served(flags: &[&str]) -> (Home, Server) {
@@ -24,8 +24,8 @@ fn served(flags: &[&str]) -> (Home, Server) {
     (home, server)
 }
 
-/// Runs `attack`, and checks that the server ends it, that memory stays bounded, and that other
-/// clients are served.
+/// Runs `attack`, and checks that the server closes the attacker's connection, that memory stays
+/// bounded, and that other clients are served.
 fn ended(attack: impl FnOnce(&mut Frames) -> usize) {
     let (_home, server) = served(&[]);
     let before = server.memory("VmRSS");
@@ -34,7 +34,7 @@ fn ended(attack: impl FnOnce(&mut Frames) -> usize) {
     assert!(times < TIMES_MAX, "the flood was never ended");
     assert_eq!(server.get("/digits.txt").body, b"0123456789");
     eventually("the connection is gone", || {
-        // The connection of this request for the metrics.
+        // The only open connection is that of this request for the metrics.
         (server.metrics().get("pelton_connections") == 1).then_some(())
     });
     let grown = server.memory("VmHWM").saturating_sub(before);
@@ -62,7 +62,7 @@ fn rapid_resets_are_ended() {
     });
 }
 
-/// The same attack, slowly: each response has started before its stream is reset.
+/// CVE-2023-44487, slowly: each response has started before its stream is reset.
 #[test]
 fn answers_asked_for_and_given_up_are_ended() {
     let (_home, server) = served(&[]);
@@ -116,7 +116,7 @@ fn empty_data_is_ended() {
     });
 }
 
-/// RUSTSEC-2024-0332.
+/// RUSTSEC-2024-0332: heads whose CONTINUATION frames never end.
 #[test]
 fn heads_without_end_are_ended() {
     let fields = [&b"\x40\x01a\x7f\x80\x01"[..], &[b'x'; 255]].concat();
@@ -155,8 +155,8 @@ fn compressed_bombs_are_refused() {
             break;
         }
     }
-    // Each head would have 48 MB. The server refuses it by 431, which is not in the static table,
-    // or closes; it never responds with 200 (0x88).
+    // Each head would decode to 48 MB. The server responds with 431, which is not in the static
+    // table, or closes; it never responds with 200 (0x88).
     for frame in client.until_quiet() {
         assert_ne!((frame.kind, frame.payload.first()), (HEADERS, Some(&0x88)));
     }
@@ -205,7 +205,8 @@ fn windows_that_stay_shut_are_ended_and_cost_little() {
     }
     let grown = server.memory("VmRSS").saturating_sub(before);
     let each = grown / CLIENTS;
-    // A waiting stream may cost a tenth of the 64 KiB of a slowly read one.
+    // Each of a client's 100 streams may cost 6.4 KiB while it waits: a tenth of the 64 KiB that a
+    // slow reader of a response may cost.
     assert!(each < 640 << 10, "{each} bytes each");
     assert_eq!(server.get("/digits.txt").status, 200);
     for client in &mut clients {

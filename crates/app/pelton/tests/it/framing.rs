@@ -1,5 +1,5 @@
-//! http1's tables over the wire: the server refuses what the tables refuse, with the same status,
-//! and then closes.
+//! The tables of the crate http1, over the wire: the server refuses the requests that the tables
+//! refuse, with the same status, and then closes the connection.
 
 use testkit::table::{Row, rows};
 
@@ -11,7 +11,7 @@ const STREAMS: &str = include_str!("../../../../http/http1/src/tests/streams.txt
 /// Longest row that is sent byte by byte; longer rows are sent in larger pieces.
 const BYTE_BY_BYTE_MAX: usize = 200;
 
-/// Returns the status of a verdict that refuses.
+/// Returns the status with which the request is refused, if `verdict` is a refusal.
 fn refusal(verdict: &str) -> Option<u16> {
     verdict.split(' ').next()?.parse().ok()
 }
@@ -93,8 +93,9 @@ fn every_connection_gets_as_many_answers_as_it_has_requests() {
         let mut answers: Vec<_> = parts.iter().map(|part| refusal(part)).collect();
         let body = last.strip_prefix("body ");
         if let Some(body) = body {
-            // The last request gets one response. Its status is that of the refused body; but any
-            // status if the body is only too long, since responses for files do not depend on it.
+            // The last request gets one response, with the status of the refused body. If the body
+            // is only too long, any status is accepted, since responses for files do not depend on
+            // the body.
             answers.truncate(parts.len() - 2);
             answers.push(refusal(body).filter(|status| *status != 413));
         }

@@ -1,4 +1,4 @@
-//! HTTP/2, with clients that follow the protocol and some that hardly do.
+//! HTTP/2, with clients that follow the protocol and some that violate it.
 
 use crate::harness::frames::{
     ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, RST_STREAM, WINDOW_UPDATE, frame,
@@ -257,7 +257,7 @@ fn an_idle_connection_is_told_to_go() {
 fn a_busy_connection_is_not_idle() {
     let (_home, server) = served(&["--limits-idle-timeout", "2s"]);
     let mut client = Frames::connect(server.address(), &[]);
-    // A deadline is at most one second late.
+    // The server may act on a deadline up to one second late.
     for number in 0..8 {
         let asked = request(2 * number + 1, "/digits.txt");
         client.send(&asked).expect("the connection goes on");
@@ -315,7 +315,7 @@ fn a_drain_says_goaway_and_finishes_what_is_under_way() {
         "stopping: no new connections, open requests may finish",
     );
     let told = client.wait_for(GOAWAY).expect("the server says it goes");
-    // It refuses no stream and reports no error: RFC 9113 §6.8.
+    // This first GOAWAY refuses no stream and reports no error: RFC 9113 §6.8.
     assert_eq!(told.payload, [0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
     let echo = client.wait_for(PING).expect("it asks whether that came");
     let heard = client.send(&frame(PING, ACK, 0, &echo.payload));

@@ -69,7 +69,7 @@ fn load(address: std::net::SocketAddr, ends: &AtomicBool, answered: &AtomicUsize
     failed
 }
 
-/// `cargo xtask conform upgrade` repeats this a hundred times.
+/// `cargo xtask conform upgrade` repeats this test's handover a hundred times.
 #[test]
 fn new_processes_take_over_and_no_request_fails() {
     let home = Home::with(&[("p.jpg", &media::photo(400, 300, 1))]);
@@ -190,7 +190,7 @@ fn connections_of_http2_are_told_to_come_again() {
     rewrite(&home, "allowed_types = [\"txt\"]\n");
     signal(server.pid(), Signal::HUP);
     server.logged("INFO", "configuration reloaded");
-    // One more response under the old configuration, and GOAWAY, in either order.
+    // The server sends one more response under the old configuration, and GOAWAY, in either order.
     let (goaways, answers): (Vec<_>, Vec<_>) =
         ask(3).into_iter().partition(|frame| frame.kind == GOAWAY);
     assert_eq!((goaways.len(), answers.len()), (1, 1));
@@ -228,7 +228,7 @@ fn a_service_manager_opens_the_socket_and_is_told() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
     let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = socket.local_addr().expect("bound");
-    // An abstract name instead of a path, as systemd may use.
+    // The notification socket has an abstract name instead of a path, which systemd may use too.
     let name = format!("pelton-test-{}", std::process::id());
     let manager = SocketAddr::from_abstract_name(&name).expect("a short name");
     let manager = UnixDatagram::bind_addr(&manager).expect("nobody else has it");

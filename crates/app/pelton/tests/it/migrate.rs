@@ -12,7 +12,7 @@ use rustix::process::Signal;
 
 use crate::harness::{Home, eventually, signal};
 
-/// Server on a data directory, killed when dropped.
+/// Redis or `pelton store` on a data directory, killed when dropped.
 struct Running {
     child: Child,
     address: SocketAddr,

@@ -1,4 +1,4 @@
-//! Choice of the representation by client, and the fields for caches.
+//! Choice of the representation for each client, and the fields for caches.
 
 use std::fs;
 
@@ -6,7 +6,8 @@ use expect_test::{Expect, expect};
 
 use crate::harness::{Answer, Home, Server, media, pelton};
 
-/// Accept fields, and the type that each gets of a JPEG that every format makes smaller.
+/// Accept fields, and the media type of the response to each, for a JPEG that every format makes
+/// smaller.
 const ACCEPTS: [(&str, &str); 31] = [
     ("image/avif", "image/avif"),
     ("image/webp", "image/webp"),
@@ -36,7 +37,7 @@ const ACCEPTS: [(&str, &str); 31] = [
     ("ximage/webp", "image/jpeg"),
     ("image / webp", "image/jpeg"),
     ("text/plain;note=\"image/webp\"", "image/jpeg"),
-    // Chromium 120, Firefox 90 and 132, Safari 13 and 17.
+    // The fields of Chromium 120, Firefox 90 and 132, Safari 13 and 17.
     (
         "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8",
         "image/avif",
@@ -84,8 +85,8 @@ fn accept_decides_what_is_sent() {
     server.stop();
 }
 
-/// Compares the responses for each kind of original: without Accept, for JPEG, WebP, AVIF, and for
-/// both.
+/// Compares the responses for each kind of original: without Accept, and for clients that accept
+/// JPEG, WebP, AVIF, or both WebP and AVIF.
 fn check(query: &str, expected: Expect) {
     const ACCEPTS: [&str; 5] = [
         "",

@@ -36,7 +36,7 @@ fn a_second_server_on_a_data_directory_is_refused() {
     assert_refused(&home, server.pid());
     assert_eq!(server.get("/t.txt").status, 200);
 
-    // After a handover, the new process holds the directory.
+    // After a handover, the new process holds the lock of the directory.
     server.upgrade();
     eventually("the new process holds the directory", || {
         let text = std::fs::read_to_string(home.data().join("lock")).ok()?;

@@ -149,11 +149,12 @@ fn a_request_gets_the_memory_that_an_improvement_holds() {
     server.stop();
 }
 
-/// Returns the durations of a number of first responses in seconds, in ascending order.
+/// Requests several variants for the first time, and returns the durations of these requests in
+/// seconds, in ascending order.
 fn first_answers(home: &Home, improve: &str) -> Vec<f64> {
     const ANSWERS: usize = 12;
     let server = Server::start(home, &["--improve", improve]);
-    // If `improve` is set, improvements of these two run from then on.
+    // If `improve` is `true`, improvements of these two pictures run from now on.
     for name in ["a.jpg", "b.jpg"] {
         assert_eq!(server.get_as(&format!("/{name}"), "image/avif").status, 200);
     }

@@ -301,8 +301,8 @@ fn many_long_lists_at_once_take_the_memory_of_a_few() {
             scope.spawn(ask);
         }
     });
-    // A list that is being rendered takes its buffer and the one that it grows into, and each
-    // response is held until its client has received it.
+    // Rendering a list needs its buffer, and the larger one into which the buffer grows. Each
+    // response is held in memory until its client has received it.
     let more = server.memory("VmHWM") - before;
     assert!(
         more < 16 * length,
@@ -371,7 +371,7 @@ fn a_user_has_the_picture_that_the_operator_gave() {
         user(&home, &["avatar", "ann", &file("face.png")], "").0,
         Some(0)
     );
-    // Negotiated like every picture, with validators.
+    // The avatar is negotiated like every picture, and has validators.
     let plain = server.get(&target);
     assert_eq!(
         (plain.status, plain.content_type(), plain.size()),

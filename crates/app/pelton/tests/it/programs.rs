@@ -67,7 +67,7 @@ fn a_request_reaches_a_program_as_cgi() {
              content-type: image/png\r\ncontent-length: 4\r\n\r\nbody",
         );
         let answer = client.answer();
-        // A query selects an action of the program, which does not have one of this name.
+        // The query selects an action of the program, which has no action of this name.
         assert_eq!(answer.status, 502, "{backend}");
         client.send(
             "POST /x/tell/a%20b HTTP/1.1\r\nhost: h:81\r\nx-own: 1\r\nproxy: http://evil\r\n\
@@ -133,8 +133,8 @@ fn output_becomes_an_answer() {
         );
         assert_eq!(ask("nonsense").status, 502);
         assert_eq!(ask("cached").field("cache-control"), Some("max-age=9"));
-        // The type of output without a CGI head is sniffed, and otherwise
-        // `application/octet-stream`.
+        // Output without a CGI head gets the media type that is detected in its first bytes, or
+        // else `application/octet-stream`.
         let bytes = post(&server, "/x/v?upper", "text/plain", b"abc");
         assert_eq!(
             (bytes.status, bytes.content_type(), bytes.text()),
@@ -152,7 +152,7 @@ fn output_becomes_an_answer() {
     }
 }
 
-/// P1, for programs: no state survives a request.
+/// Checks promise P1 of the specification, for programs: no state survives a request.
 #[test]
 fn p1_a_program_begins_anew_for_each_request() {
     for backend in backends() {
@@ -165,8 +165,8 @@ fn p1_a_program_begins_anew_for_each_request() {
     }
 }
 
-/// P8: each program of a chain runs in its own cell, its output is the next program's input, and
-/// requests that wait for their body do not occupy a cell.
+/// Checks promise P8 of the specification: each program of a chain runs in its own cell, its output
+/// is the next program's input, and requests that wait for their body do not occupy a cell.
 #[test]
 fn p8_chains_pass_bytes_on_and_wait_without_a_cell() {
     for backend in backends() {
@@ -216,7 +216,7 @@ fn p8_chains_pass_bytes_on_and_wait_without_a_cell() {
     }
 }
 
-/// P14: the statistics of each program add up.
+/// Checks promise P14 of the specification: the statistics of each program add up.
 #[test]
 fn p14_statistics_are_told_for_each_program() {
     for backend in backends() {

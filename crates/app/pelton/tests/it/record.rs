@@ -43,7 +43,7 @@ impl Drop for Redis {
     }
 }
 
-/// Client of either store.
+/// Client of the server's own store or of Redis.
 struct Client(store::Remote);
 
 impl Client {

@@ -67,7 +67,7 @@ fn a_connection_has_so_many_requests() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
     let server = Server::plain(&home, &["--limits-connection-requests-max", "3"]);
     let mut client = server.connect();
-    // Pipelined, and more requests than are permitted: all responses up to the limit arrive.
+    // More requests than are permitted are pipelined: all responses up to the limit arrive.
     for _ in 0..8 {
         client.request("GET", "/p.jpg", "");
     }
@@ -113,7 +113,7 @@ fn without_descriptors_the_server_sheds_and_recovers() {
             if client.has_begun() {
                 match client.answer().status {
                     503 => told += 1,
-                    // This connection was accepted, and ended by the timeout of the head.
+                    // This connection was accepted, and later closed by the timeout of the head.
                     status => {
                         assert_eq!(status, 408);
                         ended += 1;
@@ -160,7 +160,7 @@ fn kernel_bytes(server: &Server) -> u64 {
     of_server.sum()
 }
 
-/// Returns the resident memory per connection, and the connections.
+/// Opens `count` connections, and returns the resident memory per connection, and the connections.
 fn bytes_each(
     server: &Server,
     count: usize,
@@ -177,7 +177,8 @@ fn bytes_each(
 #[test]
 fn an_idle_connection_holds_hardly_anything() {
     raise_descriptors_max();
-    // Large enough to make an output buffer visible, and small enough to be copied into one.
+    // The file is large enough to make an output buffer visible, and small enough to be copied into
+    // one.
     let home = Home::with(&[("p.txt", &[b'x'; 15 << 10])]);
     let server = Server::plain(&home, &["--allowed-types", "txt"]);
     let (bytes, clients) = bytes_each(&server, 10_000, || {
@@ -191,7 +192,7 @@ fn an_idle_connection_holds_hardly_anything() {
     server.stop();
 }
 
-/// A connection whose next bytes the server awaits takes little memory, too.
+/// A connection on which the server waits for the next bytes needs little memory, too.
 #[test]
 fn a_connection_that_is_waited_for_holds_hardly_anything() {
     raise_descriptors_max();
@@ -248,8 +249,9 @@ fn a_slow_reader_holds_little_beside_what_all_share() {
         ("tiny.txt", &[b'x'; 14 << 10]),
     ]);
     let server = Server::plain(&home, &["--allowed-types", "txt"]);
-    // Bodies from a file, from memory, and copied ones. Each sends more than the kernel buffers at
-    // once.
+    // One row per way to send a body: from a file, from memory, and copied. A row holds the target,
+    // the requests per reader and the number of readers. Each reader requests more bytes than the
+    // kernel buffers at once.
     let kinds = [
         ("/p.txt", 64, 1_000),
         ("/small.txt", 200, 200),
@@ -265,7 +267,8 @@ fn a_slow_reader_holds_little_beside_what_all_share() {
         });
         assert!(bytes <= 64 << 10, "{bytes} bytes for a reader of {target}");
         let kept = kernel_bytes(&server) / clients.len() as u64;
-        // Unsent bytes and bytes in flight; half of the limit is the client's receive window.
+        // These are unsent bytes and bytes in flight; half of the limit is the client's receive
+        // window.
         assert!(kept <= 512 << 10, "the kernel keeps {kept} for {target}");
         drop(clients);
     }

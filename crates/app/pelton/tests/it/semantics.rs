@@ -14,7 +14,7 @@ const MODIFIED_UNIX_S: u64 = 1_000_000_000;
 const ROWS: [(&str, &str); 66] = [
     ("GET", "200"),
     ("HEAD", "200"),
-    // §13.1.2
+    // RFC 9110 §13.1.2: If-None-Match
     ("GET if-none-match: SELF", "304"),
     ("HEAD if-none-match: SELF", "304"),
     ("GET if-none-match: W/SELF", "304"),
@@ -29,7 +29,7 @@ const ROWS: [(&str, &str); 66] = [
     ("GET if-none-match: SELFx", "200"),
     ("GET if-none-match: *, OTHER", "200"),
     ("GET if-none-match: unquoted", "200"),
-    // §13.1.1: strong comparison
+    // RFC 9110 §13.1.1: If-Match, with strong comparison
     ("GET if-match: SELF", "200"),
     ("GET if-match: *", "200"),
     ("GET if-match: OTHER, SELF", "200"),
@@ -38,7 +38,7 @@ const ROWS: [(&str, &str); 66] = [
     ("GET if-match: W/SELF", "412"),
     ("GET if-match: SELF|if-none-match: SELF", "304"),
     ("GET if-match: OTHER|if-none-match: SELF", "412"),
-    // §13.1.3, in the three forms of §5.6.7
+    // RFC 9110 §13.1.3: If-Modified-Since, in the three forms of §5.6.7
     (
         "GET if-modified-since: Sun, 09 Sep 2001 01:46:40 GMT",
         "304",
@@ -70,7 +70,7 @@ const ROWS: [(&str, &str); 66] = [
         "GET if-none-match: SELF|if-modified-since: Sun, 09 Sep 2001 01:46:39 GMT",
         "304",
     ),
-    // §13.1.4
+    // RFC 9110 §13.1.4: If-Unmodified-Since
     (
         "GET if-unmodified-since: Sun, 09 Sep 2001 01:46:40 GMT",
         "200",
@@ -83,7 +83,7 @@ const ROWS: [(&str, &str); 66] = [
         "GET if-match: SELF|if-unmodified-since: Sun, 09 Sep 2001 01:46:39 GMT",
         "200",
     ),
-    // §14.1.2
+    // RFC 9110 §14.1.2: byte ranges
     ("GET range: bytes=0-0", "206 bytes 0-0/LENGTH"),
     ("GET range: bytes=0-3", "206 bytes 0-3/LENGTH"),
     ("GET range: bytes=7-19", "206 bytes 7-19/LENGTH"),
@@ -109,7 +109,7 @@ const ROWS: [(&str, &str); 66] = [
     ("GET range: bytes=", "200"),
     ("GET range: lines=0-3", "200"),
     ("GET range: bytes=0-3|range: bytes=5-6", "200"),
-    // §13.1.5
+    // RFC 9110 §13.1.5: If-Range
     (
         "GET range: bytes=0-3|if-range: SELF",
         "206 bytes 0-3/LENGTH",
@@ -281,8 +281,8 @@ fn dated(modified: SystemTime) -> (Home, Server) {
     (home, server)
 }
 
-/// RFC 9110 §13.1.5: If-Range accepts a date if the target has one representation. §8.8.2.2: not if
-/// the file was modified in the second of the response.
+/// RFC 9110 §13.1.5, §8.8.2.2: if the target has only one representation, If-Range accepts a date,
+/// unless the file was modified in the second of the response.
 #[test]
 fn a_date_joins_two_parts_of_what_has_one_representation() {
     let (_home, server) = dated(UNIX_EPOCH + Duration::from_secs(MODIFIED_UNIX_S));

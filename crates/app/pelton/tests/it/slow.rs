@@ -75,7 +75,7 @@ fn attack(server: &Server, wait: &str, begin: &[u8], work: impl Fn(&mut TcpStrea
         }
         assert_eq!((answer.status, hit.status), (200, 200));
         let metrics = Metrics::parse(answer.text());
-        // The connection of the metrics request.
+        // The only open connection is that of the metrics request.
         (metrics.get("pelton_connections") == 1).then_some(metrics)
     });
     let ended = metrics.get(&format!("pelton_timeouts_total{{wait=\"{wait}\"}}"));
@@ -173,8 +173,8 @@ fn what_is_left_of_an_answer_is_dropped_with_its_reader() {
             .get("pelton_timeouts_total{wait=\"write\"}");
         (ended == 1).then_some(())
     });
-    // Bytes that have arrived can be read. Then follows a reset instead of an orderly end, before
-    // which the kernel would have to deliver the rest.
+    // Bytes that have arrived can be read. Then the connection is reset: before an orderly end, the
+    // kernel would have to deliver the rest.
     let mut piece = vec![0; 64 << 10];
     let ended = eventually("the connection is over", || {
         loop {
@@ -198,8 +198,8 @@ fn whoever_keeps_the_pace_is_served_to_the_end() {
     client
         .write_all(b"GET /large.bin HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n")
         .expect("a request fits");
-    // About ten times the lowest permitted rate, for several times the permitted duration of a
-    // stall.
+    // Read at about ten times the lowest permitted rate, for several times the permitted duration
+    // of a stall.
     let mut piece = vec![0; 96 << 10];
     let mut got = 0;
     eventually("all has come", || {
@@ -223,7 +223,7 @@ fn whoever_keeps_the_pace_is_served_to_the_end() {
             .get("pelton_timeouts_total{wait=\"write\"}"),
         0
     );
-    // A body at a permitted rate, which takes much longer than the timeout.
+    // Send a body at a permitted rate, which takes much longer than the timeout.
     let mut client = server.connect();
     client.send("POST /p.jpg HTTP/1.1\r\nhost: h\r\ncontent-length: 30000\r\n\r\n");
     for _ in 0..100 {

@@ -163,8 +163,8 @@ fn kill_loses_no_acknowledged_write() {
     assert!(0 < acknowledged);
 }
 
-/// A killed process loses only the writes that it has not handed to the kernel. So the limit of one
-/// second is the promise of the setting, and usually no write is lost.
+/// A killed process loses only the writes that it has not passed to the kernel. The setting
+/// promises a limit of one second, but usually no write is lost.
 #[test]
 fn kill_loses_a_second_at_most_where_that_was_chosen() {
     const SECOND: Duration = Duration::from_secs(1);
@@ -716,7 +716,8 @@ fn memory_of_small_keys_goes_back_to_the_system() {
         assert_eq!(reply, ":64", "key:{number}");
     }
 
-    // Without `MEMORY PURGE`, it takes as long as freed pages are retained for reuse.
+    // Without `MEMORY PURGE`, pages go back to the kernel only after the time for which freed pages
+    // are retained for reuse.
     assert_eq!(ask(&mut client, "FLUSHALL").expect("a reply"), "+OK");
     eventually("the last pages go back", || {
         let resident = memory_field(&mut client, "used_memory_rss").saturating_sub(base);

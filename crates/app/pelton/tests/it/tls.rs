@@ -1,4 +1,4 @@
-//! HTTPS: certificates, sessions, handshakes, and redirects to it.
+//! HTTPS: certificates, sessions, handshakes, and redirects from HTTP to HTTPS.
 
 use std::fs;
 use std::io::Read as _;
@@ -330,7 +330,7 @@ fn what_is_no_tls_is_ended() {
         client.send(bytes);
         client.end_sending();
         let rest = client.rest();
-        // Nothing, or an alert.
+        // The server sends nothing, or an alert.
         assert!(rest.is_empty() || rest[0] == 0x15, "{rest:?}");
     }
     let config = trusting(&[&certificate], &["imap"], &[&TLS13]);
@@ -353,7 +353,7 @@ fn slow_readers_cost_little_beyond_the_shared_body() {
     let before = server.memory("VmRSS");
     let clients: Vec<_> = (0..CLIENTS).map(|_| ask()).collect();
     let each = server.memory("VmRSS").saturating_sub(before) / CLIENTS;
-    // At most 32 KiB of encrypted data, and the memory of an idle connection.
+    // A connection may hold at most 32 KiB of encrypted data, and the memory of an idle connection.
     assert!(each <= 64 << 10, "{each} bytes each");
     drop((warm, clients));
 }

@@ -155,7 +155,7 @@ fn a_player_gets_the_file_where_it_asks_for_no_less_and_a_part_where_it_begins_l
     );
     let behind = stream("&format=opus&timeOffset=1");
     assert!(behind.text().contains("parameter timeOffset is invalid"));
-    // With a transcode decision, which is requested by a JSON document.
+    // Players may also request a transcode decision, by a JSON document.
     let client = r#"{"transcodingProfiles":[{"container":"ogg","audioCodec":"opus"}]}"#;
     let mut player = server.connect();
     let fields = format!(
@@ -203,8 +203,8 @@ fn what_cannot_be_decoded_is_sent_as_it_is_and_not_tried_again() {
         refused.text()
     );
     let metrics = server.metrics();
-    // The stream failed. The plan of the second request has the same rate, and thus the same
-    // remembered verdict.
+    // The stream failed. The second request's plan has the same rate as the first one's, and thus
+    // the same remembered verdict.
     assert_eq!(metrics.sum("pelton_conversion_failures_total"), 1);
     assert_eq!(metrics.get("pelton_transcodings_total"), 0);
     server.stop();
@@ -250,7 +250,8 @@ fn players_wait_for_their_turn_and_no_longer_than_they_may() {
 
 #[test]
 fn more_than_may_be_made_at_a_time_is_to_come_again() {
-    // Long enough to be still in progress when the other requests arrive.
+    // The track is long enough that its transcode is still in progress when the other requests
+    // arrive.
     let home = Home::with(&[("long.wav", &noise(1_500)), ("short.wav", &noise(1))]);
     let flags = [
         "--transcoding-concurrency",
@@ -404,7 +405,7 @@ fn nothing_is_made_where_the_operator_wants_that() {
     server.stop();
 }
 
-/// N10, for audio.
+/// Checks promise N10 of the specification, for audio: every backend yields the same bytes.
 #[test]
 fn every_backend_makes_the_same_bytes() {
     let files: [(&str, &[u8]); 7] = [

@@ -62,7 +62,7 @@ impl Client {
         }
     }
 
-    /// Shuts down the sending half of the connection; reading goes on.
+    /// Shuts down the sending half of the connection; responses can still be read.
     pub(crate) fn end_sending(&self) {
         let ended = self.stream.shutdown(Shutdown::Write);
         ended.expect("the server has not closed yet");
@@ -167,7 +167,8 @@ impl<S: Read + Write> Client<S> {
     }
 }
 
-/// Returns whether the connection was reset, as the kernel of a killed server does.
+/// Returns whether the error says that the connection was reset, as the kernel does if the server
+/// is killed.
 fn is_reset(err: &io::Error) -> bool {
     matches!(
         err.kind(),

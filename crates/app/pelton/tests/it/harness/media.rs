@@ -227,11 +227,11 @@ pub(crate) fn png_bomb() -> Vec<u8> {
     [&b"\x89PNG\r\n\x1a\n"[..], &chunks.concat()].concat()
 }
 
-/// Returns a valid PNG whose colour profile has 8 MiB, stored in place of compressed data.
+/// Returns a PNG whose colour profile is 8 MiB of zeros, where compressed data should be.
 pub(crate) fn png_with_giant_profile() -> Vec<u8> {
     let mut profile = b"giant\0\0".to_vec();
     profile.extend(iter::repeat_n(0, 8 << 20));
-    // After the signature and the header, as the specification requires.
+    // Insert the chunk after the signature and the header, as the specification requires.
     let mut png = png(96, 64);
     let chunk = chunk(b"iCCP", &profile);
     png.splice(33..33, chunk);

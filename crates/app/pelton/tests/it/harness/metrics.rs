@@ -15,10 +15,10 @@ struct Family {
 }
 
 impl Metrics {
-    /// Parses the text.
+    /// Parses the response of `/-/metrics`.
     ///
     /// # Panics
-    /// If it breaks a rule of the format.
+    /// The text breaks a rule of the format.
     pub(crate) fn parse(text: &str) -> Metrics {
         let body = text.strip_suffix("# EOF\n").expect("the end is marked");
         let mut samples = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The program as a process of the test.
+//! The program, started as a process of the test.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -107,7 +107,8 @@ impl Server {
         self.address
     }
 
-    /// Returns all its HTTP addresses, in the order of the log. There must be at least two.
+    /// Returns all HTTP addresses of the server, in the order of the log. There must be at least
+    /// two.
     pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
         // Each address is logged in a line of its own, and `spawn` has waited only for the first.
         eventually("the server says where else it serves", || {
@@ -117,7 +118,7 @@ impl Server {
         })
     }
 
-    /// Returns its HTTPS address.
+    /// Returns the HTTPS address of the server.
     pub(crate) fn secure_address(&self) -> SocketAddr {
         eventually("the server says where it speaks HTTPS", || {
             let lines = self.log.lines();
@@ -221,7 +222,7 @@ impl Server {
         read.expect("the kernel says so").parse().expect("a number")
     }
 
-    /// Sends SIGTERM, upon which the server finishes open requests and ends.
+    /// Sends SIGTERM, upon which the server finishes open requests and exits.
     pub(crate) fn ask_to_stop(&self) {
         signal(self.pid(), Signal::TERM);
     }

@@ -18,7 +18,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) {
     fs::rename(&beside, path).expect("the home can be written");
 }
 
-/// Returns the visitor, and a copy of it with a different text.
+/// Returns the program `visitor`, and a copy of it that writes a different text.
 pub(super) fn versions() -> [Vec<u8>; 2] {
     let first = fs::read(VISITOR).expect("cargo built it");
     let mut second = first.clone();
@@ -35,7 +35,8 @@ pub(super) fn reloads(server: &crate::harness::Server) -> (u64, u64) {
     (figure("reloads"), figure("reload_failures"))
 }
 
-/// P10: a changed file is loaded without a signal, and a bad file changes nothing.
+/// Checks promise P10 of the specification: a changed file is loaded without a signal, and a bad
+/// file changes nothing.
 #[test]
 fn p10_a_changed_file_is_taken_up_and_a_bad_one_is_not() {
     let [first, second] = versions();
@@ -81,7 +82,8 @@ fn p10_a_changed_file_is_taken_up_and_a_bad_one_is_not() {
     }
 }
 
-/// P10: no request fails while programs are reloaded under load.
+/// Checks promise P10 of the specification: no request fails while programs are reloaded under
+/// load.
 #[test]
 fn p10_reloads_under_load_fail_no_request() {
     let rounds = repetitions(10);

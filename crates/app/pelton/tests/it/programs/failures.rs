@@ -5,7 +5,8 @@ use super::{VISITOR, cells, post, program, serve};
 use crate::backends::backends;
 use crate::harness::{Home, Server, eventually, media, pelton};
 
-/// P3 and P4: limits end each failing program, the log names it, and the next request works.
+/// Checks promises P3 and P4 of the specification: limits stop each failing program, the log names
+/// it, and the next request works.
 #[test]
 fn p3_p4_a_program_that_fails_costs_the_server_nothing() {
     for backend in backends() {
@@ -39,8 +40,8 @@ fn p3_p4_a_program_that_fails_costs_the_server_nothing() {
     }
 }
 
-/// P15: a request at which a program failed is saved, and its replay fails in the same way, with
-/// the settings of the program's own table.
+/// Checks promise P15 of the specification: a request at which a program failed is saved, and its
+/// replay fails in the same way, with the settings of the program's own table.
 #[test]
 fn p15_a_request_that_failed_fails_again_by_hand() {
     for backend in backends() {
@@ -74,7 +75,8 @@ fn p15_a_request_that_failed_fails_again_by_hand() {
     }
 }
 
-/// P2: a request that gets no cell in time is refused with `Retry-After`.
+/// Checks promise P2 of the specification: a request that gets no cell in time is refused with
+/// `Retry-After`.
 #[test]
 fn p2_a_full_program_answers_503_in_time() {
     for backend in backends() {
@@ -112,7 +114,8 @@ fn p2_a_full_program_answers_503_in_time() {
     }
 }
 
-/// P9: the fallback responds if the program fails, and `Server-Timing` gives the reason.
+/// Checks promise P9 of the specification: the fallback responds if the program fails, and
+/// `Server-Timing` gives the reason.
 #[test]
 fn p9_a_fallback_answers_in_the_stead_of_a_program_that_fails() {
     for backend in backends() {
@@ -280,7 +283,8 @@ pub(super) fn refused(home: &Home, backend: &str, configuration: &str, reason: &
     );
 }
 
-/// P3: cache hits are served while programs loop in all of their cells.
+/// Checks promise P3 of the specification: cache hits are served while programs loop in all of
+/// their cells.
 #[test]
 fn p3_hits_go_on_beside_programs_that_loop() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);

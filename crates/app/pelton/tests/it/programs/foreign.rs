@@ -95,7 +95,7 @@ fn programs_in_c_answer() {
     }
 }
 
-/// Checks Go, whose runtime starts threads before `main`.
+/// Checks programs in Go, whose runtime starts threads before `main`.
 #[test]
 fn programs_in_go_answer() {
     if Command::new("go").arg("version").output().is_err() {

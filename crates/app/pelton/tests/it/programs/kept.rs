@@ -17,8 +17,8 @@ pub(super) fn example(heading: &str, language: &str) -> &'static str {
     behind.split_once("```").expect("which ends").0
 }
 
-/// P1: `ephemeral = false` keeps a program's state between requests, and the reported posture says
-/// so.
+/// Checks promise P1 of the specification: `ephemeral = false` keeps a program's state between
+/// requests, and the reported posture says so.
 #[test]
 fn p1_a_program_is_kept_where_its_table_says_so() {
     let home = Home::new();

@@ -1,4 +1,4 @@
-//! P16: state that programs keep in their own stores.
+//! State that programs keep in their own stores: promise P16 of the specification.
 
 use std::process::Command;
 
@@ -19,8 +19,8 @@ fn asked(server: &Server, name: &str, commands: &str) -> String {
     answer.text().to_owned()
 }
 
-/// P16: state survives requests, crashes, and changes of the program's file and table; other
-/// programs do not see it.
+/// Checks promise P16: state survives requests, crashes, and changes of the program's file and
+/// table; other programs do not see it.
 #[test]
 fn p16_state_survives_reloads() {
     let [first, second] = versions();
@@ -68,7 +68,8 @@ fn p16_state_survives_reloads() {
     }
 }
 
-/// P16: the quota is enforced, and writes beyond it are refused with the error of Redis.
+/// Checks promise P16: the quota is enforced, and writes beyond it are refused with the error of
+/// Redis.
 #[test]
 fn p16_the_quota_holds() {
     const BYTES_MAX: u64 = 256 << 10;
@@ -107,7 +108,7 @@ fn state_is_asked_for_by_name() {
     }
 }
 
-/// P16: the example in the documentation counts its visits.
+/// Checks promise P16: the example in the documentation counts its visits.
 #[test]
 fn p16_the_example_counts_its_visits() {
     let home = Home::new();
