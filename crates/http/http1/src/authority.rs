@@ -5,8 +5,8 @@ use crate::class::is_host;
 /// Returns whether `authority` is `host [":" port]`: no userinfo, no path, no list, and not empty.
 ///
 /// DISPUTED: the grammar allows an empty host and commas. Such a Host selects nothing here and has
-/// been used to bypass caches, so both are rejected. The same holds for the future forms of IP
-/// literals, none of which is defined.
+/// been used to bypass caches, so empty hosts and commas are rejected. The future forms of IP
+/// literals, none of which is defined yet, are rejected too.
 pub(crate) fn is_valid(authority: &[u8]) -> bool {
     let (host_is_valid, rest) = match authority {
         [b'[', literal @ ..] => match literal.iter().position(|&byte| byte == b']') {

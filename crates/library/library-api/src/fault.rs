@@ -64,7 +64,7 @@ impl Fault {
         Fault::new(Code::Generic, format!("the request body is invalid: {why}"))
     }
 
-    /// Returns the error for a request beyond the limit on concurrent transcodes.
+    /// Returns the error for a request that would exceed the limit on concurrent transcodes.
     pub(crate) fn busy() -> Fault {
         let what = "too many transcodes in progress; try again soon";
         Fault {

@@ -38,8 +38,8 @@ pub trait House: Send + Sync {
     /// Returns the placeholder of the picture at this path of the library, if it is known.
     fn look_of_file(&self, path: &[u8]) -> Option<Placeholder>;
 
-    /// Returns the target of the avatar with this file name, if it exists. The name is that of
-    /// [`Store::avatar`](crate::Store::avatar).
+    /// Returns the target of the avatar with this file name, if the avatar exists.
+    /// [`Store::avatar`](crate::Store::avatar) returns the file name.
     fn avatar(&self, name: &str) -> Option<String>;
 
     /// Returns the lyrics of a music file, in any encoding: those beside the file, otherwise all
@@ -54,7 +54,7 @@ pub struct Scanning {
     pub active: bool,
     /// Files found by the running scan, or by the last one.
     pub files: u64,
-    /// Progress of reading, while the scan is reading files.
+    /// Progress of reading files; `None` while no files are being read.
     pub reading: Option<Reading>,
     /// End of the last completed scan, in milliseconds since 1970.
     pub ended_ms: Option<i64>,

@@ -1,5 +1,5 @@
 //! Subsonic API 1.16.1 with the OpenSubsonic extensions, and the same functions as a plain JSON
-//! API. The crate opens no sockets: it takes a request's name and parameters, and returns a
+//! API. The crate opens no sockets: it accepts a request's name and parameters, and returns a
 //! document or the target of a file.
 //!
 //! Principal types: [`Server`], which handles requests, and [`Store`], which stores users,

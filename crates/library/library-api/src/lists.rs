@@ -70,8 +70,8 @@ fn album_page(call: &Call<'_>, seen: &Seen<'_>) -> Result<Vec<u32>, Fault> {
     Ok(rows.into_iter().skip(offset).take(size).collect())
 }
 
-/// Moves `count` random rows to the front and returns them; all rows in random order, if there are
-/// fewer.
+/// Moves `count` random rows, or all rows if there are fewer, to the front in random order, and
+/// returns them.
 fn partly_shuffled<'r>(rows: &'r mut [u32], count: usize, chance: &mut fastrand::Rng) -> &'r [u32] {
     let count = count.min(rows.len());
     for at in 0..count {

@@ -81,7 +81,7 @@ pub enum Answer {
     File {
         /// Path and query, percent-encoded.
         target: String,
-        /// Value of the Content-Disposition field, if the client asked for a download.
+        /// Value of the Content-Disposition field, if the client requested a download.
         disposition: Option<String>,
     },
     /// Several files of the library in one ZIP archive.
@@ -170,8 +170,8 @@ impl Server {
         }
     }
 
-    /// Returns the response, with status 429, to a request beyond the limit on concurrent
-    /// transcodes.
+    /// Returns the response, with status 429, to a request that would exceed the limit on
+    /// concurrent transcodes.
     #[must_use]
     pub fn busy(&self, params: &Params<'_>) -> Answer {
         let form = form(params).unwrap_or(Form::Xml);

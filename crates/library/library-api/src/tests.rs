@@ -213,8 +213,8 @@ fn everybody_who_took_part_is_named_and_only_artists_are_shown() {
         "mixer" null "!!!" 70 null
     "#]]
     .assert_eq(&told.collect::<String>());
-    // One person has one id in all tracks, and people whose names fold to nothing have different
-    // ids.
+    // One person has one id in all tracks, and people whose names are empty after folding have
+    // different ids.
     let artists = people.iter().map(|person| &person["artist"]);
     let mut artists: Vec<String> = artists.map(Value::to_string).collect();
     artists.sort();

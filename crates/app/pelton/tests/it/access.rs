@@ -18,7 +18,7 @@ fn path(home: &Home) -> PathBuf {
 fn served(home: &Home) -> Server {
     let path = path(home);
     let path = path.to_str().expect("paths of tests are text");
-    // One core, so that the lines are in the order of the responses.
+    // Use one core, so that the lines are in the order of the responses.
     Server::plain(home, &["--cores", "1", "--access-log", path])
 }
 

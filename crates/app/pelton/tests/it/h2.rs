@@ -192,7 +192,7 @@ fn a_body_nobody_wants_is_bounded() {
 fn more_streams_than_allowed_are_refused_one_by_one() {
     let (_home, server) = served(&["--limits-h2-streams-max", "4"]);
     let mut client = Frames::connect(server.address(), &[]);
-    // The streams stay open, since their bodies are still to come.
+    // The streams stay open, since the client has not sent their bodies yet.
     for stream in 0..10 {
         let opened = frame(HEADERS, END_HEADERS, 2 * stream + 1, &get("/digits.txt"));
         client.send(&opened).expect("the server listens");

@@ -30,7 +30,7 @@ fn beyond_the_queue_clients_are_told_when_to_come_back() {
     eventually("somebody is refused", || {
         (0 < server.metrics().get("pelton_conversions_refused_total")).then_some(())
     });
-    // A cache hit while the conversion queue is full.
+    // The next request is a cache hit while the conversion queue is full.
     let during = server.get_as("/small.jpg", "image/webp");
     assert_eq!(during.body, hit.body);
     assert_eq!(during.field("cache-status"), Some("Pelton; hit"));

@@ -61,7 +61,7 @@ const ROWS: [(&str, &str); 66] = [
         "200",
     ),
     ("GET if-modified-since: yesterday", "200"),
-    // §13.2.2: the entity tag takes precedence
+    // RFC 9110 §13.2.2: the entity tag takes precedence over the date
     (
         "GET if-none-match: OTHER|if-modified-since: Sun, 09 Sep 2001 01:46:40 GMT",
         "200",
@@ -101,7 +101,7 @@ const ROWS: [(&str, &str); 66] = [
     ("GET range: bytes=LENGTH-", "416 bytes */LENGTH"),
     ("GET range: bytes=999999-1000000", "416 bytes */LENGTH"),
     ("GET range: bytes=-0", "416 bytes */LENGTH"),
-    // §14.2: ignored ranges
+    // RFC 9110 §14.2: ranges that are ignored or merged
     ("HEAD range: bytes=0-3", "200"),
     ("GET range: bytes=0-1,5-6", "206 bytes 0-6/LENGTH"),
     ("GET range: bytes=3-1", "200"),
@@ -121,7 +121,7 @@ const ROWS: [(&str, &str); 66] = [
         "200",
     ),
     ("GET range: bytes=999999-|if-range: OTHER", "200"),
-    // §13.2.2: preconditions first
+    // RFC 9110 §13.2.2: preconditions are evaluated before ranges
     ("GET range: bytes=0-3|if-none-match: SELF", "304"),
     ("GET range: bytes=999999-|if-none-match: SELF", "304"),
     ("GET range: bytes=0-3|if-match: OTHER", "412"),

@@ -178,7 +178,7 @@ fn kill_loses_a_second_at_most_where_that_was_chosen() {
         "",
     ];
     let mut acknowledged = 0;
-    // Fewer rounds than with `always`, since each takes more than a second.
+    // Run fewer rounds than with `always`, since each round takes more than a second.
     for round in 0..repetitions(6).div_ceil(10) {
         let store = Store::start(&dir.0, &journal);
         let mut client = store.client();

@@ -109,7 +109,7 @@ pub struct Encoder {
 
 #[derive(Clone, Copy, Debug)]
 struct Resized {
-    /// Smallest size requested since the last block; entries beyond it were evicted.
+    /// Smallest size requested since the last block; entries that did not fit into it were evicted.
     least: usize,
 }
 

@@ -34,7 +34,7 @@ fn windows_bound_what_is_sent() {
     peer.send(&window(1, 2)).expect("room");
     assert_eq!(peer.connection.room(1), 0);
     peer.send(&window(1, 100_000)).expect("room");
-    // One frame at a time, and within the window of the connection.
+    // The room is at most one frame, and within the window of the connection.
     assert_eq!(peer.connection.room(1), 16_384);
     for _ in 0..3 {
         peer.connection.send_data(1, 16_384, false, &mut Vec::new());

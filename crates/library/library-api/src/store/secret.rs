@@ -48,8 +48,8 @@ impl Secret {
         Secret(LessSafeKey::new(key))
     }
 
-    /// Encrypts a text of the user `whose`. The name is authenticated data, so that the result
-    /// cannot be decrypted under another user's name.
+    /// Encrypts a string of the user `whose`. The user's name is authenticated data, so that the
+    /// result cannot be decrypted under another user's name.
     pub(crate) fn seal(&self, whose: &str, text: &str) -> String {
         let nonce: [u8; NONCE_LEN] = random();
         let mut sealed = text.as_bytes().to_vec();
@@ -61,7 +61,7 @@ impl Secret {
         hex(&nonce) + &hex(&sealed)
     }
 
-    /// Decrypts a text; `None` if it was not encrypted with this key for `whose`.
+    /// Decrypts a string; `None` if it was not encrypted with this key for `whose`.
     pub(crate) fn open_sealed(&self, whose: &str, sealed: &str) -> Option<String> {
         let bytes = unhex(sealed)?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LEN>()?;

@@ -54,7 +54,7 @@ fn guessing_has_to_wait_whichever_way_it_is_tried() {
         assert_eq!(log_in(WRONG), Err(LoginError::Unknown));
     }
     assert!(matches!(log_in(ANN), Err(LoginError::Guessing { .. })));
-    // Failures with another spelling count too: `ANN:wrong`, then `ann:sesame`.
+    // Failed logins with another spelling of the name count too: `ANN:wrong`, then `ann:sesame`.
     let scene = Scene::new("login-guess-spelling");
     for _ in 0..tries {
         let wrong = scene.server().log_in("Basic QU5OOndyb25n", PEER, 1);

@@ -1,4 +1,4 @@
-//! Fixture: a library in memory, users on disk, and a clock that stands still.
+//! Fixture: a library in memory, users on disk, and a fixed time.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

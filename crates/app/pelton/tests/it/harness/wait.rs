@@ -11,7 +11,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Calls `look` until it returns a value, and returns that value.
 ///
 /// # Panics
-/// If that takes longer than [`DEADLINE`].
+/// `look` has returned no value within [`DEADLINE`].
 pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {

@@ -92,7 +92,7 @@ fn p10_reloads_under_load_fail_no_request() {
         let home = Home::new();
         let path: PathBuf = home.directory().join("program");
         replace(&path, &first);
-        // No polling within this test: only signals cause reloads.
+        // The server does not poll the files within this test: only signals cause reloads.
         let calm = "limits.program_check_time = \"1h\"\ncell.max_queue_time = \"60s\"\n";
         let configuration = calm.to_owned() + &program("v", &path, "");
         let server = serve(&home, backend, &configuration);
