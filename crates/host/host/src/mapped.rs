@@ -92,7 +92,7 @@ impl Mapped {
             }
         };
         let thread = thread::Builder::new().name("lease".to_owned());
-        mapped.thread = Some(thread.stack_size(64 << 10).spawn(watch)?);
+        mapped.thread = Some(thread.stack_size(256 << 10).spawn(watch)?);
         Ok(mapped)
     }
 }
