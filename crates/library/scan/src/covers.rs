@@ -1,4 +1,5 @@
-//! Extraction of pictures from music, once per content, into files like any other picture.
+//! Extraction of the pictures embedded in music files. Each distinct picture is written once, to a
+//! file that is then served like any other picture.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -21,15 +22,16 @@ use crate::scan::open_root;
 #[cfg(test)]
 mod tests;
 
-/// Limits of extracted covers.
+/// Limits of the covers extracted from music files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoverLimits {
-    /// Maximum bytes of all extracted pictures; beyond it, the least recently used are evicted.
+    /// Maximum total bytes of the extracted pictures; above this limit, the least recently used are
+    /// evicted.
     pub bytes_max: u64,
-    /// Maximum bytes of one picture.
+    /// Maximum bytes of one picture; larger pictures are not extracted.
     pub cover_bytes_max: u64,
-    /// Maximum number of pictures in music whose extracted file is remembered; about 100 bytes
-    /// each.
+    /// Maximum number of embedded pictures whose extracted file is remembered; each takes about 100
+    /// bytes of memory.
     pub places_max: NonZeroUsize,
 }
 
@@ -74,7 +76,8 @@ impl error::Error for ExtractError {
     }
 }
 
-/// Extracted pictures. One lock, held for operations on maps only.
+/// Folder of extracted pictures. It has one lock, held only for operations on the maps, never
+/// during I/O.
 #[derive(Debug)]
 pub struct Covers {
     root: PathBuf,
@@ -85,7 +88,7 @@ pub struct Covers {
     writing: AtomicU64,
 }
 
-/// Place of a picture: its file, and the offset in it.
+/// Location of an embedded picture: metadata of the music file, and the offset in that file.
 type PicturePlace = (Stat, u64);
 
 #[derive(Debug)]
@@ -97,11 +100,8 @@ struct ExtractedFiles {
 }
 
 impl Covers {
-    /// Opens the folder of extracted pictures, of which the least recently written are evicted
-    /// first.
-    ///
-    /// # Errors
-    /// If the folder cannot be created or listed.
+    /// Opens the folder of extracted pictures. The files in it count as used in the order of their
+    /// last write, so the oldest are evicted first.
     pub fn open(root: &Path, folder: &Path, limits: CoverLimits) -> Result<Covers, ScanError> {
         let mut found = Vec::new();
         let listed = fs::create_dir_all(folder).and_then(|()| list(folder, &mut found));
@@ -127,8 +127,8 @@ impl Covers {
         Ok(covers)
     }
 
-    /// Returns the name, below the folder, of the file with an extracted picture; extracts it if
-    /// necessary. May block on the disk.
+    /// Returns the name, relative to the folder, of the file with the extracted picture `inside` of
+    /// a music file; extracts the picture if necessary. May block on the disk.
     ///
     /// # Errors
     /// [`ExtractError`] if the picture cannot be extracted.
@@ -181,8 +181,8 @@ impl Covers {
     }
 
     /// Writes a partial file and renames it, so that no reader sees half a picture. The bytes are
-    /// synced before the rename: a later start could not tell a file truncated by a power cut from
-    /// a whole one, and would serve it.
+    /// synced before the rename: after a power cut, the next start could not distinguish a
+    /// truncated file from a whole one, and would serve it.
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.folder.join(name);
         let number = self.writing.fetch_add(1, Ordering::Relaxed);
@@ -223,8 +223,8 @@ impl Covers {
     }
 }
 
-/// Lists the extracted files into `found`: time of the last change, name, length in bytes. Partial
-/// and empty files are removed.
+/// Lists the extracted files into `found`, each with the time of its last change, its name and its
+/// length in bytes. Removes partial and empty files.
 fn list(folder: &Path, found: &mut Vec<(SystemTime, String, u64)>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -235,10 +235,11 @@ fn list(folder: &Path, found: &mut Vec<(SystemTime, String, u64)>) -> io::Result
         for file in fs::read_dir(entry.path())? {
             let file = file?;
             let (first, second) = (entry.file_name(), file.file_name());
-            // Names that are not UTF-8 are not ours.
+            // Extracted files have ASCII names, so a name that is not UTF-8 belongs to another
+            // program.
             if let (Some(first), Some(second)) = (first.to_str(), second.to_str()) {
                 let about = file.metadata()?;
-                // Left by a power cut before the bytes were synced.
+                // An empty file remains if the power failed before its bytes were synced.
                 if about.len() == 0 {
                     fs::remove_file(file.path())?;
                     continue;
@@ -250,8 +251,8 @@ fn list(folder: &Path, found: &mut Vec<(SystemTime, String, u64)>) -> io::Result
     Ok(())
 }
 
-/// Returns the file extension for people who browse the folder; programs detect the format from the
-/// bytes.
+/// Returns the file extension for a format. It serves people who browse the folder; programs detect
+/// the format from the bytes.
 fn extension(mime: Mime) -> &'static str {
     match mime {
         Mime::Jpeg => "jpg",

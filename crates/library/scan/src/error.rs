@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::{error, fmt, io};
 
-/// Reason why a scan made no index.
+/// Reason why a scan produced no index.
 #[derive(Debug)]
 pub enum ScanError {
     /// The host refused an operation: the library's root cannot be read, or the index cannot be
@@ -9,9 +9,9 @@ pub enum ScanError {
     Host {
         /// Operation that failed, as a verb phrase before the path: "read index".
         doing: &'static str,
-        /// Path of the operation.
+        /// Path on which the operation failed.
         path: PathBuf,
-        /// Error of the host.
+        /// Error that the host returned.
         source: io::Error,
     },
     /// There are more files than [`crate::Limits::files_max`].

@@ -27,7 +27,7 @@ const LINES_MAX: usize = 1_000;
 /// Names of the files that exclude folders or their parts.
 pub(crate) const MARKS: [&[u8]; 2] = [NO_MEDIA, PATTERNS];
 
-/// Exclusions that one folder declares for itself.
+/// Exclusions that one folder declares by its `.nomedia` or `.ndignore`.
 #[derive(Debug, Default)]
 pub(crate) enum FolderExclusions {
     /// No exclusion beyond those of the folders above.
@@ -40,11 +40,11 @@ pub(crate) enum FolderExclusions {
 }
 
 impl FolderExclusions {
-    /// Applies the file called `name` in `folder`, if it is `.nomedia` or `.ndignore`.
+    /// Updates the exclusions by the file `name` in `folder`, if it is `.nomedia` or `.ndignore`.
     ///
     /// # Errors
-    /// If the patterns cannot be read. They exclude nothing then: the user could not see why files
-    /// are missing.
+    /// If `.ndignore` cannot be read. It then excludes nothing; otherwise files would be missing
+    /// for a reason that the user cannot see.
     pub(crate) fn apply_file(&mut self, folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<()> {
         if name == NO_MEDIA {
             *self = FolderExclusions::WholeFolder;
@@ -142,7 +142,7 @@ fn without_spaces(mut line: &[u8]) -> &[u8] {
     line
 }
 
-/// Patterns in force in a folder: its own and those of the folders above it.
+/// Patterns in force in a folder: its own and those of the folders above it, innermost first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rules(Option<Rc<Level>>);
 
@@ -154,8 +154,8 @@ struct Level {
 }
 
 impl Rules {
-    /// Returns the rules for the contents of `folder`, which declares `exclusions`; `None` if the
-    /// folder is excluded.
+    /// Returns the rules for the contents of `folder`, given the rules above it and its own
+    /// exclusions `word`. Returns `None` if the folder is excluded.
     pub(crate) fn after(&self, folder: &[u8], exclusions: FolderExclusions) -> Option<Rules> {
         match exclusions {
             FolderExclusions::Unset => Some(self.clone()),
@@ -178,7 +178,7 @@ impl Rules {
         self.0.is_none()
     }
 
-    /// Returns whether a path is excluded. The folders on the way to it are not checked again.
+    /// Returns whether a path is excluded. Does not check the folders that contain it.
     pub(crate) fn leave_out(&self, path: &[u8], is_folder: bool) -> bool {
         let mut rules = self;
         while let Rules(Some(level)) = rules {

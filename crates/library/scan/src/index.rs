@@ -1,4 +1,4 @@
-//! The index's file: mapped for reading; written under another name, then renamed.
+//! File of the index. It is memory-mapped for reading, and replaced by a new file that is renamed.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -15,19 +15,20 @@ use crate::scan::cores;
 
 /// File name of the index in its folder.
 const NAME: &str = "index";
-/// File name of an index that is being written. A scan may overwrite a leftover one.
+/// File name of an index that is being written. A scan overwrites the remains of an interrupted
+/// one.
 const PARTIAL: &str = "index.partial";
 
 /// Index in use: its mapped file, or bytes in memory.
 pub type Index = Catalog<Bytes>;
 
-/// Minimum number of stretches that are checked by two threads; fewer do not repay the second
-/// thread.
+/// Minimum number of checksummed stretches (1 MiB each) that are checked by two threads; for fewer,
+/// starting a second thread costs more than it saves.
 const STRETCHES_APART_MIN: usize = 16;
 
-/// Loads the last whole index in `folder`. Returns `None` if there is no index, or if it is damaged
-/// or of another version: the next scan replaces it. The file is mapped if the file system grants a
-/// lease on it, else read.
+/// Loads the last complete index in `folder`. Returns `None` if there is no index, or if it is
+/// damaged or has another layout version; the next scan replaces it then. The file is mapped if the
+/// file system grants a lease on it, otherwise it is read.
 ///
 /// # Errors
 /// If the host cannot open or read the file.
@@ -56,8 +57,8 @@ pub fn load(folder: &Path) -> Result<Option<Index>, ScanError> {
     }
 }
 
-/// Returns whether `holds` is true for all numbers below `count`, using two threads for large
-/// counts.
+/// Returns whether `holds` is true for all indices below `count`, using two threads if `count` is
+/// large.
 fn all(count: usize, holds: &(dyn Fn(usize) -> bool + Sync)) -> bool {
     if count < STRETCHES_APART_MIN || cores() == 1 {
         return (0..count).all(holds);
@@ -69,19 +70,19 @@ fn all(count: usize, holds: &(dyn Fn(usize) -> bool + Sync)) -> bool {
     })
 }
 
-/// Replaces the index in `folder` by `bytes`.
+/// Replaces the index in `folder` by an index of these `bytes`.
 pub(crate) fn replace(folder: &Path, bytes: &[u8]) -> Result<(), ScanError> {
     let (partial, path): (PathBuf, PathBuf) = (folder.join(PARTIAL), folder.join(NAME));
     let write = || {
         fs::create_dir_all(folder)?;
-        // Another process may write at the same time: a scan beside a server, or a server that
-        // takes over. The lock makes them take turns.
+        // Another process may write at the same time: a scan from the command line, or the next
+        // server during a handover. The lock serializes them.
         let locked = File::open(folder)?;
         flock(&locked, FlockOperation::LockExclusive)?;
         let mut file = File::create(&partial)?;
         file.write_all(bytes)?;
-        // Synced before the rename: after a crash the name could otherwise point to an empty file,
-        // and the last whole index would be lost.
+        // Synced before the rename: otherwise the name could refer to an empty file after a crash,
+        // and the last complete index would be lost.
         file.sync_all()?;
         fs::rename(&partial, &path)?;
         locked.sync_all()

@@ -1,4 +1,4 @@
-//! Thread that keeps an index up to date while a server runs.
+//! Indexer: the thread that keeps an index up to date while a server runs.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -30,11 +30,11 @@ pub struct Setup {
     pub root: PathBuf,
     /// Folder of the index.
     pub folder: PathBuf,
-    /// Pelton's data directory, which is left out of the library if it lies there.
+    /// Pelton's data directory, which is excluded from the library if it lies inside the root.
     pub hidden: PathBuf,
     /// Separators that split tag values into several names.
     pub splits: Splits,
-    /// Detection of changes.
+    /// Settings of the detection of changes.
     pub watching: Watching,
     /// Limits of each scan.
     pub limits: Limits,
@@ -43,25 +43,25 @@ pub struct Setup {
 /// Settings of the detection of changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watching {
-    /// Means of detection.
+    /// Means by which changes are detected.
     pub means: WatchMode,
     /// Time that a folder must be quiet before it is scanned, so that albums appear whole.
     pub settle: Duration,
-    /// Interval of polling, if inotify is not used.
+    /// Interval between polls, if inotify is not used.
     pub look: Duration,
-    /// Interval of scans of the whole library, whether or not changes were detected; zero turns
-    /// them off.
+    /// Interval between scans of the whole library, which run even if no changes were detected;
+    /// zero disables them.
     pub rescan: Duration,
 }
 
 /// Means by which changes are detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchMode {
-    /// By inotify, or by polling if inotify cannot be used.
+    /// By inotify, or by polling if inotify is not available.
     Auto,
     /// By polling.
     Polling,
-    /// No detection.
+    /// Not at all.
     Off,
 }
 
@@ -70,9 +70,9 @@ pub enum WatchMode {
 pub struct Status {
     /// Progress of the running scan, if any.
     pub snapshot: Option<ProgressSnapshot>,
-    /// Detection of changes in force.
+    /// Means of detection in use.
     pub watch: Watch,
-    /// Folders that changed and are not quiet yet.
+    /// Number of folders that changed and have not been quiet long enough to be scanned.
     pub unsettled: usize,
     /// Number of completed scans.
     pub scans: u64,
@@ -84,8 +84,8 @@ pub struct Status {
     pub failed: Option<String>,
 }
 
-/// Keeps an index up to date in a thread of its own. The catalog and the status have one lock each,
-/// held only to copy or swap a few fields.
+/// Indexer: keeps an index up to date in a thread of its own. The catalog and the status have one
+/// lock each, held only to copy or swap a few fields.
 #[derive(Debug)]
 pub struct LibraryIndexer {
     shared: Arc<Shared>,
@@ -98,19 +98,19 @@ struct Shared {
     catalog: RwLock<Arc<Index>>,
     generation: AtomicU64,
     status: Mutex<Status>,
-    /// Progress of the running scan, or of the next one.
+    /// Progress of the running scan; between scans, that of the next one.
     progress: Mutex<Arc<Progress>>,
-    /// Folders to scan on request. The root, an empty path, stands for the whole library.
+    /// Folders that were requested to be scanned. An empty path means the whole library.
     requested: Mutex<Vec<Vec<u8>>>,
     stopping: AtomicBool,
     wake: OwnedFd,
 }
 
 impl LibraryIndexer {
-    /// Loads the last index and starts a thread that brings it up to date.
+    /// Loads the last index, and starts a thread that brings the index up to date.
     ///
     /// # Errors
-    /// If the host refuses the thread or its event descriptor.
+    /// If the host refuses to create the thread or its event descriptor.
     pub fn start(setup: Setup) -> Result<LibraryIndexer, ScanError> {
         let refused = |doing| {
             let folder = setup.folder.clone();
@@ -120,7 +120,7 @@ impl LibraryIndexer {
         let wake = wake.map_err(|err| refused("create an eventfd for the index in")(err.into()))?;
         let last = match load(&setup.folder) {
             Ok(last) => last,
-            // The first scan makes another index, or reports why it cannot.
+            // The first scan builds a new index, or reports why it cannot.
             Err(err) => {
                 tracing::warn!(%err, "cannot read the last index; scanning the whole library");
                 None
@@ -153,14 +153,14 @@ impl LibraryIndexer {
         Arc::clone(&catalog.unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns a number that grows with each new index.
+    /// Returns a number that increases with each new index.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.shared.generation.load(Ordering::Acquire)
     }
 
-    /// Requests a scan of these folders below the root, with all folders below them. The whole
-    /// library is scanned if the list is empty, or if more than `folders_max` folders are
+    /// Requests a scan of these folders, given relative to the root, and of all folders below them.
+    /// The whole library is scanned if the list is empty, or if more than `folders_max` folders are
     /// requested.
     pub fn ask(&self, folders: Vec<Vec<u8>>) {
         let mut requested = self.shared.requested();
@@ -174,8 +174,8 @@ impl LibraryIndexer {
         self.shared.wake();
     }
 
-    /// Cancels the running scan, if any, and drops the requests made meanwhile. The last index
-    /// stays; the next scan of the whole library finds the changes that it lacks.
+    /// Cancels the running scan, if any, and drops the requests made since it started. The last
+    /// index stays in use; the next scan of the whole library finds the changes that it lacks.
     pub fn cancel(&self) {
         let progress = self.shared.progress();
         if progress.snapshot().is_scanning() {
@@ -184,13 +184,13 @@ impl LibraryIndexer {
         }
     }
 
-    /// Returns the current state.
+    /// Returns the current status.
     #[must_use]
     pub fn status(&self) -> Status {
         self.shared.status(|status| status.clone())
     }
 
-    /// Cancels the running scan, if any, and ends the thread.
+    /// Cancels the running scan, if any, and stops the thread.
     pub fn stop(&self) {
         self.shared.stopping.store(true, Ordering::Release);
         self.shared.progress().cancel();
@@ -212,7 +212,7 @@ impl Drop for LibraryIndexer {
     }
 }
 
-/// Detection of changes as the thread does it: off, by inotify, or by polling.
+/// Means of detection with its state: none, inotify watches, or the last poll.
 #[derive(Debug)]
 enum ChangeSource {
     Closed,
@@ -236,7 +236,7 @@ impl Shared {
             let due = (!rescan.is_zero()).then(|| rescanned + rescan);
             let is_due = [due, retry].into_iter().flatten().any(|due| due <= now);
             let mut quiet = changes.take_quiet(now, settle);
-            // Set here, since the wait below may last a day.
+            // Published here rather than after the wait below, which may last a day.
             self.status(|status| status.unsettled = changes.len());
             quiet.append(&mut self.requested());
             if is_due || quiet.iter().any(Vec::is_empty) {
@@ -244,9 +244,8 @@ impl Shared {
                 quiet = vec![Vec::new()];
             }
             if !quiet.is_empty() {
-                // An operator has to remove the cause of a failed scan. The wait before the next
-                // attempt, which scans the whole library, doubles with each failure, up to 1,024
-                // times `look`.
+                // An operator has to fix what made a scan fail. The next attempt scans the whole
+                // library. The delay before it doubles with each failure, up to 1,024 times `look`.
                 let only = if failures == 0 { &quiet[..] } else { &[] };
                 failures = if self.scan(only) { 0 } else { failures + 1 };
                 let patience = look.saturating_mul(1 << failures.min(10));
@@ -257,7 +256,7 @@ impl Shared {
         }
     }
 
-    /// Sleeps until the first of these moments, the next poll, an inotify event or a call of
+    /// Blocks until the earliest of: these moments, the next poll, an inotify event, a call of
     /// [`Shared::wake`].
     fn wait(&self, change_source: &ChangeSource, moments: [Option<Instant>; 3]) {
         let look = match change_source {
@@ -266,14 +265,16 @@ impl Shared {
         };
         let until = moments.into_iter().chain([look]).flatten().min();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        // One millisecond more, or the loop would spin during the last nanoseconds.
+        // `poll` counts whole milliseconds. One is added, or the loop would spin during the last
+        // nanoseconds.
         let left = left.map(|left| Timespec::try_from(left + Duration::from_millis(1)));
         let left = left.map(|left| left.expect("times of the settings are below a century"));
         let mut fds = vec![PollFd::new(&self.wake, PollFlags::IN)];
         if let ChangeSource::Inotify(watches) = change_source {
             fds.push(PollFd::from_borrowed_fd(watches.kernel(), PollFlags::IN));
         }
-        // After an interrupted poll, the caller checks for work as after any other.
+        // An interrupted poll needs no special handling: the caller checks for work after every
+        // return.
         if let Err(err) = poll(&mut fds, left.as_ref()) {
             assert_eq!(
                 err,
@@ -323,7 +324,7 @@ impl Shared {
         if let ChangeSource::Polling { next, .. } = change_source
             && *next <= now
         {
-            // If folders changed, poll again as soon as they may be quiet.
+            // If folders changed, poll again as soon as they may have become quiet.
             let Watching { look, settle, .. } = self.setup.watching;
             *next = now
                 + if changes.len() == 0 {
@@ -343,8 +344,8 @@ impl Shared {
         });
     }
 
-    /// Starts the detection of changes that the settings ask for. Falls back to polling, and
-    /// records the reason, if inotify cannot be used.
+    /// Starts the configured detection of changes. Falls back to polling, and records the reason,
+    /// if inotify cannot be used.
     fn start_watching(&self) -> ChangeSource {
         let watching = self.setup.watching;
         match watching.means {
@@ -374,7 +375,7 @@ impl Shared {
         }
     }
 
-    /// Starts to poll, and records `why` inotify is not used.
+    /// Starts polling, and records in `why` the reason for not using inotify.
     fn look(&self, why: String) -> ChangeSource {
         let every = self.setup.watching.look;
         let watch = Watch::Polling { every, why };
@@ -386,7 +387,7 @@ impl Shared {
         }
         self.status(|status| status.watch = watch);
         let mut poller = Poller::default();
-        // An error is dropped here: the scan that follows reports it if it persists.
+        // The error is ignored here: if it persists, the scan that follows reports it.
         let looked = self.on_tree(|tree, progress| {
             poller
                 .changes(tree, progress, &mut |_| ())
@@ -401,8 +402,9 @@ impl Shared {
         }
     }
 
-    /// Scans these folders, or the whole library, and publishes the index if it is new. Returns
-    /// false if the scan failed; a cancelled scan has not failed.
+    /// Scans the folders in `only`, or the whole library if the list is empty, and publishes the
+    /// index if it changed. Returns false if the scan failed; a cancelled scan does not count as
+    /// failed.
     fn scan(&self, only: &[Vec<u8>]) -> bool {
         let progress = self.progress();
         let order = ScanRequest {
@@ -439,7 +441,8 @@ impl Shared {
                 if let Some(catalog) = catalog {
                     let mut held = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
                     let last = std::mem::replace(&mut *held, Arc::new(catalog));
-                    // Dropped after the lock is released: freeing a large index takes milliseconds.
+                    // Dropped after the lock is released, because freeing a large index takes
+                    // milliseconds.
                     drop(held);
                     drop(last);
                     self.generation.fetch_add(1, Ordering::AcqRel);
@@ -501,7 +504,8 @@ impl Shared {
     }
 
     fn wake(&self) {
-        // `AGAIN` means that the counter is at its maximum, which wakes the thread as well.
+        // `AGAIN` means that the event counter is at its maximum; the descriptor is then readable
+        // and the thread wakes as well.
         match rustix::io::write(&self.wake, &1_u64.to_ne_bytes()) {
             Ok(_) | Err(rustix::io::Errno::AGAIN) => {}
             Err(err) => unreachable!("eventfd refused: {err}"),

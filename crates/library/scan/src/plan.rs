@@ -1,4 +1,4 @@
-//! Choice of the files to open.
+//! Decides which files a scan opens.
 
 use std::collections::HashMap;
 
@@ -7,21 +7,22 @@ use catalog::Stat;
 use crate::Index;
 use crate::walk::FoundFile;
 
-/// Files by the action that a scan takes.
+/// Files of a walk, by the action that the scan takes. A walk's file is given by its index in
+/// `Walked::seen`.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    /// Unchanged files: number in the walk, row in the last index.
+    /// Unchanged files: index in the walk, row in the last index.
     pub(crate) kept: Vec<(usize, u32)>,
-    /// Moved files, otherwise unchanged: number in the walk, row in the last index.
+    /// Files that were moved and otherwise unchanged: index in the walk, row in the last index.
     pub(crate) moved: Vec<(usize, u32)>,
-    /// Files to open: numbers in the walk.
+    /// Files to open: indices in the walk.
     pub(crate) to_read: Vec<usize>,
     /// Number of files of the last index that no longer exist.
     pub(crate) gone: u64,
 }
 
 impl Plan {
-    /// Returns whether the last index needs no change.
+    /// Returns whether the last index is still up to date.
     pub(crate) fn is_empty(&self) -> bool {
         self.moved.is_empty() && self.to_read.is_empty() && self.gone == 0
     }
@@ -43,7 +44,7 @@ pub(crate) fn plan(seen: &[FoundFile], last: Option<&Index>) -> Plan {
         }
         match known.next_if(|(_, (path, _))| *path == file.path) {
             Some((row, (_, stat))) if stat == file.stat => plan.kept.push((number, row)),
-            // The old content may be at another path now: two files may have been swapped.
+            // The old content may be at another path now, since two files may have been swapped.
             Some((row, (_, stat))) => {
                 changed.insert(stat, row);
                 new.push(number);

@@ -2,7 +2,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Progress of one scan, for status displays, and the switch that cancels it. Counters only grow.
+/// Progress of one scan, for status displays, and the flag that cancels it. Counters only grow.
 #[derive(Debug, Default)]
 pub struct Progress {
     phase: AtomicU8,
@@ -32,15 +32,16 @@ pub enum Phase {
 pub struct ProgressSnapshot {
     /// Current phase.
     pub phase: Phase,
-    /// Files of music, pictures and playlists that the walk found so far.
+    /// Number of music files, pictures and playlists that the walk has found so far.
     pub walked: u64,
-    /// Files to read; 0 until the walk has ended.
+    /// Number of files to read; 0 until the walk has finished.
     pub to_read: u64,
-    /// Files read so far.
+    /// Number of files read so far.
     pub read: u64,
-    /// Files read per second, on average so far.
+    /// Files read per second, averaged since reading started.
     pub per_second: f64,
-    /// Time until all files are read, at the average rate so far; `None` before the first file.
+    /// Estimated time until all files are read, at the average rate so far; `None` before the first
+    /// file.
     pub left: Option<Duration>,
 }
 
@@ -53,7 +54,7 @@ impl ProgressSnapshot {
 }
 
 impl Progress {
-    /// Cancels the scan, which then ends soon and writes no index.
+    /// Cancels the scan, which then stops soon and writes no index.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
@@ -80,7 +81,7 @@ impl Progress {
             to_read,
             read,
             per_second,
-            // A rate of 0 gives an infinite time, which is not a `Duration`.
+            // A rate of 0 gives an infinite time, which a `Duration` cannot express.
             left: Duration::try_from_secs_f64(left).ok(),
         }
     }
@@ -133,7 +134,7 @@ mod tests {
             ..
         } = progress.snapshot();
         assert_eq!((walked, to_read, read), (100, 80, 20));
-        // At least 20 ms passed, and three times as many files are left as were read.
+        // At least 20 ms have passed, and three times as many files are left as were read.
         assert!(0.0 < per_second && per_second <= 1_000.0, "{per_second}");
         let left = left.expect("a rate").as_secs_f64();
         assert!((left * per_second - 60.0).abs() < 0.1, "{left} s");

@@ -22,8 +22,8 @@ pub(crate) struct Root<'a> {
 }
 
 impl Root<'_> {
-    /// Replaces an absolute path of this machine that leads into the library by the path below the
-    /// library's root, with a leading slash.
+    /// Makes an absolute `target` that leads into the library relative to its root, with a leading
+    /// slash.
     fn shorten(&self, target: &mut Vec<u8>) {
         let below = self.paths.iter().find_map(|path| {
             let rest = target.strip_prefix(&path[..])?;
@@ -35,9 +35,9 @@ impl Root<'_> {
     }
 }
 
-/// Result of reading one file, with its cost.
+/// Result of reading one file, with the number of its reads and the bytes that they requested.
 pub(crate) struct Read {
-    /// Content of the file, or the error text if the host is at fault.
+    /// Content of the file, or an error message if the host is at fault.
     pub(crate) content: Result<Content, String>,
     pub(crate) reads: u64,
     pub(crate) bytes: u64,
@@ -46,8 +46,8 @@ pub(crate) struct Read {
 /// Mode of reading a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadMode {
-    /// Reads exactly the requested bytes, without the kernel's readahead: it would read pictures
-    /// and audio, megabytes of them on some disks.
+    /// Reads exactly the requested bytes. The kernel's readahead is turned off, since it would also
+    /// read pictures and audio, megabytes of them on some disks.
     Exact,
     /// Reads from the page cache alone. A read that would need the disk fails, and sets
     /// [`Source::missed`].
@@ -56,13 +56,13 @@ pub(crate) enum ReadMode {
     Streaming,
 }
 
-/// File on disk that counts its reads and the bytes they ask for.
+/// File on disk that counts its reads and the bytes that they request.
 pub(crate) struct Source {
     file: OwnedFd,
     mode: ReadMode,
     reads: Cell<u64>,
     bytes: Cell<u64>,
-    /// True if readahead was turned off for this file.
+    /// True if readahead has been turned off for this file.
     advised: Cell<bool>,
     missed: Cell<bool>,
 }
@@ -138,8 +138,8 @@ pub(crate) fn read(root: Root<'_>, seen: &FoundFile, reader: &mut Reader) -> Rea
     }
 }
 
-/// Reads a file below `root` if all data needed are in the page cache; else returns the place of
-/// its first extent. Returns `None` if the file cannot be opened.
+/// Reads a file below `root` if all bytes needed are in the page cache; otherwise returns the disk
+/// offset of its first extent. Returns `None` if the file cannot be opened.
 pub(crate) fn read_cached(
     root: Root<'_>,
     seen: &FoundFile,
@@ -193,7 +193,7 @@ fn photo(source: &Source, seen: &FoundFile) -> Result<Content, String> {
     let size = match image_plan::probe(source, seen.stat.size) {
         Ok(facts) => facts.oriented(),
         Err(err) if err.kind == ProbeErrorKind::Io => return Err(with_source(&err)),
-        // Possibly HEIC, under any name. Pelton does not decode HEIC, but reads its size and
+        // The file may be HEIC, under any name. Pelton does not decode HEIC, but reads its size and
         // metadata.
         Err(err) if err.kind == ProbeErrorKind::Unknown => {
             match image_plan::heif_size(source, seen.stat.size) {

@@ -5,55 +5,56 @@ use catalog::Counts;
 use crate::ReadOrder;
 use crate::walk::is_below;
 
-/// Result of a scan, in numbers and faults.
+/// Result of a scan: counts, durations and faults.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Files of music, pictures and playlists below the root.
+    /// Number of music files, pictures and playlists below the root.
     pub files: u64,
-    /// Files unchanged since the last index, which were not opened.
+    /// Number of files unchanged since the last index, which were not opened.
     pub kept: u64,
-    /// Files at another path than in the last index but otherwise unchanged, which were not opened.
+    /// Number of files that were moved since the last index and otherwise unchanged, which were not
+    /// opened.
     pub moved: u64,
-    /// Files that were opened.
+    /// Number of files that were opened.
     pub opened: u64,
     /// Files of the last index that no longer exist.
     pub gone: u64,
-    /// Symbolic links, which are not followed.
+    /// Number of symbolic links, which are not followed.
     pub links: u64,
-    /// Positioned reads in opened files.
+    /// Number of read calls on opened files.
     pub reads: u64,
-    /// Bytes asked for in opened files.
+    /// Bytes requested by these reads.
     pub bytes: u64,
-    /// Opened music files whose tags are broken in part, with the reasons, by path.
+    /// Opened music files with partly broken tags, sorted by path, with the reasons.
     pub broken_tags: Vec<Fault>,
-    /// Files and folders that could not be read, by path.
+    /// Files and folders that could not be read, sorted by path.
     pub faults: Vec<Fault>,
-    /// Entries of playlists that match no track of the library: path of the playlist, text of the
+    /// Playlist entries that match no track of the library: path of the playlist, text of the
     /// entry.
     pub missing: Vec<(Vec<u8>, String)>,
     /// Order in which files were opened.
     pub sweep: ReadOrder,
-    /// True if a rotating disk was read.
+    /// True if an opened file lies on a rotating disk.
     pub rotating: bool,
-    /// Number of threads that read.
+    /// Number of reader threads.
     pub readers: usize,
     /// True if the index differs from the last one and was written.
     pub written: bool,
     /// Length of the index, in bytes.
     pub index_bytes: u64,
-    /// Numbers of tracks, albums and so on in the index.
+    /// Numbers of tracks, albums and other objects in the index.
     pub counts: Option<Counts>,
-    /// Time until all files below the root were listed.
+    /// Time taken to list all files below the root.
     pub walk: Duration,
-    /// Time from the end of the walk until all files were read.
+    /// Time from the end of the listing until all files were read.
     pub read: Duration,
     /// Time from the end of the reading until the index was written.
     pub build: Duration,
 }
 
 impl Report {
-    /// Adds the faults of an earlier scan that lie outside the folders of this one, if this scan
-    /// was of `only` some folders.
+    /// After a scan of the folders `only`, adds the faults of an earlier scan that lie outside
+    /// them. Does nothing if `only` is empty, which means the whole library.
     pub(crate) fn keep_faults(&mut self, earlier: &[Fault], only: &[Vec<u8>]) {
         if only.is_empty() {
             return;
@@ -63,13 +64,13 @@ impl Report {
             !scanned.any(|folder| is_below(&fault.path, folder))
         });
         self.faults.extend(outside.cloned());
-        // The index also names files that cannot be read, so a fault may be here twice.
+        // Unreadable files are also listed in the index, so a fault may be here twice.
         self.faults.sort_by(|a, b| a.path.cmp(&b.path));
         self.faults.dedup_by(|a, b| a.path == b.path);
     }
 }
 
-/// File or folder that could not be read, or only in part.
+/// File or folder that could not be read completely, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Path below the root.

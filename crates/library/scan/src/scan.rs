@@ -24,23 +24,23 @@ pub struct ScanRequest<'a> {
     pub root: &'a Path,
     /// Folder of the index.
     pub folder: &'a Path,
-    /// Pelton's data directory, which is left out of the library if it lies there.
+    /// Pelton's data directory, which is excluded from the library if it lies inside the root.
     pub hidden: &'a Path,
     /// Separators that split tag values into several names.
     pub splits: &'a Splits,
     /// Limits of the scan.
     pub limits: &'a Limits,
-    /// Folders below the root to scan, with all folders below them; files elsewhere are taken from
-    /// the last index. An empty list means the whole library.
+    /// Folders to scan, relative to the root, with all folders below them; files elsewhere are
+    /// copied from the last index. An empty list means the whole library.
     pub only: &'a [Vec<u8>],
-    /// True if every file is opened, as if there were no index.
+    /// True for a full scan, which opens every file as if there were no last index.
     pub afresh: bool,
 }
 
-/// Brings an index up to date with its library.
+/// Brings the index of a library up to date with its files.
 ///
 /// # Errors
-/// [`ScanError`] if no index can be made; the last one stays then.
+/// [`ScanError`] if no index can be made; the last one is kept in that case.
 pub fn scan(order: &ScanRequest<'_>, progress: &Progress) -> Result<Report, ScanError> {
     let start = Instant::now();
     progress.enter(Phase::Walking);
@@ -64,7 +64,8 @@ pub fn scan(order: &ScanRequest<'_>, progress: &Progress) -> Result<Report, Scan
     if !order.only.is_empty() {
         match &last {
             Some(last) => walked.add_outside(&tops, last),
-            // Without a last index, files outside `only` are unknown: scan everything.
+            // Without a last index, nothing is known of files outside `only`, so the whole library
+            // is scanned.
             None => walked = tree.walk(&[Vec::new()], progress)?,
         }
     }
@@ -107,7 +108,7 @@ pub fn scan(order: &ScanRequest<'_>, progress: &Progress) -> Result<Report, Scan
     Ok(report)
 }
 
-/// Builds an index from drafts, and replaces the last index unless both are the same.
+/// Builds an index from drafts, and replaces the last index by it if they differ.
 fn write(
     order: &ScanRequest<'_>,
     drafts: Vec<Draft>,
@@ -123,8 +124,8 @@ fn write(
     let bytes = library.finish(rows, words);
     let is_same = last.as_ref().is_some_and(|last| last.bytes() == bytes);
     thread::scope(|scope| {
-        // Freeing hundreds of thousands of names takes time, so it runs beside the write to the
-        // disk.
+        // Freeing hundreds of thousands of names takes time, so it runs in parallel with the write
+        // to the disk.
         scope.spawn(|| drop((library, last)));
         match is_same {
             true => Ok(()),
@@ -140,7 +141,7 @@ pub(crate) fn open_root(root: &Path) -> Result<OwnedFd, ScanError> {
     open(root, flags, Mode::empty()).map_err(|err| ScanError::host("open library", root, err))
 }
 
-/// Returns the absolute paths by which playlists may name the root: the configured path, if
+/// Returns the absolute paths by which playlists may refer to the root: the configured path, if
 /// absolute, and the path with links resolved.
 fn root_paths(root: &Path) -> Vec<Vec<u8>> {
     let real = root.canonicalize().ok();
@@ -157,8 +158,8 @@ fn root_paths(root: &Path) -> Vec<Vec<u8>> {
     paths
 }
 
-/// Returns the path below the root and the identity of the data directory `data`. A directory that
-/// does not exist has neither, and needs not be hidden.
+/// Returns the identity of the data directory `data`, and its path relative to the root, if it lies
+/// there. A directory that does not exist has neither, and need not be hidden.
 pub(crate) fn hidden(root: &Path, data: &Path) -> Hidden {
     let path = || {
         let (root, data) = (root.canonicalize().ok()?, data.canonicalize().ok()?);
@@ -173,7 +174,7 @@ pub(crate) fn hidden(root: &Path, data: &Path) -> Hidden {
 }
 
 impl Report {
-    /// Adds the issues of a track's tags, if any.
+    /// Records the issues of a track's tags in the report, if any.
     fn note_tags(&mut self, path: &[u8], content: &Result<Content, String>) {
         if let Ok(Content::Music(media)) = content
             && !media.issues.is_empty()
@@ -183,7 +184,8 @@ impl Report {
         }
     }
 
-    /// Copies counts, missing playlist entries and unreadable files from the index.
+    /// Copies counts, unmatched playlist entries and unreadable files from the index into the
+    /// report.
     fn remember(&mut self, catalog: &Index) {
         self.index_bytes = catalog.bytes().len() as u64;
         self.counts = Some(catalog.counts());
@@ -192,7 +194,7 @@ impl Report {
         self.faults
             .extend(faults.map(|(path, reason)| Fault { path, reason }));
         self.faults.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        // Files are not read in the order of paths.
+        // Files are read in another order than that of their paths.
         let broken_tags = &mut self.broken_tags;
         broken_tags.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     }
@@ -202,8 +204,8 @@ pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Applies `work` to all items, each thread to one contiguous part of them. Returns the results in
-/// the order of the items.
+/// Applies `work` to all items. Each thread gets one contiguous part of them. Returns the results
+/// in the order of the items.
 fn in_threads<T: Send, U: Send>(
     threads: usize,
     mut items: Vec<T>,
@@ -225,7 +227,7 @@ fn in_threads<T: Send, U: Send>(
     })
 }
 
-/// Values per file, each with the file's number in the walk.
+/// Values per file, each with the file's index in the walk.
 type Numbered<T> = Vec<(usize, T)>;
 
 /// Context that reader threads share.
@@ -239,7 +241,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Returns a draft of each file, from the last index or by reading the file.
+    /// Returns a draft of each file, made from the last index or by reading the file.
     fn drafts(
         &self,
         plan: &Plan,
@@ -277,7 +279,7 @@ impl Reading<'_> {
         report.readers = readers.min(cores()).min(to_read.len()).max(1);
         let mut all = Vec::new();
         if report.rotating {
-            // Files in the page cache need no seek. The others are sorted by their place on the
+            // Files in the page cache need no seek. The others are sorted by their location on the
             // disk.
             let (warm, cold) = self.read_cached(&to_read, report);
             all = warm;
@@ -309,7 +311,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Starts to read the files in the given order.
+    /// Reads the files, starting them in the given order.
     fn read_all(&self, to_read: &[usize], report: &Report) -> Numbered<Read> {
         self.each(to_read, report, |number, reader| {
             let read = self.one(number, reader);
@@ -318,8 +320,8 @@ impl Reading<'_> {
         })
     }
 
-    /// Reads the files that are in the page cache; returns these, and the places of all other
-    /// files.
+    /// Reads the files that are in the page cache. Returns their contents, and the disk locations
+    /// of all other files.
     fn read_cached(
         &self,
         to_read: &[usize],
@@ -339,16 +341,16 @@ impl Reading<'_> {
                     warm.push((number, read));
                 }
                 Some(Err(place)) => cold.push((number, place)),
-                // Too large, or cannot be opened: `read_all` records the reason.
+                // The file is too large or cannot be opened; `read_all` records the reason.
                 None => cold.push((number, Ok(None))),
             }
         }
         (warm, cold)
     }
 
-    /// Applies `work` to each file by several threads, of which each takes the next file. With a
-    /// batch per thread, a disk's head would move back and forth between the batches. Results are
-    /// in no fixed order.
+    /// Applies `work` to each file in several threads. A free thread takes the next file of the
+    /// list: if each thread had a contiguous part, a disk's head would move back and forth between
+    /// the parts. The results are in no particular order.
     fn each<T: Send>(
         &self,
         to_read: &[usize],

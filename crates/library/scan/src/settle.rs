@@ -1,5 +1,5 @@
-//! Folders that changed, and the moments at which they count as quiet, so that an album is scanned
-//! after it was copied whole.
+//! Folders that changed, and the moments from which they count as quiet. An album is scanned only
+//! after its folder is quiet, that is, after it has been copied completely.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ mod tests;
 pub(crate) struct Changes {
     /// Time of the last change per folder; the empty path stands for the whole library.
     last: BTreeMap<Vec<u8>, Instant>,
-    /// Maximum number of folders; more are replaced by the whole library.
+    /// Maximum number of folders tracked; if more change, the whole library is recorded instead.
     folders_max: usize,
 }
 
@@ -26,7 +26,7 @@ impl Changes {
         }
     }
 
-    /// Records a change in `folder`, under the folder around it.
+    /// Records a change in `folder`, under its parent folder (see [`around`]).
     pub(crate) fn note(&mut self, folder: &[u8], now: Instant) {
         self.last.insert(around(folder).to_vec(), now);
         if self.folders_max < self.last.len() {
@@ -34,7 +34,7 @@ impl Changes {
         }
     }
 
-    /// Records a change at an unknown place.
+    /// Records a change whose folder is unknown.
     pub(crate) fn note_all(&mut self, now: Instant) {
         self.note(b"", now);
     }
@@ -43,7 +43,8 @@ impl Changes {
         self.last.len()
     }
 
-    /// Takes the folders that have been quiet for `settle`, as [`Changes::quiet_at`] defines it.
+    /// Removes and returns the folders that have been quiet for `settle`, as defined by
+    /// [`Changes::quiet_at`].
     pub(crate) fn take_quiet(&mut self, now: Instant, settle: Duration) -> Vec<Vec<u8>> {
         let folders = self.last.keys();
         let quiet = folders.filter(|folder| self.quiet_at(folder, settle) <= now);
@@ -54,16 +55,17 @@ impl Changes {
         quiet
     }
 
-    /// Returns the moment at which the next folder becomes quiet if nothing more changes.
+    /// Returns the moment at which the next folder becomes quiet, if nothing more changes until
+    /// then.
     pub(crate) fn next_quiet(&self, settle: Duration) -> Option<Instant> {
         let folders = self.last.keys();
         folders.map(|folder| self.quiet_at(folder, settle)).min()
     }
 
-    /// Returns the moment at which `folder` counts as quiet: `settle` after the last change in it,
-    /// in a folder below it or in a folder around it, since a second disc is copied after the
-    /// first. The entry for the whole library waits for all changes, but holds back no other
-    /// folder.
+    /// Returns the moment from which `folder` counts as quiet: `settle` after the last change in
+    /// it, in a folder below it or in a folder above it, since the second disc of an album is
+    /// copied after the first. The entry for the whole library waits for changes in all folders,
+    /// but delays none of them.
     fn quiet_at(&self, folder: &[u8], settle: Duration) -> Instant {
         let related = self.last.iter().filter(|(other, _)| {
             is_below(other, folder) || !other.is_empty() && is_below(folder, other)
@@ -73,8 +75,8 @@ impl Changes {
     }
 }
 
-/// Returns the folder around `folder`: the album, if `folder` is one of its discs. A folder
-/// directly below the root stands for itself.
+/// Returns the parent of `folder`: the album, if `folder` is one of its discs. Returns `folder`
+/// itself if it lies directly below the root.
 fn around(folder: &[u8]) -> &[u8] {
     match folder.iter().rposition(|&byte| byte == b'/') {
         Some(end) => &folder[..end],

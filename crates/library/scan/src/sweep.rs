@@ -1,5 +1,5 @@
-//! Order of reading: files are sorted by their place on the disk, so that its head moves in one
-//! direction.
+//! Order in which files are read: sorted by their location on the disk, so that its head moves in
+//! one direction.
 
 use std::io;
 
@@ -8,14 +8,15 @@ use crate::walk::FoundFile;
 /// Order in which files were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadOrder {
-    /// By device and inode: enough if no disk rotates, or if all data are in the page cache.
+    /// By device and inode, which is sufficient if no disk rotates, or if all files are in the page
+    /// cache.
     #[default]
     Inodes,
     /// By device and first extent, for files that were not in the page cache.
     Extents,
 }
 
-/// Sorts file numbers by device and inode.
+/// Sorts indices into `seen` by the files' devices and inodes.
 pub(crate) fn by_inode(seen: &[FoundFile], to_read: &mut [usize]) {
     to_read.sort_unstable_by_key(|&number| (seen[number].stat.device, seen[number].stat.inode));
 }
@@ -24,8 +25,8 @@ pub(crate) fn by_inode(seen: &[FoundFile], to_read: &mut [usize]) {
 /// report it.
 pub(crate) type ExtentOffset = io::Result<Option<u64>>;
 
-/// Sorts the numbers of files that have to be read from the disk by device and first extent. Files
-/// whose file system reports no extents keep their order.
+/// Sorts files that have to be read from the disk, given as indices into `seen`, by device and
+/// first extent. Files whose file system reports no extents keep their order.
 pub(crate) fn by_extent(
     seen: &[FoundFile],
     mut cold: Vec<(usize, ExtentOffset)>,

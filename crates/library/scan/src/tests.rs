@@ -22,7 +22,7 @@ use crate::{Index, Limits, Progress, Report, ScanError, ScanRequest, load, scan}
 struct Home(PathBuf);
 
 impl Home {
-    /// Creates eight files of music in two albums, a picture, a file that is not music, and a link
+    /// Creates eight music files in two albums, a picture, a file that is not music, and a link
     /// that forms a cycle.
     fn new(name: &str) -> Home {
         let path = std::env::temp_dir().join(format!("pelton-scan-{name}-{}", std::process::id()));
@@ -119,7 +119,7 @@ const SINES: [(&str, &[u8]); 8] = [
     ("sine.aiff", include_bytes!("../../tags/testdata/sine.aiff")),
 ];
 
-/// Picture of one pixel; its checksums are zero, since they are not checked.
+/// PNG of one pixel; its checksums are zero, since the scan does not check them.
 const PNG: &[u8] =
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0\0\0\0\0\0\0\0\0IDAT\0\0\0\0";
 
@@ -128,7 +128,8 @@ fn sine(name: &str) -> &'static [u8] {
     found.expect("one of the table").1
 }
 
-/// Returns the counts of files, kept, moved, opened and gone, and whether an index was written.
+/// Returns, from a report, the numbers of files, unchanged, moved, opened and removed ones, and
+/// whether an index was written.
 fn done(report: &Report) -> (u64, u64, u64, u64, u64, bool) {
     (
         report.files,
@@ -259,7 +260,7 @@ fn music_that_is_not_read_is_named_unless_it_is_ignored() {
         "Three/a.aax: Audible is not supported",
     ];
     assert_eq!(named(&home.scan()), expected);
-    // A scan that opens no file reports them again.
+    // A second scan, which opens no file, reports the same files again.
     let second = home.scan();
     assert_eq!(
         (second.opened, named(&second)),
@@ -360,8 +361,9 @@ fn the_kernel_sees_no_file_opened_where_nothing_changed() {
         names
     };
     home.scan();
-    // All events are watched, so reading the index shows too. That it was not written shows in the
-    // absence of `index.partial`, which the next assertion expects after a write.
+    // `opened` returns the files of all events, so it also shows that the index was read. It would
+    // show `index.partial` if the index had been written, as the next assertion checks after a
+    // write.
     assert_eq!(opened(), BTreeSet::from(["index".to_owned()]));
     home.write("One/First/0 - sine.flac", sine("sine.flac"));
     opened();
@@ -439,7 +441,8 @@ fn an_index_that_cannot_be_mapped_is_read() {
     let copy = home.0.join("copy");
     fs::create_dir(&copy).expect("a folder of our own");
     fs::copy(folder.join("index"), copy.join("index")).expect("a folder of our own");
-    // The kernel grants no lease on a file that is open for writing.
+    // The kernel refuses a lease on a file that is open for writing, so the index is read into
+    // memory.
     let written = fs::File::options().append(true).open(copy.join("index"));
     let written = written.expect("a file of our own");
     let loaded = load(&copy).expect("a readable folder");
@@ -504,7 +507,7 @@ fn our_own_data_is_left_out_under_whatever_path() {
     let home = Home::new("hidden-identity");
     home.write("elsewhere/variants/picture.png", PNG);
     let data = stat(home.library().join("elsewhere")).expect("it was made");
-    // As with a second mount of the data directory: its path does not identify it.
+    // As with a second mount of the data directory, whose path does not identify it.
     let hidden = Hidden {
         path: None,
         identity: Some((data.st_dev, data.st_ino)),
@@ -557,7 +560,7 @@ fn no_link_is_followed_on_the_way_to_a_folder_or_a_file() {
         let told: Vec<_> = report.faults.iter().map(|fault| &fault.path[..]).collect();
         assert_eq!(told, [folder.as_bytes()], "{folder}");
     }
-    // A folder was replaced by a link after the walk.
+    // These paths stand for a folder that was replaced by a link after the walk.
     let root = open_root(&library).expect("it was made");
     for path in [
         "link/Album/secret.mp3",
@@ -655,7 +658,7 @@ fn patterns_that_cannot_be_read_hide_nothing_and_are_told() {
     let told: Vec<_> = report.faults.iter().map(|fault| &fault.path[..]).collect();
     assert_eq!(told, [b"One/.ndignore"], "{:?}", report.faults);
     assert!(report.faults[0].reason.contains("symbolic links"));
-    // The same holds for a scan of an inner folder.
+    // The same is true for a scan of an inner folder.
     let only = [b"One/First".to_vec()];
     let (library, index) = (home.library(), home.0.join("index"));
     let order = ScanRequest {

@@ -1,5 +1,5 @@
-//! Listing of all files below the root: one `statx` per file with a known extension, none for files
-//! that the folder's entry already rules out.
+//! Listing of all files below the root, with one `statx` per file of a known extension. Other files
+//! need none.
 
 use std::cmp::Ordering;
 use std::io;
@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use crate::ignore::{self, FolderExclusions, Rules};
 use crate::{Fault, Index, Limits, Progress, ScanError};
 
-/// Bytes of folder entries fetched per system call.
+/// Size of the buffer for directory entries, in bytes per system call.
 const ENTRIES_BYTES: usize = 32 << 10;
 
 const MUSIC: &[&str] = &[
@@ -59,7 +59,7 @@ pub(crate) enum Kind {
     Playlist,
 }
 
-/// File of music, picture or playlist that the walk found.
+/// Music file, picture or playlist that the walk found.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundFile {
     pub(crate) path: Vec<u8>,
@@ -67,16 +67,16 @@ pub(crate) struct FoundFile {
     pub(crate) kind: Kind,
 }
 
-/// Library to walk.
+/// Library to walk, with the limits and the folder to exclude.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tree<'a> {
     pub(crate) root: BorrowedFd<'a>,
-    /// Data directory, which is left out.
+    /// Pelton's data directory, which is excluded.
     pub(crate) hidden: &'a Hidden,
     pub(crate) limits: &'a Limits,
 }
 
-/// Folder that is left out, by whichever path it is reached.
+/// Folder that is excluded from the library, whichever path leads to it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hidden {
     /// Path below the root, if the folder lies there.
@@ -95,7 +95,8 @@ pub(crate) struct Walked {
 }
 
 impl Tree<'_> {
-    /// Lists the folders `tops` and all below them; the root's path is empty.
+    /// Lists the files in the folders `tops` and in all folders below them. An empty path means the
+    /// root.
     pub(crate) fn walk(&self, tops: &[Vec<u8>], progress: &Progress) -> Result<Walked, ScanError> {
         let mut walked = Walked::default();
         let mut buffer = vec![MaybeUninit::uninit(); ENTRIES_BYTES];
@@ -118,7 +119,7 @@ impl Tree<'_> {
             match read {
                 Ok(true) => walked.folders.push(path),
                 Ok(false) => {}
-                // A requested folder may have been removed, and its files with it.
+                // A requested folder may have been removed; its files then count as removed, too.
                 Err(Errno::NOENT) if !path.is_empty() => {}
                 Err(err) => {
                     let reason = format!("folder cannot be read: {}", io::Error::from(err));
@@ -148,7 +149,7 @@ impl Tree<'_> {
         !names.any(|name| name.starts_with(b".")) && self.hidden.path.as_deref() != Some(folder)
     }
 
-    /// Opens a folder; returns `None` if it is the data directory.
+    /// Opens a folder; returns `None` if it is the excluded data directory.
     pub(crate) fn open(&self, folder: &[u8]) -> rustix::io::Result<Option<OwnedFd>> {
         let opened = open_below(self.root, folder, OFlags::DIRECTORY)?;
         let Some(hidden) = self.hidden.identity else {
@@ -158,7 +159,7 @@ impl Tree<'_> {
         Ok(((stat.st_dev, stat.st_ino) != hidden).then_some(opened))
     }
 
-    /// Returns the rules that the folders above `path` set; `None` if they exclude it.
+    /// Returns the rules that the folders above `path` declare, or `None` if they exclude it.
     fn rules_above(&self, path: &[u8]) -> Option<Rules> {
         let mut rules = Rules::default();
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
@@ -168,7 +169,8 @@ impl Tree<'_> {
             if !self.enters(folder) {
                 return None;
             }
-            // A folder that cannot be read sets no rules; a walk from the root reports it.
+            // A folder that cannot be read declares no rules; a walk from the root reports the
+            // fault.
             let opened = self.open(above);
             if let Ok(None) = opened {
                 return None;
@@ -206,7 +208,7 @@ impl Tree<'_> {
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
-            // Includes `.` and `..`.
+            // This includes `.` and `..`.
             if name.starts_with(b".") {
                 if let Err(err) = exclusions.apply_file(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));
@@ -272,7 +274,7 @@ pub(crate) fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
 }
 
 impl Walked {
-    /// Adds the files outside `tops`, which were not walked, from the last index.
+    /// Copies the files outside `tops`, which were not walked, from the last index.
     pub(crate) fn add_outside(&mut self, tops: &[Vec<u8>], last: &Index) {
         let known = (0..last.counts().files).filter_map(|row| last.file(row));
         let outside = known.filter(|(path, _)| !tops.iter().any(|top| is_below(path, top)));
@@ -283,8 +285,8 @@ impl Walked {
         self.seen.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     }
 
-    /// Calls `changed` with the folder of each file that was added, removed or changed between this
-    /// walk and the next.
+    /// Calls `changed` with the folder of each file that was added, removed or changed between
+    /// `self` and the later walk `next`.
     pub(crate) fn differences(&self, next: &Walked, changed: &mut dyn FnMut(&[u8])) {
         let (mut before, mut after) = (&self.seen[..], &next.seen[..]);
         loop {
@@ -305,14 +307,14 @@ impl Walked {
     }
 }
 
-/// Returns the folder of a path.
+/// Returns the part of a path before its last slash; empty if the file lies directly in the root.
 fn folder(path: &[u8]) -> &[u8] {
     let end = path.iter().rposition(|&byte| byte == b'/');
     &path[..end.unwrap_or(0)]
 }
 
-/// Returns the folders at which a walk starts: those of `only` that lie in no other of them, or the
-/// root if there are none.
+/// Returns the folders at which a walk starts: those of `only` that do not lie below another of
+/// them, or the root if `only` is empty.
 pub(crate) fn tops(only: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut sorted = only.to_vec();
     sorted.sort_unstable();
@@ -334,9 +336,9 @@ pub(crate) fn is_below(path: &[u8], folder: &[u8]) -> bool {
     folder.is_empty() || rest.is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
 }
 
-/// Opens the file or folder at `path` below `root` for reading, or `root` itself if the path is
+/// Opens the file or folder at `path` below `root` for reading, or `root` itself if `path` is
 /// empty. The kernel refuses paths that leave the root and paths with symbolic links: the target of
-/// a link is indexed at its own path, if at all.
+/// a link is indexed only at its own path, if that lies in the library.
 pub(crate) fn open_below(
     root: BorrowedFd<'_>,
     path: &[u8],
@@ -376,13 +378,13 @@ pub(crate) fn stat(folder: impl AsFd, name: &[u8]) -> rustix::io::Result<Stat> {
     })
 }
 
-/// Returns the bytes after the last dot of a name.
+/// Returns the extension of a file name: the bytes after the last dot.
 pub(crate) fn ending(name: &[u8]) -> Option<&[u8]> {
     let dot = name.iter().rposition(|&byte| byte == b'.')?;
     Some(&name[dot + 1..])
 }
 
-/// Returns a fault if the file's extension is of a music format that Pelton cannot read.
+/// Returns a fault if the file has the extension of a music format that Pelton cannot read.
 fn named_fault(path: Vec<u8>) -> Option<Fault> {
     let ending = ending(&path)?;
     let mut formats = UNREAD.iter();
@@ -391,7 +393,7 @@ fn named_fault(path: Vec<u8>) -> Option<Fault> {
     Some(Fault { path, reason })
 }
 
-/// Returns the kind of a file by its extension; `None` if the library does not use such files.
+/// Returns the kind of a file by its extension; `None` if the library ignores such files.
 pub(crate) fn kind(name: &[u8]) -> Option<Kind> {
     let ending = ending(name)?;
     let is_one = |endings: &[&str]| {

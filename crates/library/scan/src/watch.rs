@@ -13,23 +13,23 @@ use crate::ignore::MARKS;
 use crate::walk::{Tree, Walked, is_below, kind};
 use crate::{Progress, ScanError};
 
-/// Bytes of events fetched per system call.
+/// Size of the buffer for inotify events, in bytes per system call.
 const EVENTS_BYTES: usize = 16 << 10;
 
-/// Detection of changes in force, for status displays.
+/// Means by which changes are currently detected, for status displays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Watch {
-    /// None, by the settings.
+    /// Changes are not detected, as configured.
     #[default]
     Off,
     /// By inotify.
     Inotify {
-        /// Number of watched folders; each uses one watch of `fs.inotify.max_user_watches`.
+        /// Number of watched folders; each counts against `fs.inotify.max_user_watches`.
         folders: usize,
     },
     /// By polling.
     Polling {
-        /// Interval.
+        /// Interval between polls.
         every: Duration,
         /// Reason why inotify is not used.
         why: String,
@@ -48,10 +48,10 @@ impl fmt::Display for Watch {
     }
 }
 
-/// Reason why inotify cannot be used, or no longer.
+/// Reason why changes cannot be detected, or cannot be detected any more.
 #[derive(Debug)]
 pub(crate) enum WatchError {
-    /// The host refused; the text is for the operator.
+    /// The host refused inotify; the message is for the operator.
     Host(String),
     /// The kernel's queue of events overflowed, and changes were lost.
     Overflow,
@@ -69,7 +69,7 @@ pub(crate) struct Watches {
 }
 
 impl Watches {
-    /// Starts to watch the whole library.
+    /// Starts to watch all folders of the library.
     pub(crate) fn open(
         tree: &Tree<'_>,
         watches_max: usize,
@@ -130,7 +130,7 @@ impl Watches {
                 return Err(WatchError::Overflow);
             }
             if events.contains(ReadFlags::IGNORED) {
-                // The path may have another watch by now, which stays.
+                // The path may have another watch by now, which must be kept.
                 if let Some(path) = self.paths.remove(&event.wd())
                     && self.watches.get(&path) == Some(&event.wd())
                 {
@@ -148,7 +148,8 @@ impl Watches {
                     changed(folder);
                 }
                 if MARKS.contains(&name.to_bytes()) {
-                    // The file may exclude fewer folders than before; those have no watch yet.
+                    // The changed file may exclude fewer folders than before; the others need a
+                    // watch now.
                     new.push(folder.clone());
                     changed(folder);
                 }
@@ -171,8 +172,8 @@ impl Watches {
         Ok(())
     }
 
-    /// Watches a folder and all below it. Folders are listed again after they are watched, to find
-    /// those created in between.
+    /// Watches a folder and all folders below it. Each folder is listed again after its watch is
+    /// set, to find subfolders created in between.
     fn follow(
         &mut self,
         top: &[u8],
@@ -210,8 +211,8 @@ impl Watches {
             | WatchFlags::DELETE
             | WatchFlags::ONLYDIR
             | WatchFlags::EXCL_UNLINK;
-        // The call takes a path and would follow links in it. The path of the open descriptor names
-        // the checked folder.
+        // `add_watch` accepts only a path, and would follow links in it. The `/proc` path of an
+        // open descriptor always refers to the folder that was checked.
         let added = tree.open(&folder).and_then(|opened| {
             let opened = opened.ok_or(Errno::NOENT)?;
             let path = format!("/proc/self/fd/{}", opened.as_raw_fd());
@@ -219,14 +220,14 @@ impl Watches {
         });
         match added {
             Ok(watch) => {
-                // A moved folder keeps its watch.
+                // A moved folder keeps its watch descriptor, so that of its former path is dropped.
                 if let Some(before) = self.paths.insert(watch, folder.clone()) {
                     self.watches.remove(&before);
                 }
                 self.watches.insert(folder, watch);
                 Ok(())
             }
-            // The files of such a folder cannot be read either, which the scan reports.
+            // The files of this folder cannot be read either, and the scan reports that.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => {
                 self.watches.insert(folder, NO_WATCH);
                 Ok(())
@@ -264,11 +265,11 @@ impl Watches {
     }
 }
 
-/// Watch descriptor of a folder that the kernel refused to watch; the kernel's own descriptors are
-/// not negative.
+/// Placeholder for the watch descriptor of a folder that the kernel refused to watch; real
+/// descriptors are never negative.
 const NO_WATCH: i32 = -1;
 
-/// Remote file systems and file systems of programs, which may change without inotify events.
+/// Magic numbers of remote and user-space file systems, which may change without inotify events.
 const REMOTE: &[(u64, &str)] = &[
     (0x6969, "nfs"),
     (0x517b, "smb"),
@@ -294,8 +295,8 @@ pub(crate) struct Poller {
 }
 
 impl Poller {
-    /// Polls, and calls `changed` with the folder of each change; with the root, if this is the
-    /// first poll.
+    /// Polls the library, and calls `changed` with the folder of each change since the previous
+    /// poll; on the first poll, calls it with the root.
     pub(crate) fn changes(
         &mut self,
         tree: &Tree<'_>,

@@ -1,8 +1,8 @@
-//! Scans of libraries with one file each that is empty, truncated, cyclic, enormous, or has false
-//! lengths: each scan stays within its bounds, and its report names the file.
+//! Scans of libraries that hold one file each: an empty, truncated, cyclic or enormous file, or one
+//! with false lengths. Each scan stays within its bounds, and its report names the file.
 //!
-//! The allocator limits memory. CPU time is compared with the time to hash as many bytes as a
-//! reader may request at most: 50 ms is about forty times that on the machines of our records.
+//! The allocator limits memory. CPU time is limited to forty times the time needed to hash as many
+//! bytes as a reader may request. On the machines of our records this limit is about 50 ms.
 
 #![forbid(unsafe_code)]
 
@@ -22,12 +22,13 @@ use tags::Splits;
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Maximum memory for the scan of one file. A larger allocation fails and ends the test, with its
+/// Maximum memory for the scan of one file. A larger allocation fails and aborts the test, with the
 /// file left in place.
 const BYTES_MAX: usize = 16 << 20;
-/// Maximum CPU time for the scan of one file, in times to hash all that may be read of it.
+/// Maximum CPU time for the scan of one file, as a multiple of the time to hash all bytes that a
+/// reader may request.
 const HASHES_MAX: u32 = 40;
-/// Number of measurements, of which the shortest counts, since other programs share the cores.
+/// Number of measurements. The shortest counts, because other programs share the cores.
 const ATTEMPTS: usize = 5;
 /// Length of an enormous file, just below the limit of 64 GiB.
 const ENORMOUS_BYTES: u64 = 60 << 30;
@@ -50,7 +51,7 @@ const SOUND: [(&str, &[u8]); 15] = [
     ("webm", include_bytes!("../../tags/testdata/sine.webm")),
 ];
 
-/// Heads of pictures, up to the size in pixels.
+/// Heads of pictures, which end after the size in pixels.
 const PICTURES: [(&str, &[u8]); 5] = [
     (
         "png",
@@ -147,7 +148,7 @@ impl Bounds {
         }
     }
 
-    /// Scans the library's one file, checks the bounds, and returns the reason why the file cannot
+    /// Scans the library's one file and checks the bounds. Returns the reason why the file cannot
     /// be read, if any.
     fn hold(&self, what: &str) -> Option<String> {
         let limited = MEMORY.set_limit(MEMORY.allocated() + BYTES_MAX);
@@ -202,7 +203,7 @@ fn took_once(what: impl FnOnce()) -> Duration {
     cpu_time() - before
 }
 
-/// Returns files with deeply nested parts, empty parts and packets without end, more than any
+/// Returns files with deeply nested parts, with empty parts or with endless packets, more than any
 /// reader follows.
 fn cyclic() -> Vec<(&'static str, Vec<u8>)> {
     let many = 100_000;
@@ -288,7 +289,7 @@ fn no_file_takes_more_than_its_share_and_each_is_told() {
         for cut in [1, 4, 12, 40, 100, file.len() / 2, file.len() - 1] {
             bounds.of_bytes("cut", ending, &file[..cut.min(file.len())]);
         }
-        // The largest length, at every place where a length may stand.
+        // Sets the largest length at every place where a length field may be.
         for at in (0..file.len().min(132) - 4).step_by(4) {
             let mut lying = file.to_vec();
             lying[at..at + 4].fill(0xff);

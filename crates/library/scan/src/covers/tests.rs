@@ -1,4 +1,4 @@
-//! Tests with files written here: a few bytes of music, followed by a picture.
+//! Tests of the extraction of covers. The music files hold a few bytes, followed by a picture.
 
 use std::fs;
 use std::os::fd::AsFd as _;
@@ -28,7 +28,7 @@ impl Home {
             .expect("a folder of our own")
     }
 
-    /// Writes a file with a picture inside, and returns the file and the position of the picture.
+    /// Writes a music file with a picture inside. Returns the file and the position of the picture.
     fn song(&self, name: &str, picture: &[u8]) -> (Cover, Picture) {
         let path = self.0.join("library").join(name);
         fs::write(path, [b"music ", picture].concat()).expect("a folder of our own");

@@ -1,5 +1,5 @@
-//! Tests of an indexer with real folders. Expected events are waited for; the counts of completed
-//! work show that nothing else happened.
+//! Tests of the indexer on real folders. Each test waits for the events that it expects; the counts
+//! of completed work show that nothing else happened.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::{LibraryIndexer, Setup, Status, WatchMode, Watching};
 use crate::{Limits, Watch};
 
 const FLAC: &[u8] = include_bytes!("../../../tags/testdata/sine.flac");
-/// Timeout, far longer than any step takes on a busy machine.
+/// Timeout per expected event, far longer than any step takes on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Library, removed when dropped.
@@ -125,7 +125,7 @@ fn the_kernel_tells_what_changes() {
     let home = Home::new("told");
     let keeper = home.keeper(QUICKLY, Limits::default());
     check_changes(&home, &keeper);
-    // The root, the band's folder and its album's.
+    // Three folders are watched: the root, the band's folder and its album's.
     eventually(&keeper, "the watches", |status| {
         status.watch == Watch::Inotify { folders: 3 }
     });
@@ -233,7 +233,7 @@ fn what_cannot_be_read_is_told_until_it_is_looked_at_again() {
 
 #[test]
 fn a_cancelled_scan_leaves_the_last_index() {
-    // Another attempt if the scan ended before it could be cancelled.
+    // Another attempt is made if the scan finished before it could be cancelled.
     let cancelled = (0..20).find_map(|attempt| {
         let home = Home::new(&format!("cancelled-{attempt}"));
         for number in 0..1000 {

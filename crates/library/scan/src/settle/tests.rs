@@ -4,8 +4,8 @@ use super::Changes;
 
 const SETTLE: Duration = Duration::from_secs(3);
 
-/// Records changes, given by second and folder. Checks the folders that are quiet at `second`, and
-/// the number of seconds until the next one is.
+/// Records `changes`, each given by its second and folder. Checks which folders are quiet at
+/// `second`, and how many seconds later the next one is.
 fn check(changes: &[(u64, &str)], second: u64, expected: (&[&str], Option<u64>)) {
     let start = Instant::now();
     let at = |second| start + Duration::from_secs(second);
