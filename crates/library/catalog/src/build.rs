@@ -11,7 +11,8 @@ use crate::strings::Strings;
 use crate::sums;
 use crate::{Catalog, Content, Draft, Entry, playlists, record};
 
-/// Builds an index of these entries, which may be in any order.
+/// Builds an index of these entries, which may be in any order; `splits` separate the names in
+/// their tags.
 ///
 /// # Panics
 /// If two entries have the same path, or if a count reaches 2³².
@@ -49,8 +50,8 @@ impl Draft {
     }
 }
 
-/// Library that is collected but not yet written. Its rows and its words may be made by two
-/// threads.
+/// Library that is collected but not yet written. Its rows and its words may be computed by two
+/// threads in parallel.
 pub struct LibraryDraft {
     entries: Vec<Entry>,
     library: Library,
@@ -60,14 +61,14 @@ pub struct LibraryDraft {
 /// All sections of an index except those of its words.
 pub struct Rows(Writer);
 
-/// Words of all names, and the objects that have them.
+/// Words of all names, with the objects in whose names they occur.
 pub struct Words {
     texts: Vec<Box<str>>,
     postings: Vec<Posting>,
 }
 
 impl LibraryDraft {
-    /// Returns the rows of files, tracks, albums and so on.
+    /// Returns the rows of files, tracks, albums and other objects.
     ///
     /// # Panics
     /// If a count reaches 2³². [`LibraryDraft::words`] and [`LibraryDraft::finish`] panic in this
@@ -140,7 +141,7 @@ impl Writer {
         self.strings.reference(text.as_bytes())
     }
 
-    /// Returns the reference of a list of rows; equal lists are stored once.
+    /// Stores a list of rows and returns its reference; equal lists are stored once.
     fn list(&mut self, rows: &[usize]) -> u32 {
         if let Some(&known) = self.lists.get(rows) {
             return known;
@@ -194,8 +195,8 @@ impl Writer {
     }
 
     fn folder<'a>(&mut self, folders: &mut HashMap<&'a [u8], u32>, path: &'a [u8]) -> u32 {
-        // Climbs to a known folder, then adds the rest downwards. A loop, since paths may be too
-        // deep for recursion.
+        // Go up to the nearest folder that has a row, then add the missing folders downwards. This
+        // is a loop, since paths may be too deep for recursion.
         let mut missing = Vec::new();
         let mut at = path;
         let mut row = loop {
@@ -347,7 +348,7 @@ impl Writer {
             .iter()
             .zip(0..)
             .filter_map(|(entry, file)| match &entry.content {
-                // Without a time of capture, the file's time of modification counts.
+                // The file's modification time replaces a missing capture time.
                 Content::Photo(photo) => {
                     let changed = entry.stat.mtime_ns.div_euclid(1_000_000_000);
                     Some((photo.shot.taken_local_s.unwrap_or(changed), file))
@@ -494,7 +495,8 @@ fn words_of(library: &Library) -> FoundWords {
         found.start_object(layout::TRACK_KIND, row, &title);
         found.add(&title, true);
         found.add_joined(&song.track.title, true);
-        // A search for the album's artist should find the artist and the albums, not every track.
+        // Track artists that the album's artist already contains are not indexed for the track: a
+        // search for the album's artist should find the artist and the albums, not every track.
         let known = &album_artists[song.album];
         let people = song.track.people.iter();
         for person in people.filter(|person| person.role == Role::Artist) {
@@ -508,7 +510,8 @@ fn words_of(library: &Library) -> FoundWords {
     found
 }
 
-/// Number of a word, kind and row of an object that has it, and the fact about both.
+/// Posting: index of a word, kind and row (packed) of an object whose names contain the word, and
+/// the fact about both.
 type Posting = (u32, u32, Fact);
 
 /// Words of all names, in the order in which they were found.
@@ -517,7 +520,7 @@ struct FoundWords {
     numbers: HashMap<Box<str>, u32>,
     /// Postings in the order of their objects.
     postings: Vec<Posting>,
-    /// Kind and row of the object to which words are added, and its title.
+    /// Object to which words are added: its kind and row (packed), and the length of its title.
     current: Option<(u32, Title)>,
 }
 
@@ -550,7 +553,8 @@ impl FoundWords {
         }
     }
 
-    /// Sorts the words, and the postings by word. Keeps the best posting of a word per object.
+    /// Sorts the words, and the postings by word. If an object has several postings of one word,
+    /// keeps the best.
     fn sorted(self) -> Words {
         let mut texts: Vec<(Box<str>, u32)> = self.numbers.into_iter().collect();
         texts.sort_unstable();
@@ -558,7 +562,8 @@ impl FoundWords {
         for (place, (_, word)) in (0..).zip(&texts) {
             places[*word as usize] = place;
         }
-        // Objects were added in the order of their rows, so the postings of a word stay sorted.
+        // This is a counting sort. Objects were added in the order of their rows, so the postings
+        // of each word stay sorted by object.
         let place = |word: u32| places[word as usize] as usize;
         let mut starts = vec![0; texts.len() + 1];
         for (word, ..) in &self.postings {
@@ -573,7 +578,7 @@ impl FoundWords {
             postings[*next] = (places[word as usize], posting, fact);
             *next += 1;
         }
-        // `dedup_by` keeps the first of equal postings, which gets the best fact.
+        // `dedup_by` keeps the first of several equal postings; it receives the best fact of all.
         postings.dedup_by(|next, best| {
             let is_same = (next.0, next.1) == (best.0, best.1);
             if is_same {
@@ -586,7 +591,7 @@ impl FoundWords {
     }
 }
 
-/// Returns whether the file's tags are broken in part.
+/// Returns whether some of the file's tags are broken.
 fn has_issues(entry: &Entry) -> bool {
     matches!(&entry.content, Content::Music(media) if !media.issues.is_empty())
 }

@@ -1,4 +1,5 @@
-//! Choice of the cover of a track, disc, album or artist, by rules that may change without a scan.
+//! Choice of the cover of a track, disc, album or artist, by rules that may change without a new
+//! scan.
 
 use std::ops::Range;
 
@@ -7,17 +8,17 @@ use tags::{Mime, Picture};
 use crate::gather::folder;
 use crate::{Album, Catalog, Content, Entry, Stat};
 
-/// Maximum number of tracks per album that are checked for a picture.
+/// Maximum number of tracks of an album that are searched for an embedded picture.
 const TRACKS_MAX: u32 = 64;
-/// Maximum number of steps through the files of one folder.
+/// Maximum number of index rows visited while searching one folder for a picture.
 const FILES_MAX: u32 = 4096;
 
-/// Object that has a cover, by its row.
+/// Object for which a cover is requested, given by its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CoverOwner {
     /// A track.
     Track(u32),
-    /// A disc: row of the album, number of the disc.
+    /// A disc, given by the row of its album and its disc number.
     Disc(u32, u8),
     /// An album.
     Album(u32),
@@ -28,8 +29,8 @@ pub enum CoverOwner {
 /// Place at which a cover is looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A file of this name in the folder of the music; for an artist, in the folder around the
-    /// albums. `*` matches any characters; case does not matter.
+    /// A file of this name in the folder of the music; for an artist, in the folder that contains
+    /// the albums. `*` matches any characters; case is ignored.
     File(String),
     /// Any picture in that folder.
     Any,
@@ -41,7 +42,7 @@ pub enum Source {
     Album,
 }
 
-/// Places at which covers are looked up, best first.
+/// Places at which the covers of each kind of object are looked up, best first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct CoverRules {
@@ -53,7 +54,7 @@ pub struct CoverRules {
 
 impl Default for CoverRules {
     /// Returns the default rules. Albums prefer a file that all tracks share, so that clients fetch
-    /// and cache one picture and not twelve.
+    /// and cache one picture instead of one per track.
     fn default() -> CoverRules {
         let file = |name: &str| Source::File(name.to_owned());
         CoverRules {
@@ -72,12 +73,12 @@ impl Default for CoverRules {
     }
 }
 
-/// Picture in the library.
+/// Cover that was found in the library.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cover {
     /// Path of the file below the root.
     pub path: Vec<u8>,
-    /// Metadata that show whether the file has changed since it was read.
+    /// File metadata, which change whenever the file changes.
     pub stat: Stat,
     /// Position of the picture in a music file; `None` if the file is the picture.
     pub inside: Option<Picture>,
@@ -111,8 +112,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
                     .map(|album| self.cover(CoverOwner::Album(album), rules));
                 covers.find_map(|cover| cover)
             }
-            // Such a rule refers to the object itself or back to where it came from, and gives
-            // nothing.
+            // Here the rule refers to the object itself, or to a disc of an album or artist. It
+            // finds nothing.
             (Source::Album | Source::Disc, _) => None,
             (Source::Embedded, of) => self.embedded(of),
             (Source::Any, of) => self.beside(of, "*"),
@@ -120,7 +121,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Returns the first picture inside the music of an object.
+    /// Returns the first embedded picture among the tracks of an object.
     fn embedded(&self, of: CoverOwner) -> Option<Cover> {
         self.tracks_of(of).find_map(|row| {
             let entry = self.entry(self.track(row)?.file)?;
@@ -137,7 +138,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Returns the first picture whose name matches, in the folders of an object's music.
+    /// Returns the first picture whose name matches `name`, in the folders that contain the tracks
+    /// of an object.
     fn beside(&self, of: CoverOwner, name: &str) -> Option<Cover> {
         let mut folders = Vec::new();
         for row in self.tracks_of(of) {
@@ -147,14 +149,14 @@ impl<B: AsRef<[u8]>> Catalog<B> {
                 folders.push(folder);
             }
         }
-        // If discs have folders of their own, the album's folder is around them.
+        // If discs have folders of their own, the album's folder is their parent.
         let around = if 1 < folders.len() {
             common(&folders)
         } else {
             None
         };
         match of {
-            // The artist's folder is around the album's.
+            // The artist's folder is the parent of the album's.
             CoverOwner::Artist(_) => {
                 let album = around.as_ref().or(folders.first())?;
                 folders = vec![folder(album).to_vec()];
@@ -248,10 +250,11 @@ fn common(folders: &[Vec<u8>]) -> Option<Vec<u8>> {
     (is_same && !around.is_empty()).then(|| around.to_vec())
 }
 
-/// Returns whether a name matches a pattern.
+/// Returns whether a file name matches a pattern, in which `*` stands for any characters.
 fn fits(pattern: &[u8], name: &[u8]) -> bool {
-    // `star` holds the last star and the end of what it has matched. After a mismatch only the last
-    // star needs to match more, never an earlier one.
+    // `star` holds the position after the last star and the end of the bytes that this star has
+    // matched. After a mismatch, it suffices to let the last star match one byte more; earlier
+    // stars never need to change.
     let (mut at, mut from, mut star) = (0, 0, None);
     while from < name.len() {
         match pattern.get(at) {

@@ -5,13 +5,13 @@ use tags::{Field, Listing, Media, PhotoMetadata, Splits, Tags, Track};
 pub struct Entry {
     /// Path below the library's root, in the bytes of the file system.
     pub path: Vec<u8>,
-    /// Metadata that show whether the file has changed since it was read.
+    /// File metadata, which change whenever the file changes.
     pub stat: Stat,
     /// Content read from the file.
     pub content: Content,
 }
 
-/// Metadata of a file that the file system gives without opening it.
+/// Metadata that the file system returns without opening the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Stat {
@@ -19,7 +19,7 @@ pub struct Stat {
     pub inode: u64,
     pub size: u64,
     pub mtime_ns: i64,
-    /// Time of creation; 0 if the file system does not record it.
+    /// Creation time in nanoseconds since 1970; 0 if the file system does not record it.
     pub born_ns: i64,
 }
 
@@ -43,11 +43,12 @@ pub struct Photo {
     pub width_px: u32,
     /// Height after the orientation is applied.
     pub height_px: u32,
-    /// Metadata of the camera.
+    /// Capture time, camera and position.
     pub shot: PhotoMetadata,
 }
 
-/// Entry with the values derived from it alone. Drafts can be made in any thread.
+/// Entry with the values derived from it alone, without other entries. Drafts can be made in any
+/// thread.
 #[derive(Debug)]
 pub struct Draft {
     pub(crate) entry: Entry,
@@ -67,7 +68,7 @@ impl Draft {
     }
 }
 
-/// Fields that no response needs, and that the index leaves out.
+/// Tag fields that no response needs, and that the index omits.
 const LEFT_OUT: &[Field] = &[
     Field::Lyrics,
     Field::Comment,
@@ -76,7 +77,8 @@ const LEFT_OUT: &[Field] = &[
 ];
 
 impl Entry {
-    /// Removes the fields that the index leaves out. An entry read from an index has none of them.
+    /// Removes the tag fields that the index omits. An entry that was read from an index has none
+    /// of them.
     fn trim(&mut self) {
         if let Content::Music(media) = &mut self.content
             && LEFT_OUT.iter().any(|field| media.tags.has(*field))

@@ -1,28 +1,28 @@
-//! Facts about a word in a name, in 16 bits: all that a search needs to score a match without
-//! reading the name.
+//! Facts about a word in a name, packed into 16 bits. They suffice for a search to score a match
+//! without reading the name.
 //!
 //! ```text
-//! in the title 1 bit · 10 − place of the word 4 bits · words in title 4 bits · its bytes 7 bits
+//! in the title 1 bit · 10 − position in the name 4 bits · title's words 4 bits · its bytes 7 bits
 //! ```
-//! Of two facts about the same word and object, the larger one gives the better score.
+//! Of two facts about the same word and object, the larger number gives the better score.
 
-/// Largest number of words that a fact can hold; longer titles count as this long.
+/// Maximum number of title words that a fact can record; longer titles count as this long.
 const WORDS_MAX: usize = 15;
-/// Largest number of bytes that a fact can hold; longer titles count as this long.
+/// Maximum number of title bytes that a fact can record; longer titles count as this long.
 const BYTES_MAX: usize = 99;
-/// Number of places that give different scores; all later places score alike.
+/// Number of word positions with different scores; all later positions have the same score.
 const PLACES: usize = 10;
 
-/// One word in the title of an object, or in its other names.
+/// Packed facts about one word in the title of an object, or in its other names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Fact(pub(crate) u16);
 
-/// Bits that all facts about one object share: the length of its title.
+/// Length of an object's title: the bits that all facts about the object share.
 #[derive(Clone, Copy)]
 pub(crate) struct Title(u16);
 
 impl Title {
-    /// Makes the bits from a folded title and its number of words.
+    /// Packs the length of a folded title and its number of words.
     pub(crate) fn new(folded: &str, words: usize) -> Title {
         let bytes = folded.len().min(BYTES_MAX);
         Title((words.min(WORDS_MAX) << 7 | bytes) as u16)
@@ -39,7 +39,8 @@ impl Fact {
         self.0 >> 15 == 1
     }
 
-    /// Returns `PLACES` for the first word, one less for each later word, and 0 from there on.
+    /// Returns the bonus for an early word: `PLACES` for the first word of the name, one less for
+    /// each later word, at least 0.
     fn earliness(self) -> u32 {
         u32::from(self.0 >> 11 & 15)
     }
@@ -52,8 +53,9 @@ impl Fact {
         u32::from(self.0 & 127)
     }
 
-    /// Returns the score of a `word` that begins with `want`. Words of titles score more than those
-    /// of other names, whole words more than longer ones, early words more than later ones.
+    /// Returns the score of a match: `word` begins with the word `want` of the query. Words in
+    /// titles score higher than words in other names, exact matches higher than longer words, early
+    /// words higher than later ones.
     pub(crate) fn score(self, word: &[u8], want: &[u8]) -> u32 {
         let whole = if word.len() == want.len() {
             60

@@ -8,8 +8,8 @@ use unicode_normalization::char::is_combining_mark;
 /// like `ß` spelled out, and with a single space between words.
 #[must_use]
 pub fn fold(text: &str) -> String {
-    // A search folds the names of all its candidates, and most names are ASCII, which needs no
-    // Unicode tables.
+    // A search folds the names of all its candidates. Most names are ASCII, for which no Unicode
+    // tables are needed.
     if text.is_ascii() {
         fold_plain(text)
     } else {
@@ -78,8 +78,8 @@ fn spelled(letter: char) -> Option<&'static str> {
     })
 }
 
-/// Returns the form in which a name is searched: folded, or its signs if it has nothing else, as
-/// `!!!` has.
+/// Returns the form in which a name is searched: folded, or unchanged except for spaces if folding
+/// leaves nothing, as with `!!!`.
 #[must_use]
 pub fn searched(name: &str) -> String {
     let folded = fold(name);
@@ -89,8 +89,8 @@ pub fn searched(name: &str) -> String {
     }
 }
 
-/// Returns the words of a name that contain signs, with the signs removed: `acdc` for `AC/DC` and
-/// `AC / DC`, `rem` for `R.E.M.`
+/// Returns those words of a name that contain punctuation, with the punctuation removed: `acdc` for
+/// `AC/DC` and `AC / DC`, `rem` for `R.E.M.`
 pub(crate) fn joined(name: &str) -> Vec<String> {
     if name
         .bytes()
@@ -106,7 +106,7 @@ pub(crate) fn joined(name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the words of folded text. In scripts without spaces, a word begins at every letter.
+/// Returns the words of folded text. In scripts without spaces, a word starts at every letter.
 pub(crate) fn words(folded: &str) -> impl Iterator<Item = &str> {
     folded
         .split(' ')
@@ -123,7 +123,7 @@ pub(crate) fn words(folded: &str) -> impl Iterator<Item = &str> {
 /// Maximum number of words in one run of a script without spaces.
 const UNSPACED_MAX: usize = 24;
 
-/// Returns whether a letter is of a script without spaces: kana, Han, Thai and so on.
+/// Returns whether a letter belongs to a script without spaces: kana, Han, Thai and others.
 fn is_unspaced(letter: char) -> bool {
     matches!(letter, '\u{e00}'..='\u{eff}' | '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }

@@ -11,7 +11,7 @@ use crate::layout::{ArtistId, hash};
 use crate::name::{identity, order};
 use crate::{Content, Entry};
 
-/// Library before it is written. Objects refer to each other by row.
+/// Collected library, before it is written. Its objects refer to each other by row.
 pub(crate) struct Library {
     pub(crate) songs: Vec<Song>,
     pub(crate) albums: Vec<AlbumRow>,
@@ -19,9 +19,9 @@ pub(crate) struct Library {
     pub(crate) genres: Vec<GenreRow>,
 }
 
-/// Track. Songs are sorted by album, disc and number.
+/// Track of the library. Songs are sorted by album, disc and track number.
 pub(crate) struct Song {
-    /// Index of its entry.
+    /// Index of the entry that holds the song.
     pub(crate) entry: usize,
     pub(crate) id: u64,
     pub(crate) track: Box<Track>,
@@ -42,7 +42,7 @@ pub(crate) struct AlbumRow {
     pub(crate) date: Option<Date>,
     pub(crate) original_date: Option<Date>,
     pub(crate) genres: Vec<usize>,
-    /// Index of the entry with the cover.
+    /// Index of the entry that holds the cover.
     pub(crate) cover: Option<usize>,
     pub(crate) compilation: bool,
     pub(crate) duration_s: u64,
@@ -55,7 +55,7 @@ pub(crate) struct ArtistRow {
     pub(crate) sort: String,
     pub(crate) albums: Vec<usize>,
     pub(crate) tracks: u32,
-    /// One bit per role, by its number.
+    /// Roles in which the artist occurs: bit `role as u8` per role.
     pub(crate) roles: u32,
 }
 
@@ -66,11 +66,11 @@ pub(crate) struct GenreRow {
     pub(crate) albums: u32,
 }
 
-/// Beginnings of the names of cover files, best first.
+/// Prefixes of the names of cover files, best first.
 const COVER_NAMES: [&str; 4] = ["cover", "folder", "front", "album"];
 
-/// Collects a library. Entries are sorted by path; each track comes with the index of its entry, in
-/// the same order.
+/// Collects a library. `entries` are sorted by path; `tracks` holds, in the same order, each track
+/// with the index of its entry.
 pub(crate) fn gather(entries: &[Entry], tracks: Vec<(usize, Box<Track>)>) -> Library {
     let mut songs = songs(entries, tracks);
     number_ids(entries, &mut songs);
@@ -142,16 +142,17 @@ fn songs(entries: &[Entry], tracks: Vec<(usize, Box<Track>)>) -> Vec<Song> {
     songs.collect()
 }
 
-/// Assigns ids to songs. Of files with the same audio, the one created first has the audio hash as
-/// its id. The others have ids derived from the hash and their times of creation, which change
-/// neither with tags and paths nor with the fate of the other files.
+/// Assigns ids to songs. Of several files with the same audio, the one created first gets the audio
+/// hash as its id. The others get ids derived from the hash and their creation times. Such an id
+/// depends neither on the file's tags and path nor on the other files, except that the next file
+/// gets the audio hash if the first one is removed.
 fn number_ids(entries: &[Entry], songs: &mut [Song]) {
     let mut order: Vec<(u64, i64, usize, usize)> = (0..)
         .zip(&*songs)
         .map(|(row, song)| (song.id, entries[song.entry].stat.born_ns, song.entry, row))
         .collect();
-    // Entries are in the order of paths, which decides between files with the same or an unknown
-    // time of creation.
+    // Entries are in the order of paths. The path decides between files whose creation times are
+    // equal or unknown.
     order.sort_unstable();
     for same in order.chunk_by(|one, next| one.0 == next.0) {
         let first = same[0].1;
@@ -166,11 +167,11 @@ fn number_ids(entries: &[Entry], songs: &mut [Song]) {
     }
 }
 
-/// Ids of artists by name: derived from MusicBrainz's id if the files give exactly one for the
-/// name.
+/// Ids of artists by name. An id is derived from the MusicBrainz id if the files state exactly one
+/// for the name, otherwise from the name.
 struct ArtistIds {
-    /// For each name as written, pairs of a MusicBrainz id that files give with it, if any, and the
-    /// id of the artist.
+    /// For each name as written, pairs of a MusicBrainz id that files state with it, if any, and
+    /// the resulting id of the artist.
     known: HashMap<String, Vec<(Option<String>, u64)>>,
 }
 
@@ -221,7 +222,7 @@ impl ArtistIds {
     }
 }
 
-/// Cache of the identities of names, since most names occur in many files.
+/// Cache of names in the form that is compared for identity, since most names occur in many files.
 #[derive(Default)]
 struct Names(RefCell<HashMap<String, Rc<str>>>);
 
@@ -265,7 +266,7 @@ fn order_artists(songs: &[Song], ids: &ArtistIds) -> Vec<ArtistRow> {
             artist.sort.clone_from(sort);
         }
     }
-    // Sorted by name, then by id, so that the order of the hash map has no influence.
+    // Sorted by name, then by id, because the order of the hash map is random.
     let mut artists: Vec<ArtistRow> = found.into_values().collect();
     artists.sort_by_cached_key(|artist| {
         let name = if artist.sort.is_empty() {
@@ -369,8 +370,8 @@ fn album(entries: &[Entry], id: u64, first_song: usize, song: &Song) -> AlbumRow
     }
 }
 
-/// Returns the id of a song's album: of MusicBrainz's release, else of the names, else of the
-/// folder.
+/// Returns the id of a song's album. It is derived from the MusicBrainz id of the release, else
+/// from the names of artist and album, else from the folder.
 fn album_id(entries: &[Entry], song: &Song, names: &Names) -> u64 {
     let track = &song.track;
     match (&track.release_id, &track.album) {
@@ -388,7 +389,8 @@ pub(crate) fn folder(path: &[u8]) -> &[u8] {
     &path[..end.unwrap_or(0)]
 }
 
-/// Returns the best picture per folder whose name begins with one of [`COVER_NAMES`].
+/// Returns the best cover file of each folder: a picture whose name begins with one of
+/// [`COVER_NAMES`].
 fn cover_files(entries: &[Entry]) -> HashMap<&[u8], usize> {
     let mut found: HashMap<&[u8], (usize, usize)> = HashMap::new();
     for (index, entry) in entries.iter().enumerate() {

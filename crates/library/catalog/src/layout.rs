@@ -45,12 +45,12 @@ use tags::Splits;
 use crate::name::{folded_name, identity};
 
 pub(crate) const MAGIC: &[u8; 8] = b"PELTCAT1";
-/// Version of the layout; grows whenever the meaning of any byte changes.
+/// Version of the layout. It must be increased whenever the meaning of any byte changes.
 pub(crate) const VERSION: u32 = 9;
-/// Length of the head, after which the table of sections begins.
+/// Length of the head in bytes; the table of sections follows it.
 pub(crate) const HEAD_BYTES: usize = 40;
 pub(crate) const HASH: Range<usize> = 24..40;
-/// End of the table, and start of the bytes that have sums.
+/// End of the table of sections, and start of the body, whose stretches have checksums.
 pub(crate) const BODY_START: usize = HEAD_BYTES + 16 * SECTIONS;
 
 /// Sections, in their order in the file.
@@ -97,8 +97,8 @@ pub(crate) const FACT_BYTES: usize = 2;
 /// Bits of the flags of a track or album.
 pub(crate) const COMPILATION: u8 = 1;
 pub(crate) const EXPLICIT: u8 = 2;
-/// Largest bit rate of a track, in kbit/s. It has 24 bits, since DSD with several channels needs
-/// more than 16.
+/// Maximum bit rate of a track, in kbit/s. It is stored in 24 bits, since DSD with several channels
+/// needs more than 16.
 pub(crate) const KBPS_MAX: u32 = 0xff_ffff;
 
 /// Kinds of content of a file.
@@ -112,7 +112,7 @@ pub(crate) const ARTIST_KIND: u32 = 0;
 pub(crate) const ALBUM_KIND: u32 = 1;
 pub(crate) const TRACK_KIND: u32 = 2;
 
-/// Id of a track, which stays as long as its audio is the same.
+/// Id of a track, which is stable as long as its audio does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TrackId(pub u64);
 
@@ -125,7 +125,7 @@ pub struct AlbumId(pub u64);
 pub struct ArtistId(pub u64);
 
 impl ArtistId {
-    /// Returns the id of an artist of whom only the name is known. Names that differ in case alone
+    /// Returns the id of an artist of whom only the name is known. Names that differ only in case
     /// have the same id.
     #[must_use]
     pub fn named(name: &str) -> ArtistId {
@@ -140,8 +140,8 @@ impl ArtistId {
 }
 
 impl ArtistId {
-    /// Returns the id of earlier versions, in which accents and punctuation made no difference.
-    /// Stars and ratings of users may refer to it.
+    /// Returns the id that earlier versions gave to an artist; they ignored accents and
+    /// punctuation. Stars and ratings of users may still refer to it.
     #[must_use]
     pub fn folded(name: &str) -> ArtistId {
         ArtistId(hash(&[b"artist", folded_name(name).as_bytes()]))
@@ -149,8 +149,8 @@ impl ArtistId {
 }
 
 impl AlbumId {
-    /// Returns the id of earlier versions, in which accents and punctuation of names made no
-    /// difference. Stars and ratings of users may refer to it.
+    /// Returns the id that earlier versions gave to an album; they ignored accents and punctuation
+    /// in names. Stars and ratings of users may still refer to it.
     #[must_use]
     pub fn folded(artist: &str, title: &str) -> AlbumId {
         let [artist, title] = [artist, title].map(folded_name);
@@ -158,11 +158,11 @@ impl AlbumId {
     }
 }
 
-/// Id of a playlist file, which stays as long as the path does.
+/// Id of a playlist file, which is stable as long as its path does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PlaylistId(pub u64);
 
-/// Packs a date into 32 bits that sort as dates do; 0 stands for none.
+/// Packs a date into 32 bits that sort in the order of dates; 0 stands for no date.
 pub(crate) fn pack_date(date: Option<tags::Date>) -> u32 {
     date.map_or(0, |date| {
         u32::from(date.year) << 16 | u32::from(date.month) << 8 | u32::from(date.day)
@@ -177,7 +177,7 @@ pub(crate) fn unpack_date(packed: u32) -> Option<tags::Date> {
     })
 }
 
-/// Appends a number with 7 bits per byte, lowest first.
+/// Appends a number in groups of 7 bits per byte, lowest group first.
 pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while 0x80 <= number {
         out.push(number as u8 | 0x80);
@@ -186,7 +186,7 @@ pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Takes a number of 7 bits per byte off the front.
+/// Removes a number from the front of `bytes` and returns it; the number has 7 bits per byte.
 pub(crate) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
@@ -200,7 +200,7 @@ pub(crate) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Returns a hash that identifies a set of separators.
+/// Returns a hash that identifies a set of name separators.
 pub(crate) fn hash_of(splits: &Splits) -> u64 {
     let Splits {
         artists,
@@ -214,8 +214,8 @@ pub(crate) fn hash_of(splits: &Splits) -> u64 {
     hash(&lists.each_ref().map(|list| &list[..]))
 }
 
-/// Returns 64 bits of a hash of several texts. Each is hashed with its length, so that `ab`, `c`
-/// differs from `a`, `bc`.
+/// Returns 64 bits of a hash of several byte strings. Each is hashed with its length, so that `ab`,
+/// `c` differs from `a`, `bc`.
 pub(crate) fn hash(parts: &[&[u8]]) -> u64 {
     let mut hasher = blake3::Hasher::new();
     for part in parts {

@@ -1,6 +1,6 @@
 //! Index of the library: artists, albums, tracks, genres, photographs, playlists and search, in one
-//! immutable block of bytes. No files and no clock: [`build`] returns the bytes, and [`Catalog`]
-//! reads them from memory or a mapped file.
+//! immutable block of bytes. The crate accesses no files and no clock: [`build`] returns the bytes,
+//! and [`Catalog`] reads them from memory or a mapped file.
 //!
 //! ```text
 //! [Entry { path, stat, content }] ─ build ─► bytes ─ Catalog::open ─► tracks, albums, artists, …
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! [`build`] runs on one thread. A caller with several threads makes a [`Draft`] of each entry in
-//! any thread, a [`LibraryDraft`] of all drafts, and its rows and words in two threads.
+//! any thread, a [`Gathered`] of all drafts, and then its rows and its words in two threads.
 //!
 //! The result of [`build`] depends on the set of entries alone, not on their order, and
 //! [`Catalog::entry`] returns the content read from each file. So a scan that opens ten changed
@@ -17,15 +17,15 @@
 //!
 //! Ids depend on the content of files, not on their paths, except the ids of playlists. A track's
 //! id is the hash of its audio ([`tags::AudioHash`]), so it survives moves, copies and new tags. Of
-//! several files with the same audio, the one created first has this id. The id of another one is
-//! derived from its time of creation, so it survives new tags and moves as long as no new file is
-//! created for them. The id of an album or artist is that of MusicBrainz, if any, else a hash of
-//! names without regard to case and Unicode composition.
+//! several files with the same audio, the one created first has this id. The ids of the others are
+//! derived from the hash and their creation times, so they survive moves and new tags, provided
+//! that the tagger does not create a new file. The id of an album or artist is derived from its
+//! MusicBrainz id, if any, else from names, ignoring case and Unicode composition.
 //!
 //! Units and limits: times in milliseconds, dates as calendar days; counts and offsets below 2³²
-//! each, which [`build`] asserts. [`Limits`] bounds a search. Errors: [`OpenError`], the fault of
-//! the file, after which a scan makes a new one. After `open` nothing fails: references beyond the
-//! end of a broken index read as empty. Threads: plain data, readable by any thread.
+//! each, which [`build`] asserts. [`Limits`] bounds a search. Errors: [`OpenError`] if the file is
+//! at fault; the next scan replaces it. After `open` nothing fails: references beyond the end of a
+//! broken index are read as empty. Threads: plain data, readable by any thread.
 //!
 //! The bytes of the file are described in `layout.rs`.
 

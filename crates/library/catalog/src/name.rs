@@ -1,5 +1,5 @@
-//! Names as they are compared for identity, and as they are sorted. Search compares by [`fold`],
-//! which ignores more differences.
+//! Forms of names for comparison and for sorting. Names are compared here more strictly than in a
+//! search, which uses [`fold`].
 
 #[cfg(test)]
 mod tests;
@@ -8,8 +8,8 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use crate::fold;
 
-/// Returns the form by which names are compared for identity: composed (NFC) and without case.
-/// Accents, punctuation and spaces make a difference.
+/// Returns the form by which two names are compared for identity: composed (NFC) and case-folded.
+/// Accents, punctuation and spaces are significant.
 #[must_use]
 pub fn identity(name: &str) -> String {
     if name.is_ascii() {
@@ -19,9 +19,10 @@ pub fn identity(name: &str) -> String {
     name.nfd().flat_map(without_case).nfc().collect()
 }
 
-/// Folds the case of one letter. Lower case alone would not map ẞ to ss and ς to σ.
+/// Folds the case of one letter. Converting to lower case alone would neither map ẞ to ss nor ς to
+/// σ.
 fn without_case(letter: char) -> impl Iterator<Item = char> {
-    // The upper case of the dotless ı is I, whose lower case is another letter.
+    // The dotless ı is kept: its upper case is I, whose lower case is i, another letter.
     let is_dotless = letter == 'ı';
     let lower = letter.to_lowercase();
     let upper = lower.flat_map(move |letter| {
@@ -32,13 +33,13 @@ fn without_case(letter: char) -> impl Iterator<Item = char> {
     upper.flat_map(char::to_lowercase)
 }
 
-/// Returns the key by which a name is sorted. Names that are equal when folded are sorted by their
-/// identities.
+/// Returns the key by which a name is sorted: its folded form, then its identity.
 pub(crate) fn order(name: &str) -> (String, String) {
     (folded_name(name), identity(name))
 }
 
-/// Returns a name without case, accents and punctuation, or unchanged if nothing else is in it.
+/// Returns a name without case, accents and punctuation, or unchanged if it consists of punctuation
+/// alone.
 pub(crate) fn folded_name(name: &str) -> String {
     let folded = fold(name);
     if folded.is_empty() {

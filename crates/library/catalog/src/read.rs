@@ -9,7 +9,7 @@ use crate::layout::{
 };
 use crate::{Content, Entry, Stat, playlists, record, sums};
 
-/// Reason why bytes cannot be used as an index. A scan makes a new one.
+/// Reason why bytes cannot be used as an index. The next scan replaces such an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenError {
     /// Bytes that are not an index.
@@ -36,11 +36,11 @@ impl error::Error for OpenError {}
 #[derive(Clone, Debug)]
 pub struct Catalog<B> {
     bytes: B,
-    /// Offset and length of each section.
+    /// Offset and length of each section, by the section's index.
     sections: [(usize, usize); SECTIONS],
 }
 
-/// Numbers of objects in an index.
+/// Numbers of objects of each kind in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Counts {
@@ -59,7 +59,7 @@ pub struct Counts {
 pub struct Track<'a> {
     pub id: TrackId,
     pub title: &'a str,
-    /// Artists in the form that is displayed.
+    /// Names of the artists, as displayed.
     pub artist: &'a str,
     pub file: u32,
     pub album: u32,
@@ -74,14 +74,14 @@ pub struct Track<'a> {
     pub explicit: bool,
 }
 
-/// Album. Its tracks are the `tracks` rows from `first_track` on.
+/// Album. Its tracks are the rows from `first_track` on; `tracks` is their number.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "most names say it")]
 pub struct Album<'a> {
     pub id: AlbumId,
     pub title: &'a str,
     pub sort: &'a str,
-    /// Artists in the form that is displayed.
+    /// Names of the artists, as displayed.
     pub artist: &'a str,
     pub artists: Vec<u32>,
     pub first_track: u32,
@@ -89,7 +89,7 @@ pub struct Album<'a> {
     pub date: Option<Date>,
     pub original_date: Option<Date>,
     pub genres: Vec<u32>,
-    /// File with the cover: a picture, or music with a picture inside.
+    /// Row of the file with the cover: a picture, or a music file with an embedded picture.
     pub cover: Option<u32>,
     pub compilation: bool,
     pub duration_s: u32,
@@ -124,11 +124,10 @@ pub struct Genre<'a> {
     pub albums: u32,
 }
 
-/// Photograph in the order of time.
+/// Photograph, as listed in the order of capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatedPhoto {
-    /// Time of capture by the camera's clock, else the file's time of modification; seconds from
-    /// 1970.
+    /// Capture time by the camera's clock, else the file's modification time; seconds since 1970.
     pub taken_s: i64,
     /// Row of its file.
     pub file: u32,
@@ -137,9 +136,9 @@ pub struct DatedPhoto {
 /// Playlist file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Playlist<'a> {
-    /// Id, which stays as long as the path does.
+    /// Id, which is stable as long as the path does not change.
     pub id: PlaylistId,
-    /// Name given in the playlist, else its file name without the extension.
+    /// Name stated in the playlist, else its file name without the extension.
     pub name: &'a str,
     /// Row of its file.
     pub file: u32,
@@ -149,8 +148,8 @@ pub struct Playlist<'a> {
     pub missing: u32,
 }
 
-/// One row of a table. Reads beyond its end give zero: a broken index gives wrong results, never a
-/// panic.
+/// One row of a table. Reads beyond the end of the row return zero, so that a broken index gives
+/// wrong results but never a panic.
 #[derive(Clone, Copy)]
 struct Row<'a>(&'a [u8]);
 
@@ -172,7 +171,7 @@ impl Row<'_> {
 }
 
 impl<B: AsRef<[u8]>> Catalog<B> {
-    /// Opens an index after checking all its sums.
+    /// Opens an index after verifying all its checksums.
     ///
     /// # Errors
     /// [`OpenError`] if the bytes cannot be used.
@@ -180,9 +179,9 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         Catalog::open_by(bytes, |count, is_whole| (0..count).all(is_whole))
     }
 
-    /// Opens an index as [`Catalog::open`] does, but lets `all` check the stretches. `all` gets
-    /// their count and a function that checks one stretch by its number, and returns whether all
-    /// are whole. It may use several threads.
+    /// Opens an index as [`Catalog::open`] does, but lets `all` verify the checksums, possibly in
+    /// several threads. `all` receives the number of checksummed stretches and a function that
+    /// verifies the stretch of an index; it returns whether all stretches are valid.
     ///
     /// # Errors
     /// [`OpenError`] if the bytes cannot be used.
@@ -342,7 +341,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         self.search_rows(Section::Playlists, layout::PLAYLIST_BYTES, id.0)
     }
 
-    /// Returns the entries of all playlists that match no track of the library: path of the
+    /// Returns the entries that match no track of the library, of all playlists: path of the
     /// playlist, text of the entry.
     pub fn missing(&self) -> impl Iterator<Item = (Vec<u8>, String)> + '_ {
         let rows = (0..self.counts().playlists).filter_map(|row| {
@@ -354,7 +353,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         rows.flatten()
     }
 
-    /// Returns the entries of one playlist that match no track of the library.
+    /// Returns the entries that match no track of the library, of the playlist in `row`.
     #[must_use]
     pub fn missing_of(&self, row: u32) -> Vec<String> {
         let Some(found) = self.row(Section::Playlists, layout::PLAYLIST_BYTES, row) else {
@@ -393,7 +392,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         self.row_of(Section::ArtistIds, id.0)
     }
 
-    /// Returns the path of a file below the root, and its metadata when it was read.
+    /// Returns the path of a file relative to the root, and the metadata that the file had when it
+    /// was read.
     #[must_use]
     pub fn file(&self, row: u32) -> Option<(Vec<u8>, Stat)> {
         let found = self.row(Section::Files, layout::FILE_BYTES, row)?;
@@ -403,7 +403,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         while folder != 0 {
             let parent = self.row(Section::Folders, layout::FOLDER_BYTES, folder)?;
             parts.push(self.string(parent.u32(4)));
-            // A folder's row follows its parent's. Any other parent could form a cycle.
+            // The row of a folder follows that of its parent. A parent with a higher row could form
+            // a cycle, so it is rejected.
             folder = Some(parent.u32(0)).filter(|next| *next < folder)?;
         }
         parts.reverse();
@@ -417,8 +418,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         Some((parts.join(&b'/'), stat))
     }
 
-    /// Returns the entry of a file as [`crate::build`] got it, without the fields that the index
-    /// leaves out.
+    /// Returns the entry of a file as it was passed to [`crate::build`], without the tag fields
+    /// that the index omits.
     #[must_use]
     pub fn entry(&self, row: u32) -> Option<Entry> {
         let (path, stat) = self.file(row)?;
@@ -463,7 +464,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Returns the music files whose tags are broken in part, with the reasons.
+    /// Returns the music files with partly broken tags, with the reasons.
     pub fn broken_tags(&self) -> impl Iterator<Item = (Vec<u8>, String)> + '_ {
         let rows = (0..self.counts().files).filter(|&row| {
             let found = self.row(Section::Files, layout::FILE_BYTES, row);
@@ -479,8 +480,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Returns whether the index was built with these separators of names. Other separators need a
-    /// new index, even if no file has changed.
+    /// Returns whether the index was built with these separators of names. If not, a new index is
+    /// necessary, even if no file has changed.
     #[must_use]
     pub fn has_splits(&self, splits: &Splits) -> bool {
         *self.section(Section::Splits) == layout::hash_of(splits).to_le_bytes()
@@ -508,7 +509,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
             .map(Row)
     }
 
-    /// Returns a row that consists of `N` numbers.
+    /// Returns a row that consists of `N` numbers of 32 bits.
     pub(crate) fn numbers<const N: usize>(&self, section: Section, row: u32) -> Option<[u32; N]> {
         let found = self.row(section, 4 * N, row)?;
         Some(std::array::from_fn(|index| found.u32(4 * index)))

@@ -25,7 +25,7 @@ use crate::Photo;
 use crate::layout::{put_number, take_number};
 use crate::strings::Strings;
 
-/// Bit of a field whose value is a UUID.
+/// Flag of a tag field whose value is stored as a binary UUID.
 const UUID: u8 = 0x80;
 const EXACT: u8 = 0x80;
 
@@ -227,7 +227,7 @@ pub(crate) fn put_listing(out: &mut Vec<u8>, listing: &Listing, strings: &mut St
     }
 }
 
-/// Reads a playlist. `lookup` returns bytes, since paths need not be text.
+/// Reads a playlist. `lookup` returns bytes, since paths need not be valid UTF-8.
 pub(crate) fn take_listing<'a>(
     bytes: &mut &[u8],
     lookup: &dyn Fn(u32) -> &'a [u8],

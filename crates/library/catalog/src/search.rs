@@ -1,16 +1,16 @@
-//! Search by words: each word of the query is the beginning of a word in a name. Best matches come
-//! first.
+//! Search by words. A name matches if each word of the query is a prefix of one of its words. The
+//! best matches come first.
 //!
 //! ```text
-//! words  …  hom · home · homely …        a beginning is a range of words and of postings
-//! postings  │ row │ row │ row │          each with a fact, which is all that a score needs
+//! words  …  hom · home · homely …        a prefix matches a range of words, and so of postings
+//! postings  │ row │ row │ row │          each with a fact, which suffices to score it
 //! ```
-//! For one word, its postings are scanned once, and the best stay. For several words, the objects
-//! with the rarest word are kept if a scan over the postings of each other word finds them too. If
-//! no track has all words, a track also matches if its album has the missing ones. So a query of
-//! title and artist finds a song, although an artist's name alone does not bring up all the
-//! artist's tracks. A scan reads six bytes per posting and no names: even a query of one letter in
-//! a million tracks takes a few milliseconds.
+//! For a query of one word, its postings are scanned once, and the best are kept. For several
+//! words, the objects with the rarest word are candidates; a scan of the postings of each other
+//! word removes the candidates without it. If no track has all words, a track also matches if its
+//! album has the missing words. So a query of title and artist finds a song, although the artist's
+//! name alone does not return all tracks of the artist. A scan reads six bytes per posting and no
+//! names: even a query of one letter in a million tracks takes a few milliseconds.
 
 use crate::Catalog;
 use crate::fact::Fact;
@@ -24,10 +24,9 @@ use std::ops::Range;
 pub struct Limits {
     /// Maximum number of words of a query; further words are ignored.
     pub words_max: usize,
-    /// Maximum number of objects, of all kinds together, that are compared in a query of several
-    /// words.
+    /// Maximum number of candidates, of all kinds together, in a query of several words.
     pub candidates_max: usize,
-    /// Maximum number of objects returned per kind.
+    /// Maximum number of results per kind of object.
     pub found_max: usize,
 }
 
@@ -41,7 +40,7 @@ impl Default for Limits {
     }
 }
 
-/// Result of a search: rows, best first.
+/// Result of a search: rows per kind of object, best match first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Found {
@@ -63,7 +62,7 @@ struct Candidate {
     posting: u32,
     score: u32,
     fact: Fact,
-    /// True if each word so far is a whole word of the title.
+    /// True if each word so far equals a word of the title, rather than being only a prefix.
     is_whole: bool,
 }
 
@@ -72,8 +71,8 @@ impl Candidate {
         self.posting >> 30 == layout::TRACK_KIND
     }
 
-    /// Returns the rank: highest for an object whose title is the query, then by score, then higher
-    /// for shorter titles.
+    /// Returns the rank of the candidate in a query of `words` words. Objects whose title is the
+    /// query rank highest; then the higher score, then the shorter title.
     fn rank(&self, words: usize) -> u32 {
         let is_name = self.is_whole && self.fact.title_words() == words;
         self.score * 100 + if is_name { 100_000 } else { 0 } + 99 - self.fact.title_bytes().min(99)
@@ -81,7 +80,8 @@ impl Candidate {
 }
 
 impl<B: AsRef<[u8]>> Catalog<B> {
-    /// Finds the objects that have, for each word of the query, a word that begins with it.
+    /// Finds the objects that match all words of the query. A word of the query matches words that
+    /// begin with it.
     #[must_use]
     pub fn search(&self, query: &str, limits: &Limits) -> Found {
         let folded = searched(query);
@@ -185,8 +185,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     fn best(&self, wanted: &QueryWord<'_>, found_max: usize) -> Vec<Candidate> {
         let mut kinds = [const { Vec::new() }; 3];
         let mut least = [0; 3];
-        // More room than results, so that the list is rarely cut; an object occurs several times if
-        // several of its words begin with the text.
+        // The buffer holds more than the results, so that it is rarely pruned: an object occurs
+        // several times if several of its words begin with the text.
         let room = 4 * found_max.max(64);
         self.sweep(wanted, |candidate| {
             let kind = (candidate.posting >> 30) as usize;
@@ -219,7 +219,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         if rarest.postings.len() <= limits.candidates_max {
             self.sweep(rarest, |candidate| candidates.push(candidate));
         } else {
-            // Too many to keep: take only those that have the other words, too.
+            // There are too many objects to collect all. Collect only those that also have the
+            // other words.
             let others: Vec<Rows> = others.iter().map(|other| self.rows_with(other)).collect();
             self.sweep(rarest, |candidate| {
                 let has_all = others.iter().all(|rows| rows.has(candidate.posting));
@@ -235,7 +236,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         candidates
     }
 
-    /// Removes candidates without the word `other`, and adds its best score to the rest.
+    /// Removes the candidates without the word `other`. Adds the word's best score to each
+    /// remaining candidate.
     fn retain_matching(&self, candidates: &mut Vec<Candidate>, other: &QueryWord<'_>) {
         let mut rows = self.no_rows();
         candidates.iter().for_each(|it| rows.add(it.posting));
@@ -301,13 +303,13 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         all
     }
 
-    /// Returns the posting of a track's album.
+    /// Returns the album of a track, in the form that postings use.
     fn album_of(&self, track: u32) -> Option<u32> {
         let album = self.numbers::<12>(Section::Tracks, track)?[5];
         Some(layout::ALBUM_KIND << 30 | row(album))
     }
 
-    /// Returns the set of rows that have a word.
+    /// Returns the set of objects whose names match a word of the query.
     fn rows_with(&self, wanted: &QueryWord<'_>) -> Rows {
         let mut rows = self.no_rows();
         self.sweep(wanted, |found| rows.add(found.posting));
@@ -320,10 +322,10 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     }
 }
 
-/// Set of rows of all kinds, one bit per row.
+/// Set of objects of all kinds, one bit per row.
 struct Rows {
     bits: Vec<u64>,
-    /// First bit of each kind, and the end of the last kind.
+    /// Index of the first bit of each kind, and the end of the last kind.
     starts: [usize; 4],
 }
 
@@ -339,8 +341,8 @@ impl Rows {
         }
     }
 
-    /// Returns the bit of a posting. A posting of a broken index may give the bit of another row,
-    /// or one outside the set.
+    /// Returns the index of a posting's bit. A posting of a broken index may give the bit of
+    /// another row, or one outside the set.
     fn place(&self, posting: u32) -> usize {
         let start = self.starts[(posting >> 30) as usize];
         start + row(posting) as usize
@@ -370,8 +372,8 @@ fn keep_best_of_each(candidates: &mut Vec<Candidate>) {
     candidates.dedup_by_key(|it| it.posting);
 }
 
-/// Keeps the best `found_max` candidates, one per posting. Returns the least rank that a further
-/// candidate needs.
+/// Keeps the best `found_max` candidates, one per posting. Returns the minimum rank that a further
+/// candidate needs to be among them.
 fn keep_best(candidates: &mut Vec<Candidate>, found_max: usize) -> u32 {
     keep_best_of_each(candidates);
     if found_max == 0 || candidates.len() <= found_max {

@@ -1,20 +1,20 @@
-//! Checksums that detect a damaged index: one per stretch of the body, and a hash of these sums and
-//! the head.
+//! Checksums that detect a damaged index: one per stretch of the body, and a hash over these
+//! checksums and the head.
 
 use twox_hash::XxHash3_64;
 
 use crate::layout::{BODY_START, HASH, HEAD_BYTES};
 
-/// Bytes of the body per sum; the last stretch may be shorter.
+/// Bytes of the body per checksum; the last stretch may be shorter.
 pub(crate) const STRETCH_BYTES: usize = 1 << 20;
 pub(crate) const SUM_BYTES: usize = 8;
 
-/// Returns the number of sums for a body of `body_bytes`.
+/// Returns the number of checksums for a body of `body_bytes`.
 pub(crate) fn count(body_bytes: usize) -> usize {
     body_bytes.div_ceil(STRETCH_BYTES)
 }
 
-/// Returns whether a stretch of the body matches its sum.
+/// Returns whether the stretch of index `number` matches its checksum.
 pub(crate) fn is_whole(body: &[u8], sums: &[u8], number: usize) -> bool {
     let mut pairs = body.chunks(STRETCH_BYTES).zip(sums.chunks_exact(SUM_BYTES));
     let pair = pairs.nth(number);
@@ -30,7 +30,8 @@ pub(crate) fn all(body: &[u8]) -> Vec<u8> {
     body.chunks(STRETCH_BYTES).flat_map(stretch_sum).collect()
 }
 
-/// Returns the hash for the head: of the head before it, the table of sections and the sums.
+/// Returns the hash for the head. It covers the head before the hash, the table of sections, and
+/// the checksums.
 pub(crate) fn hash(bytes: &[u8], sums: &[u8]) -> [u8; HASH.end - HASH.start] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&bytes[..HASH.start]);

@@ -14,7 +14,7 @@ use tags::{
     Picture, PictureKind, Splits, Stored, Tags,
 };
 
-/// Returns a music file; its audio hash and its metadata follow from `number`.
+/// Returns a music file whose audio hash and metadata are derived from `number`.
 fn music(number: u64, path: &str, fields: &[(Field, &str)]) -> Entry {
     let mut tags = Tags::default();
     fields
@@ -87,7 +87,7 @@ fn playlist(number: u64, path: &str, name: Option<&str>, targets: &[&[u8]]) -> E
     entry(number, path, Content::Listing(Box::new(listing)))
 }
 
-/// Returns two albums, one with a guest artist, pictures, a file that cannot be read, and a
+/// Returns two albums, one of them with a guest artist; pictures; a file that cannot be read; and a
 /// playlist.
 fn library() -> Vec<Entry> {
     use Field::{Album, AlbumArtist, Artist, ArtistId, Artists, Date, Genre, Title, TrackNumber};
@@ -344,8 +344,8 @@ fn lyrics_are_left_to_the_file() {
     assert_eq!(open(vec![with]).entry(0), Some(without));
 }
 
-/// Returns the titles of the tracks that a playlist's entries match, and the entries that match
-/// none.
+/// Returns the titles of the tracks that a playlist's entries match, and the entries that match no
+/// track.
 fn listed(path: &str, targets: &[&[u8]]) -> String {
     let mut entries = library();
     entries.push(music(20, "A/50% & more.mp3", &[(Field::Title, "Half")]));
@@ -387,7 +387,7 @@ fn entries_of_playlists_are_found_however_they_are_written() {
     check("A/all.m3u", b"50%25%20&%20more.mp3", "Half");
     // File names on the disk may be Latin-1, too.
     check("A/all.m3u", b"K\xfchl.mp3", "Kalt");
-    // Byte order marks inside the text, as concatenated files have them.
+    // Byte order marks inside the text, as in concatenated files.
     check("A/all.m3u", "\u{feff}50% & more.mp3".as_bytes(), "Half");
     check("A/all.m3u", "\u{feff}".as_bytes(), "");
     check("A/all.m3u", "\u{feff}\u{feff} #EXTM3U".as_bytes(), "");
@@ -437,7 +437,7 @@ fn ids_survive_moves_and_new_tags() {
     assert_eq!(after.album_row(album), Some(1));
 }
 
-/// Returns the track's id for each path.
+/// Returns the id of the track at each path.
 fn ids(catalog: &Catalog<Vec<u8>>) -> BTreeMap<Vec<u8>, u64> {
     let rows = 0..catalog.counts().tracks;
     let tracks = rows.filter_map(|row| catalog.track(row));

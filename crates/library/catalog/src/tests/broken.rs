@@ -30,7 +30,7 @@ fn a_cut_or_changed_index_is_refused() {
     }
 }
 
-/// Recomputes the sums and the hash, if there is still room for them.
+/// Recomputes the checksums and the hash, if the bytes still have room for them.
 fn seal(bytes: &mut [u8]) {
     let at = HEAD_BYTES + 16 * (SECTIONS - 1);
     let told = u64::from_le_bytes(*bytes[at..].first_chunk().expect("a table"));
@@ -75,7 +75,8 @@ fn every_stretch_of_a_large_index_is_checked() {
 }
 
 proptest! {
-    /// An attacker who computes the sums can forge any index; it gives wrong results, but no panic.
+    /// An attacker who recomputes the checksums can forge any index. Such an index gives wrong
+    /// results, but no panic.
     #[test]
     fn a_lying_index_is_harmless(
         edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),

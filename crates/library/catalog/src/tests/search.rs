@@ -1,4 +1,4 @@
-//! Tests of search: words, beginnings of words, accents and ranking.
+//! Tests of search: words, prefixes of words, accents and ranking.
 
 use super::{music, open};
 use crate::{Catalog, Entry, Limits, fold};
@@ -123,8 +123,8 @@ fn a_search_is_bounded() {
     assert_eq!((found.artists.len(), found.tracks.len()), (1, 10));
 }
 
-/// Returns the best score of a word in a text, computed as `Fact::score` describes it; `more` is
-/// added for words of titles.
+/// Returns the best score of a word in a text, computed as documented at `Fact::score`; `more` is
+/// the bonus for words in titles.
 fn fit(text: &str, want: &str, more: u32) -> Option<u32> {
     let fitting = (0_u32..)
         .zip(text.split(' '))
@@ -214,7 +214,7 @@ proptest! {
     }
 }
 
-/// Generates texts of words with the same beginnings.
+/// Generates texts whose words share prefixes.
 fn words(count: std::ops::Range<usize>) -> impl Strategy<Value = String> {
     prop::collection::vec("[ab][abc]{0,3}", count).prop_map(|words| words.join(" "))
 }
