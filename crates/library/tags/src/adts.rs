@@ -1,4 +1,5 @@
-//! AAC in ADTS, as radio and cameras write it. No header counts the frames, so some are sampled.
+//! AAC in ADTS, as radio streams and cameras write it. No header counts the frames, so a long
+//! file's duration is estimated from a sample of its frames.
 //!
 //! ```text
 //! frame: 12 bits sync · 1 version · 2 layer, 0 · 1 no CRC · 2 profile · 4 rate · 1 private
@@ -13,7 +14,8 @@ use std::ops::Range;
 
 const HEAD_BYTES: u64 = 7;
 const FRAME_SAMPLES: u64 = 1024;
-/// Frames parsed in a row, at the start and at each of `SPOTS` further offsets.
+/// Number of consecutive frames that are parsed at the start and at each of `SPOTS` further
+/// offsets.
 const FRAMES: u64 = 16;
 const SPOTS: u64 = 4;
 /// Bytes per step of the search for the start of a frame.
@@ -63,7 +65,8 @@ pub(crate) fn is_adts(head: &[u8]) -> bool {
     Frame::parse(head).is_some()
 }
 
-/// Finds the first of three frames in a row, in a file that begins with other data.
+/// Finds the first of three consecutive frames in a file that begins with other data. Returns its
+/// offset.
 pub(crate) fn search(input: &mut Input<'_>) -> Result<Option<u64>, Error> {
     let end = input.len().min(input.limits.sync_bytes_max);
     let mut at = 0;
@@ -121,7 +124,8 @@ pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Resul
     Ok(media)
 }
 
-/// Returns the samples and the bytes of up to `FRAMES` frames in a row.
+/// Parses up to `FRAMES` consecutive frames from the start of `range`. Returns their number of
+/// samples and their bytes.
 fn run(input: &mut Input<'_>, range: Range<u64>, first: Frame) -> Result<(u64, u64), Error> {
     let (mut at, mut samples) = (range.start, 0);
     for _ in 0..FRAMES {

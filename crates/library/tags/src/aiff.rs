@@ -17,14 +17,14 @@ pub(crate) fn is_aiff(head: &[u8]) -> bool {
     is_form && matches!(head.get(8..12), Some(b"AIFF" | b"AIFC"))
 }
 
-/// Bytes before the samples in their chunk.
+/// Bytes of the sound chunk before its samples.
 const DATA_HEAD_BYTES: u64 = 8;
 
-/// Samples of one channel and bytes in a packet of IMA ADPCM.
+/// A packet of IMA ADPCM: its samples, of one channel, and its bytes.
 const IMA4_SAMPLES: u64 = 64;
 const IMA4_BYTES: u64 = 34;
 
-/// Text chunks.
+/// Types of text chunks, with the fields that they stand for.
 const TEXTS: &[(&[u8; 4], Field)] = &[
     (b"NAME", Field::Title),
     (b"AUTH", Field::Artist),
@@ -43,7 +43,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         let kind = [k0, k1, k2, k3];
         let mut bytes = u64::from(u32::from_be_bytes([l0, l1, l2, l3]));
         if &kind == b"SSND" && bytes == 0 {
-            // The length was never filled in, as the writer could not seek back. A chunk without
+            // The writer could not seek back to fill in the length. A chunk that really has no
             // samples has a length of eight.
             bytes = input.len() - at - 8;
         }
@@ -85,9 +85,10 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let bytes = data.end - data.start;
     let packets = bytes / (IMA4_BYTES * u64::from(media.audio.channels.max(1)));
     let frames = match &coding {
-        // Encoders count packets here, although the format means the samples of a channel.
+        // Encoders write the number of packets here, although the format defines it as the number
+        // of samples per channel.
         b"ima4" if frames <= packets => frames * IMA4_SAMPLES,
-        // The count was never filled in, as the writer could not seek back.
+        // The writer could not seek back to fill in the count.
         _ if frames == 0 => Some(room(&media.audio, bytes))
             .filter(|room| *room != u64::MAX)
             .unwrap_or(0),
@@ -101,7 +102,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
 /// Returns the number of frames that a chunk of `bytes` bytes can hold, or `u64::MAX` if the codec
 /// does not determine it.
 fn room(audio: &Audio, bytes: u64) -> u64 {
-    // A sample takes whole bytes.
+    // Each sample occupies whole bytes.
     let frame_bytes = u64::from(audio.channels) * u64::from(audio.bits.div_ceil(8));
     match audio.codec {
         Codec::Pcm if frame_bytes != 0 => bytes.saturating_sub(DATA_HEAD_BYTES) / frame_bytes,
@@ -109,13 +110,14 @@ fn room(audio: &Audio, bytes: u64) -> u64 {
     }
 }
 
-/// Reads the format. Returns the number of frames.
+/// Reads the audio format from the `COMM` chunk. Returns the number of frames.
 fn format(common: [u8; 18], coding: [u8; 4], media: &mut Media) -> Result<u64, Error> {
     let [c1, c0, f3, f2, f1, f0, b1, b0, e1, e0, m7, m6, m5, m4, ..] = common;
     let audio = &mut media.audio;
     audio.channels = u16::from_be_bytes([c1, c0]);
     audio.bits = u8::try_from(u16::from_be_bytes([b1, b0])).unwrap_or(0);
-    // Rates are integers below 2³², so the upper half of the mantissa holds them completely.
+    // The mantissa has 64 bits. Sample rates are integers below 2³², so its upper 32 bits are
+    // sufficient.
     let exponent = i32::from(u16::from_be_bytes([e1, e0]) & 0x7fff) - 16383;
     let mantissa = u32::from_be_bytes([m7, m6, m5, m4]);
     audio.sample_rate_hz = match 31 - exponent {

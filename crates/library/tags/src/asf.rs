@@ -39,16 +39,16 @@ const HEADER_BYTES: u64 = 30;
 const DATA_BYTES: u64 = 50;
 const BROADCAST: u32 = 1;
 
-/// Longest name that is looked up, in bytes.
+/// Maximum bytes of a value's name; values with longer names are ignored.
 const NAME_BYTES_MAX: usize = 128;
-/// Bytes read of a picture's value, for the fields before the picture.
+/// Bytes read from the start of a picture's value; they contain the fields before the picture.
 const PICTURE_HEAD_BYTES: u64 = 512;
 
-/// Types of values.
+/// Types of values, as numbered in the file.
 const UNICODE: u16 = 0;
 const BYTES: u16 = 1;
 
-/// Names, without `WM/`, that differ from those of other formats.
+/// Names of values, without their prefix `WM/`, that differ from the names in other formats.
 const NAMES: &[(&str, Field)] = &[
     ("AlbumTitle", Field::Album),
     ("Author", Field::Artist),
@@ -63,7 +63,7 @@ const NAMES: &[(&str, Field)] = &[
     ("SetSubTitle", Field::DiscSubtitle),
 ];
 
-/// The header's fields about duration.
+/// Fields of the header from which the duration is computed.
 #[derive(Default)]
 struct Times {
     id: [u8; 16],
@@ -99,7 +99,8 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     Ok(media)
 }
 
-/// Reads the objects in a range; a header extension is read only at the outer level.
+/// Reads the objects in a range. A header extension contains objects itself; it is read only if
+/// `is_outer`, so the nesting is bounded.
 fn objects(
     input: &mut Input<'_>,
     range: Range<u64>,
@@ -148,7 +149,7 @@ fn file(input: &mut Input<'_>, body: &Range<u64>, times: &mut Times) -> Result<(
     Ok(())
 }
 
-/// Reads the first audio stream.
+/// Reads the properties of a stream, if it is the first audio stream.
 fn stream(
     input: &mut Input<'_>,
     body: &Range<u64>,
@@ -246,7 +247,7 @@ fn value_of(
     if name == "WM/Picture" && kind == BYTES {
         return picture(input, value, media);
     }
-    // `WM/Track` counts from zero; `WM/TrackNumber` is used instead.
+    // `WM/Track` counts from zero and is ignored in favour of `WM/TrackNumber`.
     if name == "WM/Track" {
         return Ok(());
     }
@@ -260,7 +261,7 @@ fn value_of(
     match kind {
         UNICODE => push(input, value, field, media),
         BYTES => Ok(()),
-        // An integer of two to eight bytes.
+        // All other types are integers of two to eight bytes.
         _ => {
             let bytes = ((value.end - value.start) as usize).min(8);
             let bytes = input.bytes(value.start, bytes)?.iter().rev();

@@ -1,10 +1,10 @@
-//! Vorbis comments, as FLAC, Vorbis and Opus carry them.
+//! Vorbis comments, as used in FLAC, Vorbis and Opus.
 //!
 //! ```text
 //! vendor length u32 · vendor · count u32 · count × (length u32 · KEY=value)
 //! ```
-//! Little-endian. A comment may hold a picture in base64; it is recognised by its key, and its
-//! value is skipped.
+//! Little-endian. A comment may contain a picture in base64. Such a comment is recognised by its
+//! key. The picture is located, but not read.
 
 use crate::input::Input;
 use crate::media::{Mime, Picture, PictureKind, Stored};
@@ -14,7 +14,7 @@ use std::ops::Range;
 /// Sequential reader: over a block of a FLAC file, or over a packet that spans the pages of an Ogg
 /// stream.
 pub(crate) trait Flow {
-    /// Returns an upper bound of the remaining bytes, as far as known without walking.
+    /// Returns an upper bound of the remaining bytes, without reading further pages.
     fn left(&self) -> u64;
     /// Returns the file offset of the next byte.
     fn offset(&mut self) -> Result<u64, Error>;
@@ -60,13 +60,14 @@ impl Flow for Block<'_, '_> {
     }
 }
 
-/// Longest key that is looked up, including the `=`.
+/// Maximum bytes of a key, including the `=`; comments with longer keys are ignored.
 const KEY_BYTES_MAX: usize = 64;
-/// Key of a FLAC picture block in base64.
+/// Key of a comment that contains a FLAC picture block in base64.
 const PICTURE_KEY: &[u8] = b"METADATA_BLOCK_PICTURE";
-/// Key of an older convention: the bare picture in base64.
+/// Key of a comment that contains a bare picture in base64, by an older convention.
 const COVER_KEY: &[u8] = b"COVERART";
-/// Base64 letters of a picture block that are decoded, for the fields before the picture.
+/// Number of base64 letters that are decoded from the start of a picture block; they contain the
+/// fields before the picture.
 const PICTURE_HEAD_BYTES: usize = 1024;
 
 /// Reads all comments.
@@ -186,7 +187,7 @@ pub(crate) fn picture_head(block: &[u8]) -> Option<(PictureKind, Mime, u32)> {
     Some((kind, mime, u32::try_from(skip).ok()?))
 }
 
-/// Decodes base64, up to the first other byte.
+/// Decodes base64, up to the first byte that is not a base64 letter.
 pub(crate) fn decode_base64(letters: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(letters.len() / 4 * 3);
     let (mut word, mut bits) = (0u32, 0);

@@ -3,7 +3,7 @@ use crate::input::Input;
 use crate::{Error, Limits, Picture, ReadAt, Stored, id3v2, ogg};
 use std::{error, fmt};
 
-/// Bytes read at a time; the window of an input bounds it.
+/// Bytes of a picture that are read at a time; must not exceed the window of an `Input`.
 const STEP_BYTES: u64 = 64 << 10;
 
 /// The reason why a picture could not be read.

@@ -26,8 +26,8 @@ const MONTHS: [&str; 12] = [
 
 impl Date {
     /// Parses a date in common notations: `2003`, `2003-05-12` with any separator, `20030512`,
-    /// `12.05.2003`, `May 12, 2003`, each with anything after it. If either of two numbers may be
-    /// the month, only the year is kept.
+    /// `12.05.2003`, `May 12, 2003`, each with any text after it. If it is ambiguous which of two
+    /// numbers is the month, only the year is kept.
     #[must_use]
     pub fn parse(text: &str) -> Option<Date> {
         let numbers = text.split(|letter: char| !letter.is_ascii_digit());
@@ -39,7 +39,7 @@ impl Date {
                 let month = named_month(text).or_else(&mut next);
                 Date::new(first, month, next())
             }
-            // The digits of a time of day may follow.
+            // In the longer ones, the digits of a time of day follow the date.
             6 | 8 | 12 | 14 => Date::of_digits(first),
             _ => Date::year_last(text),
         }
@@ -57,8 +57,7 @@ impl Date {
         })
     }
 
-    /// Parses `YYYYMM` and `YYYYMMDD`. Of digits that can only be `DDMMYYYY`, only the year is
-    /// kept.
+    /// Parses `YYYYMM` and `YYYYMMDD`. If the digits can only be `DDMMYYYY`, keeps only the year.
     fn of_digits(digits: &str) -> Option<Date> {
         let (year, rest) = digits.split_at(4);
         let month = rest[..2].parse().ok();
@@ -70,7 +69,7 @@ impl Date {
         Date::new(&year[..4], None, None)
     }
 
-    /// Parses a date whose year follows the month and day, or other words.
+    /// Parses a date whose year comes last, after the month and day or after other words.
     fn year_last(text: &str) -> Option<Date> {
         let numbers = text.split(|letter: char| !letter.is_ascii_digit());
         let numbers = numbers.filter(|number| !number.is_empty()).take(3);
@@ -89,8 +88,8 @@ impl Date {
     }
 }
 
-/// Returns the month that a word of the text names in English, in full or by at least its first
-/// three letters.
+/// Returns the month named in the text: an English name, in full or at least its first three
+/// letters.
 fn named_month(text: &str) -> Option<u8> {
     let words = text.split(|letter: char| !letter.is_ascii_alphabetic());
     let mut words = words.filter(|word| 3 <= word.len());

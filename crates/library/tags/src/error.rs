@@ -21,7 +21,7 @@ pub enum ErrorKind {
 pub struct Error {
     /// Kind of the error.
     pub kind: ErrorKind,
-    /// Text for reports.
+    /// Description of the error, for reports.
     pub detail: &'static str,
     source: Option<io::Error>,
 }

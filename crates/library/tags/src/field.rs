@@ -8,9 +8,9 @@ pub enum Field {
     Subtitle,
     Album,
     AlbumSort,
-    /// The artists as one displayable value.
+    /// The artists, joined into one value for display.
     Artist,
-    /// The artists, one value each.
+    /// The artists, as one value per artist.
     Artists,
     ArtistSort,
     AlbumArtist,
@@ -33,7 +33,7 @@ pub enum Field {
     Date,
     OriginalDate,
     ReleaseDate,
-    /// Often with the total after a slash.
+    /// The track's number, often with the total after a slash.
     TrackNumber,
     TrackTotal,
     DiscNumber,
@@ -60,12 +60,12 @@ pub enum Field {
     Explicit,
     Copyright,
     EncodedBy,
-    /// ReplayGain, in dB.
+    /// ReplayGain of the track, in dB.
     TrackGain,
     TrackPeak,
     AlbumGain,
     AlbumPeak,
-    /// Opus: in 1/256 dB, relative to −23 LUFS.
+    /// Gain of an Opus track, in 1/256 dB, relative to −23 LUFS.
     R128TrackGain,
     R128AlbumGain,
     /// MusicBrainz id of a recording.
@@ -151,15 +151,15 @@ impl Field {
         Field::AcoustId,
     ];
 
-    /// Returns the usual Vorbis comment key, in lower case.
+    /// Returns the key that Vorbis comments usually use for the field, in lower case.
     #[must_use]
     pub const fn name(self) -> &'static str {
         NAMES[self as usize]
     }
 
     /// Returns the field for a key of a Vorbis comment, an APE item, a `TXXX` frame or an MP4
-    /// freeform atom. Case, spaces, underscores and the like are ignored, and so is a trailing zero
-    /// byte that some writers add.
+    /// freeform atom. Ignores case, spaces and separators, and a trailing zero byte that some
+    /// writers add.
     pub(crate) fn from_key(key: &[u8]) -> Option<Field> {
         let mut plain = [0; KEY_BYTES_MAX];
         let mut len = 0;
@@ -175,7 +175,7 @@ impl Field {
     }
 }
 
-/// Upper bound of the length of the keys in `KEYS`.
+/// Maximum length of the keys in `KEYS`; longer keys are unknown.
 const KEY_BYTES_MAX: usize = 40;
 
 const NAMES: [&str; 66] = [

@@ -19,14 +19,15 @@ const STREAMINFO: u8 = 0;
 const VORBIS_COMMENT: u8 = 4;
 const PICTURE: u8 = 6;
 
-/// Bytes before the end that are searched for the last frame, in steps.
+/// Maximum bytes before the end of the file that are searched for the last frame, and the bytes
+/// read per step.
 const TAIL_BYTES_MAX: u64 = 1 << 20;
 const STEP_BYTES: u64 = 64 << 10;
 /// Length of the longest frame header.
 const FRAME_HEAD_BYTES_MAX: usize = 16;
 
-/// Bytes read of a picture block, for the fields before the picture; enough unless the description
-/// is long.
+/// Bytes read from the start of a picture block. They contain the fields before the picture, unless
+/// its description is long.
 const PICTURE_HEAD_BYTES: usize = 512;
 
 /// Reads a file whose magic number is at `start`.
@@ -65,7 +66,8 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64) -> Result<Media, Error> {
     if info.samples == 0 {
         info.samples = last_sample(input, at, &info)?.unwrap_or(0);
     }
-    // The walk ends at the front cover, so any further blocks count as audio in the bit rate.
+    // The blocks are read only up to the front cover, so any further blocks count as audio in the
+    // bit rate.
     media.audio.measure(info.samples, input.len() - at);
     media.audio.exact = info.samples != 0;
     Ok(media)
@@ -103,14 +105,14 @@ fn stream_info(
     })
 }
 
-/// Finds the last frame's header and returns the total of samples up to that frame's end. A stream
-/// written to a pipe has no other count.
+/// Finds the header of the last frame, and returns the total number of samples up to the end of
+/// that frame. In a stream written to a pipe, no other field states the total.
 fn last_sample(input: &mut Input<'_>, audio: u64, info: &StreamInfo) -> Result<Option<u64>, Error> {
     let mut end = input.len();
     let first = end.saturating_sub(TAIL_BYTES_MAX).max(audio);
     while first < end {
         let at = end.saturating_sub(STEP_BYTES).max(first);
-        // Headers that begin before `end`.
+        // The bytes suffice for every header that begins before `end`.
         let bytes = input.up_to(at, (end - at) as usize + FRAME_HEAD_BYTES_MAX)?;
         let starts = (0..(end - at) as usize).rev();
         let found = starts
@@ -174,7 +176,8 @@ impl StreamInfo {
     }
 }
 
-/// Decodes a number of up to 36 bits. Returns the number and its length in bytes.
+/// Decodes a number of up to 36 bits that is coded like UTF-8. Returns the number and its length in
+/// bytes.
 fn coded_number(bytes: &[u8]) -> Option<(u64, usize)> {
     let &first = bytes.first()?;
     let count = match first.leading_ones() {
@@ -198,7 +201,7 @@ fn crc8(bytes: &[u8]) -> u8 {
     })
 }
 
-/// Reads a comment block. A broken block loses only its comments.
+/// Reads a comment block. If the block is broken, only its comments are lost.
 fn comment_block(input: &mut Input<'_>, block: Range<u64>, media: &mut Media) -> Result<(), Error> {
     let limits = input.limits;
     let ahead = (block.end - block.start).min(limits.value_bytes_max as u64);

@@ -1,4 +1,4 @@
-//! Names derived from paths, for fields that the tags leave empty.
+//! Names derived from a file's path, for fields that the tags leave empty. Examples:
 //!
 //! ```text
 //! Artist/1999 - Album/CD 2/07 - Title.flac    Artist - Album (1999)/2-07 Title.mp3
@@ -52,7 +52,7 @@ impl PathNames {
     fn file(&mut self, stem: &str) {
         let mut rest = stem;
         if let Some((number, behind)) = leading_number(rest) {
-            // `2-07` is a disc and the track on it.
+            // `2-07` is track 7 on disc 2.
             let second = behind.strip_prefix('-').and_then(leading_number);
             let (disc, number, behind) = match second {
                 Some((second, behind)) => (Some(number), second, behind),

@@ -1,4 +1,4 @@
-//! Genres by number, from ID3v1 and Winamp; ID3v2 and MP4 refer to the same list.
+//! Names of the numbered genres of ID3v1 and Winamp. ID3v2 and MP4 use the same numbers.
 
 /// Returns the name of genre `number`.
 pub(crate) fn name(number: usize) -> Option<&'static str> {

@@ -24,10 +24,10 @@ const UNSYNCHRONISED: u8 = 0x80;
 const EXTENDED: u8 = 0x40;
 const FOOTER: u8 = 0x10;
 
-/// Bytes that are read of a tag that is unsynchronised as a whole; pictures after them are not
+/// Maximum bytes read of a tag that is unsynchronised as a whole; pictures beyond them are not
 /// found.
 const WHOLE_BYTES_MAX: u64 = 1 << 20;
-/// Bytes of such a tag read at a time.
+/// Bytes read at a time of a tag that is unsynchronised as a whole.
 const STEP_BYTES: usize = 64 << 10;
 
 /// The header of a tag.
@@ -72,7 +72,8 @@ fn synchsafe(bytes: [u8; 4]) -> u64 {
     bytes.fold(0, |word, byte| word << 7 | u64::from(byte & 0x7f))
 }
 
-/// Reads the tag at `at` into `media`. An error within the tag loses only the rest of the tag.
+/// Reads the tag at `at`. Adds its pictures and issues to `media` and returns its values. An error
+/// within the tag loses only the rest of the tag.
 pub(crate) fn read(input: &mut Input<'_>, at: u64, media: &mut Media) -> Result<Tags, Error> {
     let Some(head) = head(input, at)? else {
         return Ok(Tags::default());
@@ -103,7 +104,7 @@ pub(crate) fn read(input: &mut Input<'_>, at: u64, media: &mut Media) -> Result<
     Ok(tags)
 }
 
-/// Reverses the unsynchronisation of a whole tag and walks the result.
+/// Removes the unsynchronisation of a whole tag and reads the frames of the result.
 fn unsynchronised(
     input: &mut Input<'_>,
     head: Head,
@@ -139,8 +140,7 @@ fn unsynchronised(
     walked
 }
 
-/// Bytes of a tag after reversing the unsynchronisation, with the positions of the removed zero
-/// bytes.
+/// Bytes of a tag without unsynchronisation, with the positions of the removed zero bytes.
 #[derive(Default)]
 struct Plain {
     bytes: Vec<u8>,
@@ -160,8 +160,8 @@ impl Plain {
         }
     }
 
-    /// Returns the stored offset of the byte at offset `plain`, counting the removed bytes before
-    /// it.
+    /// Converts an offset in `bytes` to the offset in the stored tag, by adding the number of zero
+    /// bytes removed before it.
     fn before(&self, plain: u64) -> u64 {
         let left_out = self
             .left_out
@@ -183,8 +183,8 @@ pub(crate) fn undo(bytes: &[u8], after_ff: &mut bool, out: &mut Vec<u8>) {
 /// A walk over the frames of a tag.
 struct Walk {
     head: Head,
-    /// True if lengths in 2.4 are plain numbers, as old versions of iTunes wrote them; `None` until
-    /// a frame shows it.
+    /// True if frame lengths in a 2.4 tag are plain numbers instead of 4 × 7 bits, as old versions
+    /// of iTunes wrote them; `None` until a frame shows which.
     plain_lengths: Option<bool>,
 }
 
@@ -233,7 +233,8 @@ impl Walk {
                 flags: if self.head.version == 2 { 0 } else { flags },
                 tag_unsynchronised: self.head.version == 4 && self.head.flags & UNSYNCHRONISED != 0,
             };
-            // Read before the next frame's header, as that may move the window past a picture.
+            // Read here, since reading the next frame's header may move the window past the
+            // picture.
             let picture = frame.picture_head(input, body, range.end)?;
             let bytes = self.length(input, length, body, &range)?;
             if range.end < body + bytes {
@@ -289,7 +290,7 @@ impl Walk {
     }
 }
 
-/// Returns whether a frame, padding or the tag's end is at `at`.
+/// Returns whether `at` is the tag's end, or the start of a frame or of padding.
 fn fits(input: &mut Input<'_>, at: u64, range: &Range<u64>) -> Result<bool, Error> {
     if range.end <= at {
         return Ok(at == range.end);

@@ -1,4 +1,4 @@
-//! Positioned reads through one window, with limits on their number and bytes.
+//! Reads of a file at given offsets, through one window, with limits on their number and bytes.
 
 use crate::{Error, Limits};
 use std::io;
@@ -8,13 +8,13 @@ use std::ops::Range;
 pub(crate) const WINDOW_BYTES_MAX: usize = 128 << 10;
 /// Alignment of a read's end: the page cache reads whole pages anyway.
 const PAGE_BYTES: u64 = 4096;
-/// Minimum number of bytes read beyond the requested ones; if alignment leaves fewer, a further
-/// page is read.
+/// Minimum number of bytes that are read beyond the requested ones.
 const AHEAD_BYTES: u64 = 1024;
 
 /// Source of bytes at any offset: a file, memory, or an object behind HTTP.
 pub trait ReadAt {
-    /// Fills the beginning of `buf` with the bytes at `offset`. Returns their number; 0 is the end.
+    /// Fills the beginning of `buf` with the bytes at `offset`. Returns their number; 0 means the
+    /// end of the source.
     ///
     /// # Errors
     /// Any error of the source.
@@ -74,7 +74,10 @@ impl<'a> Input<'a> {
         self.len
     }
 
-    /// Counts a frame, comment, item, box or chunk against `parts_max`.
+    /// Counts one frame, comment, item, box or chunk against `parts_max`.
+    ///
+    /// # Errors
+    /// If the file has more parts than the limit.
     pub(crate) fn part(&mut self) -> Result<(), Error> {
         match self.parts_left.checked_sub(1) {
             Some(left) => self.parts_left = left,
@@ -120,7 +123,8 @@ impl<'a> Input<'a> {
             .expect("`bytes` returns as many bytes as requested"))
     }
 
-    /// Returns the `N` bytes at offset `skip` of `part`. Fails if `part` is too short.
+    /// Returns the `N` bytes at offset `skip` within the range `part` of the file. Fails if `part`
+    /// is too short.
     pub(crate) fn field<const N: usize>(
         &mut self,
         part: &Range<u64>,
@@ -133,7 +137,7 @@ impl<'a> Input<'a> {
         self.array(at)
     }
 
-    /// Moves the window to `at`, keeping the bytes it already has from there on.
+    /// Moves the window to `at`, keeping the bytes from there on that it already contains.
     fn fetch(&mut self, at: u64, count: usize) -> Result<(), Error> {
         let held_end = self.window_at + self.window.len() as u64;
         if (self.window_at..held_end).contains(&at) {

@@ -1,28 +1,29 @@
 use crate::{Error, Tags};
 
-/// Limits on the work for one file, whatever its contents.
+/// Limits on the work for one file, whatever it contains. A file that exceeds a limit is refused,
+/// unless the limit states otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Number of positioned reads.
+    /// Maximum number of read calls.
     pub reads_max: u32,
-    /// Bytes of all reads together.
+    /// Maximum bytes of all reads together.
     pub read_bytes_max: u64,
-    /// Number of parsed frames, comments, items, boxes and chunks.
+    /// Maximum number of frames, comments, items, boxes and chunks that are parsed.
     pub parts_max: u32,
-    /// Bytes of one value; a longer value, such as lyrics, is truncated.
+    /// Maximum bytes of one tag value; a longer value, such as lyrics, is truncated.
     pub value_bytes_max: usize,
-    /// Bytes of all values together.
+    /// Maximum bytes of all tag values together.
     pub text_bytes_max: usize,
-    /// Number of values of all fields. The check comes before each frame or comment, so the last
-    /// one may exceed it.
+    /// Maximum number of tag values, of all fields together. The limit is checked before each frame
+    /// or comment, so the values of the last one may exceed it.
     pub values_max: usize,
-    /// Number of pictures reported.
+    /// Maximum number of pictures reported; further pictures are ignored.
     pub pictures_max: usize,
-    /// Bytes searched between the tag and the first audio frame of an MP3.
+    /// Maximum bytes that are searched for the first audio frame of an MP3, after its tag.
     pub sync_bytes_max: u64,
-    /// Bytes of a playlist file.
+    /// Maximum bytes of a playlist file.
     pub listing_bytes_max: u64,
-    /// Entries of a playlist.
+    /// Maximum number of entries of a playlist.
     pub listing_entries_max: usize,
 }
 
@@ -44,7 +45,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Refuses a file whose tags already exceed the limits.
+    /// Returns an error if the tags already exceed the limits.
     pub(crate) fn admit(&self, tags: &Tags) -> Result<(), Error> {
         if self.text_bytes_max < tags.text_bytes() {
             return Err(Error::limit("more text than the limit allows"));

@@ -8,8 +8,8 @@
 //! ```
 //! Lines end with LF, CR LF or CR; any other line that begins with `#` is a comment. There is no
 //! standard: the format is Winamp's, with the tags that VLC and Apple's HTTP Live Streaming (RFC
-//! 8216 §4.1) use. Paths are bytes here: a list in Latin-1 may name files whose names are Latin-1
-//! too, and only a caller that knows the files can tell.
+//! 8216 §4.1) use. Paths are returned as bytes: if a list is in Latin-1, the names of its files may
+//! be in Latin-1 or in UTF-8, which only a caller with access to the files can find out.
 
 use crate::{Error, ErrorKind, Limits, ReadAt, text};
 use std::borrow::Cow;
@@ -32,7 +32,7 @@ pub struct Listing {
 /// An entry of a playlist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
-    /// The path as written; for a `file:` URL, its path.
+    /// Path as written in the playlist; for a `file:` URL, the path in it.
     pub target: Vec<u8>,
     /// Title of the entry; empty if there is none.
     pub title: String,
@@ -42,7 +42,8 @@ pub struct Listed {
 ///
 /// # Errors
 /// [`ErrorKind::Limit`] if it is larger, or has more entries, than the limits allow;
-/// [`ErrorKind::Unknown`] for a playlist of a stream's segments, and for UTF-16; [`ErrorKind::Io`].
+/// [`ErrorKind::Unknown`] if it is a list of the segments of an HTTP stream, or in UTF-16;
+/// [`ErrorKind::Io`] if it cannot be read.
 pub fn listing(
     source: &(impl ReadAt + ?Sized),
     len: u64,
@@ -91,7 +92,7 @@ fn parse(bytes: &[u8], limits: &Limits) -> Result<Listing, Error> {
     Ok(found)
 }
 
-/// Reads a line that begins with `#`.
+/// Reads a line that begins with `#`: a name, a title or a comment.
 fn remark(
     mark: &[u8],
     found: &mut Listing,

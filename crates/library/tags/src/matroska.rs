@@ -55,24 +55,25 @@ const SIMPLE_BLOCK: u32 = 0xa3;
 const BLOCK_GROUP: u32 = 0xa0;
 const BLOCK: u32 = 0xa1;
 
-/// Track types.
+/// Types of tracks, as numbered in the file.
 const VIDEO: u64 = 1;
 const SOUND: u64 = 2;
-/// Target levels of tags.
+/// Levels at which a tag applies, as numbered in the file: the album, or a part of it.
 const ALBUM: u64 = 50;
 const PART: u64 = 40;
-/// Default nanoseconds per tick.
+/// Nanoseconds per tick, unless the segment states another scale.
 const SCALE_NS: u64 = 1_000_000;
-/// Length of the longest element header.
+/// Maximum bytes of an element header.
 const HEAD_BYTES: usize = 12;
-/// Longest name of a codec, a tag or a MIME type that is looked up.
+/// Maximum bytes of the name of a codec, a tag or a MIME type; longer names are ignored.
 const NAME_BYTES_MAX: u64 = 64;
 /// Maximum number of elements after the clusters that are read.
 const SEEKS_MAX: usize = 16;
-/// Bytes before the end that are searched for the last cluster, in steps.
+/// Maximum bytes before the end of the file that are searched for the last cluster, and the bytes
+/// read per step.
 const TAIL_BYTES_MAX: u64 = 1 << 20;
 const STEP_BYTES: u64 = 64 << 10;
-/// Bytes of the first cluster that enter the audio hash.
+/// Bytes from the first cluster that are included in the audio hash.
 const SOUND_BYTES: usize = 256;
 
 /// One element: its id and its body.
@@ -81,13 +82,13 @@ struct Element {
     body: Range<u64>,
 }
 
-/// State of the segment's walk.
+/// Values found so far while the segment is read.
 struct Known {
     uid: Vec<u8>,
     scale_ns: u64,
     ticks: f64,
     has_video: bool,
-    /// Ids and positions from the seek head.
+    /// Ids of elements and their positions, from the seek head.
     seeks: Vec<(u32, u64)>,
     seen: Vec<u32>,
 }
@@ -136,7 +137,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     if media.audio.sample_rate_hz == 0 {
         return Err(Error::malformed("matroska without a sound track"));
     }
-    // No duration is stated if the writer could not seek back.
+    // If the writer could not seek back to state a duration, the last cluster gives it.
     let is_stated = 0.0 < known.ticks;
     if !is_stated && sound_at < segment.end {
         known.ticks = match last_ticks(input, &(sound_at..segment.end)) {
@@ -144,7 +145,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
             ticks => ticks? as f64,
         };
     }
-    // Casts saturate, and turn NaN into zero.
+    // Casts from a float saturate, and turn NaN into zero.
     let ms = (known.ticks * known.scale_ns as f64 / 1e6).round() as u64;
     let samples = u128::from(ms) * u128::from(media.audio.sample_rate_hz) / 1000;
     let samples = u64::try_from(samples).unwrap_or(u64::MAX);
@@ -171,7 +172,7 @@ fn last_ticks(input: &mut Input<'_>, clusters: &Range<u64>) -> Result<u64, Error
         }
         end = at;
     }
-    // The only cluster begins before the searched range.
+    // No cluster begins in the searched bytes, so the only cluster begins before them.
     last_block(input, clusters)
 }
 
@@ -192,7 +193,7 @@ fn last_block(input: &mut Input<'_>, cluster: &Range<u64>) -> Result<u64, Error>
                     _ => continue,
                 }
             }
-            // A cluster of unknown length is followed by cues or tags.
+            // These mark the end of a cluster of unknown length.
             CUES | TAGS => break,
             _ => continue,
         };
@@ -203,7 +204,7 @@ fn last_block(input: &mut Input<'_>, cluster: &Range<u64>) -> Result<u64, Error>
     Ok(last)
 }
 
-/// Returns the element at `at` and moves `at` past it; `None` if there cannot be an element.
+/// Returns the element at `at` and moves `at` past it; `None` if no element can begin there.
 fn next(
     input: &mut Input<'_>,
     at: &mut u64,
@@ -250,7 +251,7 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// Reads a part of the segment. An error within it loses only the rest of the part.
+/// Reads one child of the segment. An error within it loses only the rest of this child.
 fn part(
     input: &mut Input<'_>,
     element: &Element,
@@ -431,8 +432,8 @@ fn tags(input: &mut Input<'_>, body: &Range<u64>, media: &mut Media) -> Result<(
     Ok(())
 }
 
-/// Returns the target level: album, disc or track. Returns 0 if it is missing, which most writers
-/// use for the track.
+/// Returns the level at which a tag applies: album, disc or track. Most writers omit the level for
+/// the track; it is 0 then.
 fn level_of(input: &mut Input<'_>, body: &Range<u64>) -> Result<u64, Error> {
     let mut at = body.start;
     while let Some(field) = next(input, &mut at, body)? {
@@ -478,7 +479,7 @@ fn simple_tag(
         (_, name) => Field::from_key(name.as_bytes()),
     };
     match field {
-        // The segment's own title comes first and is mostly the same.
+        // The title of the segment was read before and is mostly the same.
         Some(Field::Title) if media.tags.has(Field::Title) => {}
         Some(field) => media.tags.push(field, &value),
         None => {}

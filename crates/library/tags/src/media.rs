@@ -1,7 +1,7 @@
 use crate::Tags;
 use std::borrow::Cow;
 
-/// Maximum seconds that a byte of audio may last: Monkey's Audio codes half a minute of silence in
+/// Maximum plausible seconds of audio per byte: Monkey's Audio codes half a minute of silence in
 /// some twenty bytes.
 const SECONDS_PER_BYTE_MAX: u64 = 8;
 
@@ -14,9 +14,9 @@ pub struct Media {
     pub audio: Audio,
     /// Text values, by field.
     pub tags: Tags,
-    /// Locations of pictures. In a FLAC file the search ends at the first front cover.
+    /// Locations of pictures. In a FLAC file, pictures after the first front cover are not listed.
     pub pictures: Vec<Picture>,
-    /// Audio hash.
+    /// Hash that identifies the audio, regardless of tags and path.
     pub essence: AudioHash,
     /// Faults that lost only a part of the tags.
     pub issues: Vec<Cow<'static, str>>,
@@ -42,15 +42,15 @@ impl Media {
         }
     }
 
-    /// Notes a fault, once per text.
+    /// Records a fault; the same text is recorded once.
     pub(crate) fn issue(&mut self, issue: &'static str) {
         if !self.issues.iter().any(|known| known == issue) {
             self.issues.push(Cow::Borrowed(issue));
         }
     }
 
-    /// Discards a duration that is implausible for the file's size. A byte of digital silence may
-    /// last for seconds.
+    /// Discards a duration that is implausibly long for the file's size, even if all of it were
+    /// silence.
     pub(crate) fn doubt_duration(&mut self, file_bytes: u64) {
         let duration_s = self.audio.duration_ms / 1000;
         let is_beyond = u64::from(u32::MAX) < self.audio.duration_ms;
@@ -98,7 +98,7 @@ impl AudioHash {
 pub enum Container {
     /// FLAC.
     Flac = 0,
-    /// Bare MPEG audio with tags around it.
+    /// MPEG audio frames without a container, with tags around them.
     Mpeg = 1,
     /// MP4 and related formats.
     Mp4 = 2,
@@ -114,7 +114,7 @@ pub enum Container {
     Monkey = 7,
     /// Musepack.
     Musepack = 8,
-    /// Bare AAC.
+    /// AAC frames without a container (ADTS).
     Adts = 9,
     /// DSF.
     Dsf = 10,
@@ -140,7 +140,7 @@ pub enum Codec {
     Vorbis = 6,
     Opus = 7,
     Pcm = 8,
-    /// A codec that has no variant here.
+    /// Any codec without a variant of its own.
     Other = 9,
     WavPack = 10,
     Monkey = 11,
@@ -214,7 +214,7 @@ pub struct Audio {
 }
 
 impl Audio {
-    /// Sets duration and bit rate from a number of samples and their bytes.
+    /// Computes duration and bit rate from a number of samples and the bytes that they occupy.
     pub(crate) fn measure(&mut self, samples: u64, audio_bytes: u64) {
         let rate = u128::from(self.sample_rate_hz.max(1));
         let ms = (u128::from(samples) * 1000 + rate / 2) / rate;
@@ -239,13 +239,13 @@ pub struct Picture {
     pub stored: Stored,
     /// Offset in the file.
     pub offset: u64,
-    /// Length in the file according to the tag, checked against the file's length.
+    /// Length in the file as the tag states it; it does not exceed the file.
     pub bytes: u64,
-    /// Bytes of fields before the picture, in the decoded data.
+    /// Length of the fields before the picture, to be skipped after decoding.
     pub skip: u32,
 }
 
-/// ID3v2's number of a kind of picture.
+/// Kind of a picture, as numbered by ID3v2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PictureKind(pub u8);
 
@@ -262,7 +262,7 @@ impl PictureKind {
     }
 }
 
-/// Picture formats that tags name.
+/// Picture formats that a tag can state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -278,7 +278,7 @@ pub enum Mime {
 }
 
 impl Mime {
-    /// Parses `image/jpeg` and the like, and the short names of ID3v2.2 and others.
+    /// Parses a type such as `image/jpeg`, or one of the short names of ID3v2.2 and other tags.
     pub(crate) fn parse(text: &[u8]) -> Mime {
         let text = text.trim_ascii();
         let name = text.strip_prefix(b"image/").unwrap_or(text);
@@ -305,7 +305,7 @@ impl Mime {
 pub enum Stored {
     /// Unencoded.
     Plain = 0,
-    /// Base64, contiguous.
+    /// Base64, in one contiguous piece.
     Base64 = 1,
     /// Base64, interrupted by the headers of Ogg pages.
     OggBase64 = 2,

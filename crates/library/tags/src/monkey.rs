@@ -22,7 +22,8 @@ const WITH_DESCRIPTOR: u16 = 3980;
 const DESCRIPTOR_BYTES_MIN: u32 = 52;
 const EIGHT_BITS: u16 = 1;
 const TWENTY_FOUR_BITS: u16 = 8;
-/// Compression level "extra high", which had long frames in earlier versions than the other levels.
+/// Compression level "extra high", whose frames were longer than those of other levels in early
+/// versions.
 const EXTRA_HIGH: u16 = 4000;
 
 /// Reads a file whose magic number is at `start`; `media` holds the values of a tag before it, if

@@ -28,7 +28,7 @@ pub(crate) struct Atom {
     pub(crate) body: Range<u64>,
 }
 
-/// Returns whether a file with this head is MP4.
+/// Returns whether a file with these first bytes is MP4.
 pub(crate) fn is_mp4(head: &[u8]) -> bool {
     head.get(4..8).is_some_and(|kind| kind == b"ftyp")
 }
@@ -45,7 +45,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
                 media.issue("junk after the boxes of an mp4");
                 break;
             }
-            // A truncated file plays as far as its samples go.
+            // A truncated file can be played up to its last complete sample.
             Err(err) if err.kind == ErrorKind::Truncated && moov.is_some() => {
                 media.issue("an mp4 is cut off");
                 mdat_bytes += len - at;
@@ -57,7 +57,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         match &atom.kind {
             b"moov" => moov = Some(atom.body),
             b"mdat" => mdat_bytes += atom.body.end - atom.body.start,
-            // An hour may have thousands of fragments, so they are walked separately.
+            // Fragments are read separately, since an hour of audio may have thousands.
             b"moof" if moov.is_some() => {
                 fragments = Some(at..len);
                 mdat_bytes += len - at;
@@ -123,7 +123,7 @@ pub fn has_video(
     Ok(false)
 }
 
-/// Returns the box at `at`, within a parent that ends at `end`; `None` if there cannot be a box.
+/// Returns the box at `at`, within a parent that ends at `end`; `None` if no box can begin there.
 fn atom(input: &mut Input<'_>, at: u64, end: u64) -> Result<Option<Atom>, Error> {
     input.part()?;
     if end < at + 8 {

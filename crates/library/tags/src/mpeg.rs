@@ -18,14 +18,13 @@ use crate::{Error, Media, ape, id3v1};
 use std::ops::Range;
 
 const HEAD_BYTES: usize = 4;
-/// Bytes of a frame that may hold a Xing, Info or VBRI header.
+/// Bytes read of a frame that may contain a Xing, Info or VBRI header.
 const INFO_BYTES: usize = 192;
 /// Bytes per step of the search for a frame.
 const STEP_BYTES: usize = 4096;
-/// Bytes of the longest frame: layer II, 384 kbit/s at 32 kHz. Free-format streams are not
-/// supported.
+/// Maximum bytes of a frame: layer II, 384 kbit/s at 32 kHz. Free-format streams are not supported.
 const FRAME_BYTES_MAX: usize = 1729;
-/// Number of offsets at which frames are sampled if no header counts them.
+/// Number of offsets at which frames are sampled if no header states their number.
 const SPOTS: u64 = 12;
 
 /// A parsed frame header.
@@ -41,8 +40,8 @@ struct Frame {
     bytes: usize,
 }
 
-/// Kilobits per second: MPEG 1 layers I, II and III, then MPEG 2 and 2.5 layer I, then their layers
-/// II and III.
+/// Bit rates in kbit/s by index: for MPEG 1 layers I, II and III; for MPEG 2 and 2.5 layer I; for
+/// MPEG 2 and 2.5 layers II and III.
 const BITRATES: [[u16; 15]; 5] = [
     [
         0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448,
@@ -114,7 +113,8 @@ impl Frame {
             == (other.layer, other.full, other.sample_rate_hz)
     }
 
-    /// Returns the offset of a Xing header in the frame: after the side information.
+    /// Returns the offset in the frame at which a Xing header would be, which is after the side
+    /// information.
     fn xing_at(self) -> usize {
         HEAD_BYTES
             + match (self.full, self.channels) {
@@ -161,14 +161,15 @@ pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Resul
 }
 
 /// Finds the first frame of a file that begins with other data, such as a recorded stream. The file
-/// may be of any format, so a single frame before the end is not enough evidence.
+/// may be of any format, so the frame must be followed by two others; near the end of the file, by
+/// one.
 pub(crate) fn search(input: &mut Input<'_>) -> Result<Option<u64>, Error> {
     let found = find(input, 0, 2)?;
     Ok(found.map(|(at, _)| at))
 }
 
-/// Returns the first frame at or after `from` that is followed by `followers` frames; the end of
-/// the file may stand for the last one.
+/// Returns the first frame at or after `from` that is followed by `followers` frames. The end of
+/// the file counts as the last of them.
 fn find(input: &mut Input<'_>, from: u64, followers: usize) -> Result<Option<(u64, Frame)>, Error> {
     let end = input.len().min(from + input.limits.sync_bytes_max);
     let mut at = from;
@@ -193,7 +194,7 @@ fn is_followed(bytes: &[u8], start: usize, first: Frame, followers: usize) -> bo
     for found in 0..followers {
         match frame_in(bytes, at).filter(|next| first.is_like(*next)) {
             Some(next) => at += next.bytes,
-            // `bytes` is long enough for the longest frames, so its end is the end of the file.
+            // `bytes` has room for the longest frames, so if it ends here, the file does.
             None => return found + 1 == followers && bytes.len() <= at + HEAD_BYTES,
         }
     }
@@ -288,7 +289,7 @@ pub(crate) fn tail(input: &mut Input<'_>, first_at: u64, media: &mut Media) -> R
     Ok(end)
 }
 
-/// Estimates the duration of a stream whose frames no header counts.
+/// Estimates the duration of a stream without a header that counts its frames.
 fn estimate(
     input: &mut Input<'_>,
     audio: Range<u64>,
@@ -305,16 +306,17 @@ fn estimate(
             let next = frame_in(step, start + frame.bytes)?;
             next.is_like(first).then_some([frame, next])
         });
-        // Takes two frames: a search from an arbitrary offset likely starts inside a long frame and
-        // so finds the frame after it.
+        // Both frames count, since a search from an arbitrary offset most likely starts inside a
+        // long frame and so finds the frame after it.
         rates.extend(found.into_iter().flatten().map(|frame| frame.bitrate_bps));
-        // The rate has been constant at seven or more samples, so the rest is not sampled.
+        // The rate was the same in the first seven or more samples, so no more are read.
         if 7 <= rates.len() && rates.iter().all(|&rate| rate == first.bitrate_bps) {
             break;
         }
     }
     let constant = rates.iter().all(|&rate| rate == first.bitrate_bps);
-    // A frame lasts equally long at every bit rate, so the mean of the rates is the mean over time.
+    // All frames last equally long, whatever their bit rate, so the mean over frames is the mean
+    // over time.
     let mean = rates.iter().map(|&rate| u64::from(rate)).sum::<u64>() / rates.len() as u64;
     let samples =
         u128::from(bytes) * 8 * u128::from(first.sample_rate_hz) / u128::from(mean.max(1));

@@ -1,16 +1,16 @@
 //! Ogg with Vorbis, Opus, FLAC or Speex: the first two packets of the first stream, and its last
-//! page; in a chain, the same of each link.
+//! page. In a file of chained streams, the same is read of each stream.
 //!
 //! ```text
 //! page: 0 "OggS" · 4 version · 5 flags · 6 granule u64 · 14 serial u32 · 18 sequence u32 · 22 CRC
 //!       26 segments u8 · 27 lengths u8 each · bodies; a packet ends with a length below 255
 //! ```
-//! Little-endian. A picture in the comments covers many pages, mostly of one size, so the page
-//! after it is expected at the offset that this size implies. Its sequence number proves how many
-//! pages lie between. All segments of these pages are 255 bytes long, since the packet continues in
-//! each page, so the distance determines how much of the packet they hold, and they need not be
-//! read. Sources: RFC 3533, RFC 7845, the Vorbis I specification §4.2, RFC 9639 §10.1, the Speex
-//! manual's header.
+//! Little-endian. A picture in the comments fills many pages, which mostly have one size, so the
+//! page after the picture is expected at the offset that this size implies. The sequence number
+//! found there proves the number of pages in between. All segments of these pages are 255 bytes
+//! long, since the packet continues from each page to the next. So the distance determines how many
+//! bytes of the packet the pages contain, and they need not be read. Sources: RFC 3533, RFC 7845,
+//! the Vorbis I specification §4.2, RFC 9639 §10.1, the Speex manual's header.
 
 mod chain;
 
@@ -22,15 +22,16 @@ use crate::{Error, Media};
 pub(crate) const MAGIC: &[u8; 4] = b"OggS";
 
 const HEAD_BYTES: u64 = 27;
-/// Number of failed jumps after which a packet is walked page by page.
+/// Maximum number of failed jumps over the pages of a packet; after that, its pages are read one by
+/// one.
 const MISSES_MAX: u32 = 4;
-/// Bytes before the end that are searched for the last page, in growing steps; the last step is
-/// longer than any page.
+/// Bytes before the end of the file that are searched for the last page, in growing steps. The last
+/// step is longer than any page.
 const TAIL_BYTES: [u64; 3] = [8 << 10, 32 << 10, 68 << 10];
 /// Sample rate of Opus granule positions, which is fixed.
 const OPUS_RATE_HZ: u32 = 48_000;
 
-/// Bytes of a first packet that are parsed.
+/// Bytes of a stream's first packet that are parsed.
 const IDENT_BYTES: u64 = 64;
 
 const CONTINUED: u8 = 1;
@@ -62,7 +63,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let samples = match (chain, &last) {
         (Some(chain), _) => Some(chain.samples),
         (None, Some(last)) => Some(last.granule.saturating_sub(start.into())),
-        // The whole file was searched.
+        // No last page was found, although the whole file was searched.
         (None, None) if len <= TAIL_BYTES[TAIL_BYTES.len() - 1] => Some(0),
         (None, None) => None,
     };
@@ -79,7 +80,8 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     Ok(media)
 }
 
-/// Parses the first packet. Returns the number of samples that a decoder discards at the start.
+/// Parses the first packet of a stream. Returns the number of samples that a decoder discards at
+/// the start.
 fn identify(head: &[u8], audio: &mut Audio) -> Result<u16, Error> {
     let short = || Error::malformed("ogg identification is cut off");
     let u32_at = |at: usize| head.get(at..).and_then(<[u8]>::first_chunk);
@@ -94,7 +96,8 @@ fn identify(head: &[u8], audio: &mut Audio) -> Result<u16, Error> {
         let skip = head.get(10..).and_then(<[u8]>::first_chunk);
         return Ok(u16::from_le_bytes(*skip.ok_or_else(short)?));
     } else if head.starts_with(b"\x7fFLAC") {
-        // After 9 bytes of mapping header come the magic number, a block header and STREAMINFO.
+        // A mapping header of 9 bytes comes first, then the magic number, a block header and
+        // STREAMINFO.
         let word = head.get(27..).and_then(<[u8]>::first_chunk);
         let word = u64::from_be_bytes(*word.ok_or_else(short)?);
         audio.codec = Codec::Flac;
@@ -122,7 +125,7 @@ fn comment_packet(packet: &mut Packet<'_, '_>, media: &mut Media) -> Result<(), 
     let head_bytes = match media.audio.codec {
         Codec::Opus => 8,
         Codec::Vorbis => 7,
-        // Speex comments have no header.
+        // The comment packet of Speex begins without a header.
         Codec::Speex => 0,
         _ => 4,
     };
@@ -140,19 +143,19 @@ fn comment_packet(packet: &mut Packet<'_, '_>, media: &mut Media) -> Result<(), 
     comments::read(packet, limits, Stored::OggBase64, media)
 }
 
-/// State of a walk over one packet.
+/// Reader of one packet that may span several pages.
 pub(crate) struct Packet<'a, 'b> {
     input: &'a mut Input<'b>,
     serial: u32,
     sequence: u32,
-    /// Offset of the packet's next byte in this page.
+    /// File offset of the packet's next byte, in the current page.
     at: u64,
-    /// Remaining bytes of the packet in this page.
+    /// Bytes of the packet that are left in the current page.
     body_left: u64,
     /// True if the packet continues in the next page.
     goes_on: bool,
     page_end: u64,
-    /// Bytes of this page's body.
+    /// Length of the current page's body in bytes.
     body_bytes: u64,
     misses_left: u32,
     /// Buffer in which `take` joins bytes of several pages.
@@ -160,7 +163,8 @@ pub(crate) struct Packet<'a, 'b> {
 }
 
 impl<'a, 'b> Packet<'a, 'b> {
-    /// Starts at the packet that begins with the first page of this stream at or after `at`.
+    /// Starts at the first page of stream `serial` at or after `at`, with the packet that begins in
+    /// this page.
     pub(crate) fn begin(
         input: &'a mut Input<'b>,
         at: u64,
@@ -225,9 +229,9 @@ impl<'a, 'b> Packet<'a, 'b> {
         Ok(())
     }
 
-    /// Jumps to the page shortly before the end of the packet's next `count` bytes, if a page of
-    /// the stream is at the offset that pages of this size imply. Returns the number of bytes
-    /// skipped.
+    /// Tries to skip whole pages of the packet's next `count` bytes, by jumping to the offset that
+    /// the size of the current page implies. Returns the number of bytes skipped: 0 if the expected
+    /// page is not there.
     fn leap(&mut self, count: u64) -> Result<u64, Error> {
         let pages = count.checked_div(self.body_bytes).unwrap_or(0);
         if pages == 0 || !self.goes_on || self.misses_left == 0 {
@@ -311,8 +315,8 @@ impl Flow for Packet<'_, '_> {
 struct Page {
     at: u64,
     serial: u32,
-    /// Number of samples up to the end of this page's last packet; all ones if no packet ends in
-    /// it.
+    /// Number of samples up to the end of the last packet that ends in this page; all ones if no
+    /// packet ends in it.
     granule: u64,
 }
 
@@ -332,8 +336,8 @@ impl Page {
     }
 }
 
-/// Returns the last page before `end` that satisfies `is_wanted`, searching at most the longest
-/// tail.
+/// Returns the last page before `end` that satisfies `is_wanted`. Searches only the largest of
+/// `TAIL_BYTES` before `end`.
 fn last_page(
     input: &mut Input<'_>,
     end: u64,
@@ -354,8 +358,8 @@ fn last_page(
     Ok(None)
 }
 
-/// Returns the offsets and lengths of the pieces of a value that begins at `offset` in a page and
-/// may continue over the next pages.
+/// Returns the pieces, as offset and length, of a value that begins at `offset` in a page and may
+/// continue in the next pages.
 pub(crate) fn runs(
     input: &mut Input<'_>,
     offset: u64,

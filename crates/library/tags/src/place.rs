@@ -5,14 +5,15 @@
 pub(crate) struct Place {
     pub(crate) number: u16,
     pub(crate) total: u16,
-    /// The disc before a track's number, as in `2-05`.
+    /// Disc that precedes a track number, as in `2-05`; 0 if missing.
     pub(crate) disc: u16,
-    /// The side of a record, 1 for A.
+    /// Side of a vinyl record, 1 for side A; 0 if missing.
     pub(crate) side: u16,
 }
 
 impl Place {
-    /// Parses `7`, `07/12`, `7 of 12`, `2-05`, `A1`, `B` and a number after a word.
+    /// Parses the notations `7`, `07/12`, `7 of 12`, `2-05`, `A1` and `B`, and a number after a
+    /// word.
     pub(crate) fn parse(text: &str) -> Place {
         let text = text.trim();
         let at = text.find(|letter: char| letter.is_ascii_digit());
@@ -26,7 +27,7 @@ impl Place {
                 ..Place::default()
             };
         };
-        // A minus sign makes the number invalid.
+        // The hyphen is a minus sign here, which makes the number invalid.
         if before.ends_with('-') && side == 0 {
             return Place::default();
         }
@@ -48,7 +49,8 @@ impl Place {
     }
 }
 
-/// Returns the number of a single letter, A to P: eight records have sixteen sides.
+/// Returns the number of a record side given by a single letter, A to P: sixteen sides of eight
+/// records.
 fn side(text: &str) -> u16 {
     match *text.as_bytes() {
         [letter @ b'A'..=b'P'] => u16::from(letter - b'A') + 1,

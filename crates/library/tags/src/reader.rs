@@ -7,8 +7,8 @@ use crate::{
 
 /// Bytes at the start of a file that identify its format.
 const SNIFF_BYTES: usize = 16;
-/// Maximum number of consecutive ID3v2 tags. More than one is a tagger's mistake; two occur in
-/// practice.
+/// Maximum number of consecutive ID3v2 tags before the audio. More than one is a tagger's mistake;
+/// two occur in practice.
 const TAGS_MAX: usize = 4;
 
 /// Reader of files, one after the other, which reuses one buffer.
@@ -22,9 +22,9 @@ pub struct Reader {
 /// Cost of reading a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadStats {
-    /// Positioned reads.
+    /// Number of read calls.
     pub reads: u32,
-    /// Bytes requested.
+    /// Bytes requested by the read calls.
     pub bytes: u64,
 }
 
@@ -102,7 +102,8 @@ fn dispatch(input: &mut Input<'_>) -> Result<Media, Error> {
     if !is_tagged && rare.is_none() && !matches!(head, [0xff, second, ..] if 0xe0 <= *second) {
         return recorded(input);
     }
-    // Reads the whole tag first, while its start is in the window; then the format after it.
+    // The tag is read completely while its start is in the window; the format after it is detected
+    // then.
     let first_end = id3v2::end(input, 0)?;
     let mut audio = first_end.map_or(0, |end| end.min(input.len()));
     let mut media = Media::new(Container::Mpeg, Codec::Mp3);
@@ -133,8 +134,7 @@ fn dispatch(input: &mut Input<'_>) -> Result<Media, Error> {
     }
 }
 
-/// Reads a stream that was recorded from its middle on, so that a partial frame precedes the first
-/// complete one.
+/// Reads a recorded stream, which begins with the rest of a frame before its first complete frame.
 fn recorded(input: &mut Input<'_>) -> Result<Media, Error> {
     let media = Media::new(Container::Mpeg, Codec::Mp3);
     if let Some(at) = mpeg::search(input)? {

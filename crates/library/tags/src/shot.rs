@@ -11,7 +11,7 @@ use crate::{Error, Limits, ReadAt};
 pub struct PhotoMetadata {
     /// Capture time by the camera's clock, as seconds since 1970 in local time.
     pub taken_local_s: Option<i64>,
-    /// Minutes that the clock was ahead of UTC.
+    /// Offset of the camera's clock from UTC in minutes, positive if ahead.
     pub offset_min: Option<i16>,
     /// Maker of the camera.
     pub make: Option<String>,
@@ -19,7 +19,7 @@ pub struct PhotoMetadata {
     pub model: Option<String>,
     /// Lens model.
     pub lens: Option<String>,
-    /// Position.
+    /// Position at which the picture was taken.
     pub place: Option<Place>,
 }
 

@@ -1,11 +1,11 @@
-/// Rules for splitting one value into several names, with the names that are never split.
+/// Rules by which one tag value is split into several names, and exceptions that are never split.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Splits {
-    /// Separators of artists; case does not matter.
+    /// Separators between artists; case is ignored.
     pub artists: Vec<String>,
     /// Separators of genres.
     pub genres: Vec<String>,
-    /// Names that contain a separator and stay whole; case does not matter.
+    /// Names that contain a separator but must not be split; case is ignored.
     pub exceptions: Vec<String>,
 }
 
@@ -59,7 +59,8 @@ impl Splits {
 
 fn begins(value: &str, at: usize, word: &str) -> bool {
     let (value, word) = (&value.as_bytes()[at..], word.as_bytes());
-    // Fast path, as this runs at every letter of every name: most differ in the first byte.
+    // This function is called at every letter of every name. Most calls end here, since the first
+    // byte differs.
     let (Some(first), Some(found)) = (word.first(), value.first()) else {
         return false;
     };

@@ -1,4 +1,5 @@
-//! Conversion of bytes to text. A wrong encoding never loses a file: invalid bytes become U+FFFD.
+//! Conversion of bytes to text. It never fails, even if the encoding is wrong: invalid bytes become
+//! U+FFFD.
 
 /// Appends ISO 8859-1 text. Bytes that are valid UTF-8 are read as UTF-8, as many writers declare
 /// Latin-1 and write UTF-8.
@@ -14,7 +15,7 @@ pub(crate) fn utf8(bytes: &[u8], out: &mut String) {
     out.push_str(&String::from_utf8_lossy(bytes));
 }
 
-/// Appends UTF-16 text; a byte order mark overrides `big_endian`.
+/// Appends UTF-16 text. A byte order mark takes precedence over `big_endian`.
 pub(crate) fn utf16(bytes: &[u8], big_endian: bool, out: &mut String) {
     let (bytes, big_endian) = match bytes {
         [0xff, 0xfe, rest @ ..] => (rest, false),

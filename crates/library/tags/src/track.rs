@@ -12,15 +12,15 @@ pub struct Track {
     pub subtitle: Option<String>,
     pub album: Option<String>,
     pub album_sort: Option<String>,
-    /// The artists as displayed.
+    /// Names of the artists, as displayed.
     pub artist: String,
-    /// The album's artists as displayed.
+    /// Names of the album's artists, as displayed.
     pub album_artist: String,
-    /// All people named, by role and in the file's order.
+    /// All people that the tags name, by role and in the file's order.
     pub people: Vec<Person>,
     pub genres: Vec<String>,
     pub moods: Vec<String>,
-    /// 0 if unknown, like the next three fields.
+    /// Track number; 0 if unknown, as in the next three fields.
     pub number: u16,
     pub total: u16,
     pub disc: u16,
@@ -34,13 +34,13 @@ pub struct Track {
     pub explicit: bool,
     /// Beats per minute; 0 if unknown.
     pub bpm: u16,
-    /// In 1/100 dB, relative to ReplayGain's reference.
+    /// Gain of the track in 1/100 dB, relative to ReplayGain's reference level.
     pub track_gain_cdb: Option<i16>,
     pub album_gain_cdb: Option<i16>,
-    /// In millionths of full scale.
+    /// Peak of the track in millionths of full scale.
     pub track_peak_ppm: Option<u32>,
     pub album_peak_ppm: Option<u32>,
-    /// MusicBrainz ids, like the next three fields.
+    /// MusicBrainz id of the recording. The next three fields are MusicBrainz ids, too.
     pub recording_id: Option<String>,
     pub release_track_id: Option<String>,
     pub release_id: Option<String>,
@@ -82,7 +82,7 @@ pub enum Role {
     DjMixer = 12,
 }
 
-/// Roles that have a field of their own, with the field of their sort names.
+/// Roles that have a tag field of their own, with this field and the field of their sort names.
 const ROLES: &[(Role, Field, Option<Field>)] = &[
     (Role::Composer, Field::Composer, Some(Field::ComposerSort)),
     (Role::Lyricist, Field::Lyricist, None),
@@ -97,16 +97,16 @@ const ROLES: &[(Role, Field, Option<Field>)] = &[
     (Role::DjMixer, Field::DjMixer, None),
 ];
 
-/// Maximum number of names per role, of genres and of moods; a file with more is bogus or meant to
-/// fill the index.
+/// Maximum number of names per role, of genres and of moods. A file with more is broken, or crafted
+/// to fill the index.
 const NAMES_MAX: usize = 1024;
-/// Sides of a record.
+/// Number of sides of a vinyl record.
 const SIDES: u16 = 2;
-/// Album artist of a compilation that names none.
+/// Album artist of a compilation whose tags name no album artist.
 const VARIOUS: &str = "Various Artists";
-/// Artist of a track for which none is named.
+/// Artist of a track whose tags name no artist.
 const UNKNOWN: &str = "Unknown Artist";
-/// Difference between R128's reference of −23 LUFS and ReplayGain's of −18, in 1/100 dB.
+/// Difference between R128's reference level of −23 LUFS and ReplayGain's of −18 LUFS, in 1/100 dB.
 const R128_TO_REPLAYGAIN_CDB: i32 = 500;
 
 impl Track {
@@ -165,7 +165,7 @@ impl Track {
         self.original_date = date(Field::OriginalDate);
         let compilation = tags.first(Field::Compilation);
         self.compilation = compilation.is_some_and(|value| value != "0");
-        // iTunes: 1 and 4 mean explicit, 2 means clean.
+        // In tags written by iTunes, 1 and 4 mean explicit, and 2 means clean.
         self.explicit = matches!(tags.first(Field::Explicit), Some("1" | "4"));
     }
 
@@ -183,8 +183,8 @@ impl Track {
             self.disc = track.disc;
         }
         if track.side != 0 {
-            // Sides count as discs, since players sort by disc and number. On a second record, some
-            // writers start with A again.
+            // Each side of a record counts as a disc, since players sort by disc and number. Some
+            // writers start again with side A on the second record.
             let is_again = track.side <= SIDES && 1 < self.disc;
             let before = if is_again {
                 (self.disc - 1).saturating_mul(SIDES)
@@ -198,7 +198,7 @@ impl Track {
             let digits = text.trim_start_matches(|letter: char| !letter.is_ascii_digit());
             decimal(digits)
         });
-        // Casts saturate.
+        // The cast saturates.
         self.bpm = bpm.map_or(0, |bpm| bpm.round() as u16);
     }
 
@@ -212,7 +212,7 @@ impl Track {
                 let q8_db: f64 = number(r128)?;
                 Some(q8_db / 2.56 + f64::from(R128_TO_REPLAYGAIN_CDB))
             });
-            // Casts saturate; gains beyond ±327 dB are nonsense anyway.
+            // The cast saturates; no real gain exceeds ±327 dB.
             cdb.map(|cdb| cdb.round() as i16)
         };
         let peak = |field| number(field).map(|peak| (peak * 1e6).round() as u32);
@@ -262,7 +262,8 @@ impl Track {
         }
     }
 
-    /// Adds people of one role. Sort names and ids are assigned only if there are as many as names.
+    /// Adds the people of one role. Sort names and ids are used only if there is exactly one per
+    /// name.
     fn people(&mut self, role: Role, names: &[&str], sorts: &[&str], ids: &[&str]) {
         let beside = |list: &[&str], index: usize| {
             let found = list.get(index).filter(|_| list.len() == names.len());
@@ -322,7 +323,7 @@ impl Track {
 fn decimal(text: &str) -> Option<f64> {
     let is_part = |letter| matches!(letter, '0'..='9' | '.' | ',' | '-' | '+');
     let end = text.find(|letter| !is_part(letter)).unwrap_or(text.len());
-    // A decimal comma is accepted; with a second comma or point the text does not parse.
+    // A comma is accepted as the decimal point. A number with two commas or points is rejected.
     let number: f64 = text[..end].replace(',', ".").parse().ok()?;
     number.is_finite().then_some(number)
 }
@@ -335,7 +336,7 @@ fn ids_in(value: &str) -> impl Iterator<Item = &str> {
         .filter(|id| !id.is_empty())
 }
 
-/// Splits `Name (instrument)`.
+/// Splits `Name (instrument)` into the name and the instrument.
 fn instrument(value: &str) -> (&str, Option<&str>) {
     let split = value
         .strip_suffix(')')

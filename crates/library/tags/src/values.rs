@@ -6,7 +6,8 @@ use std::fmt;
 pub struct Tags {
     text: String,
     values: Vec<Value>,
-    /// One bit per field that has values; most lookups are for fields without values.
+    /// Set of the fields that have values, one bit each. It speeds up lookups, most of which are
+    /// for fields without values.
     present: u128,
 }
 
@@ -49,10 +50,10 @@ impl Tags {
             .map(|value| (value.field, self.text(value)))
     }
 
-    /// Adds a value, trimmed of white space and zero bytes; an empty value is ignored.
+    /// Adds a value, without surrounding white space and zero bytes; an empty value is ignored.
     ///
     /// # Panics
-    /// If all values together reach 4 GiB; the limits are far below.
+    /// If all values together reach 4 GiB, which [`Limits`](crate::Limits) prevents.
     pub fn push(&mut self, field: Field, value: &str) {
         let value = value.trim_matches(|letter: char| letter == '\0' || letter.is_whitespace());
         if value.is_empty() {
@@ -69,8 +70,8 @@ impl Tags {
         self.present |= bit(field);
     }
 
-    /// Adds the values of fields that have none here. Of two tags in a file, the richer one comes
-    /// first.
+    /// Adds the values of `other` in those fields that have no values yet. The better of a file's
+    /// tags must therefore be added first.
     pub(crate) fn fill(&mut self, other: &Tags) {
         let known = self.present;
         for (field, value) in other.iter() {
@@ -85,7 +86,7 @@ impl Tags {
         self.values.len()
     }
 
-    /// Returns the bytes of all values.
+    /// Returns the total length of all values in bytes.
     pub(crate) fn text_bytes(&self) -> usize {
         self.text.len()
     }

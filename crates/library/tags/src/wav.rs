@@ -15,7 +15,7 @@ use crate::media::{AudioHash, Codec, Container};
 use crate::{Error, Field, Media, Tags, id3v2, text};
 use std::ops::Range;
 
-/// Bytes of samples from the middle that enter the audio hash.
+/// Bytes of samples, from the middle of the file, that are included in the audio hash.
 pub(crate) const SAMPLE_BYTES: u64 = 256;
 
 /// Returns whether a file with this head is WAV.
@@ -60,7 +60,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         if &kind == b"data" {
             bytes = match stated {
                 u32::MAX => long_bytes.unwrap_or(bytes),
-                // The length was never filled in, as the writer could not seek back.
+                // The writer could not seek back to fill in the length.
                 0 if !is_chunk(input, at + 8)? => input.len() - at - 8,
                 _ => bytes,
             };
@@ -111,12 +111,12 @@ fn is_chunk(input: &mut Input<'_>, at: u64) -> Result<bool, Error> {
     })
 }
 
-/// Sample counts of codecs whose frames hold several samples.
+/// Counts that determine the duration for codecs whose frames contain several samples each.
 #[derive(Default)]
 struct SampleCounts {
-    /// Samples per frame; 0 if unknown, like the next field.
+    /// Samples per frame; 0 if unknown.
     frame_samples: u16,
-    /// Samples of the file.
+    /// Samples of the whole file; 0 if unknown.
     samples: u32,
 }
 
@@ -131,7 +131,8 @@ fn finish(
     media.audio.channels = u16_at(2);
     media.audio.sample_rate_hz = u32::from(u16_at(4)) | u32::from(u16_at(6)) << 16;
     media.audio.bits = u8::try_from(u16_at(14)).unwrap_or(0);
-    // Integers, floats, and the extensible format, which nearly always means one of the two.
+    // 1 is integers, 3 floats, and 0xfffe the extensible format, which nearly always contains one
+    // of the two.
     if !matches!(coding, 1 | 3 | 0xfffe) {
         media.audio.codec = Codec::Other;
         media.audio.exact = false;
@@ -144,7 +145,8 @@ fn finish(
     }
     let bytes = data.end - data.start;
     let samples = match coding {
-        // PCM, and the two companded formats of one byte per sample: A-law and µ-law.
+        // Formats whose frames contain one sample per channel: PCM, and the companded formats A-law
+        // and µ-law.
         1 | 3 | 6 | 7 | 0xfffe => bytes / frame_bytes,
         _ => counted.samples(&format, bytes, media.audio.sample_rate_hz),
     };
@@ -154,8 +156,8 @@ fn finish(
 }
 
 impl SampleCounts {
-    /// Returns the number of samples in `bytes` bytes: as stated, by whole frames, or by the mean
-    /// rate.
+    /// Returns the number of samples in `bytes` bytes of audio: as the file states it; or computed
+    /// from whole frames; or from the mean rate.
     fn samples(&self, format: &[u8; 16], bytes: u64, rate_hz: u32) -> u64 {
         let u16_at = |at: usize| u64::from(u16::from_le_bytes([format[at], format[at + 1]]));
         let (coding, frame_bytes) = (u16_at(0), u16_at(12));
@@ -164,7 +166,7 @@ impl SampleCounts {
             .saturating_mul(rate_hz.into())
             .checked_div(bytes_per_second);
         let stated = u64::from(self.samples);
-        // Some writers state bytes instead, or a count that another program should have filled in.
+        // Some writers state the number of bytes instead, or leave a placeholder.
         let is_likely = by_rate
             .is_none_or(|by_rate| (by_rate / 4..=by_rate.saturating_mul(4)).contains(&stated));
         if stated != 0 && is_likely {

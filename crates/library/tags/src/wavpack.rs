@@ -20,7 +20,8 @@ pub(crate) const MAGIC: &[u8; 4] = b"wvpk";
 const HEAD_BYTES: u64 = 32;
 /// Maximum number of blocks per frame; each holds one or two channels.
 const BLOCKS_MAX: u32 = 16;
-/// Bytes before the end that are searched for the last block, in steps.
+/// Maximum bytes before the end of the audio that are searched for the last block, and the bytes
+/// read per step.
 const TAIL_BYTES_MAX: u64 = 1 << 20;
 const STEP_BYTES: u64 = 64 << 10;
 /// Maximum number of metadata items of the first block that are searched for its sample rate.
@@ -29,13 +30,13 @@ const ITEMS_MAX: u32 = 64;
 const MONO: u32 = 1 << 2;
 const LAST_BLOCK: u32 = 1 << 12;
 const DSD: u32 = 1 << 31;
-/// Sample rates by index; the index 15 means that the rate is in the metadata.
+/// Sample rates by their index in the flags; index 15 means that the rate is in the metadata.
 const RATES_HZ: [u32; 15] = [
     6_000, 8_000, 9_600, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 64_000,
     88_200, 96_000, 192_000,
 ];
 const ITEM_SAMPLE_RATE: u8 = 0x27;
-/// Id of DSD audio, whose first byte states how often the rate doubles.
+/// Metadata id of DSD audio, whose first byte states how often the sample rate must be doubled.
 const ITEM_DSD: u8 = 0x0e;
 const DOUBLINGS_MAX: u8 = 30;
 const ITEM_ODD: u8 = 0x40;
@@ -50,7 +51,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
     let first = word(&head, 24);
     let is_dsd = first & DSD != 0;
     let stated = u64::from(head[11]) << 32 | u64::from(word(&head, 12));
-    // The count was never filled in, as the writer could not seek back; ffmpeg leaves zero.
+    // The writer could not seek back to fill in the count; ffmpeg leaves it at zero.
     let is_open = word(&head, 12) == u32::MAX || stated == 0;
     let mut rate = Rate {
         hz: RATES_HZ.get((first >> 23 & 15) as usize).copied(),
@@ -85,7 +86,8 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
         false => Some(stated),
     };
     media.audio.exact = counted.is_some();
-    // DSD blocks count bytes of eight samples, and state the rate of bytes.
+    // DSD blocks state the number of bytes, of eight samples each, and the number of bytes per
+    // second.
     let bits = if is_dsd { 8 } else { 1 };
     let rate_hz = (u64::from(rate_hz) * bits) << rate.doublings;
     media.audio.sample_rate_hz = u32::try_from(rate_hz).unwrap_or(u32::MAX);
@@ -109,7 +111,7 @@ fn last_sample(input: &mut Input<'_>, blocks: Range<u64>) -> Result<Option<u64>,
     let first = blocks.end.saturating_sub(TAIL_BYTES_MAX).max(blocks.start);
     while first < end {
         let at = end.saturating_sub(STEP_BYTES).max(first);
-        // Headers that begin before `end`.
+        // The bytes suffice for every header that begins before `end`.
         let bytes = input.up_to(at, (end - at + HEAD_BYTES - 1) as usize)?;
         let mut heads = bytes.windows(HEAD_BYTES as usize).enumerate().rev();
         let found = heads.find_map(|(skip, head)| {
@@ -127,14 +129,15 @@ fn last_sample(input: &mut Input<'_>, blocks: Range<u64>) -> Result<Option<u64>,
     Ok(None)
 }
 
-/// Sample rate, and the number of its doublings in DSD.
+/// Sample rate of the audio; for DSD, before it is doubled `doublings` times.
 struct Rate {
     hz: Option<u32>,
     doublings: u8,
 }
 
 impl Rate {
-    /// Reads the metadata of the first block, for a rate that is not in the table.
+    /// Reads the sample rate from the metadata of the first block, and the number of doublings for
+    /// DSD.
     fn read(&mut self, input: &mut Input<'_>, start: u64, bytes: u32) -> Result<(), Error> {
         let end = start + 8 + u64::from(bytes);
         let mut at = start + HEAD_BYTES;

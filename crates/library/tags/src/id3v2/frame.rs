@@ -1,4 +1,4 @@
-//! One frame: the meaning of its id, and its text.
+//! One frame of an ID3v2 tag: the meaning of its id, and its text.
 
 use super::undo;
 use crate::input::Input;
@@ -9,15 +9,15 @@ use std::ops::Range;
 /// The header of a frame.
 pub(super) struct Frame {
     pub(super) version: u8,
-    /// Frame id; an id of 2.2 has a zero appended.
+    /// Frame id; the three letters of version 2.2 have a zero appended.
     pub(super) name: [u8; 4],
-    /// The second byte of flags.
+    /// Second byte of the frame's flags, which describe its encoding.
     pub(super) flags: u8,
     /// True if the 2.4 tag marks every frame as unsynchronised, regardless of the frame's own flag.
     pub(super) tag_unsynchronised: bool,
 }
 
-/// Text frames by their ids in 2.2 and in later versions.
+/// Text frames: their ids in version 2.2 and in later versions, and their fields.
 const TEXTS: &[(&[u8; 3], &[u8; 4], Field)] = &[
     (b"TAL", b"TALB", Field::Album),
     (b"TBP", b"TBPM", Field::Bpm),
@@ -56,10 +56,10 @@ const TEXTS: &[(&[u8; 3], &[u8; 4], Field)] = &[
     (b"---", b"TSST", Field::DiscSubtitle),
 ];
 
-/// Bytes read of a picture frame, for the fields before the picture; enough unless the description
-/// is long.
+/// Bytes read from the start of a picture frame. They contain the fields before the picture, unless
+/// its description is long.
 const PICTURE_HEAD_BYTES: usize = 512;
-/// Owner of the unique file identifiers that are MusicBrainz recordings.
+/// Owner that marks a unique file identifier as the id of a MusicBrainz recording.
 const MUSICBRAINZ: &[u8] = b"http://musicbrainz.org\0";
 
 /// Text encodings, by their number in the frame.
@@ -67,7 +67,7 @@ const LATIN1: u8 = 0;
 const UTF16: u8 = 1;
 const UTF16_BE: u8 = 2;
 
-/// The fields before a picture.
+/// Fields that precede the picture in a picture frame.
 pub(super) struct PictureHead {
     kind: PictureKind,
     mime: Mime,
@@ -76,7 +76,7 @@ pub(super) struct PictureHead {
     unsynchronised: bool,
 }
 
-/// Date parts, which 2.2 and 2.3 store in separate frames.
+/// Parts of a date, which versions 2.2 and 2.3 store in separate frames.
 #[derive(Default)]
 pub(super) struct OldDate {
     year: String,
@@ -100,8 +100,8 @@ impl OldDate {
 }
 
 impl Frame {
-    /// Returns the bytes of fields that flags insert before the content; `None` if the content is
-    /// compressed or encrypted.
+    /// Returns the length of the fields that the frame's flags insert before its content; `None` if
+    /// the content is compressed or encrypted.
     fn extra_bytes(&self) -> Option<u64> {
         let (group, scrambled, length) = match self.version {
             3 => (0x20, 0xc0, 0),
@@ -280,7 +280,7 @@ impl PictureHead {
     }
 }
 
-/// Splits after the first string of this encoding; its terminator is dropped.
+/// Splits `bytes` after their first string in this encoding, and drops its terminator.
 fn split_terminated(encoding: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     if matches!(encoding, UTF16 | UTF16_BE) {
         let (units, _) = bytes.as_chunks::<2>();
@@ -302,8 +302,8 @@ fn decode(encoding: u8, bytes: &[u8]) -> String {
     out
 }
 
-/// Returns the strings of a text frame: at least one, possibly empty. Some writers omit the byte
-/// order mark of all but the first.
+/// Returns the strings of a text frame: at least one, possibly empty. If only the first string has
+/// a byte order mark, as some writers do, the mark applies to all strings.
 fn texts(content: &[u8]) -> Vec<String> {
     let Some((&encoding, mut rest)) = content.split_first() else {
         return vec![String::new()];
@@ -325,8 +325,8 @@ fn texts(content: &[u8]) -> Vec<String> {
     texts
 }
 
-/// Reads encoding, three letters of language, description and text. Text with a description is
-/// skipped: it is meant for programs.
+/// Reads a frame of encoding, three letters of language, description and text. Skips a text with a
+/// description, which is meant for programs.
 fn described(content: &[u8], tags: &mut Tags, field: Field) {
     let Some((&encoding, rest)) = content.split_first() else {
         return;
@@ -342,8 +342,9 @@ fn described(content: &[u8], tags: &mut Tags, field: Field) {
 }
 
 /// Reads synchronised lyrics: encoding, three letters of language, time unit (2: milliseconds),
-/// content type (1: lyrics, 2: a transcription), description, then texts, each with a time. A text
-/// is a line, or a part of a line if texts contain line ends. The result is kept as LRC.
+/// content type (1: lyrics, 2: a transcription), description, then strings, each with a time. A
+/// string is a line, or a part of a line if some strings contain line ends. The lyrics are stored
+/// in the LRC format.
 fn timed_lyrics(content: &[u8], tags: &mut Tags) {
     let [encoding, _, _, _, 2, 0..=2, rest @ ..] = content else {
         return;
@@ -375,7 +376,7 @@ fn timed_lyrics(content: &[u8], tags: &mut Tags) {
     tags.push(Field::Lyrics, &lrc);
 }
 
-/// Reads encoding, description and values.
+/// Reads a user-defined text frame: encoding, description (the key) and values.
 fn user_text(content: &[u8], tags: &mut Tags) {
     let mut texts = texts(content).into_iter();
     let field = texts.next().and_then(|key| Field::from_key(key.as_bytes()));
@@ -387,7 +388,7 @@ fn user_text(content: &[u8], tags: &mut Tags) {
     }
 }
 
-/// Reads pairs of a role and a name.
+/// Reads a list of people: pairs of a role and a name.
 fn people(content: &[u8], tags: &mut Tags) {
     for pair in texts(content).chunks_exact(2) {
         let [part, name] = pair else { continue };
@@ -424,7 +425,8 @@ fn volume(content: &[u8], tags: &mut Tags) {
     }
 }
 
-/// Parses `Genre`, `17`, `(17)`, `(4)Eurodisco`, `(51)(39)` and `((Foot)notes`.
+/// Parses a genre in the notations `Genre`, `17`, `(17)`, `(4)Eurodisco`, `(51)(39)` and
+/// `((Foot)notes`.
 fn genre(value: &str, tags: &mut Tags) {
     let mut names: Vec<&str> = Vec::new();
     let mut rest = value;

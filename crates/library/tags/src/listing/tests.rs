@@ -99,12 +99,12 @@ fn limits_hold() {
     assert_eq!(named.name.as_deref(), Some("aü"));
 }
 
-/// A file that is shorter than its stated length.
+/// Source that contains fewer bytes than its stated length.
 struct Cut;
 
 impl ReadAt for Cut {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> std::io::Result<usize> {
-        // In small pieces, as a pipe would.
+        // Returns one byte per read, as a pipe might.
         b"a.mp3\nb.mp3"[..].read_at(offset, &mut buf[..1])
     }
 }

@@ -17,13 +17,14 @@ use crate::input::Input;
 use crate::{Error, ErrorKind, Media};
 use std::ops::Range;
 
-/// Maximum number of fragments walked from the start; after that, the last one is searched from the
-/// end.
+/// Maximum number of boxes read from the first fragment on. If there are more, the last fragment is
+/// searched from the end of the file.
 const WALKED_MAX: usize = 64;
-/// Bytes before the end that are searched for the last fragment, in steps.
+/// Maximum bytes before the end of the file that are searched for the last fragment, and the bytes
+/// read per step.
 const TAIL_BYTES_MAX: u64 = 1 << 20;
 const STEP_BYTES: u64 = 64 << 10;
-/// Bytes of sample durations read at a time.
+/// Bytes read at a time of the durations of samples.
 const SAMPLES_BYTES: u64 = 64 << 10;
 
 /// Extends the duration to the end of the last fragment, if known.
@@ -51,7 +52,7 @@ pub(super) fn lengthen(
     Ok(())
 }
 
-/// Returns the default duration of a sample, for fragments that state none.
+/// Returns the duration of each sample in fragments that do not state one.
 fn usual_duration(input: &mut Input<'_>, mvex: &Range<u64>, id: u32) -> Result<u32, Error> {
     let mut at = mvex.start;
     while let Some(atom) = next(input, &mut at, mvex)? {
@@ -76,7 +77,7 @@ fn end_of_last(
                 end = fragment_end(input, &atom.body, track, end)?.or(end);
             }
             Ok(Some(_)) => {}
-            // A truncated file plays as far as it goes.
+            // A truncated file can be played up to its last complete fragment.
             Ok(None) => return Ok(end),
             Err(err) if err.is_local() => return Ok(end),
             Err(err) => return Err(err),
@@ -97,7 +98,8 @@ fn last_fragment(
     let first = end.saturating_sub(TAIL_BYTES_MAX).max(fragments.start);
     while first < end {
         let at = end.saturating_sub(STEP_BYTES).max(first);
-        // Headers that begin before `end`: length u32 · "moof" · length u32 · "mfhd".
+        // The bytes suffice for every header that begins before `end`: length u32 · "moof" · length
+        // u32 · "mfhd".
         let bytes = input.up_to(at, (end - at) as usize + 15)?;
         let mut heads = bytes.windows(16).enumerate().rev();
         let is_head = |head: &[u8]| &head[4..8] == b"moof" && &head[12..] == b"mfhd";
@@ -112,8 +114,8 @@ fn last_fragment(
     Ok(None)
 }
 
-/// Returns the end time of a track's fragment. It starts at `before`, unless it states its own
-/// start.
+/// Returns the time at which a track's fragment ends. The fragment begins at `before`, unless it
+/// states its own start.
 fn fragment_end(
     input: &mut Input<'_>,
     moof: &Range<u64>,

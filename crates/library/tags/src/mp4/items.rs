@@ -6,7 +6,7 @@ use crate::media::{Mime, Picture, PictureKind, Stored};
 use crate::{Error, Field, Media, genres, text};
 use std::ops::Range;
 
-/// Encoding of a value.
+/// Encoding of an item's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Text,
@@ -46,15 +46,15 @@ const ITEMS: &[(&[u8; 4], Field, Form)] = &[
     (b"soco", Field::ComposerSort, Form::Text),
 ];
 
-/// Types of values.
+/// Types of values, as numbered in a `data` box.
 const UTF16: u32 = 2;
 const JPEG: u32 = 13;
 const PNG: u32 = 14;
 const BMP: u32 = 27;
-/// Longest name of a freeform atom that is looked up.
+/// Maximum bytes of the name of a freeform item; items with longer names are ignored.
 const NAME_BYTES_MAX: u64 = 64;
 
-/// Reads the items of user data.
+/// Reads the metadata items in a `udta` box.
 pub(super) fn read(
     input: &mut Input<'_>,
     udta: &Range<u64>,
@@ -63,8 +63,8 @@ pub(super) fn read(
     let Some(meta) = find(input, udta, b"meta")? else {
         return Ok(());
     };
-    // ISO has version and flags before the boxes. QuickTime does not, so a box's type is at this
-    // offset.
+    // In ISO files, `meta` begins with version and flags. In QuickTime files it begins with its
+    // first box, whose type is then at this offset.
     let is_bare = &input.field(&meta, 4)? == b"hdlr";
     let boxes = meta.start + if is_bare { 0 } else { 4 }..meta.end;
     let Some(ilst) = find(input, &boxes, b"ilst")? else {

@@ -1,4 +1,4 @@
-//! Sound tracks: duration, codec and audio properties.
+//! Sound track of an MP4 file: duration, codec and audio properties.
 
 use super::{find, next};
 use crate::input::Input;
@@ -6,7 +6,7 @@ use crate::media::{AudioHash, Codec};
 use crate::{Error, Media};
 use std::ops::Range;
 
-/// Bytes of the table of sample sizes that enter the audio hash.
+/// Bytes of the table of sample sizes that are included in the audio hash.
 const SIZES_BYTES: u64 = 256;
 /// Bytes of the table of sample durations read at a time.
 const TIMES_BYTES: u64 = 64 << 10;
@@ -82,8 +82,8 @@ fn track_id(input: &mut Input<'_>, tkhd: &Range<u64>) -> Result<u32, Error> {
     Ok(u32::from_be_bytes(id))
 }
 
-/// Returns the total duration of the samples: 4 count u32 · 8 (samples u32 · duration of each u32)
-/// …
+/// Returns the total duration of the samples, from the table 4 count u32 · 8 (samples u32 ·
+/// duration of each u32) …
 fn times(input: &mut Input<'_>, stts: &Range<u64>) -> Result<u64, Error> {
     let count = u32::from_be_bytes(input.field(stts, 4)?);
     let bytes = (stts.end - stts.start - 8).min(u64::from(count) * 8);
@@ -220,8 +220,8 @@ fn aac(input: &mut Input<'_>, boxes: &Range<u64>, media: &mut Media) -> Result<(
     };
     let word = u16::from_be_bytes([*high, *low]);
     let (object, rate, channels) = (word >> 11, word >> 7 & 15, word >> 3 & 15);
-    // Object types 5 and 29 (SBR and PS) double the rate of the stream they extend; their rate is
-    // stated elsewhere.
+    // Object types 5 and 29 (SBR and PS) double the sample rate of the stream that they extend. For
+    // them the file states the doubled rate elsewhere.
     if object == 2
         && let Some(&rate) = AAC_RATES_HZ.get(usize::from(rate))
     {
@@ -236,7 +236,7 @@ fn aac(input: &mut Input<'_>, boxes: &Range<u64>, media: &mut Media) -> Result<(
 }
 
 impl Sound {
-    /// Sets the properties that depend on the whole file.
+    /// Sets the properties that are known only after the whole file was read.
     pub(super) fn finish(self, mdat_bytes: u64, media: &mut Media) {
         let rate = media.audio.sample_rate_hz;
         media.audio.sample_rate_hz = self.timescale;

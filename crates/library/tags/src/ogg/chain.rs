@@ -1,8 +1,9 @@
-//! Chained streams: several in sequence in one file (RFC 3533 §4), each with its own headers,
-//! serial numbers and times.
+//! Chained streams: several links in sequence in one file (RFC 3533 §4), each with its own headers,
+//! serial numbers and times. A link consists of one stream or of several concurrent ones.
 //!
-//! The start of a link is found by bisection, as in libvorbisfile: the page in the middle, between
-//! a page of the link's streams and a later page of other streams, decides which half to search.
+//! The end of a link is found by bisection, as in libvorbisfile. The searched range begins with a
+//! page of the link's streams and ends with a page of other streams; the page in its middle decides
+//! which half to search next.
 
 use super::{FIRST, HEAD_BYTES, IDENT_BYTES, Packet, Page, identify, last_page};
 use crate::comments::Flow as _;
@@ -14,21 +15,22 @@ use std::ops::Range;
 /// Maximum number of measured links, and of concurrent streams in a link.
 const LINKS_MAX: usize = 16;
 const STREAMS_MAX: usize = 16;
-/// Bytes per step of the search for a page, and bytes searched at most, which is more than the
-/// longest page.
+/// Bytes read per step of the search for a page, and maximum bytes searched, which are more than
+/// the longest page.
 const STEP_BYTES: u64 = 8 << 10;
 const SEARCH_BYTES: u64 = 68 << 10;
 
-/// Playing time of all links.
+/// Playing time of all links together.
 pub(super) struct Chain {
-    /// Samples, at the rate of the first link.
+    /// Number of samples, converted to the sample rate of the first link.
     pub(super) samples: u64,
     /// True if every link was measured; otherwise the rest is extrapolated from the measured links.
     pub(super) exact: bool,
 }
 
-/// Measures a chain whose last page, `last`, is not of the file's first stream. Returns `None` if
-/// the file is not a chain: the page is then of a stream concurrent with the first.
+/// Measures a chain whose last page, `last`, does not belong to the first stream of the file.
+/// Returns `None` if the file is not a chain, but `last` belongs to a stream concurrent with the
+/// first one.
 pub(super) fn measure(
     input: &mut Input<'_>,
     first: Audio,
@@ -42,7 +44,7 @@ pub(super) fn measure(
     match walk.run(input, last) {
         Ok(()) => {}
         Err(err) if err.kind == ErrorKind::Io => return Err(err),
-        // The rest is broken or exceeds the limits, so it is extrapolated.
+        // The remaining links are broken or exceed the limits. Their length is extrapolated.
         Err(_) if walk.at != 0 => {
             let samples = u128::from(walk.samples) * u128::from(input.len()) / u128::from(walk.at);
             return Ok(Some(Chain {
@@ -105,8 +107,8 @@ impl Walk {
     }
 }
 
-/// Returns the serial numbers of the streams whose first pages follow each other at `at`; at least
-/// one.
+/// Returns the serial numbers of the streams whose first pages follow one another from `at` on; at
+/// least one.
 fn streams(input: &mut Input<'_>, mut at: u64) -> Result<Vec<u32>, Error> {
     let mut serials = Vec::new();
     while serials.len() < STREAMS_MAX {
@@ -124,8 +126,8 @@ fn streams(input: &mut Input<'_>, mut at: u64) -> Result<Vec<u32>, Error> {
     Err(Error::limit("more streams than the limit allows"))
 }
 
-/// Returns the offset of the first page of other streams than `serials`. `range` starts at a page
-/// of `serials` and ends at a page of another stream.
+/// Returns the offset of the first page of streams other than `serials`. `range` begins with a page
+/// of `serials` and ends with a page of another stream.
 fn boundary(input: &mut Input<'_>, range: Range<u64>, serials: &[u32]) -> Result<u64, Error> {
     let Range { mut start, mut end } = range;
     let mut found = end;

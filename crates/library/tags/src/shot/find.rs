@@ -7,10 +7,10 @@ use std::ops::Range;
 
 const PNG_MAGIC: &[u8] = b"\x89PNG\r\n\x1a\n";
 const EXIF_PREFIX: &[u8; 6] = b"Exif\0\0";
-/// Bytes between JPEG segments that are skipped, as decoders do.
+/// Maximum bytes between two JPEG segments that are skipped, as decoders do.
 const GARBAGE_BYTES_MAX: u64 = 4096;
 
-/// Returns the range of the TIFF data that the EXIF block consists of.
+/// Returns the range of the picture's EXIF block, which has the structure of a TIFF file.
 pub(super) fn exif(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     let head = input.up_to(0, 16)?;
     let found = if head.starts_with(&[0xff, 0xd8, 0xff]) {
@@ -36,7 +36,7 @@ pub(super) fn exif(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     Ok(Some(block.start + skip..block.end.min(input.len())))
 }
 
-/// Walks the segments up to the first scan: FF · marker · length u16 · …
+/// Searches the segments before the first scan: FF · marker · length u16 · …
 fn jpeg(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     let (mut at, mut garbage) = (2, 0);
     loop {
@@ -70,8 +70,8 @@ fn jpeg(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     }
 }
 
-/// Walks the chunks. PNG: length u32 · type · content · CRC u32. RIFF: type · length u32
-/// little-endian · content, padded to even.
+/// Searches for the chunk of type `kind`. PNG: length u32 · type · content · CRC u32. RIFF: type ·
+/// length u32 little-endian · content, padded to even.
 fn chunks(input: &mut Input<'_>, first: u64, kind: [u8; 4]) -> Result<Option<Range<u64>>, Error> {
     let is_png = &kind == b"eXIf";
     let mut at = first;
@@ -111,7 +111,7 @@ fn items(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     let Some(block) = place(input, places, id)? else {
         return Ok(None);
     };
-    // The TIFF data is preceded by its offset from the end of this field.
+    // The first field states the number of bytes between itself and the TIFF data.
     let skip = u64::from(u32::from_be_bytes(input.field(&block, 0)?));
     Ok(Some(block.start.saturating_add(4 + skip)..block.end))
 }
@@ -141,7 +141,7 @@ fn exif_item(input: &mut Input<'_>, names: &Range<u64>) -> Result<Option<u32>, E
     Ok(None)
 }
 
-/// A cursor over fields whose widths are stated in the file.
+/// Cursor over fields whose widths the file itself states.
 struct Fields<'a, 'b> {
     input: &'a mut Input<'b>,
     at: u64,

@@ -68,7 +68,7 @@ pub(super) fn read(input: &mut Input<'_>, block: Range<u64>) -> Result<PhotoMeta
         }
     }
     let mut taken = None;
-    // Each directory is walked once, at whatever offset, so offsets cannot form a loop.
+    // Each directory is read only once, whatever its offset, so offsets cannot form a loop.
     for entry in exif.map_or_else(|| Ok(Vec::new()), |at| tiff.directory(at))? {
         match (entry.tag, entry.kind) {
             (TAKEN, ASCII) => taken = tiff.text(entry)?,
@@ -174,7 +174,7 @@ impl Tiff<'_, '_> {
         let (Some(latitude), Some(longitude)) = (latitude, longitude) else {
             return Ok(None);
         };
-        // Cameras without a GPS fix write zeros.
+        // Cameras without a GPS fix write zeros, so a position of 0, 0 counts as unknown.
         if 90.0 < latitude || 180.0 < longitude || latitude == 0.0 && longitude == 0.0 {
             return Ok(None);
         }
@@ -199,7 +199,8 @@ fn clock(text: &str) -> Option<i64> {
     Some(days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
 }
 
-/// Returns the days from 1970 to a day of the Gregorian calendar; internally years begin in March.
+/// Returns the number of days from 1970-01-01 to a day of the Gregorian calendar. In the
+/// computation, years begin in March.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let month = (month + 9) % 12;

@@ -26,7 +26,8 @@ fn stream(name: &str, serial: u32) -> Vec<Vec<u8>> {
     pages
 }
 
-/// Returns a stream of `seconds` seconds, one page of 4,335 bytes of noise each.
+/// Returns a stream of `seconds` seconds, with one page per second that contains 4,335 bytes of
+/// noise.
 fn long(serial: u32, seconds: u64) -> Vec<u8> {
     let mut pages = stream("ogg", serial);
     let head = pages.pop().expect("there are three");
@@ -46,7 +47,7 @@ fn a_chain_plays_as_long_as_its_links_together() {
     let link = |name, serial| stream(name, serial).concat();
     expect!["Vorbis 1000 ms 44100 Hz 1 ch 0 bit 65 kbit/s [] 0 pictures []"]
         .assert_eq(&summary(&[link("ogg", 7), link("ogg", 8)].concat()));
-    // Links of other codecs and sample rates; the Speex link lasts 495 ms.
+    // The links have different codecs and sample rates; the Speex link lasts 495 ms.
     expect!["Opus 1495 ms 48000 Hz 1 ch 0 bit 37 kbit/s [] 0 pictures []"].assert_eq(&summary(
         &[link("opus", 7), link("ogg", 8), link("spx", 9)].concat(),
     ));
@@ -65,7 +66,7 @@ fn the_links_of_a_large_chain_are_found_by_a_few_reads() {
         (3_604_000, true)
     );
     assert!(spent.reads <= 150 && spent.bytes <= 2 << 20, "{spent:?}");
-    // A file that is not a chain costs no more than before.
+    // A file that is not a chain needs no further reads.
     let (media, spent) = read_counted(&links[4]);
     assert_eq!(
         (media.audio.duration_ms, media.audio.exact),

@@ -54,7 +54,7 @@ fn wavpack_from_a_pipe_is_as_long_as_its_last_block_says() {
     assert_eq!(duration(&[sine, &second].concat()), (500, true));
 }
 
-/// Returns a second of DSD in WavPack, with the rate's index and the number of its doublings.
+/// Returns one second of DSD in WavPack, given the index of its rate and the number of doublings.
 fn dsd_in_wavpack(rate: u32, doublings: u8, bytes_per_second: u32) -> Vec<u8> {
     let content = [&[0x8e, 4, 0, 0, doublings][..], &[0x55; 7]].concat();
     let mut file = b"wvpk".to_vec();
@@ -91,8 +91,8 @@ fn dsd_in_wavpack_counts_bytes_at_a_rate_that_doubles() {
     .assert_eq(&lines.concat());
 }
 
-/// Returns a WAV file of two seconds at 22,050 Hz, with its codec, bytes per second, bytes per
-/// frame, samples per frame, and optionally a stated count.
+/// Returns a WAV file of two seconds at 22,050 Hz, given its codec, bytes per second, bytes per
+/// frame, samples per frame, and the sample count that it states, if any.
 fn wav(coding: u16, rate: u32, frame: u16, frame_samples: u16, counted: Option<u32>) -> Vec<u8> {
     let mut format = coding.to_le_bytes().to_vec();
     format.extend(1_u16.to_le_bytes());
@@ -117,7 +117,7 @@ fn coded_samples_in_wav_last_as_long_as_their_frames() {
         // IMA ADPCM with and without a count; 22 frames of 2,041 samples.
         wav(17, 11_100, 1024, 2041, Some(44_100)),
         wav(17, 11_100, 1024, 2041, None),
-        // An implausible count, in bytes of PCM, is ignored.
+        // The stated count is ignored: it is implausible, being in bytes of PCM.
         wav(17, 11_100, 1024, 2041, Some(4_410_000)),
         // MP3 with a count, with a mean rate only, with a count only, and with neither.
         wav(0x55, 11_250, 1, 0, Some(44_100)),
@@ -177,13 +177,13 @@ fn a_duration_that_no_file_can_have_is_unknown() {
     assert_eq!(duration(&hour), (3_600_000, true));
 }
 
-/// Half a second in four fragments, and in WebM, as ffmpeg writes them to a pipe; and a film of the
-/// same duration.
+/// Half a second of audio in four MP4 fragments, and the same in WebM, as ffmpeg writes them to a
+/// pipe; and a film of the same duration.
 const FRAGMENTS: &[u8] = include_bytes!("../../testdata/sine-fragments.m4a");
 const LIVE: &[u8] = include_bytes!("../../testdata/sine-live.webm");
 const FILM: &[u8] = include_bytes!("../../testdata/film.mp4");
 
-/// Returns the first and the last offset of these bytes.
+/// Returns the offsets of the first and the last occurrence of these bytes.
 fn places(file: &[u8], bytes: &[u8]) -> (usize, usize) {
     let mut found = file.windows(bytes.len()).enumerate();
     let mut found = found.by_ref().filter(|(_, window)| *window == bytes);
@@ -206,7 +206,8 @@ fn mp4_without_a_duration_lasts_as_long_as_its_samples() {
 #[test]
 fn mp4_in_fragments_lasts_until_the_last_one_ends() {
     expect![[r#"Aac 628 ms 8000 Hz 1 ch 0 bit 24 kbit/s [("title", "Sine"), ("artist", "Ann")] 0 pictures []"#]].assert_eq(&summary(FRAGMENTS));
-    // More fragments than are walked: the last one is found from the end, and states its own start.
+    // There are more fragments than are read from the start. The last one is found from the end,
+    // and states its own start.
     let (first, last) = places(FRAGMENTS, b"moof");
     let (tfdt, _) = places(&FRAGMENTS[last..], b"tfdt");
     let end = places(FRAGMENTS, b"mfra").0 - 4;
@@ -216,8 +217,8 @@ fn mp4_in_fragments_lasts_until_the_last_one_ends() {
     let many = [head, &fragment.repeat(5_000), &late].concat();
     let (ms, exact) = duration(&many);
     assert!((3_600_000..3_600_200).contains(&ms) && exact, "{ms}");
-    // A truncated file lasts as long as its complete fragments; without any, the duration is
-    // unknown.
+    // A truncated file lasts as long as its complete fragments; without a complete fragment, the
+    // duration is unknown.
     let cut = duration(&FRAGMENTS[..last + 20]);
     assert!((300..600).contains(&cut.0), "{cut:?}");
     assert_eq!(duration(head), (0, false));

@@ -62,7 +62,7 @@ fn a_cover_in_an_ape_tag() {
     assert_eq!(read.expect("it is there"), b"a picture");
 }
 
-/// Returns a layer III frame at this rate, 44.1 kHz, mono, without sound.
+/// Returns a silent layer III frame at the bit rate of this index, 44.1 kHz, mono.
 fn frame(rate_index: u8) -> Vec<u8> {
     let kbps = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128][usize::from(rate_index)];
     let mut frame = vec![0xff, 0xfb, rate_index << 4, 0xc0];
@@ -106,7 +106,8 @@ fn heads_of_varying_rates_tell_the_duration() {
         .assert_eq(&summary(&headed(21, &xing)));
     // With a seek table and a quality: 104 bytes that are skipped.
     let long = [&b"Info\0\0\0\x0f"[..], &counts, &[7; 104]].concat();
-    // LAME's delay and padding, 576 and 1,152 samples or 39 ms, do not count.
+    // The delay and padding that LAME states, 576 and 1,152 samples or 39 ms, are not part of the
+    // duration.
     let lame = [&long[..], b"LAME3.100", &[0; 12], &[0x24, 0x04, 0x80]].concat();
     expect!["Mp3 26083 ms 44100 Hz 1 ch 0 bit 122 kbit/s [] 0 pictures []"]
         .assert_eq(&summary(&headed(21, &lame)));
@@ -117,7 +118,7 @@ fn heads_of_varying_rates_tell_the_duration() {
     ];
     expect!["Mp3 26122 ms 44100 Hz 1 ch 0 bit 122 kbit/s [] 0 pictures []"]
         .assert_eq(&summary(&headed(36, &vbri.concat())));
-    // A header that counts nothing is ignored.
+    // A header whose counts are zero is ignored.
     let nothing = b"Xing\0\0\0\x03\0\0\0\0\0\0\0\0";
     assert!(summary(&headed(21, nothing)).contains("about"));
 }
@@ -135,8 +136,8 @@ fn junk_before_the_first_frame_is_stepped_over() {
 
 #[test]
 fn a_stream_that_was_recorded_from_its_middle_on_is_music() {
-    // The rest of a frame, or any bytes up to the limit; a single match of a frame header does not
-    // count.
+    // Junk may be the rest of a frame, or any bytes up to the limit; a single match of a frame
+    // header is not taken as a frame.
     let rests = [
         frame(9)[100..].to_vec(),
         b"\xff\xfb\x90\xc0 alone".repeat(10),

@@ -1,5 +1,5 @@
-//! Tests of every field that a library needs, from every format and kind of tag: written by lofty,
-//! or by hand if lofty cannot write it.
+//! Tests that every field needed by a library is read from every format and kind of tag. The tags
+//! are written by lofty, or by hand if lofty cannot write them.
 
 use std::io::Cursor;
 
@@ -19,7 +19,7 @@ const GUEST: &str = "55555555-0b3b-4d2c-9b3a-000000000005";
 const TRACK: &str = "66666666-0b3b-4d2c-9b3a-000000000006";
 const WORK: &str = "77777777-0b3b-4d2c-9b3a-000000000007";
 
-/// The values written, and the values expected.
+/// Fields with the values that lofty writes, and that are expected to be read.
 const FIELDS: &[(ItemKey, Field, &[&str])] = &[
     (ItemKey::TrackTitle, Field::Title, &["Für Elise – エリーゼ"]),
     (
@@ -110,7 +110,7 @@ const FIELDS: &[(ItemKey, Field, &[&str])] = &[
     (ItemKey::MusicBrainzWorkId, Field::WorkId, &[WORK]),
 ];
 
-/// Formats, each with a kind of tag that players write into it, and whether ID3v2 is version 2.3.
+/// Formats, each with a kind of tag that occurs in it, and whether an ID3v2 tag has version 2.3.
 const FORMATS: &[(&str, TagType, bool)] = &[
     ("flac", TagType::VorbisComments, false),
     ("ogg", TagType::VorbisComments, false),
@@ -261,7 +261,7 @@ fn ape_items_by_hand() {
     );
 }
 
-/// Returns a tag of version 2.2, 2.3 or 2.4.
+/// Returns an ID3v2 tag of version 2.2, 2.3 or 2.4 with these frames.
 fn id3v2(version: u8, frames: &[(&str, &[u8])]) -> Vec<u8> {
     let mut body = Vec::new();
     for (name, content) in frames {
@@ -277,7 +277,7 @@ fn id3v2(version: u8, frames: &[(&str, &[u8])]) -> Vec<u8> {
     [&b"ID3"[..], &[version, 0, 0], &size, &body].concat()
 }
 
-/// Returns the tag before an MP3, and in a chunk of WAV and AIFF.
+/// Returns files with the ID3v2 tag: before an MP3, and in a chunk of WAV and AIFF.
 fn with_id3v2(tag: &[u8]) -> [(&'static str, Vec<u8>); 3] {
     let chunk = |id: &[u8; 4], bytes: [u8; 4]| {
         let mut chunk = [&id[..], &bytes, tag].concat();

@@ -1,4 +1,5 @@
-//! Tests of truncated, lying and cyclic files: each gets a result within the limits.
+//! Tests of truncated and cyclic files, and of files with false values: reading each stays within
+//! the limits.
 
 use super::{SINES, read, sine, summary};
 use crate::{ErrorKind, Limits, Reader};
@@ -124,8 +125,8 @@ fn reasons() {
 
 #[test]
 fn ogg_without_a_page_of_sound_cannot_be_read() {
-    // Its three pages begin at 0, 58 and 3,536: the header, the comments with the setup, and all
-    // audio.
+    // The file's three pages begin at 0, 58 and 3,536. They contain the header; the comments with
+    // the setup; and all audio.
     let vorbis = sine("ogg");
     for end in [200, 3_536, 3_540] {
         expect!["Truncated: ogg ends before its audio begins"].assert_eq(&summary(&vorbis[..end]));
@@ -135,7 +136,7 @@ fn ogg_without_a_page_of_sound_cannot_be_read() {
     for end in [100, 841] {
         expect!["Truncated: ogg ends before its audio begins"].assert_eq(&summary(&opus[..end]));
     }
-    // A file with broken comments is readable all the same.
+    // A file with broken comments can be read nevertheless.
     let mut broken = vorbis.to_vec();
     broken[58 + 27 + 15 + 7..][..4].copy_from_slice(&[0xff; 4]);
     expect![[

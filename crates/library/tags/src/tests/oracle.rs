@@ -66,7 +66,8 @@ fn tagged(bytes: &[u8], kind: TagType, art: &[u8]) -> Vec<u8> {
     file.into_inner()
 }
 
-/// Returns bytes that need escaping and do not compress, and that end like a JPEG.
+/// Returns incompressible bytes, some of which need escaping in tags, that begin and end like a
+/// JPEG.
 fn art(bytes: usize) -> Vec<u8> {
     let noise = (0..bytes as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8);
     [
@@ -150,7 +151,7 @@ fn durations_are_those_of_lofty() {
             "{name}: {} and {their_ms} ms",
             ours.duration_ms
         );
-        // For Opus lofty returns the rate before encoding; decoded audio has 48 kHz.
+        // For Opus, lofty returns the sample rate before encoding; decoded Opus always has 48 kHz.
         let rate_hz = if name == "opus" {
             44_100
         } else {

@@ -1,4 +1,4 @@
-//! Tests of EXIF in the containers that carry it.
+//! Tests of EXIF in each picture format that supports it.
 
 use crate::{Limits, PhotoMetadata, shot};
 use expect_test::{Expect, expect};
@@ -11,7 +11,7 @@ fn entry(tag: u16, kind: u16, count: u32, value: u32) -> Vec<u8> {
     out
 }
 
-/// Returns a directory of these entries, without a next directory.
+/// Returns a TIFF directory of these entries that is followed by no other.
 fn directory(entries: &[Vec<u8>]) -> Vec<u8> {
     let mut out = (entries.len() as u16).to_be_bytes().to_vec();
     out.extend(entries.concat());

@@ -27,7 +27,7 @@ fn halves(halves: &[u16]) -> Vec<u8> {
     halves.iter().flat_map(|half| half.to_le_bytes()).collect()
 }
 
-/// Returns two frames of 73,728 × 4 samples and one of 1,000, at 44.1 kHz.
+/// Returns a Monkey's Audio file of two frames of 73,728 × 4 samples and one of 1,000, at 44.1 kHz.
 fn monkey() -> Vec<u8> {
     let mut file = b"MAC ".to_vec();
     file.extend(halves(&[3990, 0]));
@@ -42,7 +42,7 @@ fn monkey() -> Vec<u8> {
     file
 }
 
-/// Returns the same in the older format without a descriptor.
+/// Returns such a file in the older format, which has no descriptor.
 fn old_monkey() -> Vec<u8> {
     let mut file = b"MAC ".to_vec();
     file.extend(halves(&[3970, 2000, 0, 2]));
@@ -52,7 +52,7 @@ fn old_monkey() -> Vec<u8> {
     file
 }
 
-/// Returns 130,000 samples, of which 1,000 are silence, at 48 kHz.
+/// Returns a Musepack SV8 file of 130,000 samples at 48 kHz, 1,000 of them silence.
 fn musepack_8() -> Vec<u8> {
     let mut file = b"MPCK".to_vec();
     let mut head = vec![1, 2, 3, 4, 8];
@@ -66,7 +66,7 @@ fn musepack_8() -> Vec<u8> {
     file
 }
 
-/// Returns a hundred frames, the last of 500 samples, at 44.1 kHz.
+/// Returns a Musepack SV7 file of a hundred frames at 44.1 kHz, the last with 500 samples.
 fn musepack_7() -> Vec<u8> {
     let mut file = b"MP+\x07".to_vec();
     file.extend(words(&[100, 0, 0, 0, 1 << 31 | 500 << 20, 0]));
@@ -89,7 +89,7 @@ fn dsf() -> Vec<u8> {
     file.extend(long(2_822_400));
     file.extend(words(&[4096, 0]));
     file.extend(sound);
-    // ID3v2.3 with TIT2.
+    // A tag of ID3v2.3 with the frame TIT2.
     file.extend(b"ID3\x03\0\0\0\0\0\x0eTIT2\0\0\0\x04\0\0\0Dsd");
     file
 }
@@ -178,7 +178,7 @@ fn values_of_asf_are_texts_numbers_and_pictures() {
     ];
     let mut extended = halves(&[values.len() as u16]);
     extended.extend(values.concat());
-    // Inserted before the objects of ffmpeg's file, so that the texts of that file come later.
+    // The object is inserted before those of ffmpeg's file, so the values of that file come later.
     let guid = b"\x40\xa4\xd0\xd2\x07\xe3\xd2\x11\x97\xf0\0\xa0\xc9\x5e\xa8\x50";
     let object = object(guid, &extended);
     let mut file = WMA[..30].to_vec();
@@ -279,7 +279,7 @@ fn a_head_that_counts_more_than_the_file_holds_tells_no_duration() {
 fn a_file_that_is_cut_anywhere_has_a_verdict() {
     for (name, file) in all() {
         for length in (0..200).chain([file.len() / 2, file.len() - 1]) {
-            // The result does not matter; there must be no panic, and the limits hold.
+            // Any result is accepted, as long as there is no panic and the limits are kept.
             let cut = read(&file[..length.min(file.len())]);
             assert!(length != 0 || cut.is_err(), "{name}");
         }
