@@ -7,14 +7,14 @@
 //! first   flag 2 · one packet: "OpusHead" · version u8 · channels u8 · pre-skip u16 · rate u32
 //!         gain i16 · mapping u8
 //! second  "OpusTags" …
-//! last    flag 4 · the granule gives the length
+//! last    flag 4 · its granule is the length of the stream in samples, including the pre-skip
 //! ```
 
 use crate::plan::Plan;
 
 const HEAD_BYTES: usize = 27;
 const SEGMENTS_MAX: usize = 255;
-/// Maximum size of a page: the most segments, all of maximum length.
+/// Maximum bytes of a page: the maximum number of segments, all of maximum length.
 const PAGE_BYTES_MAX: usize = HEAD_BYTES + SEGMENTS_MAX + SEGMENTS_MAX * 255;
 const OPUS_HEAD_BYTES: usize = 19;
 
@@ -22,26 +22,26 @@ const CONTINUED: u8 = 1;
 const FIRST: u8 = 2;
 const LAST: u8 = 4;
 
-/// Violation that a correct worker cannot cause.
+/// Violation of the format or the plan by a worker's output. A correct worker cannot cause one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamViolation {
     /// The bytes do not start with a page.
     NoPage,
     /// The checksum of a page does not match its bytes.
     Checksum,
-    /// A page of another stream, out of order, after the last page, or with a flag that does not
-    /// belong there.
+    /// A page belongs to another stream, is out of order, follows the last page, or has a flag that
+    /// is wrong at its position.
     Order,
     /// The stream's head contradicts the plan.
     Head,
-    /// The stream plays longer than the track, or its time goes back.
+    /// The stream plays longer than the track, or its time decreases from one page to the next.
     Time,
     /// The stream has no last page.
     Truncated,
 }
 
-/// Incremental verifier of a worker's output. [`Checker::take`] returns how many of the bytes are
-/// verified.
+/// Incremental verifier of a worker's output. [`Checker::take`] returns the number of bytes that
+/// are verified.
 #[derive(Clone, Debug)]
 pub struct Checker {
     channels: u8,
@@ -68,8 +68,9 @@ impl Checker {
         }
     }
 
-    /// Verifies complete pages, which continue the bytes verified before, and returns their length.
-    /// The caller passes the remaining bytes again, together with more.
+    /// Verifies the complete pages at the start of `bytes`, and returns their length. `bytes` must
+    /// continue where the last call stopped: the caller passes the bytes after the verified ones
+    /// again, together with new ones.
     ///
     /// # Errors
     /// The first [`StreamViolation`].
@@ -99,7 +100,8 @@ impl Checker {
         }
     }
 
-    /// Returns the samples per channel that the stream plays, after all bytes were verified.
+    /// Returns the number of samples per channel that the stream plays. To be called after all
+    /// bytes were verified.
     ///
     /// # Errors
     /// [`StreamViolation::Truncated`] if the last page is missing.
@@ -153,7 +155,7 @@ impl Checker {
     }
 
     fn time(&mut self, granule: u64) -> Result<(), StreamViolation> {
-        /// RFC 3533 §6: no packet ends on this page.
+        /// Granule of a page on which no packet ends (RFC 3533 §6).
         const NO_TIME: u64 = u64::MAX;
         if granule == NO_TIME {
             return Ok(());
@@ -205,11 +207,11 @@ fn page(bytes: &[u8]) -> Result<Option<Page<'_>>, StreamViolation> {
     }))
 }
 
-/// Returns the checksum of a page, with its own field as zero: CRC with the polynomial 0x04c11db7,
-/// most significant bit first (RFC 3533 §6).
+/// Returns the checksum of a page, computed with its own field set to zero: CRC with the polynomial
+/// 0x04c11db7, most significant bit first (RFC 3533 §6).
 ///
 /// # Panics
-/// If the page has no head.
+/// If the page has no complete head.
 #[must_use]
 pub fn page_crc(page: &[u8]) -> u32 {
     let (before, rest) = page.split_at(22);

@@ -1,12 +1,14 @@
-//! Decision between the file as it is and a transcoded stream.
+//! Decision whether a player gets the original file or a transcoded stream.
 
 use crate::plan::{Gain, Plan};
 use crate::source::{Codec, Source};
 
-/// Bit rate limits of an Opus encoder per channel; RFC 6716 §2.1.1 states 6 to 510 kb/s for stereo.
+/// Minimum and maximum bit rate of an Opus encoder: 6 to 510 kb/s for stereo, by RFC 6716 §2.1.1. A
+/// mono stream gets at most half of the maximum.
 const BIT_RATE_KBPS_MIN: u32 = 6;
 const BIT_RATE_KBPS_MAX: u32 = 510;
-/// Bit rate if only a format is requested: transparent to most listeners in stereo.
+/// Bit rate of the output if the player requests only a format. In stereo, most listeners do not
+/// hear a difference from the original.
 const BIT_RATE_KBPS_DEFAULT: u32 = 128;
 
 /// Format that a player requests.
@@ -14,12 +16,12 @@ const BIT_RATE_KBPS_DEFAULT: u32 = 128;
 pub enum Format {
     /// No preference.
     Any,
-    /// The file as it is, regardless of the other parameters.
+    /// The original file, regardless of the other parameters.
     Raw,
     /// Opus in Ogg.
     Opus,
-    /// A format that is not supported. Players send their usual format along with a bit rate; then
-    /// only the bit rate counts.
+    /// A format that is not supported as output. Players send their usual format along with a bit
+    /// rate; in that case only the bit rate counts.
     Other,
 }
 
@@ -37,21 +39,21 @@ impl Format {
     }
 }
 
-/// Request of a player.
+/// Parameters of a player's request for a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AudioRequest {
     /// Requested format.
     pub format: Format,
-    /// Maximum bit rate; 0 means unlimited.
+    /// Maximum bit rate that the player accepts; 0 means unlimited.
     pub bit_rate_kbps_max: u32,
-    /// Start position.
+    /// Position in the track at which playback starts.
     pub start_ms: u64,
 }
 
 /// Limits of transcoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum length of a track. Default 1 hour.
+    /// Maximum length of a track that is transcoded. Default 1 hour.
     pub duration_ms_max: u64,
 }
 
@@ -63,7 +65,7 @@ impl Default for Limits {
     }
 }
 
-/// Reason for sending the file as it is.
+/// Reason for sending the original file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RawReason {
     /// The player requested the file, or the file already satisfies the request.
@@ -77,15 +79,16 @@ pub enum RawReason {
 /// Response to a player's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Send the file.
+    /// Send the original file.
     Raw(RawReason),
-    /// Transcode by this plan.
+    /// Send the output of this plan.
     Transcode(Plan),
     /// Send nothing: the start position is after the track's end.
     AfterEnd,
 }
 
-/// Chooses the response to `wish` for `source`. The caller adds texts and gains to the plan.
+/// Decides the response to the request `wish` for the file `source`. The caller adds titles and
+/// gains to the plan.
 #[must_use]
 pub fn decide(wish: &AudioRequest, source: &Source, limits: &Limits) -> Decision {
     let exceeds = wish.bit_rate_kbps_max != 0 && wish.bit_rate_kbps_max < source.bit_rate_kbps;

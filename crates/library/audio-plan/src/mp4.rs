@@ -11,7 +11,7 @@
 
 use std::fmt;
 
-/// Sibling boxes that are examined, at most.
+/// Maximum number of sibling boxes that are examined.
 const BOXES_MAX: usize = 4_096;
 
 /// Packets of one track.
@@ -23,7 +23,7 @@ pub struct Packets {
     pub places: Vec<(u64, u32)>,
 }
 
-/// Invalid or contradictory tables; the file's fault.
+/// Error of a file whose tables are invalid or contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed(
     /// Description of the violation.
@@ -38,7 +38,7 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// Finds the packets of the first ALAC track, given the content of a `moov` box.
+/// Finds the packets of the first ALAC track in `moov`, the content of the file's `moov` box.
 ///
 /// # Errors
 /// [`Malformed`] if there is no such track, or its tables contradict each other.
@@ -86,7 +86,8 @@ fn boxes(mut inside: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
     .take(BOXES_MAX)
 }
 
-/// Returns the box with the cookie, including its head, which the decoder skips.
+/// Returns the box that contains the decoder's configuration, including the box's head, which the
+/// decoder skips.
 fn cookie(stsd: &[u8]) -> Option<Vec<u8>> {
     const VERSION_AND_COUNT: usize = 8;
     /// Bytes of an audio sample entry before its boxes; version 1 of QuickTime has sixteen more.
@@ -136,7 +137,7 @@ fn places(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
             break;
         };
         let mut at = chunk;
-        // A run may state more packets than there are sizes; `take` is bounded by both.
+        // A run may state more packets than there are sizes; the loop then ends with the sizes.
         for size in sizes.by_ref().take(packets as usize) {
             places.push((at, size));
             at = at
@@ -147,7 +148,8 @@ fn places(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
     Ok(places)
 }
 
-/// Returns the rows of a table after its row count; the count must not exceed the bytes.
+/// Returns the rows of a table that begins with its row count. Fails if the count exceeds the
+/// bytes.
 fn table<const N: usize>(bytes: &[u8]) -> Result<&[[u8; N]], Malformed> {
     let (count, rows) = bytes
         .split_first_chunk::<4>()

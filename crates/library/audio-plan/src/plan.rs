@@ -1,4 +1,4 @@
-//! Transcoding plan of a job.
+//! Transcoding plan of a job, and its encoding:
 //!
 //! ```text
 //!  0 "SND1" · 4 codec u8 · channels u8 · gains there u8 · zero u8 · 8 bit rate u32
@@ -11,7 +11,7 @@ use std::fmt;
 use crate::SAMPLE_RATE_HZ;
 use crate::source::Codec;
 
-/// Bytes per text, at most; longer ones are cut.
+/// Maximum bytes of the title, artist or album of a plan; longer ones are cut.
 pub const TEXT_BYTES_MAX: usize = 120;
 
 const MAGIC: [u8; 4] = *b"SND1";
@@ -27,7 +27,7 @@ pub struct Gain {
 }
 
 impl Gain {
-    /// Converts a ReplayGain value, in 1/100 dB relative to −18 LUFS.
+    /// Converts a ReplayGain value, in 1/100 dB relative to −18 LUFS, to the unit of [`Gain`].
     #[must_use]
     pub fn of_replay_gain(cdb: i16) -> i16 {
         let r128 = (i32::from(cdb) - 500) * 256;
@@ -67,12 +67,12 @@ pub struct Cost {
     pub bytes: u64,
 }
 
-/// Reason why bytes are not a plan.
+/// Reason why bytes cannot be decoded as a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MalformedPlan {
-    /// Their length contradicts their fields.
+    /// The length of the bytes contradicts their fields.
     Length,
-    /// They do not start with the magic.
+    /// The bytes do not start with the magic number of a plan.
     Magic,
     /// A field has an invalid value.
     Value,
@@ -99,8 +99,8 @@ impl Plan {
         self.playing_ms() * u64::from(SAMPLE_RATE_HZ) / 1_000
     }
 
-    /// Returns the maximum number of samples per channel: a track may be longer than the index
-    /// says, since the durations of some formats are estimates.
+    /// Returns the maximum number of samples per channel of the output. It allows for a track that
+    /// is longer than the index states, since the durations of some formats are estimates.
     #[must_use]
     pub fn samples_max(&self) -> u64 {
         const LONGER_MS: u64 = 10_000;
@@ -108,11 +108,12 @@ impl Plan {
         self.playing_samples() + longer * u64::from(SAMPLE_RATE_HZ) / 1_000
     }
 
-    /// Estimates the cost: the skipped part is decoded, the rest also encoded.
+    /// Estimates the cost: the part before the start position is only decoded, the rest is also
+    /// encoded.
     #[must_use]
     pub fn cost(&self) -> Cost {
-        // For a slow core: per second of CPU time, 300 seconds are decoded, or 60 seconds of stereo
-        // mixed, resampled and encoded.
+        // Measured on a slow core: one second of CPU time decodes 300 seconds of audio, or mixes,
+        // resamples and encodes 60 seconds of stereo.
         let cpu_ms = self.duration_ms / 300 + self.playing_ms() * u64::from(self.channels) / 120;
         Cost {
             cpu_ms,
@@ -120,8 +121,8 @@ impl Plan {
         }
     }
 
-    /// Returns the maximum size of the output: the encoder aims at an average bit rate, and
-    /// difficult passages take more.
+    /// Returns the maximum size of the output in bytes. It exceeds the estimate, since the encoder
+    /// only aims at an average bit rate, and difficult passages need more.
     #[must_use]
     pub fn answer_bytes_max(&self) -> u64 {
         const HEAD_BYTES: u64 = 64 << 10;

@@ -1,6 +1,6 @@
 //! Properties of a track's file that are known before it is opened.
 
-/// Audio codec that can be decoded, in the container that is named after it or usual for it.
+/// Audio codec that can be decoded, in the container of the same name or the usual one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -37,7 +37,7 @@ impl Codec {
     }
 }
 
-/// A track's file, according to the index.
+/// Properties of a track's file, as the index states them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Codec of the file; `None` if there is no decoder for it.

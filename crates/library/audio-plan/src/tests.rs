@@ -22,7 +22,9 @@ fn plan() -> Plan {
     }
 }
 
-/// Returns the decision as text: raw, nothing, or bit rate, channels and start in milliseconds.
+/// Returns the decision as text: the original file with the reason; or nothing; or bit rate,
+/// channels and start of a transcoded stream. Takes codec, bit rate and channels of the source; and
+/// format, maximum bit rate and start of the request.
 fn gets(
     (codec, kbps, channels): (&str, u32, u8),
     (format, max, start_ms): (&str, u32, u64),
@@ -67,20 +69,21 @@ fn players_get_what_they_ask_for_or_the_file() {
         (("mp3", 128, 2), ("mp3", 192, 0), "raw, AsRequested"),
         (("opus", 96, 2), ("opus", 128, 0), "raw, AsRequested"),
         (("opus", 96, 2), ("opus", 0, 0), "raw, AsRequested"),
-        // A bit rate.
+        // The requested bit rate is lower than that of the file.
         (("flac", 900, 2), ("", 320, 0), "320 kb/s, 2 ch, from 0"),
         (("mp3", 320, 2), ("", 128, 0), "128 kb/s, 2 ch, from 0"),
         (("mp3", 320, 2), ("mp3", 128, 0), "128 kb/s, 2 ch, from 0"),
         (("opus", 160, 2), ("opus", 96, 0), "96 kb/s, 2 ch, from 0"),
-        // A format.
+        // A supported format is requested.
         (("flac", 900, 2), ("opus", 0, 0), "128 kb/s, 2 ch, from 0"),
         (("flac", 900, 2), ("OGG", 0, 0), "128 kb/s, 2 ch, from 0"),
         (("mp3", 96, 2), ("opus", 0, 0), "96 kb/s, 2 ch, from 0"),
         (("mp3", 96, 2), ("opus", 192, 0), "96 kb/s, 2 ch, from 0"),
-        // An unsupported format, and a bit rate that the file does not exceed.
+        // The requested format is not supported, and the file does not exceed the requested bit
+        // rate.
         (("flac", 900, 2), ("mp3", 0, 0), "raw, AsRequested"),
         (("flac", 900, 2), ("flv", 1_000, 0), "raw, AsRequested"),
-        // A start position.
+        // A start position is requested.
         (
             ("flac", 900, 2),
             ("", 0, 7_000),
@@ -97,7 +100,7 @@ fn players_get_what_they_ask_for_or_the_file() {
             "128 kb/s, 2 ch, from 199999",
         ),
         (("flac", 900, 2), ("opus", 0, 200_000), "behind"),
-        // The limits of the encoder.
+        // The requested bit rate is outside the limits of the encoder.
         (("flac", 900, 2), ("", 1, 0), "6 kb/s, 2 ch, from 0"),
         (("flac", 4_000, 2), ("", 900, 0), "510 kb/s, 2 ch, from 0"),
         (("flac", 900, 1), ("", 500, 0), "255 kb/s, 1 ch, from 0"),

@@ -1,26 +1,27 @@
-//! Output of a program, parsed as an answer.
+//! Answer of a program, parsed from its output.
 
 use crate::Limits;
 
-/// Meaning of a program's output.
+/// Answer of a program: the meaning of its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer<'a> {
-    /// A head, and a body from `body_at` on.
+    /// A head with fields, and a body from `body_at` on.
     Document {
-        /// Status code from 200 to 599; 302 for a bare `Location`.
+        /// Status code from 200 to 599; 302 if the program set `Location` without `Status`.
         status: u16,
         /// Fields of the head, including `Content-Type` and `Location` if the program set them.
         fields: Vec<(&'a str, &'a str)>,
-        /// Offset of the body in the output.
+        /// Offset at which the body begins in the output.
         body_at: usize,
     },
-    /// Only the path of another resource of this server, which is to be served instead.
+    /// A head that only names the path of another resource of this server, which is to be served
+    /// instead.
     LocalRedirect(&'a str),
     /// No head: the whole output is the body.
     Bytes,
 }
 
-/// Invalid head of an output; the program is at fault.
+/// Error in the head of a program's output; the program is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// `Status` is not a number from 200 to 599, or occurs twice.
@@ -29,11 +30,12 @@ pub enum Malformed {
     Location,
     /// `Content-Type` occurs twice, or is empty.
     ContentType,
-    /// More fields than [`Limits::fields_max`].
+    /// The head has more fields than [`Limits::fields_max`].
     Fields,
 }
 
-/// Fields that only the server sets: it knows the body's length, and manages the connection.
+/// Fields that are dropped from a program's answer, since only the server can set them: it
+/// determines the body's length and manages the connection.
 const SERVER_FIELDS: &[&str] = &[
     "connection",
     "content-length",
@@ -47,7 +49,7 @@ const SERVER_FIELDS: &[&str] = &[
 ];
 
 impl<'a> Answer<'a> {
-    /// Parses an output. Its first [`Limits::head_bytes_max`] bytes are enough.
+    /// Parses an output. It is sufficient to pass its first [`Limits::head_bytes_max`] bytes.
     ///
     /// # Errors
     /// [`Malformed`] if the output has an invalid head.
@@ -68,7 +70,8 @@ impl<'a> Answer<'a> {
         if limits.fields_max < fields.len() {
             return Err(Malformed::Fields);
         }
-        // RFC 3875 §6.2.2: a path is for the server, anything with a scheme for the client.
+        // RFC 3875 §6.2.2: the server follows a `Location` that is a path; the client follows one
+        // with a scheme.
         if let (Some(place), None, None) = (location, status, content_type)
             && is_path(place)
         {
@@ -93,8 +96,8 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// Returns the fields before the first empty line, and the offset after that line; `None` if there
-/// is no empty line, or another line is not a field.
+/// Returns the fields before the first empty line, and the offset after that line. Returns `None`
+/// if there is no empty line, or if a line before it is not a field.
 fn head(output: &[u8], bytes_max: usize) -> Option<(Vec<(&str, &str)>, usize)> {
     let mut fields = Vec::new();
     let mut at = 0;
@@ -123,7 +126,7 @@ fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Returns whether `place` is a path of this server; `//host` is not.
+/// Returns whether `place` is a path on this server, unlike `//host`, which names another server.
 fn is_path(place: &str) -> bool {
     let visible = place.bytes().all(|byte| byte.is_ascii_graphic());
     place.starts_with('/') && !place.starts_with("//") && visible
@@ -142,7 +145,7 @@ fn only<'a>(fields: &[(&str, &'a str)], name: &str) -> Result<Option<&'a str>, D
     }
 }
 
-/// Parses three digits and ignores the reason after them, as in `404 Not Found`.
+/// Parses a status code of three digits. Ignores the reason phrase after it, as in `404 Not Found`.
 fn code(status: &str) -> Result<u16, Malformed> {
     let digits = status.split(' ').next().unwrap_or_default();
     let is_code = digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit());

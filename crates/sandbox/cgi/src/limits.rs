@@ -1,9 +1,9 @@
-/// Bounds of an output's head.
+/// Limits of the head of a program's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most bytes of the head: its lines with their ends. Default 16 KiB.
+    /// Maximum bytes of the head, including the line ends. Default 16 KiB.
     pub head_bytes_max: usize,
-    /// Most fields. Default 64.
+    /// Maximum number of fields in the head. Default 64.
     pub fields_max: usize,
 }
 

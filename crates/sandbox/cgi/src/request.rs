@@ -1,19 +1,20 @@
-//! Request as the environment of a program.
+//! Request, and its conversion to the environment of a program.
 
-/// Properties of a request that a program gets.
+/// Properties of a request that are passed to a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// Method, as the client sent it.
     pub method: &'a str,
     /// Part of the path that names the program, without a slash at its end.
     pub script: &'a str,
-    /// Whole path, undecoded, starting with `script`.
+    /// Whole path, not decoded, starting with `script`.
     pub path: &'a str,
-    /// Query after the question mark, undecoded.
+    /// Query after the question mark, not decoded; `None` if there is no question mark.
     pub query: Option<&'a str>,
     /// Fields of the request, in their order.
     pub fields: &'a [(&'a str, &'a [u8])],
-    /// Media type of the body. In a chain of programs it differs from that of the request.
+    /// Media type of the body. In a chain of programs, the body is the output of the previous
+    /// program, so its type differs from that of the request.
     pub content_type: Option<&'a [u8]>,
     /// Length of the body.
     pub body_bytes: u64,
@@ -26,14 +27,14 @@ pub struct Request<'a> {
 /// Reason why a request cannot be passed to a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestError {
-    /// The path has `%` without two digits, or decodes to a zero byte or to a slash within a
-    /// segment.
+    /// The path has a `%` without two hexadecimal digits, or decodes to a zero byte or to a slash
+    /// within a segment.
     Path,
 }
 
-/// Fields that a program does not get: they concern the connection, have variables of their own, or
-/// are for the server only (RFC 3875 §4.1.18). `Proxy` would become `HTTP_PROXY`, which libraries
-/// read as the user's own setting.
+/// Fields that are not passed to a program: they concern the connection, have variables of their
+/// own, or are for the server only (RFC 3875 §4.1.18). `Proxy` would become the variable
+/// `HTTP_PROXY`, which HTTP libraries interpret as a setting of the user.
 const HIDDEN_FIELDS: &[&str] = &[
     "authorization",
     "connection",
@@ -51,8 +52,8 @@ const HIDDEN_FIELDS: &[&str] = &[
 ];
 
 impl Request<'_> {
-    /// Returns `NAME=value` for each variable of RFC 3875 §4.1 that has a value, each followed by a
-    /// zero byte.
+    /// Returns the environment: `NAME=value` for each variable of RFC 3875 §4.1 that has a value,
+    /// each followed by a zero byte.
     ///
     /// # Errors
     /// [`RequestError`] if the path cannot be decoded.
@@ -73,7 +74,7 @@ impl Request<'_> {
         out.put("PATH_INFO", &path_info);
         out.put("QUERY_STRING", query.as_bytes());
         out.put("REMOTE_ADDR", self.peer.as_bytes());
-        // Not a variable of the RFC, but one on which programs rely.
+        // The RFC does not define this variable, but programs rely on it.
         let uri = match self.query {
             Some(query) => format!("{}?{query}", self.path),
             None => self.path.to_owned(),
@@ -92,12 +93,12 @@ impl Request<'_> {
         Ok(out.0)
     }
 
-    /// Returns name and port from the field `Host`, or defaults, which RFC 3875 leaves to the
-    /// server.
+    /// Returns the name and the port from the field `Host`. If either is missing, returns a
+    /// default, which RFC 3875 leaves to the server.
     fn authority(&self) -> (&[u8], &[u8]) {
         let default: &[u8] = if self.secure { b"443" } else { b"80" };
         let host = self.values("host").next().unwrap_or(b"localhost");
-        // Colons of an address in brackets do not separate the port.
+        // Only a colon after the brackets of an IPv6 address separates the port.
         let bracket = host.iter().rposition(|byte| *byte == b']').unwrap_or(0);
         match host[bracket..].iter().rposition(|byte| *byte == b':') {
             Some(colon) => {
@@ -116,8 +117,8 @@ impl Request<'_> {
             .map(|(_, value)| *value)
     }
 
-    /// Writes each field's name once, with all its values. It skips names that would map to the
-    /// same variable as another name.
+    /// Writes one variable per field name, with all values of this name. Skips names with bytes
+    /// other than letters, digits and `-`, which could map to the variable of another name.
     fn fields(&self, out: &mut Variables) {
         for (index, (name, _)) in self.fields.iter().enumerate() {
             let is = |other: &&str| other.eq_ignore_ascii_case(name);
@@ -150,7 +151,8 @@ impl Variables {
     }
 }
 
-/// Decodes the percent signs of a path.
+/// Decodes the percent escapes of a path; `None` if the path is invalid, as [`RequestError::Path`]
+/// describes it.
 fn decoded(path: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(path.len());
     let mut bytes = path.bytes();

@@ -1,87 +1,89 @@
-//! Messages between a pool and its zygote. Both belong to one build, and no child holds this
-//! socket; a packet that does not parse is still an error and not a panic. Descriptors accompany
-//! these bytes.
+//! Messages between a pool and its zygote. Both are programs of the same build, and no child of the
+//! zygote has access to this socket. Even so, a packet that cannot be parsed causes an error, not a
+//! panic. Some packets are accompanied by file descriptors.
 
-/// Longest packet: a report with a text of [`TEXT_BYTES_MAX`].
+/// Maximum bytes of a packet: that of a report with a text of [`TEXT_BYTES_MAX`].
 pub const CONTROL_BYTES_MAX: usize = 8 + TEXT_BYTES_MAX;
-/// Longest text of a zygote that cannot start, and longest argument, variable or path of a program.
+/// Maximum bytes of a text: the reason why a zygote cannot start, or an argument, variable or path
+/// of a program.
 pub const TEXT_BYTES_MAX: usize = 1_000;
 
-/// Number of one child, never reused.
+/// Id of one child of a zygote, never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SlotId(
-    /// Count of the pool's children.
+    /// Running number of the child in its pool.
     pub u64,
 );
 
-/// Isolation that a zygote found in force.
+/// Isolation mechanisms that a zygote found in force for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jail {
-    /// Hash of its filter.
+    /// Hash of the zygote's seccomp filter.
     pub filter_hash: u64,
-    /// Number of instructions of the filter.
+    /// Number of instructions of the seccomp filter.
     pub filter_len: u32,
     /// ABI version of Landlock; 0 if the kernel has no Landlock.
     pub landlock_abi: u32,
-    /// True if neither the zygote nor its descendants gain privileges by exec.
+    /// True if neither the zygote nor its descendants can gain privileges by exec.
     pub no_new_privs: bool,
     /// True if the zygote still holds a capability.
     pub capabilities: bool,
 }
 
-/// End of a child, from `wait4`.
+/// Exit status and resource usage of an ended child, from `wait4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExitReport {
-    /// Wait status.
+    /// Wait status of the child, as `wait4` returns it.
     pub status: i32,
-    /// CPU time of the child's whole life, and of its children that it waited for.
+    /// CPU time of the child during its whole life, including its own children that it waited for.
     pub cpu_us: u64,
-    /// Peak of resident memory.
+    /// Maximum resident memory of the child.
     pub memory_peak_bytes: u64,
 }
 
-/// Kind of a zygote's children, and their treatment of jobs.
+/// Configuration of a zygote: the kind and the limits of its children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
     /// True if each child hosts a microVM. `/dev/kvm` accompanies this packet.
     pub machine: bool,
-    /// True if jobs run a program, which accompanies this packet, and not the worker itself.
+    /// True if jobs run a separate program, whose file accompanies this packet, and not the worker
+    /// itself.
     pub program: bool,
-    /// True if a job leaves nothing behind for the next job.
+    /// True if no state of a job is visible to the next job.
     pub ephemeral: bool,
-    /// True if memory that exists before a job is to be in large pages.
+    /// True if huge pages are used for the memory that exists before a job.
     pub hugepages: bool,
-    /// True if memory that a job allocates is to be in large pages.
+    /// True if huge pages are used for the memory that a job allocates.
     pub work_hugepages: bool,
-    /// Memory before a job, in bytes.
+    /// Maximum memory before a job, in bytes.
     pub max_memory_bytes: u64,
-    /// Memory that a job may allocate beyond that, in bytes.
+    /// Maximum memory that a job may allocate in addition, in bytes.
     pub max_work_memory_bytes: u64,
-    /// Most children alive at one time.
+    /// Maximum number of children at a time.
     pub children: u64,
-    /// Number of [`Command::ProgramText`] that follow.
+    /// Number of [`Command::ProgramText`] packets that follow.
     pub words: u64,
 }
 
-/// Report of a child that takes several jobs: it is ready for the next.
+/// Report that a child is ready for its next job, sent by children that run several jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChildReady {
     /// CPU time consumed since the previous report.
     pub cpu_us: u64,
-    /// Time that the wipe took.
+    /// Duration of the wipe.
     pub wipe_us: u64,
-    /// Memory that the wipe freed.
+    /// Bytes of memory that the wipe freed.
     pub dirty_bytes: u64,
-    /// System calls of the job that a guest does not implement.
+    /// Number of the job's system calls that the guest does not implement and refused.
     pub refused_calls: u64,
-    /// True if a canary survived the wipe.
+    /// True if the wipe failed: a value written before it as a test was still there after it.
     pub leaked: bool,
 }
 
-/// Kind of a text for a program.
+/// Purpose of a text that is passed to a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramText {
-    /// Next argument.
+    /// Next argument of the command line.
     Argument,
     /// Next variable of the environment.
     Variable,
@@ -92,12 +94,13 @@ pub enum ProgramText {
 /// Message from the pool to the zygote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// First packet. The program and then `/dev/kvm` accompany it, if the zygote needs them.
+    /// Configuration of the zygote; the first packet. The file of the program and then `/dev/kvm`
+    /// accompany it, if the zygote needs them.
     Start(Start),
     /// Text of at most [`TEXT_BYTES_MAX`] bytes for the program.
     ProgramText(ProgramText, Vec<u8>),
-    /// Order to fork a child that serves the socket accompanying this packet, once there is room
-    /// for one.
+    /// Order to fork a child as soon as the number of children allows it. The child serves the
+    /// socket that accompanies this packet.
     Fork(SlotId),
 }
 
@@ -112,11 +115,11 @@ pub enum Report {
     Refused(SlotId, i32),
     /// The child ended.
     Reaped(SlotId, ExitReport),
-    /// The zygote cannot start.
+    /// The zygote, or the child whose socket this is, cannot start; the text is the reason.
     Broken(String),
     /// A child is ready for its next job; sent on the child's own socket.
     ChildReady(ChildReady),
-    /// Part of a guest's page tables, as text; sent before [`Report::Ready`].
+    /// Part of a guest's page tables, as text for the operator; sent before [`Report::Ready`].
     Tables(String),
 }
 
@@ -304,7 +307,7 @@ impl Report {
     }
 }
 
-/// Returns the reason of a worker that cannot start, from a report or from plain text.
+/// Returns the reason why a worker cannot start, from the bytes of a report or of plain text.
 #[must_use]
 pub fn broken_reason(bytes: &[u8]) -> String {
     match Report::from_bytes(bytes) {
@@ -313,7 +316,7 @@ pub fn broken_reason(bytes: &[u8]) -> String {
     }
 }
 
-/// Returns a packet of a tag and a text, which is cut to fit.
+/// Returns a packet that consists of a tag and a text, which is cut to fit.
 fn tagged(tag: u64, text: &[u8]) -> Vec<u8> {
     let mut bytes = words(&[tag]);
     bytes.extend(text.iter().take(TEXT_BYTES_MAX));

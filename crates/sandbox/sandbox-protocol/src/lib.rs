@@ -1,7 +1,7 @@
-//! Messages between the server and a cell: one job out, one reply back. Bytes only; descriptors
-//! accompany the bytes.
+//! Messages between the server and a cell: the server sends one job, the cell sends one reply. The
+//! crate handles only the bytes; file descriptors are sent along with them.
 //!
-//! Principal types: [`Job`], sent with two descriptors (the original, read-only, and the memfd of
+//! Principal types: [`Job`], sent with two descriptors (the original, read-only, and the memfd for
 //! the answer), and [`AllegedReply`], which becomes a [`Reply`] only by [`AllegedReply::verify`]. A
 //! persistent program exchanges records instead: [`request_head`] and [`AnswerRecord`]. Messages
 //! between a pool and its zygote are in [`control`].

@@ -1,4 +1,5 @@
-/// Version of both messages. Server and worker come from one build, so it must be equal.
+/// Version of the formats of job and reply. Server and worker come from one build, so their
+/// versions must be equal.
 const VERSION: u32 = 1;
 const JOB_MAGIC: u32 = u32::from_le_bytes(*b"PJOB");
 const REPLY_MAGIC: u32 = u32::from_le_bytes(*b"PRPL");
@@ -7,23 +8,24 @@ const REPLY_MAGIC: u32 = u32::from_le_bytes(*b"PRPL");
 pub const JOB_HEADER_BYTES: usize = 64;
 /// Bytes of a reply before its detail.
 pub const REPLY_HEADER_BYTES: usize = 64;
-/// Longest plan; a picture's plan takes less than a hundred bytes.
+/// Maximum bytes of a job's plan; a picture's plan has less than a hundred bytes.
 pub const PLAN_BYTES_MAX: usize = 512;
-/// Longest environment of a program's job.
+/// Maximum bytes of the environment of a program's job.
 pub const ENVIRONMENT_BYTES_MAX: u32 = 32 << 10;
-/// Longest text that a worker may add for the log.
+/// Maximum bytes of the text that a worker may add to its reply for the log.
 pub const DETAIL_BYTES_MAX: usize = 256;
 /// Size of a buffer that holds any message.
 pub const MESSAGE_BYTES_MAX: usize = JOB_HEADER_BYTES + PLAN_BYTES_MAX;
 
-/// Resource limits of one job; the cell ends a job that exceeds them.
+/// Resource limits of one job; the cell aborts a job that exceeds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobLimits {
-    /// Size of the answer's memfd, fixed by seals.
+    /// Size of the memfd for the answer, fixed by seals.
     pub answer_bytes_max: u64,
-    /// Address space that the job may allocate beyond that of the worker before it.
+    /// Maximum address space that the job may allocate, in addition to that of the worker before
+    /// the job.
     pub memory_bytes_max: u64,
-    /// CPU time in milliseconds.
+    /// Maximum CPU time in milliseconds.
     pub cpu_ms_max: u32,
 }
 
@@ -34,9 +36,9 @@ pub struct Job<'a> {
     pub id: u64,
     /// Resource limits of the job.
     pub limits: JobLimits,
-    /// Fresh entropy, since a forked cell has none of its own.
+    /// Random bytes for the job, since a forked cell has no entropy of its own.
     pub seed: [u8; 16],
-    /// True if the job runs only when a core is otherwise idle.
+    /// True if the job runs only while a core would otherwise be idle.
     pub idle: bool,
     /// Description of the work, in a format agreed between the worker and the job's author.
     pub plan: &'a [u8],
@@ -120,7 +122,7 @@ impl<'a> Job<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Status {
-    /// The answer is in the memfd.
+    /// The job is done, and its answer is in the memfd.
     Done = 0,
     /// The original cannot be decoded.
     Undecodable = 1,
@@ -128,7 +130,7 @@ pub enum Status {
     Unsupported = 2,
     /// The job needed more than its limits allow.
     TooLarge = 3,
-    /// The worker failed for a reason of its own.
+    /// The worker failed for a reason that is not the original's fault.
     Failed = 4,
     /// The job exceeded its CPU time.
     TimedOut = 5,
@@ -155,14 +157,14 @@ pub struct Expect {
     pub id: u64,
     /// Width and height of the answer, if it is a picture.
     pub size_px: Option<(u32, u32)>,
-    /// Size of the answer's memfd.
+    /// Size of the memfd for the answer.
     pub answer_bytes_max: u64,
-    /// True if the answer may be empty: that of a program may, a picture may not.
+    /// True if the answer may be empty, as that of a program; a picture must not be empty.
     pub may_be_empty: bool,
 }
 
-/// Unverified reply, as a worker sends it. Its fields are private until they are checked against
-/// the job.
+/// Unverified reply, as a worker sends it. Its fields are private, so they can be read only after
+/// they were checked against the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllegedReply {
     id: u64,
@@ -175,19 +177,19 @@ pub struct AllegedReply {
     detail: Vec<u8>,
 }
 
-/// Reply that fits its job. The content of the answer is still not trusted.
+/// Reply that was verified against its job. The content of the answer is still not trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
     /// Outcome of the job.
     pub status: Status,
-    /// Bytes of the answer in the memfd. Zero unless the status is [`Status::Done`]; then zero only
-    /// with [`Expect::may_be_empty`].
+    /// Bytes of the answer in the memfd. Zero if the status is not [`Status::Done`]; otherwise zero
+    /// only with [`Expect::may_be_empty`].
     pub answer_bytes: u64,
     /// Peak resident memory of the worker.
     pub memory_peak_bytes: u64,
     /// CPU time of the job.
     pub cpu_us: u64,
-    /// Text for the log: printable ASCII, bounded.
+    /// Text for the log: printable ASCII of at most [`DETAIL_BYTES_MAX`] bytes.
     pub detail: String,
 }
 
@@ -198,14 +200,14 @@ pub enum Violation {
     WrongJob,
     /// The reply's status does not exist.
     UnknownStatus,
-    /// The reply states another size than the plan.
+    /// The reply states another size of the picture than its job's [`Expect::size_px`].
     WrongSize,
-    /// The reply states more bytes than its memfd holds, none for an answer, or some without an
-    /// answer.
+    /// The reply states an impossible length: more bytes than its memfd holds, none although the
+    /// job is done and its answer must not be empty, or some although the job is not done.
     WrongLength,
 }
 
-/// Reason why bytes are not a message.
+/// Reason why bytes cannot be decoded as a message of this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// The bytes are too few, too many, or not as many as the header states.
@@ -217,7 +219,8 @@ pub enum Malformed {
 }
 
 impl AllegedReply {
-    /// Creates a reply to job `id`; `size_px` is the size of the answer, or zeros.
+    /// Creates a reply to job `id`. `size_px` is the width and height of the answer; zeros if it is
+    /// not a picture.
     #[must_use]
     pub fn new(id: u64, status: Status, size_px: (u32, u32), answer_bytes: u64) -> AllegedReply {
         AllegedReply {
@@ -344,7 +347,8 @@ impl AllegedReply {
     }
 }
 
-/// Replaces a byte that is not printable, since a worker's text reaches the operator's terminal.
+/// Returns the byte as a character, or `?` if it is not printable, since a worker's text reaches
+/// the operator's terminal.
 fn printable(byte: u8) -> char {
     if byte == b' ' || byte.is_ascii_graphic() {
         char::from(byte)

@@ -6,15 +6,15 @@
 //! answer   bytes, u32 │ the output that an ephemeral program would write
 //! ```
 //!
-//! Numbers are little-endian. There is one request at a time: the program reads all of it, answers
-//! it, and reads the next.
+//! Numbers are little-endian. There is one request at a time: the program reads the whole request,
+//! answers it, and reads the next.
 
 /// Bytes of a request before its environment.
 pub const REQUEST_HEAD_BYTES: usize = 8;
 /// Bytes of an answer before its output.
 pub const ANSWER_HEAD_BYTES: usize = 4;
 
-/// Encodes the head of a request with these lengths of environment and body.
+/// Encodes the head of a request, given the lengths of its environment and its body.
 #[must_use]
 pub fn request_head(environment_bytes: u32, body_bytes: u32) -> [u8; REQUEST_HEAD_BYTES] {
     let mut head = [0; REQUEST_HEAD_BYTES];
@@ -23,7 +23,7 @@ pub fn request_head(environment_bytes: u32, body_bytes: u32) -> [u8; REQUEST_HEA
     head
 }
 
-/// Answer that arrives in pieces of any size.
+/// Progress of an answer that arrives in pieces of any size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnswerRecord {
     head: [u8; ANSWER_HEAD_BYTES],
@@ -31,15 +31,16 @@ pub struct AnswerRecord {
     body_bytes: u64,
 }
 
-/// Error of a program that wrote more than the announced answer.
+/// Error of a program that wrote more bytes than it had announced for its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Excess;
 
 impl AnswerRecord {
-    /// Takes the next piece, and returns the part of it that belongs to the answer's output.
+    /// Processes the next piece of an answer. Returns the part of the piece after the answer's
+    /// head.
     ///
     /// # Errors
-    /// [`Excess`] if the piece exceeds the announced answer; the program is at fault.
+    /// [`Excess`] if the piece exceeds the announced length; the program is at fault.
     pub fn take<'a>(&mut self, piece: &'a [u8]) -> Result<&'a [u8], Excess> {
         let missing = ANSWER_HEAD_BYTES - self.head_bytes;
         let (head, body) = piece.split_at(missing.min(piece.len()));
@@ -62,7 +63,7 @@ impl AnswerRecord {
         whole.then(|| u64::from(u32::from_le_bytes(self.head)))
     }
 
-    /// Returns the number of bytes of the answer received so far.
+    /// Returns the number of bytes received so far, without the head.
     #[must_use]
     pub fn body_bytes(&self) -> u64 {
         self.body_bytes

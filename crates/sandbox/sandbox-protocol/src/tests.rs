@@ -141,7 +141,7 @@ fn an_answer_is_whole_when_all_that_it_announced_came() {
 }
 
 proptest! {
-    /// An answer is the same however it is cut into pieces.
+    /// The same answer is received, however it is cut into pieces.
     #[test]
     fn an_answer_is_that_of_any_pieces(
         body in proptest::collection::vec(any::<u8>(), 0..40),
