@@ -40,8 +40,8 @@ pub enum StreamViolation {
     Truncated,
 }
 
-/// Incremental verifier of a worker's output. [`Checker::take`] returns the number of bytes that
-/// are verified.
+/// Incremental verifier of a worker's output. [`Checker::take`] returns how many of the bytes are
+/// verified.
 #[derive(Clone, Debug)]
 pub struct Checker {
     channels: u8,

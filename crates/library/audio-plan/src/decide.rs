@@ -20,8 +20,8 @@ pub enum Format {
     Raw,
     /// Opus in Ogg.
     Opus,
-    /// A format that is not supported as output. Players send their usual format along with a bit
-    /// rate; in that case only the bit rate counts.
+    /// A format that is not supported. Players send their usual format along with a bit rate; then
+    /// only the bit rate counts.
     Other,
 }
 

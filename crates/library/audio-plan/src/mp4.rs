@@ -38,7 +38,7 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// Finds the packets of the first ALAC track in `moov`, the content of the file's `moov` box.
+/// Finds the packets of the first ALAC track, given the content of a `moov` box.
 ///
 /// # Errors
 /// [`Malformed`] if there is no such track, or its tables contradict each other.

@@ -50,8 +50,8 @@ impl Draft {
     }
 }
 
-/// Library that is collected but not yet written. Its rows and its words may be computed by two
-/// threads in parallel.
+/// Library that is collected but not yet written. Its rows and its words may be made by two
+/// threads.
 pub struct LibraryDraft {
     entries: Vec<Entry>,
     library: Library,
@@ -68,7 +68,7 @@ pub struct Words {
 }
 
 impl LibraryDraft {
-    /// Returns the rows of files, tracks, albums and other objects.
+    /// Returns the rows of files, tracks, albums and so on.
     ///
     /// # Panics
     /// If a count reaches 2³². [`LibraryDraft::words`] and [`LibraryDraft::finish`] panic in this

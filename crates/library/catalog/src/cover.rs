@@ -1,5 +1,4 @@
-//! Choice of the cover of a track, disc, album or artist, by rules that may change without a new
-//! scan.
+//! Choice of the cover of a track, disc, album or artist, by rules that may change without a scan.
 
 use std::ops::Range;
 
@@ -54,7 +53,7 @@ pub struct CoverRules {
 
 impl Default for CoverRules {
     /// Returns the default rules. Albums prefer a file that all tracks share, so that clients fetch
-    /// and cache one picture instead of one per track.
+    /// and cache one picture and not twelve.
     fn default() -> CoverRules {
         let file = |name: &str| Source::File(name.to_owned());
         CoverRules {

@@ -47,8 +47,7 @@ pub struct Photo {
     pub shot: PhotoMetadata,
 }
 
-/// Entry with the values derived from it alone, without other entries. Drafts can be made in any
-/// thread.
+/// Entry with the values derived from it alone. Drafts can be made in any thread.
 #[derive(Debug)]
 pub struct Draft {
     pub(crate) entry: Entry,
@@ -77,8 +76,7 @@ const LEFT_OUT: &[Field] = &[
 ];
 
 impl Entry {
-    /// Removes the tag fields that the index omits. An entry that was read from an index has none
-    /// of them.
+    /// Removes the fields that the index leaves out. An entry read from an index has none of them.
     fn trim(&mut self) {
         if let Content::Music(media) = &mut self.content
             && LEFT_OUT.iter().any(|field| media.tags.has(*field))

@@ -106,7 +106,7 @@ pub(crate) fn joined(name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the words of folded text. In scripts without spaces, a word starts at every letter.
+/// Returns the words of folded text. In scripts without spaces, a word begins at every letter.
 pub(crate) fn words(folded: &str) -> impl Iterator<Item = &str> {
     folded
         .split(' ')

@@ -42,7 +42,7 @@ pub(crate) struct AlbumRow {
     pub(crate) date: Option<Date>,
     pub(crate) original_date: Option<Date>,
     pub(crate) genres: Vec<usize>,
-    /// Index of the entry that holds the cover.
+    /// Index of the entry with the cover.
     pub(crate) cover: Option<usize>,
     pub(crate) compilation: bool,
     pub(crate) duration_s: u64,
@@ -66,7 +66,7 @@ pub(crate) struct GenreRow {
     pub(crate) albums: u32,
 }
 
-/// Prefixes of the names of cover files, best first.
+/// Beginnings of the names of cover files, best first.
 const COVER_NAMES: [&str; 4] = ["cover", "folder", "front", "album"];
 
 /// Collects a library. `entries` are sorted by path; `tracks` holds, in the same order, each track
@@ -170,8 +170,8 @@ fn number_ids(entries: &[Entry], songs: &mut [Song]) {
 /// Ids of artists by name. An id is derived from the MusicBrainz id if the files state exactly one
 /// for the name, otherwise from the name.
 struct ArtistIds {
-    /// For each name as written, pairs of a MusicBrainz id that files state with it, if any, and
-    /// the resulting id of the artist.
+    /// For each name as written, pairs of a MusicBrainz id that files give with it, if any, and the
+    /// id of the artist.
     known: HashMap<String, Vec<(Option<String>, u64)>>,
 }
 

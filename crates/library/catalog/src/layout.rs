@@ -24,7 +24,7 @@
 //! LISTS      count · rows; a reference is an index of u32
 //! PHOTOS     0 taken s i64 · 8 file · 12 unused                               sorted by time
 //! PLAYLISTS  0 id u64 · 8 file · 12 name · 16 tracks
-//!            20 numbers of the entries that match no track                    sorted by id
+//!            20 indices of the entries that match no track                    sorted by id
 //! WORDS      0 word · 4 first posting                         sorted by word, one more at the end
 //! POSTINGS   kind 2 bits · row 30 bits                        sorted within a word
 //! FACTS      u16 each, one per posting: see fact.rs
@@ -125,7 +125,7 @@ pub struct AlbumId(pub u64);
 pub struct ArtistId(pub u64);
 
 impl ArtistId {
-    /// Returns the id of an artist of whom only the name is known. Names that differ only in case
+    /// Returns the id of an artist of whom only the name is known. Names that differ in case alone
     /// have the same id.
     #[must_use]
     pub fn named(name: &str) -> ArtistId {
@@ -177,7 +177,7 @@ pub(crate) fn unpack_date(packed: u32) -> Option<tags::Date> {
     })
 }
 
-/// Appends a number in groups of 7 bits per byte, lowest group first.
+/// Appends a number with 7 bits per byte, lowest first.
 pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while 0x80 <= number {
         out.push(number as u8 | 0x80);
@@ -200,7 +200,7 @@ pub(crate) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Returns a hash that identifies a set of name separators.
+/// Returns a hash that identifies a set of separators.
 pub(crate) fn hash_of(splits: &Splits) -> u64 {
     let Splits {
         artists,

@@ -19,8 +19,7 @@ pub fn identity(name: &str) -> String {
     name.nfd().flat_map(without_case).nfc().collect()
 }
 
-/// Folds the case of one letter. Converting to lower case alone would neither map ẞ to ss nor ς to
-/// σ.
+/// Folds the case of one letter. Lower case alone would not map ẞ to ss and ς to σ.
 fn without_case(letter: char) -> impl Iterator<Item = char> {
     // The dotless ı is kept: its upper case is I, whose lower case is i, another letter.
     let is_dotless = letter == 'ı';

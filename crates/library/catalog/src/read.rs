@@ -40,7 +40,7 @@ pub struct Catalog<B> {
     sections: [(usize, usize); SECTIONS],
 }
 
-/// Numbers of objects of each kind in an index.
+/// Numbers of objects in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Counts {
@@ -138,7 +138,7 @@ pub struct DatedPhoto {
 pub struct Playlist<'a> {
     /// Id, which is stable as long as the path does not change.
     pub id: PlaylistId,
-    /// Name stated in the playlist, else its file name without the extension.
+    /// Name given in the playlist, else its file name without the extension.
     pub name: &'a str,
     /// Row of its file.
     pub file: u32,
@@ -171,7 +171,7 @@ impl Row<'_> {
 }
 
 impl<B: AsRef<[u8]>> Catalog<B> {
-    /// Opens an index after verifying all its checksums.
+    /// Opens an index after checking all its sums.
     ///
     /// # Errors
     /// [`OpenError`] if the bytes cannot be used.
@@ -341,7 +341,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         self.search_rows(Section::Playlists, layout::PLAYLIST_BYTES, id.0)
     }
 
-    /// Returns the entries that match no track of the library, of all playlists: path of the
+    /// Returns, for all playlists, the entries that match no track of the library: path of the
     /// playlist, text of the entry.
     pub fn missing(&self) -> impl Iterator<Item = (Vec<u8>, String)> + '_ {
         let rows = (0..self.counts().playlists).filter_map(|row| {

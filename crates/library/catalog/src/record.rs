@@ -227,7 +227,7 @@ pub(crate) fn put_listing(out: &mut Vec<u8>, listing: &Listing, strings: &mut St
     }
 }
 
-/// Reads a playlist. `lookup` returns bytes, since paths need not be valid UTF-8.
+/// Reads a playlist. `lookup` returns bytes, since paths need not be text.
 pub(crate) fn take_listing<'a>(
     bytes: &mut &[u8],
     lookup: &dyn Fn(u32) -> &'a [u8],

@@ -341,8 +341,8 @@ impl Rows {
         }
     }
 
-    /// Returns the index of a posting's bit. A posting of a broken index may give the bit of
-    /// another row, or one outside the set.
+    /// Returns the bit of a posting. A posting of a broken index may give the bit of another row,
+    /// or one outside the set.
     fn place(&self, posting: u32) -> usize {
         let start = self.starts[(posting >> 30) as usize];
         start + row(posting) as usize

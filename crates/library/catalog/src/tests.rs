@@ -344,8 +344,8 @@ fn lyrics_are_left_to_the_file() {
     assert_eq!(open(vec![with]).entry(0), Some(without));
 }
 
-/// Returns the titles of the tracks that a playlist's entries match, and the entries that match no
-/// track.
+/// Returns the titles of the tracks that a playlist's entries match, and the entries that match
+/// none.
 fn listed(path: &str, targets: &[&[u8]]) -> String {
     let mut entries = library();
     entries.push(music(20, "A/50% & more.mp3", &[(Field::Title, "Half")]));

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::{error, fmt, io};
 
-/// Reason why a scan produced no index.
+/// Reason why a scan made no index.
 #[derive(Debug)]
 pub enum ScanError {
     /// The host refused an operation: the library's root cannot be read, or the index cannot be

@@ -142,7 +142,7 @@ fn without_spaces(mut line: &[u8]) -> &[u8] {
     line
 }
 
-/// Patterns in force in a folder: its own and those of the folders above it, innermost first.
+/// Patterns in force in a folder: its own and those of the folders above it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rules(Option<Rc<Level>>);
 

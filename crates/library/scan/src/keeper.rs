@@ -84,8 +84,8 @@ pub struct Status {
     pub failed: Option<String>,
 }
 
-/// Indexer: keeps an index up to date in a thread of its own. The catalog and the status have one
-/// lock each, held only to copy or swap a few fields.
+/// Indexer, which keeps an index up to date in a thread of its own. The catalog and the status have
+/// one lock each, held only to copy or swap a few fields.
 #[derive(Debug)]
 pub struct LibraryIndexer {
     shared: Arc<Shared>,
@@ -107,10 +107,10 @@ struct Shared {
 }
 
 impl LibraryIndexer {
-    /// Loads the last index, and starts a thread that brings the index up to date.
+    /// Loads the last index and starts a thread that brings it up to date.
     ///
     /// # Errors
-    /// If the host refuses to create the thread or its event descriptor.
+    /// If the host refuses the thread or its event descriptor.
     pub fn start(setup: Setup) -> Result<LibraryIndexer, ScanError> {
         let refused = |doing| {
             let folder = setup.folder.clone();
@@ -120,7 +120,7 @@ impl LibraryIndexer {
         let wake = wake.map_err(|err| refused("create an eventfd for the index in")(err.into()))?;
         let last = match load(&setup.folder) {
             Ok(last) => last,
-            // The first scan builds a new index, or reports why it cannot.
+            // The first scan makes another index, or reports why it cannot.
             Err(err) => {
                 tracing::warn!(%err, "cannot read the last index; scanning the whole library");
                 None
@@ -153,7 +153,7 @@ impl LibraryIndexer {
         Arc::clone(&catalog.unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns a number that increases with each new index.
+    /// Returns a number that grows with each new index.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.shared.generation.load(Ordering::Acquire)
@@ -190,7 +190,7 @@ impl LibraryIndexer {
         self.shared.status(|status| status.clone())
     }
 
-    /// Cancels the running scan, if any, and stops the thread.
+    /// Cancels the running scan, if any, and ends the thread.
     pub fn stop(&self) {
         self.shared.stopping.store(true, Ordering::Release);
         self.shared.progress().cancel();
@@ -324,7 +324,7 @@ impl Shared {
         if let ChangeSource::Polling { next, .. } = change_source
             && *next <= now
         {
-            // If folders changed, poll again as soon as they may have become quiet.
+            // If folders changed, poll again as soon as they may be quiet.
             let Watching { look, settle, .. } = self.setup.watching;
             *next = now
                 + if changes.len() == 0 {
@@ -441,8 +441,7 @@ impl Shared {
                 if let Some(catalog) = catalog {
                     let mut held = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
                     let last = std::mem::replace(&mut *held, Arc::new(catalog));
-                    // Dropped after the lock is released, because freeing a large index takes
-                    // milliseconds.
+                    // Dropped after the lock is released: freeing a large index takes milliseconds.
                     drop(held);
                     drop(last);
                     self.generation.fetch_add(1, Ordering::AcqRel);

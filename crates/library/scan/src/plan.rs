@@ -1,4 +1,4 @@
-//! Decides which files a scan opens.
+//! Choice of the files that a scan opens.
 
 use std::collections::HashMap;
 
@@ -44,7 +44,7 @@ pub(crate) fn plan(seen: &[FoundFile], last: Option<&Index>) -> Plan {
         }
         match known.next_if(|(_, (path, _))| *path == file.path) {
             Some((row, (_, stat))) if stat == file.stat => plan.kept.push((number, row)),
-            // The old content may be at another path now, since two files may have been swapped.
+            // The old content may be at another path now: two files may have been swapped.
             Some((row, (_, stat))) => {
                 changed.insert(stat, row);
                 new.push(number);

@@ -2,7 +2,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Progress of one scan, for status displays, and the flag that cancels it. Counters only grow.
+/// Progress of one scan, for status displays, and the switch that cancels it. Counters only grow.
 #[derive(Debug, Default)]
 pub struct Progress {
     phase: AtomicU8,
@@ -54,7 +54,7 @@ impl ProgressSnapshot {
 }
 
 impl Progress {
-    /// Cancels the scan, which then stops soon and writes no index.
+    /// Cancels the scan, which then ends soon and writes no index.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
@@ -134,7 +134,7 @@ mod tests {
             ..
         } = progress.snapshot();
         assert_eq!((walked, to_read, read), (100, 80, 20));
-        // At least 20 ms have passed, and three times as many files are left as were read.
+        // At least 20 ms passed, and three times as many files are left as were read.
         assert!(0.0 < per_second && per_second <= 1_000.0, "{per_second}");
         let left = left.expect("a rate").as_secs_f64();
         assert!((left * per_second - 60.0).abs() < 0.1, "{left} s");

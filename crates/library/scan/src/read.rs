@@ -37,7 +37,7 @@ impl Root<'_> {
 
 /// Result of reading one file, with the number of its reads and the bytes that they requested.
 pub(crate) struct Read {
-    /// Content of the file, or an error message if the host is at fault.
+    /// Content of the file, or the error text if the host is at fault.
     pub(crate) content: Result<Content, String>,
     pub(crate) reads: u64,
     pub(crate) bytes: u64,
@@ -62,7 +62,7 @@ pub(crate) struct Source {
     mode: ReadMode,
     reads: Cell<u64>,
     bytes: Cell<u64>,
-    /// True if readahead has been turned off for this file.
+    /// True if readahead was turned off for this file.
     advised: Cell<bool>,
     missed: Cell<bool>,
 }

@@ -29,7 +29,7 @@ pub struct Report {
     pub broken_tags: Vec<Fault>,
     /// Files and folders that could not be read, sorted by path.
     pub faults: Vec<Fault>,
-    /// Playlist entries that match no track of the library: path of the playlist, text of the
+    /// Entries of playlists that match no track of the library: path of the playlist, text of the
     /// entry.
     pub missing: Vec<(Vec<u8>, String)>,
     /// Order in which files were opened.
@@ -42,11 +42,11 @@ pub struct Report {
     pub written: bool,
     /// Length of the index, in bytes.
     pub index_bytes: u64,
-    /// Numbers of tracks, albums and other objects in the index.
+    /// Numbers of tracks, albums and so on in the index.
     pub counts: Option<Counts>,
     /// Time taken to list all files below the root.
     pub walk: Duration,
-    /// Time from the end of the listing until all files were read.
+    /// Time from the end of the walk until all files were read.
     pub read: Duration,
     /// Time from the end of the reading until the index was written.
     pub build: Duration,

@@ -141,7 +141,7 @@ pub(crate) fn open_root(root: &Path) -> Result<OwnedFd, ScanError> {
     open(root, flags, Mode::empty()).map_err(|err| ScanError::host("open library", root, err))
 }
 
-/// Returns the absolute paths by which playlists may refer to the root: the configured path, if
+/// Returns the absolute paths by which playlists may name the root: the configured path, if
 /// absolute, and the path with links resolved.
 fn root_paths(root: &Path) -> Vec<Vec<u8>> {
     let real = root.canonicalize().ok();
@@ -204,8 +204,8 @@ pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Applies `work` to all items. Each thread gets one contiguous part of them. Returns the results
-/// in the order of the items.
+/// Applies `work` to all items, each thread to one contiguous part of them. Returns the results in
+/// the order of the items.
 fn in_threads<T: Send, U: Send>(
     threads: usize,
     mut items: Vec<T>,
@@ -241,7 +241,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Returns a draft of each file, made from the last index or by reading the file.
+    /// Returns a draft of each file, from the last index or by reading the file.
     fn drafts(
         &self,
         plan: &Plan,
@@ -279,7 +279,7 @@ impl Reading<'_> {
         report.readers = readers.min(cores()).min(to_read.len()).max(1);
         let mut all = Vec::new();
         if report.rotating {
-            // Files in the page cache need no seek. The others are sorted by their location on the
+            // Files in the page cache need no seek. The others are sorted by their place on the
             // disk.
             let (warm, cold) = self.read_cached(&to_read, report);
             all = warm;

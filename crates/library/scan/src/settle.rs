@@ -55,8 +55,7 @@ impl Changes {
         quiet
     }
 
-    /// Returns the moment at which the next folder becomes quiet, if nothing more changes until
-    /// then.
+    /// Returns the moment at which the next folder becomes quiet if nothing more changes.
     pub(crate) fn next_quiet(&self, settle: Duration) -> Option<Instant> {
         let folders = self.last.keys();
         folders.map(|folder| self.quiet_at(folder, settle)).min()

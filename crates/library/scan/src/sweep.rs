@@ -1,5 +1,5 @@
-//! Order in which files are read: sorted by their location on the disk, so that its head moves in
-//! one direction.
+//! Order of reading: files are sorted by their place on the disk, so that its head moves in one
+//! direction.
 
 use std::io;
 
@@ -8,8 +8,7 @@ use crate::walk::FoundFile;
 /// Order in which files were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadOrder {
-    /// By device and inode, which is sufficient if no disk rotates, or if all files are in the page
-    /// cache.
+    /// By device and inode: enough if no disk rotates, or if all data are in the page cache.
     #[default]
     Inodes,
     /// By device and first extent, for files that were not in the page cache.

@@ -22,7 +22,7 @@ use crate::{Index, Limits, Progress, Report, ScanError, ScanRequest, load, scan}
 struct Home(PathBuf);
 
 impl Home {
-    /// Creates eight music files in two albums, a picture, a file that is not music, and a link
+    /// Creates eight files of music in two albums, a picture, a file that is not music, and a link
     /// that forms a cycle.
     fn new(name: &str) -> Home {
         let path = std::env::temp_dir().join(format!("pelton-scan-{name}-{}", std::process::id()));
@@ -507,7 +507,7 @@ fn our_own_data_is_left_out_under_whatever_path() {
     let home = Home::new("hidden-identity");
     home.write("elsewhere/variants/picture.png", PNG);
     let data = stat(home.library().join("elsewhere")).expect("it was made");
-    // As with a second mount of the data directory, whose path does not identify it.
+    // As with a second mount of the data directory: its path does not identify it.
     let hidden = Hidden {
         path: None,
         identity: Some((data.st_dev, data.st_ino)),
@@ -658,7 +658,7 @@ fn patterns_that_cannot_be_read_hide_nothing_and_are_told() {
     let told: Vec<_> = report.faults.iter().map(|fault| &fault.path[..]).collect();
     assert_eq!(told, [b"One/.ndignore"], "{:?}", report.faults);
     assert!(report.faults[0].reason.contains("symbolic links"));
-    // The same is true for a scan of an inner folder.
+    // The same holds for a scan of an inner folder.
     let only = [b"One/First".to_vec()];
     let (library, index) = (home.library(), home.0.join("index"));
     let order = ScanRequest {

@@ -149,7 +149,7 @@ impl Tree<'_> {
         !names.any(|name| name.starts_with(b".")) && self.hidden.path.as_deref() != Some(folder)
     }
 
-    /// Opens a folder; returns `None` if it is the excluded data directory.
+    /// Opens a folder; returns `None` if it is the data directory.
     pub(crate) fn open(&self, folder: &[u8]) -> rustix::io::Result<Option<OwnedFd>> {
         let opened = open_below(self.root, folder, OFlags::DIRECTORY)?;
         let Some(hidden) = self.hidden.identity else {
@@ -159,7 +159,7 @@ impl Tree<'_> {
         Ok(((stat.st_dev, stat.st_ino) != hidden).then_some(opened))
     }
 
-    /// Returns the rules that the folders above `path` declare, or `None` if they exclude it.
+    /// Returns the rules that the folders above `path` set; `None` if they exclude it.
     fn rules_above(&self, path: &[u8]) -> Option<Rules> {
         let mut rules = Rules::default();
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
@@ -169,8 +169,7 @@ impl Tree<'_> {
             if !self.enters(folder) {
                 return None;
             }
-            // A folder that cannot be read declares no rules; a walk from the root reports the
-            // fault.
+            // A folder that cannot be read sets no rules; a walk from the root reports it.
             let opened = self.open(above);
             if let Ok(None) = opened {
                 return None;
@@ -384,7 +383,7 @@ pub(crate) fn ending(name: &[u8]) -> Option<&[u8]> {
     Some(&name[dot + 1..])
 }
 
-/// Returns a fault if the file has the extension of a music format that Pelton cannot read.
+/// Returns a fault if the file's extension is of a music format that Pelton cannot read.
 fn named_fault(path: Vec<u8>) -> Option<Fault> {
     let ending = ending(&path)?;
     let mut formats = UNREAD.iter();
@@ -393,7 +392,7 @@ fn named_fault(path: Vec<u8>) -> Option<Fault> {
     Some(Fault { path, reason })
 }
 
-/// Returns the kind of a file by its extension; `None` if the library ignores such files.
+/// Returns the kind of a file by its extension; `None` if the library does not use such files.
 pub(crate) fn kind(name: &[u8]) -> Option<Kind> {
     let ending = ending(name)?;
     let is_one = |endings: &[&str]| {

@@ -130,7 +130,7 @@ impl Watches {
                 return Err(WatchError::Overflow);
             }
             if events.contains(ReadFlags::IGNORED) {
-                // The path may have another watch by now, which must be kept.
+                // The path may have another watch by now, which stays.
                 if let Some(path) = self.paths.remove(&event.wd())
                     && self.watches.get(&path) == Some(&event.wd())
                 {

@@ -22,7 +22,7 @@ use tags::Splits;
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Maximum memory for the scan of one file. A larger allocation fails and aborts the test, with the
+/// Maximum memory for the scan of one file. A larger allocation fails and ends the test, with its
 /// file left in place.
 const BYTES_MAX: usize = 16 << 20;
 /// Maximum CPU time for the scan of one file, as a multiple of the time to hash all bytes that a
@@ -148,7 +148,7 @@ impl Bounds {
         }
     }
 
-    /// Scans the library's one file and checks the bounds. Returns the reason why the file cannot
+    /// Scans the library's one file, checks the bounds, and returns the reason why the file cannot
     /// be read, if any.
     fn hold(&self, what: &str) -> Option<String> {
         let limited = MEMORY.set_limit(MEMORY.allocated() + BYTES_MAX);

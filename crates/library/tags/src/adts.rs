@@ -65,8 +65,7 @@ pub(crate) fn is_adts(head: &[u8]) -> bool {
     Frame::parse(head).is_some()
 }
 
-/// Finds the first of three consecutive frames in a file that begins with other data. Returns its
-/// offset.
+/// Finds the first of three frames in a row, in a file that begins with other data.
 pub(crate) fn search(input: &mut Input<'_>) -> Result<Option<u64>, Error> {
     let end = input.len().min(input.limits.sync_bytes_max);
     let mut at = 0;

@@ -41,8 +41,8 @@ pub(crate) fn read_dsf(input: &mut Input<'_>) -> Result<Media, Error> {
         }
     }
     media.audio.measure(samples, end - 80);
-    // The last block is padded, so the bit rate is computed from the sample rate instead of the
-    // length: one bit per sample and channel.
+    // The last block is padded, so the bit rate follows from the sample rate: one bit per sample
+    // and channel.
     let bitrate_bps = media
         .audio
         .sample_rate_hz

@@ -1,4 +1,4 @@
-//! ID3v1: the last 128 bytes of a file.
+//! ID3v1: the last 128 bytes.
 //!
 //! ```text
 //! 0 "TAG" · 3 title · 33 artist · 63 album · 93 year · 97 comment, or 28 bytes, 0 and the track

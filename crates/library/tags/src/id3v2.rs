@@ -140,7 +140,8 @@ fn unsynchronised(
     walked
 }
 
-/// Bytes of a tag without unsynchronisation, with the positions of the removed zero bytes.
+/// Bytes of a tag after reversing the unsynchronisation, with the positions of the removed zero
+/// bytes.
 #[derive(Default)]
 struct Plain {
     bytes: Vec<u8>,

@@ -145,7 +145,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
             ticks => ticks? as f64,
         };
     }
-    // Casts from a float saturate, and turn NaN into zero.
+    // Casts saturate, and turn NaN into zero.
     let ms = (known.ticks * known.scale_ns as f64 / 1e6).round() as u64;
     let samples = u128::from(ms) * u128::from(media.audio.sample_rate_hz) / 1000;
     let samples = u64::try_from(samples).unwrap_or(u64::MAX);

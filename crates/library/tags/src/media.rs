@@ -1,7 +1,7 @@
 use crate::Tags;
 use std::borrow::Cow;
 
-/// Maximum plausible seconds of audio per byte: Monkey's Audio codes half a minute of silence in
+/// Maximum seconds that a byte of audio may last: Monkey's Audio codes half a minute of silence in
 /// some twenty bytes.
 const SECONDS_PER_BYTE_MAX: u64 = 8;
 

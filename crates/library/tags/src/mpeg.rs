@@ -24,7 +24,7 @@ const INFO_BYTES: usize = 192;
 const STEP_BYTES: usize = 4096;
 /// Maximum bytes of a frame: layer II, 384 kbit/s at 32 kHz. Free-format streams are not supported.
 const FRAME_BYTES_MAX: usize = 1729;
-/// Number of offsets at which frames are sampled if no header states their number.
+/// Number of offsets at which frames are sampled if no header counts them.
 const SPOTS: u64 = 12;
 
 /// A parsed frame header.

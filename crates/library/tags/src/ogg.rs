@@ -25,8 +25,8 @@ const HEAD_BYTES: u64 = 27;
 /// Maximum number of failed jumps over the pages of a packet; after that, its pages are read one by
 /// one.
 const MISSES_MAX: u32 = 4;
-/// Bytes before the end of the file that are searched for the last page, in growing steps. The last
-/// step is longer than any page.
+/// Bytes before the end that are searched for the last page, in growing steps; the last step is
+/// longer than any page.
 const TAIL_BYTES: [u64; 3] = [8 << 10, 32 << 10, 68 << 10];
 /// Sample rate of Opus granule positions, which is fixed.
 const OPUS_RATE_HZ: u32 = 48_000;
@@ -80,8 +80,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     Ok(media)
 }
 
-/// Parses the first packet of a stream. Returns the number of samples that a decoder discards at
-/// the start.
+/// Parses the first packet. Returns the number of samples that a decoder discards at the start.
 fn identify(head: &[u8], audio: &mut Audio) -> Result<u16, Error> {
     let short = || Error::malformed("ogg identification is cut off");
     let u32_at = |at: usize| head.get(at..).and_then(<[u8]>::first_chunk);

@@ -12,8 +12,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Parses the notations `7`, `07/12`, `7 of 12`, `2-05`, `A1` and `B`, and a number after a
-    /// word.
+    /// Parses `7`, `07/12`, `7 of 12`, `2-05`, `A1`, `B` and a number after a word.
     pub(crate) fn parse(text: &str) -> Place {
         let text = text.trim();
         let at = text.find(|letter: char| letter.is_ascii_digit());

@@ -16,7 +16,7 @@ pub struct Track {
     pub artist: String,
     /// Names of the album's artists, as displayed.
     pub album_artist: String,
-    /// All people that the tags name, by role and in the file's order.
+    /// All people named, by role and in the file's order.
     pub people: Vec<Person>,
     pub genres: Vec<String>,
     pub moods: Vec<String>,
@@ -97,8 +97,8 @@ const ROLES: &[(Role, Field, Option<Field>)] = &[
     (Role::DjMixer, Field::DjMixer, None),
 ];
 
-/// Maximum number of names per role, of genres and of moods. A file with more is broken, or crafted
-/// to fill the index.
+/// Maximum number of names per role, of genres and of moods; a file with more is bogus or meant to
+/// fill the index.
 const NAMES_MAX: usize = 1024;
 /// Number of sides of a vinyl record.
 const SIDES: u16 = 2;
@@ -106,7 +106,7 @@ const SIDES: u16 = 2;
 const VARIOUS: &str = "Various Artists";
 /// Artist of a track whose tags name no artist.
 const UNKNOWN: &str = "Unknown Artist";
-/// Difference between R128's reference level of −23 LUFS and ReplayGain's of −18 LUFS, in 1/100 dB.
+/// Difference between R128's reference of −23 LUFS and ReplayGain's of −18, in 1/100 dB.
 const R128_TO_REPLAYGAIN_CDB: i32 = 500;
 
 impl Track {

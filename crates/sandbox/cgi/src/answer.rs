@@ -96,8 +96,8 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// Returns the fields before the first empty line, and the offset after that line. Returns `None`
-/// if there is no empty line, or if a line before it is not a field.
+/// Returns the fields before the first empty line, and the offset after that line; `None` if there
+/// is no empty line, or another line is not a field.
 fn head(output: &[u8], bytes_max: usize) -> Option<(Vec<(&str, &str)>, usize)> {
     let mut fields = Vec::new();
     let mut at = 0;

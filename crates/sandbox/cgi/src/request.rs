@@ -27,8 +27,8 @@ pub struct Request<'a> {
 /// Reason why a request cannot be passed to a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestError {
-    /// The path has a `%` without two hexadecimal digits, or decodes to a zero byte or to a slash
-    /// within a segment.
+    /// The path has `%` without two digits, or decodes to a zero byte or to a slash within a
+    /// segment.
     Path,
 }
 
@@ -52,8 +52,8 @@ const HIDDEN_FIELDS: &[&str] = &[
 ];
 
 impl Request<'_> {
-    /// Returns the environment: `NAME=value` for each variable of RFC 3875 §4.1 that has a value,
-    /// each followed by a zero byte.
+    /// Returns `NAME=value` for each variable of RFC 3875 §4.1 that has a value, each followed by a
+    /// zero byte.
     ///
     /// # Errors
     /// [`RequestError`] if the path cannot be decoded.

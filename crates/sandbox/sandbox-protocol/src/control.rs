@@ -24,7 +24,7 @@ pub struct Jail {
     pub filter_len: u32,
     /// ABI version of Landlock; 0 if the kernel has no Landlock.
     pub landlock_abi: u32,
-    /// True if neither the zygote nor its descendants can gain privileges by exec.
+    /// True if neither the zygote nor its descendants gain privileges by exec.
     pub no_new_privs: bool,
     /// True if the zygote still holds a capability.
     pub capabilities: bool,
@@ -61,7 +61,7 @@ pub struct Start {
     pub max_work_memory_bytes: u64,
     /// Maximum number of children at a time.
     pub children: u64,
-    /// Number of [`Command::ProgramText`] packets that follow.
+    /// Number of [`Command::ProgramText`] that follow.
     pub words: u64,
 }
 
@@ -316,7 +316,7 @@ pub fn broken_reason(bytes: &[u8]) -> String {
     }
 }
 
-/// Returns a packet that consists of a tag and a text, which is cut to fit.
+/// Returns a packet of a tag and a text, which is cut to fit.
 fn tagged(tag: u64, text: &[u8]) -> Vec<u8> {
     let mut bytes = words(&[tag]);
     bytes.extend(text.iter().take(TEXT_BYTES_MAX));

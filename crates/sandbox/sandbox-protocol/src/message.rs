@@ -17,7 +17,7 @@ pub const DETAIL_BYTES_MAX: usize = 256;
 /// Size of a buffer that holds any message.
 pub const MESSAGE_BYTES_MAX: usize = JOB_HEADER_BYTES + PLAN_BYTES_MAX;
 
-/// Resource limits of one job; the cell aborts a job that exceeds them.
+/// Resource limits of one job; the cell ends a job that exceeds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobLimits {
     /// Size of the memfd for the answer, fixed by seals.
@@ -38,7 +38,7 @@ pub struct Job<'a> {
     pub limits: JobLimits,
     /// Random bytes for the job, since a forked cell has no entropy of its own.
     pub seed: [u8; 16],
-    /// True if the job runs only while a core would otherwise be idle.
+    /// True if the job runs only when a core is otherwise idle.
     pub idle: bool,
     /// Description of the work, in a format agreed between the worker and the job's author.
     pub plan: &'a [u8],

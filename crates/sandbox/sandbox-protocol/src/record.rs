@@ -6,8 +6,8 @@
 //! answer   bytes, u32 │ the output that an ephemeral program would write
 //! ```
 //!
-//! Numbers are little-endian. There is one request at a time: the program reads the whole request,
-//! answers it, and reads the next.
+//! Numbers are little-endian. There is one request at a time: the program reads all of it, answers
+//! it, and reads the next.
 
 /// Bytes of a request before its environment.
 pub const REQUEST_HEAD_BYTES: usize = 8;

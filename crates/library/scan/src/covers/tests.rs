@@ -28,7 +28,7 @@ impl Home {
             .expect("a folder of our own")
     }
 
-    /// Writes a music file with a picture inside. Returns the file and the position of the picture.
+    /// Writes a file with a picture inside, and returns the file and the position of the picture.
     fn song(&self, name: &str, picture: &[u8]) -> (Cover, Picture) {
         let path = self.0.join("library").join(name);
         fs::write(path, [b"music ", picture].concat()).expect("a folder of our own");

@@ -82,8 +82,8 @@ fn track_id(input: &mut Input<'_>, tkhd: &Range<u64>) -> Result<u32, Error> {
     Ok(u32::from_be_bytes(id))
 }
 
-/// Returns the total duration of the samples, from the table 4 count u32 · 8 (samples u32 ·
-/// duration of each u32) …
+/// Returns the total duration of the samples: 4 count u32 · 8 (samples u32 · duration of each u32)
+/// …
 fn times(input: &mut Input<'_>, stts: &Range<u64>) -> Result<u64, Error> {
     let count = u32::from_be_bytes(input.field(stts, 4)?);
     let bytes = (stts.end - stts.start - 8).min(u64::from(count) * 8);

@@ -126,8 +126,8 @@ fn streams(input: &mut Input<'_>, mut at: u64) -> Result<Vec<u32>, Error> {
     Err(Error::limit("more streams than the limit allows"))
 }
 
-/// Returns the offset of the first page of streams other than `serials`. `range` begins with a page
-/// of `serials` and ends with a page of another stream.
+/// Returns the offset of the first page of other streams than `serials`. `range` starts at a page
+/// of `serials` and ends at a page of another stream.
 fn boundary(input: &mut Input<'_>, range: Range<u64>, serials: &[u32]) -> Result<u64, Error> {
     let Range { mut start, mut end } = range;
     let mut found = end;

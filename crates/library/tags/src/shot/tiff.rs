@@ -68,7 +68,7 @@ pub(super) fn read(input: &mut Input<'_>, block: Range<u64>) -> Result<PhotoMeta
         }
     }
     let mut taken = None;
-    // Each directory is read only once, whatever its offset, so offsets cannot form a loop.
+    // Each directory is walked once, at whatever offset, so offsets cannot form a loop.
     for entry in exif.map_or_else(|| Ok(Vec::new()), |at| tiff.directory(at))? {
         match (entry.tag, entry.kind) {
             (TAKEN, ASCII) => taken = tiff.text(entry)?,

@@ -183,7 +183,7 @@ const FRAGMENTS: &[u8] = include_bytes!("../../testdata/sine-fragments.m4a");
 const LIVE: &[u8] = include_bytes!("../../testdata/sine-live.webm");
 const FILM: &[u8] = include_bytes!("../../testdata/film.mp4");
 
-/// Returns the offsets of the first and the last occurrence of these bytes.
+/// Returns the first and the last offset of these bytes.
 fn places(file: &[u8], bytes: &[u8]) -> (usize, usize) {
     let mut found = file.windows(bytes.len()).enumerate();
     let mut found = found.by_ref().filter(|(_, window)| *window == bytes);
@@ -206,8 +206,7 @@ fn mp4_without_a_duration_lasts_as_long_as_its_samples() {
 #[test]
 fn mp4_in_fragments_lasts_until_the_last_one_ends() {
     expect![[r#"Aac 628 ms 8000 Hz 1 ch 0 bit 24 kbit/s [("title", "Sine"), ("artist", "Ann")] 0 pictures []"#]].assert_eq(&summary(FRAGMENTS));
-    // There are more fragments than are read from the start. The last one is found from the end,
-    // and states its own start.
+    // More fragments than are walked: the last one is found from the end, and states its own start.
     let (first, last) = places(FRAGMENTS, b"moof");
     let (tfdt, _) = places(&FRAGMENTS[last..], b"tfdt");
     let end = places(FRAGMENTS, b"mfra").0 - 4;
@@ -217,8 +216,8 @@ fn mp4_in_fragments_lasts_until_the_last_one_ends() {
     let many = [head, &fragment.repeat(5_000), &late].concat();
     let (ms, exact) = duration(&many);
     assert!((3_600_000..3_600_200).contains(&ms) && exact, "{ms}");
-    // A truncated file lasts as long as its complete fragments; without a complete fragment, the
-    // duration is unknown.
+    // A truncated file lasts as long as its complete fragments; without any, the duration is
+    // unknown.
     let cut = duration(&FRAGMENTS[..last + 20]);
     assert!((300..600).contains(&cut.0), "{cut:?}");
     assert_eq!(duration(head), (0, false));

@@ -151,7 +151,7 @@ fn durations_are_those_of_lofty() {
             "{name}: {} and {their_ms} ms",
             ours.duration_ms
         );
-        // For Opus, lofty returns the sample rate before encoding; decoded Opus always has 48 kHz.
+        // For Opus lofty returns the rate before encoding; decoded audio has 48 kHz.
         let rate_hz = if name == "opus" {
             44_100
         } else {
