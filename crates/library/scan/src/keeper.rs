@@ -16,7 +16,7 @@ use crate::scan::{hidden, open_root};
 use crate::settle::Changes;
 use crate::walk::Tree;
 use crate::watch::{Looks, Refused, Watch, Watches, remote};
-use crate::{Index, Limits, Order, Progress, Report, ScanError, Standing, load, scan};
+use crate::{Index, Limits, LoadedIndex, Order, Progress, Report, ScanError, Standing, load, scan};
 
 #[cfg(test)]
 mod tests;
@@ -126,7 +126,10 @@ impl Keeper {
         };
         let shared = Arc::new(Shared {
             generation: AtomicU64::new(u64::from(last.is_some())),
-            catalog: RwLock::new(Arc::new(last.unwrap_or_else(Catalog::empty))),
+            catalog: RwLock::new(match &last {
+                Some(last) => Arc::clone(last.catalog()),
+                None => Arc::new(Catalog::empty()),
+            }),
             status: Mutex::default(),
             progress: Mutex::default(),
             asked: Mutex::new(vec![Vec::new()]),
@@ -137,7 +140,7 @@ impl Keeper {
         let its = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("scan".to_owned())
-            .spawn(move || its.keep());
+            .spawn(move || its.keep(last));
         Ok(Keeper {
             shared,
             thread: Mutex::new(Some(thread.map_err(refused("start a scan thread for"))?)),
@@ -219,7 +222,7 @@ enum Eyes {
 }
 
 impl Shared {
-    fn keep(&self) {
+    fn keep(&self, mut last: Option<LoadedIndex>) {
         let mut changes = Changes::new(self.setup.limits.folders_max);
         let mut eyes = self.open_eyes();
         let (mut rescanned, mut retry, mut failures) = (Instant::now(), None, 0);
@@ -246,7 +249,11 @@ impl Shared {
                 // attempt, which scans the whole library, doubles with each failure, up to 1,024
                 // times `look`.
                 let only = if failures == 0 { &quiet[..] } else { &[] };
-                failures = if self.scan(only) { 0 } else { failures + 1 };
+                failures = if self.scan(&mut last, only) {
+                    0
+                } else {
+                    failures + 1
+                };
                 let patience = look.saturating_mul(1 << failures.min(10));
                 retry = (failures != 0).then(|| now + patience);
             }
@@ -397,9 +404,9 @@ impl Shared {
         }
     }
 
-    /// Scans these folders, or the whole library, and publishes the index if it is new. Returns
-    /// false if the scan failed; a cancelled scan has not failed.
-    fn scan(&self, only: &[Vec<u8>]) -> bool {
+    /// Scans these folders, or the whole library; publishes the index, and puts it into `last`, if
+    /// it is new. Returns false if the scan failed; a cancelled scan has not failed.
+    fn scan(&self, last: &mut Option<LoadedIndex>, only: &[Vec<u8>]) -> bool {
         let progress = self.progress();
         let order = Order {
             root: &self.setup.root,
@@ -414,13 +421,10 @@ impl Shared {
             },
             afresh: false,
         };
-        let scanned = scan(&order, &progress).and_then(|report| {
-            let is_new = report.written || self.generation.load(Ordering::Acquire) == 0;
-            Ok((if is_new { load(order.folder)? } else { None }, report))
-        });
+        let scanned = scan(&order, last.as_ref(), &progress);
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Arc::default();
         match scanned {
-            Ok((catalog, mut report)) => {
+            Ok((index, mut report)) => {
                 if let Some(before) = self.status(|status| status.report.clone()) {
                     report.keep_faults(&before.faults, order.only);
                 }
@@ -432,14 +436,8 @@ impl Shared {
                     written = report.written,
                     "scan completed"
                 );
-                if let Some(catalog) = catalog {
-                    let mut held = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
-                    let last = std::mem::replace(&mut *held, Arc::new(catalog));
-                    // Dropped after the lock is released: freeing a large index takes milliseconds.
-                    drop(held);
-                    drop(last);
-                    self.generation.fetch_add(1, Ordering::AcqRel);
-                }
+                self.publish(index.catalog());
+                *last = Some(index);
                 self.status(|status| {
                     status.scans += 1;
                     status.report = Some(Arc::new(report));
@@ -461,6 +459,19 @@ impl Shared {
                 false
             }
         }
+    }
+
+    /// Publishes a catalog, unless it is the published one.
+    fn publish(&self, catalog: &Arc<Index>) {
+        let mut held = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&held, catalog) {
+            return;
+        }
+        let last = std::mem::replace(&mut *held, Arc::clone(catalog));
+        // Dropped after the lock is released: freeing a large index takes milliseconds.
+        drop(held);
+        drop(last);
+        self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Opens the library's root and calls `then` with the tree below it.

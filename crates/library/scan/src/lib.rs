@@ -1,8 +1,8 @@
 //! Scans a folder into an index and keeps the index up to date: walks the folder, reads changed
 //! files, replaces the index by a rename, and watches for further changes. Serves no requests.
 //!
-//! Principal function: [`scan`], which returns a [`Report`] and shows how far it is by a
-//! [`Progress`]. [`Keeper`] runs scans for a server: at the start, on request, on schedule, and for
+//! Principal function: [`scan`], which takes the last index, returns the new one with a [`Report`],
+//! and shows how far it is by a [`Progress`]. [`Keeper`] runs scans for a server: at the start, on request, on schedule, and for
 //! folders that changed and have been quiet since.
 //!
 //! ```text
@@ -55,7 +55,7 @@ mod tests;
 
 pub use covers::{CoverLimits, Covers, TakeError};
 pub use error::ScanError;
-pub use index::{Index, load};
+pub use index::{Index, LoadedIndex, load};
 pub use keeper::{Keeper, Means, Setup, Status, Watching};
 pub use limits::Limits;
 pub use progress::{Phase, Progress, Standing};
