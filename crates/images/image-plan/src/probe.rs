@@ -16,30 +16,7 @@ use head::HeaderReader;
 use std::{error, fmt, io};
 
 pub use head::{PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX};
-
-/// Source of bytes that can be read at any offset: a file, or memory.
-pub trait ReadAt {
-    /// Reads bytes at `offset` into the beginning of `buf` and returns their number; 0 at the end.
-    ///
-    /// # Errors
-    /// The source's I/O error.
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize>;
-}
-
-impl ReadAt for [u8] {
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        let start = usize::try_from(offset).map_or(self.len(), |start| start.min(self.len()));
-        let count = buf.len().min(self.len() - start);
-        buf[..count].copy_from_slice(&self[start..start + count]);
-        Ok(count)
-    }
-}
-
-impl<S: ReadAt + ?Sized> ReadAt for &S {
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        (**self).read_at(offset, buf)
-    }
-}
+pub use read_at::ReadAt;
 
 /// Properties of a picture, as stated by its header. Nothing was decoded, so a decoder may still
 /// find the header wrong.
