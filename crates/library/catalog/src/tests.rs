@@ -219,7 +219,10 @@ fn shown<B: AsRef<[u8]>>(catalog: &Catalog<B>) -> String {
 fn the_bytes_of_an_index_stay_the_same() {
     let bytes = build(library(), &Splits::default());
     let hash = blake3::hash(&bytes);
-    assert_eq!((bytes.len(), &hash.to_hex()[..16]), (2192, "95821bafe82c0fd5"));
+    assert_eq!(
+        (bytes.len(), &hash.to_hex()[..16]),
+        (2192, "95821bafe82c0fd5")
+    );
 }
 
 #[test]
