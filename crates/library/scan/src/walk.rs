@@ -13,7 +13,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::ignore::{self, Rules, Word};
+use crate::ignore::{self, Declared, Rules};
 use crate::{Fault, Index, Limits, Progress, ScanError};
 
 /// Bytes of folder entries fetched per system call.
@@ -174,15 +174,15 @@ impl Tree<'_> {
                 return None;
             }
             if let Ok(Some(opened)) = opened {
-                let mut word = Word::Silent;
+                let mut declared = Declared::Nothing;
                 for name in ignore::MARKS {
-                    if stat(&opened, name).is_ok() && word.hear(&opened, name).is_err() {
-                        word = Word::Silent;
+                    if stat(&opened, name).is_ok() && declared.load(&opened, name).is_err() {
+                        declared = Declared::Nothing;
                     }
                 }
-                rules = rules.after(above, word)?;
+                rules = rules.below(above, declared)?;
             }
-            if rules.leave_out(folder, true) {
+            if rules.excludes(folder, true) {
                 return None;
             }
             above = folder;
@@ -199,7 +199,7 @@ impl Tree<'_> {
         walked: &mut Walked,
     ) -> rustix::io::Result<()> {
         let before = (walked.seen.len(), walked.faults.len());
-        let mut word = Word::Silent;
+        let mut declared = Declared::Nothing;
         let (mut below_it, mut unread) = (Vec::new(), Vec::new());
         let mut entries = RawDir::new(folder, buffer);
         while let Some(entry) = entries.next() {
@@ -207,7 +207,7 @@ impl Tree<'_> {
             let name = entry.file_name().to_bytes();
             // Includes `.` and `..`.
             if name.starts_with(b".") {
-                if let Err(err) = word.hear(folder, name) {
+                if let Err(err) = declared.load(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));
                     let reason = format!("cannot be read, so it excludes nothing: {err}");
                     walked.faults.push(Fault { path, reason });
@@ -243,7 +243,7 @@ impl Tree<'_> {
                 _ => {}
             }
         }
-        let Some(rules) = rules.after(path, word) else {
+        let Some(rules) = rules.below(path, declared) else {
             walked.seen.truncate(before.0);
             walked.faults.truncate(before.1);
             return Ok(());
@@ -252,9 +252,9 @@ impl Tree<'_> {
             let kept = walked.seen.split_off(before.0).into_iter();
             walked
                 .seen
-                .extend(kept.filter(|seen| !rules.leave_out(&seen.path, false)));
-            below_it.retain(|folder| !rules.leave_out(folder, true));
-            unread.retain(|fault| !rules.leave_out(&fault.path, false));
+                .extend(kept.filter(|seen| !rules.excludes(&seen.path, false)));
+            below_it.retain(|folder| !rules.excludes(folder, true));
+            unread.retain(|fault| !rules.excludes(&fault.path, false));
         }
         walked.faults.append(&mut unread);
         folders.extend(below_it.into_iter().map(|folder| (folder, rules.clone())));
