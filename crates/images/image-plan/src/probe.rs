@@ -13,7 +13,8 @@ mod webp;
 
 use crate::{Format, Orientation, SNIFF_BYTES, Size, Subsampling};
 use head::HeaderReader;
-use std::{error, fmt, io};
+use std::{fmt, io};
+use thiserror::Error;
 
 pub use head::{PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX};
 pub use read_at::ReadAt;
@@ -156,7 +157,8 @@ pub enum ProbeErrorKind {
 
 /// Failure to read a picture's header. All kinds but [`ProbeErrorKind::Io`] are the picture's
 /// fault.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("{detail}")]
 pub struct ProbeError {
     /// Kind of the failure.
     pub kind: ProbeErrorKind,
@@ -192,18 +194,6 @@ impl ProbeError {
             detail: "reading the header failed",
             source: Some(source),
         }
-    }
-}
-
-impl fmt::Display for ProbeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.detail)
-    }
-}
-
-impl error::Error for ProbeError {
-    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        self.source.as_ref().map(|source| source as _)
     }
 }
 

@@ -6,7 +6,7 @@ mod tests;
 
 use crate::Target;
 use crate::recipe::{Fit, REQUESTED_SIDE_PX_MAX, Recipe};
-use std::{error, fmt};
+use thiserror::Error;
 
 /// Maximum number of characters of a parameter's name that an error repeats.
 const NAME_CHARS_MAX: usize = 32;
@@ -36,7 +36,8 @@ pub enum QueryErrorKind {
 }
 
 /// Reason to refuse a query; always the client's fault. Safe to show: bounded, printable ASCII.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{parameter}: {problem}")]
 pub struct QueryError {
     /// Kind of the error, for callers that decide by it.
     pub kind: QueryErrorKind,
@@ -64,14 +65,6 @@ impl QueryError {
         QueryError::new(QueryErrorKind::Value, parameter.name(), problem)
     }
 }
-
-impl fmt::Display for QueryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.parameter, self.problem)
-    }
-}
-
-impl error::Error for QueryError {}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parameter {

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
-use std::{error, fmt};
 
 use tags::{Codec, Date, Role, Splits};
+use thiserror::Error;
 use zerocopy::FromBytes as _;
 use zerocopy::little_endian::U32;
 
@@ -13,27 +13,18 @@ use crate::layout::{
 use crate::{Content, Entry, Stat, playlists, record, sums};
 
 /// Reason why bytes cannot be used as an index. A scan makes a new one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum OpenError {
     /// Bytes that are not an index.
+    #[error("not a library index")]
     NotAnIndex,
     /// Index with another version of the layout.
+    #[error("index has another version")]
     OtherVersion,
     /// Index that is truncated or was changed after it was written.
+    #[error("index is damaged")]
     Damaged,
 }
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            OpenError::NotAnIndex => "not a library index",
-            OpenError::OtherVersion => "index has another version",
-            OpenError::Damaged => "index is damaged",
-        })
-    }
-}
-
-impl error::Error for OpenError {}
 
 /// Index over bytes in memory or in a mapped file.
 #[derive(Clone, Debug)]

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
-use std::{error, fmt};
 
 use catalog::{Cover, Stat};
 use lru::LruCache;
 use tags::{CoverError, Mime, Picture, read_cover};
+use thiserror::Error;
 
 use crate::ScanError;
 use crate::read::{Manner, Source, open};
@@ -44,34 +44,18 @@ impl Default for CoverLimits {
 }
 
 /// Reason why a picture could not be extracted.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum TakeError {
     /// The music file was changed since the scan, or cannot be read any more; the next scan reports
     /// it.
+    #[error("file has changed since the scan")]
     Changed,
     /// The picture is larger than [`CoverLimits::cover_bytes_max`].
+    #[error("picture is larger than the limit allows")]
     TooLarge,
     /// The host refused to write the picture.
-    Host(io::Error),
-}
-
-impl fmt::Display for TakeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            TakeError::Changed => "file has changed since the scan",
-            TakeError::TooLarge => "picture is larger than the limit allows",
-            TakeError::Host(_) => "cannot write the extracted picture",
-        })
-    }
-}
-
-impl error::Error for TakeError {
-    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        match self {
-            TakeError::Host(err) => Some(err),
-            TakeError::Changed | TakeError::TooLarge => None,
-        }
-    }
+    #[error("cannot write the extracted picture")]
+    Host(#[source] io::Error),
 }
 
 /// Extracted pictures. One lock, held for operations on maps only.
