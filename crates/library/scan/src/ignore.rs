@@ -159,8 +159,8 @@ struct Level {
 }
 
 impl Rules {
-    /// Returns the rules for the contents of `folder`, given the folder's own declaration; `None` if
-    /// the folder is excluded.
+    /// Returns the rules for the contents of `folder`, given the folder's own declaration; `None`
+    /// if the folder is excluded.
     pub(crate) fn below(&self, folder: &[u8], declared: Declared) -> Option<Rules> {
         match declared {
             Declared::Nothing => Some(self.clone()),
