@@ -73,6 +73,10 @@ mod text;
 mod wav;
 mod wavpack;
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests;
 
