@@ -13,12 +13,12 @@ use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
-use catalog::{AlbumId, ArtistId, CoverRules, Covered, TrackId};
+use catalog::{AlbumId, ArtistId, CoverOwner, CoverRules, TrackId};
 use image_plan::Placeholder;
-use scan::{CoverLimits, Index, Keeper, TakeError};
+use scan::{CoverLimits, ExtractError, Index, LibraryIndexer};
 use server::Service;
 use server::gate::Part;
-use server::mount::{Mount, Reply, Visit};
+use server::mount::{Mount, MountRequest, Reply};
 use variants::library::{Library, LibraryPath, Wait};
 use variants::placeholders::Looks;
 
@@ -72,12 +72,12 @@ impl Covers {
     }
 
     /// Returns whether there is a cover of `of`.
-    pub(crate) fn has(&self, catalog: &Index, of: Covered) -> bool {
+    pub(crate) fn has(&self, catalog: &Index, of: CoverOwner) -> bool {
         catalog.cover(of, &self.rules).is_some()
     }
 
     /// Returns the placeholder of the cover of `of`, if known. May sleep, as [`Covers::path`].
-    pub(crate) fn look(&self, catalog: &Index, of: Covered) -> Option<Placeholder> {
+    pub(crate) fn look(&self, catalog: &Index, of: CoverOwner) -> Option<Placeholder> {
         self.look_at(&self.path(catalog, of)?)
     }
 
@@ -89,7 +89,7 @@ impl Covers {
 
     /// Returns the target of the cover of `of`, with `query`. May sleep, because the picture may
     /// have to be extracted from a file.
-    pub(crate) fn target(&self, catalog: &Index, of: Covered, query: &str) -> Option<String> {
+    pub(crate) fn target(&self, catalog: &Index, of: CoverOwner, query: &str) -> Option<String> {
         let path = self.path(catalog, of)?;
         Some(match query {
             "" => path.target(),
@@ -98,14 +98,14 @@ impl Covers {
     }
 
     /// Returns the path of the cover of `of` in the library. May sleep, as [`Covers::target`].
-    pub(crate) fn path(&self, catalog: &Index, of: Covered) -> Option<LibraryPath> {
+    pub(crate) fn path(&self, catalog: &Index, of: CoverOwner) -> Option<LibraryPath> {
         let cover = catalog.cover(of, &self.rules)?;
         let Some(inside) = &cover.inside else {
             return LibraryPath::from_relative(Path::new(OsStr::from_bytes(&cover.path)));
         };
-        match self.inside.as_ref()?.take_out(&cover, inside) {
+        match self.inside.as_ref()?.extract(&cover, inside) {
             Ok(name) => LibraryPath::from_target(&format!("{}/{name}", house::ART)),
-            Err(TakeError::Host(err)) => {
+            Err(ExtractError::Host(err)) => {
                 tracing::error!(%err, "cannot store the cover");
                 None
             }
@@ -119,7 +119,7 @@ impl Covers {
 
 /// Parses the id of a cover: `tr-`, `al-` or `ar-` and a hexadecimal id, or `di-`, an album's id,
 /// `-` and a disc number.
-pub(crate) fn parse(catalog: &Index, id: &str) -> Option<Covered> {
+pub(crate) fn parse(catalog: &Index, id: &str) -> Option<CoverOwner> {
     let (kind, id) = id.split_once('-')?;
     let (id, disc) = match kind {
         "di" => id.split_once('-')?,
@@ -131,10 +131,10 @@ pub(crate) fn parse(catalog: &Index, id: &str) -> Option<Covered> {
             .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let id = is_hex.then(|| u64::from_str_radix(id, 16).expect("sixteen digits"))?;
     Some(match kind {
-        "tr" => Covered::Track(catalog.track_row(TrackId(id))?),
-        "al" => Covered::Album(catalog.album_row(AlbumId(id))?),
-        "ar" => Covered::Artist(catalog.artist_row(ArtistId(id))?),
-        "di" => Covered::Disc(catalog.album_row(AlbumId(id))?, disc.parse().ok()?),
+        "tr" => CoverOwner::Track(catalog.track_row(TrackId(id))?),
+        "al" => CoverOwner::Album(catalog.album_row(AlbumId(id))?),
+        "ar" => CoverOwner::Artist(catalog.artist_row(ArtistId(id))?),
+        "di" => CoverOwner::Disc(catalog.album_row(AlbumId(id))?, disc.parse().ok()?),
         _ => return None,
     })
 }
@@ -142,18 +142,18 @@ pub(crate) fn parse(catalog: &Index, id: &str) -> Option<Covered> {
 /// Mount that serves `/-/cover/ID?w=300`.
 pub(crate) struct CoverMount {
     covers: Arc<Covers>,
-    keeper: Arc<Keeper>,
+    keeper: Arc<LibraryIndexer>,
 }
 
 impl CoverMount {
     /// Path prefix of the mount.
     pub(crate) const PREFIX: &str = "/-/cover";
 
-    pub(crate) fn new(covers: Arc<Covers>, keeper: Arc<Keeper>) -> CoverMount {
+    pub(crate) fn new(covers: Arc<Covers>, keeper: Arc<LibraryIndexer>) -> CoverMount {
         CoverMount { covers, keeper }
     }
 
-    async fn reply(&self, visit: Visit<'_>) -> Reply {
+    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
         if !matches!(visit.method, "GET" | "HEAD") {
             let allow = ("allow".into(), "GET, HEAD".into());
             return plain(405, "method not allowed\n", Some(allow));
@@ -186,7 +186,7 @@ impl Mount for CoverMount {
         Part::Music
     }
 
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
     }
 

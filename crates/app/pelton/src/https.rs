@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use server::tls::{self, Concern, Pair, Reload, Tls};
+use server::tls::{self, CertificateWarning, Pair, Reload, Tls};
 use server::{Https, Scheme};
 
 use crate::config::{Config, Redirect};
@@ -15,7 +15,7 @@ use crate::report::Error;
 pub(crate) struct Loaded {
     pub(crate) tls: Arc<Tls>,
     /// Problems of the certificates that clients may object to.
-    pub(crate) concerns: Vec<Concern>,
+    pub(crate) concerns: Vec<CertificateWarning>,
 }
 
 /// Loads the configured certificates, if there are any.
@@ -133,7 +133,7 @@ pub(crate) fn reload(tls: &Tls) {
 }
 
 /// Logs that new certificates are in use.
-fn renewed(concerns: &[Concern]) {
+fn renewed(concerns: &[CertificateWarning]) {
     tracing::info!("certificates renewed");
     warn(concerns);
 }
@@ -144,7 +144,7 @@ fn kept(err: &tls::Error) {
 }
 
 /// Logs the problems that clients may object to.
-pub(crate) fn warn(concerns: &[Concern]) {
+pub(crate) fn warn(concerns: &[CertificateWarning]) {
     for concern in concerns {
         tracing::warn!("{concern}");
     }

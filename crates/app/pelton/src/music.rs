@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use scan::{Keeper, Status, Watch};
+use scan::{LibraryIndexer, Status, Watch};
 use server::Service;
 use server::gate::Users;
 use server::mount::Mount;
@@ -18,7 +18,7 @@ use crate::scan::told;
 /// Indexer, and the parts that use its catalog.
 #[derive(Debug)]
 pub(crate) struct Music {
-    keeper: Arc<Keeper>,
+    keeper: Arc<LibraryIndexer>,
     covers: Arc<Covers>,
     /// Interfaces for players, or `None` if the data directory cannot be written.
     players: Option<Players>,
@@ -27,7 +27,7 @@ pub(crate) struct Music {
 impl Music {
     /// Opens the last catalog, and starts to bring it up to date.
     pub(crate) fn start(config: &Config) -> Result<Music, Error> {
-        let keeper = Keeper::start(house::library(config)).map_err(|err| told(&err))?;
+        let keeper = LibraryIndexer::start(house::library(config)).map_err(|err| told(&err))?;
         let (keeper, covers) = (Arc::new(keeper), Arc::new(Covers::open(config)));
         let players = Players::open(config, &keeper, &covers);
         let players = players.inspect_err(|err| {
@@ -71,8 +71,8 @@ impl Music {
 pub(crate) fn metrics(status: &Status, out: &mut String) {
     let (by, folders) = match &status.watch {
         Watch::Off => ("off", 0),
-        Watch::Told { folders } => ("inotify", *folders),
-        Watch::Looking { .. } => ("looking", 0),
+        Watch::Inotify { folders } => ("inotify", *folders),
+        Watch::Polling { .. } => ("looking", 0),
     };
     let report = status.report.as_deref();
     let files = report.map_or(0, |report| report.files);
@@ -109,7 +109,7 @@ pub(crate) fn metrics(status: &Status, out: &mut String) {
         (
             "scanning",
             "1 while a scan runs, else 0",
-            status.standing.is_some().into(),
+            status.snapshot.is_some().into(),
         ),
     ];
     for (name, help, value) in gauges {

@@ -13,17 +13,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use catalog::Covered;
+use catalog::CoverOwner;
 use image_plan::Placeholder;
 use library_api::StoreError;
 use library_api::{
     Answer, ApiRequest, House, Limits, LoginError, Params, Reading, Request, Scanning, Server,
     Store, Watching,
 };
-use scan::{Index, Keeper, Phase, Standing, Watch};
-use server::archive::Wanted;
-use server::gate::{Denied, Login, Part, Users};
-use server::mount::{Apology, Field, Mount, Reply, Transcoding, Visit};
+use scan::{Index, LibraryIndexer, Phase, ProgressSnapshot, Watch};
+use server::archive::ArchiveFile;
+use server::gate::{Login, LoginFailure, Part, Users};
+use server::mount::{BusyResponse, Field, Mount, MountRequest, Reply, Transcoding};
 use variants::library::{Library, LibraryPath, Mount as Directory};
 
 use tokio::sync::Semaphore;
@@ -64,7 +64,7 @@ impl Making {
 
 /// Library as `library_api` accesses it.
 struct Shelf {
-    keeper: Arc<Keeper>,
+    keeper: Arc<LibraryIndexer>,
     covers: Arc<Covers>,
     /// Folder of the library's files, or `None` if it cannot be opened; then there are no lyrics.
     library: Option<Library>,
@@ -76,7 +76,7 @@ impl Players {
     /// Opens the users and their data.
     pub(crate) fn open(
         config: &Config,
-        keeper: &Arc<Keeper>,
+        keeper: &Arc<LibraryIndexer>,
         covers: &Arc<Covers>,
     ) -> Result<Players, StoreError> {
         let store = Store::open(&config.data.join(FOLDER))?;
@@ -134,17 +134,17 @@ impl Players {
 struct Doorkeeper(Arc<Server>);
 
 impl Users for Doorkeeper {
-    fn log_in(&self, authorization: &str, peer: IpAddr) -> Result<Login, Denied> {
+    fn log_in(&self, authorization: &str, peer: IpAddr) -> Result<Login, LoginFailure> {
         let now_ms = unix_ms(SystemTime::now());
         match self.0.log_in(authorization, peer, now_ms) {
             Ok(user) => Ok(Login {
                 is_admin: user.is_admin,
             }),
-            Err(LoginError::Unknown) => Err(Denied::Unknown),
-            Err(LoginError::Guessing { wait_s }) => Err(Denied::Guessing {
+            Err(LoginError::Unknown) => Err(LoginFailure::Unknown),
+            Err(LoginError::Guessing { wait_s }) => Err(LoginFailure::Guessing {
                 retry_after_s: wait_s,
             }),
-            Err(LoginError::Host) => Err(Denied::Host),
+            Err(LoginError::Host) => Err(LoginFailure::Host),
         }
     }
 }
@@ -157,26 +157,26 @@ impl House for Shelf {
     fn scanning(&self) -> Scanning {
         let status = self.keeper.status();
         let last = status.report.map_or(0, |report| report.files);
-        let reading = |standing: &Standing| Reading {
-            done: standing.read,
-            of: standing.to_read,
-            per_second: standing.per_second,
-            left_s: standing.left.map(|left| left.as_secs_f64()),
+        let reading = |snapshot: &ProgressSnapshot| Reading {
+            done: snapshot.read,
+            of: snapshot.to_read,
+            per_second: snapshot.per_second,
+            left_s: snapshot.left.map(|left| left.as_secs_f64()),
         };
-        let is_reading = |standing: &&Standing| standing.phase == Phase::Reading;
+        let is_reading = |snapshot: &&ProgressSnapshot| snapshot.phase == Phase::Reading;
         Scanning {
-            active: status.standing.is_some(),
-            files: status.standing.map_or(last, |standing| standing.walked),
-            reading: status.standing.as_ref().filter(is_reading).map(reading),
+            active: status.snapshot.is_some(),
+            files: status.snapshot.map_or(last, |snapshot| snapshot.walked),
+            reading: status.snapshot.as_ref().filter(is_reading).map(reading),
             ended_ms: status.ended.map(unix_ms),
             failed: status.failed,
             unsettled: status.unsettled as u64,
             watch: match status.watch {
                 Watch::Off => Watching::Off,
-                Watch::Told { folders } => Watching::Told {
+                Watch::Inotify { folders } => Watching::Inotify {
                     folders: folders as u64,
                 },
-                Watch::Looking { every, why } => Watching::Looking {
+                Watch::Polling { every, why } => Watching::Polling {
                     every_s: every.as_secs(),
                     why,
                 },
@@ -205,15 +205,15 @@ impl House for Shelf {
         self.keeper.cancel();
     }
 
-    fn cover(&self, index: &Index, of: Covered, query: &str) -> Option<String> {
+    fn cover(&self, index: &Index, of: CoverOwner, query: &str) -> Option<String> {
         self.covers.target(index, of, query)
     }
 
-    fn has_cover(&self, index: &Index, of: Covered) -> bool {
+    fn has_cover(&self, index: &Index, of: CoverOwner) -> bool {
         self.covers.has(index, of)
     }
 
-    fn look(&self, index: &Index, of: Covered) -> Option<Placeholder> {
+    fn look(&self, index: &Index, of: CoverOwner) -> Option<Placeholder> {
         self.covers.look(index, of)
     }
 
@@ -274,7 +274,7 @@ struct Rest(Arc<Server>, Arc<Making>);
 impl Rest {
     const PREFIX: &str = "/rest";
 
-    async fn reply(&self, visit: Visit<'_>) -> Reply {
+    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
         match visit.method {
             "GET" | "HEAD" | "POST" => {}
             "OPTIONS" => return preflight(),
@@ -316,7 +316,7 @@ impl Mount for Rest {
         Part::Players
     }
 
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
     }
 
@@ -346,7 +346,7 @@ struct Api(Arc<Server>);
 impl Api {
     const PREFIX: &str = "/-/api";
 
-    async fn reply(&self, visit: Visit<'_>) -> Reply {
+    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
         let path = visit.path.strip_prefix(Api::PREFIX).unwrap_or("");
         let (path, method) = (path.to_owned(), visit.method.to_owned());
         let query = visit.query.unwrap_or("").to_owned();
@@ -374,7 +374,7 @@ impl Mount for Api {
         Part::Api
     }
 
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
     }
 }
@@ -388,7 +388,7 @@ impl Page {
     /// itself.
     const POLICY: &str = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-    async fn reply(&self, visit: Visit<'_>) -> Reply {
+    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
         if !matches!(visit.method, "GET" | "HEAD") {
             return not_allowed("GET, HEAD");
         }
@@ -410,7 +410,7 @@ impl Mount for Page {
         Part::Music
     }
 
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
     }
 }
@@ -421,7 +421,7 @@ struct Shares(Arc<Server>, Arc<Making>);
 impl Shares {
     const PREFIX: &str = "/-/share";
 
-    async fn reply(&self, visit: Visit<'_>) -> Reply {
+    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
         if !matches!(visit.method, "GET" | "HEAD") {
             return not_allowed("GET, HEAD");
         }
@@ -450,13 +450,13 @@ impl Mount for Shares {
         true
     }
 
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
     }
 }
 
 /// Returns the scheme and host that a client sent a request to.
-fn base(visit: &Visit<'_>) -> String {
+fn base(visit: &MountRequest<'_>) -> String {
     let scheme = if visit.secure { "https" } else { "http" };
     let mut fields = visit.fields.clone();
     let host = fields.find(|(name, _)| name.eq_ignore_ascii_case("host"));
@@ -489,8 +489,8 @@ fn reply(answer: Answer, busy: Answer) -> Reply {
             target,
             user,
             plan,
-            pieces_do,
-            raw_will_do,
+            allow_streaming,
+            fallback_to_original,
         } => {
             let Answer::Document {
                 media_type, body, ..
@@ -502,9 +502,9 @@ fn reply(answer: Answer, busy: Answer) -> Reply {
                 target,
                 user,
                 plan,
-                pieces_do,
-                raw_will_do,
-                busy: Apology {
+                allow_streaming,
+                fallback_to_original,
+                busy: BusyResponse {
                     media_type,
                     body: body.into(),
                 },
@@ -529,7 +529,9 @@ fn said(answer: Answer) -> Reply {
         Answer::Archive { files, disposition } => {
             let mut fields = fields(&[ANYWHERE]);
             fields.push(("content-disposition".into(), disposition.into()));
-            let files = files.into_iter().map(|(path, name)| Wanted { path, name });
+            let files = files
+                .into_iter()
+                .map(|(path, name)| ArchiveFile { path, name });
             Reply::Archive {
                 files: files.collect(),
                 fields,

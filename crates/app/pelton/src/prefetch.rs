@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use catalog::Covered;
+use catalog::CoverOwner;
 use image_plan::{Recipe, Stage};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use server::mount::Mounts;
-use server::{Service, Tally};
+use server::{PrefetchProgress, Service};
 use variants::library::LibraryPath;
 
 use crate::config::{Config, Resolved};
@@ -90,7 +90,7 @@ fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe
 fn covers(config: &Config, catalog: &::scan::Index) -> BTreeSet<LibraryPath> {
     let covers = Covers::open(config);
     let counts = catalog.counts();
-    let artists = (0..counts.artists).map(Covered::Artist);
+    let artists = (0..counts.artists).map(CoverOwner::Artist);
     let discs = (0..counts.albums).flat_map(|row| {
         let album = catalog
             .album(row)
@@ -98,15 +98,17 @@ fn covers(config: &Config, catalog: &::scan::Index) -> BTreeSet<LibraryPath> {
         let tracks = (album.first_track..).take(album.tracks as usize);
         let discs = tracks.filter_map(|track| Some(catalog.track(track)?.disc));
         let discs: BTreeSet<u8> = discs.collect();
-        discs.into_iter().map(move |disc| Covered::Disc(row, disc))
+        discs
+            .into_iter()
+            .map(move |disc| CoverOwner::Disc(row, disc))
     });
-    let albums = (0..counts.albums).map(Covered::Album);
+    let albums = (0..counts.albums).map(CoverOwner::Album);
     let all = artists.chain(albums).chain(discs);
     all.filter_map(|of| covers.path(catalog, of)).collect()
 }
 
-fn prefetch(service: &Service, wanted: &[(LibraryPath, Recipe)], stage: Stage) -> Tally {
-    let tally = Tally::default();
+fn prefetch(service: &Service, wanted: &[(LibraryPath, Recipe)], stage: Stage) -> PrefetchProgress {
+    let tally = PrefetchProgress::default();
     let done = AtomicU64::new(0);
     std::thread::scope(|scope| {
         let watched = scope.spawn(|| watch(wanted.len() as u64, &tally, &done));
@@ -118,7 +120,7 @@ fn prefetch(service: &Service, wanted: &[(LibraryPath, Recipe)], stage: Stage) -
 }
 
 /// Draws the progress bar on a terminal, until `done` is set.
-fn watch(files: u64, tally: &Tally, done: &AtomicU64) {
+fn watch(files: u64, tally: &PrefetchProgress, done: &AtomicU64) {
     let terminal = std::io::stderr().is_terminal();
     let target = if terminal {
         ProgressDrawTarget::stderr()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use conversion::quarantine::{self, Quarantined};
 use serde_json::{Value, json};
 use server::gate::Part;
-use server::mount::{Field, Mount, Reply, Visit};
+use server::mount::{Field, Mount, MountRequest, Reply};
 
 use crate::config::Config;
 use crate::flags::QuarantineDoes;
@@ -72,7 +72,7 @@ impl Api {
 
     const PREFIX: &str = "/-/api/quarantine";
 
-    async fn reply(&self, visit: Visit<'_>) -> Reply {
+    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
         let below = visit.path.strip_prefix(Api::PREFIX).unwrap_or_default();
         let hash = below.trim_matches('/').to_owned();
         let data = Arc::clone(&self.data);
@@ -117,7 +117,7 @@ impl Mount for Api {
         Part::Admin
     }
 
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
     }
 }

@@ -5,7 +5,9 @@ use std::path::{Component, Path};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ::scan::{Fault, LoadedIndex, Order, Phase, Progress, Report, ScanError, Setup, Sweep, scan};
+use ::scan::{
+    Fault, LoadedIndex, Phase, Progress, ReadOrder, Report, ScanError, ScanRequest, Setup, scan,
+};
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::config::Resolved;
@@ -31,7 +33,7 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
         .map(|folder| below(folder))
         .collect::<Result<Vec<_>, _>>();
     let (setup, only) = (house::library(config), only.map_err(|err| vec![err])?);
-    let order = Order {
+    let order = ScanRequest {
         afresh: typed.afresh,
         ..order(&setup, &only)
     };
@@ -66,8 +68,8 @@ pub(crate) fn index(setup: &Setup) -> Result<(LoadedIndex, Report), Error> {
     watched(&order(setup, &[])).map_err(|err| told(&err))
 }
 
-fn order<'a>(setup: &'a Setup, only: &'a [Vec<u8>]) -> Order<'a> {
-    Order {
+fn order<'a>(setup: &'a Setup, only: &'a [Vec<u8>]) -> ScanRequest<'a> {
+    ScanRequest {
         root: &setup.root,
         folder: &setup.folder,
         hidden: &setup.hidden,
@@ -138,8 +140,8 @@ fn lines(report: &Report) -> String {
             HumanBytes(report.bytes),
             report.reads,
             match report.sweep {
-                Sweep::Inodes => "inodes",
-                Sweep::Extents => "extents",
+                ReadOrder::Inodes => "inodes",
+                ReadOrder::Extents => "extents",
             },
             report.readers,
             if report.rotating {
@@ -162,7 +164,7 @@ fn lines(report: &Report) -> String {
 }
 
 /// Scans, with a progress bar if stderr is a terminal.
-fn watched(order: &Order<'_>) -> Result<(LoadedIndex, Report), ScanError> {
+fn watched(order: &ScanRequest<'_>) -> Result<(LoadedIndex, Report), ScanError> {
     let (progress, done) = (Progress::default(), AtomicBool::new(false));
     std::thread::scope(|scope| {
         let bar = scope.spawn(|| watch(&progress, &done));
@@ -184,16 +186,16 @@ fn watch(progress: &Progress, done: &AtomicBool) {
         .with_style(style.expect("the template is a literal"));
     while !done.load(Ordering::Acquire) {
         std::thread::park_timeout(TICK);
-        let standing = progress.standing();
-        bar.set_length(standing.to_read);
-        bar.set_position(standing.read);
-        bar.set_message(match standing.phase {
-            Phase::Waiting | Phase::Walking => format!("{} files found", standing.walked),
+        let snapshot = progress.snapshot();
+        bar.set_length(snapshot.to_read);
+        bar.set_position(snapshot.read);
+        bar.set_message(match snapshot.phase {
+            Phase::Waiting | Phase::Walking => format!("{} files found", snapshot.walked),
             Phase::Building => "writing the index".to_owned(),
-            Phase::Reading => match standing.left {
+            Phase::Reading => match snapshot.left {
                 Some(left) => {
                     let left = HumanDuration(Duration::from_secs(left.as_secs()));
-                    format!("{:.0} files/s, {left} left", standing.per_second)
+                    format!("{:.0} files/s, {left} left", snapshot.per_second)
                 }
                 None => String::new(),
             },

@@ -163,7 +163,7 @@ fn inherited() -> Result<(Option<Predecessor>, Vec<TcpListener>), Error> {
     match upgrade::predecessor()? {
         Some((predecessor, sockets)) => Ok((Some(predecessor), sockets)),
         None => {
-            let sockets = reactor::passed_by_manager().map_err(reactor_error)?;
+            let sockets = reactor::listeners_from_manager().map_err(reactor_error)?;
             Ok((None, sockets))
         }
     }

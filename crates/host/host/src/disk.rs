@@ -10,8 +10,8 @@ pub fn rotates(device: u64) -> Option<bool> {
         format!("{name}/queue/rotational"),
         format!("{name}/../queue/rotational"),
     ];
-    let mut said = files
+    let mut content = files
         .iter()
         .filter_map(|file| fs::read_to_string(file).ok());
-    said.next().map(|said| said.trim() == "1")
+    content.next().map(|content| content.trim() == "1")
 }

@@ -12,7 +12,7 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 /// Interval at which the lease is checked for a process that waits to change the file.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LEASE_POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// Minimum time for giving up a lease. With less, the kernel could break the lease and let the file
 /// change before we react.
 const BREAK_S_MIN: u32 = 15;
@@ -81,10 +81,10 @@ impl Mapped {
             thread: None,
         };
         let watch = move || {
-            while ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            while ended.recv_timeout(LEASE_POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 // If memory for the copy is lacking, the loop tries again for as long as the kernel
                 // waits.
-                if is_wanted(&file) && pages.copy().is_ok() {
+                if is_lease_requested(&file) && pages.copy().is_ok() {
                     break;
                 }
             }
@@ -140,7 +140,7 @@ impl Pages {
 }
 
 /// Returns whether a process waits for the lease. F_GETLEASE no longer reports a read lease then.
-fn is_wanted(file: &File) -> bool {
+fn is_lease_requested(file: &File) -> bool {
     !matches!(fcntl(file, libc::F_GETLEASE, 0), Ok(libc::F_RDLCK))
 }
 
@@ -149,6 +149,6 @@ fn fcntl(file: &File, command: libc::c_int, number: libc::c_int) -> io::Result<l
     // SAFETY: the commands used in this module take numbers, and do not access our memory.
     match unsafe { libc::fcntl(file.as_raw_fd(), command, number) } {
         -1 => Err(io::Error::last_os_error()),
-        told => Ok(told),
+        value => Ok(value),
     }
 }

@@ -36,13 +36,13 @@ fn a_device_that_is_not_there_says_nothing() {
 }
 
 /// File with the given bytes, removed when dropped.
-struct Kept(PathBuf);
+struct TempFile(PathBuf);
 
-impl Kept {
-    fn new(name: &str, bytes: &[u8]) -> Kept {
+impl TempFile {
+    fn new(name: &str, bytes: &[u8]) -> TempFile {
         let path = std::env::temp_dir().join(format!("pelton-{name}-{}", std::process::id()));
         fs::write(&path, bytes).expect("a file of our own");
-        Kept(path)
+        TempFile(path)
     }
 
     fn map(&self) -> std::io::Result<Mapped> {
@@ -50,7 +50,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for TempFile {
     fn drop(&mut self) {
         fs::remove_file(&self.0).expect("a file of our own");
     }
@@ -59,20 +59,20 @@ impl Drop for Kept {
 #[test]
 fn a_mapped_file_stays_what_it_is_whoever_cuts_it() {
     let bytes: Vec<u8> = (0..300_000_u32).map(|at| (at / 7) as u8).collect();
-    let file = Kept::new("cut", &bytes);
+    let file = TempFile::new("cut", &bytes);
     let Ok(mapped) = file.map() else {
         eprintln!("this file system gives no leases");
         return;
     };
     assert!(mapped.as_ref() == bytes);
-    let begun = Instant::now();
+    let started = Instant::now();
     thread::scope(|scope| {
         // Without a lease this truncates at once, and the next read beyond the first page would end
         // the process.
         let cut = scope.spawn(|| fs::write(&file.0, b"cut").expect("a file of our own"));
         while !cut.is_finished() {
             assert!(mapped.as_ref() == bytes);
-            assert!(begun.elapsed() < Duration::from_secs(60), "never let go");
+            assert!(started.elapsed() < Duration::from_secs(60), "never let go");
             thread::park_timeout(Duration::from_millis(1));
         }
     });
@@ -82,7 +82,7 @@ fn a_mapped_file_stays_what_it_is_whoever_cuts_it() {
 
 #[test]
 fn who_maps_a_file_lets_go_with_the_map() {
-    let file = Kept::new("let-go", &[7; 5000]);
+    let file = TempFile::new("let-go", &[7; 5000]);
     let Ok(mapped) = file.map() else {
         eprintln!("this file system gives no leases");
         return;
@@ -99,6 +99,6 @@ fn who_maps_a_file_lets_go_with_the_map() {
 
 #[test]
 fn what_has_no_bytes_is_not_mapped() {
-    assert!(Kept::new("empty", b"").map().is_err());
+    assert!(TempFile::new("empty", b"").map().is_err());
     assert!(Mapped::open(File::open("/dev/null").expect("every system has one")).is_err());
 }

@@ -41,8 +41,8 @@ pub fn names<'a>(values: impl IntoIterator<Item = &'a [u8]>, kind: &str) -> bool
         let mut parts = split(member, b';');
         let range = parts.next().unwrap_or_default();
         let subtype = range.split_at_checked(kind.len());
-        let is_named = subtype.is_some_and(|(begin, subtype)| {
-            begin.eq_ignore_ascii_case(kind.as_bytes()) && !matches!(subtype, b"" | b"*")
+        let is_named = subtype.is_some_and(|(start, subtype)| {
+            start.eq_ignore_ascii_case(kind.as_bytes()) && !matches!(subtype, b"" | b"*")
         });
         is_named && matches!(weight_of_bare(parts), Some(1..))
     })
@@ -97,14 +97,14 @@ fn split(value: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
 
 /// Returns the position of the first separator outside quotes.
 fn unquoted(value: &[u8], separator: u8) -> Option<usize> {
-    let mut begin = 0;
+    let mut start = 0;
     loop {
         let stop = |&byte: &u8| byte == separator || byte == b'"';
-        let at = begin + value[begin..].iter().position(stop)?;
+        let at = start + value[start..].iter().position(stop)?;
         if value[at] == separator {
             return Some(at);
         }
-        begin = at + 1 + quoted_bytes(&value[at + 1..])?;
+        start = at + 1 + quoted_bytes(&value[at + 1..])?;
     }
 }
 

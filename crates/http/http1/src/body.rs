@@ -6,7 +6,7 @@ use crate::{Framing, Limits, Reject};
 /// Incremental decoder of a body's framing, RFC 9112 §6.2 and §7.1. It accepts pieces of any size,
 /// and drops the content or passes it on.
 #[derive(Clone, Debug)]
-pub struct Drain {
+pub struct BodyDecoder {
     state: State,
     /// Bytes on the wire that the limit still allows.
     allowed_bytes: u64,
@@ -19,7 +19,7 @@ pub struct Drain {
 
 /// Outcome of feeding one piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Drained {
+pub struct Decoded {
     /// Bytes of the piece that belong to the body.
     pub bytes: usize,
     /// True if the body has ended; the bytes after it are the next request.
@@ -78,19 +78,19 @@ const TOO_LARGE: Reject = Reject::with(413, "the body is too large");
 const CHUNK_LINE: Reject = Reject::bad("a chunk line is malformed");
 const TRAILER: Reject = Reject::bad("a trailer line is malformed");
 
-impl Drain {
+impl BodyDecoder {
     /// Starts a body.
     ///
     /// # Errors
     /// 413 if the length is known to exceed the limit.
-    pub fn new(framing: Framing, limits: &Limits) -> Result<Drain, Reject> {
+    pub fn new(framing: Framing, limits: &Limits) -> Result<BodyDecoder, Reject> {
         let state = match framing {
             Framing::None | Framing::Length(0) => State::Done,
             Framing::Length(length) if limits.body_bytes_max < length => return Err(TOO_LARGE),
             Framing::Length(length) => State::Length(length),
             Framing::Chunked => State::SIZE,
         };
-        Ok(Drain {
+        Ok(BodyDecoder {
             state,
             allowed_bytes: limits.body_bytes_max,
             line_bytes: limits.chunk_line_bytes_max,
@@ -109,19 +109,19 @@ impl Drain {
     ///
     /// # Errors
     /// [`Reject`] if the framing is malformed or a limit is exceeded; every later call fails too.
-    pub fn feed(&mut self, piece: &[u8]) -> Result<Drained, Reject> {
+    pub fn feed(&mut self, piece: &[u8]) -> Result<Decoded, Reject> {
         self.feed_to(piece, |_| {})
     }
 
-    /// Feeds a piece as [`Drain::feed`] does, and passes its content to `keep`, in order.
+    /// Feeds a piece as [`BodyDecoder::feed`] does, and passes its content to `keep`, in order.
     ///
     /// # Errors
-    /// As [`Drain::feed`].
+    /// As [`BodyDecoder::feed`].
     pub fn feed_to(
         &mut self,
         piece: &[u8],
         mut keep: impl FnMut(&[u8]),
-    ) -> Result<Drained, Reject> {
+    ) -> Result<Decoded, Reject> {
         let mut rest = piece;
         while let Some((&byte, after)) = rest.split_first() {
             match self.state {
@@ -153,7 +153,7 @@ impl Drain {
         if let State::Failed(reject) = self.state {
             return Err(reject);
         }
-        Ok(Drained {
+        Ok(Decoded {
             bytes: piece.len() - rest.len(),
             is_done: self.is_done(),
         })
@@ -188,7 +188,7 @@ impl Drain {
         match state {
             State::Size { size, has_digits } => step_size(size, has_digits, byte),
             State::Extension { size, at } => step_extension(size, at, byte),
-            State::SizeLf { size } => self.begin_chunk(size, byte),
+            State::SizeLf { size } => self.start_chunk(size, byte),
             State::DataCr if byte == b'\r' => Ok(State::DataLf),
             State::DataCr => Err(Reject::bad("a chunk is longer than its size")),
             State::DataLf if byte == b'\n' => {
@@ -200,7 +200,7 @@ impl Drain {
         }
     }
 
-    fn begin_chunk(&mut self, size: u64, byte: u8) -> Result<State, Reject> {
+    fn start_chunk(&mut self, size: u64, byte: u8) -> Result<State, Reject> {
         if byte != b'\n' {
             return Err(CHUNK_LINE);
         }

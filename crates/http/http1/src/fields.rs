@@ -62,7 +62,7 @@ impl<'a> KnownFields<'a> {
     /// Notes one more line of `known`, whose value is a part of `section`.
     pub(crate) fn note(&mut self, known: Known, section: &'a [u8], value: &'a [u8]) {
         let at = known as usize;
-        self.spans[at] = widen(section, self.counts[at] != 0, self.spans[at], value);
+        self.spans[at] = extend_span(section, self.counts[at] != 0, self.spans[at], value);
         self.counts[at] = self.counts[at].saturating_add(1);
     }
 
@@ -77,7 +77,7 @@ impl<'a> KnownFields<'a> {
 }
 
 /// Extends `span`, or an empty span at `value` unless `found`, to the end of `value`.
-fn widen<'a>(section: &'a [u8], found: bool, span: &'a [u8], value: &'a [u8]) -> &'a [u8] {
+fn extend_span<'a>(section: &'a [u8], found: bool, span: &'a [u8], value: &'a [u8]) -> &'a [u8] {
     let begin = offset_in(section, if found { span } else { value });
     &section[begin..offset_in(section, value) + value.len()]
 }
@@ -135,7 +135,7 @@ impl<'a> Values<'a> {
             span: &[],
         };
         for (_, value) in Fields::new(section).filter(|(at, _)| at.eq_ignore_ascii_case(name)) {
-            values.span = widen(section, values.count != 0, values.span, value);
+            values.span = extend_span(section, values.count != 0, values.span, value);
             values.count += 1;
         }
         values

@@ -6,7 +6,7 @@ use crate::fields::{Known, KnownFields, trim};
 use crate::{Framing, Reject, Version};
 
 /// Derives the framing from Transfer-Encoding and Content-Length.
-pub(crate) fn judge(known: &KnownFields<'_>, version: Version) -> Result<Framing, Reject> {
+pub(crate) fn validate(known: &KnownFields<'_>, version: Version) -> Result<Framing, Reject> {
     let coding = known.values(Known::TransferEncoding);
     let length = known.values(Known::ContentLength);
     if coding.is_empty() && length.is_empty() {
@@ -45,19 +45,19 @@ pub(crate) fn judge(known: &KnownFields<'_>, version: Version) -> Result<Framing
 /// Parses the digits of RFC 9110 §8.6. DISPUTED: the grammar allows leading zeros, which some
 /// parsers read as octal.
 fn parse_length(digits: &[u8]) -> Result<u64, Reject> {
-    const ODD: Reject = Reject::bad("Content-Length is not a plain number");
+    const NOT_A_NUMBER: Reject = Reject::bad("Content-Length is not a plain number");
     if digits.is_empty() || (digits[0] == b'0' && 1 < digits.len()) {
-        return Err(ODD);
+        return Err(NOT_A_NUMBER);
     }
     digits.iter().try_fold(0_u64, |length, &byte| {
         let digit = byte
             .is_ascii_digit()
             .then(|| u64::from(byte - b'0'))
-            .ok_or(ODD)?;
+            .ok_or(NOT_A_NUMBER)?;
         length
             .checked_mul(10)
             .and_then(|length| length.checked_add(digit))
-            .ok_or(ODD)
+            .ok_or(NOT_A_NUMBER)
     })
 }
 

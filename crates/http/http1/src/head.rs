@@ -64,9 +64,9 @@ impl<'o> Head<'o> {
         );
         self.out.extend_from_slice(name.as_bytes());
         self.out.extend_from_slice(b": ");
-        let value_begin = self.out.len();
+        let value_start = self.out.len();
         self.out.extend_from_slice(value.as_ref());
-        for byte in &mut self.out[value_begin..] {
+        for byte in &mut self.out[value_start..] {
             if matches!(byte, b'\r' | b'\n' | b'\0') {
                 *byte = b' ';
             }
@@ -141,7 +141,7 @@ impl<'o> Head<'o> {
 #[derive(Clone, Debug)]
 pub struct Template {
     prepared: Box<[u8]>,
-    date_begin: usize,
+    date_start: usize,
 }
 
 impl Template {
@@ -149,11 +149,11 @@ impl Template {
     pub fn new(status: u16, add: impl for<'o> FnOnce(Head<'o>) -> Head<'o>) -> Template {
         let mut prepared = Vec::new();
         let head = Head::begin(&mut prepared, status);
-        let date_begin = head.out.len() + "date: ".len();
+        let date_start = head.out.len() + "date: ".len();
         add(head.date(&[b'0'; DATE_BYTES])).leave_open();
         Template {
             prepared: prepared.into_boxed_slice(),
-            date_begin,
+            date_start,
         }
     }
 
@@ -161,9 +161,9 @@ impl Template {
     pub fn write(&self, out: &mut Vec<u8>, date: &[u8; DATE_BYTES], connection: Connection) {
         let end = connection.end();
         out.reserve(self.prepared.len() + end.len());
-        let date_begin = out.len() + self.date_begin;
+        let date_start = out.len() + self.date_start;
         out.extend_from_slice(&self.prepared);
-        out[date_begin..date_begin + DATE_BYTES].copy_from_slice(date);
+        out[date_start..date_start + DATE_BYTES].copy_from_slice(date);
         out.extend_from_slice(end);
     }
 

@@ -3,12 +3,12 @@
 //!
 //! Principal types: [`Request`], borrowed from the read buffer by [`parse`], and [`Reject`], the
 //! outcome of a malformed request. [`conditional::evaluate`], [`range::evaluate`] and
-//! [`accept::fold`] choose the response, [`body::Drain`] skips a request's body; [`Head`] writes
-//! the response's head, or a [`Template`] copies it.
+//! [`accept::fold`] choose the response, [`body::BodyDecoder`] skips a request's body; [`Head`]
+//! writes the response's head, or a [`Template`] copies it.
 //!
 //! ```text
 //! bytes ─► parse ─► Request ─┬─► accept ─► conditional ─► range ─► Template ─► bytes
-//!            │               └─► Drain (an unwanted body, up to the next request)
+//!            │               └─► BodyDecoder (an unwanted body, up to the next request)
 //!            └────► Reject ────► Head ─► bytes, then close
 //! ```
 //!

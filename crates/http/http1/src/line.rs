@@ -135,8 +135,8 @@ fn split_version(bytes: &[u8]) -> Result<Split<'_>, Reject> {
 /// Parses a target in asterisk form, origin form or absolute form (RFC 9112 §3.2); rejects any
 /// other. Returns the authority of an absolute target, and the target in origin form.
 fn resolve(target: &[u8], method: Method) -> Result<(Option<&str>, Target<'_>), Reject> {
-    const NEITHER: Reject = Reject::bad("the target is neither a path nor an http URL");
-    let text = str::from_utf8(target).map_err(|_| NEITHER)?;
+    const NOT_A_TARGET: Reject = Reject::bad("the target is neither a path nor an http URL");
+    let text = str::from_utf8(target).map_err(|_| NOT_A_TARGET)?;
     if text == "*" {
         if method != Method::Options {
             return Err(Reject::bad("the target * is for OPTIONS only"));
@@ -152,9 +152,9 @@ fn resolve(target: &[u8], method: Method) -> Result<(Option<&str>, Target<'_>), 
     if text.starts_with('/') {
         return Ok((None, origin_form(text)));
     }
-    let (scheme, rest) = text.split_once("://").ok_or(NEITHER)?;
+    let (scheme, rest) = text.split_once("://").ok_or(NOT_A_TARGET)?;
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
-        return Err(NEITHER);
+        return Err(NOT_A_TARGET);
     }
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, rest) = rest.split_at(end);

@@ -28,13 +28,13 @@ pub fn parse<'a>(buf: &'a [u8], limits: &Limits) -> Result<Option<Request<'a>>, 
     let Some(line) = line::parse(&head[blank_bytes..], limits)? else {
         return more_or(is_cut, Reject::with(414, "the request line is too long"));
     };
-    let section_begin = blank_bytes + line.bytes;
-    let Some((section_bytes, known)) = parse_fields(&head[section_begin..], limits.fields_max)?
+    let section_start = blank_bytes + line.bytes;
+    let Some((section_bytes, known)) = parse_fields(&head[section_start..], limits.fields_max)?
     else {
         return more_or(is_cut, Reject::with(431, "the fields are too large"));
     };
-    let section = &head[section_begin..section_begin + section_bytes];
-    judge(line, known, section, section_begin + section_bytes + 2).map(Some)
+    let section = &head[section_start..section_start + section_bytes];
+    validate(line, known, section, section_start + section_bytes + 2).map(Some)
 }
 
 fn more_or<'a>(is_cut: bool, reject: Reject) -> Result<Option<Request<'a>>, Reject> {
@@ -68,7 +68,7 @@ fn parse_into<const TABLE: usize>(
     let (head_bytes, fields) = match httparse::parse_headers(bytes, &mut table[..fields_max]) {
         Ok(httparse::Status::Complete(complete)) => complete,
         Ok(httparse::Status::Partial) => return Ok(None),
-        Err(error) => return Err(refused(error)),
+        Err(error) => return Err(translate_error(error)),
     };
     // httparse accepts a bare LF as the end of a line; RFC 9112 §2.2 allows that, and request
     // smuggling relies on it. A name or value cannot contain LF, so checking the ends of lines is
@@ -78,8 +78,8 @@ fn parse_into<const TABLE: usize>(
     };
     let mut known = KnownFields::default();
     for field in fields {
-        let line_begin = offset_in(section, field.name.as_bytes());
-        if line_begin != 0 && !section[..line_begin].ends_with(b"\r\n") {
+        let line_start = offset_in(section, field.name.as_bytes());
+        if line_start != 0 && !section[..line_start].ends_with(b"\r\n") {
             return Err(BARE_LF);
         }
         if let Some(name) = Known::from_name(field.name) {
@@ -96,7 +96,7 @@ const TOO_MANY: Reject = Reject::with(431, "too many fields");
 
 /// Translates an error of httparse. Such an error is final, since httparse parses from left to
 /// right.
-fn refused(error: httparse::Error) -> Reject {
+fn translate_error(error: httparse::Error) -> Reject {
     match error {
         httparse::Error::TooManyHeaders => TOO_MANY,
         // RFC 9112 §5.1 (space before the colon: exactly 400), §5.2 (obs-fold), §2.2 (white space
@@ -111,15 +111,15 @@ fn refused(error: httparse::Error) -> Reject {
 }
 
 /// Combines the request line and the fields into a request.
-fn judge<'a>(
+fn validate<'a>(
     line: RequestLine<'a>,
     known: KnownFields<'a>,
     section: &'a [u8],
     head_bytes: usize,
 ) -> Result<Request<'a>, Reject> {
-    let host = judge_host(&known, line.version)?;
-    let framing = framing::judge(&known, line.version)?;
-    let expects = judge_expect(&known)?;
+    let host = parse_host(&known, line.version)?;
+    let framing = framing::validate(&known, line.version)?;
+    let expects = parse_expect(&known)?;
     Ok(Request {
         method: line.method,
         method_name: line.method_name,
@@ -127,7 +127,7 @@ fn judge<'a>(
         version: line.version,
         // RFC 9112 §3.2.2: an absolute target's authority replaces the Host field.
         host: line.authority.or(host),
-        keep_alive: judge_connection(&known, line.version),
+        keep_alive: parse_keep_alive(&known, line.version),
         // RFC 9110 §10.1.1: an expectation in HTTP/1.0, or in a request without a body, is ignored.
         expect_continue: expects && line.version == Version::Http11 && framing != Framing::None,
         framing,
@@ -139,7 +139,7 @@ fn judge<'a>(
 
 /// Returns the Host field. RFC 9112 §3.2: exactly one in HTTP/1.1, at most one in HTTP/1.0, and
 /// valid even if overridden.
-fn judge_host<'a>(known: &KnownFields<'a>, version: Version) -> Result<Option<&'a str>, Reject> {
+fn parse_host<'a>(known: &KnownFields<'a>, version: Version) -> Result<Option<&'a str>, Reject> {
     let values = known.values(Known::Host);
     if values.is_empty() {
         return match version {
@@ -158,7 +158,7 @@ fn judge_host<'a>(known: &KnownFields<'a>, version: Version) -> Result<Option<&'
 
 /// Returns whether the client expects `100-continue`. RFC 9110 §10.1.1 allows 417 for any other
 /// expectation.
-fn judge_expect(known: &KnownFields<'_>) -> Result<bool, Reject> {
+fn parse_expect(known: &KnownFields<'_>) -> Result<bool, Reject> {
     let values = known.values(Known::Expect);
     if values.is_empty() {
         return Ok(false);
@@ -175,7 +175,7 @@ fn judge_expect(known: &KnownFields<'_>) -> Result<bool, Reject> {
 
 /// Returns whether the connection persists. RFC 9112 §9.3: `close` wins; otherwise HTTP/1.1
 /// persists, and HTTP/1.0 only with `keep-alive`.
-fn judge_connection(known: &KnownFields<'_>, version: Version) -> bool {
+fn parse_keep_alive(known: &KnownFields<'_>, version: Version) -> bool {
     let values = known.values(Known::Connection);
     let mut keep_alive = version == Version::Http11;
     if values.is_empty() {

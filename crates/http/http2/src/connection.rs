@@ -12,7 +12,7 @@ use crate::{ErrorCode, Head, Limits};
 
 /// Payload of the PING that follows the first GOAWAY. Its echo proves that the client has received
 /// the GOAWAY.
-const LEAVING: [u8; 8] = *b"leaving.";
+const SHUTDOWN_PING: [u8; 8] = *b"leaving.";
 /// Highest possible stream number.
 const STREAM_MAX: u32 = 0x7fff_ffff;
 
@@ -26,18 +26,18 @@ pub struct Connection {
     head: Head,
     expected: Expected,
     /// Head of which more frames are to follow, if any.
-    begun: Option<Begun>,
+    partial_head: Option<PartialHead>,
     /// Bytes that the client allows us to send over all streams.
     window: i64,
     /// Initial window that the client gives each stream.
-    stream_window: u32,
+    initial_window: u32,
     /// Bytes that we allow the client to send over all streams.
     allowed: u32,
     /// Received bytes that were consumed and not yet returned to the client's window.
-    to_allow: u32,
-    leave: Leave,
+    unreturned_bytes: u32,
+    leave: Shutdown,
     /// Number of the last stream that was processed.
-    last_taken: u32,
+    last_processed: u32,
 }
 
 /// Input that must follow.
@@ -51,7 +51,7 @@ enum Expected {
 
 /// Partially received head.
 #[derive(Debug)]
-struct Begun {
+struct PartialHead {
     stream: u32,
     ends: bool,
     /// True if the stream's priority depends on the stream itself. The error is reported once the
@@ -63,10 +63,10 @@ struct Begun {
 
 /// Phase of a graceful shutdown: RFC 9113 §6.8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leave {
+enum Shutdown {
     No,
     /// The first GOAWAY was sent, and the client may not have received it yet.
-    Told,
+    Announced,
     /// The final GOAWAY was sent: later streams are ignored.
     Last,
 }
@@ -119,13 +119,13 @@ impl Connection {
             encoder: Encoder::default(),
             head: Head::default(),
             expected: Expected::Preface,
-            begun: None,
+            partial_head: None,
             window: i64::from(WINDOW_BYTES),
-            stream_window: WINDOW_BYTES,
+            initial_window: WINDOW_BYTES,
             allowed: WINDOW_BYTES,
-            to_allow: 0,
-            leave: Leave::No,
-            last_taken: 0,
+            unreturned_bytes: 0,
+            leave: Shutdown::No,
+            last_processed: 0,
         }
     }
 
@@ -143,7 +143,7 @@ impl Connection {
     /// Returns whether a head is partially received.
     #[must_use]
     pub fn is_in_head(&self) -> bool {
-        self.begun.is_some()
+        self.partial_head.is_some()
     }
 
     /// Returns the number of open streams.
@@ -162,7 +162,7 @@ impl Connection {
     /// open.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.leave == Leave::Last && self.streams.len() == 0
+        self.leave == Shutdown::Last && self.streams.len() == 0
     }
 
     /// Consumes the preface or one frame at the start of `input`. Returns `None`, and consumes
@@ -205,25 +205,25 @@ impl Connection {
     /// Starts a graceful shutdown: sends the first of two GOAWAYs, so that no stream in flight is
     /// lost (RFC 9113 §6.8).
     pub fn leave(&mut self, out: &mut Vec<u8>) {
-        if self.leave == Leave::No {
-            self.leave = Leave::Told;
+        if self.leave == Shutdown::No {
+            self.leave = Shutdown::Announced;
             frame::write_goaway(out, STREAM_MAX, ErrorCode::No, "");
-            frame::write_head(out, LEAVING.len(), Kind::Ping, 0, 0);
-            out.extend_from_slice(&LEAVING);
+            frame::write_head(out, SHUTDOWN_PING.len(), Kind::Ping, 0, 0);
+            out.extend_from_slice(&SHUTDOWN_PING);
         }
     }
 
     /// Sends the final GOAWAY: later streams are ignored.
     pub fn leave_now(&mut self, out: &mut Vec<u8>) {
-        if self.leave != Leave::Last {
-            self.leave = Leave::Last;
-            frame::write_goaway(out, self.last_taken, ErrorCode::No, "");
+        if self.leave != Shutdown::Last {
+            self.leave = Shutdown::Last;
+            frame::write_goaway(out, self.last_processed, ErrorCode::No, "");
         }
     }
 
     /// Reports an error to the client with the final GOAWAY. No frame may follow it.
     pub fn fail(&mut self, fault: Fault, out: &mut Vec<u8>) {
-        self.leave = Leave::Last;
-        frame::write_goaway(out, self.last_taken, fault.code, fault.reason);
+        self.leave = Shutdown::Last;
+        frame::write_goaway(out, self.last_processed, fault.code, fault.reason);
     }
 }

@@ -11,8 +11,8 @@ const FIELD_BYTES: usize = 32;
 pub struct Head {
     /// Concatenated names and values.
     bytes: Vec<u8>,
-    fields: Vec<Place>,
-    pseudo: [Option<Place>; PSEUDO],
+    fields: Vec<FieldSpan>,
+    pseudo: [Option<FieldSpan>; PSEUDO],
     content_length: Option<u64>,
     /// Size of the head by the rules of the limit, including fields that were dropped.
     list_bytes: usize,
@@ -22,7 +22,7 @@ pub struct Head {
 
 /// Position of a field in the bytes.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct FieldSpan {
     begin: u32,
     name_end: u32,
     end: u32,
@@ -102,7 +102,7 @@ impl Head {
         self.pseudo[index].map(|place| self.value(place))
     }
 
-    fn value(&self, place: Place) -> &[u8] {
+    fn value(&self, place: FieldSpan) -> &[u8] {
         &self.bytes[place.name_end as usize..place.end as usize]
     }
 
@@ -124,11 +124,11 @@ impl Head {
         self.list_bytes += name.len() + value.len() + FIELD_BYTES;
         self.is_too_large |= limits.head_bytes_max < self.list_bytes;
         if self.malformed.is_none() && !self.is_too_large {
-            self.malformed = self.judge(name, value).err();
+            self.malformed = self.add_checked(name, value).err();
         }
     }
 
-    fn judge(&mut self, name: &[u8], value: &[u8]) -> Result<(), Malformed> {
+    fn add_checked(&mut self, name: &[u8], value: &[u8]) -> Result<(), Malformed> {
         // A fold without early exit is vectorised by the compiler.
         let breaks = |found, byte: &u8| found | matches!(byte, b'\r' | b'\n' | b'\0');
         if value.iter().fold(false, breaks) {
@@ -138,7 +138,7 @@ impl Head {
             return Err(malformed("a value with white space at its start or end"));
         }
         let Some(pseudo) = name.strip_prefix(b":") else {
-            self.judge_field(name, value)?;
+            self.check_field(name, value)?;
             let place = self.keep(name, value);
             self.fields.push(place);
             return Ok(());
@@ -160,7 +160,7 @@ impl Head {
         Ok(())
     }
 
-    fn judge_field(&mut self, name: &[u8], value: &[u8]) -> Result<(), Malformed> {
+    fn check_field(&mut self, name: &[u8], value: &[u8]) -> Result<(), Malformed> {
         if name.is_empty() || !name.iter().fold(true, |all, &byte| all & is_name(byte)) {
             return Err(malformed("a name that is not a token in lower case"));
         }
@@ -179,11 +179,11 @@ impl Head {
         Ok(())
     }
 
-    fn keep(&mut self, name: &[u8], value: &[u8]) -> Place {
+    fn keep(&mut self, name: &[u8], value: &[u8]) -> FieldSpan {
         let begin = self.bytes.len();
         self.bytes.extend_from_slice(name);
         self.bytes.extend_from_slice(value);
-        Place {
+        FieldSpan {
             begin: begin as u32,
             name_end: (begin + name.len()) as u32,
             end: self.bytes.len() as u32,
@@ -191,7 +191,7 @@ impl Head {
     }
 
     /// Checks that the head is that of a request: RFC 9113 §8.3.1, §8.5.
-    pub(crate) fn judge_request(&self) -> Result<(), Malformed> {
+    pub(crate) fn check_request(&self) -> Result<(), Malformed> {
         if let Some(malformed) = self.malformed {
             return Err(malformed);
         }
@@ -213,7 +213,7 @@ impl Head {
     }
 
     /// Checks that the head is a trailer section: RFC 9113 §8.1.
-    pub(crate) fn judge_trailers(&self) -> Result<(), Malformed> {
+    pub(crate) fn check_trailers(&self) -> Result<(), Malformed> {
         if let Some(malformed) = self.malformed {
             return Err(malformed);
         }

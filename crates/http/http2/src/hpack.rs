@@ -12,5 +12,5 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use decode::{Broken, Decoder};
-pub use encode::{Encoder, Line, field, status};
+pub use decode::{Decoder, HpackError};
+pub use encode::{EncodedField, Encoder, field, status};

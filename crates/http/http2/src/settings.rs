@@ -21,7 +21,7 @@ pub(crate) const WINDOW_BYTES: u32 = 0xffff;
 pub(crate) enum Setting {
     InitialWindow(u32),
     /// Maximum size of the client's HPACK table.
-    Remembered(u32),
+    TableSize(u32),
 }
 
 /// Parses a SETTINGS payload, and passes each setting that affects us to `apply`, in order.
@@ -38,7 +38,7 @@ pub(crate) fn read(
     for &[i0, i1, v0, v1, v2, v3] in settings {
         let value = u32::from_be_bytes([v0, v1, v2, v3]);
         match u16::from_be_bytes([i0, i1]) {
-            HEADER_TABLE_SIZE => apply(Setting::Remembered(value))?,
+            HEADER_TABLE_SIZE => apply(Setting::TableSize(value))?,
             ENABLE_PUSH if 1 < value => return Err(Fault::protocol("ENABLE_PUSH is 0 or 1")),
             INITIAL_WINDOW_SIZE if WINDOW_MAX < value => {
                 return Err(Fault::flow("INITIAL_WINDOW_SIZE is too large"));

@@ -9,14 +9,14 @@ const ENDED_MAX: usize = 64;
 pub(crate) struct Stream {
     pub(crate) id: u32,
     /// True if the client has sent its whole request.
-    pub(crate) has_come: bool,
+    pub(crate) is_request_complete: bool,
     /// Bytes that the client allows us to send; negative after the client shrank its windows (RFC
     /// 9113 §6.9.2).
     pub(crate) window: i64,
     /// Bytes that we allow the client to send.
     pub(crate) allowed: u32,
     /// Received bytes that were consumed and not yet returned to the client's window.
-    pub(crate) to_allow: u32,
+    pub(crate) unreturned_bytes: u32,
     /// Declared length of the body, minus the bytes received.
     pub(crate) left: Option<u64>,
 }
@@ -27,9 +27,9 @@ pub(crate) enum End {
     /// Request and response were complete.
     Both,
     /// The client reset it.
-    Theirs,
+    ByClient,
     /// We reset it; the client may not know yet.
-    Ours,
+    ByServer,
     /// Unknown: it ended too long ago, or was never opened.
     Unknown,
 }
@@ -91,7 +91,7 @@ impl Streams {
     }
 
     /// Returns how a stream ended that is neither open nor idle.
-    pub(crate) fn how_ended(&self, id: u32) -> End {
+    pub(crate) fn end_of(&self, id: u32) -> End {
         let known = self.ended.iter().find(|(ended, _)| *ended == id);
         known.map_or(End::Unknown, |(_, end)| *end)
     }

@@ -21,7 +21,7 @@ pub(crate) struct Acceptor {
     /// Index of the listener to poll first. It rotates, so that a busy listener does not starve the
     /// others.
     next: usize,
-    shed_answer: &'static [u8],
+    shed_response: &'static [u8],
     /// Spare descriptor. It is closed to accept and shed one connection when the process has no
     /// descriptor left.
     reserve: Option<OwnedFd>,
@@ -40,7 +40,7 @@ pub(crate) struct Accepted {
 }
 
 /// Cause of a failed accept.
-enum Failed {
+enum AcceptFailure {
     /// No descriptor is left.
     Descriptors,
     /// No memory is left, or accept returned an unexpected error.
@@ -54,13 +54,13 @@ impl Acceptor {
     pub(crate) fn new(
         core: Core,
         listeners: Vec<(TcpListener, usize)>,
-        shed_answer: &'static [u8],
+        shed_response: &'static [u8],
     ) -> io::Result<Acceptor> {
         let mut acceptor = Acceptor {
             core,
             listeners,
             next: 0,
-            shed_answer,
+            shed_response,
             reserve: None,
             paused: false,
         };
@@ -102,7 +102,7 @@ impl Acceptor {
     /// afterwards may miss the response; waiting for that data would take the room that is missing.
     pub(crate) fn shed(&self, stream: TcpStream) {
         self.core.counters().shed.count();
-        let answered = rustix::net::send(&stream, self.shed_answer, SendFlags::NOSIGNAL)
+        let answered = rustix::net::send(&stream, self.shed_response, SendFlags::NOSIGNAL)
             .and_then(|_| rustix::net::shutdown(&stream, Shutdown::Write));
         if answered.is_err() {
             return;
@@ -133,10 +133,10 @@ impl Acceptor {
 
     fn failed(&mut self, error: &io::Error, context: &mut Context<'_>) {
         self.core.counters().accept_failed.count();
-        match Failed::of(error) {
-            Failed::Client => {}
-            Failed::Host => self.paused = true,
-            Failed::Descriptors => self.shed_by_reserve(context),
+        match AcceptFailure::of(error) {
+            AcceptFailure::Client => {}
+            AcceptFailure::Host => self.paused = true,
+            AcceptFailure::Descriptors => self.shed_by_reserve(context),
         }
     }
 
@@ -168,10 +168,10 @@ impl Acceptor {
     }
 }
 
-impl Failed {
-    fn of(error: &io::Error) -> Failed {
+impl AcceptFailure {
+    fn of(error: &io::Error) -> AcceptFailure {
         match Errno::from_io_error(error) {
-            Some(Errno::MFILE | Errno::NFILE) => Failed::Descriptors,
+            Some(Errno::MFILE | Errno::NFILE) => AcceptFailure::Descriptors,
             // accept(2): errors already pending on the new socket are passed on, and are to be
             // handled as a reason to retry.
             Some(
@@ -187,8 +187,8 @@ impl Failed {
                 | Errno::OPNOTSUPP
                 | Errno::NETUNREACH
                 | Errno::TIMEDOUT,
-            ) => Failed::Client,
-            _ => Failed::Host,
+            ) => AcceptFailure::Client,
+            _ => AcceptFailure::Host,
         }
     }
 }

@@ -101,14 +101,14 @@ pub(crate) struct Addresses {
 
 /// Registration of one connection in the count of its address, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct AddressSlot {
     addresses: Arc<Addresses>,
     counted: IpAddr,
 }
 
 /// Error: the address has the maximum number of connections already.
 #[derive(Debug)]
-pub(crate) struct Full;
+pub(crate) struct AddressLimitReached;
 
 impl Addresses {
     pub(crate) fn new(most: usize, exempt: Vec<Network>) -> Addresses {
@@ -121,7 +121,10 @@ impl Addresses {
 
     /// Counts one more connection from `peer`. Returns `None`, without counting, if `peer` is
     /// exempt.
-    pub(crate) fn place(self: &Arc<Self>, peer: IpAddr) -> Result<Option<Place>, Full> {
+    pub(crate) fn place(
+        self: &Arc<Self>,
+        peer: IpAddr,
+    ) -> Result<Option<AddressSlot>, AddressLimitReached> {
         let peer = peer.to_canonical();
         if self.exempt.iter().any(|network| network.contains(peer)) {
             return Ok(None);
@@ -130,17 +133,17 @@ impl Addresses {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let count = open.entry(counted).or_insert(0);
         if self.most <= *count {
-            return Err(Full);
+            return Err(AddressLimitReached);
         }
         *count += 1;
-        Ok(Some(Place {
+        Ok(Some(AddressSlot {
             addresses: Arc::clone(self),
             counted,
         }))
     }
 }
 
-impl Drop for Place {
+impl Drop for AddressSlot {
     fn drop(&mut self) {
         let open = &self.addresses.open;
         let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
 use crate::accept::Accepted;
-use crate::address::Place;
+use crate::address::AddressSlot;
 use crate::{Core, CountedStream, Deadline, Ended, Wait, file, socket};
 
 /// Size of the buffer for bytes that are read and dropped while a connection lingers.
@@ -39,7 +39,7 @@ pub struct Conn<S = TcpStream> {
     /// Bytes that the client had acknowledged at the start of the current write window.
     acked_bytes: Cell<u64>,
     /// Registration of the connection in the count of its address.
-    _place: Option<Place>,
+    _place: Option<AddressSlot>,
 }
 
 /// Byte range of a file.
@@ -54,7 +54,7 @@ pub struct FileRange<'a> {
 }
 
 impl Conn {
-    pub(crate) fn new(accepted: Accepted, core: &Core, place: Option<Place>) -> Conn {
+    pub(crate) fn new(accepted: Accepted, core: &Core, place: Option<AddressSlot>) -> Conn {
         Conn {
             stream: accepted.stream,
             peer: accepted.peer,
@@ -83,7 +83,7 @@ impl Conn {
     /// The armed deadline passed, or that of [`Wait::Idle`] if none was armed; or the socket
     /// failed.
     pub async fn readable(&self) -> Result<(), Ended> {
-        self.deadline.read_begun();
+        self.deadline.note_read_start();
         self.deadline
             .within(self.stream.readable())
             .await?
@@ -103,10 +103,10 @@ impl Conn {
             core,
             ..
         } = self;
-        deadline.read_begun();
+        deadline.note_read_start();
         let read = poll_fn(|context| poll_read(stream, core, context, buffer));
         let read = deadline.within(read).await?.map_err(Ended::Socket)?;
-        deadline.request_begun();
+        deadline.note_request_start();
         Ok(read)
     }
 
@@ -215,7 +215,7 @@ impl Conn {
             // connection's task.
             let read = poll_fn(|context| poll_read(stream, core, context, &mut [0; LINGER_BYTES]));
             let read = self.deadline.within(read).await?;
-            if !linger.came(read.map_err(Ended::Socket)?) {
+            if !linger.received(read.map_err(Ended::Socket)?) {
                 return Ok(());
             }
         }
@@ -237,14 +237,14 @@ impl Conn {
             self.deadline.arm(Wait::Write);
         }
         self.deadline
-            .within_while(self.stream.writable(), || self.keeps_pace())
+            .within_while(self.stream.writable(), || self.is_fast_enough())
             .await?
             .map_err(Ended::Socket)
     }
 
     /// Returns whether the client has acknowledged enough bytes since the last call. False if the
     /// kernel cannot report the number, since the socket is broken then.
-    fn keeps_pace(&self) -> bool {
+    fn is_fast_enough(&self) -> bool {
         socket::acked_bytes(&self.stream).is_ok_and(|acked_bytes| {
             let before = self.acked_bytes.replace(acked_bytes);
             self.core.limits().write_window_bytes() <= acked_bytes.saturating_sub(before)

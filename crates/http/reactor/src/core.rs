@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use crate::clock::TICK_MS;
 use crate::deadline::{DRAIN_GRACE_MS, Table};
-use crate::file::Found;
+use crate::file::CachedRanges;
 use crate::{Clock, CoreId, Counters, Limits, allocations};
 
 /// Handle to one core, for its connections. Cheap to clone; never leaves the core's thread.
@@ -25,7 +25,7 @@ struct State {
     draining: Cell<bool>,
     drain: Notify,
     counters: Arc<[Counters]>,
-    found: Found,
+    found: CachedRanges,
 }
 
 impl Core {
@@ -45,7 +45,7 @@ impl Core {
             draining: Cell::new(false),
             drain: Notify::new(),
             counters,
-            found: Found::default(),
+            found: CachedRanges::default(),
         }))
     }
 
@@ -87,15 +87,15 @@ impl Core {
     }
 
     /// Waits until the reactor starts to drain. Cancel-safe.
-    pub async fn drain_begun(&self) {
-        let begun = self.0.drain.notified();
+    pub async fn drain_started(&self) {
+        let started = self.0.drain.notified();
         if !self.is_draining() {
-            begun.await;
+            started.await;
         }
     }
 
     /// Returns the record of file parts that were in the page cache during this tick.
-    pub(crate) fn found(&self) -> &Found {
+    pub(crate) fn found(&self) -> &CachedRanges {
         &self.0.found
     }
 
@@ -126,7 +126,7 @@ impl Core {
         found
     }
 
-    pub(crate) fn begin_drain(&self) {
+    pub(crate) fn start_drain(&self) {
         self.0.draining.set(true);
         self.0.drain.notify_waiters();
         // The clock may be up to one tick behind.

@@ -29,7 +29,7 @@ pub enum Wait {
     Handshake,
     /// The rest of a request's head.
     Head,
-    /// More of a request's body; see [`Deadline::body_came`].
+    /// More of a request's body; see [`Deadline::note_body_bytes`].
     Body,
     /// The next request. Such a connection may be evicted at any time, and is closed soon when
     /// draining.
@@ -110,7 +110,7 @@ pub struct Deadline {
     index: usize,
     entry: Rc<Entry>,
     /// Bytes of a body received since [`Wait::Body`] was armed.
-    came: Cell<u64>,
+    received: Cell<u64>,
 }
 
 #[derive(Debug)]
@@ -137,7 +137,7 @@ impl Deadline {
             core: core.clone(),
             index: core.table().insert(Rc::clone(&entry)),
             entry,
-            came: Cell::new(0),
+            received: Cell::new(0),
         };
         deadline.arm(Wait::FirstByte);
         deadline
@@ -152,7 +152,7 @@ impl Deadline {
             _ => wait.limit_ms(self.core.limits()),
         };
         self.entry.wait.set(Some(wait));
-        self.came.set(0);
+        self.received.set(0);
         // The clock may be up to one tick behind; without the extra tick the deadline could fire
         // early.
         let due_ms = self.core.clock().now_ms() + TICK_MS;
@@ -161,7 +161,7 @@ impl Deadline {
 
     /// Notes that a read is about to start. Arms [`Wait::Idle`] unless a kind other than
     /// [`Wait::Write`] is armed.
-    pub fn read_begun(&self) {
+    pub fn note_read_start(&self) {
         if let None | Some(Wait::Write) = self.entry.wait.get() {
             self.arm(Wait::Idle);
         }
@@ -169,7 +169,7 @@ impl Deadline {
 
     /// Notes that bytes arrived: a connection that waited for a request now waits for the rest of
     /// the request's head.
-    pub fn request_begun(&self) {
+    pub fn note_request_start(&self) {
         if let Some(Wait::FirstByte | Wait::Idle) = self.entry.wait.get() {
             self.arm(Wait::Head);
         }
@@ -177,10 +177,10 @@ impl Deadline {
 
     /// Notes that `bytes` of a body arrived. Arms [`Wait::Body`] again once the bytes received meet
     /// `body_bytes_per_s_min`.
-    pub fn body_came(&self, bytes: usize) {
-        let came = self.came.get() + bytes as u64;
-        self.came.set(came);
-        if self.is_armed(Wait::Body) && self.core.limits().body_window_bytes() <= came {
+    pub fn note_body_bytes(&self, bytes: usize) {
+        let received = self.received.get() + bytes as u64;
+        self.received.set(received);
+        if self.is_armed(Wait::Body) && self.core.limits().body_window_bytes() <= received {
             self.arm(Wait::Body);
         }
     }
@@ -235,21 +235,21 @@ impl Deadline {
     }
 
     /// Runs `work` as [`Deadline::within`] does, but arms the deadline again when it is due and
-    /// `goes_on` returns true.
+    /// `should_rearm` returns true.
     ///
     /// # Errors
     /// As [`Deadline::within`].
     pub async fn within_while<T>(
         &self,
         work: impl Future<Output = T>,
-        mut goes_on: impl FnMut() -> bool,
+        mut should_rearm: impl FnMut() -> bool,
     ) -> Result<T, Ended> {
         let mut work = pin!(work);
         poll_fn(|context| {
             if let Poll::Ready(done) = work.as_mut().poll(context) {
                 return Poll::Ready(Ok(done));
             }
-            if let Some(ended) = self.ended(&mut goes_on) {
+            if let Some(ended) = self.ended(&mut should_rearm) {
                 return Poll::Ready(Err(ended));
             }
             self.entry.wake_with(context.waker());
@@ -258,7 +258,7 @@ impl Deadline {
         .await
     }
 
-    fn ended(&self, goes_on: &mut impl FnMut() -> bool) -> Option<Ended> {
+    fn ended(&self, should_rearm: &mut impl FnMut() -> bool) -> Option<Ended> {
         let wait = self.entry.wait.get()?;
         if self.entry.evicted.get() && self.entry.awaits_request() {
             return Some(Ended::Evicted);
@@ -267,7 +267,7 @@ impl Deadline {
             if wait == Wait::Idle && self.core.is_draining() {
                 return Some(Ended::Drained);
             }
-            if goes_on() {
+            if should_rearm() {
                 self.arm(wait);
                 return None;
             }
@@ -299,7 +299,7 @@ impl Linger<'_> {
 
     /// Notes that `bytes` arrived, where 0 is the client's end. Returns whether to go on reading.
     /// Each call allows the client to be silent for `linger_ms` again, within the total time.
-    pub fn came(&mut self, bytes: usize) -> bool {
+    pub fn received(&mut self, bytes: usize) -> bool {
         self.bytes_left = self.bytes_left.saturating_sub(bytes);
         self.deadline.arm(Wait::Linger);
         let due_ms = &self.deadline.entry.due_ms;

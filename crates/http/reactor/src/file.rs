@@ -46,18 +46,18 @@ pub(crate) async fn load(file: &File, offset: u64, len: u64) -> io::Result<()> {
 /// once per tick instead of once per response. A descriptor number that refers to another file by
 /// now only leads to one more wrong guess.
 #[derive(Debug)]
-pub(crate) struct Found([Cell<(RawFd, u64, u64)>; FOUND]);
+pub(crate) struct CachedRanges([Cell<(RawFd, u64, u64)>; RANGES]);
 
 /// Number of ranges remembered; newer ones overwrite older ones.
-const FOUND: usize = 64;
+const RANGES: usize = 64;
 
-impl Default for Found {
-    fn default() -> Found {
-        Found(std::array::from_fn(|_| Cell::new((-1, 0, 0))))
+impl Default for CachedRanges {
+    fn default() -> CachedRanges {
+        CachedRanges(std::array::from_fn(|_| Cell::new((-1, 0, 0))))
     }
 }
 
-impl Found {
+impl CachedRanges {
     /// Returns whether the range that ends at `end` was found in the page cache during this tick of
     /// the clock.
     pub(crate) fn knows(&self, file: &File, end: u64, now_ms: u64) -> bool {

@@ -31,7 +31,7 @@ const MANAGER_FIRST: i32 = 3;
 ///
 /// # Errors
 /// A passed descriptor is not a listening TCP socket.
-pub fn passed_by_manager() -> Result<Vec<TcpListener>, Error> {
+pub fn listeners_from_manager() -> Result<Vec<TcpListener>, Error> {
     static ASKED: AtomicBool = AtomicBool::new(false);
     let number = |name| -> Option<u32> { std::env::var(name).ok()?.parse().ok() };
     let count = match (number("LISTEN_PID"), number("LISTEN_FDS")) {

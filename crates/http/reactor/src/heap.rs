@@ -38,7 +38,7 @@ unsafe impl Sync for Options {}
 static OPTIONS: Options = Options(c"oversize_threshold:0".as_ptr());
 
 /// Channel to the thread that returns freed pages to the host.
-static KEEPER: OnceLock<Sender<()>> = OnceLock::new();
+static PURGE_REQUESTS: OnceLock<Sender<()>> = OnceLock::new();
 
 /// Statistics of the process's heap, in bytes; all 0 if the program's global allocator is not
 /// jemalloc.
@@ -83,7 +83,7 @@ pub fn return_freed_memory() -> io::Result<()> {
     };
     thread::Builder::new().name("heap".to_owned()).spawn(work)?;
     // After a second call, `set` fails and drops the new sender, which ends the second thread.
-    drop(KEEPER.set(sender));
+    drop(PURGE_REQUESTS.set(sender));
     Ok(())
 }
 
@@ -92,7 +92,9 @@ pub fn return_freed_memory() -> io::Result<()> {
 pub fn purge_heap() {
     // Blocks in this thread's cache keep their pages in use.
     act(c"thread.tcache.flush");
-    let is_sent = KEEPER.get().is_some_and(|keeper| keeper.send(()).is_ok());
+    let is_sent = PURGE_REQUESTS
+        .get()
+        .is_some_and(|keeper| keeper.send(()).is_ok());
     if !is_sent {
         act(c"arena.4096.purge");
     }

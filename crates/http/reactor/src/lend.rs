@@ -11,7 +11,7 @@
 //!
 //! The kernel does not copy lent pages: sockets refer to them until the client has acknowledged
 //! them, which may be long after the call and long after the value is gone. So a lent page must
-//! never be written to. [`lendable`] ensures this: it takes ownership of the bytes and hands them
+//! never be written to. [`zero_copy`] ensures this: it takes ownership of the bytes and hands them
 //! out read-only. When they are no longer in use, the process detaches from the lent pages
 //! (`MADV_DONTNEED`) before the allocator gets the memory back, so later writes go to new pages.
 //! The cost is one more page of memory per value. A value that was never sent is freed normally,
@@ -51,24 +51,24 @@ use tokio::net::{TcpStream, UnixStream};
 
 /// Minimum length of a value to be lent. A shorter value costs less to copy than the three
 /// additional system calls.
-pub const LENT_BYTES_MIN: usize = 64 << 10;
+pub const ZERO_COPY_BYTES_MIN: usize = 64 << 10;
 
 /// Minimum length of the rest of a partly sent value to be lent.
 const REST_BYTES_MIN: usize = 16 << 10;
 
 /// Minimum length of memory that is freed on a separate thread: freeing its pages takes the kernel
 /// half a millisecond or more.
-const FREED_BESIDE_BYTES_MIN: usize = 8 << 20;
+const FREED_ON_THREAD_BYTES_MIN: usize = 8 << 20;
 
 /// Maximum length of the bytes before a value, and of those after it, that are copied into the pipe
 /// so that one call sends everything.
-const AROUND_BYTES_MAX: usize = 8 << 10;
+const COPIED_AROUND_BYTES_MAX: usize = 8 << 10;
 
 /// Requested capacity of the pipe. If the kernel refuses, the pipe holds 64 KiB.
 const PIPE_BYTES: usize = 512 << 10;
 
 /// Memory whose pages may be lent, by the address of its first whole page.
-static LENDABLE: Mutex<BTreeMap<usize, Pages>> = Mutex::new(BTreeMap::new());
+static ZERO_COPY_PAGES: Mutex<BTreeMap<usize, Pages>> = Mutex::new(BTreeMap::new());
 
 /// Whole pages within one allocation, as addresses.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ struct Pages {
 }
 
 fn table() -> MutexGuard<'static, BTreeMap<usize, Pages>> {
-    LENDABLE
+    ZERO_COPY_PAGES
         .lock()
         .expect("no code panics while it holds the lock")
 }
@@ -100,10 +100,10 @@ fn addresses(bytes: &[u8]) -> Range<usize> {
 }
 
 /// Allocates room for a value of `value_bytes` and two bytes after it, to be made read-only by
-/// [`lendable_within`]. A value long enough to be lent gets pages of its own and stands after
+/// [`zero_copy_within`]. A value long enough to be lent gets pages of its own and stands after
 /// `head`, the bytes that are sent before it.
 pub fn place(head: &[u8], value_bytes: usize) -> BytesMut {
-    if value_bytes < LENT_BYTES_MIN {
+    if value_bytes < ZERO_COPY_BYTES_MIN {
         return BytesMut::with_capacity(value_bytes + 2);
     }
     let page_bytes = rustix::param::page_size();
@@ -118,20 +118,21 @@ pub fn place(head: &[u8], value_bytes: usize) -> BytesMut {
     place
 }
 
-/// Makes bytes read-only, and registers long ones so that a [`Lender`] can send their pages without
-/// copying. Copies nothing. Changing the bytes later copies them, as with any shared [`Bytes`].
-pub fn lendable(bytes: BytesMut) -> Bytes {
+/// Makes bytes read-only, and registers long ones so that a [`ZeroCopyWriter`] can send their pages
+/// without copying. Copies nothing. Changing the bytes later copies them, as with any shared
+/// [`Bytes`].
+pub fn zero_copy(bytes: BytesMut) -> Bytes {
     let value = 0..bytes.len();
-    lendable_within(bytes, value)
+    zero_copy_within(bytes, value)
 }
 
-/// Makes the bytes at `value` read-only as [`lendable`] does; the bytes around them may be sent
+/// Makes the bytes at `value` read-only as [`zero_copy`] does; the bytes around them may be sent
 /// with them.
 ///
 /// # Panics
 /// `bytes` has no bytes at `value`.
-pub fn lendable_within(mut bytes: BytesMut, value: Range<usize>) -> Bytes {
-    if value.len() < LENT_BYTES_MIN {
+pub fn zero_copy_within(mut bytes: BytesMut, value: Range<usize>) -> Bytes {
+    if value.len() < ZERO_COPY_BYTES_MIN {
         return bytes.freeze().slice(value);
     }
     // `lend` reads this memory through addresses in the table, which needs exposed provenance.
@@ -146,7 +147,7 @@ pub fn lendable_within(mut bytes: BytesMut, value: Range<usize>) -> Bytes {
         lent: false,
     };
     table().insert(start, pages);
-    Bytes::from_owner(Lendable {
+    Bytes::from_owner(ZeroCopyOwner {
         bytes,
         value,
         first_page: start,
@@ -155,7 +156,7 @@ pub fn lendable_within(mut bytes: BytesMut, value: Range<usize>) -> Bytes {
 
 /// Owner that keeps bytes from being written while the kernel may still refer to their pages.
 #[derive(Debug)]
-struct Lendable {
+struct ZeroCopyOwner {
     bytes: BytesMut,
     /// The part of `bytes` that is handed out.
     value: Range<usize>,
@@ -163,13 +164,13 @@ struct Lendable {
     first_page: usize,
 }
 
-impl AsRef<[u8]> for Lendable {
+impl AsRef<[u8]> for ZeroCopyOwner {
     fn as_ref(&self) -> &[u8] {
         &self.bytes[self.value.clone()]
     }
 }
 
-impl Drop for Lendable {
+impl Drop for ZeroCopyOwner {
     fn drop(&mut self) {
         let pages = table().remove(&self.first_page);
         let Pages { end, lent, .. } = pages.expect("`lendable_within` entered this row");
@@ -178,11 +179,11 @@ impl Drop for Lendable {
             lent: lent.then_some(self.first_page..end),
             bytes,
         };
-        if unused.bytes.len() < FREED_BESIDE_BYTES_MIN {
+        if unused.bytes.len() < FREED_ON_THREAD_BYTES_MIN {
             drop(unused);
         } else {
             // Without that thread, `unused` is dropped here.
-            drop(beside().map(|thread| thread.send(unused)));
+            drop(freeing_thread().map(|thread| thread.send(unused)));
         }
     }
 }
@@ -217,21 +218,21 @@ impl Drop for Unused {
 /// Returns the channel to the thread that frees large memory instead of the cores; `None` if the
 /// host cannot create the thread. The thread is never joined: all it holds is memory, which the
 /// process's exit frees.
-fn beside() -> Option<&'static Sender<Unused>> {
+fn freeing_thread() -> Option<&'static Sender<Unused>> {
     static THREAD: OnceLock<Option<Sender<Unused>>> = OnceLock::new();
     let thread = THREAD.get_or_init(|| {
         let (sender, inbox) = channel::<Unused>();
         let work = move || inbox.iter().for_each(drop);
-        let begun = thread::Builder::new().name("free".to_owned()).spawn(work);
-        let begun =
-            begun.inspect_err(|err| tracing::warn!(%err, "cannot start the thread that frees large values; the cores free them"));
-        begun.ok().map(|_| sender)
+        let spawned = thread::Builder::new().name("free".to_owned()).spawn(work);
+        let spawned =
+            spawned.inspect_err(|err| tracing::warn!(%err, "cannot start the thread that frees large values; the cores free them"));
+        spawned.ok().map(|_| sender)
     });
     thread.as_ref()
 }
 
 /// Part of the data to send that can be lent, with the bytes around it.
-struct Loan<'b> {
+struct ZeroCopySegment<'b> {
     /// The memory to lend: the part with the bytes around it.
     memory: &'b [u8],
     /// Number of bytes in `memory` before the part, and after it.
@@ -242,9 +243,9 @@ struct Loan<'b> {
 }
 
 /// Returns the pages of `part` that can be lent and marks them as lent: pages of a value from
-/// [`lendable`], if they are many, with the bytes placed around the value if these equal the bytes
+/// [`zero_copy`], if they are many, with the bytes placed around the value if these equal the bytes
 /// sent `before` and `behind` it.
-fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<Loan<'b>> {
+fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<ZeroCopySegment<'b>> {
     if part.len() < REST_BYTES_MIN {
         return None;
     }
@@ -259,7 +260,7 @@ fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<Loan<'b>> {
     }
     let range = from - all.start..to - all.start;
     // SAFETY: both bounds lie within `pages.written`: initialised bytes that do not change while
-    // the value exists, and `part` borrows from the value for `'b`. `lendable_within` exposed the
+    // the value exists, and `part` borrows from the value for `'b`. `zero_copy_within` exposed the
     // provenance of a pointer to all of them. Breaks if a row stays in the table after its bytes
     // are freed.
     let memory = |from: usize, to: usize| unsafe {
@@ -282,7 +283,7 @@ fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<Loan<'b>> {
         }
     }
     pages.lent = true;
-    Some(Loan {
+    Some(ZeroCopySegment {
         memory: memory(from, to),
         head,
         end,
@@ -291,7 +292,7 @@ fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<Loan<'b>> {
 }
 
 /// Socket that pages can be lent to.
-pub trait Borrower: AsFd {
+pub trait ZeroCopySocket: AsFd {
     /// Polls for room in the socket, as the method of tokio's streams does.
     ///
     /// # Errors
@@ -305,9 +306,9 @@ pub trait Borrower: AsFd {
     fn try_io<R>(&self, interest: Interest, io: impl FnOnce() -> io::Result<R>) -> io::Result<R>;
 }
 
-macro_rules! borrowers {
+macro_rules! impl_zero_copy_socket {
     ($($stream:ident)*) => {$(
-        impl Borrower for $stream {
+        impl ZeroCopySocket for $stream {
             fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
                 self.poll_write_ready(context)
             }
@@ -323,11 +324,11 @@ macro_rules! borrowers {
     )*};
 }
 
-borrowers!(TcpStream UnixStream);
+impl_zero_copy_socket!(TcpStream UnixStream);
 
-/// Zero-copy writer for bytes from [`lendable`]. Each core has one; it takes three descriptors.
+/// Zero-copy writer for bytes from [`zero_copy`]. Each core has one; it takes three descriptors.
 #[derive(Debug)]
-pub struct Lender {
+pub struct ZeroCopyWriter {
     /// Empty between calls. `None` once the pipe could not be emptied.
     pipe: RefCell<Option<Pipe>>,
 }
@@ -337,36 +338,40 @@ struct Pipe {
     out: OwnedFd,
     into: OwnedFd,
     /// `/dev/null`, which receives the bytes that a socket did not accept.
-    nowhere: OwnedFd,
+    dev_null: OwnedFd,
 }
 
-impl Lender {
+impl ZeroCopyWriter {
     /// Opens the pipe and `/dev/null`.
     ///
     /// # Errors
     /// The host has no descriptors left, or no `/dev/null`.
-    pub fn new() -> io::Result<Lender> {
+    pub fn new() -> io::Result<ZeroCopyWriter> {
         let (out, into) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-        let nowhere =
+        let dev_null =
             rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
         if let Err(err) = rustix::pipe::fcntl_setpipe_size(&into, PIPE_BYTES) {
             tracing::debug!(%err, "cannot enlarge the pipe; large values are sent in smaller pieces");
         }
-        let pipe = Pipe { out, into, nowhere };
-        Ok(Lender {
+        let pipe = Pipe {
+            out,
+            into,
+            dev_null,
+        };
+        Ok(ZeroCopyWriter {
             pipe: RefCell::new(Some(pipe)),
         })
     }
 
     /// Writes some of `parts` in order, as `poll_write_vectored` does, but lends large parts that
-    /// came from [`lendable`]. `more` is true if other parts will follow these, so that the kernel
+    /// came from [`zero_copy`]. `more` is true if other parts will follow these, so that the kernel
     /// fills packets.
     ///
     /// # Errors
     /// Those of the socket.
     pub fn poll_write(
         &self,
-        stream: &impl Borrower,
+        stream: &impl ZeroCopySocket,
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
         more: bool,
@@ -397,24 +402,24 @@ impl Lender {
             let (before, behind) = around(index);
             Some((index, lend(part, before, behind)?))
         });
-        let (Some(pipe), Some((index, loan))) = (&*slot, found) else {
+        let (Some(pipe), Some((index, segment))) = (&*slot, found) else {
             return send(&socket, parts, more);
         };
         let mut before = parts[..index].to_vec();
         if let Some(last) = before.last_mut() {
             let bytes: &[u8] = &parts[index - 1];
-            *last = IoSlice::new(&bytes[..bytes.len() - loan.head]);
+            *last = IoSlice::new(&bytes[..bytes.len() - segment.head]);
         }
-        before.push(IoSlice::new(&parts[index][..loan.range.start]));
-        if AROUND_BYTES_MAX < bytes(&before) {
+        before.push(IoSlice::new(&parts[index][..segment.range.start]));
+        if COPIED_AROUND_BYTES_MAX < bytes(&before) {
             return send(&socket, &before, true);
         }
-        let mut after = vec![IoSlice::new(&parts[index][loan.range.end..])];
+        let mut after = vec![IoSlice::new(&parts[index][segment.range.end..])];
         if let Some(next) = parts.get(index + 1) {
-            after.push(IoSlice::new(&next[loan.end..]));
+            after.push(IoSlice::new(&next[segment.end..]));
             after.extend_from_slice(&parts[index + 2..]);
         }
-        let filled = pipe.fill(&before, loan.memory, small(&after));
+        let filled = pipe.fill(&before, segment.memory, small(&after));
         if filled == 0 {
             return send(&socket, parts, more);
         }
@@ -467,7 +472,7 @@ impl Pipe {
         let mut left = bytes;
         while 0 < left {
             let flags = SpliceFlags::NONBLOCK;
-            match rustix::pipe::splice(&self.out, None, &self.nowhere, None, left, flags)? {
+            match rustix::pipe::splice(&self.out, None, &self.dev_null, None, left, flags)? {
                 0 => return Err(Errno::IO),
                 dropped => left -= dropped,
             }
@@ -482,7 +487,7 @@ fn bytes(parts: &[IoSlice<'_>]) -> usize {
 
 /// Returns the leading parts that are together short enough to copy.
 fn small<'p, 'b>(parts: &'p [IoSlice<'b>]) -> &'p [IoSlice<'b>] {
-    let mut left = AROUND_BYTES_MAX;
+    let mut left = COPIED_AROUND_BYTES_MAX;
     let count = parts.iter().take_while(|part| {
         let fits = part.len() <= left;
         left = left.saturating_sub(part.len());

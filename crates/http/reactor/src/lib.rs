@@ -61,7 +61,7 @@
 //!
 //! Overload: at `connections_max` the core evicts the connection that has waited longest for a
 //! request in favour of the new one. If all connections have a request, the new connection gets
-//! `shed_answer` and is closed. The same happens to a connection whose address has
+//! `shed_response` and is closed. The same happens to a connection whose address has
 //! `address_connections_max` already. When the process is out of descriptors, a reserved descriptor
 //! makes it possible to shed in the same way.
 //!
@@ -118,11 +118,13 @@ pub use descriptors::raise_descriptors_max;
 pub use detach::{Side, detach};
 pub use error::{Error, ErrorKind};
 pub use file::read_cached;
-pub use handover::{passed_by_manager, receive_listeners, send_listeners};
+pub use handover::{listeners_from_manager, receive_listeners, send_listeners};
 pub use heap::{
     HeapFigures, Jemalloc, heap_figures, purge_heap, return_freed_memory, without_block_cache,
 };
-pub use lend::{Borrower, LENT_BYTES_MIN, Lender, lendable, lendable_within, place};
+pub use lend::{
+    ZERO_COPY_BYTES_MIN, ZeroCopySocket, ZeroCopyWriter, place, zero_copy, zero_copy_within,
+};
 pub use limits::Limits;
 pub use listen::{Listeners, adopt, bind};
 pub use lock::{DirLock, LockError, Sharing};

@@ -16,10 +16,10 @@ use tokio::task::{JoinError, JoinSet, yield_now};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
 use crate::accept::{Accepted, Acceptor};
-use crate::address::{Addresses, Full};
+use crate::address::{AddressLimitReached, Addresses};
 use crate::clock::TICK_MS;
 use crate::listen::{CoreListeners, CoreSocket};
-use crate::steering::{SAMPLE, Seen, Steered};
+use crate::steering::{ArrivalCounts, SAMPLE, SteeringState};
 use crate::{
     Clock, Conn, Core, Counters, Error, Limits, Listeners, Steering, Stop, cores, slice, steering,
 };
@@ -34,7 +34,7 @@ pub struct Drained {
 /// Serves until `stop` is triggered and the drain is over. Blocks the calling thread.
 ///
 /// On each core's thread, `start` builds the state of the core and returns the handler of its
-/// connections. `shed_answer` is sent to a connection that is shed; it may be empty.
+/// connections. `shed_response` is sent to a connection that is shed; it may be empty.
 ///
 /// # Errors
 /// A core could not be started; then no core is left running.
@@ -44,7 +44,7 @@ pub struct Drained {
 pub fn run<S, H, F>(
     listeners: Listeners,
     limits: &Limits,
-    shed_answer: &'static [u8],
+    shed_response: &'static [u8],
     stop: &Stop,
     start: S,
 ) -> Result<Drained, Error>
@@ -55,10 +55,10 @@ where
 {
     let ids: Vec<_> = listeners.cores.iter().map(|core| core.id).collect();
     let shared = Shared {
-        steered: Steered::new(listeners.steering, &ids),
+        steered: SteeringState::new(listeners.steering, &ids),
         limits: *limits,
         blocking_threads: (limits.blocking_threads_max / listeners.cores.len()).max(1),
-        shed_answer,
+        shed_response,
         stop: stop.clone(),
         open: AtomicUsize::new(0),
         addresses: Arc::new(Addresses::new(
@@ -107,7 +107,7 @@ where
 struct Shared {
     limits: Limits,
     blocking_threads: usize,
-    shed_answer: &'static [u8],
+    shed_response: &'static [u8],
     stop: Stop,
     /// Number of open connections over all cores.
     open: AtomicUsize,
@@ -119,7 +119,7 @@ struct Shared {
     pins: bool,
     /// Processors that the process may use, for threads that are not pinned.
     allowed: CpuSet,
-    steered: Steered,
+    steered: SteeringState,
 }
 
 /// Barrier at which every core waits until all have started: clients of the first core would
@@ -192,7 +192,7 @@ impl Shared {
         if self.pins {
             cores::pin(&cores::only(id)).map_err(failed("pin the thread"))?;
         }
-        if let Err(error) = slice::ask_to_run_soon() {
+        if let Err(error) = slice::request_low_latency() {
             tracing::debug!(core = index, %error, "cannot set the time slice of the core's thread");
         }
         let runtime = self.runtime(index).map_err(failed("start the runtime"))?;
@@ -206,17 +206,17 @@ impl Shared {
                 .map_err(failed("register the listeners"))?;
             let clock = Clock::new(0, unix_secs());
             let core = Core::new(index, id, self.limits, clock, Arc::clone(&self.counters));
-            let acceptor = Acceptor::new(core.clone(), sockets, self.shed_answer)
+            let acceptor = Acceptor::new(core.clone(), sockets, self.shed_response)
                 .map_err(failed("reserve a descriptor"))?;
             let mut ticks = interval(Duration::from_millis(TICK_MS));
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            let serving = Serving {
+            let serving = RunningCore {
                 shared: self,
                 handler: start(&core),
                 core,
                 started: Instant::now(),
                 steering: self.steered.now(),
-                seen: Seen::default(),
+                seen: ArrivalCounts::default(),
                 connections: JoinSet::new(),
                 ticks,
             };
@@ -261,7 +261,7 @@ struct CoreDrained {
 }
 
 /// One running core.
-struct Serving<'a, H> {
+struct RunningCore<'a, H> {
     shared: &'a Shared,
     core: Core,
     /// Zero point of the core's clock.
@@ -272,10 +272,10 @@ struct Serving<'a, H> {
     /// Steering that the listeners are set to.
     steering: Steering,
     /// Counts at the last decision of `Steering::Auto`.
-    seen: Seen,
+    seen: ArrivalCounts,
 }
 
-impl<H, F> Serving<'_, H>
+impl<H, F> RunningCore<'_, H>
 where
     H: Fn(Conn) -> F,
     F: Future<Output = ()> + 'static,
@@ -331,7 +331,7 @@ where
     }
 
     /// Samples connections for the processor they arrived on.
-    fn locate(&self, stream: &TcpStream) {
+    fn sample_arrival(&self, stream: &TcpStream) {
         let counters = self.core.counters();
         if !counters.accepted().is_multiple_of(SAMPLE) {
             return;
@@ -348,7 +348,7 @@ where
     fn admit(&mut self, accepted: Accepted, acceptor: &Acceptor) {
         let place = match self.shared.addresses.place(accepted.peer.ip()) {
             Ok(place) => place,
-            Err(Full) => {
+            Err(AddressLimitReached) => {
                 self.core.counters().shed_by_address.count();
                 return acceptor.shed(accepted.stream);
             }
@@ -360,7 +360,7 @@ where
             return acceptor.shed(accepted.stream);
         }
         self.shared.open.fetch_add(1, Relaxed);
-        self.locate(&accepted.stream);
+        self.sample_arrival(&accepted.stream);
         self.core.counters().accepted.count();
         let conn = Conn::new(accepted, &self.core, place);
         self.connections.spawn_local((self.handler)(conn));
@@ -388,7 +388,7 @@ where
             self.admit(accepted, &acceptor);
         }
         drop(acceptor);
-        self.core.begin_drain();
+        self.core.start_drain();
         while !self.connections.is_empty() {
             tokio::select! {
                 biased;

@@ -25,7 +25,7 @@ const NICE: i32 = -10;
 ///
 /// # Errors
 /// The kernel, or a seccomp filter around this process, refuses. The program works without it.
-pub(crate) fn ask_to_run_soon() -> io::Result<()> {
+pub(crate) fn request_low_latency() -> io::Result<()> {
     let mut wish = attributes()?;
     if wish.sched_policy != libc::SCHED_OTHER as u32 {
         return Ok(());

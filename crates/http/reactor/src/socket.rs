@@ -29,7 +29,7 @@ pub fn acked_bytes(socket: impl AsFd) -> io::Result<u64> {
     // SAFETY: `info` consists of plain integers and outlives the call, and `length` is its size,
     // beyond which the kernel does not write. Breaks if `length` ever exceeds the size of
     // `TcpInfo`.
-    let asked = unsafe {
+    let outcome = unsafe {
         libc::getsockopt(
             socket.as_fd().as_raw_fd(),
             libc::IPPROTO_TCP,
@@ -38,7 +38,7 @@ pub fn acked_bytes(socket: impl AsFd) -> io::Result<u64> {
             &raw mut length,
         )
     };
-    match asked {
+    match outcome {
         0 => Ok(info.bytes_acked),
         _ => Err(io::Error::last_os_error()),
     }
@@ -48,8 +48,8 @@ pub fn acked_bytes(socket: impl AsFd) -> io::Result<u64> {
 /// received. Otherwise the kernel keeps these bytes, up to megabytes, for minutes after the close,
 /// and charges them to no process.
 pub fn reset_when_closed(socket: impl AsFd) {
-    let told = rustix::net::sockopt::set_socket_linger(socket, Some(Duration::ZERO));
-    if let Err(err) = told {
+    let outcome = rustix::net::sockopt::set_socket_linger(socket, Some(Duration::ZERO));
+    if let Err(err) = outcome {
         tracing::debug!(%err, "cannot set SO_LINGER; the socket will close without a reset");
     }
 }
@@ -63,7 +63,7 @@ pub fn reset_when_closed(socket: impl AsFd) {
 pub(crate) fn set_unsent_max(socket: impl AsFd, bytes: u32) -> io::Result<()> {
     // SAFETY: the kernel reads `size_of::<u32>()` bytes of `bytes`, which is that large and
     // outlives the call. Breaks if the length passed ever exceeds its size.
-    let told = unsafe {
+    let outcome = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),
             libc::IPPROTO_TCP,
@@ -72,7 +72,7 @@ pub(crate) fn set_unsent_max(socket: impl AsFd, bytes: u32) -> io::Result<()> {
             size_of::<u32>() as libc::socklen_t,
         )
     };
-    match told {
+    match outcome {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

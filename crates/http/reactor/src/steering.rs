@@ -68,7 +68,7 @@ const ELSEWHERE_PCT_MAX: u64 = 10;
 
 /// State of steering that all cores share.
 #[derive(Debug)]
-pub(crate) struct Steered {
+pub(crate) struct SteeringState {
     asked: Steering,
     now: AtomicU8,
     /// Number of sampled connections per core whose processor they arrived on; the last entry
@@ -79,20 +79,20 @@ pub(crate) struct Steered {
 
 /// Counts at the last decision, or the counts since then.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
-    /// Indexed as [`Steered::arrived`].
+pub(crate) struct ArrivalCounts {
+    /// Indexed as [`SteeringState::arrived`].
     arrived: Vec<u64>,
     /// Accepted connections per core.
     accepted: Vec<u64>,
 }
 
-impl Steered {
-    pub(crate) fn new(asked: Steering, cores: &[CoreId]) -> Steered {
+impl SteeringState {
+    pub(crate) fn new(asked: Steering, cores: &[CoreId]) -> SteeringState {
         let now = match asked {
             Steering::Auto => Steering::Hash,
             other => other,
         };
-        Steered {
+        SteeringState {
             asked,
             now: AtomicU8::new(now as u8),
             arrived: (0..=cores.len()).map(|_| AtomicU64::new(0)).collect(),
@@ -115,7 +115,7 @@ impl Steered {
 
     /// Decides again, if the setting is `auto` and enough samples were taken since `before`. Called
     /// periodically by one core.
-    pub(crate) fn judge(&self, accepted: &[u64], before: &mut Seen) {
+    pub(crate) fn judge(&self, accepted: &[u64], before: &mut ArrivalCounts) {
         if self.asked != Steering::Auto {
             return;
         }
@@ -124,7 +124,7 @@ impl Steered {
             .iter()
             .map(|count| count.load(Relaxed))
             .collect();
-        let seen = Seen {
+        let seen = ArrivalCounts {
             arrived: since(&arrived, &before.arrived),
             accepted: since(accepted, &before.accepted),
         };
@@ -132,7 +132,7 @@ impl Steered {
             return;
         }
         self.now.store(seen.verdict(self.now()) as u8, Relaxed);
-        *before = Seen {
+        *before = ArrivalCounts {
             arrived,
             accepted: accepted.to_vec(),
         };
@@ -147,7 +147,7 @@ fn since(now: &[u64], before: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-impl Seen {
+impl ArrivalCounts {
     /// Returns the steering for the next period.
     fn verdict(&self, now: Steering) -> Steering {
         let (elsewhere, here) = self

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
-pub(crate) use line::{Asked, Said};
+pub(crate) use line::{LogRequest, LogResponse};
 
 /// Longest time that a line waits to be written.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -133,12 +133,12 @@ impl AccessLog {
         self.shared.limits.field_bytes_max
     }
 
-    /// Adds a line of one core: `asked` from [`Asked::write`], and the response.
-    pub(crate) fn add(&self, core: usize, asked: &[u8], said: &Said) {
+    /// Adds a line of one core: `asked` from [`LogRequest::write`], and the response.
+    pub(crate) fn add(&self, core: usize, asked: &[u8], said: &LogResponse) {
         let lines = &self.shared.cores[core];
         let room = self.shared.limits.buffer_bytes;
         let Some(half_full) = lines.try_with(|waiting| {
-            if room < waiting.len() + asked.len() + Said::BYTES_MAX {
+            if room < waiting.len() + asked.len() + LogResponse::BYTES_MAX {
                 return None;
             }
             let before = waiting.len();

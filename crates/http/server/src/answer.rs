@@ -17,9 +17,9 @@ use crate::archive::Archive;
 use crate::core::{Core, Reach};
 use crate::favicon;
 use crate::gallery::{PAGE, POLICY};
-use crate::gate::Passed;
+use crate::gate::Admission;
 use crate::metrics::Served;
-use crate::mount::{Came, Field};
+use crate::mount::{Field, RequestContext};
 use crate::parted::Parted;
 use crate::problem::Problem;
 use crate::representation::{Bytes, Representation};
@@ -103,7 +103,7 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// Returns the shape for a request that could not be parsed.
-    pub(crate) const UNREAD: Shape = Shape {
+    pub(crate) const UNPARSED: Shape = Shape {
         bodiless: false,
         negotiable: false,
     };
@@ -117,9 +117,13 @@ const HOST_RETRY_AFTER_S: &str = "30";
 
 impl Core {
     /// Returns the response if it needs no waiting: a cache hit, or a target of another listener.
-    pub(crate) fn answer_ready(&self, listener: usize, request: &Request<'_>) -> Option<Answer> {
+    pub(crate) fn respond_if_ready(
+        &self,
+        listener: usize,
+        request: &Request<'_>,
+    ) -> Option<Answer> {
         if let Scheme::Redirect(https) = self.scheme(listener)
-            && let Some(answer) = self.answer_elsewhere(https, request)
+            && let Some(answer) = self.redirect_to_https(https, request)
         {
             return Some(answer);
         }
@@ -128,8 +132,8 @@ impl Core {
         }
         let representation = self.ready(request, accepts(request), Reach::Public)?;
         let passed = self.passes_ready(listener, request, &representation)?;
-        let mut answer = self.answer_with(representation, request);
-        if passed == Passed::Known {
+        let mut answer = self.representation_response(representation, request);
+        if passed == Admission::Known {
             answer.make_private();
         }
         Some(answer)
@@ -137,30 +141,34 @@ impl Core {
 
     /// Responds to all other requests: mounts, documents, errors, and pictures that must be looked
     /// up or converted. Text is compressed if the client accepts that.
-    pub(crate) async fn answer_slowly(&self, request: &Request<'_>, came: &mut Came) -> Answer {
+    pub(crate) async fn respond_slowly(
+        &self,
+        request: &Request<'_>,
+        came: &mut RequestContext,
+    ) -> Answer {
         let shape = Shape {
             bodiless: request.method == Method::Head,
             negotiable: false,
         };
         let mut answer = match self.passes(request, came).await {
-            Ok(passed) => self.answer_passed(request, came, passed).await,
-            Err(problem) => self.answer_problem(&problem, shape),
+            Ok(passed) => self.respond_to_admitted(request, came, passed).await,
+            Err(problem) => self.problem_response(&problem, shape),
         };
         self.admit_origin(request, &mut answer);
         self.encoded(answer, request).await
     }
 
-    async fn answer_passed(
+    async fn respond_to_admitted(
         &self,
         request: &Request<'_>,
-        came: &mut Came,
-        passed: Passed,
+        came: &mut RequestContext,
+        passed: Admission,
     ) -> Answer {
-        let mut answer = match self.answer_beside(request, came, passed).await {
+        let mut answer = match self.respond_outside_library(request, came, passed).await {
             Some(answer) => answer,
-            None => return self.answer_public(request, came, passed).await,
+            None => return self.respond_with_file(request, came, passed).await,
         };
-        if passed == Passed::Known {
+        if passed == Admission::Known {
             answer.make_private();
         }
         answer
@@ -168,11 +176,11 @@ impl Core {
 
     /// Responds with a file to a client that passed the gate so far. The file may turn out to need
     /// a login.
-    pub(crate) async fn answer_public(
+    pub(crate) async fn respond_with_file(
         &self,
         request: &Request<'_>,
-        came: &Came,
-        passed: Passed,
+        came: &RequestContext,
+        passed: Admission,
     ) -> Answer {
         let shape = Shape {
             bodiless: request.method == Method::Head,
@@ -188,19 +196,21 @@ impl Core {
         };
         match judged {
             Ok((passed, representation)) => {
-                let mut answer = self.answer_with(representation, request);
-                if passed == Passed::Known {
+                let mut answer = self.representation_response(representation, request);
+                if passed == Admission::Known {
                     answer.make_private();
                 }
                 answer
             }
-            Err(problem @ Problem::NotFound) => self.answer_missing(request, &problem, shape).await,
-            Err(problem) => self.answer_problem(&problem, shape),
+            Err(problem @ Problem::NotFound) => {
+                self.respond_without_file(request, &problem, shape).await
+            }
+            Err(problem) => self.problem_response(&problem, shape),
         }
     }
 
     /// Responds to a target that is not a file: with the favicon, or with a redirect.
-    async fn answer_missing(
+    async fn respond_without_file(
         &self,
         request: &Request<'_>,
         problem: &Problem,
@@ -209,24 +219,24 @@ impl Core {
         if request.target.path == favicon::PATH {
             return favicon::answer(shape.bodiless);
         }
-        match self.answer_moved(request).await {
+        match self.redirect_missing(request).await {
             Some(moved) => moved,
-            None => self.answer_problem(problem, shape),
+            None => self.problem_response(problem, shape),
         }
     }
 
     /// Responds with a mount, a document or an error if the target is not in the library.
-    async fn answer_beside(
+    async fn respond_outside_library(
         &self,
         request: &Request<'_>,
-        came: &mut Came,
-        passed: Passed,
+        came: &mut RequestContext,
+        passed: Admission,
     ) -> Option<Answer> {
-        if let Some(preflight) = self.answer_preflight(request) {
+        if let Some(preflight) = self.preflight_response(request) {
             return Some(preflight);
         }
         if let Some(mount) = self.service.mounts.find(request.target.path) {
-            let answer = self.answer_mounted(&**mount, request, (came, passed));
+            let answer = self.call_mount(&**mount, request, (came, passed));
             return Some(Box::pin(answer).await);
         }
         let shape = Shape {
@@ -247,13 +257,13 @@ impl Core {
                 });
             }
             Method::Other => {
-                return Some(self.answer_problem(&Problem::MethodNotAllowed, shape));
+                return Some(self.problem_response(&Problem::MethodNotAllowed, shape));
             }
             Method::Get | Method::Head => {}
         }
         Some(match self.document(request).await? {
-            Ok(document) => self.answer_document(document, shape),
-            Err(problem) => self.answer_problem(&problem, shape),
+            Ok(document) => self.document_response(document, shape),
+            Err(problem) => self.problem_response(&problem, shape),
         })
     }
 
@@ -265,19 +275,19 @@ impl Core {
     }
 
     /// Returns the response for a body that [`Core::hold`] refused.
-    pub(crate) fn answer_full(&self, bodiless: bool) -> Answer {
+    pub(crate) fn memory_full_response(&self, bodiless: bool) -> Answer {
         const RETRY_AFTER_S: u64 = 5;
-        let problem = Problem::AnswersWait {
+        let problem = Problem::ResponseMemoryFull {
             retry_after_s: RETRY_AFTER_S,
         };
         let shape = Shape {
             bodiless,
             negotiable: false,
         };
-        self.answer_problem(&problem, shape)
+        self.problem_response(&problem, shape)
     }
 
-    fn answer_document(&self, document: Document, shape: Shape) -> Answer {
+    fn document_response(&self, document: Document, shape: Shape) -> Answer {
         /// Shorter bodies are always sent, so that a full memory does not fail health checks.
         const HELD_BYTES_MIN: usize = 1_024;
         let length = document.text.len();
@@ -288,7 +298,7 @@ impl Core {
         } else {
             match self.hold(document.text.into()) {
                 Some(body) => Payload::Owned(body),
-                None => return self.answer_full(shape.bodiless),
+                None => return self.memory_full_response(shape.bodiless),
             }
         };
         let mut fields: Vec<Field> = vec![
@@ -318,18 +328,18 @@ impl Core {
     }
 
     /// Responds with the library's file at a target that the server itself composed.
-    pub(crate) async fn answer_file(&self, request: &Request<'_>) -> Answer {
+    pub(crate) async fn internal_file_response(&self, request: &Request<'_>) -> Answer {
         let reach = Reach::Internal;
         if let Some(ready) = self.ready(request, accepts(request), reach) {
-            return self.answer_with(ready, request);
+            return self.representation_response(ready, request);
         }
         let shape = Shape {
             bodiless: request.method == Method::Head,
             negotiable: true,
         };
         match self.make(request, accepts(request), reach).await {
-            Ok(representation) => self.answer_with(representation, request),
-            Err(problem) => self.answer_problem(&problem, shape),
+            Ok(representation) => self.representation_response(representation, request),
+            Err(problem) => self.problem_response(&problem, shape),
         }
     }
 
@@ -376,7 +386,7 @@ impl Core {
         })
     }
 
-    pub(crate) fn answer_with(
+    pub(crate) fn representation_response(
         &self,
         representation: Rc<Representation>,
         request: &Request<'_>,
@@ -399,7 +409,7 @@ impl Core {
                 };
             }
             Verdict::PreconditionFailed => {
-                return self.answer_problem(&Problem::PreconditionFailed, shape);
+                return self.problem_response(&Problem::PreconditionFailed, shape);
             }
         }
         let length = representation.length;
@@ -407,10 +417,10 @@ impl Core {
             range::Served::Whole => (200, 0, length),
             range::Served::Part { start, end } => (206, start, end),
             range::Served::Parts(parts) => {
-                return self.answer_parted(&representation, &parts, request);
+                return self.multipart_response(&representation, &parts, request);
             }
             range::Served::Unsatisfiable => {
-                return self.answer_problem(&Problem::RangeNotSatisfiable(length), shape);
+                return self.problem_response(&Problem::RangeNotSatisfiable(length), shape);
             }
         };
         let payload = if shape.bodiless {
@@ -432,7 +442,7 @@ impl Core {
     }
 
     /// Responds with several ranges of a representation.
-    fn answer_parted(
+    fn multipart_response(
         &self,
         representation: &Representation,
         parts: &range::Parts,
@@ -463,7 +473,7 @@ impl Core {
     }
 
     /// Responds with a track that is still being produced and will be stored under `key`.
-    pub(crate) fn answer_growing(&self, key: &Key, growing: Arc<Growing>) -> Answer {
+    pub(crate) fn streaming_response(&self, key: &Key, growing: Arc<Growing>) -> Answer {
         let age_s = self.service.settings.max_age_s;
         Answer {
             status: 200,
@@ -485,7 +495,7 @@ impl Core {
         }
     }
 
-    pub(crate) fn answer_problem(&self, problem: &Problem, shape: Shape) -> Answer {
+    pub(crate) fn problem_response(&self, problem: &Problem, shape: Shape) -> Answer {
         let request_id = self.next_request_id();
         let text = problem.document(request_id);
         let mut fields: Vec<Field> = vec![
@@ -500,7 +510,7 @@ impl Core {
         fields.extend(match problem {
             Problem::Unauthorized => Some(("www-authenticate".into(), CHALLENGE.into())),
             Problem::Overloaded { retry_after_s }
-            | Problem::AnswersWait { retry_after_s }
+            | Problem::ResponseMemoryFull { retry_after_s }
             | Problem::Busy { retry_after_s }
             | Problem::Guessing { retry_after_s } => {
                 Some(("retry-after".into(), retry_after_s.to_string().into()))

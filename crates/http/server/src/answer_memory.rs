@@ -9,15 +9,15 @@ use bytes::Bytes;
 
 /// Counter of the held bytes.
 #[derive(Debug, Default)]
-pub(crate) struct AnswerMemory(Arc<AtomicUsize>);
+pub(crate) struct ResponseMemory(Arc<AtomicUsize>);
 
 /// Body that counts until its last part is dropped.
-struct Counted {
+struct CountedBody {
     body: Bytes,
     held: Arc<AtomicUsize>,
 }
 
-impl AnswerMemory {
+impl ResponseMemory {
     /// Counts `body`, unless bodies of `bytes_max` are held already. The body that reaches the
     /// limit may exceed it, so that no body is too large to be sent at all.
     pub(crate) fn hold(&self, body: Bytes, bytes_max: usize) -> Option<Bytes> {
@@ -27,22 +27,22 @@ impl AnswerMemory {
             return None;
         }
         let held = Arc::clone(&self.0);
-        Some(Bytes::from_owner(Counted { body, held }))
+        Some(Bytes::from_owner(CountedBody { body, held }))
     }
 
     /// Shares the counter with the service that takes over.
-    pub(crate) fn share(&self) -> AnswerMemory {
-        AnswerMemory(Arc::clone(&self.0))
+    pub(crate) fn share(&self) -> ResponseMemory {
+        ResponseMemory(Arc::clone(&self.0))
     }
 }
 
-impl AsRef<[u8]> for Counted {
+impl AsRef<[u8]> for CountedBody {
     fn as_ref(&self) -> &[u8] {
         &self.body
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountedBody {
     fn drop(&mut self) {
         self.held.fetch_sub(self.body.len(), Ordering::Relaxed);
     }
@@ -50,11 +50,11 @@ impl Drop for Counted {
 
 #[cfg(test)]
 mod tests {
-    use super::{AnswerMemory, Bytes};
+    use super::{Bytes, ResponseMemory};
 
     #[test]
     fn answers_are_refused_until_clients_have_taken_others() {
-        let memory = AnswerMemory::default();
+        let memory = ResponseMemory::default();
         let hold = |bytes: usize| memory.hold(Bytes::from(vec![0; bytes]), 100);
         let (first, second) = (hold(60), hold(60));
         assert!(first.is_some() && second.is_some(), "the last goes beyond");

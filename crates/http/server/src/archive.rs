@@ -46,7 +46,7 @@ const READ_BYTES: usize = 256 << 10;
 
 /// File of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct ArchiveFile {
     /// Path in the library, as in a target.
     pub path: String,
     /// Name in the archive, with `/` between folders.
@@ -91,13 +91,16 @@ impl Archive {
     ///
     /// # Errors
     /// If a file is missing, or the files are too many or too large together.
-    pub(crate) fn plan(library: &Arc<Library>, wanted: Vec<Wanted>) -> Result<Archive, Problem> {
+    pub(crate) fn plan(
+        library: &Arc<Library>,
+        wanted: Vec<ArchiveFile>,
+    ) -> Result<Archive, Problem> {
         if MEMBERS_MAX < wanted.len() {
             return Err(Problem::ArchiveTooLarge);
         }
         let mut members = Vec::with_capacity(wanted.len());
         let mut left = END_BYTES;
-        for Wanted { path, name } in wanted {
+        for ArchiveFile { path, name } in wanted {
             let path = LibraryPath::from_target(&path).ok_or(Problem::NotFound)?;
             let identity = library.identify(&path, Wait::Allowed);
             let identity = identity.map_err(|_| Problem::NotFound)?;

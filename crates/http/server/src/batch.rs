@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use crate::metrics::Answered;
+use crate::metrics::ResponseRecord;
 use crate::request_id::RequestId;
 
 /// Batches that are kept for later requests: more than the connections of one core that are
@@ -30,7 +30,7 @@ pub(crate) struct Batch {
 /// Response of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    pub(crate) answered: Answered,
+    pub(crate) answered: ResponseRecord,
     pub(crate) id: RequestId,
     /// End of its part of `asked`.
     pub(crate) asked_end: usize,

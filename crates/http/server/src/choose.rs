@@ -29,7 +29,7 @@ use crate::service::{Known, Service, blocking};
 
 /// Bytes of a track that must exist before it is sent while in production. Shorter tracks are sent
 /// whole.
-const HEARD_BYTES: u64 = 16 << 10;
+const STREAM_START_BYTES: u64 = 16 << 10;
 /// Number of restarts because the original, or its variant, changed during a request.
 const ATTEMPTS_MAX: usize = 3;
 
@@ -99,9 +99,9 @@ struct Candidate {
 }
 
 /// Result of a flight for a candidate.
-enum Flown {
+enum FlightResult {
     /// The index has the result.
-    Landed,
+    Indexed,
     /// The bytes are here only.
     Uncached(Arc<Sealed>, Target),
     /// The original has changed: start over.
@@ -111,7 +111,7 @@ enum Flown {
 }
 
 /// Parsed request for a picture.
-struct Wanted<'a> {
+struct ImageRequest<'a> {
     path: &'a LibraryPath,
     identity: Identity,
     facts: Facts,
@@ -146,7 +146,7 @@ impl Service {
             let candidates = image_plan::candidates(&facts, &recipe, self.allowed(accepts));
             let negotiated =
                 recipe.format.is_none() && !facts.animated && facts.unsupported.is_none();
-            let wanted = Wanted {
+            let wanted = ImageRequest {
                 path,
                 identity,
                 facts,
@@ -164,7 +164,7 @@ impl Service {
     }
 
     /// Chooses once. Returns `None` if the original changed meanwhile.
-    async fn choose_of(&self, wanted: &Wanted<'_>) -> Result<Option<Choice>, Problem> {
+    async fn choose_of(&self, wanted: &ImageRequest<'_>) -> Result<Option<Choice>, Problem> {
         let mut flights = 0;
         let mut too_large = Vec::new();
         loop {
@@ -183,11 +183,11 @@ impl Service {
                     choice => choice.map(Some),
                 };
             };
-            match self.fly(wanted, next).await? {
-                Flown::Landed => flights += 1,
-                Flown::Changed => return Ok(None),
-                Flown::TooLarge => too_large.push(next.quick.0),
-                Flown::Uncached(sealed, target) => {
+            match self.await_conversion(wanted, next).await? {
+                FlightResult::Indexed => flights += 1,
+                FlightResult::Changed => return Ok(None),
+                FlightResult::TooLarge => too_large.push(next.quick.0),
+                FlightResult::Uncached(sealed, target) => {
                     let body = Body::Uncached(sealed, next.quick.0, target.media_type());
                     return Ok(Some(wanted.choice(body, !next.settled, true)));
                 }
@@ -196,7 +196,7 @@ impl Service {
     }
 
     /// Returns the known state of each candidate format.
-    async fn look_up(&self, wanted: &Wanted<'_>) -> Result<Vec<Candidate>, Problem> {
+    async fn look_up(&self, wanted: &ImageRequest<'_>) -> Result<Vec<Candidate>, Problem> {
         let limits = &self.settings.picture;
         let mut found = Vec::with_capacity(2);
         if self.settings.limits.original_bytes_max < wanted.identity.size_bytes {
@@ -275,19 +275,23 @@ impl Service {
     }
 
     /// Waits for the flight that encodes `candidate` at low effort.
-    async fn fly(&self, wanted: &Wanted<'_>, candidate: &Candidate) -> Result<Flown, Problem> {
+    async fn await_conversion(
+        &self,
+        wanted: &ImageRequest<'_>,
+        candidate: &Candidate,
+    ) -> Result<FlightResult, Problem> {
         let task = wanted.task(candidate.quick, None);
         let landing = match self.flights.join(task) {
             Ok(landing) => landing,
-            Err(Refused::TooLarge) => return Ok(Flown::TooLarge),
+            Err(Refused::TooLarge) => return Ok(FlightResult::TooLarge),
             Err(Refused::Overloaded { retry_after_s }) => {
                 return Err(self.overloaded(retry_after_s));
             }
         };
         match landing.wait().await {
-            Ok(Outcome::Kept(_)) => Ok(Flown::Landed),
-            Ok(Outcome::Uncached(target, sealed)) => Ok(Flown::Uncached(sealed, target)),
-            Ok(Outcome::Changed) => Ok(Flown::Changed),
+            Ok(Outcome::Kept(_)) => Ok(FlightResult::Indexed),
+            Ok(Outcome::Uncached(target, sealed)) => Ok(FlightResult::Uncached(sealed, target)),
+            Ok(Outcome::Changed) => Ok(FlightResult::Changed),
             Err(Unlanded::Late) => Err(self.overloaded(self.flights.retry_after_s())),
             // Only improvements are cancelled.
             Ok(Outcome::Refused | Outcome::Cancelled) | Err(Unlanded::Stopped) => {
@@ -304,7 +308,7 @@ impl Service {
     /// Returns the smallest known variant or, if it competes or the worker failed, the original.
     fn decide(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &ImageRequest<'_>,
         candidates: &[Candidate],
         made: bool,
     ) -> Result<Choice, Problem> {
@@ -342,7 +346,7 @@ impl Service {
 
 impl Service {
     /// Chooses the response for a player that gets the track at `path` transcoded by `plan`,
-    /// transcoding it if necessary. With `pieces_do` the track may still be in production.
+    /// transcoding it if necessary. With `allow_streaming` the track may still be in production.
     ///
     /// # Errors
     /// The [`Problem`] to respond with.
@@ -351,7 +355,7 @@ impl Service {
         path: &LibraryPath,
         plan: &audio_plan::Plan,
         user: &Arc<str>,
-        pieces_do: bool,
+        allow_streaming: bool,
     ) -> Result<SoundChoice, Problem> {
         let identity = self.identify(path).await?;
         let key = Key::of_sound(&identity, plan);
@@ -384,7 +388,7 @@ impl Service {
             user: Arc::clone(user),
         };
         let landing = self.transcoder.join(task).map_err(|busy| self.busy(busy))?;
-        let outcome = match self.heard(landing, pieces_do).await? {
+        let outcome = match self.await_track(landing, allow_streaming).await? {
             Awaited::Outcome(outcome) => outcome,
             Awaited::Growing(growing) => return Ok(SoundChoice::Growing(key, growing)),
         };
@@ -399,12 +403,12 @@ impl Service {
         }
     }
 
-    /// Waits for a track's turn, for a bounded time, and then for the track; with `pieces_do`, for
-    /// its beginning.
-    async fn heard(
+    /// Waits for a track's turn, for a bounded time, and then for the track; with
+    /// `allow_streaming`, for its beginning.
+    async fn await_track(
         &self,
         mut landing: transcode::Landing,
-        pieces_do: bool,
+        allow_streaming: bool,
     ) -> Result<Awaited, Problem> {
         let turn_due = Instant::now() + self.transcoder.waiting_max();
         loop {
@@ -421,9 +425,9 @@ impl Service {
                     return Err(self.busy(self.transcoder.busy()));
                 }
                 // Output exists, so decoding works: undecodable files have failed by now.
-                Err(_) if pieces_do => {
+                Err(_) if allow_streaming => {
                     if let Some(growing) = landing.growing.get()
-                        && HEARD_BYTES <= growing.look()
+                        && STREAM_START_BYTES <= growing.look()
                     {
                         return Ok(Awaited::Growing(Arc::clone(growing)));
                     }
@@ -450,7 +454,7 @@ enum Awaited {
     Growing(Arc<Growing>),
 }
 
-impl Wanted<'_> {
+impl ImageRequest<'_> {
     fn task(&self, (key, plan): (Key, Plan), replaces: Option<Key>) -> Task {
         Task {
             key,

@@ -97,13 +97,13 @@ pub(crate) fn is_text(media_type: &str) -> bool {
 }
 
 /// Returns the entity tag for a coding of the representation with `etag`: RFC 9110 §8.8.3.3.
-pub(crate) fn tagged(etag: &str, coding: Coding) -> String {
+pub(crate) fn coded_etag(etag: &str, coding: Coding) -> String {
     let tag = etag.strip_suffix('"').unwrap_or(etag);
     format!("{tag}-{}\"", coding.name())
 }
 
 /// Returns the value of Vary extended by `name`.
-pub(crate) fn varying(vary: &str, name: &str) -> String {
+pub(crate) fn extended_vary(vary: &str, name: &str) -> String {
     let mut names = vary.split(',').map(str::trim);
     if vary.is_empty() {
         name.to_owned()
@@ -118,14 +118,14 @@ impl Core {
     /// Compresses the body of `answer` if the client accepts a coding and the text is the server's
     /// or a mount's.
     pub(crate) async fn encoded(&self, mut answer: Answer, request: &Request<'_>) -> Answer {
-        let Some(length) = self.codable(&answer) else {
+        let Some(length) = self.compressible_length(&answer) else {
             return answer;
         };
         let Fields::Listed(fields) = &mut answer.fields else {
             return answer;
         };
         let vary = value(fields, "vary").map_or(String::new(), str::to_owned);
-        set(fields, "vary", varying(&vary, "Accept-Encoding"));
+        set(fields, "vary", extended_vary(&vary, "Accept-Encoding"));
         let Some(coding) = Coding::wanted(request) else {
             return answer;
         };
@@ -141,7 +141,7 @@ impl Core {
         if let Some(coded) = coded.and_then(|coded| self.hold(coded.into())) {
             set(fields, "content-length", coded.len().to_string());
             set(fields, "content-encoding", coding.name().to_owned());
-            if let Some(etag) = value(fields, "etag").map(|etag| tagged(etag, coding)) {
+            if let Some(etag) = value(fields, "etag").map(|etag| coded_etag(etag, coding)) {
                 set(fields, "etag", etag);
             }
             answer.payload = Payload::Owned(coded);
@@ -150,7 +150,7 @@ impl Core {
     }
 
     /// Returns the length of a body that may be compressed.
-    fn codable(&self, answer: &Answer) -> Option<u64> {
+    fn compressible_length(&self, answer: &Answer) -> Option<u64> {
         let Fields::Listed(fields) = &answer.fields else {
             return None;
         };

@@ -10,20 +10,20 @@ use std::time::Instant;
 
 use conversion::chunks::CHUNK_BYTES;
 use conversion::growing::{Growing, Pieces};
-use http1::body::{Drain, Drained};
+use http1::body::{BodyDecoder, Decoded};
 use http1::head::CONTINUE;
 use http1::{Connection, Framing, Limits, Method, Reject, Request, Version};
 use reactor::{Conn, Ended, Wait};
 use variants::clock::unix_ms;
 
-use crate::access::{Asked, Said};
+use crate::access::{LogRequest, LogResponse};
 use crate::answer::{Answer, Fields, Payload, Shape};
 use crate::archive::Archive;
 use crate::batch::{Batch, Entry};
 use crate::core::{Core, elapsed_us};
 use crate::input::Input;
-use crate::metrics::{Answered, Protocol};
-use crate::mount::{Came, TOO_SLOW};
+use crate::metrics::{Protocol, ResponseRecord};
+use crate::mount::{RequestContext, TOO_SLOW};
 use crate::parted::Parted;
 use crate::problem::Problem;
 use crate::scheme::Scheme;
@@ -43,11 +43,11 @@ pub async fn serve(core: Rc<Core>, mut conn: Conn) {
         return Box::pin(tls::serve(core, conn, tls)).await;
     }
     match begin(&mut conn).await {
-        Ok(Begun::Http1(input)) => {
+        Ok(DetectedProtocol::Http1(input)) => {
             let listener = conn.listener;
             Box::pin(http1(core, conn, listener, input)).await;
         }
-        Ok(Begun::Http2(input)) => {
+        Ok(DetectedProtocol::Http2(input)) => {
             Box::pin(h2::serve(core, conn.counted(), input)).await;
         }
         Err(_) => {}
@@ -55,13 +55,13 @@ pub async fn serve(core: Rc<Core>, mut conn: Conn) {
 }
 
 /// Protocol that the first bytes of a connection indicate.
-enum Begun {
+enum DetectedProtocol {
     Http1(Input),
     Http2(Input),
 }
 
 /// Reads until the protocol of the client is clear. The connection then stays with that protocol.
-async fn begin(conn: &mut Conn) -> Result<Begun, Ended> {
+async fn begin(conn: &mut Conn) -> Result<DetectedProtocol, Ended> {
     let mut input = Input::default();
     loop {
         let ended = input.read(conn).await? == 0;
@@ -70,10 +70,10 @@ async fn begin(conn: &mut Conn) -> Result<Begun, Ended> {
         // No method and target begin like the preface, which was designed so that HTTP/1.1 rejects
         // it.
         if ended || bytes[..compared] != h2::PREFACE[..compared] {
-            return Ok(Begun::Http1(input));
+            return Ok(DetectedProtocol::Http1(input));
         }
         if compared == h2::PREFACE.len() {
-            return Ok(Begun::Http2(input));
+            return Ok(DetectedProtocol::Http2(input));
         }
     }
 }
@@ -153,7 +153,7 @@ impl Exchange {
         while came {
             let begun = Instant::now();
             self.batch = Batch::take();
-            let next = self.answer_and_write(conn).await;
+            let next = self.respond_and_write(conn).await;
             // A response that was broken off counts too.
             let answered = self.count(begun);
             std::mem::take(&mut self.batch).give_back();
@@ -184,7 +184,7 @@ impl Exchange {
         };
         let begun = Instant::now();
         self.batch = Batch::take();
-        self.asked(Asked::unread, conn);
+        self.asked(LogRequest::unread, conn);
         self.refuse(TOO_SLOW, 0);
         let written = self.write(conn).await;
         self.count(begun);
@@ -198,15 +198,15 @@ impl Exchange {
     }
 
     /// Responds to the requests in the input and writes the responses.
-    async fn answer_and_write(&mut self, conn: &mut impl Transport) -> Result<Next, Ended> {
-        let next = self.answer_all(conn).await?;
+    async fn respond_and_write(&mut self, conn: &mut impl Transport) -> Result<Next, Ended> {
+        let next = self.respond_to_all(conn).await?;
         self.write(conn).await?;
         Ok(next)
     }
 
     /// Responds to every complete request in the input. The rest of the input is the beginning of a
     /// request.
-    async fn answer_all(&mut self, conn: &mut impl Transport) -> Result<Next, Ended> {
+    async fn respond_to_all(&mut self, conn: &mut impl Transport) -> Result<Next, Ended> {
         loop {
             let mut input = std::mem::take(&mut self.input);
             let mut begin = 0;
@@ -217,7 +217,7 @@ impl Exchange {
                     begin = 0;
                     input.rest();
                 }
-                let first = self.answer_first(conn, &input.bytes()[begin..]).await?;
+                let first = self.respond_to_first(conn, &input.bytes()[begin..]).await?;
                 let Some(step) = first else { break };
                 begin += step.taken;
                 next = step.next;
@@ -258,7 +258,7 @@ impl Exchange {
 
     /// Responds to the first request in `input` and returns how many bytes it occupied. Returns
     /// `None` while the request is incomplete.
-    async fn answer_first(
+    async fn respond_to_first(
         &mut self,
         conn: &mut impl Transport,
         input: &[u8],
@@ -271,7 +271,7 @@ impl Exchange {
             Ok(None) => Ok(None),
             Ok(Some(request)) => self.answer(conn, &request, input).await.map(Some),
             Err(reject) => {
-                self.asked(Asked::unread, conn);
+                self.asked(LogRequest::unread, conn);
                 Ok(Some(self.refuse(reject, input.len())))
             }
         }
@@ -287,10 +287,10 @@ impl Exchange {
         conn.deadline().disarm();
         let mut taken = request.head_bytes;
         let (head, after) = input.split_at(taken);
-        self.asked(|peer| Asked::of(request, head, peer), conn);
+        self.asked(|peer| LogRequest::of(request, head, peer), conn);
         self.method = request.method;
         let mut came = self.core.came(self.listener, conn.remote());
-        came.takes_pieces = request.version == Version::Http11;
+        came.supports_streaming = request.version == Version::Http11;
         // Only mounts read bodies. Other requests with `Expect` get the final response at once.
         let has_body = request.framing != Framing::None;
         let wanted = has_body && self.core.service.mounts.find(request.target.path).is_some();
@@ -307,14 +307,14 @@ impl Exchange {
         }
         self.requests = self.requests.saturating_add(1);
         let core = Rc::clone(&self.core);
-        let ready = core.answer_ready(self.listener, request);
+        let ready = core.respond_if_ready(self.listener, request);
         let mut answer = match ready {
             Some(answer) => answer,
             None => {
                 // Earlier responses must not wait for a conversion.
                 self.write(conn).await?;
                 // Boxed, so that its state adds nothing to a connection's task.
-                Box::pin(core.answer_slowly(request, &mut came)).await
+                Box::pin(core.respond_slowly(request, &mut came)).await
             }
         };
         answer.complete(&core);
@@ -356,7 +356,7 @@ impl Exchange {
         conn: &mut impl Transport,
         request: &Request<'_>,
         after: &[u8],
-        kept: Option<&mut Came>,
+        kept: Option<&mut RequestContext>,
     ) -> Result<Result<usize, Reject>, Ended> {
         let waits = request.expect_continue && after.is_empty();
         let mut body = match Body::new(&self.core, request.framing, kept) {
@@ -384,7 +384,7 @@ impl Exchange {
             if read == 0 {
                 return Err(Ended::Socket(io::ErrorKind::UnexpectedEof.into()));
             }
-            conn.deadline().body_came(read);
+            conn.deadline().note_body_bytes(read);
             drained = match body.feed(self.rest.bytes()) {
                 Ok(drained) => drained,
                 Err(reject) => return Ok(Err(reject)),
@@ -401,7 +401,7 @@ impl Exchange {
             status: reject.status,
             phrase: reject.reason,
         };
-        let mut answer = self.core.answer_problem(&problem, Shape::UNREAD);
+        let mut answer = self.core.problem_response(&problem, Shape::UNPARSED);
         answer.complete(&self.core);
         if let Some(trace) = self.trace {
             trace.tell(&mut answer, &self.core);
@@ -428,7 +428,7 @@ impl Exchange {
     fn note(&mut self, answer: &Answer) {
         let id = answer.request_id;
         self.batch.answered.push(Entry {
-            answered: Answered {
+            answered: ResponseRecord {
                 method: self.method,
                 status: answer.status,
                 served: answer.served,
@@ -513,13 +513,13 @@ impl Exchange {
         let metrics = service.metrics.core(core);
         for one in &self.batch.answered {
             metrics.answered(&one.answered, duration_us);
-            metrics.spoke(Protocol::Http1);
+            metrics.record_protocol(Protocol::Http1);
         }
         if let Some(access) = &service.access {
             let unix_ms = unix_ms();
             let mut begin = 0;
             for entry in &self.batch.answered {
-                let said = Said::to(&entry.answered, entry.id, duration_us, unix_ms);
+                let said = LogResponse::to(&entry.answered, entry.id, duration_us, unix_ms);
                 access.add(core, &self.batch.asked[begin..entry.asked_end], &said);
                 begin = entry.asked_end;
             }
@@ -528,7 +528,7 @@ impl Exchange {
     }
 
     /// Records the request for the access log, if that is enabled.
-    fn asked<'a>(&mut self, asked: impl FnOnce(IpAddr) -> Asked<'a>, conn: &impl Transport) {
+    fn asked<'a>(&mut self, asked: impl FnOnce(IpAddr) -> LogRequest<'a>, conn: &impl Transport) {
         if let Some(access) = &self.core.service.access {
             let mut asked = asked(conn.remote());
             asked.target = self.core.service.mounts.loggable(asked.target);
@@ -611,13 +611,17 @@ async fn send_parted(
 
 /// Body of a request on its way to a mount, or to be dropped.
 struct Body<'a> {
-    drain: Drain,
-    kept: Option<&'a mut Came>,
+    drain: BodyDecoder,
+    kept: Option<&'a mut RequestContext>,
     all_bytes_max: usize,
 }
 
 impl<'a> Body<'a> {
-    fn new(core: &Core, framing: Framing, kept: Option<&'a mut Came>) -> Result<Body<'a>, Reject> {
+    fn new(
+        core: &Core,
+        framing: Framing,
+        kept: Option<&'a mut RequestContext>,
+    ) -> Result<Body<'a>, Reject> {
         let settings = &core.service.settings;
         let body_bytes_max = match kept {
             Some(_) => settings.limits.request_body_bytes as u64,
@@ -628,13 +632,13 @@ impl<'a> Body<'a> {
             ..settings.http
         };
         Ok(Body {
-            drain: Drain::new(framing, &limits)?,
+            drain: BodyDecoder::new(framing, &limits)?,
             kept,
             all_bytes_max: settings.limits.core_request_body_bytes,
         })
     }
 
-    fn feed(&mut self, piece: &[u8]) -> Result<Drained, Reject> {
+    fn feed(&mut self, piece: &[u8]) -> Result<Decoded, Reject> {
         let Some(came) = &mut self.kept else {
             return self.drain.feed(piece);
         };

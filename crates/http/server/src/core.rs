@@ -18,7 +18,7 @@ use crate::choose::SoundChoice;
 use crate::coding::Coding;
 use crate::gate::Verified;
 use crate::live::Live;
-use crate::mount::{Came, Upload, Uploads};
+use crate::mount::{RequestContext, Upload, Uploads};
 use crate::problem::Problem;
 use crate::representation::{Moment, Representation};
 use crate::request_id::RequestId;
@@ -279,21 +279,25 @@ impl Core {
         path: &str,
         plan: &audio_plan::Plan,
         user: &Arc<str>,
-        pieces_do: bool,
-    ) -> Result<Heard, Problem> {
+        allow_streaming: bool,
+    ) -> Result<TranscodeBody, Problem> {
         let path = LibraryPath::from_target(path).ok_or(Problem::NotFound)?;
         let begun = Instant::now();
         for _ in 0..ATTEMPTS_MAX {
-            let choice = self.service.choose_sound(&path, plan, user, pieces_do);
+            let choice = self
+                .service
+                .choose_sound(&path, plan, user, allow_streaming);
             let choice = match choice.await? {
                 SoundChoice::Whole(choice) => choice,
-                SoundChoice::Growing(key, growing) => return Ok(Heard::Growing(key, growing)),
+                SoundChoice::Growing(key, growing) => {
+                    return Ok(TranscodeBody::Growing(key, growing));
+                }
                 SoundChoice::Changed => continue,
             };
             let (service, path) = (Arc::clone(&self.service), path.clone());
             let moment = self.moment(begun);
             match blocking(move || service.prepare(&choice, &path, moment)).await {
-                Ok(representation) => return Ok(Heard::Whole(Rc::new(representation))),
+                Ok(representation) => return Ok(TranscodeBody::Whole(Rc::new(representation))),
                 Err(err) => {
                     tracing::debug!(%err, "transcoded track cannot be read");
                 }
@@ -348,10 +352,10 @@ impl Core {
     }
 
     /// Returns the context of a request without its body, which the caller adds.
-    pub(crate) fn came(&self, listener: usize, peer: IpAddr) -> Came {
-        Came {
+    pub(crate) fn came(&self, listener: usize, peer: IpAddr) -> RequestContext {
+        RequestContext {
             body: Upload::new(&self.uploads),
-            takes_pieces: false,
+            supports_streaming: false,
             peer,
             listener,
             secure: matches!(self.scheme(listener), Scheme::Https(_)),
@@ -399,7 +403,7 @@ impl Core {
 
 /// Body for a player.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum TranscodeBody {
     /// The whole track.
     Whole(Rc<Representation>),
     /// A track in production, which will be stored under this key.

@@ -15,7 +15,7 @@ use crate::service::blocking;
 impl Core {
     /// Redirects a client whose target is not a file, if there is a destination. Pages of folders
     /// are for people, so only clients that accept HTML are redirected there.
-    pub(crate) async fn answer_moved(&self, request: &Request<'_>) -> Option<Answer> {
+    pub(crate) async fn redirect_missing(&self, request: &Request<'_>) -> Option<Answer> {
         let target = request.target;
         let path = LibraryPath::from_misspelt(target.path)?;
         if self.service.library().is_internal(&path) {

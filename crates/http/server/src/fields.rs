@@ -11,7 +11,7 @@ use crate::mount::Field;
 pub struct Headers(Vec<(String, String)>);
 
 /// Fields that cannot be configured: they frame a response, describe it, or depend on the request.
-const OURS: [&str; 20] = [
+const RESERVED_FIELDS: [&str; 20] = [
     "accept-ranges",
     "access-control-allow-origin",
     "allow",
@@ -44,7 +44,7 @@ impl Headers {
             if http::header::HeaderName::from_bytes(name.as_bytes()).is_err() {
                 return Err(format!("{name:?} is not the name of a field"));
             }
-            if OURS.contains(&&**name) {
+            if RESERVED_FIELDS.contains(&&**name) {
                 return Err(format!(
                     "{name} cannot be set: the server sets it per response"
                 ));

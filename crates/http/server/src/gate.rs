@@ -23,7 +23,7 @@ use lru::LruCache;
 use crate::answer::{Answer, Fields, Payload};
 use crate::core::Core;
 use crate::metrics::Served;
-use crate::mount::{Came, Field};
+use crate::mount::{Field, RequestContext};
 use crate::problem::Problem;
 use crate::representation::Representation;
 use crate::scheme::{Scheme, without_port};
@@ -99,8 +99,8 @@ pub trait Users: Send + Sync {
     /// Returns the user that the value of an Authorization field identifies. May sleep.
     ///
     /// # Errors
-    /// [`Denied`]
-    fn log_in(&self, authorization: &str, peer: IpAddr) -> Result<Login, Denied>;
+    /// [`LoginFailure`]
+    fn log_in(&self, authorization: &str, peer: IpAddr) -> Result<Login, LoginFailure>;
 }
 
 /// Verified user.
@@ -112,7 +112,7 @@ pub struct Login {
 
 /// Reason of a failed login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Denied {
+pub enum LoginFailure {
     /// Unknown user, wrong password or unknown key.
     Unknown,
     /// Too many failed logins.
@@ -126,7 +126,7 @@ pub enum Denied {
 
 /// Way in which a request passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Passed {
+pub(crate) enum Admission {
     /// The request needed no credentials.
     Open,
     /// The request passed by a login or a token, so its response is private.
@@ -152,7 +152,7 @@ impl fmt::Debug for Verified {
 impl Gate {
     /// Returns whether `authority` is a name that an attacker cannot own, or that the settings
     /// list.
-    fn knows(&self, authority: &str) -> bool {
+    fn is_known_host(&self, authority: &str) -> bool {
         let name = without_port(authority).trim_end_matches('.');
         let name = name.to_ascii_lowercase();
         let is_listed = |host: &String| match host.strip_prefix('*') {
@@ -209,31 +209,31 @@ impl Core {
         listener: usize,
         request: &Request<'_>,
         representation: &Representation,
-    ) -> Option<Passed> {
+    ) -> Option<Admission> {
         let gate = &self.service.settings.gate;
         if gate.login == RequireLogin::Off && gate.hosts.is_empty() {
-            return Some(Passed::Open);
+            return Some(Admission::Open);
         }
         if !gate.hosts.is_empty() && !self.is_our_host(listener, request) {
             return None;
         }
         if gate.is_open(Part::Files) && !self.is_for_users(representation) {
-            return Some(Passed::Open);
+            return Some(Admission::Open);
         }
         let authorization = authorization(request)?;
-        self.remembered(authorization).map(|_| Passed::Known)
+        self.remembered(authorization).map(|_| Admission::Known)
     }
 
     /// Decides whether `request` may be answered, except for what only the file itself determines.
     pub(crate) async fn passes(
         &self,
         request: &Request<'_>,
-        came: &Came,
-    ) -> Result<Passed, Problem> {
+        came: &RequestContext,
+    ) -> Result<Admission, Problem> {
         let gate = &self.service.settings.gate;
         let part = self.service.part_of(request.target.path);
         if part == Part::Open {
-            return Ok(Passed::Open);
+            return Ok(Admission::Open);
         }
         let is_listing = matches!(part, Part::Admin | Part::Api | Part::Music | Part::Pages);
         if (is_listing || !gate.hosts.is_empty()) && !self.is_our_host(came.listener, request) {
@@ -246,37 +246,39 @@ impl Core {
             return Err(Problem::ForeignOrigin);
         }
         if part == Part::Players {
-            return Ok(Passed::Known);
+            return Ok(Admission::Known);
         }
         let is_asked_before = part == Part::Api && request.method == Method::Options;
         if is_open || is_asked_before {
-            return Ok(Passed::Open);
+            return Ok(Admission::Open);
         }
         let is_admins = matches!(part, Part::Admin | Part::Api);
         if is_admins && matches!(self.scheme(came.listener), Scheme::Admin) {
-            return Ok(Passed::Open);
+            return Ok(Admission::Open);
         }
         if is_admins && self.has_token(request) {
-            return Ok(Passed::Known);
+            return Ok(Admission::Known);
         }
         match self.log_in(request, came.peer).await? {
             login if part == Part::Admin && !login.is_admin => Err(Problem::NotAllowed),
-            _ => Ok(Passed::Known),
+            _ => Ok(Admission::Known),
         }
     }
 
     /// Decides whether a file that was found may be sent to a client that passed so far.
     pub(crate) async fn passes_with(
         &self,
-        passed: Passed,
+        passed: Admission,
         representation: &Representation,
         request: &Request<'_>,
-        came: &Came,
-    ) -> Result<Passed, Problem> {
-        if passed == Passed::Known || !self.is_for_users(representation) {
+        came: &RequestContext,
+    ) -> Result<Admission, Problem> {
+        if passed == Admission::Known || !self.is_for_users(representation) {
             return Ok(passed);
         }
-        self.log_in(request, came.peer).await.map(|_| Passed::Known)
+        self.log_in(request, came.peer)
+            .await
+            .map(|_| Admission::Known)
     }
 
     fn is_for_users(&self, representation: &Representation) -> bool {
@@ -291,7 +293,7 @@ impl Core {
             Scheme::Http | Scheme::Redirect(_) | Scheme::Admin => false,
         };
         request.host.is_none_or(|host| {
-            self.service.settings.gate.knows(host)
+            self.service.settings.gate.is_known_host(host)
                 || matches!(self.scheme(listener), Scheme::Https(_))
                 || self.schemes().iter().any(|it| is_certified(it, host))
         })
@@ -321,9 +323,11 @@ impl Core {
                 self.verified.0.borrow_mut().put(hash, entry);
                 Ok(login)
             }
-            Err(Denied::Unknown) => Err(Problem::Unauthorized),
-            Err(Denied::Guessing { retry_after_s }) => Err(Problem::Guessing { retry_after_s }),
-            Err(Denied::Host) => Err(Problem::Host),
+            Err(LoginFailure::Unknown) => Err(Problem::Unauthorized),
+            Err(LoginFailure::Guessing { retry_after_s }) => {
+                Err(Problem::Guessing { retry_after_s })
+            }
+            Err(LoginFailure::Host) => Err(Problem::Host),
         }
     }
 
@@ -347,7 +351,7 @@ impl Core {
     }
 
     /// Responds to a CORS preflight request for the API.
-    pub(crate) fn answer_preflight(&self, request: &Request<'_>) -> Option<Answer> {
+    pub(crate) fn preflight_response(&self, request: &Request<'_>) -> Option<Answer> {
         let is_api = || self.service.part_of(request.target.path) == Part::Api;
         (request.method == Method::Options && is_api()).then(|| {
             let fields: [(&'static str, &'static str); 4] = [

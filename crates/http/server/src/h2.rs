@@ -71,14 +71,14 @@ const FAULT_LINGER_BYTES_MAX: usize = 64 << 10;
 /// Serves `conn`, of which `begun` has been read, until either side closes it.
 pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Input) {
     let (stream, conn) = conn.swap(());
-    let mut drained = pin!(core.reactor.drain_begun());
+    let mut drained = pin!(core.reactor.drain_started());
     // Both futures below use the session, never at the same time.
     let session = RefCell::new(Session::new(&core, &conn, stream, begun));
     let serving = poll_fn(|context| {
         let session = &mut *session.borrow_mut();
         // A reload wakes no connection: as in HTTP/1.1, the next request notices it.
         if !session.is_leaving()
-            && (session.has_had_enough(0)
+            && (session.has_reached_request_limit(0)
                 || core.is_superseded()
                 || drained.as_mut().poll(context).is_ready())
         {
@@ -86,8 +86,8 @@ pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Inpu
         }
         session.poll(context)
     });
-    let keeps_pace = || session.borrow().keeps_pace();
-    let ended = conn.deadline.within_while(serving, keeps_pace).await;
+    let reads_fast_enough = || session.borrow().reads_fast_enough();
+    let ended = conn.deadline.within_while(serving, reads_fast_enough).await;
     let mut session = session.into_inner();
     if ended.is_err() {
         // The client took too long, or its place is needed.
@@ -130,7 +130,7 @@ async fn linger<S: Carrier>(stream: &mut S, mut bounds: Linger<'_>) {
                 .map_ok(|()| buffer.filled().len())
         });
         match read.await {
-            Ok(read) if bounds.came(read) => {}
+            Ok(read) if bounds.received(read) => {}
             _ => return,
         }
     }

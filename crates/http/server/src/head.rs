@@ -3,7 +3,7 @@
 
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, HeaderMap, HeaderName, HeaderValue};
 use http1::{Connection, Head, date::DATE_BYTES};
-use http2::hpack::{self, Encoder, Line};
+use http2::hpack::{self, EncodedField, Encoder};
 
 use crate::answer::{Answer, Fields};
 use crate::representation::Representation;
@@ -44,7 +44,12 @@ impl Answer {
     }
 
     /// Appends the head as a field block of HTTP/2.
-    pub(crate) fn write_block(&self, block: &mut Vec<u8>, encoder: &mut Encoder, date: &Line) {
+    pub(crate) fn write_block(
+        &self,
+        block: &mut Vec<u8>,
+        encoder: &mut Encoder,
+        date: &EncodedField,
+    ) {
         hpack::status(block, self.status);
         encoder.line(block, date);
         match &self.fields {
@@ -97,7 +102,9 @@ impl Answer {
             Fields::NotModified(representation) => {
                 let fields = representation.header_map().iter();
                 fields
-                    .filter(|(name, _)| Representation::KEPT.contains(&name.as_str()))
+                    .filter(|(name, _)| {
+                        Representation::NOT_MODIFIED_FIELDS.contains(&name.as_str())
+                    })
                     .map(|(name, value)| (name.clone(), value.clone()))
                     .collect()
             }

@@ -69,6 +69,6 @@ pub use core::Core;
 pub use fields::{Cors, Headers};
 pub use h2::Limits as Http2Limits;
 pub use live::{Live, LiveCore};
-pub use prefetch::Tally;
+pub use prefetch::PrefetchProgress;
 pub use scheme::{Https, Scheme};
 pub use service::{Known, Limits, OpenError, Service, Settings};

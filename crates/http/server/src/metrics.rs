@@ -30,7 +30,7 @@ pub struct CoreMetrics {
 
 /// Response as it is counted after it was written.
 #[derive(Clone, Copy, Debug)]
-pub struct Answered {
+pub struct ResponseRecord {
     /// Method of the request.
     pub method: Method,
     /// Status of the response.
@@ -78,17 +78,17 @@ pub enum Served {
 
 impl CoreMetrics {
     /// Counts a TLS handshake.
-    pub fn shook_hands(&self, how: Handshake) {
+    pub fn record_handshake(&self, how: Handshake) {
         add(&self.handshakes[how as usize], 1);
     }
 
     /// Counts the protocol of a response.
-    pub fn spoke(&self, protocol: Protocol) {
+    pub fn record_protocol(&self, protocol: Protocol) {
         add(&self.protocols[protocol as usize], 1);
     }
 
     /// Counts a response.
-    pub fn answered(&self, answered: &Answered, duration_us: u64) {
+    pub fn answered(&self, answered: &ResponseRecord, duration_us: u64) {
         let class = usize::from(answered.status / 100).min(5);
         add(&self.status[class], 1);
         add(&self.served[answered.served as usize], 1);

@@ -22,9 +22,9 @@ use http1::{Fields as RequestFields, Method, Reject, Request, Target};
 use tokio::time::Instant;
 
 use crate::answer::{Answer, Fields, Payload, Shape};
-use crate::archive::{Archive, Wanted};
-use crate::core::{Core, Heard};
-use crate::gate::{Part, Passed, Users};
+use crate::archive::{Archive, ArchiveFile};
+use crate::core::{Core, TranscodeBody};
+use crate::gate::{Admission, Part, Users};
 use crate::metrics::Served;
 use crate::problem::Problem;
 use crate::service::blocking;
@@ -34,7 +34,7 @@ pub trait Mount: Send + Sync {
     /// Responds to one request. Runs on a core's thread and must not block it: work that sleeps
     /// belongs on `spawn_blocking` or on a separate thread. The future is dropped when the client
     /// disconnects.
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>>;
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>>;
 
     /// Appends the mount's metrics: OpenMetrics families with names of their own.
     fn metrics(&self, _out: &mut String) {}
@@ -58,7 +58,7 @@ pub trait Mount: Send + Sync {
 
 /// Request to a mount.
 #[derive(Clone, Debug)]
-pub struct Visit<'a> {
+pub struct MountRequest<'a> {
     /// Name of the method. A mount may treat HEAD like GET: the body is omitted.
     pub method: &'a str,
     /// Whole path, as the client sent it.
@@ -103,7 +103,7 @@ pub enum Reply {
     /// Files of the library as one uncompressed ZIP archive.
     Archive {
         /// Files in order.
-        files: Vec<Wanted>,
+        files: Vec<ArchiveFile>,
         /// Fields as in [`Reply::Whole`], without Content-Type.
         fields: Vec<Field>,
     },
@@ -120,18 +120,18 @@ pub struct Transcoding {
     pub user: Arc<str>,
     /// True if the track may be sent while it is produced, without a length, unless the request has
     /// ranges or conditions.
-    pub pieces_do: bool,
+    pub allow_streaming: bool,
     /// True if the original is an acceptable fallback; otherwise a failure is a problem document.
-    pub raw_will_do: bool,
+    pub fallback_to_original: bool,
     /// Body of the 429 response if too many tracks are waiting.
-    pub busy: Apology,
+    pub busy: BusyResponse,
     /// Fields as in [`Reply::Internal`].
     pub fields: Vec<Field>,
 }
 
 /// Response to a player whose track cannot be produced now.
 #[derive(Clone, Debug)]
-pub struct Apology {
+pub struct BusyResponse {
     /// Media type of the body.
     pub media_type: &'static str,
     /// Body of the response.
@@ -223,14 +223,14 @@ impl fmt::Debug for Mounts {
 
 /// Context of a request, without its head.
 #[derive(Debug)]
-pub(crate) struct Came {
+pub(crate) struct RequestContext {
     pub(crate) body: Upload,
     pub(crate) peer: IpAddr,
     /// Index of the listener that accepted the connection.
     pub(crate) listener: usize,
     pub(crate) secure: bool,
     /// True if the client's protocol supports bodies of unknown length.
-    pub(crate) takes_pieces: bool,
+    pub(crate) supports_streaming: bool,
 }
 
 /// Bodies of requests to mounts on one core whose responses are pending.
@@ -239,12 +239,12 @@ pub(crate) struct Uploads {
     /// Total size in bytes.
     bytes: Cell<usize>,
     /// Bodies that no mount has taken yet, oldest first.
-    coming: RefCell<Vec<Rc<Coming>>>,
+    coming: RefCell<Vec<Rc<IncomingBody>>>,
 }
 
 /// Body that is being received.
 #[derive(Debug)]
-struct Coming {
+struct IncomingBody {
     begun: Instant,
     counted: Cell<usize>,
     /// Bytes so far; `None` after the body was dropped, or taken by a mount.
@@ -254,9 +254,9 @@ struct Coming {
 impl Uploads {
     /// Drops the oldest body that has been arriving for [`SLOW_TIME`] and is not `wanted`. Returns
     /// whether there was one.
-    fn give_one_up(&self, wanted: Option<&Rc<Coming>>) -> bool {
+    fn drop_slow_body(&self, wanted: Option<&Rc<IncomingBody>>) -> bool {
         let mut coming = self.coming.borrow_mut();
-        let is_slow = |it: &Rc<Coming>| {
+        let is_slow = |it: &Rc<IncomingBody>| {
             SLOW_TIME <= it.begun.elapsed() && wanted.is_none_or(|wanted| !Rc::ptr_eq(it, wanted))
         };
         let Some(at) = coming.iter().position(is_slow) else {
@@ -268,7 +268,7 @@ impl Uploads {
         true
     }
 
-    fn forget(&self, gone: &Rc<Coming>) {
+    fn forget(&self, gone: &Rc<IncomingBody>) {
         self.coming.borrow_mut().retain(|it| !Rc::ptr_eq(it, gone));
     }
 }
@@ -287,12 +287,12 @@ pub(crate) const TOO_SLOW: Reject = Reject {
 #[derive(Debug)]
 pub(crate) struct Upload {
     /// `None` until the first bytes arrive.
-    coming: Option<Rc<Coming>>,
+    coming: Option<Rc<IncomingBody>>,
     all: Rc<Uploads>,
 }
 
 /// Rejection of a body that was dropped.
-const GIVEN_UP: Reject = Reject {
+const BODY_DROPPED: Reject = Reject {
     status: 408,
     reason: "the body arrived too slowly, and its memory was needed",
 };
@@ -309,17 +309,17 @@ impl Upload {
     /// Appends received bytes. If all bodies of the core together would exceed `all_bytes_max`,
     /// slow ones are dropped; without a slow one, this body is refused.
     pub(crate) fn add(&mut self, part: &[u8], all_bytes_max: usize) -> Result<(), Reject> {
-        const NO_ROOM: Reject = Reject {
+        const MEMORY_FULL: Reject = Reject {
             status: 503,
             reason: "too many request bodies are being received",
         };
         while all_bytes_max < self.all.bytes.get() + part.len() {
-            if !self.all.give_one_up(self.coming.as_ref()) {
-                return Err(NO_ROOM);
+            if !self.all.drop_slow_body(self.coming.as_ref()) {
+                return Err(MEMORY_FULL);
             }
         }
         let coming = self.coming.get_or_insert_with(|| {
-            let coming = Rc::new(Coming {
+            let coming = Rc::new(IncomingBody {
                 begun: Instant::now(),
                 counted: Cell::new(0),
                 bytes: RefCell::new(Some(Vec::new())),
@@ -328,7 +328,7 @@ impl Upload {
             coming
         });
         let mut bytes = coming.bytes.borrow_mut();
-        bytes.as_mut().ok_or(GIVEN_UP)?.extend_from_slice(part);
+        bytes.as_mut().ok_or(BODY_DROPPED)?.extend_from_slice(part);
         coming.counted.set(coming.counted.get() + part.len());
         self.all.bytes.set(self.all.bytes.get() + part.len());
         Ok(())
@@ -344,7 +344,7 @@ impl Upload {
         };
         self.all.forget(coming);
         let bytes = coming.bytes.borrow_mut().take();
-        bytes.map(Bytes::from).ok_or(GIVEN_UP)
+        bytes.map(Bytes::from).ok_or(BODY_DROPPED)
     }
 }
 
@@ -361,11 +361,11 @@ impl Drop for Upload {
 
 impl Core {
     /// Lets `mount` respond.
-    pub(crate) async fn answer_mounted(
+    pub(crate) async fn call_mount(
         &self,
         mount: &dyn Mount,
         request: &Request<'_>,
-        (came, passed): (&mut Came, Passed),
+        (came, passed): (&mut RequestContext, Admission),
     ) -> Answer {
         let body = match came.body.take() {
             Ok(body) => body,
@@ -374,10 +374,10 @@ impl Core {
                     status: reject.status,
                     phrase: reject.reason,
                 };
-                return self.answer_problem(&problem, Shape::UNREAD);
+                return self.problem_response(&problem, Shape::UNPARSED);
             }
         };
-        let visit = Visit {
+        let visit = MountRequest {
             method: request.method_name,
             path: request.target.path,
             query: request.target.query,
@@ -391,7 +391,7 @@ impl Core {
                 status,
                 fields,
                 body,
-            } => self.answer_whole(status, fields, body, request.method == Method::Head),
+            } => self.whole_response(status, fields, body, request.method == Method::Head),
             Reply::Internal { target, fields } => {
                 let mut internal = *request;
                 internal.target = split(&target);
@@ -400,37 +400,43 @@ impl Core {
                 }
                 // A client may have supplied the target that the mount names.
                 let mut answer = match mount.reaches_internal() {
-                    true => self.answer_file(&internal).await,
-                    false => self.answer_public(&internal, came, passed).await,
+                    true => self.internal_file_response(&internal).await,
+                    false => self.respond_with_file(&internal, came, passed).await,
                 };
                 answer.added.extend(admitted(fields));
                 answer
             }
             Reply::Transcoded(wanted) => {
-                self.answer_transcoded(wanted, request, came.takes_pieces)
+                self.transcoded_response(wanted, request, came.supports_streaming)
                     .await
             }
             Reply::Archive { files, fields } => {
                 let bodiless = request.method == Method::Head;
-                self.answer_archive(files, fields, bodiless).await
+                self.archive_response(files, fields, bodiless).await
             }
         }
     }
 
-    fn answer_whole(&self, status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Answer {
+    fn whole_response(
+        &self,
+        status: u16,
+        fields: Vec<Field>,
+        body: Bytes,
+        bodiless: bool,
+    ) -> Answer {
         let held = match bodiless || body.is_empty() {
             true => Some(body),
             false => self.hold(body),
         };
         match held {
             Some(body) => whole(status, fields, body, bodiless),
-            None => self.answer_full(bodiless),
+            None => self.memory_full_response(bodiless),
         }
     }
 
-    async fn answer_archive(
+    async fn archive_response(
         &self,
-        files: Vec<Wanted>,
+        files: Vec<ArchiveFile>,
         fields: Vec<Field>,
         bodiless: bool,
     ) -> Answer {
@@ -442,7 +448,7 @@ impl Core {
                     bodiless,
                     negotiable: false,
                 };
-                return self.answer_problem(&problem, shape);
+                return self.problem_response(&problem, shape);
             }
         };
         let mut fields = admitted(fields);
@@ -462,13 +468,13 @@ impl Core {
         }
     }
 
-    async fn answer_transcoded(
+    async fn transcoded_response(
         &self,
         wanted: Transcoding,
         request: &Request<'_>,
-        takes_pieces: bool,
+        supports_streaming: bool,
     ) -> Answer {
-        let pieces_do = wanted.pieces_do && takes_pieces && is_plain(request);
+        let allow_streaming = wanted.allow_streaming && supports_streaming && is_plain(request);
         let shape = Shape {
             bodiless: request.method == Method::Head,
             negotiable: false,
@@ -479,17 +485,19 @@ impl Core {
             internal.method = Method::Get;
         }
         let path = internal.target.path;
-        let heard = self.transcoded(path, &wanted.plan, &wanted.user, pieces_do);
+        let heard = self.transcoded(path, &wanted.plan, &wanted.user, allow_streaming);
         let answer = match heard.await {
-            Ok(Heard::Whole(representation)) => self.answer_with(representation, &internal),
-            Ok(Heard::Growing(key, growing)) => self.answer_growing(&key, growing),
+            Ok(TranscodeBody::Whole(representation)) => {
+                self.representation_response(representation, &internal)
+            }
+            Ok(TranscodeBody::Growing(key, growing)) => self.streaming_response(&key, growing),
             Err(Problem::Busy { retry_after_s }) => {
-                return sorry(&wanted.busy, retry_after_s, shape.bodiless);
+                return busy_response(&wanted.busy, retry_after_s, shape.bodiless);
             }
-            Err(problem) if wanted.raw_will_do && problem.is_of_media() => {
-                self.answer_file(&internal).await
+            Err(problem) if wanted.fallback_to_original && problem.is_of_media() => {
+                self.internal_file_response(&internal).await
             }
-            Err(problem) => self.answer_problem(&problem, shape),
+            Err(problem) => self.problem_response(&problem, shape),
         };
         Answer {
             added: admitted(wanted.fields),
@@ -508,7 +516,7 @@ fn is_plain(request: &Request<'_>) -> bool {
     request.method != Method::Head && !names.any(is_part)
 }
 
-fn sorry(busy: &Apology, retry_after_s: u64, bodiless: bool) -> Answer {
+fn busy_response(busy: &BusyResponse, retry_after_s: u64, bodiless: bool) -> Answer {
     let fields = vec![
         ("content-type".into(), busy.media_type.into()),
         ("cache-control".into(), "no-store".into()),
@@ -542,7 +550,7 @@ fn whole(status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Answer
 }
 
 /// Fields that belong to the connection or the server.
-const OURS: [&str; 9] = [
+const RESERVED_FIELDS: [&str; 9] = [
     "connection",
     "content-length",
     "date",
@@ -558,7 +566,7 @@ const OURS: [&str; 9] = [
 fn admitted(fields: Vec<Field>) -> Vec<Field> {
     let judged = fields.into_iter().filter_map(|(name, value)| {
         let known = HeaderName::from_bytes(name.as_bytes()).ok();
-        let Some(known) = known.filter(|known| !OURS.contains(&known.as_str())) else {
+        let Some(known) = known.filter(|known| !RESERVED_FIELDS.contains(&known.as_str())) else {
             tracing::debug!(%name, "field of a mount's response omitted: invalid or reserved name");
             return None;
         };

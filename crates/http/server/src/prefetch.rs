@@ -19,7 +19,7 @@ const DEPTH_MAX: usize = 64;
 
 /// Figures of a prefetch, while it runs or at its end.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct PrefetchProgress {
     /// Finished recipes of originals.
     pub files: AtomicU64,
     /// Created variants.
@@ -53,7 +53,12 @@ impl Service {
     /// Creates the missing variants for these recipes, at low or high effort, on as many threads as
     /// there are concurrent conversions. Another thread may read `tally` meanwhile. Consecutive
     /// recipes of one original share a decode if possible.
-    pub fn prefetch(&self, wanted: &[(LibraryPath, Recipe)], stage: Stage, tally: &Tally) {
+    pub fn prefetch(
+        &self,
+        wanted: &[(LibraryPath, Recipe)],
+        stage: Stage,
+        tally: &PrefetchProgress,
+    ) {
         let originals: Vec<_> = wanted.chunk_by(|a, b| a.0 == b.0).collect();
         let next = AtomicUsize::new(0);
         thread::scope(|scope| {
@@ -71,7 +76,12 @@ impl Service {
     }
 
     /// Creates the missing variants of one original.
-    fn prefetch_one(&self, wanted: &[(LibraryPath, Recipe)], stage: Stage, tally: &Tally) {
+    fn prefetch_one(
+        &self,
+        wanted: &[(LibraryPath, Recipe)],
+        stage: Stage,
+        tally: &PrefetchProgress,
+    ) {
         let path = &wanted[0].0;
         let looked = look(self.library(), path, &self.settings.allowed_types);
         let Ok((Known::Picture(facts), identity)) = looked else {
@@ -124,7 +134,7 @@ impl Service {
     }
 }
 
-impl Tally {
+impl PrefetchProgress {
     fn count(&self, identity: &Identity, outcome: &Outcome) {
         let counter = match outcome {
             Outcome::Kept(variant) => match variant.kind {

@@ -58,7 +58,7 @@ pub enum Problem {
     /// The archive would contain too many files.
     ArchiveTooLarge,
     /// Clients have not read the mounts' responses, which fill their memory.
-    AnswersWait {
+    ResponseMemoryFull {
         /// Seconds until a retry may succeed.
         retry_after_s: u64,
     },
@@ -117,7 +117,7 @@ impl Problem {
             | Problem::ArchiveTooLarge => 422,
             Problem::Busy { .. } | Problem::Guessing { .. } => 429,
             Problem::Worker => 500,
-            Problem::Overloaded { .. } | Problem::AnswersWait { .. } | Problem::Host => 503,
+            Problem::Overloaded { .. } | Problem::ResponseMemoryFull { .. } | Problem::Host => 503,
         }
     }
 
@@ -150,7 +150,7 @@ impl Problem {
             Problem::Unsupported => "the original cannot be changed as requested",
             Problem::Overloaded { .. } => "too many conversions are waiting",
             Problem::ArchiveTooLarge => "these files are too many or too large for one archive",
-            Problem::AnswersWait { .. } => {
+            Problem::ResponseMemoryFull { .. } => {
                 "too many responses are waiting for clients to read them"
             }
             Problem::Busy { .. } => "too many transcodes in progress",

@@ -11,13 +11,13 @@ use std::time::Duration;
 use http::header::{CONTENT_LENGTH, HeaderMap, HeaderValue};
 use http1::conditional::Validators;
 use http1::{Connection, Head, Template, date};
-use http2::hpack::Line;
+use http2::hpack::EncodedField;
 use variants::cache::Variant;
 use variants::library::{self, Identity, LibraryPath};
 use variants::sealed::Sealed;
 
 use crate::choose::{Body, Choice};
-use crate::coding::{CODED_BYTES_MIN, Coding, is_text, tagged, varying};
+use crate::coding::{CODED_BYTES_MIN, Coding, coded_etag, extended_vary, is_text};
 use crate::head::listed;
 use crate::metrics::Served;
 use crate::mount::Field;
@@ -25,7 +25,7 @@ use crate::service::Service;
 
 /// Policy for SVG and unknown files, which may contain scripts: browsers must neither run them nor
 /// fetch for them.
-const INERT: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+const INERT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 /// Bytes and prepared head for one target and one set of accepted formats.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct Representation {
     whole: Template,
     fields: Vec<(String, String)>,
     header_map: OnceCell<HeaderMap>,
-    lines: OnceCell<(Vec<Line>, Line)>,
+    lines: OnceCell<(Vec<EncodedField>, EncodedField)>,
     etag: String,
     modified_unix_s: Option<i64>,
     /// True if the target has no other representation, so that its date distinguishes two versions.
@@ -270,7 +270,7 @@ impl Service {
             (settings.cors.is_reflected(), "Origin"),
         ];
         let varies = varies.into_iter().filter(|(varies, _)| *varies);
-        let vary = varies.fold(String::new(), |vary, (_, name)| varying(&vary, name));
+        let vary = varies.fold(String::new(), |vary, (_, name)| extended_vary(&vary, name));
         if !vary.is_empty() {
             fields.push(("vary", vary));
         }
@@ -279,7 +279,7 @@ impl Service {
             Body::Variant(..) | Body::Uncached(..) => false,
         };
         if may_be_active && !settings.active_types.admits(path.as_path()) {
-            fields.push(("content-security-policy", INERT.to_owned()));
+            fields.push(("content-security-policy", INERT_POLICY.to_owned()));
         }
         fields.extend(settings.cors.fields());
         let resource_policy = settings.resource_policy;
@@ -352,7 +352,8 @@ impl Representation {
     }
 
     /// Fields that RFC 9110 §15.4.5 requires in a 304 response.
-    pub(crate) const KEPT: [&str; 4] = ["etag", "cache-control", "vary", "last-modified"];
+    pub(crate) const NOT_MODIFIED_FIELDS: [&str; 4] =
+        ["etag", "cache-control", "vary", "last-modified"];
 
     /// Fields that many representations share, so that HTTP/2 clients should remember them.
     const SHARED: [&str; 12] = [
@@ -372,26 +373,26 @@ impl Representation {
 
     /// Returns the fields of a 200 response prepared for HTTP/2, and the length. The first call
     /// prepares them.
-    pub(crate) fn lines(&self) -> &(Vec<Line>, Line) {
+    pub(crate) fn lines(&self) -> &(Vec<EncodedField>, EncodedField) {
         self.lines.get_or_init(|| {
             let lines = self.fields.iter().map(|(name, text)| {
                 let line = match Representation::SHARED.contains(&&**name) {
-                    true => Line::shared,
-                    false => Line::single,
+                    true => EncodedField::shared,
+                    false => EncodedField::single,
                 };
                 line(name.as_bytes(), text.as_bytes())
             });
             let length = self.length.to_string();
-            let length = Line::single(b"content-length", length.as_bytes());
+            let length = EncodedField::single(b"content-length", length.as_bytes());
             (lines.collect(), length)
         })
     }
 
     /// Returns the fields of a 304 response prepared for HTTP/2.
-    pub(crate) fn kept_lines(&self) -> impl Iterator<Item = &Line> {
+    pub(crate) fn kept_lines(&self) -> impl Iterator<Item = &EncodedField> {
         let fields = self.fields.iter().zip(&self.lines().0);
         fields
-            .filter(|((name, _), _)| Representation::KEPT.contains(&&**name))
+            .filter(|((name, _), _)| Representation::NOT_MODIFIED_FIELDS.contains(&&**name))
             .map(|(_, line)| line)
     }
 
@@ -410,7 +411,7 @@ impl Representation {
         let kept = self
             .fields
             .iter()
-            .filter(|(name, _)| Representation::KEPT.contains(&&**name));
+            .filter(|(name, _)| Representation::NOT_MODIFIED_FIELDS.contains(&&**name));
         let begun = Head::begin(out, 304).date(date);
         kept.fold(begun, |head, (name, value)| head.field(name, value))
             .finish(connection);
@@ -438,7 +439,7 @@ impl Representation {
 
     /// Returns the representation in `coding`, whose encoded body is `bytes`.
     pub(crate) fn coded(&self, coding: Coding, bytes: Arc<[u8]>) -> Representation {
-        let etag = tagged(&self.etag, coding);
+        let etag = coded_etag(&self.etag, coding);
         let length = bytes.len() as u64;
         let fields = self.fields.iter().map(|(name, value)| match &**name {
             "etag" => (name.clone(), etag.clone()),

@@ -40,7 +40,7 @@ impl Core {
     ///
     /// The host comes from the client, so it is repeated only if a certificate matches it.
     /// Otherwise a cache in between could be made to redirect others anywhere.
-    pub(crate) fn answer_elsewhere(&self, https: &Https, request: &Request<'_>) -> Option<Answer> {
+    pub(crate) fn redirect_to_https(&self, https: &Https, request: &Request<'_>) -> Option<Answer> {
         let target = request.target;
         if target.path == "*" || PROBES.contains(&target.path) {
             return None;
@@ -51,7 +51,7 @@ impl Core {
                 bodiless: request.method == Method::Head,
                 negotiable: false,
             };
-            return Some(self.answer_problem(&Problem::Misdirected, shape));
+            return Some(self.problem_response(&Problem::Misdirected, shape));
         };
         let mut location = format!("https://{name}");
         if https.port != 443 {

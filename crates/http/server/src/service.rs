@@ -22,7 +22,7 @@ use variants::shared_index::{self, Ledger, Store};
 use variants::source::FileSource;
 
 use crate::access::{self, AccessLog};
-use crate::answer_memory::AnswerMemory;
+use crate::answer_memory::ResponseMemory;
 use crate::fields::{Cors, Headers};
 use crate::gallery::PAGE;
 use crate::gate::{Gate, Part};
@@ -34,7 +34,7 @@ use crate::problem::Problem;
 use crate::scheme::PROBES;
 
 /// Internal folder of covers and users' pictures. Only targets that the server composes lead there.
-const OWN: &str = "-";
+const INTERNAL_FOLDER: &str = "-";
 
 /// Settings of the operator, which `pelton check` prints.
 #[derive(Clone, Debug)]
@@ -176,7 +176,7 @@ pub enum Known {
     /// File of an allowed type.
     Allowed(&'static str),
     /// File that is not served.
-    Foreign,
+    NotServed,
 }
 
 /// Service that all cores share.
@@ -187,7 +187,7 @@ pub struct Service {
     pub(crate) transcoder: Arc<Transcoder>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) mounts: Mounts,
-    pub(crate) answer_memory: AnswerMemory,
+    pub(crate) answer_memory: ResponseMemory,
     library: Arc<Library>,
     variants: Arc<Variants>,
     facts: Mutex<LruCache<Identity, Known>>,
@@ -289,7 +289,7 @@ impl Service {
             transcoder: Arc::new(transcoder),
             metrics,
             mounts,
-            answer_memory: AnswerMemory::default(),
+            answer_memory: ResponseMemory::default(),
             library,
             variants,
             facts,
@@ -397,10 +397,10 @@ impl Service {
         }
     }
 
-    /// Returns whether the extension of `path` allows it to be served. Paths below [`OWN`] are
-    /// internal.
+    /// Returns whether the extension of `path` allows it to be served. Paths below
+    /// [`INTERNAL_FOLDER`] are internal.
     pub(crate) fn admits(&self, path: &Path) -> bool {
-        self.settings.only_types.admits(path) || path.starts_with(OWN)
+        self.settings.only_types.admits(path) || path.starts_with(INTERNAL_FOLDER)
     }
 
     /// Returns the part of the server that a request's `path` belongs to.
@@ -455,7 +455,7 @@ impl Service {
                 known
             }
         };
-        if known == Known::Foreign {
+        if known == Known::NotServed {
             Err(Problem::NotFound)
         } else {
             Ok(known)
@@ -518,7 +518,7 @@ pub(crate) fn look(
                 Some(audio) => Known::Audio(audio),
                 None => extension
                     .and_then(|ext| allowed.media_type(&ext))
-                    .map_or(Known::Foreign, Known::Allowed),
+                    .map_or(Known::NotServed, Known::Allowed),
             }
         }
         Err(err) => {
@@ -538,7 +538,7 @@ impl Known {
             Known::Untouched(media_type)
             | Known::Audio(media_type)
             | Known::Allowed(media_type) => media_type,
-            Known::Damaged | Known::Foreign => "application/octet-stream",
+            Known::Damaged | Known::NotServed => "application/octet-stream",
         }
     }
 
@@ -548,7 +548,7 @@ impl Known {
         match self {
             Known::Picture(facts) => facts.format == Format::Svg,
             Known::Untouched(_) | Known::Audio(_) | Known::Damaged => false,
-            Known::Allowed(_) | Known::Foreign => true,
+            Known::Allowed(_) | Known::NotServed => true,
         }
     }
 }

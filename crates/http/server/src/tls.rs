@@ -30,7 +30,7 @@ use crate::input::Input;
 use crate::metrics::Handshake;
 use crate::transport::Secured;
 
-pub use certificate::Concern;
+pub use certificate::CertificateWarning;
 pub use error::{Error, ErrorKind};
 pub(crate) use handshakes::Handshakes;
 use keyring::{Keyring, Resolver};
@@ -60,7 +60,7 @@ pub enum Reload {
     /// The files have not changed.
     Unchanged,
     /// New handshakes use the new certificates; the warnings are for the operator.
-    Changed(Vec<Concern>),
+    Changed(Vec<CertificateWarning>),
 }
 
 impl Tls {
@@ -73,7 +73,10 @@ impl Tls {
     ///
     /// # Panics
     /// Without a pair.
-    pub fn load(pairs: Vec<Pair>, sessions_max: usize) -> Result<(Tls, Vec<Concern>), Error> {
+    pub fn load(
+        pairs: Vec<Pair>,
+        sessions_max: usize,
+    ) -> Result<(Tls, Vec<CertificateWarning>), Error> {
         assert!(!pairs.is_empty(), "no certificate");
         let seen = written(&pairs);
         let (keyring, concerns) = Keyring::read(&pairs)?;
@@ -100,7 +103,7 @@ impl Tls {
     ///
     /// # Errors
     /// As [`Tls::load`]; the previous certificates stay in use.
-    pub fn reload(&self) -> Result<Vec<Concern>, Error> {
+    pub fn reload(&self) -> Result<Vec<CertificateWarning>, Error> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         *seen = written(&self.pairs);
         let (keyring, concerns) = Keyring::read(&self.pairs)?;
@@ -179,13 +182,13 @@ async fn handshake(core: &Core, conn: Conn, tls: &Tls) -> Option<(Protocol, Conn
         Ok(stream) => stream,
         Err(err) => {
             tracing::debug!(peer = %conn.peer, ?err, "no TLS handshake");
-            metrics.shook_hands(Handshake::Failed);
+            metrics.record_handshake(Handshake::Failed);
             return None;
         }
     };
     drop(place);
     let session = stream.get_ref().1;
-    metrics.shook_hands(match session.handshake_kind() {
+    metrics.record_handshake(match session.handshake_kind() {
         Some(rustls::HandshakeKind::Resumed) => Handshake::Resumed,
         _ => Handshake::Full,
     });

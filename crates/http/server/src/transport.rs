@@ -147,7 +147,7 @@ impl Transport for Conn<Secured> {
         if !session.wants_read() {
             return Ok(());
         }
-        self.deadline.read_begun();
+        self.deadline.note_read_start();
         let readable = self.deadline.within(socket.get_ref().readable());
         readable.await?.map_err(Ended::Socket)
     }
@@ -156,10 +156,10 @@ impl Transport for Conn<Secured> {
         let Conn {
             stream, deadline, ..
         } = self;
-        deadline.read_begun();
+        deadline.note_read_start();
         let read = poll_fn(|context| poll_read(&mut stream.tls, context, buffer));
         let read = deadline.within(read).await?.map_err(Ended::Socket)?;
-        deadline.request_begun();
+        deadline.note_request_start();
         Ok(read)
     }
 
@@ -225,7 +225,7 @@ impl Transport for Conn<Secured> {
             loop {
                 let read =
                     poll_fn(|context| poll_read(&mut stream.tls, context, &mut [0; 4096])).await?;
-                if !linger.came(read) {
+                if !linger.received(read) {
                     return io::Result::Ok(());
                 }
             }
@@ -272,13 +272,13 @@ async fn writing<T>(
         }
         written
     });
-    let keeps_pace = || {
+    let reads_fast_enough = || {
         acked().is_ok_and(|acked| {
             let before = acked_bytes.replace(acked);
             core.limits().write_window_bytes() <= acked.saturating_sub(before)
         })
     };
-    let written = deadline.within_while(written, keeps_pace);
+    let written = deadline.within_while(written, reads_fast_enough);
     written.await?.map_err(Ended::Socket)
 }
 

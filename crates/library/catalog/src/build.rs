@@ -34,7 +34,7 @@ impl Draft {
     /// # Panics
     /// If two drafts have the same path.
     #[must_use]
-    pub fn gather(mut drafts: Vec<Draft>, splits: &Splits) -> Gathered {
+    pub fn gather(mut drafts: Vec<Draft>, splits: &Splits) -> LibraryDraft {
         drafts.sort_by(|a, b| a.entry.path.cmp(&b.entry.path));
         let (mut entries, mut tracks) = (Vec::with_capacity(drafts.len()), Vec::new());
         for Draft { entry, track } in drafts {
@@ -46,7 +46,7 @@ impl Draft {
             .find(|pair: &&[Entry]| pair[0].path == pair[1].path);
         assert!(twice.is_none(), "two entries have the same path");
         let library = gather(&entries, tracks);
-        Gathered {
+        LibraryDraft {
             entries,
             library,
             splits: layout::hash_of(splits),
@@ -56,7 +56,7 @@ impl Draft {
 
 /// Library that is collected but not yet written. Its rows and its words may be made by two
 /// threads.
-pub struct Gathered {
+pub struct LibraryDraft {
     entries: Vec<Entry>,
     library: Library,
     splits: u64,
@@ -71,12 +71,12 @@ pub struct Words {
     postings: Vec<Posting>,
 }
 
-impl Gathered {
+impl LibraryDraft {
     /// Returns the rows of files, tracks, albums and so on.
     ///
     /// # Panics
-    /// If a count reaches 2³². [`Gathered::words`] and [`Gathered::finish`] panic in this case,
-    /// too.
+    /// If a count reaches 2³². [`LibraryDraft::words`] and [`LibraryDraft::finish`] panic in this
+    /// case, too.
     #[must_use]
     pub fn rows(&self) -> Rows {
         let mut writer = Writer::new();
@@ -505,7 +505,7 @@ fn words_of(library: &Library) -> FoundWords {
     let mut found = FoundWords::default();
     for (row, artist) in library.artists.iter().enumerate() {
         let name = searched(&artist.name);
-        found.begin(layout::ARTIST_KIND, row, &name);
+        found.start_object(layout::ARTIST_KIND, row, &name);
         found.add(&name, true);
         found.add_joined(&artist.name, true);
         found.add(&fold(&artist.sort), false);
@@ -513,7 +513,7 @@ fn words_of(library: &Library) -> FoundWords {
     let mut album_artists: Vec<String> = Vec::with_capacity(library.albums.len());
     for (row, album) in library.albums.iter().enumerate() {
         let (title, artist) = (searched(&album.title), searched(&album.artist));
-        found.begin(layout::ALBUM_KIND, row, &title);
+        found.start_object(layout::ALBUM_KIND, row, &title);
         found.add(&title, true);
         found.add_joined(&album.title, true);
         found.add(&artist, false);
@@ -522,7 +522,7 @@ fn words_of(library: &Library) -> FoundWords {
     }
     for (row, song) in library.songs.iter().enumerate() {
         let title = searched(&song.track.title);
-        found.begin(layout::TRACK_KIND, row, &title);
+        found.start_object(layout::TRACK_KIND, row, &title);
         found.add(&title, true);
         found.add_joined(&song.track.title, true);
         // A search for the album's artist should find the artist and the albums, not every track.
@@ -549,18 +549,18 @@ struct FoundWords {
     /// Postings in the order of their objects.
     postings: Vec<Posting>,
     /// Kind and row of the object to which words are added, and its title.
-    now: Option<(u32, Title)>,
+    current: Option<(u32, Title)>,
 }
 
 impl FoundWords {
     /// Starts to add the words of another object.
-    fn begin(&mut self, kind: u32, row: usize, title: &str) {
+    fn start_object(&mut self, kind: u32, row: usize, title: &str) {
         let title = Title::new(title, words(title).count());
-        self.now = Some((kind << 30 | number(row), title));
+        self.current = Some((kind << 30 | number(row), title));
     }
 
     fn add(&mut self, folded: &str, in_title: bool) {
-        let (posting, title) = self.now.expect("`begin` was called first");
+        let (posting, title) = self.current.expect("`begin` was called first");
         for (place, word) in words(folded).enumerate() {
             let word = match self.numbers.get(word) {
                 Some(&known) => known,

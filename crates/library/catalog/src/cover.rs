@@ -14,7 +14,7 @@ const FILES_MAX: u32 = 4096;
 
 /// Object that has a cover, by its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Covered {
+pub enum CoverOwner {
     /// A track.
     Track(u32),
     /// A disc: row of the album, number of the disc.
@@ -86,27 +86,29 @@ pub struct Cover {
 impl<B: AsRef<[u8]>> Catalog<B> {
     /// Returns the cover of an object by `rules`, if any.
     #[must_use]
-    pub fn cover(&self, of: Covered, rules: &CoverRules) -> Option<Cover> {
+    pub fn cover(&self, of: CoverOwner, rules: &CoverRules) -> Option<Cover> {
         let sources = match of {
-            Covered::Track(_) => &rules.track,
-            Covered::Disc(..) => &rules.disc,
-            Covered::Album(_) => &rules.album,
-            Covered::Artist(_) => &rules.artist,
+            CoverOwner::Track(_) => &rules.track,
+            CoverOwner::Disc(..) => &rules.disc,
+            CoverOwner::Album(_) => &rules.album,
+            CoverOwner::Artist(_) => &rules.artist,
         };
         sources.iter().find_map(|source| match (source, of) {
-            (Source::Disc, Covered::Track(row)) => {
+            (Source::Disc, CoverOwner::Track(row)) => {
                 let track = self.track(row)?;
-                self.cover(Covered::Disc(track.album, track.disc), rules)
+                self.cover(CoverOwner::Disc(track.album, track.disc), rules)
             }
-            (Source::Album, Covered::Disc(album, _)) => self.cover(Covered::Album(album), rules),
-            (Source::Album, Covered::Track(row)) => {
-                self.cover(Covered::Album(self.track(row)?.album), rules)
+            (Source::Album, CoverOwner::Disc(album, _)) => {
+                self.cover(CoverOwner::Album(album), rules)
             }
-            (Source::Album, Covered::Artist(row)) => {
+            (Source::Album, CoverOwner::Track(row)) => {
+                self.cover(CoverOwner::Album(self.track(row)?.album), rules)
+            }
+            (Source::Album, CoverOwner::Artist(row)) => {
                 let albums = self.artist(row)?.albums;
                 let mut covers = albums
                     .into_iter()
-                    .map(|album| self.cover(Covered::Album(album), rules));
+                    .map(|album| self.cover(CoverOwner::Album(album), rules));
                 covers.find_map(|cover| cover)
             }
             // Such a rule refers to the object itself or back to where it came from, and gives
@@ -119,7 +121,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     }
 
     /// Returns the first picture inside the music of an object.
-    fn embedded(&self, of: Covered) -> Option<Cover> {
+    fn embedded(&self, of: CoverOwner) -> Option<Cover> {
         self.tracks_of(of).find_map(|row| {
             let entry = self.entry(self.track(row)?.file)?;
             let Content::Music(media) = &entry.content else {
@@ -136,7 +138,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     }
 
     /// Returns the first picture whose name matches, in the folders of an object's music.
-    fn beside(&self, of: Covered, name: &str) -> Option<Cover> {
+    fn beside(&self, of: CoverOwner, name: &str) -> Option<Cover> {
         let mut folders = Vec::new();
         for row in self.tracks_of(of) {
             let (path, _) = self.file(self.track(row)?.file)?;
@@ -153,27 +155,27 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         };
         match of {
             // The artist's folder is around the album's.
-            Covered::Artist(_) => {
+            CoverOwner::Artist(_) => {
                 let album = around.as_ref().or(folders.first())?;
                 folders = vec![folder(album).to_vec()];
             }
-            Covered::Album(_) => folders.splice(..0, around).for_each(drop),
-            Covered::Track(_) | Covered::Disc(..) => {}
+            CoverOwner::Album(_) => folders.splice(..0, around).for_each(drop),
+            CoverOwner::Track(_) | CoverOwner::Disc(..) => {}
         }
         let mut covers = folders.iter().map(|folder| self.picture_in(folder, name));
         covers.find_map(|cover| cover)
     }
 
-    fn tracks_of(&self, of: Covered) -> impl Iterator<Item = u32> + use<'_, B> {
+    fn tracks_of(&self, of: CoverOwner) -> impl Iterator<Item = u32> + use<'_, B> {
         let album = |row| {
             self.album(row)
                 .map_or(0..0, |album: Album<'_>| rows(&album))
         };
         let (rows, disc) = match of {
-            Covered::Track(row) => (row..row.saturating_add(1), None),
-            Covered::Album(row) => (album(row), None),
-            Covered::Disc(row, disc) => (album(row), Some(disc)),
-            Covered::Artist(row) => {
+            CoverOwner::Track(row) => (row..row.saturating_add(1), None),
+            CoverOwner::Album(row) => (album(row), None),
+            CoverOwner::Disc(row, disc) => (album(row), Some(disc)),
+            CoverOwner::Artist(row) => {
                 let first = self
                     .artist(row)
                     .and_then(|artist| artist.albums.first().copied());

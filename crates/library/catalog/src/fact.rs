@@ -29,8 +29,8 @@ impl Title {
     }
 
     pub(crate) fn fact(self, in_title: bool, place: usize) -> Fact {
-        let early = PLACES - place.min(PLACES);
-        Fact(u16::from(in_title) << 15 | (early << 11) as u16 | self.0)
+        let earliness = PLACES - place.min(PLACES);
+        Fact(u16::from(in_title) << 15 | (earliness << 11) as u16 | self.0)
     }
 }
 
@@ -40,7 +40,7 @@ impl Fact {
     }
 
     /// Returns `PLACES` for the first word, one less for each later word, and 0 from there on.
-    fn early(self) -> u32 {
+    fn earliness(self) -> u32 {
         u32::from(self.0 >> 11 & 15)
     }
 
@@ -60,6 +60,6 @@ impl Fact {
         } else {
             60 * want.len() as u32 / word.len().max(1) as u32 / 2
         };
-        whole + self.early() + if self.in_title() { 40 } else { 0 }
+        whole + self.earliness() + if self.in_title() { 40 } else { 0 }
     }
 }

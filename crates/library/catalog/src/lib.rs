@@ -9,7 +9,7 @@
 //! ```
 //!
 //! [`build`] runs on one thread. A caller with several threads makes a [`Draft`] of each entry in
-//! any thread, a [`Gathered`] of all drafts, and its rows and words in two threads.
+//! any thread, a [`LibraryDraft`] of all drafts, and its rows and words in two threads.
 //!
 //! The result of [`build`] depends on the set of entries alone, not on their order, and
 //! [`Catalog::entry`] returns the content read from each file. So a scan that opens ten changed
@@ -54,11 +54,11 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
-pub use build::{Gathered, Rows, Words, build};
-pub use cover::{Cover, CoverRules, Covered, Source};
+pub use build::{LibraryDraft, Rows, Words, build};
+pub use cover::{Cover, CoverOwner, CoverRules, Source};
 pub use entry::{Content, Draft, Entry, Photo, Stat};
 pub use fold::{fold, searched};
 pub use layout::{AlbumId, ArtistId, PlaylistId, TrackId};
 pub use name::identity;
-pub use read::{Album, Artist, Catalog, Counts, Genre, OpenError, Playlist, Shown, Track};
+pub use read::{Album, Artist, Catalog, Counts, DatedPhoto, Genre, OpenError, Playlist, Track};
 pub use search::{Found, Limits};

@@ -120,7 +120,7 @@ pub struct Genre<'a> {
 
 /// Photograph in the order of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct DatedPhoto {
     /// Time of capture by the camera's clock, else the file's time of modification; seconds from
     /// 1970.
     pub taken_s: i64,
@@ -286,9 +286,9 @@ impl<B: AsRef<[u8]>> Catalog<B> {
 
     /// Returns a photograph by its row. Photographs are sorted by time.
     #[must_use]
-    pub fn photo(&self, row: u32) -> Option<Shown> {
+    pub fn photo(&self, row: u32) -> Option<DatedPhoto> {
         let found = self.row::<PhotoRow>(Section::Photos, row)?;
-        Some(Shown {
+        Some(DatedPhoto {
             taken_s: found.taken_s.get(),
             file: found.file.get(),
         })
@@ -454,7 +454,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     /// Returns whether the index was built with these separators of names. Other separators need a
     /// new index, even if no file has changed.
     #[must_use]
-    pub fn is_cut_by(&self, splits: &Splits) -> bool {
+    pub fn has_splits(&self, splits: &Splits) -> bool {
         *self.section(Section::Splits) == layout::hash_of(splits).to_le_bytes()
     }
 

@@ -51,7 +51,7 @@ pub struct Found {
 }
 
 /// Word of the query, with the words of the index that begin with it.
-struct Wanted<'q> {
+struct QueryWord<'q> {
     text: &'q [u8],
     words: Range<u32>,
     postings: Range<u32>,
@@ -86,7 +86,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     pub fn search(&self, query: &str, limits: &Limits) -> Found {
         let folded = searched(query);
         let words = folded.split(' ').filter(|word| !word.is_empty());
-        let mut wanted: Vec<Wanted<'_>> = words
+        let mut wanted: Vec<QueryWord<'_>> = words
             .take(limits.words_max)
             .map(|word| self.wanted(word.as_bytes()))
             .collect();
@@ -95,7 +95,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
             [] => return Found::default(),
             [only] => self.best(only, limits.found_max),
             [rarest, others @ ..] => {
-                let mut found = self.having_all(rarest, others, limits);
+                let mut found = self.match_all(rarest, others, limits);
                 if !found.iter().any(Candidate::is_track) {
                     found.append(&mut self.tracks_with_albums(&wanted, limits));
                 }
@@ -131,7 +131,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     }
 
     /// Finds the words of the index that begin with `text`, and their postings.
-    fn wanted<'q>(&self, text: &'q [u8]) -> Wanted<'q> {
+    fn wanted<'q>(&self, text: &'q [u8]) -> QueryWord<'q> {
         let rows = self.rows::<WordRow>(Section::Words).saturating_sub(1);
         let first = partition(0..rows, |row| self.word(row) < text);
         let last = partition(first..rows, |row| self.word(row).starts_with(text));
@@ -140,7 +140,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
             found.map_or(0, |found| found.first_posting.get())
         };
         let first_posting = posting(first);
-        Wanted {
+        QueryWord {
             text,
             words: first..last,
             postings: first_posting..posting(last).max(first_posting),
@@ -153,7 +153,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     }
 
     /// Calls `each` with a candidate for every posting of a word of the query.
-    fn sweep(&self, wanted: &Wanted<'_>, mut each: impl FnMut(Candidate)) {
+    fn sweep(&self, wanted: &QueryWord<'_>, mut each: impl FnMut(Candidate)) {
         let postings = self.section(Section::Postings);
         let facts = self.section(Section::Facts);
         let posting = |row| {
@@ -183,7 +183,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     }
 
     /// Returns the best objects of each kind for a query of one word.
-    fn best(&self, wanted: &Wanted<'_>, found_max: usize) -> Vec<Candidate> {
+    fn best(&self, wanted: &QueryWord<'_>, found_max: usize) -> Vec<Candidate> {
         let mut kinds = [const { Vec::new() }; 3];
         let mut least = [0; 3];
         // More room than results, so that the list is rarely cut; an object occurs several times if
@@ -210,10 +210,10 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     }
 
     /// Returns the objects that have all words of the query.
-    fn having_all(
+    fn match_all(
         &self,
-        rarest: &Wanted<'_>,
-        others: &[Wanted<'_>],
+        rarest: &QueryWord<'_>,
+        others: &[QueryWord<'_>],
         limits: &Limits,
     ) -> Vec<Candidate> {
         let mut candidates = Vec::new();
@@ -231,13 +231,13 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         }
         keep_best_of_each(&mut candidates);
         for other in others {
-            self.narrow(&mut candidates, other);
+            self.retain_matching(&mut candidates, other);
         }
         candidates
     }
 
     /// Removes candidates without the word `other`, and adds its best score to the rest.
-    fn narrow(&self, candidates: &mut Vec<Candidate>, other: &Wanted<'_>) {
+    fn retain_matching(&self, candidates: &mut Vec<Candidate>, other: &QueryWord<'_>) {
         let mut rows = self.no_rows();
         candidates.iter().for_each(|it| rows.add(it.posting));
         let mut best: Vec<Option<(u32, Fact, bool)>> = vec![None; candidates.len()];
@@ -265,7 +265,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
 
     /// Returns the tracks that have some of the words and whose albums, by title or artist, have
     /// the others.
-    fn tracks_with_albums(&self, wanted: &[Wanted<'_>], limits: &Limits) -> Vec<Candidate> {
+    fn tracks_with_albums(&self, wanted: &[QueryWord<'_>], limits: &Limits) -> Vec<Candidate> {
         if wanted.iter().any(|word| word.postings.is_empty()) {
             return Vec::new();
         }
@@ -309,7 +309,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     }
 
     /// Returns the set of rows that have a word.
-    fn rows_with(&self, wanted: &Wanted<'_>) -> Rows {
+    fn rows_with(&self, wanted: &QueryWord<'_>) -> Rows {
         let mut rows = self.no_rows();
         self.sweep(wanted, |found| rows.add(found.posting));
         rows

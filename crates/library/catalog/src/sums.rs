@@ -18,16 +18,16 @@ pub(crate) fn count(body_bytes: usize) -> usize {
 pub(crate) fn is_whole(body: &[u8], sums: &[u8], number: usize) -> bool {
     let mut pairs = body.chunks(STRETCH_BYTES).zip(sums.chunks_exact(SUM_BYTES));
     let pair = pairs.nth(number);
-    pair.is_some_and(|(stretch, sum)| of(stretch) == *sum)
+    pair.is_some_and(|(stretch, sum)| stretch_sum(stretch) == *sum)
 }
 
-fn of(stretch: &[u8]) -> [u8; SUM_BYTES] {
+fn stretch_sum(stretch: &[u8]) -> [u8; SUM_BYTES] {
     XxHash3_64::oneshot(stretch).to_le_bytes()
 }
 
 /// Returns the sums of a body.
 pub(crate) fn all(body: &[u8]) -> Vec<u8> {
-    body.chunks(STRETCH_BYTES).flat_map(of).collect()
+    body.chunks(STRETCH_BYTES).flat_map(stretch_sum).collect()
 }
 
 /// Returns the hash for the head: of the head before it, the table of sections and the sums.

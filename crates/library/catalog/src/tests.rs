@@ -312,8 +312,8 @@ fn a_library() {
         Genre { name: "Pop", tracks: 2, albums: 1 }
         Genre { name: "Rock", tracks: 1, albums: 1 }
         playlist Mix in Lists/Mix.m3u: [2, 0], 1 missing
-        Shown { taken_s: 1052749801, file: 0 }
-        Shown { taken_s: 1700000000, file: 3 }
+        DatedPhoto { taken_s: 1052749801, file: 0 }
+        DatedPhoto { taken_s: 1700000000, file: 3 }
     "#]].assert_eq(&shown(&open(library())));
 }
 

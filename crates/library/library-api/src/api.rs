@@ -371,11 +371,11 @@ impl Ask<'_> {
         out.text_if("failed", scanning.failed.as_deref());
         out.object("watch", |out| match &scanning.watch {
             Watching::Off => out.text("by", "nothing"),
-            Watching::Told { folders } => {
+            Watching::Inotify { folders } => {
                 out.text("by", "inotify");
                 out.number("folders", *folders as i64);
             }
-            Watching::Looking { every_s, why } => {
+            Watching::Polling { every_s, why } => {
                 out.text("by", "looking");
                 out.number("everySeconds", *every_s as i64);
                 out.text("why", why);

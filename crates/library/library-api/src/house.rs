@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use catalog::Covered;
+use catalog::CoverOwner;
 use image_plan::Placeholder;
 
 use crate::server::Index;
@@ -26,14 +26,14 @@ pub trait House: Send + Sync {
 
     /// Returns the target of the cover of `of`, with this query, if there is a cover. May extract
     /// the cover from a file.
-    fn cover(&self, index: &Index, of: Covered, query: &str) -> Option<String>;
+    fn cover(&self, index: &Index, of: CoverOwner, query: &str) -> Option<String>;
 
     /// Returns whether `of` has a cover.
-    fn has_cover(&self, index: &Index, of: Covered) -> bool;
+    fn has_cover(&self, index: &Index, of: CoverOwner) -> bool;
 
     /// Returns the placeholder of the cover of `of`, if it is known. May extract the cover from a
     /// file.
-    fn look(&self, index: &Index, of: Covered) -> Option<Placeholder>;
+    fn look(&self, index: &Index, of: CoverOwner) -> Option<Placeholder>;
 
     /// Returns the placeholder of the picture at this path of the library, if it is known.
     fn look_of_file(&self, path: &[u8]) -> Option<Placeholder>;
@@ -86,12 +86,12 @@ pub enum Watching {
     #[default]
     Off,
     /// The kernel notifies of changes.
-    Told {
+    Inotify {
         /// Watched folders.
         folders: u64,
     },
     /// Folders are polled.
-    Looking {
+    Polling {
         /// Poll interval, in seconds.
         every_s: u64,
         /// Reason why the kernel's notifications are not used.

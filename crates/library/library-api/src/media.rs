@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use catalog::Covered;
+use catalog::CoverOwner;
 
 use crate::fault::Fault;
 use crate::ids::Id;
@@ -39,12 +39,12 @@ impl Call<'_> {
     /// cover.
     fn cover(&self, seen: &Seen<'_>, id: Id, query: &str) -> Option<String> {
         let of = match id {
-            Id::Album(id) => Covered::Album(self.index.album_row(id)?),
-            Id::Artist(id) => Covered::Artist(self.index.artist_row(id)?),
-            Id::Track(id) => Covered::Track(self.index.track_row(id)?),
+            Id::Album(id) => CoverOwner::Album(self.index.album_row(id)?),
+            Id::Artist(id) => CoverOwner::Artist(self.index.artist_row(id)?),
+            Id::Track(id) => CoverOwner::Track(self.index.track_row(id)?),
             Id::Playlist(_) | Id::Listing(_) => {
                 let rows = self.shown(seen, id).ok()?.rows.into_iter();
-                let mut covers = rows.take(PLAYLIST_COVERS_MAX).map(Covered::Track);
+                let mut covers = rows.take(PLAYLIST_COVERS_MAX).map(CoverOwner::Track);
                 return covers.find_map(|of| self.server.house.cover(&self.index, of, query));
             }
         };

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use catalog::Covered;
+use catalog::CoverOwner;
 
 use crate::house::House;
 use crate::ids::Id;
@@ -75,7 +75,7 @@ pub(crate) fn whole(title: &str, inside: &str) -> String {
 /// Returns the cover of an album, with its average colour as background until the image is loaded.
 /// An album without a cover gets a note symbol.
 fn cover(house: &dyn House, index: &Index, row: u32, side_px: u32) -> String {
-    let (of, album) = (Covered::Album(row), index.album(row));
+    let (of, album) = (CoverOwner::Album(row), index.album(row));
     let Some(album) = album.filter(|_| house.has_cover(index, of)) else {
         return "<i>♪</i>".to_owned();
     };

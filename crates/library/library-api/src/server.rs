@@ -100,9 +100,9 @@ pub enum Answer {
         /// Plan of the transcode.
         plan: Box<audio_plan::Plan>,
         /// True if the response may be sent while it is produced, without a Content-Length.
-        pieces_do: bool,
+        allow_streaming: bool,
         /// True if the original file may be sent instead when it cannot be decoded.
-        raw_will_do: bool,
+        fallback_to_original: bool,
     },
 }
 

@@ -109,8 +109,8 @@ impl Call<'_> {
             target: heard.target(),
             user: self.user.as_str().into(),
             plan: Box::new(self.told(plan, heard)),
-            pieces_do: will_do.pieces,
-            raw_will_do: will_do.raw,
+            allow_streaming: will_do.pieces,
+            fallback_to_original: will_do.raw,
         }
     }
 

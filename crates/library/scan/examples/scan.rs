@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p scan --example scan -- ROOT FOLDER [TIMES] [afresh]`
 
-use scan::{Limits, Order, Progress, scan};
+use scan::{Limits, Progress, ScanRequest, scan};
 use std::path::Path;
 use tags::Splits;
 
@@ -16,7 +16,7 @@ fn main() {
         .first()
         .map_or(1, |times| times.parse().expect("TIMES is a number"));
     for _ in 0..times {
-        let order = Order {
+        let order = ScanRequest {
             root: Path::new(root),
             folder: Path::new(folder),
             hidden: Path::new(folder),

@@ -15,7 +15,7 @@ use tags::{CoverError, Mime, Picture, read_cover};
 use thiserror::Error;
 
 use crate::ScanError;
-use crate::read::{Manner, Source, open};
+use crate::read::{ReadMode, Source, open};
 use crate::scan::open_root;
 
 #[cfg(test)]
@@ -45,7 +45,7 @@ impl Default for CoverLimits {
 
 /// Reason why a picture could not be extracted.
 #[derive(Debug, Error)]
-pub enum TakeError {
+pub enum ExtractError {
     /// The music file was changed since the scan, or cannot be read any more; the next scan reports
     /// it.
     #[error("file has changed since the scan")]
@@ -64,17 +64,17 @@ pub struct Covers {
     root: PathBuf,
     folder: PathBuf,
     limits: CoverLimits,
-    kept: Mutex<Kept>,
+    extracted: Mutex<ExtractedFiles>,
     /// Counter that makes the names of partial files unique.
     writing: AtomicU64,
 }
 
 /// Place of a picture: its file, and the offset in it.
-type Place = (Stat, u64);
+type PicturePlace = (Stat, u64);
 
 #[derive(Debug)]
-struct Kept {
-    places: LruCache<Place, String>,
+struct ExtractedFiles {
+    places: LruCache<PicturePlace, String>,
     /// Lengths in bytes of the extracted files, by name.
     files: LruCache<String, u64>,
     bytes: u64,
@@ -91,20 +91,20 @@ impl Covers {
         let listed = fs::create_dir_all(folder).and_then(|()| list(folder, &mut found));
         listed.map_err(|err| ScanError::host("list covers in", folder, err))?;
         found.sort_unstable();
-        let mut kept = Kept {
+        let mut extracted = ExtractedFiles {
             places: LruCache::new(limits.places_max),
             files: LruCache::unbounded(),
             bytes: 0,
         };
         for (_, name, bytes) in found {
-            kept.bytes += bytes;
-            kept.files.put(name, bytes);
+            extracted.bytes += bytes;
+            extracted.files.put(name, bytes);
         }
         let covers = Covers {
             root: root.to_owned(),
             folder: folder.to_owned(),
             limits,
-            kept: Mutex::new(kept),
+            extracted: Mutex::new(extracted),
             writing: AtomicU64::new(0),
         };
         covers.make_room();
@@ -115,8 +115,8 @@ impl Covers {
     /// necessary. May block on the disk.
     ///
     /// # Errors
-    /// [`TakeError`] if the picture cannot be extracted.
-    pub fn take_out(&self, cover: &Cover, inside: &Picture) -> Result<String, TakeError> {
+    /// [`ExtractError`] if the picture cannot be extracted.
+    pub fn extract(&self, cover: &Cover, inside: &Picture) -> Result<String, ExtractError> {
         let place = (cover.stat, inside.offset);
         if let Some(name) = self.known(&place) {
             return Ok(name);
@@ -126,37 +126,41 @@ impl Covers {
         let name = format!("{}/{}.{}", &hash[..2], &hash[2..34], extension(inside.mime));
         let is_new = self.lock().files.get(&name).is_none();
         if is_new {
-            self.write(&name, &bytes).map_err(TakeError::Host)?;
+            self.write(&name, &bytes).map_err(ExtractError::Host)?;
         }
-        let mut kept = self.lock();
-        if kept.files.put(name.clone(), bytes.len() as u64).is_none() {
-            kept.bytes += bytes.len() as u64;
+        let mut extracted = self.lock();
+        if extracted
+            .files
+            .put(name.clone(), bytes.len() as u64)
+            .is_none()
+        {
+            extracted.bytes += bytes.len() as u64;
         }
-        kept.places.put(place, name.clone());
-        drop(kept);
+        extracted.places.put(place, name.clone());
+        drop(extracted);
         self.make_room();
         Ok(name)
     }
 
     /// Returns the file of a picture that was extracted before, unless it has been evicted.
-    fn known(&self, place: &Place) -> Option<String> {
-        let mut kept = self.lock();
-        let name = kept.places.get(place)?.clone();
-        kept.files.get(&name).is_some().then_some(name)
+    fn known(&self, place: &PicturePlace) -> Option<String> {
+        let mut extracted = self.lock();
+        let name = extracted.places.get(place)?.clone();
+        extracted.files.get(&name).is_some().then_some(name)
     }
 
-    fn read(&self, cover: &Cover, inside: &Picture) -> Result<Vec<u8>, TakeError> {
-        let root = open_root(&self.root).map_err(|_| TakeError::Changed)?;
-        let file = open(root.as_fd(), &cover.path).map_err(|_| TakeError::Changed)?;
-        let found = crate::walk::stat(file.as_fd(), b"").map_err(|_| TakeError::Changed)?;
+    fn read(&self, cover: &Cover, inside: &Picture) -> Result<Vec<u8>, ExtractError> {
+        let root = open_root(&self.root).map_err(|_| ExtractError::Changed)?;
+        let file = open(root.as_fd(), &cover.path).map_err(|_| ExtractError::Changed)?;
+        let found = crate::walk::stat(file.as_fd(), b"").map_err(|_| ExtractError::Changed)?;
         if found != cover.stat {
-            return Err(TakeError::Changed);
+            return Err(ExtractError::Changed);
         }
-        let source = Source::new(file, Manner::Streaming);
+        let source = Source::new(file, ReadMode::Streaming);
         let limit = self.limits.cover_bytes_max;
         read_cover(&source, cover.stat.size, inside, limit).map_err(|err| match err {
-            CoverError::TooLarge => TakeError::TooLarge,
-            CoverError::Changed(_) => TakeError::Changed,
+            CoverError::TooLarge => ExtractError::TooLarge,
+            CoverError::Changed(_) => ExtractError::Changed,
         })
     }
 
@@ -177,15 +181,15 @@ impl Covers {
 
     fn make_room(&self) {
         loop {
-            let mut kept = self.lock();
-            if kept.bytes <= self.limits.bytes_max {
+            let mut extracted = self.lock();
+            if extracted.bytes <= self.limits.bytes_max {
                 return;
             }
-            let Some((name, bytes)) = kept.files.pop_lru() else {
+            let Some((name, bytes)) = extracted.files.pop_lru() else {
                 return;
             };
-            kept.bytes -= bytes;
-            drop(kept);
+            extracted.bytes -= bytes;
+            drop(extracted);
             let path = self.folder.join(name);
             if let Err(err) = fs::remove_file(&path) {
                 tracing::warn!(path = %path.display(), %err, "cannot remove an evicted cover");
@@ -193,8 +197,10 @@ impl Covers {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, ExtractedFiles> {
+        self.extracted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -15,13 +15,16 @@ use tags::Splits;
 use crate::scan::{hidden, open_root};
 use crate::settle::Changes;
 use crate::walk::Tree;
-use crate::watch::{Looks, Refused, Watch, Watches, remote};
-use crate::{Index, Limits, LoadedIndex, Order, Progress, Report, ScanError, Standing, load, scan};
+use crate::watch::{Poller, Watch, WatchError, Watches, remote};
+use crate::{
+    Index, Limits, LoadedIndex, Progress, ProgressSnapshot, Report, ScanError, ScanRequest, load,
+    scan,
+};
 
 #[cfg(test)]
 mod tests;
 
-/// Parameters of a [`Keeper`].
+/// Parameters of a [`LibraryIndexer`].
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Root of the library.
@@ -42,7 +45,7 @@ pub struct Setup {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watching {
     /// Means of detection.
-    pub means: Means,
+    pub means: WatchMode,
     /// Time that a folder must be quiet before it is scanned, so that albums appear whole.
     pub settle: Duration,
     /// Interval of polling, if inotify is not used.
@@ -54,20 +57,20 @@ pub struct Watching {
 
 /// Means by which changes are detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Means {
+pub enum WatchMode {
     /// By inotify, or by polling if inotify cannot be used.
     Auto,
     /// By polling.
-    Looking,
+    Polling,
     /// No detection.
     Off,
 }
 
-/// State of a [`Keeper`] at one moment.
+/// State of a [`LibraryIndexer`] at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Status {
     /// Progress of the running scan, if any.
-    pub standing: Option<Standing>,
+    pub snapshot: Option<ProgressSnapshot>,
     /// Detection of changes in force.
     pub watch: Watch,
     /// Folders that changed and are not quiet yet.
@@ -85,7 +88,7 @@ pub struct Status {
 /// Keeps an index up to date in a thread of its own. The catalog and the status have one lock each,
 /// held only to copy or swap a few fields.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct LibraryIndexer {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -99,17 +102,17 @@ struct Shared {
     /// Progress of the running scan, or of the next one.
     progress: Mutex<Arc<Progress>>,
     /// Folders to scan on request. The root, an empty path, stands for the whole library.
-    asked: Mutex<Vec<Vec<u8>>>,
+    requested: Mutex<Vec<Vec<u8>>>,
     stopping: AtomicBool,
     wake: OwnedFd,
 }
 
-impl Keeper {
+impl LibraryIndexer {
     /// Loads the last index and starts a thread that brings it up to date.
     ///
     /// # Errors
     /// If the host refuses the thread or its event descriptor.
-    pub fn start(setup: Setup) -> Result<Keeper, ScanError> {
+    pub fn start(setup: Setup) -> Result<LibraryIndexer, ScanError> {
         let refused = |doing| {
             let folder = setup.folder.clone();
             move |err: io::Error| ScanError::host(doing, &folder, err)
@@ -132,7 +135,7 @@ impl Keeper {
             }),
             status: Mutex::default(),
             progress: Mutex::default(),
-            asked: Mutex::new(vec![Vec::new()]),
+            requested: Mutex::new(vec![Vec::new()]),
             stopping: AtomicBool::new(false),
             wake,
             setup: setup.clone(),
@@ -140,8 +143,8 @@ impl Keeper {
         let its = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("scan".to_owned())
-            .spawn(move || its.keep(last));
-        Ok(Keeper {
+            .spawn(move || its.run(last));
+        Ok(LibraryIndexer {
             shared,
             thread: Mutex::new(Some(thread.map_err(refused("start a scan thread for"))?)),
         })
@@ -164,14 +167,14 @@ impl Keeper {
     /// library is scanned if the list is empty, or if more than `folders_max` folders are
     /// requested.
     pub fn ask(&self, folders: Vec<Vec<u8>>) {
-        let mut asked = self.shared.asked();
+        let mut requested = self.shared.requested();
         match folders.is_empty()
-            || self.shared.setup.limits.folders_max < asked.len() + folders.len()
+            || self.shared.setup.limits.folders_max < requested.len() + folders.len()
         {
-            true => *asked = vec![Vec::new()],
-            false => asked.extend(folders),
+            true => *requested = vec![Vec::new()],
+            false => requested.extend(folders),
         }
-        drop(asked);
+        drop(requested);
         self.shared.wake();
     }
 
@@ -179,8 +182,8 @@ impl Keeper {
     /// stays; the next scan of the whole library finds the changes that it lacks.
     pub fn cancel(&self) {
         let progress = self.shared.progress();
-        if progress.standing().is_scanning() {
-            self.shared.asked().clear();
+        if progress.snapshot().is_scanning() {
+            self.shared.requested().clear();
             progress.cancel();
         }
     }
@@ -207,7 +210,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for LibraryIndexer {
     fn drop(&mut self) {
         self.stop();
     }
@@ -215,16 +218,16 @@ impl Drop for Keeper {
 
 /// Detection of changes as the thread does it: off, by inotify, or by polling.
 #[derive(Debug)]
-enum Eyes {
+enum ChangeSource {
     Closed,
-    Told(Watches),
-    Looking { looks: Looks, next: Instant },
+    Inotify(Watches),
+    Polling { poller: Poller, next: Instant },
 }
 
 impl Shared {
-    fn keep(&self, mut last: Option<LoadedIndex>) {
+    fn run(&self, mut last: Option<LoadedIndex>) {
         let mut changes = Changes::new(self.setup.limits.folders_max);
-        let mut eyes = self.open_eyes();
+        let mut change_source = self.start_watching();
         let (mut rescanned, mut retry, mut failures) = (Instant::now(), None, 0);
         while !self.stopping.load(Ordering::Acquire) {
             let now = Instant::now();
@@ -239,7 +242,7 @@ impl Shared {
             let mut quiet = changes.take_quiet(now, settle);
             // Set here, since the wait below may last a day.
             self.status(|status| status.unsettled = changes.len());
-            quiet.append(&mut self.asked());
+            quiet.append(&mut self.requested());
             if is_due || quiet.iter().any(Vec::is_empty) {
                 rescanned = now;
                 quiet = vec![Vec::new()];
@@ -257,17 +260,17 @@ impl Shared {
                 let patience = look.saturating_mul(1 << failures.min(10));
                 retry = (failures != 0).then(|| now + patience);
             }
-            self.wait(&eyes, [changes.next_quiet(settle), due, retry]);
-            self.see(&mut eyes, &mut changes);
+            self.wait(&change_source, [changes.next_quiet(settle), due, retry]);
+            self.detect_changes(&mut change_source, &mut changes);
         }
     }
 
     /// Sleeps until the first of these moments, the next poll, an inotify event or a call of
     /// [`Shared::wake`].
-    fn wait(&self, eyes: &Eyes, moments: [Option<Instant>; 3]) {
-        let look = match eyes {
-            Eyes::Looking { next, .. } => Some(*next),
-            Eyes::Closed | Eyes::Told(_) => None,
+    fn wait(&self, change_source: &ChangeSource, moments: [Option<Instant>; 3]) {
+        let look = match change_source {
+            ChangeSource::Polling { next, .. } => Some(*next),
+            ChangeSource::Closed | ChangeSource::Inotify(_) => None,
         };
         let until = moments.into_iter().chain([look]).flatten().min();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -275,7 +278,7 @@ impl Shared {
         let left = left.map(|left| Timespec::try_from(left + Duration::from_millis(1)));
         let left = left.map(|left| left.expect("times of the settings are below a century"));
         let mut fds = vec![PollFd::new(&self.wake, PollFlags::IN)];
-        if let Eyes::Told(watches) = eyes {
+        if let ChangeSource::Inotify(watches) = change_source {
             fds.push(PollFd::from_borrowed_fd(watches.kernel(), PollFlags::IN));
         }
         // After an interrupted poll, the caller checks for work as after any other.
@@ -294,36 +297,38 @@ impl Shared {
     }
 
     /// Detects changes and records them in `changes`.
-    fn see(&self, eyes: &mut Eyes, changes: &mut Changes) {
+    fn detect_changes(&self, change_source: &mut ChangeSource, changes: &mut Changes) {
         let now = Instant::now();
         let mut note = |folder: &[u8]| changes.note(folder, now);
-        let seen = self.on_tree(|tree, progress| match eyes {
-            Eyes::Closed => Ok(()),
-            Eyes::Told(watches) => watches.changes(tree, progress, &mut note),
-            Eyes::Looking { looks, next } => {
+        let seen = self.on_tree(|tree, progress| match change_source {
+            ChangeSource::Closed => Ok(()),
+            ChangeSource::Inotify(watches) => watches.changes(tree, progress, &mut note),
+            ChangeSource::Polling { poller, next } => {
                 if *next <= now {
-                    looks
+                    poller
                         .changes(tree, progress, &mut note)
-                        .map_err(Refused::Scan)?;
+                        .map_err(WatchError::Scan)?;
                 }
                 Ok(())
             }
         });
         match seen {
             Ok(()) => {}
-            Err(Refused::Overflow) => {
+            Err(WatchError::Overflow) => {
                 tracing::info!("inotify queue overflowed; scanning the whole library");
                 changes.note_all(now);
-                *eyes = self.open_eyes();
+                *change_source = self.start_watching();
             }
-            Err(Refused::Host(why)) => {
+            Err(WatchError::Host(why)) => {
                 changes.note_all(now);
-                *eyes = self.look(why);
+                *change_source = self.look(why);
             }
-            Err(Refused::Scan(ScanError::Cancelled)) => {}
-            Err(Refused::Scan(err)) => tracing::warn!(%err, "cannot detect changes in the library"),
+            Err(WatchError::Scan(ScanError::Cancelled)) => {}
+            Err(WatchError::Scan(err)) => {
+                tracing::warn!(%err, "cannot detect changes in the library")
+            }
         }
-        if let Eyes::Looking { next, .. } = eyes
+        if let ChangeSource::Polling { next, .. } = change_source
             && *next <= now
         {
             // If folders changed, poll again as soon as they may be quiet.
@@ -335,12 +340,12 @@ impl Shared {
                     look.min(settle)
                 };
         }
-        let folders = match eyes {
-            Eyes::Told(watches) => Some(watches.len()),
-            Eyes::Closed | Eyes::Looking { .. } => None,
+        let folders = match change_source {
+            ChangeSource::Inotify(watches) => Some(watches.len()),
+            ChangeSource::Closed | ChangeSource::Polling { .. } => None,
         };
         self.status(|status| {
-            if let (Watch::Told { folders }, Some(now)) = (&mut status.watch, folders) {
+            if let (Watch::Inotify { folders }, Some(now)) = (&mut status.watch, folders) {
                 *folders = now;
             }
         });
@@ -348,18 +353,18 @@ impl Shared {
 
     /// Starts the detection of changes that the settings ask for. Falls back to polling, and
     /// records the reason, if inotify cannot be used.
-    fn open_eyes(&self) -> Eyes {
+    fn start_watching(&self) -> ChangeSource {
         let watching = self.setup.watching;
         match watching.means {
-            Means::Off => {
+            WatchMode::Off => {
                 self.status(|status| status.watch = Watch::Off);
-                return Eyes::Closed;
+                return ChangeSource::Closed;
             }
-            Means::Looking => return self.look("chosen in the settings".to_owned()),
-            Means::Auto => {}
+            WatchMode::Polling => return self.look("chosen in the settings".to_owned()),
+            WatchMode::Auto => {}
         }
         let opened = self.on_tree(|tree, progress| match remote(tree.root) {
-            Some(name) => Err(Refused::Host(format!(
+            Some(name) => Err(WatchError::Host(format!(
                 "inotify does not see all changes on {name}"
             ))),
             None => Watches::open(tree, self.setup.limits.watches_max, progress),
@@ -368,38 +373,38 @@ impl Shared {
             Ok(watches) => {
                 let folders = watches.len();
                 tracing::info!(folders, "watching the library");
-                self.status(|status| status.watch = Watch::Told { folders });
-                Eyes::Told(watches)
+                self.status(|status| status.watch = Watch::Inotify { folders });
+                ChangeSource::Inotify(watches)
             }
-            Err(Refused::Host(why)) => self.look(why),
-            Err(Refused::Overflow) => self.look("inotify queue overflowed".to_owned()),
-            Err(Refused::Scan(err)) => self.look(err.to_string()),
+            Err(WatchError::Host(why)) => self.look(why),
+            Err(WatchError::Overflow) => self.look("inotify queue overflowed".to_owned()),
+            Err(WatchError::Scan(err)) => self.look(err.to_string()),
         }
     }
 
     /// Starts to poll, and records `why` inotify is not used.
-    fn look(&self, why: String) -> Eyes {
+    fn look(&self, why: String) -> ChangeSource {
         let every = self.setup.watching.look;
-        let watch = Watch::Looking { every, why };
+        let watch = Watch::Polling { every, why };
         match self.setup.watching.means {
-            Means::Auto => {
+            WatchMode::Auto => {
                 tracing::warn!(%watch, "cannot watch the library by inotify; polling it")
             }
-            Means::Looking | Means::Off => tracing::info!(%watch, "watching the library"),
+            WatchMode::Polling | WatchMode::Off => tracing::info!(%watch, "watching the library"),
         }
         self.status(|status| status.watch = watch);
-        let mut looks = Looks::default();
+        let mut poller = Poller::default();
         // An error is dropped here: the scan that follows reports it if it persists.
         let looked = self.on_tree(|tree, progress| {
-            looks
+            poller
                 .changes(tree, progress, &mut |_| ())
-                .map_err(Refused::Scan)
+                .map_err(WatchError::Scan)
         });
         if looked.is_err() {
-            looks = Looks::default();
+            poller = Poller::default();
         }
-        Eyes::Looking {
-            looks,
+        ChangeSource::Polling {
+            poller,
             next: Instant::now() + every,
         }
     }
@@ -408,7 +413,7 @@ impl Shared {
     /// it is new. Returns false if the scan failed; a cancelled scan has not failed.
     fn scan(&self, last: &mut Option<LoadedIndex>, only: &[Vec<u8>]) -> bool {
         let progress = self.progress();
-        let order = Order {
+        let order = ScanRequest {
             root: &self.setup.root,
             folder: &self.setup.folder,
             hidden: &self.setup.hidden,
@@ -477,9 +482,9 @@ impl Shared {
     /// Opens the library's root and calls `then` with the tree below it.
     fn on_tree<T>(
         &self,
-        then: impl FnOnce(&Tree<'_>, &Progress) -> Result<T, Refused>,
-    ) -> Result<T, Refused> {
-        let root = open_root(&self.setup.root).map_err(Refused::Scan)?;
+        then: impl FnOnce(&Tree<'_>, &Progress) -> Result<T, WatchError>,
+    ) -> Result<T, WatchError> {
+        let root = open_root(&self.setup.root).map_err(WatchError::Scan)?;
         let hidden = hidden(&self.setup.root, &self.setup.hidden);
         let tree = Tree {
             root: root.as_fd(),
@@ -489,8 +494,10 @@ impl Shared {
         then(&tree, &self.progress())
     }
 
-    fn asked(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    fn requested(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        self.requested
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn progress(&self) -> Arc<Progress> {
@@ -499,9 +506,9 @@ impl Shared {
     }
 
     fn status<T>(&self, then: impl FnOnce(&mut Status) -> T) -> T {
-        let standing = self.progress().standing();
+        let snapshot = self.progress().snapshot();
         let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
-        status.standing = standing.is_scanning().then_some(standing);
+        status.snapshot = snapshot.is_scanning().then_some(snapshot);
         then(&mut status)
     }
 

@@ -2,7 +2,7 @@
 //! files, replaces the index by a rename, and watches for further changes. Serves no requests.
 //!
 //! Principal function: [`scan`], which takes the last index, returns the new one with a [`Report`],
-//! and shows how far it is by a [`Progress`]. [`Keeper`] runs scans for a server: at the start, on
+//! and shows how far it is by a [`Progress`]. [`LibraryIndexer`] runs scans for a server: at the start, on
 //! request, on schedule, and for folders that changed and have been quiet since.
 //!
 //! ```text
@@ -53,13 +53,13 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
-pub use covers::{CoverLimits, Covers, TakeError};
+pub use covers::{CoverLimits, Covers, ExtractError};
 pub use error::ScanError;
 pub use index::{Index, LoadedIndex, load};
-pub use keeper::{Keeper, Means, Setup, Status, Watching};
+pub use keeper::{LibraryIndexer, Setup, Status, WatchMode, Watching};
 pub use limits::Limits;
-pub use progress::{Phase, Progress, Standing};
+pub use progress::{Phase, Progress, ProgressSnapshot};
 pub use report::{Fault, Report};
-pub use scan::{Order, scan};
-pub use sweep::Sweep;
+pub use scan::{ScanRequest, scan};
+pub use sweep::ReadOrder;
 pub use watch::Watch;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use catalog::Stat;
 
 use crate::Index;
-use crate::walk::Seen;
+use crate::walk::FoundFile;
 
 /// Files by the action that a scan takes.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ impl Plan {
 }
 
 /// Compares a walk with the last index; both are sorted by path.
-pub(crate) fn plan(seen: &[Seen], last: Option<&Index>) -> Plan {
+pub(crate) fn plan(seen: &[FoundFile], last: Option<&Index>) -> Plan {
     let mut plan = Plan::default();
     let files = last.map_or(0, |last| last.counts().files);
     let mut known = (0..files)

@@ -29,7 +29,7 @@ pub enum Phase {
 
 /// Progress of a scan at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Standing {
+pub struct ProgressSnapshot {
     /// Current phase.
     pub phase: Phase,
     /// Files of music, pictures and playlists that the walk found so far.
@@ -44,7 +44,7 @@ pub struct Standing {
     pub left: Option<Duration>,
 }
 
-impl Standing {
+impl ProgressSnapshot {
     /// Returns whether the scan has started.
     #[must_use]
     pub fn is_scanning(&self) -> bool {
@@ -60,7 +60,7 @@ impl Progress {
 
     /// Returns the progress at this moment.
     #[must_use]
-    pub fn standing(&self) -> Standing {
+    pub fn snapshot(&self) -> ProgressSnapshot {
         let (read, to_read) = (
             self.read.load(Ordering::Relaxed),
             self.to_read.load(Ordering::Relaxed),
@@ -74,7 +74,7 @@ impl Progress {
             Phase::Reading,
             Phase::Building,
         ];
-        Standing {
+        ProgressSnapshot {
             phase: phases[usize::from(self.phase.load(Ordering::Relaxed))],
             walked: self.walked.load(Ordering::Relaxed),
             to_read,
@@ -97,7 +97,7 @@ impl Progress {
         self.walked.fetch_add(files, Ordering::Relaxed);
     }
 
-    pub(crate) fn begin_reading(&self, files: u64) {
+    pub(crate) fn start_reading(&self, files: u64) {
         self.to_read.store(files, Ordering::Relaxed);
         self.reading_since.get_or_init(Instant::now);
         self.enter(Phase::Reading);
@@ -110,34 +110,34 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
-    use super::{Phase, Progress, Standing};
+    use super::{Phase, Progress, ProgressSnapshot};
     use std::time::Duration;
 
     #[test]
     fn the_rate_so_far_says_what_is_left() {
         let progress = Progress::default();
-        assert_eq!(progress.standing(), Standing::default());
+        assert_eq!(progress.snapshot(), ProgressSnapshot::default());
         progress.enter(Phase::Walking);
         progress.add_walked(100);
-        progress.begin_reading(80);
-        let before = progress.standing();
+        progress.start_reading(80);
+        let before = progress.snapshot();
         assert_eq!((before.phase, before.left), (Phase::Reading, None));
         std::thread::sleep(Duration::from_millis(20));
         progress.add_read(20);
-        let Standing {
+        let ProgressSnapshot {
             walked,
             to_read,
             read,
             per_second,
             left,
             ..
-        } = progress.standing();
+        } = progress.snapshot();
         assert_eq!((walked, to_read, read), (100, 80, 20));
         // At least 20 ms passed, and three times as many files are left as were read.
         assert!(0.0 < per_second && per_second <= 1_000.0, "{per_second}");
         let left = left.expect("a rate").as_secs_f64();
         assert!((left * per_second - 60.0).abs() < 0.1, "{left} s");
         progress.add_read(60);
-        assert_eq!(progress.standing().left, Some(Duration::ZERO));
+        assert_eq!(progress.snapshot().left, Some(Duration::ZERO));
     }
 }

@@ -10,7 +10,7 @@ use rustix::fs::{Advice, OFlags, fadvise};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use tags::{Container, ErrorKind, ReadAt, Reader};
 
-use crate::walk::{Kind, Seen, ending, open_below};
+use crate::walk::{FoundFile, Kind, ending, open_below};
 
 /// Root of the library: its descriptor, and the paths by which playlists may name it.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ pub(crate) struct Read {
 
 /// Mode of reading a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum ReadMode {
     /// Reads exactly the requested bytes, without the kernel's readahead: it would read pictures
     /// and audio, megabytes of them on some disks.
     Exact,
@@ -59,7 +59,7 @@ pub(crate) enum Manner {
 /// File on disk that counts its reads and the bytes they ask for.
 pub(crate) struct Source {
     file: OwnedFd,
-    manner: Manner,
+    mode: ReadMode,
     reads: Cell<u64>,
     bytes: Cell<u64>,
     /// True if readahead was turned off for this file.
@@ -68,10 +68,10 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub(crate) fn new(file: OwnedFd, manner: Manner) -> Source {
+    pub(crate) fn new(file: OwnedFd, mode: ReadMode) -> Source {
         Source {
             file,
-            manner,
+            mode,
             reads: 0.into(),
             bytes: 0.into(),
             advised: false.into(),
@@ -89,7 +89,7 @@ impl ReadAt for Source {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         self.reads.update(|reads| reads + 1);
         self.bytes.update(|bytes| bytes + buf.len() as u64);
-        if self.manner == Manner::Streaming {
+        if self.mode == ReadMode::Streaming {
             return Ok(rustix::io::pread(&self.file, buf, offset)?);
         }
         let parts = &mut [IoSliceMut::new(buf)];
@@ -99,7 +99,7 @@ impl ReadAt for Source {
             Err(Errno::OPNOTSUPP) => {}
             other => return Ok(other?),
         }
-        if self.manner == Manner::Cached {
+        if self.mode == ReadMode::Cached {
             self.missed.set(true);
             return Err(io::ErrorKind::WouldBlock.into());
         }
@@ -117,9 +117,9 @@ pub(crate) fn open(root: BorrowedFd<'_>, path: &[u8]) -> rustix::io::Result<Owne
 }
 
 /// Reads a file below `root`.
-pub(crate) fn read(root: Root<'_>, seen: &Seen, reader: &mut Reader) -> Read {
+pub(crate) fn read(root: Root<'_>, seen: &FoundFile, reader: &mut Reader) -> Read {
     match open(root.folder, &seen.path) {
-        Ok(file) => read_opened(root, &Source::new(file, Manner::Exact), seen, reader),
+        Ok(file) => read_opened(root, &Source::new(file, ReadMode::Exact), seen, reader),
         Err(err) => Read {
             content: Err(format!("cannot be opened: {}", io::Error::from(err))),
             reads: 0,
@@ -132,10 +132,10 @@ pub(crate) fn read(root: Root<'_>, seen: &Seen, reader: &mut Reader) -> Read {
 /// its first extent. Returns `None` if the file cannot be opened.
 pub(crate) fn read_cached(
     root: Root<'_>,
-    seen: &Seen,
+    seen: &FoundFile,
     reader: &mut Reader,
 ) -> Option<Result<Read, io::Result<Option<u64>>>> {
-    let source = Source::new(open(root.folder, &seen.path).ok()?, Manner::Cached);
+    let source = Source::new(open(root.folder, &seen.path).ok()?, ReadMode::Cached);
     let read = read_opened(root, &source, seen, reader);
     Some(match source.missed() {
         false => Ok(read),
@@ -143,7 +143,7 @@ pub(crate) fn read_cached(
     })
 }
 
-fn read_opened(root: Root<'_>, source: &Source, seen: &Seen, reader: &mut Reader) -> Read {
+fn read_opened(root: Root<'_>, source: &Source, seen: &FoundFile, reader: &mut Reader) -> Read {
     let content = match seen.kind {
         Kind::Music => music(source, seen, reader),
         Kind::Picture => photo(source, seen),
@@ -156,7 +156,7 @@ fn read_opened(root: Root<'_>, source: &Source, seen: &Seen, reader: &mut Reader
     }
 }
 
-fn music(source: &Source, seen: &Seen, reader: &mut Reader) -> Result<Content, String> {
+fn music(source: &Source, seen: &FoundFile, reader: &mut Reader) -> Result<Content, String> {
     match reader.read(source, seen.stat.size) {
         Ok(media) if is_film(source, seen, media.container)? => {
             Ok(Content::Unreadable("mp4 with moving pictures".to_owned()))
@@ -168,7 +168,7 @@ fn music(source: &Source, seen: &Seen, reader: &mut Reader) -> Result<Content, S
 }
 
 /// Returns whether a file is a film: named `.mp4`, an MP4 by its content, and with a video track.
-fn is_film(source: &Source, seen: &Seen, container: Container) -> Result<bool, String> {
+fn is_film(source: &Source, seen: &FoundFile, container: Container) -> Result<bool, String> {
     let is_mp4 = ending(&seen.path).is_some_and(|ending| ending.eq_ignore_ascii_case(b"mp4"));
     if !is_mp4 || container != Container::Mp4 {
         return Ok(false);
@@ -179,7 +179,7 @@ fn is_film(source: &Source, seen: &Seen, container: Container) -> Result<bool, S
     }
 }
 
-fn photo(source: &Source, seen: &Seen) -> Result<Content, String> {
+fn photo(source: &Source, seen: &FoundFile) -> Result<Content, String> {
     let size = match image_plan::probe(source, seen.stat.size) {
         Ok(facts) => facts.oriented(),
         Err(err) if err.kind == ProbeErrorKind::Io => return Err(with_source(&err)),
@@ -208,7 +208,7 @@ fn photo(source: &Source, seen: &Seen) -> Result<Content, String> {
     }
 }
 
-fn playlist(root: Root<'_>, source: &Source, seen: &Seen) -> Result<Content, String> {
+fn playlist(root: Root<'_>, source: &Source, seen: &FoundFile) -> Result<Content, String> {
     match tags::listing(source, seen.stat.size, &tags::Limits::default()) {
         Ok(mut listing) => {
             for listed in &mut listing.entries {

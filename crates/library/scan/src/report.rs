@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use catalog::Counts;
 
-use crate::Sweep;
+use crate::ReadOrder;
 use crate::walk::is_below;
 
 /// Result of a scan, in numbers and faults.
@@ -32,7 +32,7 @@ pub struct Report {
     /// entry.
     pub missing: Vec<(Vec<u8>, String)>,
     /// Order in which files were opened.
-    pub sweep: Sweep,
+    pub sweep: ReadOrder,
     /// True if a rotating disk was read.
     pub rotating: bool,
     /// Number of threads that read.

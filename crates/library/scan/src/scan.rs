@@ -13,13 +13,13 @@ use tags::{Reader, Splits};
 use crate::plan::{Plan, plan};
 use crate::progress::Phase;
 use crate::read::{Read, Root, read, read_cached};
-use crate::sweep::Place;
-use crate::walk::{Hidden, Seen, Tree, tops};
+use crate::sweep::ExtentOffset;
+use crate::walk::{FoundFile, Hidden, Tree, tops};
 use crate::{Fault, Index, Limits, LoadedIndex, Progress, Report, ScanError, index, sweep};
 
 /// Parameters of a scan.
 #[derive(Clone, Copy, Debug)]
-pub struct Order<'a> {
+pub struct ScanRequest<'a> {
     /// Root of the library.
     pub root: &'a Path,
     /// Folder of the index.
@@ -44,7 +44,7 @@ pub struct Order<'a> {
 /// # Errors
 /// [`ScanError`] if no index can be made; the last one stays then.
 pub fn scan(
-    order: &Order<'_>,
+    order: &ScanRequest<'_>,
     last: Option<&LoadedIndex>,
     progress: &Progress,
 ) -> Result<(LoadedIndex, Report), ScanError> {
@@ -89,7 +89,7 @@ pub fn scan(
     report.gone = plan.gone;
     if let Some(last) = &last
         && plan.is_empty()
-        && last.catalog().is_cut_by(order.splits)
+        && last.catalog().has_splits(order.splits)
     {
         report.remember(last.catalog());
         return Ok((last.clone(), report));
@@ -117,7 +117,7 @@ pub fn scan(
 /// Builds an index from drafts, and replaces the last index unless both are the same. Returns the
 /// index that is in force then.
 fn write(
-    order: &Order<'_>,
+    order: &ScanRequest<'_>,
     drafts: Vec<Draft>,
     last: Option<LoadedIndex>,
     report: &mut Report,
@@ -239,7 +239,7 @@ type Numbered<T> = Vec<(usize, T)>;
 #[derive(Clone, Copy)]
 struct Reading<'a> {
     root: Root<'a>,
-    seen: &'a [Seen],
+    seen: &'a [FoundFile],
     limits: &'a Limits,
     progress: &'a Progress,
     splits: &'a Splits,
@@ -270,7 +270,7 @@ impl Reading<'_> {
             }
         }
         report.opened = to_read.len() as u64;
-        self.progress.begin_reading(report.opened);
+        self.progress.start_reading(report.opened);
         sweep::by_inode(seen, &mut to_read);
         let devices = to_read.iter().map(|&number| seen[number].stat.device);
         report.rotating = devices
@@ -288,14 +288,14 @@ impl Reading<'_> {
             // disk.
             let (warm, cold) = self.read_cached(&to_read, report);
             all = warm;
-            (to_read, report.sweep) = sweep::by_place(seen, cold);
+            (to_read, report.sweep) = sweep::by_extent(seen, cold);
         }
         all.extend(self.read_all(&to_read, report));
         let mut entries = Vec::with_capacity(all.len());
         for (number, read) in all {
             report.reads += read.reads;
             report.bytes += read.bytes;
-            let Seen { path, stat, .. } = &seen[number];
+            let FoundFile { path, stat, .. } = &seen[number];
             let path = path.clone();
             report.note_tags(&path, &read.content);
             match read.content {
@@ -327,7 +327,11 @@ impl Reading<'_> {
 
     /// Reads the files that are in the page cache; returns these, and the places of all other
     /// files.
-    fn read_cached(&self, to_read: &[usize], report: &Report) -> (Numbered<Read>, Numbered<Place>) {
+    fn read_cached(
+        &self,
+        to_read: &[usize],
+        report: &Report,
+    ) -> (Numbered<Read>, Numbered<ExtentOffset>) {
         let tried = self.each(to_read, report, |number, reader| {
             let seen = &self.seen[number];
             let is_small = seen.stat.size <= self.limits.file_bytes_max;

@@ -3,11 +3,11 @@
 
 use std::io;
 
-use crate::walk::Seen;
+use crate::walk::FoundFile;
 
 /// Order in which files were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sweep {
+pub enum ReadOrder {
     /// By device and inode: enough if no disk rotates, or if all data are in the page cache.
     #[default]
     Inodes,
@@ -16,24 +16,34 @@ pub enum Sweep {
 }
 
 /// Sorts file numbers by device and inode.
-pub(crate) fn by_inode(seen: &[Seen], to_read: &mut [usize]) {
+pub(crate) fn by_inode(seen: &[FoundFile], to_read: &mut [usize]) {
     to_read.sort_unstable_by_key(|&number| (seen[number].stat.device, seen[number].stat.inode));
 }
 
 /// Offset of a file's first extent on its disk; `None` or an error if the file system does not
 /// report it.
-pub(crate) type Place = io::Result<Option<u64>>;
+pub(crate) type ExtentOffset = io::Result<Option<u64>>;
 
 /// Sorts the numbers of files that have to be read from the disk by device and first extent. Files
 /// whose file system reports no extents keep their order.
-pub(crate) fn by_place(seen: &[Seen], mut cold: Vec<(usize, Place)>) -> (Vec<usize>, Sweep) {
-    let told = cold.iter().any(|(_, place)| place.is_ok());
+pub(crate) fn by_extent(
+    seen: &[FoundFile],
+    mut cold: Vec<(usize, ExtentOffset)>,
+) -> (Vec<usize>, ReadOrder) {
+    let is_sorted = cold.iter().any(|(_, place)| place.is_ok());
     cold.sort_by_key(|(number, place)| {
         let place = place.as_ref().ok().copied().flatten();
         (seen[*number].stat.device, place)
     });
     let numbers = cold.into_iter().map(|(number, _)| number).collect();
-    (numbers, if told { Sweep::Extents } else { Sweep::Inodes })
+    (
+        numbers,
+        if is_sorted {
+            ReadOrder::Extents
+        } else {
+            ReadOrder::Inodes
+        },
+    )
 }
 
 /// Returns whether a device rotates. Devices unknown to the kernel count as non-rotational.
@@ -43,13 +53,13 @@ pub(crate) fn rotates(device: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sweep, by_inode, by_place};
-    use crate::walk::{Kind, Seen};
+    use super::{ReadOrder, by_extent, by_inode};
+    use crate::walk::{FoundFile, Kind};
     use catalog::Stat;
 
     /// Returns files with these devices and inodes.
-    fn seen(of: &[(u64, u64)]) -> Vec<Seen> {
-        let seen = of.iter().map(|&(device, inode)| Seen {
+    fn seen(of: &[(u64, u64)]) -> Vec<FoundFile> {
+        let seen = of.iter().map(|&(device, inode)| FoundFile {
             path: Vec::new(),
             stat: Stat {
                 device,
@@ -80,10 +90,13 @@ mod tests {
             (1, Ok(Some(20))),
             (2, Ok(Some(500))),
         ];
-        assert_eq!(by_place(&seen, cold), (vec![1, 2, 0, 3], Sweep::Extents));
+        assert_eq!(
+            by_extent(&seen, cold),
+            (vec![1, 2, 0, 3], ReadOrder::Extents)
+        );
         // A file system without extents keeps the order of inodes.
         let refused = || Err(std::io::Error::from(std::io::ErrorKind::Unsupported));
         let cold = vec![(0, refused()), (1, refused())];
-        assert_eq!(by_place(&seen, cold), (vec![0, 1], Sweep::Inodes));
+        assert_eq!(by_extent(&seen, cold), (vec![0, 1], ReadOrder::Inodes));
     }
 }

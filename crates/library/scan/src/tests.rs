@@ -17,7 +17,7 @@ use tags::Splits;
 use crate::read::open;
 use crate::scan::open_root;
 use crate::walk::{Hidden, Tree};
-use crate::{Index, Limits, LoadedIndex, Order, Progress, Report, ScanError, load, scan};
+use crate::{Index, Limits, LoadedIndex, Progress, Report, ScanError, ScanRequest, load, scan};
 
 /// Library with the folder of its index; removed when dropped.
 struct Home(PathBuf);
@@ -53,8 +53,8 @@ impl Home {
         fs::write(path, bytes).expect("a folder of our own");
     }
 
-    fn order<'a>(&'a self, (library, index): (&'a Path, &'a Path)) -> Order<'a> {
-        Order {
+    fn order<'a>(&'a self, (library, index): (&'a Path, &'a Path)) -> ScanRequest<'a> {
+        ScanRequest {
             root: library,
             folder: index,
             hidden: index,
@@ -75,7 +75,7 @@ impl Home {
     /// Returns the bytes of an index made by a full scan without an earlier index.
     fn clean(&self) -> Vec<u8> {
         let (library, index) = (self.library(), self.0.join("clean"));
-        let order = Order {
+        let order = ScanRequest {
             afresh: true,
             ..self.order((&library, &index))
         };
@@ -325,7 +325,7 @@ fn a_scan_of_one_folder_leaves_the_rest_as_it_was() {
     let only = |only: &[&str]| {
         let only: Vec<Vec<u8>> = only.iter().map(|path| path.as_bytes().to_vec()).collect();
         let (library, index) = (home.library(), home.0.join("index"));
-        let order = Order {
+        let order = ScanRequest {
             only: &only,
             ..home.order((&library, &index))
         };
@@ -500,7 +500,7 @@ fn our_own_data_is_no_part_of_the_library() {
     let home = Home::new("hidden");
     home.write("pelton-data/variants/picture.png", PNG);
     let (library, data) = (home.library(), home.library().join("pelton-data"));
-    let order = Order {
+    let order = ScanRequest {
         hidden: &data,
         ..home.order((&library, &data))
     };
@@ -557,7 +557,7 @@ fn no_link_is_followed_on_the_way_to_a_folder_or_a_file() {
         "One/loop/Two",
     ] {
         let only = [folder.into()];
-        let order = Order {
+        let order = ScanRequest {
             only: &only,
             ..home.order((&library, &index))
         };
@@ -642,7 +642,7 @@ fn patterns_leave_files_and_folders_out() {
     home.write("One/First/more.mp3", sine("sine.mp3"));
     let only = ["One/First", "Two/Second \u{e9}"].map(|path| path.as_bytes().to_vec());
     let (library, index) = (home.library(), home.0.join("index"));
-    let order = Order {
+    let order = ScanRequest {
         only: &only,
         ..home.order((&library, &index))
     };
@@ -667,7 +667,7 @@ fn patterns_that_cannot_be_read_hide_nothing_and_are_told() {
     // The same holds for a scan of an inner folder.
     let only = [b"One/First".to_vec()];
     let (library, index) = (home.library(), home.0.join("index"));
-    let order = Order {
+    let order = ScanRequest {
         only: &only,
         ..home.order((&library, &index))
     };
@@ -688,7 +688,7 @@ fn other_splits_make_another_index_and_open_nothing() {
         artists: vec![" ".to_owned()],
         ..Splits::default()
     };
-    let order = Order {
+    let order = ScanRequest {
         splits: &splits,
         ..home.order((&library, &index))
     };

@@ -61,7 +61,7 @@ pub(crate) enum Kind {
 
 /// File of music, picture or playlist that the walk found.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct FoundFile {
     pub(crate) path: Vec<u8>,
     pub(crate) stat: Stat,
     pub(crate) kind: Kind,
@@ -88,7 +88,7 @@ pub(crate) struct Hidden {
 /// Result of a walk; files are sorted by path.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
-    pub(crate) seen: Vec<Seen>,
+    pub(crate) seen: Vec<FoundFile>,
     pub(crate) folders: Vec<Vec<u8>>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) links: u64,
@@ -233,7 +233,7 @@ impl Tree<'_> {
                     };
                     let path = below;
                     match stat(folder, name) {
-                        Ok(stat) => walked.seen.push(Seen { path, stat, kind }),
+                        Ok(stat) => walked.seen.push(FoundFile { path, stat, kind }),
                         Err(err) => {
                             let reason = io::Error::from(err).to_string();
                             walked.faults.push(Fault { path, reason });
@@ -277,7 +277,7 @@ impl Walked {
         let outside = known.filter(|(path, _)| !tops.iter().any(|top| is_below(path, top)));
         self.seen.extend(outside.filter_map(|(path, stat)| {
             let kind = kind(&path)?;
-            Some(Seen { path, stat, kind })
+            Some(FoundFile { path, stat, kind })
         }));
         self.seen.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     }

@@ -23,12 +23,12 @@ pub enum Watch {
     #[default]
     Off,
     /// By inotify.
-    Told {
+    Inotify {
         /// Number of watched folders; each uses one watch of `fs.inotify.max_user_watches`.
         folders: usize,
     },
     /// By polling.
-    Looking {
+    Polling {
         /// Interval.
         every: Duration,
         /// Reason why inotify is not used.
@@ -40,8 +40,8 @@ impl fmt::Display for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Watch::Off => f.write_str("off"),
-            Watch::Told { folders } => write!(f, "inotify, {folders} folders"),
-            Watch::Looking { every, why } => {
+            Watch::Inotify { folders } => write!(f, "inotify, {folders} folders"),
+            Watch::Polling { every, why } => {
                 write!(f, "polling every {} s: {why}", every.as_secs())
             }
         }
@@ -50,7 +50,7 @@ impl fmt::Display for Watch {
 
 /// Reason why inotify cannot be used, or no longer.
 #[derive(Debug)]
-pub(crate) enum Refused {
+pub(crate) enum WatchError {
     /// The host refused; the text is for the operator.
     Host(String),
     /// The kernel's queue of events overflowed, and changes were lost.
@@ -74,13 +74,13 @@ impl Watches {
         tree: &Tree<'_>,
         watches_max: usize,
         progress: &Progress,
-    ) -> Result<Watches, Refused> {
+    ) -> Result<Watches, WatchError> {
         let kernel = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).map_err(
             |err| match err {
                 Errno::MFILE => {
-                    Refused::Host("fs.inotify.max_user_instances is reached".to_owned())
+                    WatchError::Host("fs.inotify.max_user_instances is reached".to_owned())
                 }
-                other => Refused::Host(format!("inotify: {}", std::io::Error::from(other))),
+                other => WatchError::Host(format!("inotify: {}", std::io::Error::from(other))),
             },
         )?;
         let mut watches = Watches {
@@ -108,7 +108,7 @@ impl Watches {
         tree: &Tree<'_>,
         progress: &Progress,
         changed: &mut dyn FnMut(&[u8]),
-    ) -> Result<(), Refused> {
+    ) -> Result<(), WatchError> {
         let mut new = Vec::new();
         let mut gone = Vec::new();
         let mut buffer = [MaybeUninit::uninit(); EVENTS_BYTES];
@@ -119,7 +119,7 @@ impl Watches {
                 Err(Errno::AGAIN) => break,
                 Err(Errno::INTR) => continue,
                 Err(err) => {
-                    return Err(Refused::Host(format!(
+                    return Err(WatchError::Host(format!(
                         "inotify: {}",
                         std::io::Error::from(err)
                     )));
@@ -127,7 +127,7 @@ impl Watches {
             };
             let events = event.events();
             if events.contains(ReadFlags::QUEUE_OVERFLOW) {
-                return Err(Refused::Overflow);
+                return Err(WatchError::Overflow);
             }
             if events.contains(ReadFlags::IGNORED) {
                 // The path may have another watch by now, which stays.
@@ -179,11 +179,11 @@ impl Watches {
         tree: &Tree<'_>,
         progress: &Progress,
         changed: &mut dyn FnMut(&[u8]),
-    ) -> Result<(), Refused> {
+    ) -> Result<(), WatchError> {
         loop {
             let Walked { mut folders, .. } = tree
                 .walk(&[top.to_vec()], progress)
-                .map_err(Refused::Scan)?;
+                .map_err(WatchError::Scan)?;
             folders.retain(|folder| !self.watches.contains_key(folder));
             if folders.is_empty() {
                 return Ok(());
@@ -195,9 +195,9 @@ impl Watches {
         }
     }
 
-    fn add(&mut self, tree: &Tree<'_>, folder: Vec<u8>) -> Result<(), Refused> {
+    fn add(&mut self, tree: &Tree<'_>, folder: Vec<u8>) -> Result<(), WatchError> {
         if self.watches_max <= self.watches.len() {
-            return Err(Refused::Host(format!(
+            return Err(WatchError::Host(format!(
                 "library has more than {} folders",
                 self.watches_max
             )));
@@ -231,10 +231,10 @@ impl Watches {
                 self.watches.insert(folder, NO_WATCH);
                 Ok(())
             }
-            Err(Errno::NOSPC) => Err(Refused::Host(
+            Err(Errno::NOSPC) => Err(WatchError::Host(
                 "fs.inotify.max_user_watches is reached".to_owned(),
             )),
-            Err(err) => Err(Refused::Host(format!(
+            Err(err) => Err(WatchError::Host(format!(
                 "inotify: {}",
                 std::io::Error::from(err)
             ))),
@@ -285,11 +285,11 @@ pub(crate) fn remote(root: BorrowedFd<'_>) -> Option<&'static str> {
 
 /// Result of the last poll.
 #[derive(Debug, Default)]
-pub(crate) struct Looks {
+pub(crate) struct Poller {
     last: Option<Walked>,
 }
 
-impl Looks {
+impl Poller {
     /// Polls, and calls `changed` with the folder of each change; with the root, if this is the
     /// first poll.
     pub(crate) fn changes(

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use cap::Cap;
 use rustix::time::{ClockId, clock_gettime};
-use scan::{Limits, Order, Progress, Report, scan};
+use scan::{Limits, Progress, Report, ScanRequest, scan};
 use tags::Splits;
 
 #[global_allocator]
@@ -93,7 +93,7 @@ impl Home {
 
     fn scan(&self) -> Report {
         let (library, index) = (self.library(), self.0.join("index"));
-        let order = Order {
+        let order = ScanRequest {
             root: &library,
             folder: &index,
             hidden: &index,

@@ -14,7 +14,7 @@ use std::process::{self, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use scan::{Keeper, Limits, Means, Setup, Watching};
+use scan::{LibraryIndexer, Limits, Setup, WatchMode, Watching};
 use tags::Splits;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -65,7 +65,7 @@ impl Visit for Message {
 }
 
 /// Starts an indexer whose first scan panics.
-fn indexer(home: &str) -> Keeper {
+fn indexer(home: &str) -> LibraryIndexer {
     tracing::subscriber::set_global_default(Injector).expect("the only log of this process");
     let home = PathBuf::from(home);
     let setup = Setup {
@@ -74,14 +74,14 @@ fn indexer(home: &str) -> Keeper {
         hidden: home.join("index"),
         splits: Splits::default(),
         watching: Watching {
-            means: Means::Off,
+            means: WatchMode::Off,
             settle: Duration::ZERO,
             look: Duration::from_secs(3600),
             rescan: Duration::ZERO,
         },
         limits: Limits::default(),
     };
-    Keeper::start(setup).expect("a folder of our own")
+    LibraryIndexer::start(setup).expect("a folder of our own")
 }
 
 /// Runs `test` in a second process, and returns its status and its standard error.

@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use keyspace::Prefetched;
-use reactor::Lender;
+use reactor::ZeroCopyWriter;
 use resp::{BLOB_BYTES_MIN, BlobAllocator, Parser};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     /// nothing refers to it.
     buffer: RefCell<BytesMut>,
     /// Zero-copy writer of large values; `None` if the host does not support it.
-    lender: Option<Lender>,
+    zero_copy_writer: Option<ZeroCopyWriter>,
 }
 
 impl Shared {
@@ -43,7 +43,7 @@ impl Shared {
         Shared {
             limits: state.limits,
             buffer: RefCell::new(BytesMut::new()),
-            lender: Lender::new()
+            zero_copy_writer: ZeroCopyWriter::new()
                 .inspect_err(|err| tracing::warn!(%err, "zero-copy writes are unavailable; large values are copied"))
                 .ok(),
             state: RefCell::new(state),
@@ -97,7 +97,7 @@ pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {
     /// announces further bytes.
     fn poll_write_zero_copy(
         &mut self,
-        lender: &Lender,
+        zero_copy_writer: &ZeroCopyWriter,
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
         more: bool,
@@ -109,12 +109,12 @@ macro_rules! sockets {
         impl Stream for $stream {
             fn poll_write_zero_copy(
                 &mut self,
-                lender: &Lender,
+                zero_copy_writer: &ZeroCopyWriter,
                 context: &mut Context<'_>,
                 parts: &[IoSlice<'_>],
                 more: bool,
             ) -> Poll<io::Result<usize>> {
-                lender.poll_write(self, context, parts, more)
+                zero_copy_writer.poll_write(self, context, parts, more)
             }
         }
     )*};
@@ -125,7 +125,7 @@ sockets!(TcpStream UnixStream);
 /// Blobs are read where they can be sent from without copying.
 pub(crate) const LENDABLE: BlobAllocator = BlobAllocator {
     make: reactor::place,
-    keep: reactor::lendable_within,
+    keep: reactor::zero_copy_within,
 };
 
 /// Serves a client until either side closes the connection.
@@ -351,11 +351,11 @@ impl Connection {
         let count = out.parts(&mut parts, shared.limits.write_slice_bytes);
         let parts = &parts[..count];
         let lends = parts.iter().any(|part| BLOB_BYTES_MIN <= part.len());
-        let lender = shared.lender.as_ref().filter(|_| lends);
-        let written = match (parts, lender) {
-            (parts, Some(lender)) => {
+        let zero_copy_writer = shared.zero_copy_writer.as_ref().filter(|_| lends);
+        let written = match (parts, zero_copy_writer) {
+            (parts, Some(zero_copy_writer)) => {
                 let bytes: usize = parts.iter().map(|part| part.len()).sum();
-                stream.poll_write_zero_copy(lender, context, parts, bytes < out.len())
+                stream.poll_write_zero_copy(zero_copy_writer, context, parts, bytes < out.len())
             }
             // A plain write of one part costs the kernel less than a vectored one.
             ([part], None) => Pin::new(stream).poll_write(context, part),

@@ -148,7 +148,7 @@ impl Handle {
         });
         let value = compute().map_err(ComputeError::Failed)?;
         // Clients on sockets can then get the value without a copy too.
-        let value = reactor::lendable(BytesMut::from(value));
+        let value = reactor::zero_copy(BytesMut::from(value));
         let mut set = vec!["SET".into(), key.clone(), value.clone()];
         if let Some(keep) = terms.keep {
             set.extend(["PX".into(), millis(keep)]);

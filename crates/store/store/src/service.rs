@@ -274,7 +274,7 @@ async fn accept_unix(listener: std::os::unix::net::UnixListener, core: Core, sha
     let path: Rc<str> = shared.state.borrow().config.unixsocket.as_str().into();
     loop {
         tokio::select! {
-            () = core.drain_begun() => return,
+            () = core.drain_started() => return,
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
                     spawn_local(serve_unix(Rc::clone(&shared), stream, Rc::clone(&path)));
@@ -290,7 +290,7 @@ async fn accept_unix(listener: std::os::unix::net::UnixListener, core: Core, sha
 
 /// Ends every connection when the reactor stops.
 async fn end_with(core: Core, shared: Rc<Shared>) {
-    core.drain_begun().await;
+    core.drain_started().await;
     shared.state.borrow_mut().close_all();
 }
 

@@ -121,7 +121,7 @@ impl State {
             stop,
         };
         state.keyspace.set_journaling(state.persist.is_journaling());
-        state.keyspace.set_blob_freezer(reactor::lendable);
+        state.keyspace.set_blob_freezer(reactor::zero_copy);
         state.apply_settings();
         state
     }

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use keyspace::Keyspace;
-use reactor::{Lender, Stop};
+use reactor::{Stop, ZeroCopyWriter};
 use resp::{Reply, ReplyLimits};
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, duplex};
 use tokio::task::{LocalSet, spawn_local};
@@ -72,7 +72,7 @@ fn last_reply_with(config: Config, script: &str, name: Option<&str>) -> String {
 impl Stream for DuplexStream {
     fn poll_write_zero_copy(
         &mut self,
-        _lender: &Lender,
+        _lender: &ZeroCopyWriter,
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
         _more: bool,

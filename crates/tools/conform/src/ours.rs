@@ -1,6 +1,6 @@
 //! Our own reading: the steps of `server`'s connection, without a socket.
 
-use http1::body::Drain;
+use http1::body::BodyDecoder;
 use http1::{Framing, Limits, Reject, Request, parse};
 
 use crate::reading::{End, Reading, Seen, text};
@@ -16,7 +16,7 @@ pub(crate) fn read(bytes: &[u8]) -> Reading {
             Err(reject) => break refuses(reject),
         };
         let after = &rest[request.head_bytes..];
-        let drained = Drain::new(request.framing, &limits)
+        let drained = BodyDecoder::new(request.framing, &limits)
             .and_then(|mut drain| Ok((drain.feed(after)?, drain.is_done())));
         let whole = matches!(drained, Ok((_, true)));
         requests.push(seen(&request, rest, whole));

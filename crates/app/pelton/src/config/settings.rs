@@ -221,7 +221,7 @@ settings! {
     /// Library: how the index is kept up to date, and how names and covers are chosen.
     struct Library as library {
         /// Change detection: auto (inotify, else polling), look (polling), or off.
-        watch: WatchMeans = WatchMeans(scan::Means::Auto), "auto, look or off";
+        watch: WatchMeans = WatchMeans(scan::WatchMode::Auto), "auto, look or off";
         /// Time for which a folder must be quiet before it is read, so that an album appears whole.
         settle_time: Timeout = Timeout::seconds(3), "time";
         /// Interval between polls where inotify is not available.

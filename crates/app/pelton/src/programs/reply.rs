@@ -12,7 +12,7 @@ use bytes::Bytes;
 use cgi::{Answer, Limits};
 use image_plan::Format;
 use sandbox::{Failure, FailureKind};
-use server::mount::{Field, Mount, Reply, Transcoding, Visit};
+use server::mount::{Field, Mount, MountRequest, Reply, Transcoding};
 
 use super::unit::Unit;
 use super::{Fallback, Programs, Route};
@@ -76,7 +76,7 @@ enum Stop {
 }
 
 impl Mount for Programs {
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(async move {
             match self.route(visit.path) {
                 Some(route) => route.answer(&visit).await,
@@ -88,7 +88,7 @@ impl Mount for Programs {
 }
 
 impl Route {
-    async fn answer(&self, visit: &Visit<'_>) -> Reply {
+    async fn answer(&self, visit: &MountRequest<'_>) -> Reply {
         self.counts.requests.fetch_add(1, Ordering::Relaxed);
         let begin = Instant::now();
         let came = Body {
@@ -122,7 +122,7 @@ impl Route {
     }
 
     /// Runs the stages in order; each gets the output of the one before it.
-    async fn chain(&self, visit: &Visit<'_>, came: &Body) -> Result<Reply, Stop> {
+    async fn chain(&self, visit: &MountRequest<'_>, came: &Body) -> Result<Reply, Stop> {
         let mut body = Body {
             bytes: came.bytes.clone(),
             content_type: came.content_type.clone(),
@@ -142,7 +142,7 @@ impl Route {
     }
 
     /// Runs the fallback program and returns its reply, unless it fails too.
-    async fn stand_in(&self, unit: &Unit, visit: &Visit<'_>, came: Body) -> Option<Reply> {
+    async fn stand_in(&self, unit: &Unit, visit: &MountRequest<'_>, came: Body) -> Option<Reply> {
         let said = self
             .stage(unit, visit, &came, Some(FALLBACK_TIME_MAX))
             .await;
@@ -160,7 +160,7 @@ impl Route {
     async fn stage(
         &self,
         unit: &Unit,
-        visit: &Visit<'_>,
+        visit: &MountRequest<'_>,
         body: &Body,
         wall_max: Option<Duration>,
     ) -> Result<Said, Stop> {
@@ -175,7 +175,7 @@ impl Route {
         })
     }
 
-    fn variables(&self, visit: &Visit<'_>, body: &Body) -> Result<Vec<u8>, Stop> {
+    fn variables(&self, visit: &MountRequest<'_>, body: &Body) -> Result<Vec<u8>, Stop> {
         let fields: Vec<_> = visit.fields.clone().collect();
         let peer = visit.peer.to_string();
         let request = cgi::Request {
@@ -260,7 +260,7 @@ fn redirects(fields: &[Field]) -> bool {
         .any(|(name, _)| name.eq_ignore_ascii_case("location"))
 }
 
-fn content_type(visit: &Visit<'_>) -> Option<String> {
+fn content_type(visit: &MountRequest<'_>) -> Option<String> {
     let mut fields = visit.fields.clone();
     let (_, value) = fields.find(|(name, _)| name.eq_ignore_ascii_case("content-type"))?;
     std::str::from_utf8(value).ok().map(str::to_owned)

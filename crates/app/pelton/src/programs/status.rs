@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sandbox::Posture;
 use server::gate::Part;
-use server::mount::{Mount, Reply, Visit};
+use server::mount::{Mount, MountRequest, Reply};
 
 use super::Programs;
 use super::reply::not_here;
@@ -23,7 +23,7 @@ impl Mount for Status {
         Part::Admin
     }
 
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         let reply = match visit.method {
             "GET" | "HEAD" => Reply::Whole {
                 status: 200,

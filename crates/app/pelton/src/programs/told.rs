@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sandbox::{Posture, Stats};
 use serde_json::{Value, json};
 use server::gate::Part;
-use server::mount::{Mount, Reply, Visit};
+use server::mount::{Mount, MountRequest, Reply};
 
 use super::reply::not_here;
 use super::unit::Unit;
@@ -25,7 +25,7 @@ impl Mount for Told {
         Part::Admin
     }
 
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         let reply = match visit.method {
             "GET" | "HEAD" => Reply::Whole {
                 status: 200,

@@ -1,4 +1,4 @@
-use crate::body::Drain;
+use crate::body::BodyDecoder;
 use crate::{Framing, Limits, Reject};
 use proptest::prelude::*;
 use testkit::table::check;
@@ -29,7 +29,7 @@ fn drain(
     bytes: &[u8],
     cuts: &[usize],
 ) -> Result<(usize, bool), Reject> {
-    let mut drain = Drain::new(framing, limits)?;
+    let mut drain = BodyDecoder::new(framing, limits)?;
     let mut taken = 0;
     for &cut in cuts.iter().chain([&bytes.len()]) {
         taken += drain.feed(&bytes[taken.min(cut)..cut])?.bytes;
@@ -70,7 +70,7 @@ fn every_row_gets_its_verdict_whole_and_byte_by_byte() {
 
 #[test]
 fn what_was_refused_stays_refused() {
-    let mut drain = Drain::new(Framing::Chunked, &LIMITS).expect("no length yet");
+    let mut drain = BodyDecoder::new(Framing::Chunked, &LIMITS).expect("no length yet");
     let first = drain.feed(b"x").expect_err("not a size");
     assert_eq!(drain.feed(b"0\r\n\r\n"), Err(first));
     assert_eq!(drain.feed(b""), Err(first));
@@ -113,7 +113,8 @@ proptest! {
 fn content_is_given_on_without_its_framing() {
     let body = b"4;a=b\r\nWiki\r\n6\r\npedia \r\n0\r\nx: y\r\n\r\nGET";
     for cut in 0..body.len() {
-        let mut drain = Drain::new(Framing::Chunked, &Limits::default()).expect("no length yet");
+        let mut drain =
+            BodyDecoder::new(Framing::Chunked, &Limits::default()).expect("no length yet");
         let mut content = Vec::new();
         let mut keep = |part: &[u8]| content.extend_from_slice(part);
         let first = drain.feed_to(&body[..cut], &mut keep).expect("sound");

@@ -1,7 +1,7 @@
 //! Whole connections: pipelined requests with their bodies, split into arbitrary pieces.
 
 use super::requests::line;
-use crate::body::Drain;
+use crate::body::BodyDecoder;
 use crate::{Limits, Reject, parse};
 use proptest::prelude::*;
 use testkit::table::{check, rows};
@@ -15,7 +15,7 @@ struct Reader {
     /// Bytes that were read and not consumed yet.
     input: Vec<u8>,
     /// The current body, if any, and whether another request may follow it.
-    body: Option<(Drain, bool)>,
+    body: Option<(BodyDecoder, bool)>,
     is_closed: bool,
     /// One line per request or rejection.
     lines: Vec<String>,
@@ -57,7 +57,7 @@ impl Reader {
             Ok(Some(request)) => {
                 self.lines.push(line(&request));
                 let head_bytes = request.head_bytes;
-                match Drain::new(request.framing, &self.limits) {
+                match BodyDecoder::new(request.framing, &self.limits) {
                     Ok(drain) => self.body = Some((drain, request.keep_alive)),
                     Err(reject) => self.refuse("body ", reject),
                 }

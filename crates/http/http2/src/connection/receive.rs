@@ -1,6 +1,6 @@
 //! Frames that the client sends.
 
-use super::{Begun, Connection, Event, Expected, LEAVING, Leave};
+use super::{Connection, Event, Expected, PartialHead, SHUTDOWN_PING, Shutdown};
 use crate::ErrorCode;
 use crate::error::Fault;
 use crate::frame::{self, FrameHead, Kind, flag};
@@ -22,8 +22,8 @@ impl Connection {
             }
             self.expected = Expected::Frames;
         }
-        if let Some(begun) = &self.begun
-            && (head.kind != Kind::Continuation || head.stream != begun.stream)
+        if let Some(partial_head) = &self.partial_head
+            && (head.kind != Kind::Continuation || head.stream != partial_head.stream)
         {
             return Err(Fault::protocol("another frame before the end of a head"));
         }
@@ -55,20 +55,20 @@ impl Connection {
         let ends = head.has(flag::END_STREAM);
         let Some(stream) = self.streams.get_mut(head.stream) else {
             self.allow(size, out);
-            return match self.streams.how_ended(head.stream) {
+            return match self.streams.end_of(head.stream) {
                 End::Both => Err(Fault::CLOSED),
-                End::Theirs => self.refuse(head.stream, ErrorCode::StreamClosed, out),
+                End::ByClient => self.refuse(head.stream, ErrorCode::StreamClosed, out),
                 // The client may not have received our reset yet.
-                End::Ours | End::Unknown => Ok(None),
+                End::ByServer | End::Unknown => Ok(None),
             };
         };
-        let mistake = if stream.has_come {
+        let mistake = if stream.is_request_complete {
             Some(ErrorCode::StreamClosed)
         } else if stream.allowed < size {
             Some(ErrorCode::FlowControl)
         } else {
             stream.allowed -= size;
-            stream.has_come = ends;
+            stream.is_request_complete = ends;
             let came = bytes.len() as u64;
             let fits = match &mut stream.left {
                 None => true,
@@ -109,7 +109,7 @@ impl Connection {
             depends_on_itself = dependency(priority) == head.stream;
             block = rest;
         }
-        let begun = Begun {
+        let partial_head = PartialHead {
             stream: head.stream,
             ends: head.has(flag::END_STREAM),
             depends_on_itself,
@@ -117,9 +117,9 @@ impl Connection {
             frames: 0,
         };
         if head.has(flag::END_HEADERS) {
-            return self.whole_head(&begun, block, out);
+            return self.whole_head(&partial_head, block, out);
         }
-        self.begun = Some(begun);
+        self.partial_head = Some(partial_head);
         self.add_to_head(block).map(|()| None)
     }
 
@@ -133,32 +133,37 @@ impl Connection {
         if !head.has(flag::END_HEADERS) {
             return Ok(None);
         }
-        let begun = self
-            .begun
+        let partial_head = self
+            .partial_head
             .take()
             .ok_or(Fault::protocol("CONTINUATION without HEADERS"))?;
-        self.whole_head(&begun, &begun.block, out)
+        self.whole_head(&partial_head, &partial_head.block, out)
     }
 
     /// Appends a frame's piece to the current head. Limits bytes and frames against heads that
     /// never end, as in CVE-2024-27316.
     fn add_to_head(&mut self, piece: &[u8]) -> Result<(), Fault> {
-        let begun = self
-            .begun
+        let partial_head = self
+            .partial_head
             .as_mut()
             .ok_or(Fault::protocol("CONTINUATION without HEADERS"))?;
-        begun.frames += 1;
+        partial_head.frames += 1;
         // Twice the limit, so that a client with too many cookies gets an answer on its stream.
-        if 2 * self.limits.head_bytes_max < begun.block.len() + piece.len()
-            || self.limits.head_frames_max < begun.frames
+        if 2 * self.limits.head_bytes_max < partial_head.block.len() + piece.len()
+            || self.limits.head_frames_max < partial_head.frames
         {
             return Err(Fault::calm("a head with too many bytes or frames"));
         }
-        begun.block.extend_from_slice(piece);
+        partial_head.block.extend_from_slice(piece);
         Ok(())
     }
 
-    fn whole_head<'i>(&mut self, begun: &Begun, block: &[u8], out: &mut Vec<u8>) -> Outcome<'i> {
+    fn whole_head<'i>(
+        &mut self,
+        partial_head: &PartialHead,
+        block: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Outcome<'i> {
         // The block is always decoded, even if the stream is refused, since later heads refer to
         // its table entries.
         let (head, limits) = (&mut self.head, &self.limits);
@@ -167,66 +172,73 @@ impl Connection {
             .decoder
             .read(block, |name, value| head.add(name, value, limits));
         read.map_err(|_| Fault::COMPRESSION)?;
-        let &Begun {
+        let &PartialHead {
             stream: id, ends, ..
-        } = begun;
-        if let Some(stream) = self.streams.get_mut(id) {
-            let code = match () {
-                () if stream.has_come => Some(ErrorCode::StreamClosed),
-                () if !ends || begun.depends_on_itself => Some(ErrorCode::Protocol),
-                () if stream.left.is_some_and(|left| left != 0) => Some(ErrorCode::Protocol),
-                () => self
-                    .head
-                    .judge_trailers()
-                    .err()
-                    .map(|_| ErrorCode::Protocol),
-            };
-            if let Some(code) = code {
-                return self.refuse(id, code, out);
-            }
-            stream.has_come = true;
-            let (stream, bytes) = (id, &[][..]);
-            return Ok(Some(Event::Data {
-                stream,
-                bytes,
-                ends,
-            }));
+        } = partial_head;
+        if self.streams.get_mut(id).is_some() {
+            return self.trailers(partial_head, out);
         }
         if !self.streams.is_idle(id) {
-            return match self.streams.how_ended(id) {
+            return match self.streams.end_of(id) {
                 End::Both => Err(Fault::CLOSED),
-                End::Theirs => self.refuse(id, ErrorCode::StreamClosed, out),
-                End::Ours => Ok(None),
+                End::ByClient => self.refuse(id, ErrorCode::StreamClosed, out),
+                End::ByServer => Ok(None),
                 // RFC 9113 §5.1.1: stream numbers must increase.
                 End::Unknown => Err(Fault::protocol("HEADERS on a stream that is not open")),
             };
         }
         self.streams.last = id;
-        if self.leave == Leave::Last {
-            self.streams.end(id, End::Ours);
+        if self.leave == Shutdown::Last {
+            self.streams.end(id, End::ByServer);
             return Ok(None);
         }
         if self.limits.streams_max as usize <= self.streams.len() {
             // This is not an error of the client, which may not know the limit yet.
             frame::write_reset(out, id, ErrorCode::RefusedStream);
-            self.streams.end(id, End::Ours);
+            self.streams.end(id, End::ByServer);
             return Ok(None);
         }
         let left = self.head.content_length();
         let is_short = ends && left.is_some_and(|left| left != 0);
-        if is_short || begun.depends_on_itself || self.head.judge_request().is_err() {
+        if is_short || partial_head.depends_on_itself || self.head.check_request().is_err() {
             return self.refuse(id, ErrorCode::Protocol, out);
         }
-        self.last_taken = id;
+        self.last_processed = id;
         self.streams.open(Stream {
             id,
-            has_come: ends,
-            window: i64::from(self.stream_window),
+            is_request_complete: ends,
+            window: i64::from(self.initial_window),
             allowed: WINDOW_BYTES,
-            to_allow: 0,
+            unreturned_bytes: 0,
             left,
         });
         Ok(Some(Event::Request { stream: id, ends }))
+    }
+
+    /// Handles the decoded head of an open stream: the trailers that end its request.
+    fn trailers<'i>(&mut self, partial_head: &PartialHead, out: &mut Vec<u8>) -> Outcome<'i> {
+        let (id, ends) = (partial_head.stream, partial_head.ends);
+        let stream = self.streams.get_mut(id).expect("the stream is open");
+        let code = if stream.is_request_complete {
+            Some(ErrorCode::StreamClosed)
+        } else if !ends
+            || partial_head.depends_on_itself
+            || stream.left.is_some_and(|left| left != 0)
+            || self.head.check_trailers().is_err()
+        {
+            Some(ErrorCode::Protocol)
+        } else {
+            None
+        };
+        if let Some(code) = code {
+            return self.refuse(id, code, out);
+        }
+        stream.is_request_complete = true;
+        Ok(Some(Event::Data {
+            stream: id,
+            bytes: &[],
+            ends,
+        }))
     }
 
     fn priority<'i>(&mut self, head: &FrameHead, payload: &[u8], out: &mut Vec<u8>) -> Outcome<'i> {
@@ -254,7 +266,7 @@ impl Connection {
         if !self.is_open(stream) {
             return Ok(None);
         }
-        self.streams.end(stream, End::Theirs);
+        self.streams.end(stream, End::ByClient);
         Ok(Some(Event::Reset { stream }))
     }
 
@@ -269,13 +281,13 @@ impl Connection {
             };
         }
         settings::read(payload, |setting| match setting {
-            Setting::Remembered(bytes) => {
+            Setting::TableSize(bytes) => {
                 self.encoder.resize(bytes as usize);
                 Ok(())
             }
             Setting::InitialWindow(bytes) => {
-                let grown = i64::from(bytes) - i64::from(self.stream_window);
-                self.stream_window = bytes;
+                let grown = i64::from(bytes) - i64::from(self.initial_window);
+                self.initial_window = bytes;
                 for stream in self.streams.iter_mut() {
                     stream.window += grown;
                     if i64::from(WINDOW_MAX) < stream.window {
@@ -299,7 +311,7 @@ impl Connection {
         if !head.has(flag::ACK) {
             frame::write_head(out, payload.len(), Kind::Ping, flag::ACK, 0);
             out.extend_from_slice(payload);
-        } else if self.leave == Leave::Told && payload == LEAVING {
+        } else if self.leave == Shutdown::Announced && payload == SHUTDOWN_PING {
             self.leave_now(out);
         }
         Ok(None)
@@ -347,7 +359,7 @@ impl Connection {
     fn refuse<'i>(&mut self, stream: u32, code: ErrorCode, out: &mut Vec<u8>) -> Outcome<'i> {
         frame::write_reset(out, stream, code);
         if !self.streams.is_idle(stream) {
-            self.streams.end(stream, End::Ours);
+            self.streams.end(stream, End::ByServer);
         }
         Ok(Some(Event::Reset { stream }))
     }

@@ -66,7 +66,7 @@ impl Connection {
         let Some(it) = self.streams.get(stream) else {
             return;
         };
-        if it.has_come {
+        if it.is_request_complete {
             self.streams.end(stream, End::Both);
         } else {
             // RFC 9113 §8.1: the rest of the client's request is not needed.
@@ -78,7 +78,7 @@ impl Connection {
     pub fn reset(&mut self, stream: u32, code: ErrorCode, out: &mut Vec<u8>) {
         if self.is_open(stream) {
             frame::write_reset(out, stream, code);
-            self.streams.end(stream, End::Ours);
+            self.streams.end(stream, End::ByServer);
         }
     }
 
@@ -89,9 +89,9 @@ impl Connection {
         let Some(it) = self.streams.get_mut(stream) else {
             return;
         };
-        it.to_allow += bytes as u32;
-        if !it.has_come && WINDOW_BYTES / 2 <= it.to_allow {
-            let bytes = std::mem::take(&mut it.to_allow);
+        it.unreturned_bytes += bytes as u32;
+        if !it.is_request_complete && WINDOW_BYTES / 2 <= it.unreturned_bytes {
+            let bytes = std::mem::take(&mut it.unreturned_bytes);
             it.allowed += bytes;
             frame::write_window(out, stream, bytes);
         }
@@ -106,9 +106,9 @@ impl Connection {
     /// Enlarges the window of the connection by `bytes`. Sends an update only once half of the
     /// window has accumulated.
     pub(super) fn allow(&mut self, bytes: u32, out: &mut Vec<u8>) {
-        self.to_allow += bytes;
-        if WINDOW_BYTES / 2 <= self.to_allow {
-            let bytes = std::mem::take(&mut self.to_allow);
+        self.unreturned_bytes += bytes;
+        if WINDOW_BYTES / 2 <= self.unreturned_bytes {
+            let bytes = std::mem::take(&mut self.unreturned_bytes);
             self.allowed += bytes;
             frame::write_window(out, 0, bytes);
         }

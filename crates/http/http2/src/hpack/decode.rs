@@ -6,7 +6,7 @@ use super::{huffman, integer};
 /// Error: a block cannot be decoded. The tables of the two sides may differ from then on, so the
 /// connection must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Broken;
+pub struct HpackError;
 
 /// Decoder of one connection, for all its blocks in order. Its table holds at most 4 KiB of fields.
 #[derive(Debug)]
@@ -31,15 +31,19 @@ impl Decoder {
     /// Decodes one block, and passes the name and value of each field to `take`, in order.
     ///
     /// # Errors
-    /// [`Broken`]: the block refers to an unknown entry, is truncated, or has an invalid Huffman
-    /// code.
-    pub fn read(&mut self, block: &[u8], mut take: impl FnMut(&[u8], &[u8])) -> Result<(), Broken> {
+    /// [`HpackError`]: the block refers to an unknown entry, is truncated, or has an invalid
+    /// Huffman code.
+    pub fn read(
+        &mut self,
+        block: &[u8],
+        mut take: impl FnMut(&[u8], &[u8]),
+    ) -> Result<(), HpackError> {
         let mut rest = block;
-        let mut begun = false;
+        let mut has_field = false;
         while let Some(&first) = rest.first() {
-            begun |= first & 0xe0 != 0x20;
-            self.read_one(first, begun, &mut rest, &mut take)
-                .ok_or(Broken)?;
+            has_field |= first & 0xe0 != 0x20;
+            self.read_one(first, has_field, &mut rest, &mut take)
+                .ok_or(HpackError)?;
         }
         Ok(())
     }
@@ -48,7 +52,7 @@ impl Decoder {
     fn read_one(
         &mut self,
         first: u8,
-        begun: bool,
+        has_field: bool,
         rest: &mut &[u8],
         take: &mut impl FnMut(&[u8], &[u8]),
     ) -> Option<()> {
@@ -61,15 +65,15 @@ impl Decoder {
             // RFC 7541 §4.2: updates must precede the first field, and must not exceed the size
             // that we allow.
             let bytes_max = integer::read(rest, 5)?;
-            if begun || TABLE_BYTES < bytes_max {
+            if has_field || TABLE_BYTES < bytes_max {
                 return None;
             }
             self.table.resize(bytes_max);
             return Some(());
         }
-        let remembers = first & 0x40 != 0;
+        let is_indexed = first & 0x40 != 0;
         let Decoder { table, name, value } = self;
-        let number = integer::read(rest, if remembers { 6 } else { 4 })?;
+        let number = integer::read(rest, if is_indexed { 6 } else { 4 })?;
         let name = match number {
             0 => string(rest, name)?,
             number => {
@@ -82,7 +86,7 @@ impl Decoder {
         };
         let value = string(rest, value)?;
         take(name, value);
-        if remembers {
+        if is_indexed {
             table.add(name, value);
         }
         Some(())

@@ -58,33 +58,33 @@ fn string(block: &mut Vec<u8>, text: &[u8]) {
 
 /// Field encoded in advance for the blocks of any connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct EncodedField {
     /// Literal encoding, which adds the field to the client's table or not.
-    spelled: Arc<[u8]>,
+    encoding: Arc<[u8]>,
     /// Size of the field in a table; 0 if it is not added to the table.
     size: usize,
 }
 
-impl Line {
+impl EncodedField {
     /// Encodes a field that many responses of a connection share, so that the client adds it to its
     /// table.
     #[must_use]
-    pub fn shared(name: &[u8], value: &[u8]) -> Line {
-        let mut spelled = Vec::new();
-        literal(&mut spelled, 0x40, 6, name, value);
-        Line {
-            spelled: spelled.into(),
+    pub fn shared(name: &[u8], value: &[u8]) -> EncodedField {
+        let mut encoding = Vec::new();
+        literal(&mut encoding, 0x40, 6, name, value);
+        EncodedField {
+            encoding: encoding.into(),
             size: name.len() + value.len() + ENTRY_BYTES,
         }
     }
 
     /// Encodes a field of a single response.
     #[must_use]
-    pub fn single(name: &[u8], value: &[u8]) -> Line {
-        let mut spelled = Vec::new();
-        field(&mut spelled, name, value);
-        Line {
-            spelled: spelled.into(),
+    pub fn single(name: &[u8], value: &[u8]) -> EncodedField {
+        let mut encoding = Vec::new();
+        field(&mut encoding, name, value);
+        EncodedField {
+            encoding: encoding.into(),
             size: 0,
         }
     }
@@ -92,7 +92,7 @@ impl Line {
     /// Returns the bytes that the line holds in memory.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.spelled.len()
+        self.encoding.len()
     }
 }
 
@@ -100,7 +100,7 @@ impl Line {
 #[derive(Debug)]
 pub struct Encoder {
     /// Literal encodings of the entries with their sizes, oldest first.
-    remembered: Vec<(Arc<[u8]>, usize)>,
+    table_entries: Vec<(Arc<[u8]>, usize)>,
     bytes: usize,
     bytes_max: usize,
     /// Pending change of the table size, which the next block must announce.
@@ -116,7 +116,7 @@ struct Resized {
 impl Default for Encoder {
     fn default() -> Encoder {
         Encoder {
-            remembered: Vec::new(),
+            table_entries: Vec::new(),
             bytes: 0,
             bytes_max: TABLE_BYTES,
             resized: None,
@@ -154,36 +154,37 @@ impl Encoder {
     }
 
     /// Appends a field: its index if the client's table has it, or else its literal encoding.
-    pub fn line(&mut self, block: &mut Vec<u8>, line: &Line) {
+    pub fn line(&mut self, block: &mut Vec<u8>, line: &EncodedField) {
         if line.size == 0 {
-            return block.extend_from_slice(&line.spelled);
+            return block.extend_from_slice(&line.encoding);
         }
         // In most cases the same allocation was added before.
         let known = self
-            .position(|spelled| Arc::ptr_eq(spelled, &line.spelled))
-            .or_else(|| self.position(|spelled| *spelled == line.spelled));
+            .position(|encoding| Arc::ptr_eq(encoding, &line.encoding))
+            .or_else(|| self.position(|encoding| *encoding == line.encoding));
         if let Some(index) = known {
             return integer::write(block, 0x80, 7, STATIC.len() + 1 + index);
         }
-        block.extend_from_slice(&line.spelled);
+        block.extend_from_slice(&line.encoding);
         // RFC 7541 §4.4: an entry larger than the table empties it, which is not an error.
-        self.remembered.push((Arc::clone(&line.spelled), line.size));
+        self.table_entries
+            .push((Arc::clone(&line.encoding), line.size));
         self.bytes += line.size;
         self.shrink();
     }
 
-    /// Returns the position of the newest entry that matches `is_it`, counted from the newest.
-    fn position(&self, is_it: impl Fn(&Arc<[u8]>) -> bool) -> Option<usize> {
-        let mut newest_first = self.remembered.iter().rev();
-        newest_first.position(|(spelled, _)| is_it(spelled))
+    /// Returns the position of the newest entry that matches `is_match`, counted from the newest.
+    fn position(&self, is_match: impl Fn(&Arc<[u8]>) -> bool) -> Option<usize> {
+        let mut newest_first = self.table_entries.iter().rev();
+        newest_first.position(|(encoding, _)| is_match(encoding))
     }
 
     fn shrink(&mut self) {
-        let mut forgotten = 0;
+        let mut evicted_count = 0;
         while self.bytes_max < self.bytes {
-            self.bytes -= self.remembered[forgotten].1;
-            forgotten += 1;
+            self.bytes -= self.table_entries[evicted_count].1;
+            evicted_count += 1;
         }
-        self.remembered.drain(..forgotten);
+        self.table_entries.drain(..evicted_count);
     }
 }

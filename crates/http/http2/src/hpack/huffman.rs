@@ -37,7 +37,7 @@ struct Code {
 const CODE: Code = code();
 
 const fn code() -> Code {
-    let mut made = Code {
+    let mut tables = Code {
         codes: [0; SYMBOLS],
         symbols: [0; SYMBOLS],
         firsts: [(0, 0); BITS_MAX + 2],
@@ -46,17 +46,17 @@ const fn code() -> Code {
     let (mut next, mut count, mut bits) = (0_u32, 0, 1);
     while bits <= BITS_MAX {
         next <<= 1;
-        made.firsts[bits] = (next, count as u16);
+        tables.firsts[bits] = (next, count as u16);
         let mut symbol = 0;
         while symbol < SYMBOLS {
             if LENGTHS[symbol] as usize == bits {
-                made.codes[symbol] = next;
-                made.symbols[count] = symbol as u16;
+                tables.codes[symbol] = next;
+                tables.symbols[count] = symbol as u16;
                 if bits <= 8 {
                     let begin = (next as usize) << (8 - bits);
                     let mut at = begin;
                     while at < begin + (1 << (8 - bits)) {
-                        made.short[at] = (symbol as u8, bits as u8);
+                        tables.short[at] = (symbol as u8, bits as u8);
                         at += 1;
                     }
                 }
@@ -67,8 +67,8 @@ const fn code() -> Code {
         }
         bits += 1;
     }
-    made.firsts[BITS_MAX + 1] = (next << 1, count as u16);
-    made
+    tables.firsts[BITS_MAX + 1] = (next << 1, count as u16);
+    tables
 }
 
 /// Appends the decoded string. Returns `None` if `bytes` are not a valid code.

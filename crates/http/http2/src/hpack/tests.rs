@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{Broken, Decoder, Encoder, Line, field, huffman, integer, status};
+use super::{Decoder, EncodedField, Encoder, HpackError, field, huffman, integer, status};
 
 fn bytes(hex: &str) -> Vec<u8> {
     let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
@@ -12,7 +12,7 @@ fn bytes(hex: &str) -> Vec<u8> {
         .collect()
 }
 
-fn read(decoder: &mut Decoder, block: &[u8]) -> Result<String, Broken> {
+fn read(decoder: &mut Decoder, block: &[u8]) -> Result<String, HpackError> {
     let mut told = String::new();
     decoder.read(block, |name, value| {
         let [name, value] = [name, value].map(String::from_utf8_lossy);
@@ -72,7 +72,7 @@ fn blocks_that_make_no_sense_are_broken() {
     ];
     for (what, block) in rows {
         let outcome = read(&mut Decoder::default(), &bytes(block));
-        assert_eq!(outcome, Err(Broken), "{what}");
+        assert_eq!(outcome, Err(HpackError), "{what}");
     }
 }
 
@@ -85,7 +85,7 @@ fn sizes_may_change_before_a_block() {
     // empty.
     assert_eq!(read(&mut decoder, &bytes("be")).as_deref(), Ok("a: b\n"));
     assert_eq!(read(&mut decoder, &bytes("203fe11f")).as_deref(), Ok(""));
-    assert_eq!(read(&mut decoder, &bytes("be")), Err(Broken));
+    assert_eq!(read(&mut decoder, &bytes("be")), Err(HpackError));
 }
 
 /// Eviction by size: RFC 7541 §4.1 counts 32 bytes in addition to name and value.
@@ -102,23 +102,23 @@ fn the_oldest_is_forgotten() {
         block
     };
     assert!(read(&mut decoder, &oldest(61 + 120)).is_ok());
-    assert_eq!(read(&mut decoder, &oldest(61 + 121)), Err(Broken));
+    assert_eq!(read(&mut decoder, &oldest(61 + 121)), Err(HpackError));
     // An entry larger than the table leaves it empty.
     let mut large = bytes("40016100");
     large.truncate(3);
     integer::write(&mut large, 0, 7, 5_000);
     large.extend_from_slice(&[b'x'; 5_000]);
     assert!(read(&mut decoder, &large).is_ok());
-    assert_eq!(read(&mut decoder, &bytes("be")), Err(Broken));
+    assert_eq!(read(&mut decoder, &bytes("be")), Err(HpackError));
 }
 
 #[test]
 fn answers_are_short_once_they_are_known() {
     let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
     let lines = [
-        Line::shared(b"cache-control", b"public, max-age=600"),
-        Line::shared(b"x-content-type-options", b"nosniff"),
-        Line::single(b"etag", b"\"0123\""),
+        EncodedField::shared(b"cache-control", b"public, max-age=600"),
+        EncodedField::shared(b"x-content-type-options", b"nosniff"),
+        EncodedField::single(b"etag", b"\"0123\""),
     ];
     let mut block_bytes = Vec::new();
     for _ in 0..2 {
@@ -178,7 +178,7 @@ proptest! {
             }
             let value = "v".repeat(number * 90);
             let name = format!("x-{number}");
-            let line = Line::shared(name.as_bytes(), value.as_bytes());
+            let line = EncodedField::shared(name.as_bytes(), value.as_bytes());
             let mut block = Vec::new();
             encoder.begin(&mut block);
             encoder.line(&mut block, &line);

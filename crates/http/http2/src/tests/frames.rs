@@ -94,7 +94,7 @@ impl Peer {
 
     /// Returns one line per reply frame: type, flags, stream, length, and up to eight bytes of the
     /// payload.
-    pub(super) fn answers(&mut self) -> Vec<String> {
+    pub(super) fn replies(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         let out = std::mem::take(&mut self.out);
         let mut rest = &out[..];

@@ -4,7 +4,7 @@ use super::frames::*;
 use crate::{ErrorCode, PREFACE};
 
 /// Expected outcome of a row.
-enum Comes {
+enum Outcome {
     /// The connection ends with this code.
     Fault(ErrorCode),
     /// The stream ends with this code.
@@ -12,10 +12,10 @@ enum Comes {
     /// There is no error; this number of events.
     Events(usize),
 }
-use Comes::{Events, Fault, Reset};
 use ErrorCode::{
     Compression, EnhanceYourCalm, FlowControl, FrameSize, Protocol, RefusedStream, StreamClosed,
 };
+use Outcome::{Events, Fault, Reset};
 
 fn settings(id: u16, value: u32) -> Vec<u8> {
     [&id.to_be_bytes()[..], &value.to_be_bytes()].concat()
@@ -25,7 +25,7 @@ fn head(fields: &[u8]) -> Vec<u8> {
     frame(HEADERS, WHOLE, 1, &[GET, fields].concat())
 }
 
-fn check(clause: &str, frames: &[Vec<u8>], comes: &Comes) {
+fn check(clause: &str, frames: &[Vec<u8>], comes: &Outcome) {
     let mut peer = Peer::greeted();
     let outcome = peer.send(&frames.concat());
     match comes {
@@ -39,8 +39,8 @@ fn check(clause: &str, frames: &[Vec<u8>], comes: &Comes) {
                 "RST_STREAM 0 {stream} 4 {:x?}",
                 (*code as u32).to_be_bytes()
             );
-            let answers = peer.answers();
-            assert!(answers.contains(&told), "{clause}: {answers:?}");
+            let replies = peer.replies();
+            assert!(replies.contains(&told), "{clause}: {replies:?}");
             assert!(!peer.connection.is_open(*stream), "{clause}");
         }
         Events(count) => {
@@ -54,7 +54,7 @@ fn check(clause: &str, frames: &[Vec<u8>], comes: &Comes) {
 fn frames_are_judged_by_their_form() {
     let get = || frame(HEADERS, WHOLE, 1, GET);
     let post = || frame(HEADERS, END_HEADERS, 1, POST);
-    let rows: &[(&str, Vec<Vec<u8>>, Comes)] = &[
+    let rows: &[(&str, Vec<Vec<u8>>, Outcome)] = &[
         (
             "4.1 unknown types are ignored",
             vec![frame(0x42, 0xff, 9, b"what?")],
@@ -385,7 +385,7 @@ fn frames_are_judged_by_their_form() {
 
 #[test]
 fn heads_are_judged_by_their_fields() {
-    let rows: &[(&str, Vec<Vec<u8>>, Comes)] = &[
+    let rows: &[(&str, Vec<Vec<u8>>, Outcome)] = &[
         (
             "8.2 a capital",
             vec![head(b"\x00\x01A\x01b")],
@@ -588,7 +588,7 @@ fn a_connection_begins_with_the_preface_and_settings() {
         assert!(received.expect("sound so far").is_none());
     }
     peer.send(&greeting).expect("a greeting");
-    assert_eq!(peer.answers(), ["SETTINGS 1 0 0 []"]);
+    assert_eq!(peer.replies(), ["SETTINGS 1 0 0 []"]);
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn bodies_are_let_in_as_they_are_read() {
     for _ in 0..3 {
         peer.send(&part).expect("allowed");
     }
-    assert_eq!(peer.answers(), Vec::<String>::new());
+    assert_eq!(peer.replies(), Vec::<String>::new());
     // Nothing was consumed, so no more data is allowed.
     let fault = peer.send(&part).expect_err("more than 65,535 bytes");
     assert_eq!(fault.code, ErrorCode::FlowControl);
@@ -68,12 +68,12 @@ fn bodies_are_let_in_as_they_are_read() {
         peer.send(&part).expect("allowed");
         peer.connection.release(1, 16_384, &mut peer.out);
     }
-    let answers = peer.answers();
+    let replies = peer.replies();
     assert!(
-        answers.iter().all(|it| it.starts_with("WINDOW_UPDATE")),
-        "{answers:?}"
+        replies.iter().all(|it| it.starts_with("WINDOW_UPDATE")),
+        "{replies:?}"
     );
-    assert_eq!(answers.len(), 100);
+    assert_eq!(replies.len(), 100);
 }
 
 /// Padding is returned to the windows at once, and so is data for a stream that has ended.
@@ -84,7 +84,7 @@ fn what_nobody_reads_is_let_in_anew() {
         .expect("a request");
     answer(&mut peer, 1, true);
     assert_eq!(
-        peer.answers(),
+        peer.replies(),
         ["HEADERS 5 1 1 [88]", "RST_STREAM 0 1 4 [0, 0, 0, 0]"]
     );
     for _ in 0..100 {
@@ -113,10 +113,10 @@ fn a_long_head_goes_on_in_further_frames() {
             hpack::status(block, 200);
             hpack::field(block, b"a", &value);
         });
-    let answers = peer.answers();
-    assert!(answers[0].starts_with("HEADERS 1 1 16384"), "{answers:?}");
-    assert!(answers[1].starts_with("CONTINUATION 4 1 "), "{answers:?}");
-    assert_eq!(answers.len(), 2);
+    let replies = peer.replies();
+    assert!(replies[0].starts_with("HEADERS 1 1 16384"), "{replies:?}");
+    assert!(replies[1].starts_with("CONTINUATION 4 1 "), "{replies:?}");
+    assert_eq!(replies.len(), 2);
     assert!(!peer.connection.is_open(1));
 }
 
@@ -127,15 +127,15 @@ fn leave_is_taken_in_two_steps() {
     peer.send(&frame(HEADERS, WHOLE, 1, GET))
         .expect("a request");
     peer.connection.leave(&mut peer.out);
-    let answers = peer.answers();
-    assert_eq!(answers[0], "GOAWAY 0 0 8 [7f, ff, ff, ff, 0, 0, 0, 0]");
-    assert!(answers[1].starts_with("PING 0 0 8"));
+    let replies = peer.replies();
+    assert_eq!(replies[0], "GOAWAY 0 0 8 [7f, ff, ff, ff, 0, 0, 0, 0]");
+    assert!(replies[1].starts_with("PING 0 0 8"));
     peer.send(&frame(HEADERS, WHOLE, 3, GET))
         .expect("a request that was on its way");
     assert_eq!(peer.events.len(), 2);
     peer.send(&frame(PING, ACK, 0, b"leaving."))
         .expect("the echo");
-    assert_eq!(peer.answers(), ["GOAWAY 0 0 8 [0, 0, 0, 3, 0, 0, 0, 0]"]);
+    assert_eq!(peer.replies(), ["GOAWAY 0 0 8 [0, 0, 0, 3, 0, 0, 0, 0]"]);
     // This stream and all its frames are ignored.
     peer.send(&frame(HEADERS, END_HEADERS, 5, POST))
         .expect("too late");
@@ -161,7 +161,7 @@ fn a_mistake_is_told_with_its_reason() {
         .expect_err("PING on a stream");
     peer.connection.fail(fault, &mut peer.out);
     assert!(peer.out.ends_with(b"PING on a stream"));
-    assert_eq!(peer.answers(), ["GOAWAY 0 0 24 [0, 0, 0, 1, 0, 0, 0, 1]"]);
+    assert_eq!(peer.replies(), ["GOAWAY 0 0 24 [0, 0, 0, 1, 0, 0, 0, 1]"]);
 }
 
 /// The number of streams over the life of a connection is limited only by their numbers.
@@ -186,7 +186,7 @@ fn streams_are_forgotten() {
     assert!(Limits::default().streams_max >= 100);
     peer.send(&frame(PING, 0, 0, b"12345678")).expect("sound");
     assert_eq!(
-        peer.answers(),
+        peer.replies(),
         ["PING 1 0 8 [31, 32, 33, 34, 35, 36, 37, 38]"]
     );
 }

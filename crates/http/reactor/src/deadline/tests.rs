@@ -132,10 +132,10 @@ fn bytes_end_the_wait_for_a_request_but_not_the_wait_for_its_rest() {
     let core = core();
     let deadline = Deadline::new(&core);
     core.tick(1_000, 0);
-    deadline.request_begun();
+    deadline.note_request_start();
     core.tick(2_000, 0);
     // A client that sends more bytes of the same head, one at a time, gains no time.
-    deadline.request_begun();
+    deadline.note_request_start();
     expect![[r#"
         2000 ms: waits
         3500 ms: Err(TimedOut(Head))
@@ -150,16 +150,16 @@ fn a_body_gets_more_time_only_for_what_it_brings() {
     deadline.arm(Wait::Body);
     core.tick(2_000, 0);
     // The limits require ten bytes in two and a half seconds.
-    deadline.body_came(9);
+    deadline.note_body_bytes(9);
     expect![[r#"
         2000 ms: waits
         3000 ms: Err(TimedOut(Body))
     "#]]
     .assert_eq(&trace(&core, &deadline));
     deadline.arm(Wait::Body);
-    deadline.body_came(9);
+    deadline.note_body_bytes(9);
     core.tick(5_000, 0);
-    deadline.body_came(1);
+    deadline.note_body_bytes(1);
     expect![[r#"
         5000 ms: waits
         8000 ms: Err(TimedOut(Body))
@@ -174,11 +174,11 @@ fn a_wait_that_goes_on_begins_anew() {
     deadline.arm(Wait::Write);
     let mut chances = 2;
     let wakes = Arc::new(Wakes::default());
-    let goes_on = || {
+    let should_rearm = || {
         chances -= 1;
         0 < chances
     };
-    let mut wait: Waiting<'_> = pin!(deadline.within_while(pending(), goes_on));
+    let mut wait: Waiting<'_> = pin!(deadline.within_while(pending(), should_rearm));
     assert_eq!(poll(&mut wait, &wakes), "waits");
     core.tick(4_500, 0);
     assert_eq!(poll(&mut wait, &wakes), "waits");
@@ -198,14 +198,14 @@ fn to_read_with_nothing_armed_is_to_wait_for_the_next_request() {
         |it: &Deadline| it.arm(Wait::Write),
     ] {
         before(&deadline);
-        deadline.read_begun();
+        deadline.note_read_start();
         core.evict();
         let mut wait: Waiting<'_> = pin!(deadline.within(pending()));
         assert_eq!(poll(&mut wait, &Arc::default()), "Err(Evicted)");
     }
     for armed in [Wait::Head, Wait::Body, Wait::Linger] {
         deadline.arm(armed);
-        deadline.read_begun();
+        deadline.note_read_start();
         let mut wait: Waiting<'_> = pin!(deadline.within(pending()));
         assert_eq!(poll(&mut wait, &Arc::default()), "waits");
     }
@@ -216,7 +216,7 @@ fn a_connection_that_waits_for_us_never_times_out() {
     let core = core();
     let deadline = Deadline::new(&core);
     deadline.disarm();
-    core.begin_drain();
+    core.start_drain();
     assert!(!core.evict());
     expect![[r#"
         0 ms: waits
@@ -255,7 +255,7 @@ fn drain_gives_connections_that_wait_for_a_request_a_second() {
     );
     idle.arm(Wait::Idle);
     reading.arm(Wait::Head);
-    core.begin_drain();
+    core.start_drain();
     let answered = Deadline::new(&core);
     answered.arm(Wait::Idle);
     expect![[r#"
@@ -283,9 +283,9 @@ fn a_request_in_drain_is_still_read() {
     let core = core();
     let deadline = Deadline::new(&core);
     deadline.arm(Wait::Idle);
-    core.begin_drain();
+    core.start_drain();
     core.tick(500, 0);
-    deadline.request_begun();
+    deadline.note_request_start();
     expect![[r#"
         500 ms: waits
         3000 ms: Err(TimedOut(Head))

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rustix::fs::{Advice, fadvise};
 
-use super::{Found, is_cached, load, read_cached};
+use super::{CachedRanges, is_cached, load, read_cached};
 
 const BYTES: u64 = 3 << 20;
 
@@ -75,7 +75,7 @@ fn cached_bytes_are_read_and_others_are_not_waited_for() {
 #[test]
 fn parts_are_known_for_a_tick() {
     let (one, other) = (cold_file(), cold_file());
-    let found = Found::default();
+    let found = CachedRanges::default();
     assert!(!found.knows(&one, 5, 1_000));
     found.note(&one, 5, 1_000);
     assert!(found.knows(&one, 5, 1_000));

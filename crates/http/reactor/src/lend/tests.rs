@@ -7,7 +7,8 @@ use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 
 use super::{
-    Borrower, LENT_BYTES_MIN, Lender, addresses, lend, lendable, lendable_within, place, table,
+    ZERO_COPY_BYTES_MIN, ZeroCopySocket, ZeroCopyWriter, addresses, lend, place, table, zero_copy,
+    zero_copy_within,
 };
 
 /// Returns bytes whose values depend on their position.
@@ -31,13 +32,18 @@ async fn pair() -> (TcpStream, TcpStream) {
 }
 
 /// Writes all parts, and returns the number of calls that took.
-async fn write_all(lender: &Lender, stream: &impl Borrower, parts: &[&[u8]]) -> usize {
+async fn write_all(
+    zero_copy_writer: &ZeroCopyWriter,
+    stream: &impl ZeroCopySocket,
+    parts: &[&[u8]],
+) -> usize {
     let mut slices: Vec<_> = parts.iter().map(|part| IoSlice::new(part)).collect();
     let mut left = &mut slices[..];
     let mut calls = 0;
     IoSlice::advance_slices(&mut left, 0);
     while !left.is_empty() {
-        let written = poll_fn(|context| lender.poll_write(stream, context, left, false)).await;
+        let written =
+            poll_fn(|context| zero_copy_writer.poll_write(stream, context, left, false)).await;
         IoSlice::advance_slices(&mut left, written.expect("the client reads"));
         calls += 1;
     }
@@ -47,22 +53,25 @@ async fn write_all(lender: &Lender, stream: &impl Borrower, parts: &[&[u8]]) -> 
 #[test]
 fn parts_arrive_in_order_whatever_is_lent() {
     run(async {
-        let lender = Lender::new().expect("a pipe");
+        let zero_copy_writer = ZeroCopyWriter::new().expect("a pipe");
         let (ours, mut theirs) = pair().await;
         let small = pattern(100, 1).freeze();
-        let large = lendable(pattern(5_000_001, 2));
-        let other = lendable(pattern(LENT_BYTES_MIN, 3));
+        let large = zero_copy(pattern(5_000_001, 2));
+        let other = zero_copy(pattern(ZERO_COPY_BYTES_MIN, 3));
         let own = pattern(100_000, 4).freeze();
         let part = large.slice(77_777..3_000_000);
         let parts: [&[u8]; 9] = [
             &small, &large, b"\r\n", &small, &part, &other, &own, b"", b"end",
         ];
         let expected = parts.concat();
-        let mut came = vec![0; expected.len()];
-        tokio::join!(write_all(&lender, &ours, &parts), async {
-            theirs.read_exact(&mut came).await.expect("all of it comes");
+        let mut received = vec![0; expected.len()];
+        tokio::join!(write_all(&zero_copy_writer, &ours, &parts), async {
+            theirs
+                .read_exact(&mut received)
+                .await
+                .expect("all of it comes");
         });
-        assert!(came == expected);
+        assert!(received == expected);
     });
 }
 
@@ -72,14 +81,14 @@ fn what_stands_around_a_value_is_lent_with_it_if_it_is_what_is_sent() {
     let mut bytes = place(HEAD, 100_000);
     bytes.extend_from_slice(&pattern(100_000, 1));
     bytes.extend_from_slice(b"\r\n");
-    let value = lendable_within(bytes, HEAD.len()..HEAD.len() + 100_000);
+    let value = zero_copy_within(bytes, HEAD.len()..HEAD.len() + 100_000);
     assert!(value == pattern(100_000, 1));
     let around = |before: &[u8], part: &[u8], behind: &[u8]| {
-        let loan = lend(part, before, behind).expect("it is long");
+        let segment = lend(part, before, behind).expect("it is long");
         (
-            loan.head,
-            loan.memory.len() - loan.head - loan.end,
-            loan.end,
+            segment.head,
+            segment.memory.len() - segment.head - segment.end,
+            segment.end,
         )
     };
     assert_eq!(
@@ -91,7 +100,7 @@ fn what_stands_around_a_value_is_lent_with_it_if_it_is_what_is_sent() {
     assert_eq!(around(HEAD, &value[..99_999], b"\r\n"), (9, 99_999, 0));
     assert_eq!(around(b"", &value, b""), (0, 100_000, 0));
     run(async {
-        let lender = Lender::new().expect("a pipe");
+        let zero_copy_writer = ZeroCopyWriter::new().expect("a pipe");
         let (ours, mut theirs) = pair().await;
         let parts: [&[u8]; 7] = [
             b":1\r\n$100000\r\n",
@@ -103,11 +112,14 @@ fn what_stands_around_a_value_is_lent_with_it_if_it_is_what_is_sent() {
             b"",
         ];
         let expected = parts.concat();
-        let mut came = vec![0; expected.len()];
-        tokio::join!(write_all(&lender, &ours, &parts), async {
-            theirs.read_exact(&mut came).await.expect("all of it comes");
+        let mut received = vec![0; expected.len()];
+        tokio::join!(write_all(&zero_copy_writer, &ours, &parts), async {
+            theirs
+                .read_exact(&mut received)
+                .await
+                .expect("all of it comes");
         });
-        assert!(came == expected);
+        assert!(received == expected);
     });
 }
 
@@ -115,21 +127,24 @@ fn what_stands_around_a_value_is_lent_with_it_if_it_is_what_is_sent() {
 fn what_waits_in_a_socket_outlives_its_value() {
     const BYTES: usize = 200_000;
     run(async {
-        let lender = Lender::new().expect("a pipe");
+        let zero_copy_writer = ZeroCopyWriter::new().expect("a pipe");
         let (ours, mut theirs) = pair().await;
         let mut expected = Vec::new();
         // Each value is dropped as soon as the socket has accepted it, and the next value reuses
         // its memory.
         for seed in 0..10 {
-            let value = lendable(pattern(BYTES, seed));
+            let value = zero_copy(pattern(BYTES, seed));
             expected.extend_from_slice(&value);
-            write_all(&lender, &ours, &[&value]).await;
+            write_all(&zero_copy_writer, &ours, &[&value]).await;
             drop(value);
             black_box(vec![0xee_u8; BYTES]);
         }
-        let mut came = vec![0; expected.len()];
-        theirs.read_exact(&mut came).await.expect("all of it comes");
-        assert!(came == expected);
+        let mut received = vec![0; expected.len()];
+        theirs
+            .read_exact(&mut received)
+            .await
+            .expect("all of it comes");
+        assert!(received == expected);
     });
 }
 
@@ -138,18 +153,21 @@ fn what_waits_in_a_unix_socket_outlives_its_value() {
     // Fits into the default buffer of a Unix socket.
     const BYTES: usize = 100_000;
     run(async {
-        let lender = Lender::new().expect("a pipe");
+        let zero_copy_writer = ZeroCopyWriter::new().expect("a pipe");
         let (ours, mut theirs) = UnixStream::pair().expect("two sockets");
         for seed in 0..10 {
             let expected = pattern(BYTES, seed);
-            let value = lendable(expected.clone());
-            write_all(&lender, &ours, &[&value]).await;
+            let value = zero_copy(expected.clone());
+            write_all(&zero_copy_writer, &ours, &[&value]).await;
             assert!(lent(&value), "its pages are lent");
             drop(value);
             black_box(vec![0xee_u8; BYTES]);
-            let mut came = vec![0; BYTES];
-            theirs.read_exact(&mut came).await.expect("all of it comes");
-            assert!(came == expected);
+            let mut received = vec![0; BYTES];
+            theirs
+                .read_exact(&mut received)
+                .await
+                .expect("all of it comes");
+            assert!(received == expected);
         }
     });
 }
@@ -164,15 +182,15 @@ fn lent(value: &[u8]) -> bool {
 #[test]
 fn a_full_socket_leaves_nothing_for_the_next_one() {
     run(async {
-        let lender = Lender::new().expect("a pipe");
+        let zero_copy_writer = ZeroCopyWriter::new().expect("a pipe");
         let (slow, _unread) = pair().await;
-        let value = lendable(pattern(64 << 20, 1));
+        let value = zero_copy(pattern(64 << 20, 1));
         let part = [IoSlice::new(&value)];
         let mut taken = 0;
         // Writes until the socket is full: by then the pipe held bytes that the socket did not
         // accept.
         while let std::task::Poll::Ready(written) = poll_fn(|context| {
-            std::task::Poll::Ready(lender.poll_write(&slow, context, &part, true))
+            std::task::Poll::Ready(zero_copy_writer.poll_write(&slow, context, &part, true))
         })
         .await
         {
@@ -180,28 +198,31 @@ fn a_full_socket_leaves_nothing_for_the_next_one() {
         }
         assert!(0 < taken && taken < value.len());
         let (ours, mut theirs) = pair().await;
-        let other = lendable(pattern(300_000, 2));
-        let mut came = vec![0; other.len()];
+        let other = zero_copy(pattern(300_000, 2));
+        let mut received = vec![0; other.len()];
         let parts: [&[u8]; 1] = [&other];
-        tokio::join!(write_all(&lender, &ours, &parts), async {
-            theirs.read_exact(&mut came).await.expect("all of it comes");
+        tokio::join!(write_all(&zero_copy_writer, &ours, &parts), async {
+            theirs
+                .read_exact(&mut received)
+                .await
+                .expect("all of it comes");
         });
-        assert!(came == other);
+        assert!(received == other);
     });
 }
 
 #[test]
 fn changing_lent_bytes_copies_them() {
-    let value = lendable(pattern(LENT_BYTES_MIN, 1));
+    let value = zero_copy(pattern(ZERO_COPY_BYTES_MIN, 1));
     let before = value.as_ptr();
     let changed = Vec::from(value);
     assert_ne!(changed.as_ptr(), before);
-    assert_eq!(changed, pattern(LENT_BYTES_MIN, 1));
+    assert_eq!(changed, pattern(ZERO_COPY_BYTES_MIN, 1));
 }
 
 #[test]
 fn the_table_forgets_what_is_gone() {
-    let value = lendable(pattern(LENT_BYTES_MIN, 1));
+    let value = zero_copy(pattern(ZERO_COPY_BYTES_MIN, 1));
     let all = addresses(&value);
     // Another test may reuse freed memory at once, but not memory that this test still owns.
     let known = |bytes: &[u8]| table().range(addresses(bytes)).next().is_some();
@@ -210,9 +231,9 @@ fn the_table_forgets_what_is_gone() {
     drop(value);
     assert!(table().range(all).next().is_some());
     drop(part);
-    let own = vec![1; LENT_BYTES_MIN];
+    let own = vec![1; ZERO_COPY_BYTES_MIN];
     assert!(!known(&own));
-    assert!(!known(&lendable(pattern(LENT_BYTES_MIN - 1, 1))));
+    assert!(!known(&zero_copy(pattern(ZERO_COPY_BYTES_MIN - 1, 1))));
 }
 
 /// Returns the CPU time of this thread, in nanoseconds.
@@ -225,12 +246,12 @@ fn cpu_ns() -> i64 {
 fn a_very_large_value_is_not_freed_where_it_is_dropped() {
     const BYTES: usize = 128 << 20;
     let freed_here = BytesMut::from(&vec![1_u8; BYTES][..]);
-    let freed_beside = lendable(BytesMut::from(&vec![1_u8; BYTES][..]));
-    let begun = cpu_ns();
+    let freed_beside = zero_copy(BytesMut::from(&vec![1_u8; BYTES][..]));
+    let start_ns = cpu_ns();
     drop(freed_beside);
-    let beside = cpu_ns() - begun;
-    let begun = cpu_ns();
+    let beside = cpu_ns() - start_ns;
+    let start_ns = cpu_ns();
     drop(freed_here);
-    let here = cpu_ns() - begun;
+    let here = cpu_ns() - start_ns;
     assert!(beside * 2 < here, "{beside} ns beside {here} ns");
 }

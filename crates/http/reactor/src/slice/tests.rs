@@ -1,12 +1,12 @@
 use std::thread;
 
-use super::{NICE, SLICE_NS, ask_to_run_soon, attributes};
+use super::{NICE, SLICE_NS, attributes, request_low_latency};
 
 #[test]
 fn asking_changes_the_slice_and_weight_and_nothing_else() {
     let asked = thread::spawn(|| {
         let before = attributes().expect("the kernel answers");
-        ask_to_run_soon().expect("no filter is around tests");
+        request_low_latency().expect("no filter is around tests");
         (before, attributes().expect("the kernel answers"))
     });
     let (before, after) = asked.join().expect("the thread ends");

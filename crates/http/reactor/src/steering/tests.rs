@@ -1,10 +1,10 @@
-use super::{Seen, Steered, Steering};
+use super::{ArrivalCounts, Steering, SteeringState};
 use crate::CoreId;
 
 use Steering::{Hash, IncomingCpu};
 
 fn verdict(now: Steering, arrived: &[u64], accepted: &[u64]) -> Steering {
-    let seen = Seen {
+    let seen = ArrivalCounts {
         arrived: arrived.to_vec(),
         accepted: accepted.to_vec(),
     };
@@ -40,8 +40,8 @@ fn connections_are_followed_only_where_they_arrive_evenly() {
 #[test]
 fn little_is_no_reason_and_each_look_begins_anew() {
     let cores = [CoreId(0), CoreId(5)];
-    let steered = Steered::new(Steering::Auto, &cores);
-    let mut before = Seen::default();
+    let steered = SteeringState::new(Steering::Auto, &cores);
+    let mut before = ArrivalCounts::default();
     let arrive = |count: usize, cpus: [usize; 2]| {
         for index in 0..count {
             steered.note(cpus[index % 2], 0);
@@ -62,11 +62,11 @@ fn little_is_no_reason_and_each_look_begins_anew() {
 
 #[test]
 fn a_core_knows_its_own_arrivals() {
-    let steered = Steered::new(Hash, &[CoreId(2), CoreId(7)]);
+    let steered = SteeringState::new(Hash, &[CoreId(2), CoreId(7)]);
     assert!(steered.note(7, 1));
     assert!(!steered.note(7, 0));
     assert!(!steered.note(3, 0));
-    let mut before = Seen::default();
+    let mut before = ArrivalCounts::default();
     steered.judge(&[1_000, 0], &mut before);
     assert_eq!(steered.now(), Hash, "nobody asked it to judge");
 }

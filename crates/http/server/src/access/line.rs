@@ -5,13 +5,13 @@ use std::net::IpAddr;
 
 use http1::{Request, date};
 
-use crate::metrics::{Answered, Served};
+use crate::metrics::{ResponseRecord, Served};
 use crate::request_id::RequestId;
 use crate::trace::Traceparent;
 
 /// Request as the client sent it. A request that could not be parsed has its address only.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct LogRequest<'a> {
     pub(crate) remote: IpAddr,
     pub(crate) protocol: &'static str,
     pub(crate) method: &'a [u8],
@@ -22,10 +22,10 @@ pub(crate) struct Asked<'a> {
     pub(crate) traceparent: Option<Traceparent<'a>>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> LogRequest<'a> {
     /// Returns the record of a request that violated HTTP.
-    pub(crate) fn unread(remote: IpAddr) -> Asked<'a> {
-        Asked {
+    pub(crate) fn unread(remote: IpAddr) -> LogRequest<'a> {
+        LogRequest {
             remote,
             protocol: "",
             method: b"",
@@ -38,12 +38,12 @@ impl<'a> Asked<'a> {
     }
 
     /// Returns the record of a request that was parsed from `head`.
-    pub(crate) fn of(request: &Request<'a>, head: &'a [u8], remote: IpAddr) -> Asked<'a> {
+    pub(crate) fn of(request: &Request<'a>, head: &'a [u8], remote: IpAddr) -> LogRequest<'a> {
         let line = head.trim_ascii_start().split(|byte| *byte == b'\r').next();
         let mut words = line.unwrap_or(b"").split(|byte| *byte == b' ');
         let mut word = || words.next().unwrap_or(b"");
         let (method, target) = (word(), word());
-        let mut asked = Asked {
+        let mut asked = LogRequest {
             protocol: match request.version {
                 http1::Version::Http10 => "HTTP/1.0",
                 http1::Version::Http11 => "HTTP/1.1",
@@ -51,7 +51,7 @@ impl<'a> Asked<'a> {
             method,
             target,
             host: request.host.unwrap_or("").as_bytes(),
-            ..Asked::unread(remote)
+            ..LogRequest::unread(remote)
         };
         let mut traceparents = 0;
         for (name, value) in request.fields() {
@@ -101,7 +101,7 @@ impl<'a> Asked<'a> {
 
 /// Response and its time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Said {
+pub(crate) struct LogResponse {
     pub(crate) unix_ms: u64,
     pub(crate) id: RequestId,
     pub(crate) status: u16,
@@ -110,13 +110,18 @@ pub(crate) struct Said {
     pub(crate) duration_us: u64,
 }
 
-impl Said {
+impl LogResponse {
     /// Upper bound of the size of the members below, with their longest numbers.
     pub(crate) const BYTES_MAX: usize = 256;
 
     /// Returns the record that the request `id` got `answered`.
-    pub(crate) fn to(answered: &Answered, id: RequestId, duration_us: u64, unix_ms: u64) -> Said {
-        Said {
+    pub(crate) fn to(
+        answered: &ResponseRecord,
+        id: RequestId,
+        duration_us: u64,
+        unix_ms: u64,
+    ) -> LogResponse {
+        LogResponse {
             unix_ms,
             id,
             status: answered.status,
@@ -126,7 +131,7 @@ impl Said {
         }
     }
 
-    /// Appends the whole line, with the output of [`Asked::write`] in its middle.
+    /// Appends the whole line, with the output of [`LogRequest::write`] in its middle.
     pub(crate) fn write(&self, asked: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"time\":\"");
         out.extend_from_slice(&timestamp(self.unix_ms));
@@ -138,7 +143,7 @@ impl Said {
         )
         .expect("a Vec takes every write");
         out.extend_from_slice(asked);
-        let Said {
+        let LogResponse {
             status,
             body_bytes,
             duration_us,

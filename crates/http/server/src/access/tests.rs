@@ -1,10 +1,10 @@
 use expect_test::{Expect, expect};
 
-use super::{AccessLog, Asked, Limits, Said, Sink};
+use super::{AccessLog, Limits, LogRequest, LogResponse, Sink};
 use crate::metrics::Served;
 use crate::request_id::RequestId;
 
-const SAID: Said = Said {
+const RESPONSE: LogResponse = LogResponse {
     unix_ms: 784_111_777_123,
     id: RequestId {
         start_unix_ms: 784_111_000_000,
@@ -23,13 +23,13 @@ fn asked(head: &str, field_bytes_max: usize) -> Vec<u8> {
     let remote = "192.0.2.1".parse().expect("an address");
     let request = parsed.expect("sound").expect("whole");
     let mut out = Vec::new();
-    Asked::of(&request, head.as_bytes(), remote).write(field_bytes_max, &mut out);
+    LogRequest::of(&request, head.as_bytes(), remote).write(field_bytes_max, &mut out);
     out
 }
 
 fn check(head: &str, field_bytes_max: usize, expected: Expect) {
     let mut line = Vec::new();
-    SAID.write(&asked(head, field_bytes_max), &mut line);
+    RESPONSE.write(&asked(head, field_bytes_max), &mut line);
     let line = String::from_utf8(line).expect("a line is ASCII");
     expected.assert_eq(&line);
 }
@@ -81,7 +81,7 @@ fn lines_beyond_the_room_are_dropped_and_counted() {
     let log = log.expect("it can be written").expect("it is on");
     let asked = asked("GET /p.jpg HTTP/1.1\nHost: h\n\n", 64);
     for _ in 0..100_000 {
-        log.add(0, &asked, &SAID);
+        log.add(0, &asked, &RESPONSE);
     }
     log.finish();
     let (logged, dropped) = log.counts();
@@ -91,7 +91,7 @@ fn lines_beyond_the_room_are_dropped_and_counted() {
     std::fs::remove_dir_all(&folder).expect("the log is closed");
     assert_eq!(text.lines().count() as u64, logged);
     let mut line = Vec::new();
-    SAID.write(&asked, &mut line);
+    RESPONSE.write(&asked, &mut line);
     assert!(
         text.as_bytes()
             .chunks(line.len())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use reactor::Ended;
 use variants::library::{Library, Mount};
 
-use super::{Archive, Crc, Wanted};
+use super::{Archive, ArchiveFile, Crc};
 use crate::problem::Problem;
 
 /// Library in a temporary folder, which is removed on drop.
@@ -29,7 +29,7 @@ impl Home {
     }
 
     fn plan(&self, wanted: &[(&str, &str)]) -> Result<Archive, Problem> {
-        let wanted = wanted.iter().map(|(path, name)| Wanted {
+        let wanted = wanted.iter().map(|(path, name)| ArchiveFile {
             path: (*path).to_owned(),
             name: (*name).to_owned(),
         });

@@ -2,7 +2,7 @@ use std::io::Read as _;
 
 use http1::{Limits, parse};
 
-use super::{Coding, is_text, tagged, varying};
+use super::{Coding, coded_etag, extended_vary, is_text};
 
 #[test]
 fn what_is_encoded_is_read_back() {
@@ -81,16 +81,16 @@ fn text_is_told_by_its_media_type() {
 
 #[test]
 fn codings_have_tags_of_their_own() {
-    assert_eq!(tagged("\"abc\"", Coding::Brotli), "\"abc-br\"");
-    assert_eq!(tagged("W/\"abc\"", Coding::Gzip), "W/\"abc-gzip\"");
-    assert_eq!(varying("", "Accept-Encoding"), "Accept-Encoding");
+    assert_eq!(coded_etag("\"abc\"", Coding::Brotli), "\"abc-br\"");
+    assert_eq!(coded_etag("W/\"abc\"", Coding::Gzip), "W/\"abc-gzip\"");
+    assert_eq!(extended_vary("", "Accept-Encoding"), "Accept-Encoding");
     assert_eq!(
-        varying("Accept", "Accept-Encoding"),
+        extended_vary("Accept", "Accept-Encoding"),
         "Accept, Accept-Encoding"
     );
     assert_eq!(
-        varying("accept-encoding, Origin", "Accept-Encoding"),
+        extended_vary("accept-encoding, Origin", "Accept-Encoding"),
         "accept-encoding, Origin"
     );
-    assert_eq!(varying("*", "Accept-Encoding"), "*");
+    assert_eq!(extended_vary("*", "Accept-Encoding"), "*");
 }

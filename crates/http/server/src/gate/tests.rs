@@ -26,7 +26,7 @@ fn names_that_a_stranger_can_have_are_known_only_by_the_settings() {
         "pelton.default.svc.cluster.local",
         "pelton.internal",
     ] {
-        assert!(default.knows(host), "{host}");
+        assert!(default.is_known_host(host), "{host}");
     }
     let strangers = [
         "evil.example",
@@ -40,8 +40,8 @@ fn names_that_a_stranger_can_have_are_known_only_by_the_settings() {
         "1.2.3.4.5",
     ];
     for host in strangers {
-        assert!(!default.knows(host), "{host}");
-        assert!(gate(&["*"]).knows(host), "{host}");
+        assert!(!default.is_known_host(host), "{host}");
+        assert!(gate(&["*"]).is_known_host(host), "{host}");
     }
     let listed = gate(&["music.example.org", "*.example.net"]);
     for (host, is_known) in [
@@ -55,7 +55,7 @@ fn names_that_a_stranger_can_have_are_known_only_by_the_settings() {
         ("evilexample.net", false),
         ("nas", true),
     ] {
-        assert_eq!(listed.knows(host), is_known, "{host}");
+        assert_eq!(listed.is_known_host(host), is_known, "{host}");
     }
 }
 

@@ -7,37 +7,37 @@ use std::task::{Context, Poll};
 
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::told::Asker;
+use super::told::RequestInfo;
 use super::translate;
 use crate::answer::Answer;
 use crate::core::Core;
-use crate::mount::Came;
+use crate::mount::RequestContext;
 
 /// Request whose response is to be prepared.
 #[derive(Debug)]
-pub(super) struct Order {
+pub(super) struct PendingRequest {
     pub(super) stream: u32,
-    pub(super) asker: Asker,
+    pub(super) request_info: RequestInfo,
     /// Validated head of the request in the form of HTTP/1.1.
     pub(super) text: Vec<u8>,
-    pub(super) came: Came,
+    pub(super) came: RequestContext,
 }
 
 /// Responses in preparation, and requests that wait for their turn.
 #[derive(Debug, Default)]
-pub(super) struct Making {
+pub(super) struct PendingResponses {
     tasks: JoinSet<(u32, Answer)>,
-    begun: Vec<(u32, Asker, AbortHandle)>,
-    waiting: VecDeque<Order>,
+    begun: Vec<(u32, RequestInfo, AbortHandle)>,
+    waiting: VecDeque<PendingRequest>,
 }
 
-impl Making {
+impl PendingResponses {
     /// Returns the number of both.
     pub(super) fn len(&self) -> usize {
         self.begun.len() + self.waiting.len()
     }
 
-    pub(super) fn push(&mut self, order: Order) {
+    pub(super) fn push(&mut self, order: PendingRequest) {
         self.waiting.push_back(order);
     }
 
@@ -47,33 +47,36 @@ impl Making {
         while self.begun.len() < making_max
             && let Some(order) = self.waiting.pop_front()
         {
-            let Order {
+            let PendingRequest {
                 stream,
-                asker,
+                request_info,
                 text,
                 mut came,
             } = order;
-            came.takes_pieces = true;
+            came.supports_streaming = true;
             let core = Rc::clone(core);
             let handle = self.tasks.spawn_local(async move {
                 let limits = &core.service.settings.http;
                 let request = translate::read(&text, limits).expect("it was judged sound");
-                (stream, core.answer_slowly(&request, &mut came).await)
+                (stream, core.respond_slowly(&request, &mut came).await)
             });
-            self.begun.push((stream, asker, handle));
+            self.begun.push((stream, request_info, handle));
             any = true;
         }
         any
     }
 
     /// Returns a response that is ready. A panic propagates to the connection.
-    pub(super) fn poll_made(&mut self, context: &mut Context<'_>) -> Option<(u32, Asker, Answer)> {
+    pub(super) fn poll_response(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Option<(u32, RequestInfo, Answer)> {
         while let Poll::Ready(Some(joined)) = self.tasks.poll_join_next(context) {
             match joined {
                 Ok((stream, answer)) => {
                     // A stream that was reset meanwhile is no longer listed.
-                    if let Some(asker) = self.take(stream) {
-                        return Some((stream, asker, answer));
+                    if let Some(request_info) = self.take(stream) {
+                        return Some((stream, request_info, answer));
                     }
                 }
                 Err(err) if err.is_panic() => resume_unwind(err.into_panic()),
@@ -83,10 +86,10 @@ impl Making {
         None
     }
 
-    fn take(&mut self, stream: u32) -> Option<Asker> {
+    fn take(&mut self, stream: u32) -> Option<RequestInfo> {
         let index = self.begun.iter().position(|(begun, ..)| *begun == stream)?;
-        let (_, asker, _) = self.begun.swap_remove(index);
-        Some(asker)
+        let (_, request_info, _) = self.begun.swap_remove(index);
+        Some(request_info)
     }
 
     /// Cancels the response of a stream.

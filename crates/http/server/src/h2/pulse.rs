@@ -13,7 +13,7 @@ use super::Limits;
 
 /// Counters by which a connection is judged.
 #[derive(Debug)]
-pub(super) struct Pulse {
+pub(super) struct FloodGuard {
     limits: Limits,
     /// Bytes of bodies per step: what the client must read within one wait.
     step_bytes: u64,
@@ -50,12 +50,12 @@ pub(super) struct Work {
     /// True if bytes wait for the client.
     pub(super) sends: bool,
     /// True if a frame, or a head of several frames, is incomplete.
-    pub(super) has_begun: bool,
+    pub(super) has_partial_input: bool,
 }
 
-impl Pulse {
-    pub(super) fn new(limits: Limits, step_bytes: u64) -> Pulse {
-        Pulse {
+impl FloodGuard {
+    pub(super) fn new(limits: Limits, step_bytes: u64) -> FloodGuard {
+        FloodGuard {
             limits,
             step_bytes,
             since_step: 0,
@@ -99,13 +99,13 @@ impl Pulse {
     }
 
     /// Records a response that was handed over whole.
-    pub(super) fn took_whole(&mut self) {
+    pub(super) fn note_whole_response(&mut self) {
         self.resets = self.resets.saturating_sub(1);
         self.step();
     }
 
     /// Records a stream that ended without its response.
-    pub(super) fn gave_up(&mut self) {
+    pub(super) fn note_unanswered(&mut self) {
         self.resets += 1;
     }
 
@@ -123,7 +123,8 @@ impl Pulse {
             Work { makes: true, .. } => Armed::Nothing,
             Work { sends: true, .. } => Armed::Write(self.steps),
             Work {
-                has_begun: true, ..
+                has_partial_input: true,
+                ..
             } => Armed::Head(self.requests),
             _ => Armed::Idle(self.steps),
         };

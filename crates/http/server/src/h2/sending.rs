@@ -12,7 +12,7 @@ use reactor::Ended;
 use variants::sealed::Sealed;
 
 use super::outgoing::Piece;
-use super::told::Told;
+use super::told::CompletedStream;
 use crate::answer::Payload;
 use crate::archive::Archive;
 use crate::parted::Parted;
@@ -21,24 +21,24 @@ use crate::parted::Parted;
 #[derive(Debug)]
 pub(super) struct Sending {
     pub(super) stream: u32,
-    pub(super) told: Told,
-    left: Left,
+    pub(super) told: CompletedStream,
+    left: RemainingBody,
 }
 
 /// Remaining body.
 #[derive(Debug)]
-enum Left {
+enum RemainingBody {
     Memory(Arc<[u8]>, Range<usize>),
     /// Memory of this stream alone, which keeps its turn until the memory is handed over.
     Owned(Bytes),
-    File(Opened, Chunks),
+    File(BodyFile, Chunks),
     Parted(Box<Parted>),
     Growing(Pieces),
     Archive(Box<Archive>),
 }
 
 #[derive(Debug)]
-enum Opened {
+enum BodyFile {
     File(Arc<File>),
     Sealed(Arc<Sealed>),
 }
@@ -54,32 +54,41 @@ pub(super) struct Part {
 
 impl Sending {
     /// Creates the state for a body. Returns `None` if there is no body.
-    pub(super) fn new(stream: u32, told: Told, payload: Payload) -> Result<Sending, Told> {
+    pub(super) fn new(
+        stream: u32,
+        told: CompletedStream,
+        payload: Payload,
+    ) -> Result<Sending, CompletedStream> {
         let left = match payload {
             Payload::None => return Err(told),
-            Payload::Owned(bytes) => Left::Owned(bytes),
-            Payload::Memory(bytes, range) => Left::Memory(bytes, range),
-            Payload::File(file, range) => Left::File(Opened::File(file), Chunks::new(range)),
-            Payload::Sealed(sealed, range) => {
-                Left::File(Opened::Sealed(sealed), Chunks::new(range))
+            Payload::Owned(bytes) => RemainingBody::Owned(bytes),
+            Payload::Memory(bytes, range) => RemainingBody::Memory(bytes, range),
+            Payload::File(file, range) => {
+                RemainingBody::File(BodyFile::File(file), Chunks::new(range))
             }
-            Payload::Parted(parted) => Left::Parted(parted),
-            Payload::Growing(growing) => Left::Growing(Pieces::new(growing)),
-            Payload::Archive(archive) => Left::Archive(archive),
+            Payload::Sealed(sealed, range) => {
+                RemainingBody::File(BodyFile::Sealed(sealed), Chunks::new(range))
+            }
+            Payload::Parted(parted) => RemainingBody::Parted(parted),
+            Payload::Growing(growing) => RemainingBody::Growing(Pieces::new(growing)),
+            Payload::Archive(archive) => RemainingBody::Archive(archive),
         };
         Ok(Sending { stream, told, left })
     }
 
     /// Returns whether the body occupies memory of its own.
     pub(super) fn is_owned(&self) -> bool {
-        matches!(self.left, Left::Owned(_))
+        matches!(self.left, RemainingBody::Owned(_))
     }
 
     /// Returns whether the body must be read from a file.
     pub(super) fn is_read(&self) -> bool {
         matches!(
             self.left,
-            Left::File(..) | Left::Parted(_) | Left::Growing(_) | Left::Archive(_)
+            RemainingBody::File(..)
+                | RemainingBody::Parted(_)
+                | RemainingBody::Growing(_)
+                | RemainingBody::Archive(_)
         )
     }
 
@@ -93,22 +102,22 @@ impl Sending {
         context: &mut Context<'_>,
     ) -> Poll<Result<Part, Ended>> {
         let (piece, bytes, left) = match &mut self.left {
-            Left::Memory(bytes, range) => {
+            RemainingBody::Memory(bytes, range) => {
                 let middle = range.end.min(range.start + bytes_max);
                 let part = range.start..middle;
                 range.start = middle;
                 let length = part.len();
                 (Piece::Shared(Arc::clone(bytes), part), length, range.len())
             }
-            Left::Owned(bytes) => {
+            RemainingBody::Owned(bytes) => {
                 let part = bytes.split_to(bytes.len().min(bytes_max));
                 let length = part.len();
                 (Piece::Owned(part), length, bytes.len())
             }
-            Left::File(opened, chunks) => {
+            RemainingBody::File(opened, chunks) => {
                 let file = match opened {
-                    Opened::File(file) => &**file,
-                    Opened::Sealed(sealed) => &sealed.file,
+                    BodyFile::File(file) => &**file,
+                    BodyFile::Sealed(sealed) => &sealed.file,
                 };
                 match chunks.poll_next(file, bytes_max, context) {
                     Poll::Pending => return Poll::Pending,
@@ -117,26 +126,26 @@ impl Sending {
                         let length = chunk.len();
                         (Piece::Chunk(chunk), length, chunks.left() as usize)
                     }
-                    Poll::Ready(Err(ended)) => return Poll::Ready(Err(noted(ended))),
+                    Poll::Ready(Err(ended)) => return Poll::Ready(Err(log_failure(ended))),
                 }
             }
-            Left::Parted(parted) => match parted.poll_next(bytes_max, context) {
+            RemainingBody::Parted(parted) => match parted.poll_next(bytes_max, context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Ok((piece, is_last))) => {
                     let length = piece.len();
                     (Piece::Chunk(piece), length, usize::from(!is_last))
                 }
-                Poll::Ready(Err(ended)) => return Poll::Ready(Err(noted(ended))),
+                Poll::Ready(Err(ended)) => return Poll::Ready(Err(log_failure(ended))),
             },
-            Left::Growing(pieces) => match pieces.poll_next(bytes_max, context) {
+            RemainingBody::Growing(pieces) => match pieces.poll_next(bytes_max, context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Ok((piece, is_last))) => {
                     let length = piece.len();
                     (Piece::Chunk(piece), length, usize::from(!is_last))
                 }
-                Poll::Ready(Err(ended)) => return Poll::Ready(Err(noted(ended))),
+                Poll::Ready(Err(ended)) => return Poll::Ready(Err(log_failure(ended))),
             },
-            Left::Archive(archive) => match archive.poll_next(bytes_max, context) {
+            RemainingBody::Archive(archive) => match archive.poll_next(bytes_max, context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Ok(piece)) => {
                     let length = piece.len();
@@ -146,7 +155,7 @@ impl Sending {
                         usize::from(archive.left() != 0),
                     )
                 }
-                Poll::Ready(Err(ended)) => return Poll::Ready(Err(noted(ended))),
+                Poll::Ready(Err(ended)) => return Poll::Ready(Err(log_failure(ended))),
             },
         };
         self.told.answered.body_bytes += bytes as u64;
@@ -158,7 +167,7 @@ impl Sending {
     }
 }
 
-fn noted(ended: Ended) -> Ended {
+fn log_failure(ended: Ended) -> Ended {
     match &ended {
         Ended::File(err) => tracing::error!(%err, "file cannot be read; stream reset"),
         // The other end that chunks can have.

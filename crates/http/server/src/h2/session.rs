@@ -8,16 +8,16 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use http1::Reject;
-use http2::hpack::Line;
+use http2::hpack::EncodedField;
 use http2::{Connection, ErrorCode, Event, Fault};
 use reactor::Conn;
 use tokio::time::{Sleep, sleep_until};
 
-use super::making::{Making, Order};
+use super::making::{PendingRequest, PendingResponses};
 use super::outgoing::{Outgoing, Piece};
-use super::pulse::{Pulse, Work};
+use super::pulse::{FloodGuard, Work};
 use super::sending::Sending;
-use super::told::{Asker, Told};
+use super::told::{CompletedStream, RequestInfo};
 use super::upload::Upload;
 use super::{Carrier, translate};
 use crate::answer::{Answer, Payload, Shape};
@@ -47,19 +47,19 @@ pub(super) struct Session<'c, S> {
     /// Bodies in progress, whose next parts are handed over in turn.
     sending: VecDeque<Sending>,
     /// Responses that are handed over and not yet written.
-    done: Vec<Told>,
-    making: Making,
+    done: Vec<CompletedStream>,
+    making: PendingResponses,
     uploads: Vec<Upload>,
     /// Timer of the first upload that is due.
     upload_due: Option<Pin<Box<Sleep>>>,
-    pulse: Pulse,
+    pulse: FloodGuard,
     /// Bytes that the client had acknowledged at the last query.
     acked_bytes: Cell<u64>,
     requests: u32,
     /// Buffer for a head in the form of HTTP/1.1.
     text: Vec<u8>,
     /// Current date as a field.
-    date: Option<([u8; 29], Line)>,
+    date: Option<([u8; 29], EncodedField)>,
     /// Time of the last received bytes.
     now: Instant,
     state: State,
@@ -103,10 +103,10 @@ impl<'c, S: Carrier> Session<'c, S> {
             out,
             sending: VecDeque::new(),
             done: Vec::new(),
-            making: Making::default(),
+            making: PendingResponses::default(),
             uploads: Vec::new(),
             upload_due: None,
-            pulse: Pulse::new(limits, core.reactor.limits().write_window_bytes()),
+            pulse: FloodGuard::new(limits, core.reactor.limits().write_window_bytes()),
             acked_bytes: Cell::new(0),
             requests: 0,
             text: Vec::new(),
@@ -128,7 +128,7 @@ impl<'c, S: Carrier> Session<'c, S> {
     }
 
     /// Returns whether the connection has reached its limit of requests, plus `more`.
-    pub(super) fn has_had_enough(&self, more: u32) -> bool {
+    pub(super) fn has_reached_request_limit(&self, more: u32) -> bool {
         let requests_max = self.core.service.settings.limits.connection_requests_max;
         requests_max.saturating_add(more) <= self.requests
     }
@@ -150,7 +150,7 @@ impl<'c, S: Carrier> Session<'c, S> {
     /// Returns whether the client reads its responses fast enough. A partially written piece may
     /// still be in flight. Acknowledged bytes are compared with the previous query, so a connection
     /// once gets the time of one wait too much.
-    pub(super) fn keeps_pace(&self) -> bool {
+    pub(super) fn reads_fast_enough(&self) -> bool {
         self.conn.deadline.is_armed(reactor::Wait::Write)
             && self.stream.acked_bytes().is_ok_and(|acked| {
                 let before = self.acked_bytes.replace(acked);
@@ -198,7 +198,7 @@ impl<'c, S: Carrier> Session<'c, S> {
             let work = Work {
                 makes: self.making.len() + self.uploads.len() != 0,
                 sends: !self.sending.is_empty() || !self.out.is_empty(),
-                has_begun: !self.input.is_empty() || self.http2.is_in_head(),
+                has_partial_input: !self.input.is_empty() || self.http2.is_in_head(),
             };
             self.pulse.settle(&self.conn.deadline, work);
         }
@@ -218,8 +218,8 @@ impl<'c, S: Carrier> Session<'c, S> {
     /// Sends responses that became ready, and starts those whose turn it is.
     fn poll_answers(&mut self, context: &mut Context<'_>) -> bool {
         let mut moved = false;
-        while let Some((stream, asker, answer)) = self.making.poll_made(context) {
-            self.answer(stream, asker, answer);
+        while let Some((stream, request_info, answer)) = self.making.poll_response(context) {
+            self.answer(stream, request_info, answer);
             moved = true;
         }
         let owned = self.sending.iter().filter(|it| it.is_owned()).count();
@@ -250,7 +250,7 @@ impl<'c, S: Carrier> Session<'c, S> {
             .partition(|upload: &Upload| upload.due <= first);
         self.uploads = rest;
         for upload in late {
-            self.refuse(upload.stream, upload.asker, TOO_SLOW);
+            self.refuse(upload.stream, upload.request_info, TOO_SLOW);
         }
         true
     }
@@ -320,11 +320,11 @@ impl<'c, S: Carrier> Session<'c, S> {
                         self.take(event);
                     }
                     if self.pulse.is_abused() {
-                        const NOISE: Fault = Fault {
+                        const FLOOD: Fault = Fault {
                             code: ErrorCode::EnhanceYourCalm,
                             reason: "too many resets, or too many frames without a request",
                         };
-                        self.fail(NOISE);
+                        self.fail(FLOOD);
                     }
                 }
                 Err(fault) => self.fail(fault),
@@ -351,7 +351,7 @@ impl<'c, S: Carrier> Session<'c, S> {
                 ends,
             } => self.body(stream, bytes, ends),
             Event::Reset { stream } => {
-                self.pulse.gave_up();
+                self.pulse.note_unanswered();
                 self.drop_stream(stream);
             }
         }
@@ -371,20 +371,20 @@ impl<'c, S: Carrier> Session<'c, S> {
     fn request(&mut self, stream: u32, ends: bool) {
         self.requests = self.requests.saturating_add(1);
         // All frames in flight have arrived; a client that continues ignored the GOAWAY.
-        if self.has_had_enough(self.core.service.settings.limits.h2.streams_max) {
+        if self.has_reached_request_limit(self.core.service.settings.limits.h2.streams_max) {
             self.http2.leave_now(self.out.text());
         }
         self.pulse.asked();
         let peer = self.conn.peer.ip();
         let core = self.core;
-        let asker = Asker::new(core, self.http2.head(), peer, self.now);
+        let request_info = RequestInfo::new(core, self.http2.head(), peer, self.now);
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         let judged = translate::request(self.http2.head(), &mut text, &core.service.settings.http);
         let request = match judged {
             Ok(request) => request,
             Err(reject) => {
-                self.refuse(stream, asker, reject);
+                self.refuse(stream, request_info, reject);
                 self.text = text;
                 return;
             }
@@ -392,17 +392,17 @@ impl<'c, S: Carrier> Session<'c, S> {
         if !ends {
             let is_kept = core.service.mounts.find(request.target.path).is_some();
             let came = core.came(self.conn.listener, peer);
-            let upload = Upload::new(core, (stream, asker), text, came, is_kept);
+            let upload = Upload::new(core, (stream, request_info), text, came, is_kept);
             return self.uploads.push(upload);
         }
-        match core.answer_ready(self.conn.listener, &request) {
+        match core.respond_if_ready(self.conn.listener, &request) {
             Some(answer) => {
-                self.answer(stream, asker, answer);
+                self.answer(stream, request_info, answer);
                 self.text = text;
             }
-            None => self.making.push(Order {
+            None => self.making.push(PendingRequest {
                 stream,
-                asker,
+                request_info,
                 text,
                 came: core.came(self.conn.listener, peer),
             }),
@@ -423,47 +423,54 @@ impl<'c, S: Carrier> Session<'c, S> {
             Err(_) if !self.uploads[index].is_kept => {}
             Err(reject) => {
                 let upload = self.uploads.swap_remove(index);
-                return self.refuse(stream, upload.asker, reject);
+                return self.refuse(stream, upload.request_info, reject);
             }
         }
         let Upload {
-            asker, text, came, ..
+            request_info,
+            text,
+            came,
+            ..
         } = self.uploads.swap_remove(index);
         let limits = &self.core.service.settings.http;
         let request = translate::read(&text, limits).expect("it was judged before its body");
-        match self.core.answer_ready(self.conn.listener, &request) {
-            Some(answer) => self.answer(stream, asker, answer),
-            None => self.making.push(Order {
+        match self.core.respond_if_ready(self.conn.listener, &request) {
+            Some(answer) => self.answer(stream, request_info, answer),
+            None => self.making.push(PendingRequest {
                 stream,
-                asker,
+                request_info,
                 text,
                 came,
             }),
         }
     }
 
-    fn refuse(&mut self, stream: u32, asker: Asker, reject: Reject) {
+    fn refuse(&mut self, stream: u32, request_info: RequestInfo, reject: Reject) {
         let problem = Problem::BadRequest {
             status: reject.status,
             phrase: reject.reason,
         };
         let shape = Shape {
-            bodiless: asker.method == http1::Method::Head,
-            ..Shape::UNREAD
+            bodiless: request_info.method == http1::Method::Head,
+            ..Shape::UNPARSED
         };
-        let answer = self.core.answer_problem(&problem, shape);
-        self.answer(stream, asker, answer);
+        let answer = self.core.problem_response(&problem, shape);
+        self.answer(stream, request_info, answer);
     }
 
     /// Hands over the head of a response and queues its body.
-    fn answer(&mut self, stream: u32, asker: Asker, mut answer: Answer) {
+    fn answer(&mut self, stream: u32, request_info: RequestInfo, mut answer: Answer) {
         answer.complete(self.core);
-        asker.tell_trace(&mut answer, self.core);
-        let told = Told::new(asker, &answer, self.core);
+        request_info.add_trace_field(&mut answer, self.core);
+        let told = CompletedStream::new(request_info, &answer, self.core);
         let clock = self.core.reactor.clock().http_date();
         let date = match &mut self.date {
             Some((of, line)) if *of == clock => line,
-            date => &mut date.insert((clock, Line::shared(b"date", &clock))).1,
+            date => {
+                &mut date
+                    .insert((clock, EncodedField::shared(b"date", &clock)))
+                    .1
+            }
         };
         let grows = matches!(answer.payload, Payload::Growing(_));
         let ends = answer.payload.len() == 0 && !grows;
@@ -473,20 +480,20 @@ impl<'c, S: Carrier> Session<'c, S> {
             });
         let mut sending = match Sending::new(stream, told, answer.payload) {
             Ok(sending) if !ends => sending,
-            Ok(Sending { told, .. }) | Err(told) => return self.wrote_whole(told),
+            Ok(Sending { told, .. }) | Err(told) => return self.complete_stream(told),
         };
         // Most bodies are handed over whole at once. A body that must be read waits for its turn.
         if self.sending.is_empty() && !sending.is_read() {
             let context = &mut Context::from_waker(Waker::noop());
-            if let Handed::Last = self.hand_over_part(&mut sending, context) {
-                return self.wrote_whole(sending.told);
+            if let SendStep::Last = self.hand_over_part(&mut sending, context) {
+                return self.complete_stream(sending.told);
             }
         }
         self.sending.push_back(sending);
     }
 
-    fn wrote_whole(&mut self, told: Told) {
-        self.pulse.took_whole();
+    fn complete_stream(&mut self, told: CompletedStream) {
+        self.pulse.note_whole_response();
         self.done.push(told);
         if DONE_MAX <= self.done.len() {
             count(self.core, &mut self.done);
@@ -502,34 +509,34 @@ impl<'c, S: Carrier> Session<'c, S> {
                 return;
             };
             match self.hand_over_part(&mut sending, context) {
-                Handed::Nothing => {
+                SendStep::Nothing => {
                     waiting += 1;
                     self.sending.push_back(sending);
                 }
-                Handed::Part => {
+                SendStep::Part => {
                     waiting = 0;
                     self.sending.push_back(sending);
                 }
-                Handed::Last => self.wrote_whole(sending.told),
-                Handed::Failed => self.done.push(sending.told),
+                SendStep::Last => self.complete_stream(sending.told),
+                SendStep::Failed => self.done.push(sending.told),
             }
         }
     }
 
-    fn hand_over_part(&mut self, sending: &mut Sending, context: &mut Context<'_>) -> Handed {
+    fn hand_over_part(&mut self, sending: &mut Sending, context: &mut Context<'_>) -> SendStep {
         let room = self.http2.room(sending.stream);
         let buffer_bytes_max = self.core.service.settings.limits.h2.buffer_bytes_max;
         if room == 0 || sending.is_read() && buffer_bytes_max <= self.out.own_bytes() {
-            return Handed::Nothing;
+            return SendStep::Nothing;
         }
         let stream = sending.stream;
         let part = match sending.poll_part(room, context) {
-            Poll::Pending => return Handed::Nothing,
+            Poll::Pending => return SendStep::Nothing,
             Poll::Ready(Ok(part)) => part,
             Poll::Ready(Err(_)) => {
                 self.http2
                     .reset(stream, ErrorCode::Internal, self.out.text());
-                return Handed::Failed;
+                return SendStep::Failed;
             }
         };
         self.http2
@@ -547,9 +554,9 @@ impl<'c, S: Carrier> Session<'c, S> {
         }
         if part.is_last {
             self.http2.sent(stream, self.out.text());
-            return Handed::Last;
+            return SendStep::Last;
         }
-        Handed::Part
+        SendStep::Part
     }
 }
 
@@ -563,7 +570,7 @@ impl<S> Drop for Session<'_, S> {
 }
 
 /// Counts finished responses.
-fn count(core: &Core, done: &mut Vec<Told>) {
+fn count(core: &Core, done: &mut Vec<CompletedStream>) {
     if done.is_empty() {
         return;
     }
@@ -574,7 +581,7 @@ fn count(core: &Core, done: &mut Vec<Told>) {
 }
 
 /// Result of a body's turn.
-enum Handed {
+enum SendStep {
     /// The client, the disk or a limit makes it wait.
     Nothing,
     Part,

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use http1::{Limits, Method, Reject, Request};
 use http2::Head;
 
-use crate::access::Asked;
+use crate::access::LogRequest;
 use crate::trace::Traceparent;
 
 /// Validates `head` by way of `text`, which must be empty and which the request borrows.
@@ -38,11 +38,11 @@ pub(super) fn request<'t>(
 /// # Errors
 /// As [`request`].
 pub(super) fn read<'t>(text: &'t [u8], limits: &Limits) -> Result<Request<'t>, Reject> {
-    const NOT_WHOLE: Reject = Reject {
+    const INCOMPLETE: Reject = Reject {
         status: 400,
         reason: "the request cannot be expressed in HTTP/1.1",
     };
-    http1::parse(text, limits)?.ok_or(NOT_WHOLE)
+    http1::parse(text, limits)?.ok_or(INCOMPLETE)
 }
 
 fn write(head: &Head, text: &mut Vec<u8>) -> Result<(), Reject> {
@@ -128,7 +128,7 @@ pub(super) fn method(head: &Head) -> Method {
 }
 
 /// Returns the record of `head` for the access log, even if it is rejected.
-pub(super) fn asked(head: &Head, remote: IpAddr) -> Asked<'_> {
+pub(super) fn asked(head: &Head, remote: IpAddr) -> LogRequest<'_> {
     let field = |wanted: &[u8]| {
         let mut fields = head.fields();
         let found = fields.find(|(name, _)| *name == wanted);
@@ -139,7 +139,7 @@ pub(super) fn asked(head: &Head, remote: IpAddr) -> Asked<'_> {
         (Some((_, only)), None) => Traceparent::parse(only),
         _ => None,
     };
-    Asked {
+    LogRequest {
         remote,
         protocol: "HTTP/2.0",
         method: head.method(),

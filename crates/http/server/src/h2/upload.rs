@@ -5,18 +5,18 @@ use std::time::Duration;
 use http1::Reject;
 use tokio::time::Instant;
 
-use super::told::Asker;
+use super::told::RequestInfo;
 use crate::core::Core;
-use crate::mount::Came;
+use crate::mount::RequestContext;
 
 /// Upload of one request.
 #[derive(Debug)]
 pub(super) struct Upload {
     pub(super) stream: u32,
-    pub(super) asker: Asker,
+    pub(super) request_info: RequestInfo,
     /// Head in the form of HTTP/1.1.
     pub(super) text: Vec<u8>,
-    pub(super) came: Came,
+    pub(super) came: RequestContext,
     /// True if a mount needs the body.
     pub(super) is_kept: bool,
     /// Bytes that may still arrive.
@@ -30,15 +30,15 @@ pub(super) struct Upload {
 impl Upload {
     pub(super) fn new(
         core: &Core,
-        (stream, asker): (u32, Asker),
+        (stream, request_info): (u32, RequestInfo),
         text: Vec<u8>,
-        came: Came,
+        came: RequestContext,
         is_kept: bool,
     ) -> Upload {
         let settings = &core.service.settings;
         Upload {
             stream,
-            asker,
+            request_info,
             text,
             came,
             is_kept,

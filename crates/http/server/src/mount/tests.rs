@@ -9,14 +9,14 @@ use std::rc::Rc;
 
 use expect_test::{Expect, expect};
 
-use super::{Mount, Mounts, Reply, SLOW_TIME, Upload, Visit};
+use super::{Mount, MountRequest, Mounts, Reply, SLOW_TIME, Upload};
 use peer::House;
 
 /// Mount that describes the request in its response.
 struct Echo(&'static str);
 
 impl Mount for Echo {
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         let said = visit.fields.filter(|(name, _)| name.starts_with("x-"));
         let said: Vec<_> = said
             .map(|(name, value)| format!("{name}={}", value.escape_ascii()))
@@ -50,7 +50,7 @@ impl Mount for Echo {
 struct Elsewhere;
 
 impl Mount for Elsewhere {
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(async move {
             Reply::Internal {
                 target: visit.query.unwrap_or("").to_owned(),
@@ -67,7 +67,7 @@ impl Mount for Elsewhere {
 struct Odd;
 
 impl Mount for Odd {
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         let status = visit.query.unwrap_or("").parse().expect("a status");
         let fields = [
             ("Set-Cookie", "a"),
@@ -95,7 +95,7 @@ impl Mount for Odd {
 struct Long;
 
 impl Mount for Long {
-    fn answer<'a>(&'a self, visit: Visit<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         let bytes = visit.query.unwrap_or("").parse().expect("a number");
         let mut digits = String::with_capacity(bytes + 64);
         for number in 0_u64.. {

@@ -17,14 +17,14 @@ const RENEW_DAYS: i64 = 14;
 
 /// Warning about a certificate that clients may reject. The certificate is used all the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Concern {
+pub struct CertificateWarning {
     /// File of the certificate.
     pub path: PathBuf,
     /// Text of the warning.
     pub what: String,
 }
 
-impl fmt::Display for Concern {
+impl fmt::Display for CertificateWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "tls: {}: {}", self.path.display(), self.what)
     }
@@ -32,7 +32,7 @@ impl fmt::Display for Concern {
 
 /// Names and validity of a certificate.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Statement {
+pub(super) struct CertificateInfo {
     /// Names in lower case; `*.` stands for one label.
     pub(super) names: Vec<String>,
     pub(super) addresses: Vec<IpAddr>,
@@ -40,9 +40,9 @@ pub(super) struct Statement {
     end_unix_s: i64,
 }
 
-impl Statement {
+impl CertificateInfo {
     /// Parses the certificate `der`, the first in the file `path`.
-    pub(super) fn read(der: &[u8], path: &Path) -> Result<Statement, Error> {
+    pub(super) fn read(der: &[u8], path: &Path) -> Result<CertificateInfo, Error> {
         let bad = |err: x509_cert::der::Error| {
             Error::because(ErrorKind::BadCertificate, path, err.to_string())
         };
@@ -62,7 +62,7 @@ impl Statement {
             }
         }
         let validity = certificate.validity();
-        Ok(Statement {
+        Ok(CertificateInfo {
             names,
             addresses,
             begin_unix_s: validity.not_before.to_unix_duration().as_secs() as i64,
@@ -71,7 +71,7 @@ impl Statement {
     }
 
     /// Returns the warnings at the time `now_unix_s`.
-    pub(super) fn concerns(&self, now_unix_s: i64, path: &Path) -> Vec<Concern> {
+    pub(super) fn concerns(&self, now_unix_s: i64, path: &Path) -> Vec<CertificateWarning> {
         let mut what = Vec::new();
         let day = |unix_s| {
             let date = date::format(unix_s);
@@ -91,7 +91,7 @@ impl Statement {
                     .to_owned(),
             );
         }
-        let concern = |what| Concern {
+        let concern = |what| CertificateWarning {
             path: path.to_owned(),
             what,
         };

@@ -19,7 +19,7 @@ pub(crate) struct Handshakes {
 
 /// Slot of one handshake.
 #[derive(Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct HandshakeSlot<'a> {
     handshakes: &'a Handshakes,
     number: u64,
     ended: Receiver<()>,
@@ -34,7 +34,7 @@ impl Handshakes {
         }
     }
 
-    pub(crate) fn begin(&self) -> Place<'_> {
+    pub(crate) fn begin(&self) -> HandshakeSlot<'_> {
         let number = self.number.get() + 1;
         self.number.set(number);
         let (end, ended) = oneshot::channel();
@@ -44,7 +44,7 @@ impl Handshakes {
             // Dropping the sender wakes the handshake.
             running.pop_front();
         }
-        Place {
+        HandshakeSlot {
             handshakes: self,
             number,
             ended,
@@ -52,7 +52,7 @@ impl Handshakes {
     }
 }
 
-impl Place<'_> {
+impl HandshakeSlot<'_> {
     /// Waits until the slot is needed for another handshake. Cancel-safe.
     pub(crate) async fn taken(&mut self) {
         // The sender is only ever dropped.
@@ -60,7 +60,7 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for HandshakeSlot<'_> {
     fn drop(&mut self) {
         let running = &mut *self.handshakes.running.borrow_mut();
         if let Ok(index) = running.binary_search_by_key(&self.number, |(number, _)| *number) {

@@ -13,8 +13,8 @@ use rustls::sign::CertifiedKey;
 use rustls::{SignatureAlgorithm, SignatureScheme};
 use variants::clock;
 
-use super::certificate::Statement;
-use super::{Concern, Error, ErrorKind, Pair};
+use super::certificate::CertificateInfo;
+use super::{CertificateWarning, Error, ErrorKind, Pair};
 
 /// Bytes read of one file: some hundred certificates.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -34,7 +34,7 @@ pub(super) struct Keyring {
 
 impl Keyring {
     /// Loads the files and returns warnings about the certificates.
-    pub(super) fn read(pairs: &[Pair]) -> Result<(Keyring, Vec<Concern>), Error> {
+    pub(super) fn read(pairs: &[Pair]) -> Result<(Keyring, Vec<CertificateWarning>), Error> {
         let mut keyring = Keyring {
             by_name: HashMap::new(),
             by_parent: HashMap::new(),
@@ -99,7 +99,7 @@ fn insert(candidates: &mut Vec<Arc<CertifiedKey>>, certified: &Arc<CertifiedKey>
     candidates.insert(index, Arc::clone(certified));
 }
 
-fn read_pair(pair: &Pair) -> Result<(CertifiedKey, Statement), Error> {
+fn read_pair(pair: &Pair) -> Result<(CertifiedKey, CertificateInfo), Error> {
     let path = &pair.certificates;
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&read(path)?)
         .collect::<Result<_, _>>()
@@ -107,7 +107,7 @@ fn read_pair(pair: &Pair) -> Result<(CertifiedKey, Statement), Error> {
     let first = chain
         .first()
         .ok_or_else(|| Error::new(ErrorKind::NoCertificate, path))?;
-    let statement = Statement::read(first, path)?;
+    let statement = CertificateInfo::read(first, path)?;
     let path = &pair.key;
     let key = PrivateKeyDer::from_pem_slice(&read(path)?).map_err(|err| match err {
         pem::Error::NoItemsFound => Error::new(ErrorKind::NoKey, path),

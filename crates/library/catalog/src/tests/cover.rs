@@ -1,7 +1,7 @@
 use expect_test::{Expect, expect};
 
 use super::{music, photo};
-use crate::{Catalog, Content, CoverRules, Covered, Entry, Source, build};
+use crate::{Catalog, Content, CoverOwner, CoverRules, Entry, Source, build};
 use tags::{Field, Splits};
 
 fn song(number: u64, path: &str, album: &str, disc: &str, inside: bool) -> Entry {
@@ -53,21 +53,21 @@ fn check(rules: &CoverRules, expected: Expect) {
         } else {
             0
         };
-        let discs = (1..=discs).map(move |disc| Covered::Disc(row, disc));
-        [Covered::Album(row)].into_iter().chain(discs)
+        let discs = (1..=discs).map(move |disc| CoverOwner::Disc(row, disc));
+        [CoverOwner::Album(row)].into_iter().chain(discs)
     });
-    let tracks = (0..counts.tracks).map(Covered::Track);
+    let tracks = (0..counts.tracks).map(CoverOwner::Track);
     let all = (0..counts.artists)
-        .map(Covered::Artist)
+        .map(CoverOwner::Artist)
         .chain(albums)
         .chain(tracks);
     let mut out = String::new();
     for of in all {
         let name = match of {
-            Covered::Track(row) => library.track(row).map(|track| track.title.to_owned()),
-            Covered::Disc(_, disc) => Some(format!("  disc {disc}")),
-            Covered::Album(row) => library.album(row).map(|album| album.title.to_owned()),
-            Covered::Artist(row) => library.artist(row).map(|artist| artist.name.to_owned()),
+            CoverOwner::Track(row) => library.track(row).map(|track| track.title.to_owned()),
+            CoverOwner::Disc(_, disc) => Some(format!("  disc {disc}")),
+            CoverOwner::Album(row) => library.album(row).map(|album| album.title.to_owned()),
+            CoverOwner::Artist(row) => library.artist(row).map(|artist| artist.name.to_owned()),
         };
         let found = library.cover(of, rules).map_or("-".to_owned(), |cover| {
             let inside = if cover.inside.is_some() {

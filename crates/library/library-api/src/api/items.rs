@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use catalog::{Content, Covered};
+use catalog::{Content, CoverOwner};
 use image_plan::Placeholder;
 
 use super::{Ask, Refusal};
@@ -32,7 +32,7 @@ impl Ask<'_> {
         out.flag("compilation", album.compilation);
         out.texts("genres", self.genres(&album.genres));
         out.text("cover", &format!("/-/cover/{id}"));
-        self.look(out, Covered::Album(row));
+        self.look(out, CoverOwner::Album(row));
         let plays = tracks(&album)
             .filter_map(|row| Some(Id::Track(self.index.track(row)?.id)))
             .map(|id| plays_of(state, id).0)
@@ -116,10 +116,10 @@ impl Ask<'_> {
         );
         out.number("trackCount", artist.tracks);
         out.text("cover", &format!("/-/cover/{id}"));
-        self.look(out, Covered::Artist(row));
+        self.look(out, CoverOwner::Artist(row));
     }
 
-    fn look(&self, out: &mut Writer, of: Covered) {
+    fn look(&self, out: &mut Writer, of: CoverOwner) {
         look(out, self.server.house.look(&self.index, of));
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use catalog::{Catalog, Content, Covered, Entry, Photo, Stat, build};
+use catalog::{Catalog, Content, CoverOwner, Entry, Photo, Stat, build};
 use image_plan::Placeholder;
 use serde_json::Value;
 use tags::{
@@ -40,7 +40,7 @@ impl House for Shelf {
             files: 7,
             reading: asked.then_some(reading),
             ended_ms: Some(1),
-            watch: Watching::Told { folders: 4 },
+            watch: Watching::Inotify { folders: 4 },
             ..Scanning::default()
         }
     }
@@ -57,19 +57,19 @@ impl House for Shelf {
         self.1.lock().expect("one thread").clear();
     }
 
-    fn cover(&self, _: &Index, of: Covered, query: &str) -> Option<String> {
+    fn cover(&self, _: &Index, of: CoverOwner, query: &str) -> Option<String> {
         Some(format!("/cover/{of:?}?{query}"))
     }
 
-    fn has_cover(&self, index: &Index, of: Covered) -> bool {
-        let Covered::Album(row) = of else {
+    fn has_cover(&self, index: &Index, of: CoverOwner) -> bool {
+        let CoverOwner::Album(row) = of else {
             return true;
         };
         index.album(row).is_some_and(|album| album.title == "Über")
     }
 
-    fn look(&self, index: &Index, of: Covered) -> Option<Placeholder> {
-        let is_album = matches!(of, Covered::Album(_));
+    fn look(&self, index: &Index, of: CoverOwner) -> Option<Placeholder> {
+        let is_album = matches!(of, CoverOwner::Album(_));
         (is_album && self.has_cover(index, of)).then(seen)
     }
 

@@ -14,12 +14,12 @@ fn heard(scene: &Scene, request: &str) -> String {
         Answer::File { .. } => "raw".to_owned(),
         Answer::Transcoded {
             plan,
-            raw_will_do,
-            pieces_do,
+            fallback_to_original,
+            allow_streaming,
             ..
         } => format!(
             "{}{} bit/s, {} ch, from {} ms of {}, {} by {} on {}, {:?}{}",
-            if pieces_do { "" } else { "whole, " },
+            if allow_streaming { "" } else { "whole, " },
             plan.bit_rate_bps,
             plan.channels,
             plan.start_ms,
@@ -28,7 +28,7 @@ fn heard(scene: &Scene, request: &str) -> String {
             plan.artist,
             plan.album,
             plan.gain.track,
-            if raw_will_do { ", or raw" } else { "" }
+            if fallback_to_original { ", or raw" } else { "" }
         ),
         Answer::Document { body, .. } => {
             let message = body.split("message=\"").nth(1);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use catalog::Cover;
 use tags::{Mime, Picture, PictureKind, Stored};
 
-use super::{CoverLimits, Covers, TakeError};
+use super::{CoverLimits, Covers, ExtractError};
 use crate::read::open;
 use crate::scan::open_root;
 use crate::walk::stat;
@@ -65,10 +65,10 @@ impl Drop for Home {
 fn a_file_that_a_power_cut_left_empty_is_written_anew() {
     let home = Home::new("empty");
     let (cover, inside) = home.song("1", b"front");
-    let take_out = |covers: &Covers| covers.take_out(&cover, &inside).expect("it is there");
-    let name = take_out(&home.covers(CoverLimits::default()));
+    let extract = |covers: &Covers| covers.extract(&cover, &inside).expect("it is there");
+    let name = extract(&home.covers(CoverLimits::default()));
     fs::write(home.0.join("covers").join(&name), b"").expect("it is ours");
-    assert_eq!(take_out(&home.covers(CoverLimits::default())), name);
+    assert_eq!(extract(&home.covers(CoverLimits::default())), name);
     assert_eq!(home.read(&name).as_deref(), Some(&b"front"[..]));
 }
 
@@ -80,7 +80,7 @@ fn one_content_is_one_file() {
     let songs = songs.map(|(name, picture)| home.song(name, picture));
     let names = songs
         .each_ref()
-        .map(|(cover, inside)| covers.take_out(cover, inside).expect("it is there"));
+        .map(|(cover, inside)| covers.extract(cover, inside).expect("it is there"));
     assert_eq!(names[0], names[1]);
     assert_ne!(names[0], names[2]);
     assert_eq!(home.read(&names[0]).as_deref(), Some(&b"front"[..]));
@@ -88,14 +88,14 @@ fn one_content_is_one_file() {
     fs::remove_file(home.0.join("library/1")).expect("it is there");
     assert_eq!(
         covers
-            .take_out(&songs[0].0, &songs[0].1)
+            .extract(&songs[0].0, &songs[0].1)
             .expect("it is known"),
         names[0]
     );
     let again = home.covers(CoverLimits::default());
     assert_eq!(
         again
-            .take_out(&songs[1].0, &songs[1].1)
+            .extract(&songs[1].0, &songs[1].1)
             .expect("it is there"),
         names[0]
     );
@@ -112,7 +112,7 @@ fn the_least_recently_used_make_room() {
     let songs = ["aaaa", "bbbb", "cccc"].map(|picture| home.song(picture, picture.as_bytes()));
     let take = |at: usize| {
         covers
-            .take_out(&songs[at].0, &songs[at].1)
+            .extract(&songs[at].0, &songs[at].1)
             .expect("it is there")
     };
     let names = [take(0), take(1), take(0), take(2)];
@@ -138,18 +138,18 @@ fn what_is_not_as_it_was_is_not_taken() {
     let (cover, inside) = home.song("1", b"front");
     home.song("1", b"other picture");
     assert!(matches!(
-        covers.take_out(&cover, &inside),
-        Err(TakeError::Changed)
+        covers.extract(&cover, &inside),
+        Err(ExtractError::Changed)
     ));
     fs::remove_file(home.0.join("library/1")).expect("it is there");
     assert!(matches!(
-        covers.take_out(&cover, &inside),
-        Err(TakeError::Changed)
+        covers.extract(&cover, &inside),
+        Err(ExtractError::Changed)
     ));
     let (cover, inside) = home.song("2", b"larger");
     assert!(matches!(
-        covers.take_out(&cover, &inside),
-        Err(TakeError::TooLarge)
+        covers.extract(&cover, &inside),
+        Err(ExtractError::TooLarge)
     ));
     assert_eq!(
         fs::read_dir(home.0.join("covers"))

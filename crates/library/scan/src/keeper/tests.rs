@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tags::Splits;
 
-use super::{Keeper, Means, Setup, Status, Watching};
+use super::{LibraryIndexer, Setup, Status, WatchMode, Watching};
 use crate::{Limits, Watch};
 
 const FLAC: &[u8] = include_bytes!("../../../tags/testdata/sine.flac");
@@ -38,7 +38,7 @@ impl Home {
         fs::write(path, FLAC).expect("a folder of our own");
     }
 
-    fn keeper(&self, watching: Watching, limits: Limits) -> Keeper {
+    fn keeper(&self, watching: Watching, limits: Limits) -> LibraryIndexer {
         let setup = Setup {
             root: self.library(),
             folder: self.0.join("index"),
@@ -47,7 +47,7 @@ impl Home {
             watching,
             limits,
         };
-        Keeper::start(setup).expect("a folder of our own")
+        LibraryIndexer::start(setup).expect("a folder of our own")
     }
 }
 
@@ -58,13 +58,13 @@ impl Drop for Home {
 }
 
 const QUICKLY: Watching = Watching {
-    means: Means::Auto,
+    means: WatchMode::Auto,
     settle: Duration::from_millis(30),
     look: Duration::from_millis(30),
     rescan: Duration::ZERO,
 };
 
-fn eventually(keeper: &Keeper, what: &str, mut come: impl FnMut(&Status) -> bool) {
+fn eventually(keeper: &LibraryIndexer, what: &str, mut come: impl FnMut(&Status) -> bool) {
     let begun = Instant::now();
     while !come(&keeper.status()) {
         assert!(
@@ -76,7 +76,7 @@ fn eventually(keeper: &Keeper, what: &str, mut come: impl FnMut(&Status) -> bool
     }
 }
 
-fn until_tracks(keeper: &Keeper, tracks: u32) {
+fn until_tracks(keeper: &LibraryIndexer, tracks: u32) {
     let what = format!("{tracks} tracks");
     eventually(keeper, &what, |_| {
         keeper.catalog().counts().tracks == tracks
@@ -84,7 +84,7 @@ fn until_tracks(keeper: &Keeper, tracks: u32) {
 }
 
 /// Adds, moves and removes files, and waits until each change is in the catalog.
-fn check_changes(home: &Home, keeper: &Keeper) {
+fn check_changes(home: &Home, keeper: &LibraryIndexer) {
     until_tracks(keeper, 1);
     home.put("Band/Album/2.flac");
     until_tracks(keeper, 2);
@@ -127,7 +127,7 @@ fn the_kernel_tells_what_changes() {
     check_changes(&home, &keeper);
     // The root, the band's folder and its album's.
     eventually(&keeper, "the watches", |status| {
-        status.watch == Watch::Told { folders: 3 }
+        status.watch == Watch::Inotify { folders: 3 }
     });
     assert_eq!(keeper.status().failed, None);
 }
@@ -136,7 +136,7 @@ fn the_kernel_tells_what_changes() {
 fn looking_finds_what_changes() {
     let home = Home::new("looking");
     let watching = Watching {
-        means: Means::Looking,
+        means: WatchMode::Polling,
         ..QUICKLY
     };
     check_changes(&home, &home.keeper(watching, Limits::default()));
@@ -159,7 +159,7 @@ fn without_watches_it_looks_and_says_why() {
 fn off_it_scans_when_asked() {
     let home = Home::new("off");
     let watching = Watching {
-        means: Means::Off,
+        means: WatchMode::Off,
         ..QUICKLY
     };
     let keeper = home.keeper(watching, Limits::default());
@@ -169,7 +169,7 @@ fn off_it_scans_when_asked() {
     keeper.ask(Vec::new());
     until_tracks(&keeper, 2);
     eventually(&keeper, "its end", |status| {
-        status.scans == 2 && status.standing.is_none()
+        status.scans == 2 && status.snapshot.is_none()
     });
     assert_eq!(keeper.generation(), 2);
     home.put("Band/Other/1.flac");
@@ -184,7 +184,7 @@ fn off_it_scans_when_asked() {
 fn on_schedule_everything_is_scanned_again() {
     let home = Home::new("schedule");
     let watching = Watching {
-        means: Means::Off,
+        means: WatchMode::Off,
         rescan: Duration::from_millis(50),
         ..QUICKLY
     };
@@ -201,7 +201,7 @@ fn on_schedule_everything_is_scanned_again() {
 fn what_cannot_be_read_is_told_until_it_is_looked_at_again() {
     let home = Home::new("faults");
     let watching = Watching {
-        means: Means::Off,
+        means: WatchMode::Off,
         ..QUICKLY
     };
     let limits = Limits {
@@ -240,7 +240,7 @@ fn a_cancelled_scan_leaves_the_last_index() {
             home.put(&format!("Band/Album/{number}.flac"));
         }
         let watching = Watching {
-            means: Means::Off,
+            means: WatchMode::Off,
             ..QUICKLY
         };
         let keeper = home.keeper(watching, Limits::default());

@@ -279,7 +279,7 @@ impl<'a> Replay<'a> {
                 check_crc: self.check_crc,
                 skip_expired: true,
             })
-            .with_blob_freezer(reactor::lendable);
+            .with_blob_freezer(reactor::zero_copy);
             while !loader
                 .feed(self.keyspace, &mut source.input)
                 .map_err(|error| {

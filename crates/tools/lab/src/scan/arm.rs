@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
-use scan::{Limits, Order, Progress, Report};
+use scan::{Limits, Progress, Report, ScanRequest};
 use serde::{Deserialize, Serialize};
 use tags::{ReadAt, Reader, Splits};
 
@@ -117,7 +117,7 @@ pub(crate) fn read(typed: &Arms) -> Result<(), Stop> {
 }
 
 fn ours(typed: &Arms, afresh: bool) -> Result<Report, Stop> {
-    let order = Order {
+    let order = ScanRequest {
         root: &typed.library,
         folder: &typed.index,
         hidden: &typed.index,

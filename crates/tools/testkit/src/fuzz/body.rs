@@ -1,6 +1,6 @@
 //! Fuzz target for request bodies that are read and discarded.
 
-use http1::body::Drain;
+use http1::body::BodyDecoder;
 use http1::{Framing, Limits, Reject};
 
 /// Limits small enough for short inputs to exceed them.
@@ -46,7 +46,7 @@ fn drain<'a>(
     limits: &Limits,
     pieces: impl Iterator<Item = &'a [u8]>,
 ) -> Result<(usize, bool), Reject> {
-    let mut drain = Drain::new(framing, limits)?;
+    let mut drain = BodyDecoder::new(framing, limits)?;
     let mut taken = 0;
     for piece in pieces {
         let before = drain.is_done();

@@ -4,7 +4,7 @@
 mod tests;
 
 use catalog::Source;
-use scan::Means;
+use scan::WatchMode;
 
 use super::{Raw, Value, Wrong};
 
@@ -84,12 +84,12 @@ impl Value for Sources {
 
 /// Method of detecting changes in the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct WatchMeans(pub(crate) Means);
+pub(crate) struct WatchMeans(pub(crate) WatchMode);
 
-const MEANS: [(&str, Means); 3] = [
-    ("auto", Means::Auto),
-    ("look", Means::Looking),
-    ("off", Means::Off),
+const MEANS: [(&str, WatchMode); 3] = [
+    ("auto", WatchMode::Auto),
+    ("look", WatchMode::Polling),
+    ("off", WatchMode::Off),
 ];
 
 impl Value for WatchMeans {
