@@ -106,7 +106,7 @@ impl Covers {
         match self.inside.as_ref()?.extract(&cover, inside) {
             Ok(name) => LibraryPath::from_target(&format!("{}/{name}", house::ART)),
             Err(ExtractError::Host(err)) => {
-                tracing::error!(%err, "cover cannot be kept");
+                tracing::error!(%err, "cannot store the cover");
                 None
             }
             Err(err) => {

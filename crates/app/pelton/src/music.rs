@@ -113,7 +113,7 @@ pub(crate) fn metrics(status: &Status, out: &mut String) {
         ),
         (
             "scanning",
-            "whether a scan runs",
+            "1 while a scan runs, else 0",
             status.snapshot.is_some().into(),
         ),
     ];

@@ -64,10 +64,9 @@ pub(crate) fn run(resolved: &Resolved, quick: bool) -> Result<u8, Vec<Error>> {
 /// albums and discs in the configured sizes. The catalog is brought up to date first.
 fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe)>, Error> {
     let setup = house::library(config);
-    let report = scan::index(&setup)?;
+    let (index, report) = scan::index(&setup)?;
     tracing::info!(files = report.files, opened = report.opened, "scanned");
-    let catalog = ::scan::load(&setup.folder).map_err(|err| scan::told(&err))?;
-    let found = catalog.map_or_else(BTreeSet::new, |catalog| covers(config, &catalog));
+    let found = covers(config, index.catalog());
     let boxes = config.library.cover_sizes.0.iter().map(|side| {
         let ask = image_plan::parse_query(&format!("w={side}&h={side}"));
         ask.expect("sides in the settings are valid in a query")

@@ -5,7 +5,9 @@ use std::path::{Component, Path};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ::scan::{Fault, Phase, Progress, ReadOrder, Report, ScanError, ScanRequest, Setup, scan};
+use ::scan::{
+    Fault, LoadedIndex, Phase, Progress, ReadOrder, Report, ScanError, ScanRequest, Setup, scan,
+};
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::config::Resolved;
@@ -35,7 +37,7 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
         afresh: typed.afresh,
         ..order(&setup, &only)
     };
-    let report = watched(&order).map_err(|err| vec![told(&err)])?;
+    let (_, report) = watched(&order).map_err(|err| vec![told(&err)])?;
     for Fault { path, reason } in &report.faults {
         report::line(format_args!("{}: {reason}", path.escape_ascii()));
     }
@@ -61,8 +63,8 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     })
 }
 
-/// Brings the catalog up to date, even if some files cannot be read.
-pub(crate) fn index(setup: &Setup) -> Result<Report, Error> {
+/// Brings the catalog up to date, even if some files cannot be read, and returns it.
+pub(crate) fn index(setup: &Setup) -> Result<(LoadedIndex, Report), Error> {
     watched(&order(setup, &[])).map_err(|err| told(&err))
 }
 
@@ -162,14 +164,14 @@ fn lines(report: &Report) -> String {
 }
 
 /// Scans, with a progress bar if stderr is a terminal.
-fn watched(order: &ScanRequest<'_>) -> Result<Report, ScanError> {
+fn watched(order: &ScanRequest<'_>) -> Result<(LoadedIndex, Report), ScanError> {
     let (progress, done) = (Progress::default(), AtomicBool::new(false));
     std::thread::scope(|scope| {
         let bar = scope.spawn(|| watch(&progress, &done));
-        let report = scan(order, &progress);
+        let scanned = scan(order, None, &progress);
         done.store(true, Ordering::Release);
         bar.thread().unpark();
-        report
+        scanned
     })
 }
 

@@ -7,7 +7,7 @@ mod wire;
 
 use crate::fit::Geometry;
 use crate::{Facts, Format, Orientation, Recipe, Size, Unsupported, quality};
-use std::{error, fmt};
+use thiserror::Error;
 
 pub use cost::Cost;
 pub use wire::{MalformedPlan, PLAN_BYTES};
@@ -307,9 +307,10 @@ impl Default for Limits {
 
 /// Reason for which a picture is not converted. All are the original's fault except
 /// `TargetTooLarge`, which is the client's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Refusal {
     /// The decoded original would have more pixels than the limit.
+    #[error("original of {pixels} pixels is too large, at most {pixels_max} are decoded")]
     TooManyPixels {
         /// Number of pixels of the original, as stated by its header.
         pixels: u64,
@@ -317,55 +318,27 @@ pub enum Refusal {
         pixels_max: u64,
     },
     /// The original's ICC profile exceeds [`Limits::profile_bytes_max`].
+    #[error("original's colour profile of {profile_bytes} bytes exceeds the limit")]
     ProfileTooLarge {
         /// Size of the profile in bytes, as stated by the header.
         profile_bytes: u64,
     },
     /// The original is valid, but of a kind that is sent unchanged.
+    #[error("original is not converted: {0}")]
     UnsupportedSource(Unsupported),
     /// The original has far too few bytes for its pixels; see [`Facts::sparse`].
+    #[error("original has too few bytes for its pixels")]
     SparseSource,
     /// The original is animated; a conversion would keep one frame only.
+    #[error("original is animated")]
     AnimatedSource,
     /// The output would exceed [`Limits::target_pixels_max`] or the maximum size of its format.
+    #[error("output of {} x {} pixels is too large", .size.width_px, .size.height_px)]
     TargetTooLarge {
         /// Size that the output would have.
         size: Size,
     },
 }
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::TooManyPixels { pixels, pixels_max } => {
-                write!(
-                    f,
-                    "original of {pixels} pixels is too large, at most {pixels_max} are decoded"
-                )
-            }
-            Refusal::ProfileTooLarge { profile_bytes } => {
-                write!(
-                    f,
-                    "original's colour profile of {profile_bytes} bytes exceeds the limit"
-                )
-            }
-            Refusal::UnsupportedSource(unsupported) => {
-                write!(f, "original is not converted: {unsupported}")
-            }
-            Refusal::SparseSource => f.write_str("original has too few bytes for its pixels"),
-            Refusal::AnimatedSource => f.write_str("original is animated"),
-            Refusal::TargetTooLarge { size } => {
-                let Size {
-                    width_px,
-                    height_px,
-                } = size;
-                write!(f, "output of {width_px} x {height_px} pixels is too large")
-            }
-        }
-    }
-}
-
-impl error::Error for Refusal {}
 
 /// Plans the conversion of a picture with `facts` into `target`.
 ///

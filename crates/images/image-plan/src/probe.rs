@@ -13,34 +13,11 @@ mod webp;
 
 use crate::{Format, Orientation, SNIFF_BYTES, Size, Subsampling};
 use head::HeaderReader;
-use std::{error, fmt, io};
+use std::{fmt, io};
+use thiserror::Error;
 
 pub use head::{PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX};
-
-/// Source of bytes that can be read at any offset: a file, or memory.
-pub trait ReadAt {
-    /// Reads bytes at `offset` into the beginning of `buf`. Returns the number of bytes read, which
-    /// is 0 at the end.
-    ///
-    /// # Errors
-    /// The source's I/O error.
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize>;
-}
-
-impl ReadAt for [u8] {
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        let start = usize::try_from(offset).map_or(self.len(), |start| start.min(self.len()));
-        let count = buf.len().min(self.len() - start);
-        buf[..count].copy_from_slice(&self[start..start + count]);
-        Ok(count)
-    }
-}
-
-impl<S: ReadAt + ?Sized> ReadAt for &S {
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        (**self).read_at(offset, buf)
-    }
-}
+pub use read_at::ReadAt;
 
 /// Properties of a picture, as stated by its header. Nothing was decoded, so a decoder may still
 /// find that the header is wrong.
@@ -181,7 +158,8 @@ pub enum ProbeErrorKind {
 
 /// Failure to read a picture's header. All kinds but [`ProbeErrorKind::Io`] are the picture's
 /// fault.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("{detail}")]
 pub struct ProbeError {
     /// Kind of the failure, by which callers choose their response.
     pub kind: ProbeErrorKind,
@@ -217,18 +195,6 @@ impl ProbeError {
             detail: "reading the header failed",
             source: Some(source),
         }
-    }
-}
-
-impl fmt::Display for ProbeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.detail)
-    }
-}
-
-impl error::Error for ProbeError {
-    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        self.source.as_ref().map(|source| source as _)
     }
 }
 

@@ -6,7 +6,7 @@ mod tests;
 
 use crate::Target;
 use crate::recipe::{Fit, REQUESTED_SIDE_PX_MAX, Recipe};
-use std::{error, fmt};
+use thiserror::Error;
 
 /// Maximum number of characters that an error repeats of a parameter's name.
 const NAME_CHARS_MAX: usize = 32;
@@ -37,7 +37,8 @@ pub enum QueryErrorKind {
 
 /// Reason for which a query is refused; always the client's fault. The text may be shown to the
 /// client: it is short, printable ASCII.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{parameter}: {problem}")]
 pub struct QueryError {
     /// Kind of the error, by which callers choose their response.
     pub kind: QueryErrorKind,
@@ -65,14 +66,6 @@ impl QueryError {
         QueryError::new(QueryErrorKind::Value, parameter.name(), problem)
     }
 }
-
-impl fmt::Display for QueryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.parameter, self.problem)
-    }
-}
-
-impl error::Error for QueryError {}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parameter {

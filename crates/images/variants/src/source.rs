@@ -4,17 +4,11 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Open file that implements the `ReadAt` traits of `tags` and `image_plan`.
+/// Open file as the input of the readers of `tags` and `image_plan`.
 #[derive(Debug)]
 pub struct FileSource<'f>(pub &'f File);
 
 impl tags::ReadAt for FileSource<'_> {
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        FileExt::read_at(self.0, buf, offset)
-    }
-}
-
-impl image_plan::ReadAt for FileSource<'_> {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         FileExt::read_at(self.0, buf, offset)
     }

@@ -9,7 +9,7 @@
 //!
 //! Source: ISO 14496-12 §8.5 to 8.7, and ALAC's description of its cookie.
 
-use std::fmt;
+use thiserror::Error;
 
 /// Maximum number of sibling boxes that are examined.
 const BOXES_MAX: usize = 4_096;
@@ -24,19 +24,12 @@ pub struct Packets {
 }
 
 /// Error of a file whose tables are invalid or contradict each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("MP4: {0}")]
 pub struct Malformed(
     /// Description of the violation.
     pub &'static str,
 );
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MP4: {}", self.0)
-    }
-}
-
-impl std::error::Error for Malformed {}
 
 /// Finds the packets of the first ALAC track, given the content of a `moov` box.
 ///

@@ -6,7 +6,7 @@
 //! 32 lengths of title, artist and album u8 · zero u8 · 36 the three texts
 //! ```
 
-use std::fmt;
+use thiserror::Error;
 
 use crate::SAMPLE_RATE_HZ;
 use crate::source::Codec;
@@ -68,7 +68,8 @@ pub struct Cost {
 }
 
 /// Reason why bytes cannot be decoded as a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("malformed audio plan: {self:?}")]
 pub enum MalformedPlan {
     /// The length of the bytes contradicts their fields.
     Length,
@@ -77,14 +78,6 @@ pub enum MalformedPlan {
     /// A field has an invalid value.
     Value,
 }
-
-impl fmt::Display for MalformedPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "malformed audio plan: {self:?}")
-    }
-}
-
-impl std::error::Error for MalformedPlan {}
 
 impl Plan {
     /// Returns the playing time of the output, according to the index.

@@ -2,11 +2,16 @@
 
 use hashbrown::HashMap;
 use tags::{Role, Splits};
+use zerocopy::{Immutable, IntoBytes};
 
 use crate::fact::{Fact, Title};
 use crate::fold::{fold, joined, searched, words};
 use crate::gather::{Library, Song, folder, gather};
-use crate::layout::{self, BODY_START, HEAD_BYTES, MAGIC, SECTIONS, Section, VERSION, pack_date};
+use crate::layout::{
+    self, AlbumRow, ArtistRow, BODY_START, DeviceRow, FileRow, FolderRow, GenreRow, HEAD_BYTES,
+    Head, IdRow, MAGIC, PhotoRow, Place, PlaylistRow, SECTIONS, Section, TrackRow, VERSION,
+    WordRow, pack_date,
+};
 use crate::strings::Strings;
 use crate::sums;
 use crate::{Catalog, Content, Draft, Entry, playlists, record};
@@ -132,9 +137,8 @@ impl Writer {
         &mut self.sections[section as usize]
     }
 
-    fn words32(&mut self, section: Section, words: &[u32]) {
-        let out = self.section(section);
-        words.iter().for_each(|word| out.extend(word.to_le_bytes()));
+    fn row<R: IntoBytes + Immutable>(&mut self, section: Section, row: &R) {
+        self.section(section).extend_from_slice(row.as_bytes());
     }
 
     fn text(&mut self, text: &str) -> u32 {
@@ -157,7 +161,13 @@ impl Writer {
 
     fn files(&mut self, entries: &[Entry]) {
         let mut folders: HashMap<&[u8], u32> = HashMap::from([(&b""[..], 0)]);
-        self.words32(Section::Folders, &[0, 0]);
+        self.row(
+            Section::Folders,
+            &FolderRow {
+                parent: 0.into(),
+                name: 0.into(),
+            },
+        );
         let mut devices: Vec<u64> = Vec::new();
         for entry in entries {
             let parent = folder(&entry.path);
@@ -173,25 +183,25 @@ impl Writer {
             });
             let record = number(self.sections[Section::Records as usize].len());
             let kind = self.record(entry);
-            let out = self.section(Section::Files);
-            out.extend(parent_row.to_le_bytes());
-            out.extend(name.to_le_bytes());
-            out.extend(entry.stat.inode.to_le_bytes());
-            out.extend(entry.stat.size.to_le_bytes());
-            out.extend(entry.stat.mtime_ns.to_le_bytes());
-            out.extend(record.to_le_bytes());
-            out.extend(
-                u16::try_from(device)
-                    .expect("devices below 2¹⁶")
-                    .to_le_bytes(),
-            );
-            out.extend([kind, has_issues(entry).into()]);
-            out.extend(entry.stat.born_ns.to_le_bytes());
+            let device = u16::try_from(device).expect("devices below 2¹⁶");
+            let row = FileRow {
+                folder: parent_row.into(),
+                name: name.into(),
+                inode: entry.stat.inode.into(),
+                size: entry.stat.size.into(),
+                mtime_ns: entry.stat.mtime_ns.into(),
+                record: record.into(),
+                device: device.into(),
+                content: kind,
+                issues: has_issues(entry).into(),
+                born_ns: entry.stat.born_ns.into(),
+            };
+            self.row(Section::Files, &row);
         }
-        let out = self.section(Section::Devices);
-        devices
-            .iter()
-            .for_each(|device| out.extend(device.to_le_bytes()));
+        for device in devices {
+            let device = device.into();
+            self.row(Section::Devices, &DeviceRow { device });
+        }
     }
 
     fn folder<'a>(&mut self, folders: &mut HashMap<&'a [u8], u32>, path: &'a [u8]) -> u32 {
@@ -214,7 +224,11 @@ impl Writer {
             let name = self
                 .strings
                 .reference(name.strip_prefix(b"/").unwrap_or(name));
-            self.words32(Section::Folders, &[row, name]);
+            let added = FolderRow {
+                parent: row.into(),
+                name: name.into(),
+            };
+            self.row(Section::Folders, &added);
             row = number(folders.len());
             folders.insert(path, row);
         }
@@ -258,46 +272,49 @@ impl Writer {
             } else {
                 0
             };
-            let row = [
-                self.text(&album.title),
-                self.text(&album.sort),
-                self.text(&album.artist),
-                self.list(&album.artists),
-                number(album.first_song),
-                number(album.songs),
-                pack_date(album.date),
-                pack_date(album.original_date),
-                self.list(&album.genres),
-                album.cover.map_or(0, |entry| number(entry) + 1),
-                flags.into(),
-                u32::try_from(album.duration_s).unwrap_or(u32::MAX),
-            ];
-            self.section(Section::Albums).extend(album.id.to_le_bytes());
-            self.words32(Section::Albums, &row);
+            let row = AlbumRow {
+                id: album.id.into(),
+                title: self.text(&album.title).into(),
+                sort: self.text(&album.sort).into(),
+                artist: self.text(&album.artist).into(),
+                artists: self.list(&album.artists).into(),
+                first_track: number(album.first_song).into(),
+                tracks: number(album.songs).into(),
+                date: pack_date(album.date).into(),
+                original_date: pack_date(album.original_date).into(),
+                genres: self.list(&album.genres).into(),
+                cover: album.cover.map_or(0, |entry| number(entry) + 1).into(),
+                flags: u32::from(flags).into(),
+                duration_s: u32::try_from(album.duration_s).unwrap_or(u32::MAX).into(),
+            };
+            self.row(Section::Albums, &row);
         }
         self.ids(
             Section::AlbumIds,
             library.albums.iter().map(|album| album.id),
         );
         for artist in &library.artists {
-            let row = [
-                self.text(&artist.name),
-                self.text(&artist.sort),
-                self.list(&artist.albums),
-                artist.tracks,
-                artist.roles,
-            ];
-            self.section(Section::Artists)
-                .extend(artist.id.to_le_bytes());
-            self.words32(Section::Artists, &row);
+            let row = ArtistRow {
+                id: artist.id.into(),
+                name: self.text(&artist.name).into(),
+                sort: self.text(&artist.sort).into(),
+                albums: self.list(&artist.albums).into(),
+                tracks: artist.tracks.into(),
+                roles: artist.roles.into(),
+            };
+            self.row(Section::Artists, &row);
         }
         self.ids(
             Section::ArtistIds,
             library.artists.iter().map(|artist| artist.id),
         );
         for genre in &library.genres {
-            let row = [self.text(&genre.name), genre.tracks, genre.albums];
-            self.words32(Section::Genres, &row);
+            let row = GenreRow {
+                name: self.text(&genre.name).into(),
+                tracks: genre.tracks.into(),
+                albums: genre.albums.into(),
+            };
+            self.row(Section::Genres, &row);
         }
     }
 
@@ -306,40 +323,38 @@ impl Writer {
         let Content::Music(media) = &entries[song.entry].content else {
             unreachable!("songs are made only from music");
         };
-        let row = [
-            number(song.entry),
-            self.text(&track.title),
-            self.text(&track.artist),
-            number(song.album),
-            self.list(&song.artists),
-            self.list(&song.genres),
-            u32::try_from(media.audio.duration_ms).unwrap_or(u32::MAX),
-            pack_date(track.date),
-        ];
-        self.section(Section::Tracks).extend(song.id.to_le_bytes());
-        self.words32(Section::Tracks, &row);
         let flags = if track.compilation {
             layout::COMPILATION
         } else {
             0
         } | if track.explicit { layout::EXPLICIT } else { 0 };
         let kbps = (media.audio.bitrate_bps / 1000).min(layout::KBPS_MAX);
-        let out = self.section(Section::Tracks);
-        out.extend([
-            u8::try_from(track.disc).unwrap_or(u8::MAX),
-            media.audio.codec as u8,
-        ]);
-        out.extend(track.number.to_le_bytes());
-        out.extend((kbps | u32::from(flags) << 24).to_le_bytes());
+        let row = TrackRow {
+            id: song.id.into(),
+            file: number(song.entry).into(),
+            title: self.text(&track.title).into(),
+            artist: self.text(&track.artist).into(),
+            album: number(song.album).into(),
+            artists: self.list(&song.artists).into(),
+            genres: self.list(&song.genres).into(),
+            duration_ms: u32::try_from(media.audio.duration_ms)
+                .unwrap_or(u32::MAX)
+                .into(),
+            date: pack_date(track.date).into(),
+            disc: u8::try_from(track.disc).unwrap_or(u8::MAX),
+            codec: media.audio.codec as u8,
+            number: track.number.into(),
+            kbps_and_flags: (kbps | u32::from(flags) << 24).into(),
+        };
+        self.row(Section::Tracks, &row);
     }
 
     fn ids(&mut self, section: Section, ids: impl Iterator<Item = u64>) {
         let mut rows: Vec<(u64, u32)> = ids.zip(0..).collect();
         rows.sort_unstable();
-        let out = self.section(section);
         for (id, row) in rows {
-            out.extend(id.to_le_bytes());
-            out.extend(row.to_le_bytes());
+            let (id, row) = (id.into(), row.into());
+            self.row(section, &IdRow { id, row });
         }
     }
 
@@ -357,11 +372,13 @@ impl Writer {
             });
         let mut photos: Vec<(i64, u32)> = photos.collect();
         photos.sort_unstable();
-        let out = self.section(Section::Photos);
         for (taken, file) in photos {
-            out.extend(taken.to_le_bytes());
-            out.extend(file.to_le_bytes());
-            out.extend([0; 4]);
+            let row = PhotoRow {
+                taken_s: taken.into(),
+                file: file.into(),
+                unused: 0.into(),
+            };
+            self.row(Section::Photos, &row);
         }
     }
 
@@ -399,14 +416,14 @@ impl Writer {
         }
         found.sort_unstable();
         for (id, file, name, tracks, missing) in found {
-            let row = [
-                number(file),
-                self.text(&name),
-                self.list(&tracks),
-                self.list(&missing),
-            ];
-            self.section(Section::Playlists).extend(id.to_le_bytes());
-            self.words32(Section::Playlists, &row);
+            let row = PlaylistRow {
+                id: id.into(),
+                file: number(file).into(),
+                name: self.text(&name).into(),
+                tracks: self.list(&tracks).into(),
+                missing: self.list(&missing).into(),
+            };
+            self.row(Section::Playlists, &row);
         }
     }
 
@@ -417,15 +434,23 @@ impl Writer {
         let mut facts = Vec::with_capacity(postings.len());
         for (word, posting, fact) in postings {
             if last != Some(word) {
-                let row = [self.text(&texts[word as usize]), number(rows.len())];
-                self.words32(Section::Words, &row);
+                let row = WordRow {
+                    word: self.text(&texts[word as usize]).into(),
+                    first_posting: number(rows.len()).into(),
+                };
+                self.row(Section::Words, &row);
                 last = Some(word);
             }
             rows.push(posting);
             facts.push(fact);
         }
-        self.words32(Section::Words, &[0, number(rows.len())]);
-        self.words32(Section::Postings, &rows);
+        let end = WordRow {
+            word: 0.into(),
+            first_posting: number(rows.len()).into(),
+        };
+        self.row(Section::Words, &end);
+        let out = self.section(Section::Postings);
+        rows.iter().for_each(|row| out.extend(row.to_le_bytes()));
         let out = self.section(Section::Facts);
         facts
             .iter()
@@ -437,8 +462,11 @@ impl Writer {
         let mut at = BODY_START.next_multiple_of(8);
         let mut table = Vec::with_capacity(BODY_START - HEAD_BYTES);
         let mut add = |at: usize, bytes: usize| {
-            table.extend((at as u64).to_le_bytes());
-            table.extend((bytes as u64).to_le_bytes());
+            let place = Place {
+                offset: (at as u64).into(),
+                bytes: (bytes as u64).into(),
+            };
+            table.extend_from_slice(place.as_bytes());
         };
         let (_, sections) = self
             .sections
@@ -452,11 +480,14 @@ impl Writer {
         let sums_bytes = sums::SUM_BYTES * sums::count(body_end - BODY_START);
         add(body_end, sums_bytes);
         let mut out = Vec::with_capacity(body_end + sums_bytes);
-        out.extend(MAGIC);
-        out.extend(VERSION.to_le_bytes());
-        out.extend(number(SECTIONS).to_le_bytes());
-        out.extend(((body_end + sums_bytes) as u64).to_le_bytes());
-        out.resize(HEAD_BYTES, 0);
+        let head = Head {
+            magic: *MAGIC,
+            version: VERSION.into(),
+            sections: number(SECTIONS).into(),
+            bytes: ((body_end + sums_bytes) as u64).into(),
+            hash: [0; 16],
+        };
+        out.extend_from_slice(head.as_bytes());
         out.extend(table);
         for section in sections {
             out.resize(out.len().next_multiple_of(8), 0);

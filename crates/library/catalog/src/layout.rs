@@ -3,24 +3,17 @@
 //! ```text
 //! STRINGS    length (7 bits per byte, lowest first) · UTF-8 or bytes
 //!            a reference is an offset, 0 the empty string
-//! FOLDERS    0 parent · 4 name                                                row 0 is the root
+//! FOLDERS    FolderRow                                                    row 0 is the root
 //! DEVICES    u64 each
-//! FILES      0 folder · 4 name · 8 inode u64 · 16 size u64 · 24 mtime ns i64 · 32 record
-//!            36 device u16 · 38 content u8 · 39 issues u8: 1 if there are any
-//!            40 born ns i64
+//! FILES      FileRow
 //! RECORDS    see record.rs
-//! TRACKS     0 id u64 · 8 file · 12 title · 16 artist · 20 album · 24 artists · 28 genres
-//!            32 duration ms · 36 date · 40 disc u8 · 41 codec u8 · 42 number u16
-//!            44 kbit/s u24 · 47 flags u8
-//! TRACK_IDS  0 id u64 · 8 track                                               sorted
-//! ALBUMS     0 id u64 · 8 title · 12 sort · 16 artist · 20 artists · 24 first track · 28 tracks
-//!            32 date · 36 original date · 40 genres · 44 cover: file + 1 · 48 flags
-//!            52 duration s
-//! ALBUM_IDS  as TRACK_IDS
-//! ARTISTS    0 id u64 · 8 name · 12 sort · 16 albums · 20 tracks
-//!            24 roles: one bit per role, by its number
-//! ARTIST_IDS as TRACK_IDS
-//! GENRES     0 name · 4 tracks · 8 albums
+//! TRACKS     TrackRow
+//! TRACK_IDS  IdRow                                                        sorted
+//! ALBUMS     AlbumRow
+//! ALBUM_IDS  IdRow                                                        sorted
+//! ARTISTS    ArtistRow
+//! ARTIST_IDS IdRow                                                        sorted
+//! GENRES     GenreRow
 //! LISTS      count · rows; a reference is an index of u32
 //! PHOTOS     0 taken s i64 · 8 file · 12 unused                               sorted by time
 //! PLAYLISTS  0 id u64 · 8 file · 12 name · 16 tracks
@@ -31,16 +24,18 @@
 //! SPLITS     u64, a hash of the separators of names
 //! SUMS       u64 each, XXH3 of a stretch of 1 MiB, from the end of the table to this section
 //! ```
-//! Before the sections stand a head (0 `PELTCAT1` · 8 version · 12 number of sections · 16 length
-//! u64 · 24 hash, 16 bytes) and a table (offset u64 · length u64 per section). The hash is BLAKE3
-//! of the head before it, of the table and of SUMS.
+//! Before the sections stand a [`Head`] and a table of a [`Place`] per section.
 //!
-//! Fields without a width are u32. Names and titles are references to STRINGS, fields with a plural
-//! name (artists, genres, albums, tracks) references to LISTS, unless they are counts.
+//! Rows have no padding and no alignment, and their numbers are little-endian. Names and titles are
+//! references to STRINGS, fields with a plural name (artists, genres, albums, tracks) references to
+//! LISTS, unless they are counts.
 
+use std::mem::offset_of;
 use std::ops::Range;
 
 use tags::Splits;
+use zerocopy::little_endian::{I64, U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::name::{folded_name, identity};
 
@@ -48,10 +43,10 @@ pub(crate) const MAGIC: &[u8; 8] = b"PELTCAT1";
 /// Version of the layout. It must be increased whenever the meaning of any byte changes.
 pub(crate) const VERSION: u32 = 9;
 /// Length of the head in bytes; the table of sections follows it.
-pub(crate) const HEAD_BYTES: usize = 40;
-pub(crate) const HASH: Range<usize> = 24..40;
+pub(crate) const HEAD_BYTES: usize = size_of::<Head>();
+pub(crate) const HASH: Range<usize> = offset_of!(Head, hash)..HEAD_BYTES;
 /// End of the table of sections, and start of the body, whose stretches have checksums.
-pub(crate) const BODY_START: usize = HEAD_BYTES + 16 * SECTIONS;
+pub(crate) const BODY_START: usize = HEAD_BYTES + size_of::<Place>() * SECTIONS;
 
 /// Sections, in their order in the file.
 #[derive(Clone, Copy)]
@@ -80,17 +75,160 @@ pub(crate) enum Section {
 
 pub(crate) const SECTIONS: usize = 20;
 
-pub(crate) const FOLDER_BYTES: usize = 8;
-pub(crate) const DEVICE_BYTES: usize = 8;
-pub(crate) const FILE_BYTES: usize = 48;
-pub(crate) const TRACK_BYTES: usize = 48;
-pub(crate) const ID_BYTES: usize = 12;
-pub(crate) const ALBUM_BYTES: usize = 56;
-pub(crate) const ARTIST_BYTES: usize = 28;
-pub(crate) const GENRE_BYTES: usize = 12;
-pub(crate) const PHOTO_BYTES: usize = 16;
-pub(crate) const PLAYLIST_BYTES: usize = 24;
-pub(crate) const WORD_BYTES: usize = 8;
+/// Declares the rows of the index. Each can be read from, and written as, the bytes of the file.
+macro_rules! rows {
+    ($($(#[$about:meta])* $name:ident { $($(#[$field_about:meta])* $field:ident: $type:ty,)+ })+) => { $(
+        $(#[$about])*
+        #[derive(Clone, Copy, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
+        #[repr(C)]
+        pub(crate) struct $name { $($(#[$field_about])* pub(crate) $field: $type,)+ }
+    )+ };
+}
+
+rows! {
+    /// Head of the file.
+    Head {
+        /// [`MAGIC`].
+        magic: [u8; 8],
+        version: U32,
+        sections: U32,
+        /// Length of the whole file.
+        bytes: U64,
+        /// BLAKE3 of the head before this field, of the table and of SUMS.
+        hash: [u8; 16],
+    }
+    /// Place of a section in the file.
+    Place {
+        offset: U64,
+        bytes: U64,
+    }
+    /// Folder.
+    FolderRow {
+        parent: U32,
+        name: U32,
+    }
+    /// Device with files of the library.
+    DeviceRow {
+        device: U64,
+    }
+    /// File.
+    FileRow {
+        folder: U32,
+        name: U32,
+        inode: U64,
+        size: U64,
+        mtime_ns: I64,
+        /// Offset in RECORDS.
+        record: U32,
+        /// Row of DEVICES.
+        device: U16,
+        /// Kind of the content: [`MUSIC`] and so on.
+        content: u8,
+        /// 1 if the tags are broken in part.
+        issues: u8,
+        born_ns: I64,
+    }
+    /// Track.
+    TrackRow {
+        id: U64,
+        file: U32,
+        title: U32,
+        artist: U32,
+        album: U32,
+        artists: U32,
+        genres: U32,
+        duration_ms: U32,
+        date: U32,
+        disc: u8,
+        codec: u8,
+        number: U16,
+        /// Bit rate in the lower 24 bits, flags in the upper 8.
+        kbps_and_flags: U32,
+    }
+    /// Row of the object with an id.
+    IdRow {
+        id: U64,
+        row: U32,
+    }
+    /// Album.
+    AlbumRow {
+        id: U64,
+        title: U32,
+        sort: U32,
+        artist: U32,
+        artists: U32,
+        first_track: U32,
+        /// Count of tracks.
+        tracks: U32,
+        date: U32,
+        original_date: U32,
+        genres: U32,
+        /// Row of the file with the cover, plus 1; 0 if there is none.
+        cover: U32,
+        flags: U32,
+        duration_s: U32,
+    }
+    /// Artist.
+    ArtistRow {
+        id: U64,
+        name: U32,
+        sort: U32,
+        albums: U32,
+        /// Count of tracks.
+        tracks: U32,
+        /// One bit per role, by its number.
+        roles: U32,
+    }
+    /// Genre, with counts of its tracks and albums.
+    GenreRow {
+        name: U32,
+        tracks: U32,
+        albums: U32,
+    }
+    /// Photograph.
+    PhotoRow {
+        taken_s: I64,
+        file: U32,
+        unused: U32,
+    }
+    /// Playlist.
+    PlaylistRow {
+        id: U64,
+        file: U32,
+        name: U32,
+        tracks: U32,
+        /// Numbers of the entries that match no track.
+        missing: U32,
+    }
+    /// Word of a name, with its first posting.
+    WordRow {
+        word: U32,
+        first_posting: U32,
+    }
+}
+
+/// Row of a table that is searched by id.
+pub(crate) trait HasId {
+    fn id(&self) -> u64;
+}
+
+impl HasId for IdRow {
+    fn id(&self) -> u64 {
+        self.id.get()
+    }
+}
+
+impl HasId for PlaylistRow {
+    fn id(&self) -> u64 {
+        self.id.get()
+    }
+}
+
+/// Any row of the index.
+pub(crate) trait Row: FromBytes + Immutable + KnownLayout + Unaligned {}
+
+impl<T: FromBytes + Immutable + KnownLayout + Unaligned> Row for T {}
+
 pub(crate) const POSTING_BYTES: usize = 4;
 pub(crate) const FACT_BYTES: usize = 2;
 

@@ -1,36 +1,30 @@
 use std::borrow::Cow;
-use std::{error, fmt};
 
 use tags::{Codec, Date, Role, Splits};
+use thiserror::Error;
+use zerocopy::FromBytes as _;
+use zerocopy::little_endian::U32;
 
 use crate::layout::{
-    self, AlbumId, ArtistId, BODY_START, HEAD_BYTES, MAGIC, PlaylistId, SECTIONS, Section, TrackId,
-    VERSION, unpack_date,
+    self, AlbumId, AlbumRow, ArtistId, ArtistRow, BODY_START, DeviceRow, FileRow, FolderRow,
+    GenreRow, HasId, Head, IdRow, MAGIC, PhotoRow, Place, PlaylistId, PlaylistRow, Row, SECTIONS,
+    Section, TrackId, TrackRow, VERSION, unpack_date,
 };
 use crate::{Content, Entry, Stat, playlists, record, sums};
 
 /// Reason why bytes cannot be used as an index. The next scan replaces such an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum OpenError {
     /// Bytes that are not an index.
+    #[error("not a library index")]
     NotAnIndex,
     /// Index with another version of the layout.
+    #[error("index has another version")]
     OtherVersion,
     /// Index that is truncated or was changed after it was written.
+    #[error("index is damaged")]
     Damaged,
 }
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            OpenError::NotAnIndex => "not a library index",
-            OpenError::OtherVersion => "index has another version",
-            OpenError::Damaged => "index is damaged",
-        })
-    }
-}
-
-impl error::Error for OpenError {}
 
 /// Index over bytes in memory or in a mapped file.
 #[derive(Clone, Debug)]
@@ -148,28 +142,6 @@ pub struct Playlist<'a> {
     pub missing: u32,
 }
 
-/// One row of a table. Reads beyond the end of the row return zero, so that a broken index gives
-/// wrong results but never a panic.
-#[derive(Clone, Copy)]
-struct Row<'a>(&'a [u8]);
-
-impl Row<'_> {
-    fn u16(self, at: usize) -> u16 {
-        let bytes = self.0.get(at..).and_then(<[u8]>::first_chunk);
-        bytes.map_or(0, |bytes| u16::from_le_bytes(*bytes))
-    }
-
-    fn u32(self, at: usize) -> u32 {
-        let bytes = self.0.get(at..).and_then(<[u8]>::first_chunk);
-        bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
-    }
-
-    fn u64(self, at: usize) -> u64 {
-        let bytes = self.0.get(at..).and_then(<[u8]>::first_chunk);
-        bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
-    }
-}
-
 impl<B: AsRef<[u8]>> Catalog<B> {
     /// Opens an index after checking all its sums.
     ///
@@ -190,20 +162,21 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         all: impl FnOnce(usize, &(dyn Fn(usize) -> bool + Sync)) -> bool,
     ) -> Result<Catalog<B>, OpenError> {
         let whole = bytes.as_ref();
-        let head = Row(whole);
         if !whole.starts_with(MAGIC) {
             return Err(OpenError::NotAnIndex);
         }
-        if head.u32(8) != VERSION || head.u32(12) as usize != SECTIONS {
+        let (head, table) = Head::ref_from_prefix(whole).map_err(|_| OpenError::Damaged)?;
+        if head.version != VERSION || head.sections.get() as usize != SECTIONS {
             return Err(OpenError::OtherVersion);
         }
-        if head.u64(16) != whole.len() as u64 || whole.len() < BODY_START {
+        if head.bytes != whole.len() as u64 {
             return Err(OpenError::Damaged);
         }
+        let table = <[Place; SECTIONS]>::ref_from_prefix(table);
+        let (table, _) = table.map_err(|_| OpenError::Damaged)?;
         let mut sections = [(0, 0); SECTIONS];
-        for (index, section) in sections.iter_mut().enumerate() {
-            let at = HEAD_BYTES + 16 * index;
-            let (offset, length) = (head.u64(at), head.u64(at + 8));
+        for (place, section) in table.iter().zip(&mut sections) {
+            let (offset, length) = (place.offset.get(), place.bytes.get());
             let end = offset
                 .checked_add(length)
                 .filter(|end| *end <= whole.len() as u64);
@@ -216,7 +189,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         let count = sums::count(body.len());
         if sums.len() != sums_bytes
             || sums.len() != sums::SUM_BYTES * count
-            || sums::hash(whole, sums) != whole[layout::HASH]
+            || sums::hash(whole, sums) != head.hash
             || !all(count, &|number| sums::is_whole(body, sums, number))
         {
             return Err(OpenError::Damaged);
@@ -228,125 +201,125 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     #[must_use]
     pub fn counts(&self) -> Counts {
         Counts {
-            files: self.rows(Section::Files, layout::FILE_BYTES),
-            tracks: self.rows(Section::Tracks, layout::TRACK_BYTES),
-            albums: self.rows(Section::Albums, layout::ALBUM_BYTES),
-            artists: self.rows(Section::Artists, layout::ARTIST_BYTES),
-            genres: self.rows(Section::Genres, layout::GENRE_BYTES),
-            photos: self.rows(Section::Photos, layout::PHOTO_BYTES),
-            playlists: self.rows(Section::Playlists, layout::PLAYLIST_BYTES),
+            files: self.rows::<FileRow>(Section::Files),
+            tracks: self.rows::<TrackRow>(Section::Tracks),
+            albums: self.rows::<AlbumRow>(Section::Albums),
+            artists: self.rows::<ArtistRow>(Section::Artists),
+            genres: self.rows::<GenreRow>(Section::Genres),
+            photos: self.rows::<PhotoRow>(Section::Photos),
+            playlists: self.rows::<PlaylistRow>(Section::Playlists),
         }
     }
 
     /// Returns a track by its row. Tracks are sorted by album, disc and number.
     #[must_use]
     pub fn track(&self, row: u32) -> Option<Track<'_>> {
-        let found = self.row(Section::Tracks, layout::TRACK_BYTES, row)?;
-        let [disc, codec] = found.u16(40).to_le_bytes();
+        let found = self.row::<TrackRow>(Section::Tracks, row)?;
+        let rate_and_flags = found.kbps_and_flags.get();
         Some(Track {
-            id: TrackId(found.u64(0)),
-            file: found.u32(8),
-            title: self.text(found.u32(12)),
-            artist: self.text(found.u32(16)),
-            album: found.u32(20),
-            artists: self.list(found.u32(24)),
-            genres: self.list(found.u32(28)),
-            duration_ms: found.u32(32),
-            date: unpack_date(found.u32(36)),
-            disc,
+            id: TrackId(found.id.get()),
+            file: found.file.get(),
+            title: self.text(found.title.get()),
+            artist: self.text(found.artist.get()),
+            album: found.album.get(),
+            artists: self.list(found.artists.get()),
+            genres: self.list(found.genres.get()),
+            duration_ms: found.duration_ms.get(),
+            date: unpack_date(found.date.get()),
+            disc: found.disc,
             codec: Codec::ALL
-                .get(usize::from(codec))
+                .get(usize::from(found.codec))
                 .copied()
                 .unwrap_or(Codec::Other),
-            number: found.u16(42),
-            bitrate_kbps: found.u32(44) & layout::KBPS_MAX,
-            explicit: (found.u32(44) >> 24) as u8 & layout::EXPLICIT != 0,
+            number: found.number.get(),
+            bitrate_kbps: rate_and_flags & layout::KBPS_MAX,
+            explicit: (rate_and_flags >> 24) as u8 & layout::EXPLICIT != 0,
         })
     }
 
     /// Returns an album by its row. Albums are sorted by title.
     #[must_use]
     pub fn album(&self, row: u32) -> Option<Album<'_>> {
-        let found = self.row(Section::Albums, layout::ALBUM_BYTES, row)?;
+        let found = self.row::<AlbumRow>(Section::Albums, row)?;
         Some(Album {
-            id: AlbumId(found.u64(0)),
-            title: self.text(found.u32(8)),
-            sort: self.text(found.u32(12)),
-            artist: self.text(found.u32(16)),
-            artists: self.list(found.u32(20)),
-            first_track: found.u32(24),
-            tracks: found.u32(28),
-            date: unpack_date(found.u32(32)),
-            original_date: unpack_date(found.u32(36)),
-            genres: self.list(found.u32(40)),
-            cover: found.u32(44).checked_sub(1),
-            compilation: found.u32(48) as u8 & layout::COMPILATION != 0,
-            duration_s: found.u32(52),
+            id: AlbumId(found.id.get()),
+            title: self.text(found.title.get()),
+            sort: self.text(found.sort.get()),
+            artist: self.text(found.artist.get()),
+            artists: self.list(found.artists.get()),
+            first_track: found.first_track.get(),
+            tracks: found.tracks.get(),
+            date: unpack_date(found.date.get()),
+            original_date: unpack_date(found.original_date.get()),
+            genres: self.list(found.genres.get()),
+            cover: found.cover.get().checked_sub(1),
+            compilation: found.flags.get() as u8 & layout::COMPILATION != 0,
+            duration_s: found.duration_s.get(),
         })
     }
 
     /// Returns an artist by its row. Artists are sorted by name.
     #[must_use]
     pub fn artist(&self, row: u32) -> Option<Artist<'_>> {
-        let found = self.row(Section::Artists, layout::ARTIST_BYTES, row)?;
+        let found = self.row::<ArtistRow>(Section::Artists, row)?;
         Some(Artist {
-            id: ArtistId(found.u64(0)),
-            name: self.text(found.u32(8)),
-            sort: self.text(found.u32(12)),
-            albums: self.list(found.u32(16)),
-            tracks: found.u32(20),
-            roles: found.u32(24),
+            id: ArtistId(found.id.get()),
+            name: self.text(found.name.get()),
+            sort: self.text(found.sort.get()),
+            albums: self.list(found.albums.get()),
+            tracks: found.tracks.get(),
+            roles: found.roles.get(),
         })
     }
 
     /// Returns a genre by its row. Genres are sorted by name.
     #[must_use]
     pub fn genre(&self, row: u32) -> Option<Genre<'_>> {
-        let found = self.row(Section::Genres, layout::GENRE_BYTES, row)?;
+        let found = self.row::<GenreRow>(Section::Genres, row)?;
         Some(Genre {
-            name: self.text(found.u32(0)),
-            tracks: found.u32(4),
-            albums: found.u32(8),
+            name: self.text(found.name.get()),
+            tracks: found.tracks.get(),
+            albums: found.albums.get(),
         })
     }
 
     /// Returns a photograph by its row. Photographs are sorted by time.
     #[must_use]
     pub fn photo(&self, row: u32) -> Option<DatedPhoto> {
-        let found = self.row(Section::Photos, layout::PHOTO_BYTES, row)?;
+        let found = self.row::<PhotoRow>(Section::Photos, row)?;
         Some(DatedPhoto {
-            taken_s: found.u64(0) as i64,
-            file: found.u32(8),
+            taken_s: found.taken_s.get(),
+            file: found.file.get(),
         })
     }
 
     /// Returns a playlist by its row. Playlists are sorted by id.
     #[must_use]
     pub fn playlist(&self, row: u32) -> Option<Playlist<'_>> {
-        let found = self.row(Section::Playlists, layout::PLAYLIST_BYTES, row)?;
-        let tracks = self.list(found.u32(16)).into_iter();
-        let rows = self.rows(Section::Tracks, layout::TRACK_BYTES);
+        let found = self.row::<PlaylistRow>(Section::Playlists, row)?;
+        let tracks = self.list(found.tracks.get()).into_iter();
+        let rows = self.rows::<TrackRow>(Section::Tracks);
         Some(Playlist {
-            id: PlaylistId(found.u64(0)),
-            file: found.u32(8),
-            name: self.text(found.u32(12)),
+            id: PlaylistId(found.id.get()),
+            file: found.file.get(),
+            name: self.text(found.name.get()),
             tracks: tracks.filter(|track| *track < rows).collect(),
-            missing: self.list(found.u32(20)).len() as u32,
+            missing: self.list(found.missing.get()).len() as u32,
         })
     }
 
     /// Returns the row of a playlist, if it exists.
     #[must_use]
     pub fn playlist_row(&self, id: PlaylistId) -> Option<u32> {
-        self.search_rows(Section::Playlists, layout::PLAYLIST_BYTES, id.0)
+        self.search_rows::<PlaylistRow>(Section::Playlists, id.0)
     }
 
     /// Returns, for all playlists, the entries that match no track of the library: path of the
     /// playlist, text of the entry.
     pub fn missing(&self) -> impl Iterator<Item = (Vec<u8>, String)> + '_ {
         let rows = (0..self.counts().playlists).filter_map(|row| {
-            let found = self.row(Section::Playlists, layout::PLAYLIST_BYTES, row)?;
-            let (path, _) = self.file(found.u32(8))?;
+            let found = self.row::<PlaylistRow>(Section::Playlists, row)?;
+            let (path, _) = self.file(found.file.get())?;
             let listed = self.missing_of(row).into_iter();
             Some(listed.map(move |target| (path.clone(), target)))
         });
@@ -356,14 +329,14 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     /// Returns the entries that match no track of the library, of the playlist in `row`.
     #[must_use]
     pub fn missing_of(&self, row: u32) -> Vec<String> {
-        let Some(found) = self.row(Section::Playlists, layout::PLAYLIST_BYTES, row) else {
+        let Some(found) = self.row::<PlaylistRow>(Section::Playlists, row) else {
             return Vec::new();
         };
-        let missing = self.list(found.u32(20));
+        let missing = self.list(found.missing.get());
         if missing.is_empty() {
             return Vec::new();
         }
-        let entry = self.entry(found.u32(8));
+        let entry = self.entry(found.file.get());
         let Some(Content::Listing(listing)) = entry.map(|entry| entry.content) else {
             return Vec::new();
         };
@@ -396,24 +369,24 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     /// was read.
     #[must_use]
     pub fn file(&self, row: u32) -> Option<(Vec<u8>, Stat)> {
-        let found = self.row(Section::Files, layout::FILE_BYTES, row)?;
-        let device = self.row(Section::Devices, layout::DEVICE_BYTES, found.u16(36).into())?;
-        let mut parts = vec![self.string(found.u32(4))];
-        let mut folder = found.u32(0);
+        let found = self.row::<FileRow>(Section::Files, row)?;
+        let device = self.row::<DeviceRow>(Section::Devices, found.device.get().into())?;
+        let mut parts = vec![self.string(found.name.get())];
+        let mut folder = found.folder.get();
         while folder != 0 {
-            let parent = self.row(Section::Folders, layout::FOLDER_BYTES, folder)?;
-            parts.push(self.string(parent.u32(4)));
+            let parent = self.row::<FolderRow>(Section::Folders, folder)?;
+            parts.push(self.string(parent.name.get()));
             // The row of a folder follows that of its parent. A parent with a higher row could form
             // a cycle, so it is rejected.
-            folder = Some(parent.u32(0)).filter(|next| *next < folder)?;
+            folder = Some(parent.parent.get()).filter(|next| *next < folder)?;
         }
         parts.reverse();
         let stat = Stat {
-            device: device.u64(0),
-            inode: found.u64(8),
-            size: found.u64(16),
-            mtime_ns: found.u64(24) as i64,
-            born_ns: found.u64(40) as i64,
+            device: device.device.get(),
+            inode: found.inode.get(),
+            size: found.size.get(),
+            mtime_ns: found.mtime_ns.get(),
+            born_ns: found.born_ns.get(),
         };
         Some((parts.join(&b'/'), stat))
     }
@@ -423,13 +396,12 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     #[must_use]
     pub fn entry(&self, row: u32) -> Option<Entry> {
         let (path, stat) = self.file(row)?;
-        let found = self.row(Section::Files, layout::FILE_BYTES, row)?;
+        let found = self.row::<FileRow>(Section::Files, row)?;
         let mut bytes = self
             .section(Section::Records)
-            .get(found.u32(32) as usize..)?;
+            .get(found.record.get() as usize..)?;
         let lookup = |reference| String::from_utf8_lossy(self.string(reference));
-        let [kind, _] = found.u16(38).to_le_bytes();
-        let content = match kind {
+        let content = match found.content {
             layout::MUSIC => Content::Music(Box::new(record::take_media(&mut bytes, &lookup)?)),
             layout::PHOTO => Content::Photo(record::take_photo(&mut bytes, &lookup)?),
             layout::LISTING => {
@@ -451,8 +423,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     /// Returns the files that cannot be read, with the reasons.
     pub fn unreadable(&self) -> impl Iterator<Item = (Vec<u8>, String)> + '_ {
         let rows = (0..self.counts().files).filter(|&row| {
-            let found = self.row(Section::Files, layout::FILE_BYTES, row);
-            found.is_some_and(|found| found.u16(38).to_le_bytes()[0] == layout::UNREADABLE)
+            let found = self.row::<FileRow>(Section::Files, row);
+            found.is_some_and(|found| found.content == layout::UNREADABLE)
         });
         rows.filter_map(|row| match self.entry(row)? {
             Entry {
@@ -467,8 +439,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     /// Returns the music files with partly broken tags, with the reasons.
     pub fn broken_tags(&self) -> impl Iterator<Item = (Vec<u8>, String)> + '_ {
         let rows = (0..self.counts().files).filter(|&row| {
-            let found = self.row(Section::Files, layout::FILE_BYTES, row);
-            found.is_some_and(|found| found.u16(38).to_le_bytes()[1] != 0)
+            let found = self.row::<FileRow>(Section::Files, row);
+            found.is_some_and(|found| found.issues != 0)
         });
         rows.filter_map(|row| match self.entry(row)? {
             Entry {
@@ -498,21 +470,20 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         &self.bytes.as_ref()[at..at + length]
     }
 
-    pub(crate) fn rows(&self, section: Section, row_bytes: usize) -> u32 {
-        u32::try_from(self.section(section).len() / row_bytes).unwrap_or(u32::MAX)
+    /// Returns the rows of a section. Bytes after the last whole row do not count: a broken index
+    /// gives wrong results, never a panic.
+    pub(crate) fn table<R: Row>(&self, section: Section) -> &[R] {
+        let bytes = self.section(section);
+        let whole = bytes.len() - bytes.len() % size_of::<R>();
+        <[R]>::ref_from_bytes(&bytes[..whole]).expect("whole rows, which need no alignment")
     }
 
-    fn row(&self, section: Section, row_bytes: usize, row: u32) -> Option<Row<'_>> {
-        let start = (row as usize).checked_mul(row_bytes)?;
-        self.section(section)
-            .get(start..start.checked_add(row_bytes)?)
-            .map(Row)
+    pub(crate) fn rows<R: Row>(&self, section: Section) -> u32 {
+        u32::try_from(self.table::<R>(section).len()).unwrap_or(u32::MAX)
     }
 
-    /// Returns a row that consists of `N` numbers of 32 bits.
-    pub(crate) fn numbers<const N: usize>(&self, section: Section, row: u32) -> Option<[u32; N]> {
-        let found = self.row(section, 4 * N, row)?;
-        Some(std::array::from_fn(|index| found.u32(4 * index)))
+    pub(crate) fn row<R: Row>(&self, section: Section, row: u32) -> Option<&R> {
+        self.table(section).get(row as usize)
     }
 
     /// Returns the bytes of a string; empty if the reference is broken.
@@ -531,33 +502,23 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     }
 
     fn list(&self, reference: u32) -> Vec<u32> {
-        let [count] = self.numbers(Section::Lists, reference).unwrap_or([0]);
-        let rows = (0..count).map_while(|index| {
-            let [row] = self.numbers(
-                Section::Lists,
-                reference.checked_add(1)?.checked_add(index)?,
-            )?;
-            Some(row)
-        });
-        rows.collect()
+        let list = self.table::<U32>(Section::Lists).get(reference as usize..);
+        let Some((count, rows)) = list.and_then(<[U32]>::split_first) else {
+            return Vec::new();
+        };
+        let rows = rows.iter().take(count.get() as usize);
+        rows.map(|row| row.get()).collect()
     }
 
     fn row_of(&self, section: Section, id: u64) -> Option<u32> {
-        let at = self.search_rows(section, layout::ID_BYTES, id)?;
-        Some(self.row(section, layout::ID_BYTES, at)?.u32(8))
+        let at = self.search_rows::<IdRow>(section, id)?;
+        Some(self.row::<IdRow>(section, at)?.row.get())
     }
 
-    /// Returns the row with an id, in a section whose rows begin with ids and are sorted by them.
-    fn search_rows(&self, section: Section, row_bytes: usize, id: u64) -> Option<u32> {
-        let (mut low, mut high) = (0, self.rows(section, row_bytes));
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.row(section, row_bytes, middle)?.u64(0).cmp(&id) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Equal => return Some(middle),
-                std::cmp::Ordering::Greater => high = middle,
-            }
-        }
-        None
+    /// Returns the row with an id, in a section whose rows are sorted by their ids.
+    fn search_rows<R: Row + HasId>(&self, section: Section, id: u64) -> Option<u32> {
+        let rows = self.table::<R>(section);
+        let at = rows.binary_search_by(|row| row.id().cmp(&id)).ok()?;
+        u32::try_from(at).ok()
     }
 }

@@ -15,7 +15,7 @@
 use crate::Catalog;
 use crate::fact::Fact;
 use crate::fold::searched;
-use crate::layout::{self, Section};
+use crate::layout::{self, Section, TrackRow, WordRow};
 use std::cmp::Reverse;
 use std::ops::Range;
 
@@ -132,14 +132,12 @@ impl<B: AsRef<[u8]>> Catalog<B> {
 
     /// Finds the words of the index that begin with `text`, and their postings.
     fn wanted<'q>(&self, text: &'q [u8]) -> QueryWord<'q> {
-        let rows = self
-            .rows(Section::Words, layout::WORD_BYTES)
-            .saturating_sub(1);
+        let rows = self.rows::<WordRow>(Section::Words).saturating_sub(1);
         let first = partition(0..rows, |row| self.word(row) < text);
         let last = partition(first..rows, |row| self.word(row).starts_with(text));
         let posting = |row| {
-            let found = self.numbers::<2>(Section::Words, row);
-            found.map_or(0, |[_, first]| first)
+            let found = self.row::<WordRow>(Section::Words, row);
+            found.map_or(0, |found| found.first_posting.get())
         };
         let first_posting = posting(first);
         QueryWord {
@@ -150,18 +148,21 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     }
 
     fn word(&self, row: u32) -> &[u8] {
-        let [word, _] = self.numbers(Section::Words, row).unwrap_or([0, 0]);
-        self.string(word)
+        let found = self.row::<WordRow>(Section::Words, row);
+        self.string(found.map_or(0, |found| found.word.get()))
     }
 
     /// Calls `each` with a candidate for every posting of a word of the query.
     fn sweep(&self, wanted: &QueryWord<'_>, mut each: impl FnMut(Candidate)) {
         let postings = self.section(Section::Postings);
         let facts = self.section(Section::Facts);
+        let posting = |row| {
+            let found = self.row::<WordRow>(Section::Words, row);
+            found.map_or(0, |found| found.first_posting.get())
+        };
         for row in wanted.words.clone() {
-            let [word, first] = self.numbers(Section::Words, row).unwrap_or([0, 0]);
-            let [_, end] = self.numbers(Section::Words, row + 1).unwrap_or([0, 0]);
-            let word = self.string(word);
+            let (first, end) = (posting(row), posting(row + 1));
+            let word = self.word(row);
             let is_whole = word.len() == wanted.text.len();
             let part = |bytes, width: usize| {
                 let range = first as usize * width..end as usize * width;
@@ -305,7 +306,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
 
     /// Returns the album of a track, in the form that postings use.
     fn album_of(&self, track: u32) -> Option<u32> {
-        let album = self.numbers::<12>(Section::Tracks, track)?[5];
+        let album = self.row::<TrackRow>(Section::Tracks, track)?.album.get();
         Some(layout::ALBUM_KIND << 30 | row(album))
     }
 

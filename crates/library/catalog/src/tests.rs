@@ -214,6 +214,17 @@ fn shown<B: AsRef<[u8]>>(catalog: &Catalog<B>) -> String {
     out
 }
 
+/// A change of these bytes is a change of the format, and needs another `VERSION`.
+#[test]
+fn the_bytes_of_an_index_stay_the_same() {
+    let bytes = build(library(), &Splits::default());
+    let hash = blake3::hash(&bytes);
+    assert_eq!(
+        (bytes.len(), &hash.to_hex()[..16]),
+        (2192, "95821bafe82c0fd5")
+    );
+}
+
 #[test]
 fn an_artist_of_whom_only_the_name_is_known_has_the_id_of_the_name() {
     let entries = vec![

@@ -1,7 +1,8 @@
 //! User accounts: the endpoints for clients, and the operations for the operator.
 
 use std::collections::BTreeSet;
-use std::fmt;
+
+use thiserror::Error;
 
 use crate::fault::{Code, Fault};
 use crate::server::{Answer, Call, Changes, Seen, told};
@@ -216,46 +217,20 @@ fn kept(call: &Call<'_>, name: &str, password: &str, admin: bool) -> Result<Chan
 }
 
 /// Reason why an operation on users failed.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum UserError {
     /// There is no user of this name, or the user has no API key with this label.
+    #[error("there is no user of this name, or no key with this label")]
     Unknown,
     /// A user with this name, or an API key with this label, exists already.
+    #[error("this name or label exists already")]
     Taken,
     /// The name or label is not 1 to 64 bytes long, or contains control characters.
+    #[error("a name or label must have 1 to 64 bytes and no control characters")]
     BadName,
     /// The store cannot be read or written: a fault of the host.
-    Store(StoreError),
-}
-
-impl fmt::Display for UserError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            UserError::Unknown => {
-                f.write_str("there is no user of this name, or no key with this label")
-            }
-            UserError::Taken => f.write_str("this name or label exists already"),
-            UserError::BadName => {
-                f.write_str("a name or label must have 1 to 64 bytes and no control characters")
-            }
-            UserError::Store(err) => err.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for UserError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            UserError::Store(err) => err.source(),
-            _ => None,
-        }
-    }
-}
-
-impl From<StoreError> for UserError {
-    fn from(err: StoreError) -> UserError {
-        UserError::Store(err)
-    }
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 fn check_name(name: &str) -> Result<(), UserError> {

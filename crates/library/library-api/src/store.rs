@@ -26,7 +26,8 @@ mod tests;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{OnceLock, PoisonError, RwLock};
-use std::{error, fmt};
+
+use thiserror::Error;
 
 pub(crate) use change::Change;
 pub use journal::Damage;
@@ -54,7 +55,8 @@ struct Held {
 }
 
 /// Failure to read or write user data: a fault of the host.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("{doing} {}", .path.display())]
 pub struct StoreError {
     /// Operation that failed, as a verb phrase such as `append to`.
     pub doing: &'static str,
@@ -71,18 +73,6 @@ impl StoreError {
             path: path.to_owned(),
             source,
         }
-    }
-}
-
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot {} {}", self.doing, self.path.display())
-    }
-}
-
-impl error::Error for StoreError {
-    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        Some(&self.source)
     }
 }
 

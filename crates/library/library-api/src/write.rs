@@ -222,7 +222,8 @@ impl Writer {
     }
 }
 
-/// Appends text, escaped for XML 1.0. Characters that XML cannot represent are dropped.
+/// Appends text, escaped for XML 1.0. Characters that XML cannot represent are dropped; `quick-xml`
+/// would keep them, and a player would then refuse the whole document.
 fn xml_text(out: &mut String, text: &str) {
     for letter in text.chars() {
         match letter {
@@ -239,14 +240,15 @@ fn xml_text(out: &mut String, text: &str) {
     }
 }
 
-/// Appends text as a JSON string (RFC 8259 §7).
+/// Appends text as a JSON string (RFC 8259 §7). `serde_json` would leave U+2028 and U+2029 as they
+/// are, which JSONP cannot have.
 fn json_text(out: &mut String, text: &str) {
     out.push('"');
     for letter in text.chars() {
         match letter {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            // U+2028 and U+2029 end a line in JavaScript before ES2019, where JSONP is run.
+            // U+2028 and U+2029 end a line in JavaScript before ES2019.
             '\0'..='\u{1f}' | '\u{7f}' | '\u{2028}' | '\u{2029}' => {
                 write!(out, "\\u{:04x}", u32::from(letter))
                     .expect("writing to a string cannot fail");

@@ -25,9 +25,9 @@ fn main() {
             only: &[],
             afresh: rest.get(1).is_some_and(|word| word == "afresh"),
         };
-        match scan(&order, &Progress::default()) {
+        match scan(&order, None, &Progress::default()) {
             Err(err) => println!("{err}"),
-            Ok(report) => println!(
+            Ok((_, report)) => println!(
                 "{} files, {} opened, {} reads, {} bytes; walk {:?}, read {:?}, build {:?}; {} threads, index {} bytes",
                 report.files,
                 report.opened,

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
-use std::{error, fmt};
 
 use catalog::{Cover, Stat};
 use lru::LruCache;
 use tags::{CoverError, Mime, Picture, read_cover};
+use thiserror::Error;
 
 use crate::ScanError;
 use crate::read::{ReadMode, Source, open};
@@ -46,34 +46,18 @@ impl Default for CoverLimits {
 }
 
 /// Reason why a picture could not be extracted.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum ExtractError {
     /// The music file was changed since the scan, or cannot be read any more; the next scan reports
     /// it.
+    #[error("file has changed since the scan")]
     Changed,
     /// The picture is larger than [`CoverLimits::cover_bytes_max`].
+    #[error("picture is larger than the limit allows")]
     TooLarge,
     /// The host refused to write the picture.
-    Host(io::Error),
-}
-
-impl fmt::Display for ExtractError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ExtractError::Changed => "file has changed since the scan",
-            ExtractError::TooLarge => "picture is larger than the limit allows",
-            ExtractError::Host(_) => "cannot write the extracted picture",
-        })
-    }
-}
-
-impl error::Error for ExtractError {
-    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        match self {
-            ExtractError::Host(err) => Some(err),
-            ExtractError::Changed | ExtractError::TooLarge => None,
-        }
-    }
+    #[error("cannot write the extracted picture")]
+    Host(#[source] io::Error),
 }
 
 /// Folder of extracted pictures. It has one lock, held only for operations on the maps, never

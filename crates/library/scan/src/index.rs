@@ -1,8 +1,10 @@
 //! File of the index. It is memory-mapped for reading, and replaced by a new file that is renamed.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 
 use bytes::Bytes;
@@ -22,8 +24,50 @@ const PARTIAL: &str = "index.partial";
 /// Index in use: its mapped file, or bytes in memory.
 pub type Index = Catalog<Bytes>;
 
-/// Minimum number of checksummed stretches (1 MiB each) that are checked by two threads; for fewer,
-/// starting a second thread costs more than it saves.
+/// Index of a library, with the identity of the file that it was loaded from or written to.
+#[derive(Clone, Debug)]
+pub struct LoadedIndex {
+    catalog: Arc<Index>,
+    identity: Identity,
+}
+
+impl LoadedIndex {
+    /// Returns the index.
+    #[must_use]
+    pub fn catalog(&self) -> &Arc<Index> {
+        &self.catalog
+    }
+
+    /// Returns whether the index in `folder` is still the file of this index. Another process may
+    /// have replaced it, or a user removed it.
+    pub(crate) fn is_current(&self, folder: &Path) -> bool {
+        fs::metadata(folder.join(NAME)).is_ok_and(|now| Identity::of(&now) == self.identity)
+    }
+}
+
+/// Identity of a file of an index. Two indexes differ in it, because an index is never changed in
+/// place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    mtime: (i64, i64),
+}
+
+impl Identity {
+    fn of(file: &Metadata) -> Identity {
+        Identity {
+            device: file.dev(),
+            inode: file.ino(),
+            bytes: file.size(),
+            mtime: (file.mtime(), file.mtime_nsec()),
+        }
+    }
+}
+
+/// Minimum number of stretches that are checked by two threads; fewer do not repay the second
+/// thread.
 const STRETCHES_APART_MIN: usize = 16;
 
 /// Loads the last complete index in `folder`. Returns `None` if there is no index, or if it is
@@ -32,20 +76,26 @@ const STRETCHES_APART_MIN: usize = 16;
 ///
 /// # Errors
 /// If the host cannot open or read the file.
-pub fn load(folder: &Path) -> Result<Option<Index>, ScanError> {
+pub fn load(folder: &Path) -> Result<Option<LoadedIndex>, ScanError> {
     let path = folder.join(NAME);
-    let opened = File::open(&path).and_then(|mut file| match Mapped::open(file.try_clone()?) {
-        Ok(mapped) => Ok(Bytes::from_owner(mapped)),
-        Err(why) => {
-            tracing::debug!(%why, "index cannot be mapped; reading it into memory");
-            let mut bytes = Vec::new();
-            file.read_to_end(&mut bytes)?;
-            Ok(Bytes::from(bytes))
-        }
+    let opened = File::open(&path).and_then(|mut file| {
+        let identity = Identity::of(&file.metadata()?);
+        let bytes = match map(&file) {
+            Some(mapped) => mapped,
+            None => {
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes)?;
+                Bytes::from(bytes)
+            }
+        };
+        Ok((bytes, identity))
     });
     match opened {
-        Ok(bytes) => match Catalog::open_by(bytes, all) {
-            Ok(catalog) => Ok(Some(catalog)),
+        Ok((bytes, identity)) => match Catalog::open_by(bytes, all) {
+            Ok(catalog) => Ok(Some(LoadedIndex {
+                catalog: Arc::new(catalog),
+                identity,
+            })),
             Err(OpenError::OtherVersion) => Ok(None),
             Err(err @ (OpenError::NotAnIndex | OpenError::Damaged)) => {
                 tracing::warn!(path = %path.display(), %err, "index of the library is unusable; the next scan replaces it");
@@ -70,8 +120,20 @@ fn all(count: usize, holds: &(dyn Fn(usize) -> bool + Sync)) -> bool {
     })
 }
 
-/// Replaces the index in `folder` by an index of these `bytes`.
-pub(crate) fn replace(folder: &Path, bytes: &[u8]) -> Result<(), ScanError> {
+/// Maps the file of an index, if the file system grants a lease on it.
+fn map(file: &File) -> Option<Bytes> {
+    match file.try_clone().and_then(Mapped::open) {
+        Ok(mapped) => Some(Bytes::from_owner(mapped)),
+        Err(why) => {
+            tracing::debug!(%why, "index cannot be mapped; holding it in memory");
+            None
+        }
+    }
+}
+
+/// Replaces the index in `folder` by `bytes`, and opens it. The new file is mapped if possible, so
+/// that its bytes leave the heap and the kernel can drop their pages.
+pub(crate) fn replace(folder: &Path, bytes: Vec<u8>) -> Result<LoadedIndex, ScanError> {
     let (partial, path): (PathBuf, PathBuf) = (folder.join(PARTIAL), folder.join(NAME));
     let write = || {
         fs::create_dir_all(folder)?;
@@ -80,12 +142,24 @@ pub(crate) fn replace(folder: &Path, bytes: &[u8]) -> Result<(), ScanError> {
         let locked = File::open(folder)?;
         flock(&locked, FlockOperation::LockExclusive)?;
         let mut file = File::create(&partial)?;
-        file.write_all(bytes)?;
+        file.write_all(&bytes)?;
         // Synced before the rename: otherwise the name could refer to an empty file after a crash,
         // and the last complete index would be lost.
         file.sync_all()?;
+        // The kernel grants no lease on a file that is open for writing.
+        drop(file);
+        let file = File::open(&partial)?;
         fs::rename(&partial, &path)?;
-        locked.sync_all()
+        locked.sync_all()?;
+        Ok((Identity::of(&file.metadata()?), file))
     };
-    write().map_err(|err| ScanError::host("write index", &path, err))
+    let failed = |err| ScanError::host("write index", &path, err);
+    let (identity, file) = write().map_err(failed)?;
+    let bytes = map(&file).unwrap_or_else(|| bytes.into());
+    // The bytes were just built, so only the disk can have damaged them.
+    let catalog = Catalog::open_by(bytes, all).map_err(|err| failed(io::Error::other(err)))?;
+    Ok(LoadedIndex {
+        catalog: Arc::new(catalog),
+        identity,
+    })
 }

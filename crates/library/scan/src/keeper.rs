@@ -17,7 +17,8 @@ use crate::settle::Changes;
 use crate::walk::Tree;
 use crate::watch::{Poller, Watch, WatchError, Watches, remote};
 use crate::{
-    Index, Limits, Progress, ProgressSnapshot, Report, ScanError, ScanRequest, load, scan,
+    Index, Limits, LoadedIndex, Progress, ProgressSnapshot, Report, ScanError, ScanRequest, load,
+    scan,
 };
 
 #[cfg(test)]
@@ -128,7 +129,10 @@ impl LibraryIndexer {
         };
         let shared = Arc::new(Shared {
             generation: AtomicU64::new(u64::from(last.is_some())),
-            catalog: RwLock::new(Arc::new(last.unwrap_or_else(Catalog::empty))),
+            catalog: RwLock::new(match &last {
+                Some(last) => Arc::clone(last.catalog()),
+                None => Arc::new(Catalog::empty()),
+            }),
             status: Mutex::default(),
             progress: Mutex::default(),
             requested: Mutex::new(vec![Vec::new()]),
@@ -139,7 +143,7 @@ impl LibraryIndexer {
         let its = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("scan".to_owned())
-            .spawn(move || its.run());
+            .spawn(move || its.run(last));
         Ok(LibraryIndexer {
             shared,
             thread: Mutex::new(Some(thread.map_err(refused("start a scan thread for"))?)),
@@ -221,7 +225,7 @@ enum ChangeSource {
 }
 
 impl Shared {
-    fn run(&self) {
+    fn run(&self, mut last: Option<LoadedIndex>) {
         let mut changes = Changes::new(self.setup.limits.folders_max);
         let mut change_source = self.start_watching();
         let (mut rescanned, mut retry, mut failures) = (Instant::now(), None, 0);
@@ -247,7 +251,11 @@ impl Shared {
                 // An operator has to fix what made a scan fail. The next attempt scans the whole
                 // library. The delay before it doubles with each failure, up to 1,024 times `look`.
                 let only = if failures == 0 { &quiet[..] } else { &[] };
-                failures = if self.scan(only) { 0 } else { failures + 1 };
+                failures = if self.scan(&mut last, only) {
+                    0
+                } else {
+                    failures + 1
+                };
                 let patience = look.saturating_mul(1 << failures.min(10));
                 retry = (failures != 0).then(|| now + patience);
             }
@@ -405,7 +413,7 @@ impl Shared {
     /// Scans the folders in `only`, or the whole library if the list is empty, and publishes the
     /// index if it changed. Returns false if the scan failed; a cancelled scan does not count as
     /// failed.
-    fn scan(&self, only: &[Vec<u8>]) -> bool {
+    fn scan(&self, last: &mut Option<LoadedIndex>, only: &[Vec<u8>]) -> bool {
         let progress = self.progress();
         let order = ScanRequest {
             root: &self.setup.root,
@@ -420,13 +428,10 @@ impl Shared {
             },
             afresh: false,
         };
-        let scanned = scan(&order, &progress).and_then(|report| {
-            let is_new = report.written || self.generation.load(Ordering::Acquire) == 0;
-            Ok((if is_new { load(order.folder)? } else { None }, report))
-        });
+        let scanned = scan(&order, last.as_ref(), &progress);
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Arc::default();
         match scanned {
-            Ok((catalog, mut report)) => {
+            Ok((index, mut report)) => {
                 if let Some(before) = self.status(|status| status.report.clone()) {
                     report.keep_faults(&before.faults, order.only);
                 }
@@ -438,14 +443,8 @@ impl Shared {
                     written = report.written,
                     "scan completed"
                 );
-                if let Some(catalog) = catalog {
-                    let mut held = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
-                    let last = std::mem::replace(&mut *held, Arc::new(catalog));
-                    // Dropped after the lock is released: freeing a large index takes milliseconds.
-                    drop(held);
-                    drop(last);
-                    self.generation.fetch_add(1, Ordering::AcqRel);
-                }
+                self.publish(index.catalog());
+                *last = Some(index);
                 self.status(|status| {
                     status.scans += 1;
                     status.report = Some(Arc::new(report));
@@ -467,6 +466,19 @@ impl Shared {
                 false
             }
         }
+    }
+
+    /// Publishes a catalog, unless it is the published one.
+    fn publish(&self, catalog: &Arc<Index>) {
+        let mut held = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&held, catalog) {
+            return;
+        }
+        let last = std::mem::replace(&mut *held, Arc::clone(catalog));
+        // Dropped after the lock is released: freeing a large index takes milliseconds.
+        drop(held);
+        drop(last);
+        self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Opens the library's root and calls `then` with the tree below it.

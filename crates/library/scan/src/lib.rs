@@ -56,7 +56,7 @@ mod tests;
 
 pub use covers::{CoverLimits, Covers, ExtractError};
 pub use error::ScanError;
-pub use index::{Index, load};
+pub use index::{Index, LoadedIndex, load};
 pub use keeper::{LibraryIndexer, Setup, Status, WatchMode, Watching};
 pub use limits::Limits;
 pub use progress::{Phase, Progress, ProgressSnapshot};

@@ -8,7 +8,7 @@ use catalog::{Content, Photo};
 use image_plan::ProbeErrorKind;
 use rustix::fs::{Advice, OFlags, fadvise};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
-use tags::{Container, ErrorKind, Reader};
+use tags::{Container, ErrorKind, ReadAt, Reader};
 
 use crate::walk::{FoundFile, Kind, ending, open_below};
 
@@ -83,8 +83,10 @@ impl Source {
     pub(crate) fn missed(&self) -> bool {
         self.missed.get()
     }
+}
 
-    fn read(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+impl ReadAt for Source {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         self.reads.update(|reads| reads + 1);
         self.bytes.update(|bytes| bytes + buf.len() as u64);
         if self.mode == ReadMode::Streaming {
@@ -105,18 +107,6 @@ impl Source {
             fadvise(&self.file, 0, None, Advice::Random)?;
         }
         Ok(rustix::io::pread(&self.file, buf, offset)?)
-    }
-}
-
-impl tags::ReadAt for Source {
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        self.read(offset, buf)
-    }
-}
-
-impl image_plan::ReadAt for Source {
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        self.read(offset, buf)
     }
 }
 

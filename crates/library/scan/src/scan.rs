@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use catalog::{Catalog, Content, Draft, Entry};
+use catalog::{Content, Draft, Entry};
 use rustix::fs::{Mode, OFlags, open, stat};
 use tags::{Reader, Splits};
 
@@ -15,7 +15,7 @@ use crate::progress::Phase;
 use crate::read::{Read, Root, read, read_cached};
 use crate::sweep::ExtentOffset;
 use crate::walk::{FoundFile, Hidden, Tree, tops};
-use crate::{Fault, Index, Limits, Progress, Report, ScanError, index, sweep};
+use crate::{Fault, Index, Limits, LoadedIndex, Progress, Report, ScanError, index, sweep};
 
 /// Parameters of a scan.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,11 @@ pub struct ScanRequest<'a> {
 ///
 /// # Errors
 /// [`ScanError`] if no index can be made; the last one is kept in that case.
-pub fn scan(order: &ScanRequest<'_>, progress: &Progress) -> Result<Report, ScanError> {
+pub fn scan(
+    order: &ScanRequest<'_>,
+    last: Option<&LoadedIndex>,
+    progress: &Progress,
+) -> Result<(LoadedIndex, Report), ScanError> {
     let start = Instant::now();
     progress.enter(Phase::Walking);
     let root = open_root(order.root)?;
@@ -53,16 +57,18 @@ pub fn scan(order: &ScanRequest<'_>, progress: &Progress) -> Result<Report, Scan
     };
     let tops = tops(order.only);
     let (last, walked) = thread::scope(|scope| {
-        let last = scope.spawn(|| match order.afresh {
-            true => Ok(None),
-            false => index::load(order.folder),
+        let last = scope.spawn(|| match last {
+            _ if order.afresh => Ok(None),
+            Some(last) if last.is_current(order.folder) => Ok(Some(last.clone())),
+            _ => index::load(order.folder),
         });
         let walked = tree.walk(&tops, progress);
         (last.join().expect("loading does not panic"), walked)
     });
     let (last, mut walked) = (last?, walked?);
+    let known = last.as_ref().map(|last| &**last.catalog());
     if !order.only.is_empty() {
-        match &last {
+        match known {
             Some(last) => walked.add_outside(&tops, last),
             // Without a last index, nothing is known of files outside `only`, so the whole library
             // is scanned.
@@ -76,16 +82,16 @@ pub fn scan(order: &ScanRequest<'_>, progress: &Progress) -> Result<Report, Scan
         walk: start.elapsed(),
         ..Report::default()
     };
-    let plan = plan(&walked.seen, last.as_ref());
+    let plan = plan(&walked.seen, known);
     report.kept = plan.kept.len() as u64;
     report.moved = plan.moved.len() as u64;
     report.gone = plan.gone;
     if let Some(last) = &last
         && plan.is_empty()
-        && last.has_splits(order.splits)
+        && last.catalog().has_splits(order.splits)
     {
-        report.remember(last);
-        return Ok(report);
+        report.remember(last.catalog());
+        return Ok((last.clone(), report));
     }
     let paths = root_paths(order.root);
     let reading = Reading {
@@ -98,23 +104,22 @@ pub fn scan(order: &ScanRequest<'_>, progress: &Progress) -> Result<Report, Scan
         progress,
         splits: order.splits,
     };
-    let drafts = reading.drafts(&plan, last.as_ref(), &mut report)?;
+    let drafts = reading.drafts(&plan, known, &mut report)?;
     report.read = start.elapsed() - report.walk;
     progress.enter(Phase::Building);
-    let bytes = write(order, drafts, last, &mut report)?;
-    let catalog = Catalog::open(bytes.into()).expect("an index that was just built is whole");
-    report.remember(&catalog);
+    let index = write(order, drafts, last, &mut report)?;
+    report.remember(index.catalog());
     report.build = start.elapsed() - report.walk - report.read;
-    Ok(report)
+    Ok((index, report))
 }
 
 /// Builds an index from drafts, and replaces the last index by it if they differ.
 fn write(
     order: &ScanRequest<'_>,
     drafts: Vec<Draft>,
-    last: Option<Index>,
+    last: Option<LoadedIndex>,
     report: &mut Report,
-) -> Result<Vec<u8>, ScanError> {
+) -> Result<LoadedIndex, ScanError> {
     let library = Draft::gather(drafts, order.splits);
     let (rows, words) = thread::scope(|scope| {
         let words = scope.spawn(|| library.words());
@@ -122,18 +127,17 @@ fn write(
         (rows, words.join().expect("finding words does not panic"))
     });
     let bytes = library.finish(rows, words);
-    let is_same = last.as_ref().is_some_and(|last| last.bytes() == bytes);
+    let same = last.filter(|last| last.catalog().bytes() == bytes);
+    report.written = same.is_none();
     thread::scope(|scope| {
         // Freeing hundreds of thousands of names takes time, so it runs in parallel with the write
         // to the disk.
-        scope.spawn(|| drop((library, last)));
-        match is_same {
-            true => Ok(()),
-            false => index::replace(order.folder, &bytes),
+        scope.spawn(|| drop(library));
+        match same {
+            Some(same) => Ok(same),
+            None => index::replace(order.folder, bytes),
         }
-    })?;
-    report.written = !is_same;
-    Ok(bytes)
+    })
 }
 
 pub(crate) fn open_root(root: &Path) -> Result<OwnedFd, ScanError> {

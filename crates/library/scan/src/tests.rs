@@ -7,6 +7,7 @@ use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use catalog::Content;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
@@ -16,7 +17,7 @@ use tags::Splits;
 use crate::read::open;
 use crate::scan::open_root;
 use crate::walk::{Hidden, Tree};
-use crate::{Index, Limits, Progress, Report, ScanError, ScanRequest, load, scan};
+use crate::{Index, Limits, LoadedIndex, Progress, Report, ScanError, ScanRequest, load, scan};
 
 /// Library with the folder of its index; removed when dropped.
 struct Home(PathBuf);
@@ -66,7 +67,9 @@ impl Home {
 
     fn scan(&self) -> Report {
         let (library, index) = (self.library(), self.0.join("index"));
-        scan(&self.order((&library, &index)), &Progress::default()).expect("a readable library")
+        let order = self.order((&library, &index));
+        let (_, report) = scan(&order, None, &Progress::default()).expect("a readable library");
+        report
     }
 
     /// Returns the bytes of an index made by a full scan without an earlier index.
@@ -76,7 +79,7 @@ impl Home {
             afresh: true,
             ..self.order((&library, &index))
         };
-        scan(&order, &Progress::default()).expect("a readable library");
+        scan(&order, None, &Progress::default()).expect("a readable library");
         fs::read(index.join("index")).expect("just written")
     }
 
@@ -87,13 +90,18 @@ impl Home {
     /// Returns the paths and metadata of the files in the index made by [`Home::clean`].
     fn catalog_of_clean(&self) -> Vec<(PathBuf, catalog::Stat)> {
         let loaded = load(&self.0.join("clean")).expect("a readable folder");
-        let catalog = loaded.expect("an index");
+        let loaded = loaded.expect("an index");
+        let catalog = loaded.catalog();
         let files = (0..catalog.counts().files).filter_map(|row| catalog.file(row));
         let path = |path: Vec<u8>| PathBuf::from(std::ffi::OsString::from_vec(path));
         files.map(|(bytes, stat)| (path(bytes), stat)).collect()
     }
 
-    fn catalog(&self) -> Index {
+    fn catalog(&self) -> Arc<Index> {
+        Arc::clone(self.loaded().catalog())
+    }
+
+    fn loaded(&self) -> LoadedIndex {
         let loaded = load(&self.0.join("index")).expect("a readable folder");
         loaded.expect("an index")
     }
@@ -322,7 +330,8 @@ fn a_scan_of_one_folder_leaves_the_rest_as_it_was() {
             only: &only,
             ..home.order((&library, &index))
         };
-        scan(&order, &Progress::default()).expect("a readable library")
+        let (_, report) = scan(&order, None, &Progress::default()).expect("a readable library");
+        report
     };
     assert_eq!(done(&only(&["One"])), (10, 9, 0, 1, 0, true));
     let gone = only(&["Two/Second \u{e9}", "Absent"]);
@@ -446,7 +455,7 @@ fn an_index_that_cannot_be_mapped_is_read() {
     let written = fs::File::options().append(true).open(copy.join("index"));
     let written = written.expect("a file of our own");
     let loaded = load(&copy).expect("a readable folder");
-    assert!(loaded.expect("an index").bytes() == mapped.bytes());
+    assert!(loaded.expect("an index").catalog().bytes() == mapped.bytes());
     drop(written);
 }
 
@@ -498,7 +507,7 @@ fn our_own_data_is_no_part_of_the_library() {
         hidden: &data,
         ..home.order((&library, &data))
     };
-    let report = scan(&order, &Progress::default()).expect("a readable library");
+    let (_, report) = scan(&order, None, &Progress::default()).expect("a readable library");
     assert_eq!(done(&report), (9, 0, 0, 9, 0, true));
 }
 
@@ -555,7 +564,7 @@ fn no_link_is_followed_on_the_way_to_a_folder_or_a_file() {
             only: &only,
             ..home.order((&library, &index))
         };
-        let report = scan(&order, &Progress::default()).expect("a readable library");
+        let (_, report) = scan(&order, None, &Progress::default()).expect("a readable library");
         assert_eq!(home.index(), before, "{folder}");
         let told: Vec<_> = report.faults.iter().map(|fault| &fault.path[..]).collect();
         assert_eq!(told, [folder.as_bytes()], "{folder}");
@@ -581,7 +590,7 @@ fn a_cancelled_scan_leaves_the_last_index() {
     let progress = Progress::default();
     progress.cancel();
     let (library, index) = (home.library(), home.0.join("index"));
-    let ended = scan(&home.order((&library, &index)), &progress);
+    let ended = scan(&home.order((&library, &index)), None, &progress);
     assert!(matches!(ended, Err(ScanError::Cancelled)));
     assert_eq!(home.index(), before);
 }
@@ -590,9 +599,9 @@ fn a_cancelled_scan_leaves_the_last_index() {
 fn no_library_is_an_error_that_names_it() {
     let home = Home::new("none");
     let (library, index) = (home.library().join("absent"), home.0.join("index"));
-    let err =
-        scan(&home.order((&library, &index)), &Progress::default()).expect_err("nothing is there");
-    assert!(err.to_string().starts_with("cannot open library "), "{err}");
+    let err = scan(&home.order((&library, &index)), None, &Progress::default())
+        .expect_err("nothing is there");
+    assert!(err.to_string().starts_with("open library "), "{err}");
     assert!(err.to_string().ends_with("absent"), "{err}");
 }
 
@@ -640,7 +649,7 @@ fn patterns_leave_files_and_folders_out() {
         only: &only,
         ..home.order((&library, &index))
     };
-    let report = scan(&order, &Progress::default()).expect("a library");
+    let (_, report) = scan(&order, None, &Progress::default()).expect("a library");
     assert_eq!((report.files, report.opened), (files - 3, 1));
     fs::remove_file(home.library().join(".ndignore")).expect("a file of our own");
     assert_eq!(home.scan().files, files + 2);
@@ -665,7 +674,7 @@ fn patterns_that_cannot_be_read_hide_nothing_and_are_told() {
         only: &only,
         ..home.order((&library, &index))
     };
-    let report = scan(&order, &Progress::default()).expect("a library");
+    let (_, report) = scan(&order, None, &Progress::default()).expect("a library");
     assert_eq!((report.files, report.gone), (files, 0));
     // The patterns of a folder that excludes itself are not read.
     home.write("One/.nomedia", b"");
@@ -686,9 +695,34 @@ fn other_splits_make_another_index_and_open_nothing() {
         splits: &splits,
         ..home.order((&library, &index))
     };
-    let again = || scan(&order, &Progress::default()).expect("a readable library");
-    let report = again();
+    let again = || scan(&order, None, &Progress::default()).expect("a readable library");
+    let (_, report) = again();
     assert_eq!((report.opened, report.written), (0, true));
     assert!(home.index() != before);
-    assert!(!again().written);
+    assert!(!again().1.written);
+}
+
+#[test]
+fn a_scan_takes_an_index_and_returns_it_unless_the_folder_has_another() {
+    let home = Home::new("given");
+    let (library, index) = (home.library(), home.0.join("index"));
+    let order = home.order((&library, &index));
+    let again = |last| scan(&order, last, &Progress::default()).expect("a readable library");
+    let (first, _) = again(None);
+    assert_eq!(first.catalog().bytes(), home.index());
+    assert!(Arc::ptr_eq(
+        again(Some(&first)).0.catalog(),
+        first.catalog()
+    ));
+    // Another process scans: its index is taken.
+    home.write("One/First/9.flac", sine("sine.flac"));
+    home.scan();
+    let (second, report) = again(Some(&first));
+    assert_eq!((report.opened, report.written), (0, false));
+    assert_eq!(second.catalog().bytes(), home.index());
+    // A user removes the index: it is made anew.
+    fs::remove_file(home.0.join("index/index")).expect("it is there");
+    let (third, report) = again(Some(&second));
+    assert_eq!((report.opened, report.written), (report.files, true));
+    assert_eq!(third.catalog().bytes(), second.catalog().bytes());
 }

@@ -13,7 +13,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::ignore::{self, FolderExclusions, Rules};
+use crate::ignore::{self, Declared, Rules};
 use crate::{Fault, Index, Limits, Progress, ScanError};
 
 /// Size of the buffer for directory entries, in bytes per system call.
@@ -175,16 +175,15 @@ impl Tree<'_> {
                 return None;
             }
             if let Ok(Some(opened)) = opened {
-                let mut exclusions = FolderExclusions::Unset;
+                let mut declared = Declared::Nothing;
                 for name in ignore::MARKS {
-                    if stat(&opened, name).is_ok() && exclusions.apply_file(&opened, name).is_err()
-                    {
-                        exclusions = FolderExclusions::Unset;
+                    if stat(&opened, name).is_ok() && declared.load(&opened, name).is_err() {
+                        declared = Declared::Nothing;
                     }
                 }
-                rules = rules.after(above, exclusions)?;
+                rules = rules.below(above, declared)?;
             }
-            if rules.leave_out(folder, true) {
+            if rules.excludes(folder, true) {
                 return None;
             }
             above = folder;
@@ -201,7 +200,7 @@ impl Tree<'_> {
         walked: &mut Walked,
     ) -> rustix::io::Result<()> {
         let before = (walked.seen.len(), walked.faults.len());
-        let mut exclusions = FolderExclusions::Unset;
+        let mut declared = Declared::Nothing;
         let (mut below_it, mut unread) = (Vec::new(), Vec::new());
         let mut entries = RawDir::new(folder, buffer);
         while let Some(entry) = entries.next() {
@@ -209,7 +208,7 @@ impl Tree<'_> {
             let name = entry.file_name().to_bytes();
             // This includes `.` and `..`.
             if name.starts_with(b".") {
-                if let Err(err) = exclusions.apply_file(folder, name) {
+                if let Err(err) = declared.load(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));
                     let reason = format!("cannot be read, so it excludes nothing: {err}");
                     walked.faults.push(Fault { path, reason });
@@ -245,7 +244,7 @@ impl Tree<'_> {
                 _ => {}
             }
         }
-        let Some(rules) = rules.after(path, exclusions) else {
+        let Some(rules) = rules.below(path, declared) else {
             walked.seen.truncate(before.0);
             walked.faults.truncate(before.1);
             return Ok(());
@@ -254,9 +253,9 @@ impl Tree<'_> {
             let kept = walked.seen.split_off(before.0).into_iter();
             walked
                 .seen
-                .extend(kept.filter(|seen| !rules.leave_out(&seen.path, false)));
-            below_it.retain(|folder| !rules.leave_out(folder, true));
-            unread.retain(|fault| !rules.leave_out(&fault.path, false));
+                .extend(kept.filter(|seen| !rules.excludes(&seen.path, false)));
+            below_it.retain(|folder| !rules.excludes(folder, true));
+            unread.retain(|fault| !rules.excludes(&fault.path, false));
         }
         walked.faults.append(&mut unread);
         folders.extend(below_it.into_iter().map(|folder| (folder, rules.clone())));

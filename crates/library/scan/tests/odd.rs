@@ -103,7 +103,8 @@ impl Home {
             only: &[],
             afresh: true,
         };
-        scan(&order, &Progress::default()).expect("a readable library")
+        let (_, report) = scan(&order, None, &Progress::default()).expect("a readable library");
+        report
     }
 }
 

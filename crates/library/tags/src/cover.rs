@@ -1,36 +1,19 @@
 use crate::comments::decode_base64;
 use crate::input::Input;
 use crate::{Error, Limits, Picture, ReadAt, Stored, id3v2, ogg};
-use std::{error, fmt};
 
 /// Bytes of a picture that are read at a time; must not exceed the window of an `Input`.
 const STEP_BYTES: u64 = 64 << 10;
 
-/// The reason why a picture could not be read.
-#[derive(Debug)]
+/// Reason why a picture could not be read.
+#[derive(Debug, thiserror::Error)]
 pub enum CoverError {
     /// The picture has more bytes than the caller allows.
+    #[error("picture has more bytes than allowed")]
     TooLarge,
     /// The file has changed since the picture was located.
-    Changed(Error),
-}
-
-impl fmt::Display for CoverError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            CoverError::TooLarge => "picture has more bytes than allowed",
-            CoverError::Changed(_) => "file has changed since the picture was located",
-        })
-    }
-}
-
-impl error::Error for CoverError {
-    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        match self {
-            CoverError::TooLarge => None,
-            CoverError::Changed(err) => Some(err),
-        }
-    }
+    #[error("file has changed since the picture was located")]
+    Changed(#[source] Error),
 }
 
 /// Reads a picture that [`crate::Reader`] located in the same file of `len` bytes.

@@ -1,6 +1,6 @@
-use std::{error, fmt, io};
+use std::io;
 
-/// The kind of an error, by which a caller decides how to proceed.
+/// Kind of an error, by which a caller decides how to proceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The format is unknown.
@@ -16,8 +16,9 @@ pub enum ErrorKind {
     Io,
 }
 
-/// The reason why a file could not be parsed.
-#[derive(Debug)]
+/// Reason why a file could not be parsed.
+#[derive(Debug, thiserror::Error)]
+#[error("{detail}")]
 pub struct Error {
     /// Kind of the error.
     pub kind: ErrorKind,
@@ -59,17 +60,5 @@ impl Error {
     /// limits and unknown formats.
     pub(crate) fn is_local(&self) -> bool {
         matches!(self.kind, ErrorKind::Truncated | ErrorKind::Malformed)
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.detail)
-    }
-}
-
-impl error::Error for Error {
-    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        self.source.as_ref().map(|source| source as _)
     }
 }

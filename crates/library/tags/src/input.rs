@@ -1,6 +1,6 @@
 //! Reads of a file at given offsets, through one window, with limits on their number and bytes.
 
-use crate::{Error, Limits};
+use crate::{Error, Limits, ReadAt};
 use std::io;
 use std::ops::Range;
 
@@ -10,31 +10,6 @@ pub(crate) const WINDOW_BYTES_MAX: usize = 128 << 10;
 const PAGE_BYTES: u64 = 4096;
 /// Minimum number of bytes that are read beyond the requested ones.
 const AHEAD_BYTES: u64 = 1024;
-
-/// Source of bytes at any offset: a file, memory, or an object behind HTTP.
-pub trait ReadAt {
-    /// Fills the beginning of `buf` with the bytes at `offset`. Returns their number; 0 means the
-    /// end of the source.
-    ///
-    /// # Errors
-    /// Any error of the source.
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize>;
-}
-
-impl ReadAt for [u8] {
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        let start = usize::try_from(offset).map_or(self.len(), |start| start.min(self.len()));
-        let count = buf.len().min(self.len() - start);
-        buf[..count].copy_from_slice(&self[start..start + count]);
-        Ok(count)
-    }
-}
-
-impl<S: ReadAt + ?Sized> ReadAt for &S {
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        (**self).read_at(offset, buf)
-    }
-}
 
 /// Reader of a file of which only a few bytes are needed.
 pub(crate) struct Input<'a> {

@@ -72,6 +72,10 @@ mod text;
 mod wav;
 mod wavpack;
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests;
 
@@ -79,11 +83,11 @@ pub use cover::{CoverError, read_cover};
 pub use date::Date;
 pub use error::{Error, ErrorKind};
 pub use field::Field;
-pub use input::ReadAt;
 pub use limits::Limits;
 pub use listing::{Listed, Listing, listing, percent_decoded};
 pub use media::{Audio, AudioHash, Codec, Container, Media, Mime, Picture, PictureKind, Stored};
 pub use mp4::has_video;
+pub use read_at::ReadAt;
 pub use reader::{ReadStats, Reader};
 pub use shot::{PhotoMetadata, Place, shot};
 pub use splits::Splits;

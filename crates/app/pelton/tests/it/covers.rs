@@ -2,6 +2,7 @@
 //! content.
 
 use std::fs;
+use std::sync::Arc;
 
 use scan::Index;
 
@@ -45,9 +46,10 @@ fn home() -> Home {
 }
 
 /// Returns the index that the server has written.
-fn catalog(home: &Home) -> Index {
+fn catalog(home: &Home) -> Arc<Index> {
     eventually("the index", || {
-        scan::load(&home.data().join("catalog")).ok()?
+        let loaded = scan::load(&home.data().join("catalog")).ok()?;
+        Some(Arc::clone(loaded?.catalog()))
     })
 }
 

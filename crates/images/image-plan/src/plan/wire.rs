@@ -8,7 +8,7 @@
 
 use super::{Encoding, Plan, Rect, Target};
 use crate::{Format, Orientation, Size};
-use std::{error, fmt};
+use thiserror::Error;
 
 /// Size of a serialized plan in bytes.
 pub const PLAN_BYTES: usize = 52;
@@ -16,30 +16,21 @@ pub const PLAN_BYTES: usize = 52;
 const MAGIC: [u8; 4] = *b"PLN1";
 
 /// Reason why bytes are not a valid plan. Malformed plans are the server's fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum MalformedPlan {
     /// The length is not exactly [`PLAN_BYTES`].
+    #[error("plan has the wrong length")]
     Length,
     /// The bytes do not begin with the magic number of this version.
+    #[error("not a plan of this build")]
     Magic,
     /// A format, orientation or encoder is unknown, or a setting is out of range.
+    #[error("plan has an unknown format or setting")]
     Value,
     /// A size is empty, or exceeds the size that contains it.
+    #[error("plan has contradictory sizes")]
     Geometry,
 }
-
-impl fmt::Display for MalformedPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            MalformedPlan::Length => "plan has the wrong length",
-            MalformedPlan::Magic => "not a plan of this build",
-            MalformedPlan::Value => "plan has an unknown format or setting",
-            MalformedPlan::Geometry => "plan has contradictory sizes",
-        })
-    }
-}
-
-impl error::Error for MalformedPlan {}
 
 impl Plan {
     /// Serializes the plan.

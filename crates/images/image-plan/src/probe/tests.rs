@@ -197,7 +197,7 @@ fn a_source_that_fails_or_shrinks_is_told_from_a_broken_picture() {
     }
     let err = probe(&Failing, 100).expect_err("nothing can be read");
     assert_eq!(err.kind, ProbeErrorKind::Io);
-    let source = error::Error::source(&err).expect("the cause is kept");
+    let source = std::error::Error::source(&err).expect("the cause is kept");
     assert_eq!(source.to_string(), "permission denied");
 
     let bytes = png((640, 480), [8, 2, 0], &[]);

@@ -3,6 +3,11 @@
 //! ```text
 //! components, 1 digit · largest AC, 1 · DC as sRGB, 4 · each AC, 2: red, green, blue in 19 levels
 //! ```
+//!
+//! The crate `blurhash` is an oracle of the tests, but not used here: it rounds the mean colour
+//! twice, so that two of three channels of a flat picture come out one level too high (one of three
+//! with its lookup table), and it ignores transparency. Both take the same time: 12 to 13 µs for
+//! 32 x 24 pixels.
 
 use super::Pixels;
 use image_plan::BASE_83;
@@ -18,7 +23,12 @@ pub(super) fn of(pixels: &Pixels) -> String {
     } else {
         (COMPONENTS.1, COMPONENTS.0)
     };
-    let light: Vec<[f32; 3]> = pixels.rgba.iter().map(|pixel| linear(*pixel)).collect();
+    let opaque: [f32; 256] = std::array::from_fn(|level| linear(level as f32 / 255.0));
+    let light = pixels.rgba.iter().map(|&[colour @ .., alpha]| match alpha {
+        255 => colour.map(|level| opaque[usize::from(level)]),
+        _ => over_white(colour, alpha).map(linear),
+    });
+    let light: Vec<[f32; 3]> = light.collect();
     let mut found = Vec::with_capacity(across * down);
     for y in 0..down {
         for x in 0..across {
@@ -66,16 +76,19 @@ fn component(pixels: &Pixels, light: &[[f32; 3]], (x, y): (usize, usize)) -> [f3
     sum.map(|sum| sum * twice / (pixels.width * pixels.height) as f32)
 }
 
-fn linear([red, green, blue, alpha]: [u8; 4]) -> [f32; 3] {
+/// Blends a colour over white; results are shares of the brightest level.
+fn over_white(colour: [u8; 3], alpha: u8) -> [f32; 3] {
     let seen = f32::from(alpha) / 255.0;
-    [red, green, blue].map(|level| {
-        let level = f32::from(level) / 255.0 * seen + (1.0 - seen);
-        if level <= 0.04045 {
-            level / 12.92
-        } else {
-            ((level + 0.055) / 1.055).powf(2.4)
-        }
-    })
+    colour.map(|level| f32::from(level) / 255.0 * seen + (1.0 - seen))
+}
+
+/// Converts a share of the brightest sRGB level to linear light.
+fn linear(level: f32) -> f32 {
+    if level <= 0.04045 {
+        level / 12.92
+    } else {
+        ((level + 0.055) / 1.055).powf(2.4)
+    }
 }
 
 fn encoded(level: f32) -> u8 {

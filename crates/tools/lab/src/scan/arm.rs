@@ -130,8 +130,9 @@ fn ours(typed: &Arms, afresh: bool) -> Result<Report, Stop> {
         only: &[],
         afresh,
     };
-    let report = scan::scan(&order, &Progress::default());
-    report.map_err(|err| Stop::host(format!("scan: {err}")))
+    let scanned = scan::scan(&order, None, &Progress::default());
+    let (_, report) = scanned.map_err(|err| Stop::host(format!("scan: {err}")))?;
+    Ok(report)
 }
 
 /// Returns all files below a folder, sorted by path.

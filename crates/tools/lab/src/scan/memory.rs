@@ -24,7 +24,8 @@ pub(super) fn run(library: &Path) -> Result<Memory, Stop> {
     arm::take(Arm::Ours, library, &index)?;
     let before = resident_bytes()?;
     let loaded = scan::load(&index).map_err(|err| Stop::host(err.to_string()))?;
-    let catalog = loaded.ok_or_else(|| Stop::finding("no index was written"))?;
+    let loaded = loaded.ok_or_else(|| Stop::finding("no index was written"))?;
+    let catalog = loaded.catalog();
     let memory = Memory {
         tracks: catalog.counts().tracks,
         index_bytes: catalog.bytes().len() as u64,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use catalog::{Content, Entry, Limits, Stat, build};
-use scan::Index;
+use scan::LoadedIndex;
 use serde::{Deserialize, Serialize};
 use tags::{Audio, AudioHash, Codec, Container, Field, Media, Splits, Tags};
 
@@ -105,7 +105,8 @@ fn search(songs: u32, queries: usize) -> Result<Searches, Stop> {
             cpu_us: (cpu_us() - before) as f64,
         });
     }
-    let catalog = load(scratch.path())?;
+    let loaded = load(scratch.path())?;
+    let catalog = loaded.catalog();
     let mut us = Vec::with_capacity(queries);
     for _ in 0..queries {
         let row = chance.below(songs as usize) as u32;
@@ -141,7 +142,7 @@ fn search(songs: u32, queries: usize) -> Result<Searches, Stop> {
 
 /// Loads an index as the server does at its start: maps the file, which is in the page cache, and
 /// checks it. The caller's measurement also includes the time to unmap it.
-fn load(folder: &Path) -> Result<Index, Stop> {
+fn load(folder: &Path) -> Result<LoadedIndex, Stop> {
     let loaded = scan::load(folder).map_err(|err| Stop::host(err.to_string()))?;
     loaded.ok_or_else(|| Stop::finding("the index that was just written cannot be found"))
 }

@@ -11,6 +11,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("http1", 1),
     ("http2", 1),
     ("openmetrics", 1),
+    ("read-at", 1),
     ("sandbox-protocol", 1),
     ("image-plan", 1),
     ("resp", 1),
@@ -41,6 +42,8 @@ const LAYERS: &[(&str, u8)] = &[
 /// Allowed imports within a layer: a request leads to a conversion, and a conversion to a variant;
 /// some sandboxes host a microVM.
 const STEPS: &[(&str, &str)] = &[
+    ("image-plan", "read-at"),
+    ("tags", "read-at"),
     ("server", "conversion"),
     ("server", "variants"),
     ("conversion", "variants"),
