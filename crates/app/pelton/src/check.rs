@@ -10,7 +10,7 @@ use crate::config::{KEYS, Resolved};
 use crate::house;
 use crate::https;
 use crate::programs;
-use crate::report::Error;
+use report::Error;
 
 /// Writes the table of all settings to `out`.
 pub(crate) fn table(resolved: &Resolved, out: &mut impl Write) -> io::Result<()> {

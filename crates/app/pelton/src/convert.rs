@@ -13,7 +13,7 @@ use variants::source::FileSource;
 use crate::config::Config;
 use crate::flags::{self, Convert};
 use crate::house;
-use crate::report::{self, EXIT_OK, Error};
+use report::{EXIT_OK, Error};
 
 /// Converts IN to OUT. OUT is replaced by the complete result, or not at all.
 pub(crate) fn run(typed: &Convert, config: &Config) -> Result<u8, Vec<Error>> {

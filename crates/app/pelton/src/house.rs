@@ -16,8 +16,8 @@ use variants::library::Mount;
 use variants::shared_index::Store;
 
 use crate::config::{Config, PerCore, Timeout, Types};
-use crate::report::Error;
 use crate::worker;
+use report::Error;
 
 /// Returns the number of concurrent conversions: the configured number, or one per core.
 pub(crate) fn concurrency(config: &Config) -> Result<usize, Error> {

@@ -9,7 +9,7 @@ use server::tls::{self, Concern, Pair, Reload, Tls};
 use server::{Https, Scheme};
 
 use crate::config::{Config, Redirect};
-use crate::report::Error;
+use report::Error;
 
 /// Certificates in use.
 pub(crate) struct Loaded {

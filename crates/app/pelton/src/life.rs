@@ -20,11 +20,11 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
 use crate::https;
-use crate::log;
 use crate::notify;
 use crate::reload::Configured;
-use crate::report::{EXIT_OK, Error};
 use crate::upgrade::Program;
+use report::log;
+use report::{EXIT_OK, Error};
 
 /// State that signals act on.
 pub(crate) struct Life {

@@ -46,10 +46,6 @@ mod flags;
 
 mod config;
 
-mod log;
-mod panics;
-mod report;
-
 use std::env;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -57,7 +53,7 @@ use std::process::ExitCode;
 use config::Resolved;
 use flags::{Command, Parsed};
 use reactor::{CountingAllocator, Jemalloc};
-use report::{EXIT_OK, Error};
+use report::{EXIT_OK, Error, log, panics};
 
 /// Counts the allocations of each core, to prove that a cache hit allocates nothing.
 #[global_allocator]

@@ -12,8 +12,8 @@ use crate::config::Config;
 use crate::covers::{CoverMount, Covers};
 use crate::house;
 use crate::players::Players;
-use crate::report::Error;
 use crate::scan::told;
+use report::Error;
 
 /// Indexer, and the parts that use its catalog.
 #[derive(Debug)]

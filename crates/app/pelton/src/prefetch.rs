@@ -16,8 +16,9 @@ use variants::library::LibraryPath;
 
 use crate::config::{Config, Resolved};
 use crate::covers::Covers;
-use crate::report::{self, EXIT_FINDINGS, EXIT_OK, Error};
-use crate::{house, log, scan};
+use crate::{house, scan};
+use report::log;
+use report::{EXIT_FINDINGS, EXIT_OK, Error};
 
 /// Interval between updates of the progress bar.
 const TICK: Duration = Duration::from_millis(250);

@@ -30,8 +30,8 @@ use server::gate::Users;
 use server::mount::{Mount, Mounts};
 
 use crate::config::{Config, Entry, OnError};
-use crate::report::Error;
 use boot::{Bootable, Stamp};
+use report::Error;
 use status::Status;
 use told::Told;
 use unit::{Counts, Unit};

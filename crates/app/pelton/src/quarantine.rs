@@ -13,7 +13,7 @@ use server::mount::{Field, Mount, Reply, Visit};
 use crate::config::Config;
 use crate::flags::QuarantineDoes;
 use crate::print;
-use crate::report::{self, EXIT_OK, Error};
+use report::{EXIT_OK, Error};
 
 /// Lists or lifts entries, whether or not a server runs.
 pub(crate) fn run(does: &QuarantineDoes, config: &Config) -> Result<u8, Vec<Error>> {

@@ -13,8 +13,8 @@ use store::{Handle, Limits, Remote, Server};
 use variants::shared_index::Store;
 
 use crate::config::Config;
-use crate::report::Error;
 use crate::serve::reactor_error;
+use report::Error;
 
 /// Store of `pelton serve`, before it runs.
 pub(crate) enum Record {

@@ -9,7 +9,7 @@ use crate::config::{Config, KEYS, Raw};
 use crate::flags::{self, SettingFlags};
 use crate::house;
 use crate::programs::Beside;
-use crate::report::Error;
+use report::Error;
 
 /// Settings that take effect with the next request or connection. All others are fixed at the start
 /// of a process.

@@ -11,8 +11,8 @@ use sandbox_protocol::JobLimits;
 
 use crate::config::Config;
 use crate::flags::Run;
-use crate::report::{self, Error};
 use crate::{house, print, worker};
+use report::Error;
 
 /// Runs the program once.
 pub(crate) fn run(typed: &Run, config: &Config) -> Result<u8, Vec<Error>> {

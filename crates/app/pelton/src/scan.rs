@@ -10,8 +10,8 @@ use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, Prog
 
 use crate::config::Resolved;
 use crate::flags::Scan;
-use crate::report::{self, EXIT_FINDINGS, EXIT_OK, Error};
 use crate::{house, print};
+use report::{EXIT_FINDINGS, EXIT_OK, Error};
 
 /// Interval between updates of the progress bar.
 const TICK: Duration = Duration::from_millis(100);

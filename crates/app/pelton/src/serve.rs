@@ -13,15 +13,15 @@ use crate::flags::SettingFlags;
 use crate::house;
 use crate::https::{self, Loaded};
 use crate::life::{Life, Upgrade};
-use crate::log;
 use crate::music::Music;
 use crate::notify;
 use crate::programs::{Beside, Programs};
 use crate::quarantine;
 use crate::record::Record;
 use crate::reload::Configured;
-use crate::report::{self, EXIT_OK, Error};
 use crate::upgrade::{self, Predecessor, Program};
+use report::log;
+use report::{EXIT_OK, Error};
 
 /// Response to a connection beyond the limit of connections.
 const SHED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nretry-after: 5\r\nconnection: close\r\n\r\n";

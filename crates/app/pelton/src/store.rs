@@ -6,10 +6,10 @@ use tracing::Level;
 
 use crate::house;
 use crate::life::stop_on_signal;
-use crate::log;
 use crate::notify;
-use crate::report::{EXIT_OK, Error};
 use crate::serve::reactor_error;
+use report::log;
+use report::{EXIT_OK, Error};
 
 /// Runs the store with `words`, which are the arguments of redis-server.
 pub(crate) fn run(words: &[String]) -> Result<u8, Error> {

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::report::Error;
+use report::Error;
 
 /// Variable that marks standard input as the socket of a predecessor.
 const VARIABLE: &str = "PELTON_UPGRADE";

@@ -15,7 +15,7 @@ use crate::flags::{self, REQUIRE_LOGIN, UserDoes};
 use crate::house;
 use crate::players::{self, unix_ms};
 use crate::print;
-use crate::report::{self, EXIT_OK, Error};
+use report::{EXIT_OK, Error};
 
 /// Maximum size of an avatar.
 const AVATAR_BYTES_MAX: u64 = 16 << 20;

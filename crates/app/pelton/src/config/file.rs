@@ -10,7 +10,7 @@ use super::nearest::nearest;
 use super::settings::{GROUPS, KEYS, Key};
 use super::source::{Assignment, Source};
 use super::value::Raw;
-use crate::report::Error;
+use report::Error;
 
 /// Reads the TOML `text` of the file at `path`. Returns its assignments and errors in the order of
 /// the file.

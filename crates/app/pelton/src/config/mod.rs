@@ -19,5 +19,5 @@ mod wsg;
 pub(crate) use programs::{Entry, OnError};
 pub(crate) use resolve::{Inputs, Resolved, resolve, variable};
 pub(crate) use settings::{Config, KEYS, Key};
-pub(crate) use source::{Assignment, Note, Source};
+pub(crate) use source::{Assignment, Source};
 pub(crate) use value::{PerCore, Raw, Redirect, Timeout, Types};

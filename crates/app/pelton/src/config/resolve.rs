@@ -16,7 +16,7 @@ use super::settings::{Config, KEYS, Key};
 use super::source::{Assignment, Note, NoteKind, Source};
 use super::value::{Queries, Raw, Value, Wrong};
 use super::{file, wsg};
-use crate::report::Error;
+use report::Error;
 
 /// Variables that begin with `PELTON_` but are not settings: the path of the configuration file,
 /// and those that the build and upgrades read.

@@ -19,7 +19,7 @@ use super::file::line_at;
 use super::nearest::nearest;
 use super::source::{Note, NoteKind, Source};
 use super::value::Raw;
-use crate::report::Error;
+use report::Error;
 
 pub(crate) use meaning::Taken;
 

@@ -11,7 +11,7 @@ use image_plan::Target;
 use super::settings::SettingFlags;
 use crate::config::{Assignment, Inputs, Key, Raw, Resolved, Source, resolve, variable};
 use crate::players;
-use crate::report::Error;
+use report::Error;
 
 /// Configuration file that is read if no other is named and it exists.
 const FILE_DEFAULT: &str = "pelton.toml";

@@ -11,7 +11,7 @@ use super::settings::SettingFlags;
 use super::typed::{
     Cell, Check, Convert, HELP_COLUMNS, Parsed, Prefetch, Scan, Serve, in_our_words, parse,
 };
-use crate::report::Error;
+use report::Error;
 
 /// Parses the words after a command's name as the flags of that command.
 fn typed<T: Args + FromArgMatches>(words: &str) -> Result<T, Error> {

@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
 use super::settings::SettingFlags;
-use crate::report::Error;
+use report::Error;
 
 /// Width of help texts, on every terminal, so that documents show what users see.
 pub(super) const HELP_COLUMNS: usize = 100;

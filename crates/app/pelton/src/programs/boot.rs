@@ -19,8 +19,8 @@ use store::Embedded;
 
 use super::state::{self, Questions};
 use crate::config::{Config, Entry};
-use crate::report::Error;
 use crate::{house, worker};
+use report::Error;
 
 /// Identity and version of a file, to detect that it was replaced or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

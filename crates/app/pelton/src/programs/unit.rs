@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::boot::{self, Bootable, Booted, Output, Stamp};
 use super::state;
-use crate::report::Error;
+use report::Error;
 
 /// Program with a fixed name, whose file and pool can be replaced while it serves requests.
 pub(super) struct Unit {

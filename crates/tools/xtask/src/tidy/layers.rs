@@ -24,6 +24,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("host", 3),
     ("pixel", 3),
     ("reactor", 3),
+    ("report", 3),
     ("store", 4),
     ("server", 4),
     ("scan", 4),

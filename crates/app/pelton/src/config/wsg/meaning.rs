@@ -9,7 +9,7 @@ use super::{Entry, Given, Meaning};
 use crate::config::settings::Key;
 use crate::config::source::{Assignment, Note, NoteKind, Source};
 use crate::config::value::{Raw, Value, is_remote};
-use crate::report::Error;
+use report::Error;
 
 /// Extensions of the pictures that Pelton recognises by content, so that `allowed_types` need not
 /// list them.

@@ -61,9 +61,9 @@ fn an_object_a_line_otherwise() {
         Form::Json,
         Level::DEBUG,
         expect![[r#"
-        {"timestamp":"0000-00-00T00:00:00.000000Z","level":"INFO","message":"listening","port":3333,"target":"pelton::log::tests"}
-        {"timestamp":"0000-00-00T00:00:00.000000Z","level":"WARN","message":"undecodable","path":"a \"b\"\n.jpg","target":"pelton::log::tests"}
-        {"timestamp":"0000-00-00T00:00:00.000000Z","level":"DEBUG","message":"idle","target":"pelton::log::tests"}
+        {"timestamp":"0000-00-00T00:00:00.000000Z","level":"INFO","message":"listening","port":3333,"target":"report::log::tests"}
+        {"timestamp":"0000-00-00T00:00:00.000000Z","level":"WARN","message":"undecodable","path":"a \"b\"\n.jpg","target":"report::log::tests"}
+        {"timestamp":"0000-00-00T00:00:00.000000Z","level":"DEBUG","message":"idle","target":"report::log::tests"}
         {"timestamp":"0000-00-00T00:00:00.000000Z","level":"WARN","message":"a client's doing","target":"rustls::msgs::handshake"}
     "#]],
     );

@@ -22,7 +22,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::reload;
 
-use crate::report::Error;
+use crate::Error;
 
 /// Function that sets the level of the log, once it is started.
 static SET_LEVEL: OnceLock<Box<dyn Fn(Level) + Send + Sync>> = OnceLock::new();
@@ -42,7 +42,7 @@ enum Form {
 ///
 /// # Panics
 /// If called twice.
-pub(crate) fn start(level: Level) {
+pub fn start(level: Level) {
     let form = if io::stderr().is_terminal() {
         Form::Text
     } else {
@@ -59,7 +59,7 @@ pub(crate) fn start(level: Level) {
 ///
 /// # Panics
 /// If called twice.
-pub(crate) fn start_in(level: Level, file: PathBuf) -> io::Result<()> {
+pub fn start_in(level: Level, file: PathBuf) -> io::Result<()> {
     append(&file)?;
     OUTLET.set_sink(Box::new(move || match append(&file) {
         Ok(file) => Box::new(file),
@@ -79,29 +79,29 @@ fn install(form: Form, level: Level) {
 ///
 /// # Errors
 /// The host refuses to start a thread.
-pub(crate) fn begin() -> Result<(), Error> {
+pub fn begin() -> Result<(), Error> {
     let begun = OUTLET.begin();
     begun.map_err(|err| Error::host(format!("start the log's thread: {err}")))
 }
 
 /// Drops the waiting lines on one side of a fork, because the other side writes them.
-pub(crate) fn forget() {
+pub fn forget() {
     OUTLET.forget();
 }
 
 /// Writes a line as it is, for people to read.
-pub(crate) fn say(line: &dyn Display) {
+pub fn say(line: &dyn Display) {
     OUTLET.push(format!("{line}\n").as_bytes());
 }
 
 /// Waits until all lines are written, or until the output has accepted nothing for a second. Called
 /// at the end of the process.
-pub(crate) fn finish() {
+pub fn finish() {
     OUTLET.finish();
 }
 
 /// Changes the level of the log: from now on, events less severe than `level` are not written.
-pub(crate) fn set_level(level: Level) {
+pub fn set_level(level: Level) {
     let set = SET_LEVEL.get().expect("`main` has started the log");
     set(level);
 }

@@ -26,7 +26,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 const MESSAGE_BYTES_MAX: usize = 2_048;
 
 /// Makes every later panic of this process write a report to stderr and end the process by SIGABRT.
-pub(crate) fn abort_on_panic() {
+pub fn abort_on_panic() {
     std::panic::set_hook(Box::new(|info| {
         report(&describe(info));
         process::abort();

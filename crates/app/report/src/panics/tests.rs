@@ -72,7 +72,7 @@ fn a_full_pipe_does_not_keep_the_process_from_ending() {
 /// before other code runs.
 #[test]
 fn the_program_begins_with_the_policy() {
-    let main = include_str!("../main.rs");
+    let main = include_str!("../../../pelton/src/main.rs");
     let body = main.split_once("\nfn main() -> ExitCode {\n");
     let (_, body) = body.expect("the program begins there");
     assert!(body.trim_start().starts_with("panics::abort_on_panic();"));

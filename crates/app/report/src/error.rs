@@ -4,17 +4,16 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use crate::config::Note;
 use crate::log;
 
 /// Exit code of success without findings.
-pub(crate) const EXIT_OK: u8 = 0;
+pub const EXIT_OK: u8 = 0;
 /// Exit code of success with findings.
-pub(crate) const EXIT_FINDINGS: u8 = 1;
+pub const EXIT_FINDINGS: u8 = 1;
 /// Exit code if the command line or the configuration is wrong.
-pub(crate) const EXIT_USAGE: u8 = 2;
+pub const EXIT_USAGE: u8 = 2;
 /// Exit code if the machine refused an operation.
-pub(crate) const EXIT_HOST: u8 = 3;
+pub const EXIT_HOST: u8 = 3;
 
 /// Kind of an error by fault, which alone selects the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +28,7 @@ enum ErrorKind {
 
 /// Reason why a command was not carried out, or one of its findings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Error {
+pub struct Error {
     kind: ErrorKind,
     what: String,
     cause: Option<String>,
@@ -38,18 +37,18 @@ pub(crate) struct Error {
 
 impl Error {
     /// Creates a finding.
-    pub(crate) fn finding(what: impl Into<String>) -> Error {
+    pub fn finding(what: impl Into<String>) -> Error {
         Error::new(ErrorKind::Finding, what.into())
     }
 
     /// Creates an error of the user. `what` names the objects from the outside in, without a full
     /// stop.
-    pub(crate) fn usage(what: impl Into<String>) -> Error {
+    pub fn usage(what: impl Into<String>) -> Error {
         Error::new(ErrorKind::Usage, what.into())
     }
 
     /// Creates an error of the machine.
-    pub(crate) fn host(what: impl Into<String>) -> Error {
+    pub fn host(what: impl Into<String>) -> Error {
         Error::new(ErrorKind::Host, what.into())
     }
 
@@ -63,13 +62,13 @@ impl Error {
     }
 
     /// Adds the cause.
-    pub(crate) fn because(mut self, cause: impl Into<String>) -> Error {
+    pub fn because(mut self, cause: impl Into<String>) -> Error {
         self.cause = Some(cause.into());
         self
     }
 
     /// Adds a hint, such as a command that helps.
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Error {
+    pub fn hint(mut self, hint: impl Into<String>) -> Error {
         self.hint = Some(hint.into());
         self
     }
@@ -100,7 +99,7 @@ impl fmt::Display for Error {
 ///
 /// # Panics
 /// If there are no errors.
-pub(crate) fn fail(errors: &[Error]) -> ExitCode {
+pub fn fail(errors: &[Error]) -> ExitCode {
     for error in errors {
         log::say(error);
     }
@@ -109,7 +108,7 @@ pub(crate) fn fail(errors: &[Error]) -> ExitCode {
 }
 
 /// Writes notes about a valid configuration to stderr, and waits until they are written.
-pub(crate) fn notes<'a>(notes: impl IntoIterator<Item = &'a Note>) {
+pub fn notes(notes: impl IntoIterator<Item = impl fmt::Display>) {
     for note in notes {
         log::say(&format_args!("note:   {note}"));
     }
@@ -118,6 +117,6 @@ pub(crate) fn notes<'a>(notes: impl IntoIterator<Item = &'a Note>) {
 
 /// Writes a line of a command's report to stderr, and waits for the reader. A closed stderr is not
 /// an error.
-pub(crate) fn line(text: impl fmt::Display) {
+pub fn line(text: impl fmt::Display) {
     drop(writeln!(io::stderr(), "{text}"));
 }
