@@ -5,10 +5,10 @@ use std::path::Path;
 
 use sandbox::{Backend, Isolation, Reproducer, Service};
 
-use crate::config::Config;
 use crate::flags::Cell;
 use crate::programs::state::{self, Questions};
 use crate::{house, print, programs, worker};
+use config::Config;
 use report::{EXIT_FINDINGS, EXIT_OK, Error};
 
 /// Starts a cell and prints the posture and the cost of a job, or the page tables, or the outcome

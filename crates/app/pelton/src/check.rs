@@ -6,10 +6,10 @@ use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
-use crate::config::{KEYS, Resolved};
 use crate::house;
 use crate::https;
 use crate::programs;
+use config::{KEYS, Resolved};
 use report::Error;
 
 /// Writes the table of all settings to `out`.

@@ -10,9 +10,9 @@ use sandbox::FailureKind;
 use variants::sealed::Sealed;
 use variants::source::FileSource;
 
-use crate::config::Config;
 use crate::flags::{self, Convert};
 use crate::house;
+use config::Config;
 use report::{EXIT_OK, Error};
 
 /// Converts IN to OUT. OUT is replaced by the complete result, or not at all.

@@ -22,8 +22,8 @@ use server::mount::{Mount, Reply, Visit};
 use variants::library::{Library, LibraryPath, Wait};
 use variants::placeholders::Looks;
 
-use crate::config::Config;
 use crate::house;
+use config::Config;
 
 /// Finder of covers.
 #[derive(Debug)]

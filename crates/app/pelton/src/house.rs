@@ -15,8 +15,8 @@ use tags::Splits;
 use variants::library::Mount;
 use variants::shared_index::Store;
 
-use crate::config::{Config, PerCore, Timeout, Types};
 use crate::worker;
+use config::{Config, PerCore, Timeout, Types};
 use report::Error;
 
 /// Returns the number of concurrent conversions: the configured number, or one per core.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use server::tls::{self, Concern, Pair, Reload, Tls};
 use server::{Https, Scheme};
 
-use crate::config::{Config, Redirect};
+use config::{Config, Redirect};
 use report::Error;
 
 /// Certificates in use.

@@ -44,8 +44,6 @@ mod worker;
 
 mod flags;
 
-mod config;
-
 use std::env;
 use std::io::{self, Write};
 use std::process::ExitCode;

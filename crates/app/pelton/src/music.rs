@@ -8,11 +8,11 @@ use server::Service;
 use server::gate::Users;
 use server::mount::Mount;
 
-use crate::config::Config;
 use crate::covers::{CoverMount, Covers};
 use crate::house;
 use crate::players::Players;
 use crate::scan::told;
+use config::Config;
 use report::Error;
 
 /// Indexer, and the parts that use its catalog.

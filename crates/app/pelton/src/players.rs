@@ -28,9 +28,9 @@ use variants::library::{Library, LibraryPath, Mount as Directory};
 
 use tokio::sync::Semaphore;
 
-use crate::config::Config;
 use crate::covers::Covers;
 use crate::house;
+use config::Config;
 
 /// Folder in the data directory of users and their data.
 pub(crate) const FOLDER: &str = "users";

@@ -14,9 +14,9 @@ use server::mount::Mounts;
 use server::{Service, Tally};
 use variants::library::LibraryPath;
 
-use crate::config::{Config, Resolved};
 use crate::covers::Covers;
 use crate::{house, scan};
+use config::{Config, Resolved};
 use report::log;
 use report::{EXIT_FINDINGS, EXIT_OK, Error};
 

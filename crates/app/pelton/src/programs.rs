@@ -29,8 +29,8 @@ use std::time::Duration;
 use server::gate::Users;
 use server::mount::{Mount, Mounts};
 
-use crate::config::{Config, Entry, OnError};
 use boot::{Bootable, Stamp};
+use config::{Config, Entry, OnError};
 use report::Error;
 use status::Status;
 use told::Told;

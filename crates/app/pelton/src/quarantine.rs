@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use server::gate::Part;
 use server::mount::{Field, Mount, Reply, Visit};
 
-use crate::config::Config;
 use crate::flags::QuarantineDoes;
 use crate::print;
+use config::Config;
 use report::{EXIT_OK, Error};
 
 /// Lists or lifts entries, whether or not a server runs.

@@ -12,8 +12,8 @@ use resp::Reply;
 use store::{Handle, Limits, Remote, Server};
 use variants::shared_index::Store;
 
-use crate::config::Config;
 use crate::serve::reactor_error;
+use config::Config;
 use report::Error;
 
 /// Store of `pelton serve`, before it runs.

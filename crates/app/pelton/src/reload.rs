@@ -5,10 +5,10 @@ use std::env;
 
 use server::{Live, Settings};
 
-use crate::config::{Config, KEYS, Raw};
 use crate::flags::{self, SettingFlags};
 use crate::house;
 use crate::programs::Beside;
+use config::{Config, KEYS, Raw};
 use report::Error;
 
 /// Settings that take effect with the next request or connection. All others are fixed at the start
@@ -128,7 +128,7 @@ impl Configured {
         let concurrency = house::concurrency(&config).map_err(|err| vec![err])?;
         let settings = house::settings(&config, concurrency).map_err(|err| vec![err])?;
         self.beside.reload(&config).map_err(|err| vec![err])?;
-        let names = |keys: Vec<&crate::config::Key>| keys.iter().map(|key| key.name).collect();
+        let names = |keys: Vec<&config::Key>| keys.iter().map(|key| key.name).collect();
         Ok(Reread {
             config,
             settings,
@@ -141,7 +141,7 @@ impl Configured {
 #[cfg(test)]
 mod tests {
     use super::LIVE;
-    use crate::config::Key;
+    use config::Key;
 
     #[test]
     fn what_changes_live_is_known() {

@@ -9,9 +9,9 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use sandbox::{Backend, FailureKind, Finished, Limits, Pool, Program, Task};
 use sandbox_protocol::JobLimits;
 
-use crate::config::Config;
 use crate::flags::Run;
 use crate::{house, print, worker};
+use config::Config;
 use report::Error;
 
 /// Runs the program once.

@@ -8,9 +8,9 @@ use std::time::Duration;
 use ::scan::{Fault, Order, Phase, Progress, Report, ScanError, Setup, Sweep, scan};
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::config::Resolved;
 use crate::flags::Scan;
 use crate::{house, print};
+use config::Resolved;
 use report::{EXIT_FINDINGS, EXIT_OK, Error};
 
 /// Interval between updates of the progress bar.

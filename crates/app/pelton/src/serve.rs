@@ -8,7 +8,6 @@ use reactor::{DirLock, Listeners, Sharing, Stop};
 use server::gate::Gate;
 use server::{Live, LiveCore};
 
-use crate::config::{Config, Resolved};
 use crate::flags::SettingFlags;
 use crate::house;
 use crate::https::{self, Loaded};
@@ -20,6 +19,7 @@ use crate::quarantine;
 use crate::record::Record;
 use crate::reload::Configured;
 use crate::upgrade::{self, Predecessor, Program};
+use config::{Config, Resolved};
 use report::log;
 use report::{EXIT_OK, Error};
 

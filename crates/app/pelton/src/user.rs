@@ -10,11 +10,11 @@ use library_api::{Damage, Store, StoreError, UserError};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use variants::source::FileSource;
 
-use crate::config::{Config, Key, Raw, Resolved, Source};
 use crate::flags::{self, REQUIRE_LOGIN, UserDoes};
 use crate::house;
 use crate::players::{self, unix_ms};
 use crate::print;
+use config::{Config, Key, Raw, Resolved, Source};
 use report::{EXIT_OK, Error};
 
 /// Maximum size of an avatar.

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use image_plan::Target;
 
 use super::settings::SettingFlags;
-use crate::config::{Assignment, Inputs, Key, Raw, Resolved, Source, resolve, variable};
 use crate::players;
+use config::{Assignment, Inputs, Key, Raw, Resolved, Source, resolve, variable};
 use report::Error;
 
 /// Configuration file that is read if no other is named and it exists.

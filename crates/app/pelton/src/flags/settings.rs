@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 
-use crate::config::{Assignment, Config, KEYS, Key, Raw, Source};
+use config::{Assignment, Config, KEYS, Key, Raw, Source};
 
 /// Settings that `-h` lists; `--help` lists all.
 const COMMON: [&str; 5] = ["root", "listen", "data", "quality", "formats"];

@@ -18,8 +18,8 @@ use sandbox_protocol::JobLimits;
 use store::Embedded;
 
 use super::state::{self, Questions};
-use crate::config::{Config, Entry};
 use crate::{house, worker};
+use config::{Config, Entry};
 use report::Error;
 
 /// Identity and version of a file, to detect that it was replaced or changed.
@@ -64,7 +64,7 @@ pub(super) struct Booted {
 impl Bootable {
     pub(super) fn new(entry: &Entry, config: &Config, backend: Backend) -> Result<Bootable, Error> {
         let crashes = house::crashes(config)?;
-        let millis = |time: crate::config::Timeout| time.0.as_millis() as u32;
+        let millis = |time: config::Timeout| time.0.as_millis() as u32;
         let common = house::cell_limits(config, entry.concurrency.get() as usize);
         let limits = Limits {
             // A persistent program needs no spare cell, because it is never wiped, and a renewal

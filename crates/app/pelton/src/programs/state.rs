@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sandbox::{SERVICE_FD, Service};
 use store::{Embedded, EmbeddedSession};
 
-use crate::config::Entry;
+use config::Entry;
 
 /// Returns the environment variable that gives a program the descriptor of its store.
 pub(super) fn variable() -> String {

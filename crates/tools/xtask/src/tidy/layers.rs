@@ -31,6 +31,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("library-api", 4),
     ("variants", 4),
     ("conversion", 4),
+    ("config", 5),
     ("conform", 5),
     ("lab", 5),
     ("pelton", 5),
@@ -38,11 +39,13 @@ const LAYERS: &[(&str, u8)] = &[
     ("xtask", 5),
 ];
 
-/// Allowed imports within a layer: a request leads to a conversion, and a conversion to a variant.
+/// Allowed imports within a layer: a request leads to a conversion, and a conversion to a variant;
+/// the program wires together what its configuration describes.
 const STEPS: &[(&str, &str)] = &[
     ("server", "conversion"),
     ("server", "variants"),
     ("conversion", "variants"),
+    ("pelton", "config"),
 ];
 
 /// Crate of test code that several crates share: a dev-dependency of any crate, and a dependency

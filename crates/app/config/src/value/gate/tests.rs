@@ -1,7 +1,7 @@
 use expect_test::{Expect, expect};
 
 use super::{Hosts, LoginNeed, Origins, Value};
-use crate::config::Raw;
+use crate::Raw;
 
 fn check<T: Value>(words: &[&str], expected: Expect) {
     let mut out = String::new();

@@ -17,56 +17,56 @@ const CHAIN_MAX: usize = 16;
 
 /// All programs and chains, sorted by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Programs(pub(crate) Vec<Entry>);
+pub struct Programs(pub Vec<Entry>);
 
 /// Table of one program or chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// `NAME` of the table.
-    pub(crate) name: String,
+    pub name: String,
     /// Path of the executable. Exactly one of `path` and `programs` is set.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// Names of the programs of a chain; the output of each is the input of the next.
-    pub(crate) programs: Words,
+    pub programs: Words,
     /// Path prefix of the route. Without a route, a program runs only in chains and as a fallback.
-    pub(crate) route: String,
+    pub route: String,
     /// Response after a failure, parsed by [`Entry::on_error`].
-    pub(crate) on_error: String,
+    pub on_error: String,
     /// Arguments after the program's name.
-    pub(crate) main_arguments: Words,
+    pub main_arguments: Words,
     /// Environment variables as `NAME=VALUE`, the same for every request.
-    pub(crate) environment: Words,
+    pub environment: Words,
     /// Files that the program may read.
-    pub(crate) allowed_paths: Words,
+    pub allowed_paths: Words,
     /// True if the program is wiped after each request.
-    pub(crate) ephemeral: bool,
+    pub ephemeral: bool,
     /// Maximum number of concurrent requests.
-    pub(crate) concurrency: NonZeroU32,
+    pub concurrency: NonZeroU32,
     /// True if code and data are placed in huge pages.
-    pub(crate) hugepages: bool,
+    pub hugepages: bool,
     /// True if the memory of a request is placed in huge pages.
-    pub(crate) request_hugepages: bool,
+    pub request_hugepages: bool,
     /// True if the page tables of the guest are logged.
-    pub(crate) verbose_pagetables: bool,
+    pub verbose_pagetables: bool,
     /// Time limit of the boot, including the warm-up.
-    pub(crate) max_boot_time: Timeout,
+    pub max_boot_time: Timeout,
     /// Time limit of one request, both by the wall clock and in CPU time.
-    pub(crate) max_request_time: Timeout,
+    pub max_request_time: Timeout,
     /// Limit of the memory that the program uses before a request.
-    pub(crate) max_memory: Bytes,
+    pub max_memory: Bytes,
     /// Limit of the memory that a request may add.
-    pub(crate) max_work_memory: Bytes,
+    pub max_work_memory: Bytes,
     /// Maximum size of a response.
-    pub(crate) max_answer: Bytes,
+    pub max_answer: Bytes,
     /// Maximum size of the store in which the program keeps state between requests.
-    pub(crate) max_state: Bytes,
+    pub max_state: Bytes,
     /// Number of requests that the program must answer before it gets those of clients.
-    pub(crate) warmup: u32,
+    pub warmup: u32,
 }
 
 /// Response after a program has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OnError<'a> {
+pub enum OnError<'a> {
     /// An error response.
     Tell,
     /// A response with the body of the request.
@@ -79,7 +79,7 @@ pub(crate) enum OnError<'a> {
 
 /// List of strings, in the order given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Words(pub(crate) Vec<String>);
+pub struct Words(pub Vec<String>);
 
 impl Entry {
     fn new(name: &str) -> Entry {
@@ -108,11 +108,12 @@ impl Entry {
     }
 
     /// Returns whether this is a chain of other programs.
-    pub(crate) fn is_chain(&self) -> bool {
+    pub fn is_chain(&self) -> bool {
         !self.programs.0.is_empty()
     }
 
-    pub(crate) fn on_error(&self) -> OnError<'_> {
+    /// Returns the response after a failure, as `on_error` selects it.
+    pub fn on_error(&self) -> OnError<'_> {
         match self.on_error.as_str() {
             "" => OnError::Tell,
             INPUT => OnError::Input,
@@ -155,7 +156,7 @@ fn is_route(route: &str) -> bool {
 
 impl Programs {
     /// Returns the entry called `name`, if any.
-    pub(crate) fn named(&self, name: &str) -> Option<&Entry> {
+    pub fn named(&self, name: &str) -> Option<&Entry> {
         self.0.iter().find(|entry| entry.name == name)
     }
 

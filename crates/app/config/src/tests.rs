@@ -148,7 +148,7 @@ fn each_way_overrides_the_ones_before() {
 /// The example in docs/cells.md has the meaning that the text around it states.
 #[test]
 fn the_documented_example_of_programs_is_read() {
-    let docs = include_str!("../../../../../docs/cells.md");
+    let docs = include_str!("../../../../docs/cells.md");
     let (_, rest) = docs.split_once("```toml\n").expect("an example");
     let (example, _) = rest.split_once("```").expect("its end");
     check_toml(

@@ -6,9 +6,9 @@ use image_plan::quality::native;
 use image_plan::{Stage, Target};
 
 use super::{Entry, Given, Meaning};
-use crate::config::settings::Key;
-use crate::config::source::{Assignment, Note, NoteKind, Source};
-use crate::config::value::{Raw, Value, is_remote};
+use crate::settings::Key;
+use crate::source::{Assignment, Note, NoteKind, Source};
+use crate::value::{Raw, Value, is_remote};
 use report::Error;
 
 /// Extensions of the pictures that Pelton recognises by content, so that `allowed_types` need not

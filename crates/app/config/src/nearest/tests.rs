@@ -1,5 +1,5 @@
 use super::nearest;
-use crate::config::KEYS;
+use crate::KEYS;
 
 #[test]
 fn nearest_known_name() {

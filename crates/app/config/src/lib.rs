@@ -4,6 +4,10 @@
 //! Principal type: [`Resolved`], which [`resolve`] makes from [`Inputs`]; `settings` lists every
 //! key once. Errors are the user's fault. All of them are reported at once, and each names its file
 //! and line, its variable or its flag.
+//!
+//! The crate reads no command line: its caller passes the flags as [`Assignment`]s.
+
+#![forbid(unsafe_code)]
 
 mod file;
 mod nearest;
@@ -16,8 +20,8 @@ mod tests;
 mod value;
 mod wsg;
 
-pub(crate) use programs::{Entry, OnError};
-pub(crate) use resolve::{Inputs, Resolved, resolve, variable};
-pub(crate) use settings::{Config, KEYS, Key};
-pub(crate) use source::{Assignment, Source};
-pub(crate) use value::{PerCore, Raw, Redirect, Timeout, Types};
+pub use programs::{Entry, OnError};
+pub use resolve::{Inputs, Resolved, resolve, variable};
+pub use settings::{Config, KEYS, Key};
+pub use source::{Assignment, Note, Source};
+pub use value::{PerCore, Raw, Redirect, Timeout, Types};

@@ -25,34 +25,34 @@ use super::value::{
 };
 
 /// Setting with its name, for access by files, variables and flags.
-pub(crate) struct Key {
+pub struct Key {
     /// Name in a file, such as `limits.queue_max`.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Purpose in one or two sentences, shown as help.
-    pub(crate) doc: &'static str,
+    pub doc: &'static str,
     /// Unit or kind of the value.
-    pub(crate) unit: &'static str,
+    pub unit: &'static str,
     /// Description of the accepted values, which completes "expected …" in error messages.
-    pub(crate) expected: &'static str,
+    pub expected: &'static str,
     /// Parses a value and assigns it to its field.
-    pub(crate) set: fn(&mut Config, &Raw) -> Result<(), Wrong>,
+    pub set: fn(&mut Config, &Raw) -> Result<(), Wrong>,
     /// Formats the field's value, as [`Value::show`] does.
-    pub(crate) show: fn(&Config) -> String,
+    pub show: fn(&Config) -> String,
 }
 
 impl Key {
     /// Returns the setting called `name`, if any.
-    pub(crate) fn named(name: &str) -> Option<&'static Key> {
+    pub fn named(name: &str) -> Option<&'static Key> {
         KEYS.iter().find(|key| key.name == name)
     }
 
     /// Returns the name of the flag without its dashes, such as `limits-queue-max`.
-    pub(crate) fn flag(&self) -> String {
+    pub fn flag(&self) -> String {
         self.name.replace(['.', '_'], "-")
     }
 
     /// Returns the name of the variable, such as `PELTON_LIMITS_QUEUE_MAX`.
-    pub(crate) fn variable(&self) -> String {
+    pub fn variable(&self) -> String {
         format!(
             "PELTON_{}",
             self.name.replace('.', "_").to_ascii_uppercase()
@@ -78,9 +78,9 @@ macro_rules! settings {
     ) => {
         /// Resolved values of all settings.
         #[derive(Clone, Debug, PartialEq, Eq)]
-        pub(crate) struct Config {
-            $( $(#[doc = $doc])+ pub(crate) $field: $Type, )+
-            $( $(#[doc = $group_doc])+ pub(crate) $group: $Group, )+
+        pub struct Config {
+            $( $(#[doc = $doc])+ pub $field: $Type, )+
+            $( $(#[doc = $group_doc])+ pub $group: $Group, )+
         }
 
         impl Default for Config {
@@ -95,8 +95,8 @@ macro_rules! settings {
         $(
             $(#[doc = $group_doc])+
             #[derive(Clone, Debug, PartialEq, Eq)]
-            pub(crate) struct $Group {
-                $( $(#[doc = $member_doc])+ pub(crate) $member: $MemberType, )+
+            pub struct $Group {
+                $( $(#[doc = $member_doc])+ pub $member: $MemberType, )+
             }
         )+
 
@@ -104,7 +104,7 @@ macro_rules! settings {
         pub(crate) const GROUPS: &[&str] = &[$( stringify!($group) ),+];
 
         /// All settings, in the order in which help and `pelton check` list them.
-        pub(crate) const KEYS: &[Key] = &[
+        pub const KEYS: &[Key] = &[
             $( Key {
                 name: stringify!($field),
                 doc: concat!($($doc),+),

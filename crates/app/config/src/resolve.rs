@@ -33,32 +33,33 @@ const QUERIES_OF_WSG: (&str, &str, &str) = ("queries", "ENABLE_EXTRA_PARAMS", "m
 
 /// Inputs of the configuration, apart from the defaults.
 #[derive(Default)]
-pub(crate) struct Inputs {
+pub struct Inputs {
     /// Path and text of the configuration file. A file named `….json` is one of WebP Server Go.
-    pub(crate) file: Option<(PathBuf, String)>,
+    pub file: Option<(PathBuf, String)>,
     /// Environment variables, of which only `PELTON_…` and `WEBP_…` are read.
-    pub(crate) variables: Vec<(OsString, OsString)>,
+    pub variables: Vec<(OsString, OsString)>,
     /// Values from the command line.
-    pub(crate) flags: Vec<Assignment>,
+    pub flags: Vec<Assignment>,
 }
 
 /// Configuration, with the origin of each value.
 #[derive(Debug)]
-pub(crate) struct Resolved {
-    pub(crate) config: Config,
+pub struct Resolved {
+    /// Values of all settings.
+    pub config: Config,
     /// Notes to the operator.
-    pub(crate) notes: Vec<Note>,
+    pub notes: Vec<Note>,
     sources: BTreeMap<&'static str, Source>,
 }
 
 impl Resolved {
     /// Returns the origin of the value of `key`.
-    pub(crate) fn source(&self, key: &Key) -> &Source {
+    pub fn source(&self, key: &Key) -> &Source {
         self.sources.get(key.name).unwrap_or(&Source::Default)
     }
 
     /// Applies a value, unless another input has already set its key.
-    pub(crate) fn complete(&mut self, one: Assignment) -> Result<(), Error> {
+    pub fn complete(&mut self, one: Assignment) -> Result<(), Error> {
         if self.sources.contains_key(one.key.name) {
             return Ok(());
         }
@@ -69,7 +70,7 @@ impl Resolved {
 }
 
 /// Resolves the configuration, or returns the errors of all inputs.
-pub(crate) fn resolve(inputs: Inputs) -> Result<Resolved, Vec<Error>> {
+pub fn resolve(inputs: Inputs) -> Result<Resolved, Vec<Error>> {
     let mut resolver = Resolver {
         config: Config::default(),
         sources: BTreeMap::new(),
@@ -252,7 +253,7 @@ fn contradictions(config: &Config) -> Option<Error> {
 }
 
 /// Returns the value of a variable, if it is set and not empty.
-pub(crate) fn variable<'a>(variables: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
+pub fn variable<'a>(variables: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
     let (_, value) = variables.iter().find(|(other, _)| other == name)?;
     Some(value)
         .filter(|value| !value.is_empty())

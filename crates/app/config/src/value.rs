@@ -24,7 +24,7 @@ use server::access::Sink;
 
 /// Value as it was given, not yet parsed into the type of its setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Raw {
+pub enum Raw {
     /// Text of an environment variable or a command-line flag; its type depends on the setting.
     Word(OsString),
     /// String in a configuration file.
@@ -44,7 +44,7 @@ pub(crate) enum Raw {
 impl Raw {
     /// Returns the text of a `Text` or a `Word`. Returns `None` for other values, and for words
     /// that are not UTF-8.
-    pub(crate) fn text(&self) -> Option<&str> {
+    pub fn text(&self) -> Option<&str> {
         match self {
             Raw::Word(word) => word.to_str(),
             Raw::Text(text) => Some(text),
@@ -96,7 +96,7 @@ impl fmt::Display for Raw {
 
 /// Reason why a value was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wrong {
+pub enum Wrong {
     /// Value of a wrong type or outside the accepted range; holds a description of the value.
     Found(String),
     /// Valid value that asks for an unsupported feature; holds the message.
@@ -215,7 +215,7 @@ impl Value for NonZeroU64 {
 
 /// Count that by default follows the number of cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PerCore {
+pub enum PerCore {
     /// Derived from the number of cores that this process may use.
     Auto,
     /// Fixed number.
@@ -243,7 +243,7 @@ impl Value for PerCore {
 /// Quality on libjpeg's scale, 1 to 100. `image_plan::quality` maps it to the scale of each
 /// encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Quality(pub(crate) u8);
+pub struct Quality(pub u8);
 
 impl Value for Quality {
     const EXPECTED: &'static str = "a whole number from 1 to 100";
@@ -263,7 +263,7 @@ impl Value for Quality {
 /// Number of bytes, written with a decimal unit (kB, MB, GB, TB), a binary unit (KiB, MiB, GiB,
 /// TiB), or without a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Bytes(pub(crate) u64);
+pub struct Bytes(pub u64);
 
 /// Binary units, largest first, because [`Value::show`] takes the first unit that divides the
 /// value.
@@ -283,17 +283,17 @@ const DECIMAL_UNITS: [(&str, u64); 5] = [
 
 impl Bytes {
     /// Returns `n` × 2¹⁰ bytes.
-    pub(crate) const fn kib(n: u64) -> Bytes {
+    pub const fn kib(n: u64) -> Bytes {
         Bytes(n << 10)
     }
 
     /// Returns `n` × 2²⁰ bytes.
-    pub(crate) const fn mib(n: u64) -> Bytes {
+    pub const fn mib(n: u64) -> Bytes {
         Bytes(n << 20)
     }
 
     /// Returns `n` × 2³⁰ bytes.
-    pub(crate) const fn gib(n: u64) -> Bytes {
+    pub const fn gib(n: u64) -> Bytes {
         Bytes(n << 30)
     }
 }
@@ -332,11 +332,11 @@ const FRESH_MAX: Duration = Duration::from_secs(365 * 86_400);
 
 /// Timeout of an operation; never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Timeout(pub(crate) Duration);
+pub struct Timeout(pub Duration);
 
 impl Timeout {
     /// Returns a timeout of `n` seconds.
-    pub(crate) const fn seconds(n: u64) -> Timeout {
+    pub const fn seconds(n: u64) -> Timeout {
         Timeout(Duration::from_secs(n))
     }
 }
@@ -359,11 +359,11 @@ impl Value for Timeout {
 
 /// Freshness lifetime of a response. Zero makes caches revalidate each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Freshness(pub(crate) Duration);
+pub struct Freshness(pub Duration);
 
 impl Freshness {
     /// Returns a lifetime of `n` seconds.
-    pub(crate) const fn seconds(n: u64) -> Freshness {
+    pub const fn seconds(n: u64) -> Freshness {
         Freshness(Duration::from_secs(n))
     }
 }
@@ -385,7 +385,7 @@ impl Value for Freshness {
 
 /// Output formats of conversions, without duplicates, in the order given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Formats(pub(crate) Vec<Target>);
+pub struct Formats(pub Vec<Target>);
 
 impl Value for Formats {
     const EXPECTED: &'static str = "a list of \"avif\" and \"webp\"";
@@ -417,7 +417,7 @@ impl Value for Formats {
 
 /// Grammar of query strings. The strict grammar has a setting of its own, `strict_query`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Queries(pub(crate) Grammar);
+pub struct Queries(pub Grammar);
 
 impl Queries {
     const NAMED: [(&str, Grammar); 3] = [
@@ -447,7 +447,7 @@ impl Value for Queries {
 
 /// Header fields that are added to responses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HeaderFields(pub(crate) Headers);
+pub struct HeaderFields(pub Headers);
 
 impl Value for HeaderFields {
     const EXPECTED: &'static str = "fields, in a file { \"X-Frame-Options\" = \"DENY\" }, elsewhere \"X-Frame-Options: DENY\" with | between several";
@@ -491,7 +491,7 @@ impl Value for HeaderFields {
 
 /// Origins of web pages, as browsers send them in `Origin`; `*` stands for every origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CorsOrigins(pub(crate) Vec<String>);
+pub struct CorsOrigins(pub Vec<String>);
 
 impl Value for CorsOrigins {
     const EXPECTED: &'static str =
@@ -525,7 +525,7 @@ impl Value for CorsOrigins {
 
 /// Value of the field `Cross-Origin-Resource-Policy`, or `None` to send no such field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ResourcePolicy(pub(crate) Option<&'static str>);
+pub struct ResourcePolicy(pub Option<&'static str>);
 
 impl Value for ResourcePolicy {
     const EXPECTED: &'static str = "\"off\", \"same-origin\", \"same-site\" or \"cross-origin\"";
@@ -550,7 +550,7 @@ impl Value for ResourcePolicy {
 
 /// Set of file extensions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Types {
+pub enum Types {
     /// Every extension.
     Every,
     /// Only these extensions, in lower case and without the dot.
@@ -594,17 +594,17 @@ fn is_extension(text: &str) -> bool {
 
 /// Prefix of URL paths that is served from a directory of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Mapping {
+pub struct Mapping {
     /// Prefix, which begins with a slash and does not end with one.
-    pub(crate) prefix: String,
+    pub prefix: String,
     /// Directory of the files below the prefix.
-    pub(crate) directory: PathBuf,
+    pub directory: PathBuf,
 }
 
 /// Directories besides the root, longest prefix first, so that the first match is the most
 /// specific.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Mappings(pub(crate) Vec<Mapping>);
+pub struct Mappings(pub Vec<Mapping>);
 
 impl Value for Mappings {
     const EXPECTED: &'static str =
@@ -666,7 +666,7 @@ pub(crate) fn is_remote(text: &str) -> bool {
 
 /// List of files, in the order given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Files(pub(crate) Vec<PathBuf>);
+pub struct Files(pub Vec<PathBuf>);
 
 impl Value for Files {
     const EXPECTED: &'static str = "a path, or a list of paths";
@@ -688,7 +688,7 @@ impl Value for Files {
 
 /// Redirection of HTTP requests to HTTPS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Redirect {
+pub enum Redirect {
     /// No redirection: HTTP requests are served.
     Off,
     /// Redirection to the port on which the server listens for HTTPS.
@@ -720,7 +720,7 @@ impl Value for Redirect {
 
 /// Method of distributing connections over cores, with the names that `reactor` gives the methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SteeringMode(pub(crate) Steering);
+pub struct SteeringMode(pub Steering);
 
 impl Value for SteeringMode {
     const EXPECTED: &'static str = "\"auto\", \"hash\", \"incoming-cpu\" or \"cbpf\"";
@@ -741,11 +741,11 @@ impl Value for SteeringMode {
 
 /// List of networks, each written as an address with or without a prefix length.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Networks(pub(crate) Vec<Network>);
+pub struct Networks(pub Vec<Network>);
 
 impl Networks {
     /// Returns the loopback networks of IPv4 and IPv6.
-    pub(crate) fn loopback() -> Networks {
+    pub fn loopback() -> Networks {
         let v4 = Network::new(Ipv4Addr::new(127, 0, 0, 0).into(), 8);
         let v6 = Network::new(Ipv6Addr::LOCALHOST.into(), 128);
         Networks(v4.into_iter().chain(v6).collect())
@@ -776,7 +776,7 @@ impl Value for Networks {
 
 /// Destination of the access log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct AccessLog(pub(crate) Sink);
+pub struct AccessLog(pub Sink);
 
 impl Value for AccessLog {
     const EXPECTED: &'static str = "\"off\", \"stderr\" or a path";
@@ -800,7 +800,7 @@ impl Value for AccessLog {
 
 /// Address to listen on, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct MaybeAddress(pub(crate) Option<SocketAddr>);
+pub struct MaybeAddress(pub Option<SocketAddr>);
 
 impl Value for MaybeAddress {
     const EXPECTED: &'static str = "\"off\", or an address with a port, such as \"127.0.0.1:6380\"";
@@ -820,7 +820,7 @@ impl Value for MaybeAddress {
 
 /// Directory, if any.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MaybeFolder(pub(crate) Option<PathBuf>);
+pub struct MaybeFolder(pub Option<PathBuf>);
 
 impl Value for MaybeFolder {
     const EXPECTED: &'static str = "\"off\" or a directory";
@@ -839,7 +839,7 @@ impl Value for MaybeFolder {
 
 /// URL of an external store, if any.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MaybeUrl(pub(crate) Option<store::Url>);
+pub struct MaybeUrl(pub Option<store::Url>);
 
 impl Value for MaybeUrl {
     const EXPECTED: &'static str = "\"off\", or redis://[user:password@]host[:port][/database]";
@@ -864,7 +864,7 @@ impl Value for MaybeUrl {
 
 /// Level of the least severe events that are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LogLevel(pub(crate) tracing::Level);
+pub struct LogLevel(pub tracing::Level);
 
 impl Value for LogLevel {
     const EXPECTED: &'static str = "\"error\", \"warn\", \"info\", \"debug\" or \"trace\"";
@@ -923,7 +923,7 @@ fn show_time(time: Duration) -> String {
 
 /// Minimum isolation of the cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct MinIsolation(pub(crate) Isolation);
+pub struct MinIsolation(pub Isolation);
 
 const ISOLATIONS: [(&str, Isolation); 4] = [
     ("filter", Isolation::Filter),
@@ -949,7 +949,7 @@ impl Value for MinIsolation {
 
 /// Backend that runs jobs, with the names that `sandbox` gives the backends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CellBackend(pub(crate) Backend);
+pub struct CellBackend(pub Backend);
 
 impl CellBackend {
     const ALL: [Backend; 3] = [Backend::Auto, Backend::Process, Backend::Kvm];

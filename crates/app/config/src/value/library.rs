@@ -11,7 +11,7 @@ use super::{Raw, Value, Wrong};
 /// List of texts in which every character counts. In a flag or variable, an element may stand in
 /// quotes, which keep the spaces at its ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Texts(pub(crate) Vec<String>);
+pub struct Texts(pub Vec<String>);
 
 impl Value for Texts {
     const EXPECTED: &'static str = "a list of texts, such as [\" feat. \", \"; \"]";
@@ -42,7 +42,7 @@ impl Value for Texts {
 
 /// Places to search for covers, best first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Sources(pub(crate) Vec<Source>);
+pub struct Sources(pub Vec<Source>);
 
 const SOURCES: [(&str, Source); 4] = [
     ("any", Source::Any),
@@ -84,7 +84,7 @@ impl Value for Sources {
 
 /// Method of detecting changes in the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct WatchMeans(pub(crate) Means);
+pub struct WatchMeans(pub Means);
 
 const MEANS: [(&str, Means); 3] = [
     ("auto", Means::Auto),
@@ -109,7 +109,7 @@ impl Value for WatchMeans {
 
 /// Side lengths of pictures in pixels.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Sides(pub(crate) Vec<u32>);
+pub struct Sides(pub Vec<u32>);
 
 /// Largest side of a picture that is converted ahead of requests.
 const SIDE_PX_MAX: u32 = 4_096;

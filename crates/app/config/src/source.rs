@@ -9,7 +9,7 @@ use super::value::Raw;
 
 /// Origin of a setting's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub enum Source {
     /// Default, because the setting was not given.
     Default,
     /// Key in a configuration file.
@@ -30,7 +30,7 @@ pub(crate) enum Source {
 impl Source {
     /// Returns the origin, and for a file also the key's name there, to begin a message about the
     /// value.
-    pub(crate) fn with_name(&self) -> String {
+    pub fn with_name(&self) -> String {
         match self {
             Source::File { name, .. } => format!("{self}: {name}"),
             other => other.to_string(),
@@ -50,15 +50,18 @@ impl fmt::Display for Source {
 
 /// Unparsed value that is to be assigned to a setting.
 #[derive(Clone)]
-pub(crate) struct Assignment {
-    pub(crate) key: &'static Key,
-    pub(crate) raw: Raw,
-    pub(crate) source: Source,
+pub struct Assignment {
+    /// Setting.
+    pub key: &'static Key,
+    /// Value as it was given.
+    pub raw: Raw,
+    /// Origin of the value.
+    pub source: Source,
 }
 
 /// Kind of a note about a setting of WebP Server Go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoteKind {
+pub enum NoteKind {
     /// The setting was applied, with the difference that the note describes.
     Taken,
     /// The setting was ignored without loss, because it has no effect in either program.
@@ -69,15 +72,16 @@ pub(crate) enum NoteKind {
 
 /// Note to the operator about a configuration that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Note {
-    pub(crate) kind: NoteKind,
+pub struct Note {
+    /// Effect of the setting.
+    pub kind: NoteKind,
     /// Message, which begins with the origin of the value.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 impl Note {
     /// Returns whether the server would not do what the setting asks for.
-    pub(crate) fn is_finding(&self) -> bool {
+    pub fn is_finding(&self) -> bool {
         self.kind == NoteKind::Unsupported
     }
 }

@@ -12,7 +12,7 @@ use super::{Raw, Value, Wrong};
 
 /// Part of the server that requires a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LoginNeed(pub(crate) RequireLogin);
+pub struct LoginNeed(pub RequireLogin);
 
 const NEEDS: [(&str, RequireLogin); 3] = [
     ("off", RequireLogin::Off),
@@ -37,7 +37,7 @@ impl Value for LoginNeed {
 
 /// Host names in lower case, without ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Hosts(pub(crate) Vec<String>);
+pub struct Hosts(pub Vec<String>);
 
 impl Value for Hosts {
     const EXPECTED: &'static str =
@@ -54,7 +54,7 @@ impl Value for Hosts {
 
 /// Origins in the form in which browsers send them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Origins(pub(crate) Vec<String>);
+pub struct Origins(pub Vec<String>);
 
 impl Value for Origins {
     const EXPECTED: &'static str = "a list of origins such as \"https://player.example.org\"";
@@ -78,7 +78,7 @@ impl Value for Origins {
 
 /// File, if any.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MaybeFile(pub(crate) Option<PathBuf>);
+pub struct MaybeFile(pub Option<PathBuf>);
 
 impl Value for MaybeFile {
     const EXPECTED: &'static str = "\"off\" or a path";
