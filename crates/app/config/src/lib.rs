@@ -5,10 +5,13 @@
 //! key once. Errors are the user's fault. All of them are reported at once, and each names its file
 //! and line, its variable or its flag.
 //!
+//! [`components`] has the limits of each component that follow from the settings.
+//!
 //! The crate reads no command line: its caller passes the flags as [`Assignment`]s.
 
 #![forbid(unsafe_code)]
 
+pub mod components;
 mod file;
 mod nearest;
 mod programs;

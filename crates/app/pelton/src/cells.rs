@@ -7,8 +7,8 @@ use sandbox::{Backend, Isolation, Reproducer, Service};
 
 use crate::flags::Cell;
 use crate::programs::state::{self, Questions};
-use crate::{house, print, programs, worker};
-use config::Config;
+use crate::{print, programs, worker};
+use config::{Config, components};
 use report::{EXIT_FINDINGS, EXIT_OK, Error};
 
 /// Starts a cell and prints the posture and the cost of a job, or the page tables, or the outcome
@@ -17,13 +17,13 @@ pub(crate) fn run(typed: &Cell, config: &Config) -> Result<u8, Vec<Error>> {
     if let Some(path) = &typed.replay {
         return replay(path, config);
     }
-    let limits = house::cell_limits(config, 1);
+    let limits = components::cell_limits(config, 1);
     let told = if typed.pagetables {
         page_tables(limits)
     } else {
         sandbox::probe(worker::ELF, limits).map(|probe| probe.to_string() + "\n")
     };
-    let told = told.map_err(|err| vec![house::cell_error(&err)])?;
+    let told = told.map_err(|err| vec![components::cell_error(&err)])?;
     print(|out| out.write_all(told.as_bytes()))
 }
 
@@ -75,8 +75,8 @@ fn pool_for(job: &Reproducer, config: &Config) -> Result<sandbox::Pool, Error> {
     }
     let limits = sandbox::Limits {
         backend,
-        ..house::cell_limits(config, 1)
+        ..components::cell_limits(config, 1)
     };
     let started = sandbox::Pool::start(worker::ELF, limits);
-    started.map_err(|err| house::cell_error(&err))
+    started.map_err(|err| components::cell_error(&err))
 }

@@ -6,10 +6,9 @@ use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
-use crate::house;
 use crate::https;
 use crate::programs;
-use config::{KEYS, Resolved};
+use config::{KEYS, Resolved, components};
 use report::Error;
 
 /// Writes the table of all settings to `out`.
@@ -61,8 +60,8 @@ pub(crate) fn findings(resolved: &Resolved) -> Vec<Error> {
             .iter()
             .filter_map(|mapping| readable("img_map", &mapping.directory)),
     );
-    findings.extend(house::limits(config).err());
-    findings.extend(house::gate(config).err());
+    findings.extend(components::limits(config).err());
+    findings.extend(components::gate(config).err());
     findings.extend(programs::findings(config));
     match https::load(config) {
         Ok(Some(loaded)) => {

@@ -11,7 +11,7 @@ use variants::sealed::Sealed;
 use variants::source::FileSource;
 
 use crate::flags::{self, Convert};
-use crate::house;
+use crate::wiring;
 use config::Config;
 use report::{EXIT_OK, Error};
 
@@ -23,7 +23,7 @@ pub(crate) fn run(typed: &Convert, config: &Config) -> Result<u8, Vec<Error>> {
 fn convert(typed: &Convert, config: &Config) -> Result<u8, Error> {
     let (original, facts) = look(&typed.input)?;
     let plan = plan(typed, config, &facts)?;
-    let pool = house::pool(config, 1)?;
+    let pool = wiring::pool(config, 1)?;
     let wall_ms_max = config.cell.max_request_time.0.as_millis() as u32;
     let sealed = conversion::convert::run(&pool, &plan, &original, wall_ms_max, Pace::Awaited)
         .map_err(|failure| {

@@ -22,8 +22,7 @@ use server::mount::{Mount, Reply, Visit};
 use variants::library::{Library, LibraryPath, Wait};
 use variants::placeholders::Looks;
 
-use crate::house;
-use config::Config;
+use config::{Config, components};
 
 /// Finder of covers.
 #[derive(Debug)]
@@ -43,7 +42,8 @@ impl Covers {
             bytes_max: library.covers_bytes_max.0,
             ..CoverLimits::default()
         };
-        let inside = scan::Covers::open(&config.root, &config.data.join(house::COVERS), limits);
+        let inside =
+            scan::Covers::open(&config.root, &config.data.join(components::COVERS), limits);
         Covers {
             rules: CoverRules {
                 track: library.cover_track.0.clone(),
@@ -104,7 +104,7 @@ impl Covers {
             return LibraryPath::from_relative(Path::new(OsStr::from_bytes(&cover.path)));
         };
         match self.inside.as_ref()?.take_out(&cover, inside) {
-            Ok(name) => LibraryPath::from_target(&format!("{}/{name}", house::ART)),
+            Ok(name) => LibraryPath::from_target(&format!("{}/{name}", components::ART)),
             Err(TakeError::Host(err)) => {
                 tracing::error!(%err, "cannot store the cover");
                 None

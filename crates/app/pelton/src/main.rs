@@ -36,10 +36,10 @@ mod check;
 mod cells;
 
 mod covers;
-mod house;
 mod https;
 mod music;
 mod players;
+mod wiring;
 mod worker;
 
 mod flags;

@@ -9,10 +9,9 @@ use server::gate::Users;
 use server::mount::Mount;
 
 use crate::covers::{CoverMount, Covers};
-use crate::house;
 use crate::players::Players;
 use crate::scan::told;
-use config::Config;
+use config::{Config, components};
 use report::Error;
 
 /// Indexer, and the parts that use its catalog.
@@ -27,7 +26,7 @@ pub(crate) struct Music {
 impl Music {
     /// Opens the last catalog, and starts to bring it up to date.
     pub(crate) fn start(config: &Config) -> Result<Music, Error> {
-        let keeper = Keeper::start(house::library(config)).map_err(|err| told(&err))?;
+        let keeper = Keeper::start(components::library(config)).map_err(|err| told(&err))?;
         let (keeper, covers) = (Arc::new(keeper), Arc::new(Covers::open(config)));
         let players = Players::open(config, &keeper, &covers);
         let players = players.inspect_err(|err| {

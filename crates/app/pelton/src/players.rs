@@ -29,8 +29,7 @@ use variants::library::{Library, LibraryPath, Mount as Directory};
 use tokio::sync::Semaphore;
 
 use crate::covers::Covers;
-use crate::house;
-use config::Config;
+use config::{Config, components};
 
 /// Folder in the data directory of users and their data.
 pub(crate) const FOLDER: &str = "users";
@@ -93,14 +92,14 @@ impl Players {
             keeper: Arc::clone(keeper),
             covers: Arc::clone(covers),
             library: library.ok(),
-            avatars: config.data.join(house::AVATARS),
+            avatars: config.data.join(components::AVATARS),
         };
         let (shelf, store) = (Arc::new(shelf), Arc::new(store));
         let limits = Limits {
-            transcoded_ms_max: house::transcoded_ms_max(config),
+            transcoded_ms_max: components::transcoded_ms_max(config),
             ..Limits::default()
         };
-        let server = Server::new(shelf, store, house::splits(config), limits);
+        let server = Server::new(shelf, store, components::splits(config), limits);
         let making = config.limits.answers_making_max.get() as usize;
         Ok(Players {
             server: Arc::new(server),
@@ -224,7 +223,7 @@ impl House for Shelf {
 
     fn avatar(&self, name: &str) -> Option<String> {
         let is_there = self.avatars.join(name).is_file();
-        is_there.then(|| format!("{}/{name}", house::AVATAR))
+        is_there.then(|| format!("{}/{name}", components::AVATAR))
     }
 
     fn lyrics(&self, path: &[u8]) -> Vec<Vec<u8>> {

@@ -6,9 +6,8 @@ use std::env;
 use server::{Live, Settings};
 
 use crate::flags::{self, SettingFlags};
-use crate::house;
 use crate::programs::Beside;
-use config::{Config, KEYS, Raw};
+use config::{Config, KEYS, Raw, components};
 use report::Error;
 
 /// Settings that take effect with the next request or connection. All others are fixed at the start
@@ -125,8 +124,8 @@ impl Configured {
             let old = Raw::Word((key.show)(&self.config).into());
             (key.set)(&mut config, &old).expect("a displayed value can be parsed");
         }
-        let concurrency = house::concurrency(&config).map_err(|err| vec![err])?;
-        let settings = house::settings(&config, concurrency).map_err(|err| vec![err])?;
+        let concurrency = components::concurrency(&config).map_err(|err| vec![err])?;
+        let settings = components::settings(&config, concurrency).map_err(|err| vec![err])?;
         self.beside.reload(&config).map_err(|err| vec![err])?;
         let names = |keys: Vec<&config::Key>| keys.iter().map(|key| key.name).collect();
         Ok(Reread {

@@ -9,8 +9,8 @@ use ::scan::{Fault, Order, Phase, Progress, Report, ScanError, Setup, Sweep, sca
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::flags::Scan;
-use crate::{house, print};
-use config::Resolved;
+use crate::{print, wiring};
+use config::{Resolved, components};
 use report::{EXIT_FINDINGS, EXIT_OK, Error};
 
 /// Interval between updates of the progress bar.
@@ -24,13 +24,13 @@ const BROKEN_TAGS_TOLD_MAX: usize = 100;
 pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     let config = &resolved.config;
     report::notes(&resolved.notes);
-    house::readable(&config.root).map_err(|err| vec![err])?;
+    wiring::readable(&config.root).map_err(|err| vec![err])?;
     let only = typed
         .only
         .iter()
         .map(|folder| below(folder))
         .collect::<Result<Vec<_>, _>>();
-    let (setup, only) = (house::library(config), only.map_err(|err| vec![err])?);
+    let (setup, only) = (components::library(config), only.map_err(|err| vec![err])?);
     let order = Order {
         afresh: typed.afresh,
         ..order(&setup, &only)

@@ -9,7 +9,6 @@ use server::gate::Gate;
 use server::{Live, LiveCore};
 
 use crate::flags::SettingFlags;
-use crate::house;
 use crate::https::{self, Loaded};
 use crate::life::{Life, Upgrade};
 use crate::music::Music;
@@ -19,7 +18,8 @@ use crate::quarantine;
 use crate::record::Record;
 use crate::reload::Configured;
 use crate::upgrade::{self, Predecessor, Program};
-use config::{Config, Resolved};
+use crate::wiring;
+use config::{Config, Resolved, components};
 use report::log;
 use report::{EXIT_OK, Error};
 
@@ -38,15 +38,15 @@ pub(crate) fn run(typed: SettingFlags, resolved: &Resolved) -> Result<u8, Vec<Er
 
 fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let (predecessor, mut inherited) = inherited()?;
-    house::readable(&config.root)?;
+    wiring::readable(&config.root)?;
     let _held = hold(config, predecessor.is_some())?;
     let loaded = https::load(config)?;
     let record = Record::open(config, &mut inherited)?;
     let listeners = listen(config, loaded.as_ref(), predecessor.is_none(), inherited)?;
     // Every connection, and every large response that is kept ready, takes a descriptor.
     reactor::raise_descriptors_max().map_err(reactor_error)?;
-    let limits = house::reactor_limits(config);
-    let pool = house::conversions(config)?;
+    let limits = components::reactor_limits(config);
+    let pool = wiring::conversions(config)?;
     let music = Music::start(config)?;
     let beside = Beside {
         programs: Programs::start(config, Arc::clone(&pool))?,
@@ -54,7 +54,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
         users: music.users(),
     };
     let counters = listeners.counters();
-    let service = house::service(config, pool, counters, beside.mounts(), record.store())?;
+    let service = wiring::service(config, pool, counters, beside.mounts(), record.store())?;
     music.attach(&service);
     let tls = loaded.as_ref().map(|loaded| Arc::clone(&loaded.tls));
     let schemes = https::schemes(config, tls.clone(), listeners.addresses());
@@ -123,10 +123,10 @@ fn hold(config: &Config, has_predecessor: bool) -> Result<Option<DirLock>, Error
         None => Sharing::Alone,
     };
     if has_predecessor {
-        house::hold_after_predecessor(config.data.clone(), sharing, WHAT);
+        wiring::hold_after_predecessor(config.data.clone(), sharing, WHAT);
         return Ok(None);
     }
-    let mut held = house::hold(&config.data, sharing, "serve: data directory")?;
+    let mut held = wiring::hold(&config.data, sharing, "serve: data directory")?;
     held.iter_mut().for_each(|lock| lock.sign(WHAT));
     Ok(held)
 }
@@ -177,14 +177,17 @@ fn listen(
     all: bool,
     mut inherited: Vec<TcpListener>,
 ) -> Result<Listeners, Error> {
-    let (limits, cores) = (house::reactor_limits(config), house::cores(config)?);
+    let (limits, cores) = (
+        components::reactor_limits(config),
+        components::cores(config)?,
+    );
     let addresses = https::addresses(config, loaded);
     let listeners = reactor::adopt(&addresses, &cores, &limits, &mut inherited)
         .map_err(reactor_error)?
         .steer(config.steering.0)
         .map_err(reactor_error)?
         .exempt(config.proxies.0.clone());
-    warn_of_openness(&house::gate(config)?, listeners.addresses());
+    warn_of_openness(&components::gate(config)?, listeners.addresses());
     match inherited.first().map(TcpListener::local_addr) {
         // After an upgrade, sockets without a configured address are no error: the old process
         // closes them.

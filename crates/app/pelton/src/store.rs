@@ -4,10 +4,10 @@ use reactor::{Sharing, Side, Stop};
 use store::{Config, ErrorKind, Limits, LogLevel, Server};
 use tracing::Level;
 
-use crate::house;
 use crate::life::stop_on_signal;
 use crate::notify;
 use crate::serve::reactor_error;
+use crate::wiring;
 use report::log;
 use report::{EXIT_OK, Error};
 
@@ -20,7 +20,7 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
         true => Sharing::Alone,
         false => Sharing::Shared,
     };
-    let mut held = house::hold(config.dir(), sharing, "store: directory")?;
+    let mut held = wiring::hold(config.dir(), sharing, "store: directory")?;
     let detaches = config.detaches();
     // Every client takes a descriptor.
     config.fit_clients(reactor::raise_descriptors_max().map_err(reactor_error)?);

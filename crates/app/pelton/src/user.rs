@@ -11,10 +11,9 @@ use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use variants::source::FileSource;
 
 use crate::flags::{self, REQUIRE_LOGIN, UserDoes};
-use crate::house;
 use crate::players::{self, unix_ms};
 use crate::print;
-use config::{Config, Key, Raw, Resolved, Source};
+use config::{Config, Key, Raw, Resolved, Source, components};
 use report::{EXIT_OK, Error};
 
 /// Maximum size of an avatar.
@@ -64,7 +63,7 @@ fn damaged(damage: Damage, folder: &Path, does: &UserDoes) -> Option<Error> {
 }
 
 fn carry_out(does: &UserDoes, store: &Store, resolved: &Resolved) -> Result<u8, Vec<Error>> {
-    let avatars = &resolved.config.data.join(house::AVATARS);
+    let avatars = &resolved.config.data.join(components::AVATARS);
     let now_ms = unix_ms(SystemTime::now());
     let failed = |err: UserError| vec![told(&err)];
     match does {

@@ -18,8 +18,8 @@ use sandbox_protocol::JobLimits;
 use store::Embedded;
 
 use super::state::{self, Questions};
-use crate::{house, worker};
-use config::{Config, Entry};
+use crate::worker;
+use config::{Config, Entry, components};
 use report::Error;
 
 /// Identity and version of a file, to detect that it was replaced or changed.
@@ -63,9 +63,9 @@ pub(super) struct Booted {
 
 impl Bootable {
     pub(super) fn new(entry: &Entry, config: &Config, backend: Backend) -> Result<Bootable, Error> {
-        let crashes = house::crashes(config)?;
+        let crashes = components::crashes(config)?;
         let millis = |time: config::Timeout| time.0.as_millis() as u32;
-        let common = house::cell_limits(config, entry.concurrency.get() as usize);
+        let common = components::cell_limits(config, entry.concurrency.get() as usize);
         let limits = Limits {
             // A persistent program needs no spare cell, because it is never wiped, and a renewal
             // would lose its state.
@@ -117,7 +117,7 @@ impl Bootable {
         let (program, stamp) = read(&self.entry)?;
         let pool = Pool::start_program(worker::ELF, &program, self.limits);
         let pool = pool.map_err(|err| match err.kind {
-            sandbox::ErrorKind::Host => house::cell_error(&err),
+            sandbox::ErrorKind::Host => components::cell_error(&err),
             _ => unfit(&self.entry, &err),
         })?;
         Ok(Booted { pool, stamp })

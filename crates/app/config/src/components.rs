@@ -1,26 +1,22 @@
 //! Settings and limits of each component, built from the configuration.
 
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 use std::time::Duration;
 
 use image_plan::{Accepts, Grammar, Target};
-use reactor::{Counters, DirLock, LockError, Sharing};
+use report::Error;
 use server::gate::{Gate, Token};
 use server::media_type::AllowedTypes;
-use server::mount::Mounts;
-use server::{Cors, Service, Settings};
+use server::{Cors, Settings};
 use tags::Splits;
 use variants::library::Mount;
-use variants::shared_index::Store;
 
-use crate::worker;
-use config::{Config, PerCore, Timeout, Types};
-use report::Error;
+use super::settings::Config;
+use super::value::{PerCore, Timeout, Types};
 
 /// Returns the number of concurrent conversions: the configured number, or one per core.
-pub(crate) fn concurrency(config: &Config) -> Result<usize, Error> {
+pub fn concurrency(config: &Config) -> Result<usize, Error> {
     match config.cell.concurrency {
         PerCore::Exactly(number) => Ok(number.get() as usize),
         PerCore::Auto => {
@@ -32,17 +28,9 @@ pub(crate) fn concurrency(config: &Config) -> Result<usize, Error> {
     }
 }
 
-/// Starts a pool of cells that runs up to `jobs` jobs at the same time.
-pub(crate) fn pool(config: &Config, jobs: usize) -> Result<sandbox::Pool, Error> {
-    let crashes = crashes(config)?;
-    let started = sandbox::Pool::start(worker::ELF, cell_limits(config, jobs));
-    let pool = started.map_err(|err| cell_error(&err))?;
-    Ok(pool.keep_reproducers(crashes))
-}
-
 /// Creates the directory for reproducers of failed jobs and returns it with its limits. Returns
 /// `None` if `cell.crash_dir` is off.
-pub(crate) fn crashes(config: &Config) -> Result<Option<sandbox::ReproducerFolder>, Error> {
+pub fn crashes(config: &Config) -> Result<Option<sandbox::ReproducerFolder>, Error> {
     let cell = &config.cell;
     let Some(folder) = cell.crash_dir.0.clone() else {
         return Ok(None);
@@ -59,7 +47,7 @@ pub(crate) fn crashes(config: &Config) -> Result<Option<sandbox::ReproducerFolde
 }
 
 /// Returns the limits of a pool of cells that runs up to `jobs` jobs at the same time.
-pub(crate) fn cell_limits(config: &Config, jobs: usize) -> sandbox::Limits {
+pub fn cell_limits(config: &Config, jobs: usize) -> sandbox::Limits {
     let cell = &config.cell;
     sandbox::Limits {
         concurrency: jobs as u32,
@@ -82,7 +70,7 @@ pub(crate) fn cell_limits(config: &Config, jobs: usize) -> sandbox::Limits {
 }
 
 /// Converts an error of the sandbox. Errors of the host get a hint to `pelton cell --probe`.
-pub(crate) fn cell_error(err: &sandbox::Error) -> Error {
+pub fn cell_error(err: &sandbox::Error) -> Error {
     match err.kind {
         sandbox::ErrorKind::Limits => Error::usage(err.to_string()),
         _ => Error::host(err.to_string()).hint("pelton cell --probe shows what this host refuses"),
@@ -91,7 +79,7 @@ pub(crate) fn cell_error(err: &sandbox::Error) -> Error {
 
 /// Returns the number of concurrent transcodes: 0 if transcoding is off, else the configured number
 /// or one per two cores.
-fn transcodings(config: &Config) -> Result<usize, Error> {
+pub fn transcodings(config: &Config) -> Result<usize, Error> {
     if config.transcoding.longest.0.is_zero() {
         return Ok(0);
     }
@@ -106,36 +94,12 @@ fn transcodings(config: &Config) -> Result<usize, Error> {
 }
 
 /// Returns the duration of the longest track that is transcoded, in milliseconds.
-pub(crate) fn transcoded_ms_max(config: &Config) -> u64 {
+pub fn transcoded_ms_max(config: &Config) -> u64 {
     config.transcoding.longest.0.as_millis() as u64
 }
 
-/// Starts the pool of cells for requests, improvements and transcodes. Each of the three has its
-/// own threads, and every thread may hold a cell, so the pool has as many cells as there are
-/// threads.
-pub(crate) fn conversions(config: &Config) -> Result<Arc<sandbox::Pool>, Error> {
-    let jobs = 2 * concurrency(config)? + transcodings(config)?;
-    pool(config, jobs).map(Arc::new)
-}
-
-/// Opens the library and its variants, with `store` as their shared index, if any. `cores` are the
-/// counters of the serving cores, and `mounts` handle the paths outside the library.
-pub(crate) fn service(
-    config: &Config,
-    pool: Arc<sandbox::Pool>,
-    cores: Arc<[Counters]>,
-    mounts: Mounts,
-    store: Option<Arc<dyn Store>>,
-) -> Result<Arc<Service>, Error> {
-    let concurrency = concurrency(config)?;
-    let settings = settings(config, concurrency)?;
-    Service::open(settings, pool, cores, mounts, store).map_err(|err| {
-        Error::host(err.to_string()).hint("pelton check reports problems of the configuration")
-    })
-}
-
 /// Checks the limits of HTTP and of the reactor. Both components check them again when they start.
-pub(crate) fn limits(config: &Config) -> Result<(), Error> {
+pub fn limits(config: &Config) -> Result<(), Error> {
     let refused = |what| Error::usage(format!("limits: {what}"));
     http_limits(config).check().map_err(refused)?;
     reactor_limits(config).check().map_err(refused)
@@ -154,7 +118,7 @@ fn http_limits(config: &Config) -> http1::Limits {
 }
 
 /// Returns the settings of the service.
-pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> {
+pub fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> {
     limits(config)?;
     let limits = &config.limits;
     let reads = |target| config.formats.0.contains(&target);
@@ -217,7 +181,7 @@ pub(crate) fn settings(config: &Config, concurrency: usize) -> Result<Settings, 
 const TOKEN_BYTES_MIN: usize = 16;
 
 /// Returns the rules of access: logins, host names, origins and the admin token.
-pub(crate) fn gate(config: &Config) -> Result<Gate, Error> {
+pub fn gate(config: &Config) -> Result<Gate, Error> {
     let token = config
         .admin_token_file
         .0
@@ -283,62 +247,21 @@ fn caches(config: &Config) -> Result<server::Limits, Error> {
     })
 }
 
-/// Locks a directory that `what` writes to, until the lock is dropped. If the host refuses to lock,
-/// logs a warning and returns `None`.
-pub(crate) fn hold(dir: &Path, sharing: Sharing, what: &str) -> Result<Option<DirLock>, Error> {
-    match DirLock::take(dir, sharing) {
-        Ok(lock) => Ok(Some(lock)),
-        Err(LockError::Held(holder)) => {
-            let what = format!("{what}: {} is in use by process {holder}", dir.display());
-            Err(Error::host(what)
-                .hint("give each server a directory of its own, or end that process"))
-        }
-        Err(LockError::Host(path, err)) => {
-            unlocked(&path, &err);
-            Ok(None)
-        }
-    }
-}
-
-/// Starts a thread that waits until the process that holds the directory has ended, and then locks
-/// the directory until this process ends.
-pub(crate) fn hold_after_predecessor(dir: PathBuf, sharing: Sharing, what: &'static str) {
-    let wait = move || match DirLock::wait(&dir, sharing) {
-        Ok(mut lock) => {
-            lock.sign(what);
-            std::mem::forget(lock);
-        }
-        Err(LockError::Held(_)) => unreachable!("`DirLock::wait` waits for the holder"),
-        Err(LockError::Host(path, err)) => unlocked(&path, &err),
-    };
-    let started = std::thread::Builder::new()
-        .name("lock".to_owned())
-        .spawn(wait);
-    if let Err(err) = started {
-        tracing::warn!(%err, "cannot lock the data directory: other servers may use it at the same time");
-    }
-}
-
-fn unlocked(path: &Path, err: &std::io::Error) {
-    let path = path.display();
-    tracing::warn!(%path, %err, "cannot lock this directory: other servers may use it at the same time");
-}
-
 /// Folder of the catalog in the data directory.
 const CATALOG: &str = "catalog";
 /// Folder in the data directory of covers that were extracted from music files.
-pub(crate) const COVERS: &str = "covers";
+pub const COVERS: &str = "covers";
 /// Path prefix of extracted covers; only internal targets lead there.
-pub(crate) const ART: &str = "/-/art";
+pub const ART: &str = "/-/art";
 
 /// Folder in the data directory of users' avatars.
-pub(crate) const AVATARS: &str = "avatars";
+pub const AVATARS: &str = "avatars";
 /// Path prefix of avatars; only internal targets lead there.
-pub(crate) const AVATAR: &str = "/-/avatar";
+pub const AVATAR: &str = "/-/avatar";
 
 /// Returns the separators that split a tag into several artists or genres, and the names that are
 /// never split.
-pub(crate) fn splits(config: &Config) -> Splits {
+pub fn splits(config: &Config) -> Splits {
     let library = &config.library;
     Splits {
         artists: library.split_artists.0.clone(),
@@ -348,7 +271,7 @@ pub(crate) fn splits(config: &Config) -> Splits {
 }
 
 /// Returns the settings of the library's indexer.
-pub(crate) fn library(config: &Config) -> scan::Setup {
+pub fn library(config: &Config) -> scan::Setup {
     let library = &config.library;
     scan::Setup {
         root: config.root.clone(),
@@ -411,12 +334,12 @@ fn types(types: &Types) -> AllowedTypes {
 }
 
 /// Returns the cores that serve requests.
-pub(crate) fn cores(config: &Config) -> Result<Vec<reactor::CoreId>, Error> {
+pub fn cores(config: &Config) -> Result<Vec<reactor::CoreId>, Error> {
     reactor::usable_cores(&reactor_limits(config)).map_err(|err| Error::host(err.to_string()))
 }
 
 /// Returns the limits of the reactor.
-pub(crate) fn reactor_limits(config: &Config) -> reactor::Limits {
+pub fn reactor_limits(config: &Config) -> reactor::Limits {
     let limits = &config.limits;
     let defaults = reactor::Limits::default();
     reactor::Limits {
@@ -450,13 +373,4 @@ fn millis(timeout: Timeout) -> u32 {
     let Timeout(time): Timeout = timeout;
     let millis: Duration = time;
     millis.as_millis() as u32
-}
-
-/// Checks that `root` can be listed, so that an error is reported before anything is started.
-pub(crate) fn readable(root: &Path) -> Result<(), Error> {
-    let listed = std::fs::read_dir(root);
-    listed.map(drop).map_err(|err| {
-        Error::usage(format!("root: {}: {err}", root.display()))
-            .hint("name the folder to serve, as in pelton serve ~/Pictures")
-    })
 }
