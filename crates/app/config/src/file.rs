@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use report::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -10,7 +11,6 @@ use super::nearest::nearest;
 use super::settings::{GROUPS, KEYS, Key};
 use super::source::{Assignment, Source};
 use super::value::Raw;
-use report::Error;
 
 /// Reads the TOML `text` of the file at `path`. Returns its assignments and errors in the order of
 /// the file.

@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use image_plan::Grammar;
+use report::Error;
 
 use super::nearest::nearest;
 use super::settings::{Config, KEYS, Key};
 use super::source::{Assignment, Note, NoteKind, Source};
 use super::value::{Queries, Raw, Value, Wrong};
 use super::{file, wsg};
-use report::Error;
 
 /// Variables that begin with `PELTON_` but are not settings: the path of the configuration file,
 /// and those that the build and upgrades read.

@@ -12,6 +12,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use report::Error;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -19,7 +20,6 @@ use super::file::line_at;
 use super::nearest::nearest;
 use super::source::{Note, NoteKind, Source};
 use super::value::Raw;
-use report::Error;
 
 pub(crate) use meaning::Taken;
 

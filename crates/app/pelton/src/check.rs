@@ -4,12 +4,11 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
+use config::{KEYS, Resolved, components};
+use report::Error;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
 use crate::https;
-use crate::programs;
-use config::{KEYS, Resolved, components};
-use report::Error;
 
 /// Writes the table of all settings to `out`.
 pub(crate) fn table(resolved: &Resolved, out: &mut impl Write) -> io::Result<()> {
@@ -62,7 +61,7 @@ pub(crate) fn findings(resolved: &Resolved) -> Vec<Error> {
     );
     findings.extend(components::limits(config).err());
     findings.extend(components::gate(config).err());
-    findings.extend(programs::findings(config));
+    findings.extend(functions::findings(config));
     match https::load(config) {
         Ok(Some(loaded)) => {
             let concerns = loaded

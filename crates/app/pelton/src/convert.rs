@@ -4,16 +4,16 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use config::Config;
 use conversion::convert::Pace;
 use image_plan::{Facts, Plan, Recipe, Stage};
+use report::{EXIT_OK, Error};
 use sandbox::FailureKind;
 use variants::sealed::Sealed;
 use variants::source::FileSource;
 
 use crate::flags::{self, Convert};
 use crate::wiring;
-use config::Config;
-use report::{EXIT_OK, Error};
 
 /// Converts IN to OUT. OUT is replaced by the complete result, or not at all.
 pub(crate) fn run(typed: &Convert, config: &Config) -> Result<u8, Vec<Error>> {

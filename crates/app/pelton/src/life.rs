@@ -14,6 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use reactor::Stop;
+use report::log;
+use report::{EXIT_OK, Error};
 use server::Live;
 use server::tls::Tls;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -23,8 +25,6 @@ use crate::https;
 use crate::notify;
 use crate::reload::Configured;
 use crate::upgrade::Program;
-use report::log;
-use report::{EXIT_OK, Error};
 
 /// State that signals act on.
 pub(crate) struct Life {

@@ -21,8 +21,6 @@ mod convert;
 
 mod prefetch;
 
-mod programs;
-
 mod scan;
 
 mod user;

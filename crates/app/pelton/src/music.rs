@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use config::{Config, components};
+use report::Error;
 use scan::{Keeper, Status, Watch};
 use server::Service;
 use server::gate::Users;
@@ -11,8 +13,6 @@ use server::mount::Mount;
 use crate::covers::{CoverMount, Covers};
 use crate::players::Players;
 use crate::scan::told;
-use config::{Config, components};
-use report::Error;
 
 /// Indexer, and the parts that use its catalog.
 #[derive(Debug)]

@@ -26,10 +26,10 @@ use server::gate::{Denied, Login, Part, Users};
 use server::mount::{Apology, Field, Mount, Reply, Transcoding, Visit};
 use variants::library::{Library, LibraryPath, Mount as Directory};
 
+use config::{Config, components};
 use tokio::sync::Semaphore;
 
 use crate::covers::Covers;
-use config::{Config, components};
 
 /// Folder in the data directory of users and their data.
 pub(crate) const FOLDER: &str = "users";

@@ -8,17 +8,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use catalog::Covered;
+use config::{Config, Resolved, components};
 use image_plan::{Recipe, Stage};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use report::log;
+use report::{EXIT_FINDINGS, EXIT_OK, Error};
 use server::mount::Mounts;
 use server::{Service, Tally};
 use variants::library::LibraryPath;
 
 use crate::covers::Covers;
 use crate::{scan, wiring};
-use config::{Config, Resolved, components};
-use report::log;
-use report::{EXIT_FINDINGS, EXIT_OK, Error};
 
 /// Interval between updates of the progress bar.
 const TICK: Duration = Duration::from_millis(250);

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use config::Config;
 use conversion::quarantine::{self, Quarantined};
+use report::{EXIT_OK, Error};
 use serde_json::{Value, json};
 use server::gate::Part;
 use server::mount::{Field, Mount, Reply, Visit};
 
 use crate::flags::QuarantineDoes;
 use crate::print;
-use config::Config;
-use report::{EXIT_OK, Error};
 
 /// Lists or lifts entries, whether or not a server runs.
 pub(crate) fn run(does: &QuarantineDoes, config: &Config) -> Result<u8, Vec<Error>> {

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use bytes::Bytes;
+use config::Config;
 use reactor::Stop;
+use report::Error;
 use resp::Reply;
 use store::{Handle, Limits, Remote, Server};
 use variants::shared_index::Store;
 
 use crate::serve::reactor_error;
-use config::Config;
-use report::Error;
 
 /// Store of `pelton serve`, before it runs.
 pub(crate) enum Record {

@@ -3,12 +3,12 @@
 
 use std::env;
 
+use config::{Config, KEYS, Raw, components};
+use report::Error;
 use server::{Live, Settings};
 
 use crate::flags::{self, SettingFlags};
-use crate::programs::Beside;
-use config::{Config, KEYS, Raw, components};
-use report::Error;
+use crate::wiring::Beside;
 
 /// Settings that take effect with the next request or connection. All others are fixed at the start
 /// of a process.

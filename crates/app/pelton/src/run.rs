@@ -5,14 +5,14 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 
+use config::{Config, components};
+use report::Error;
 use rustix::fs::{MemfdFlags, memfd_create};
 use sandbox::{Backend, FailureKind, Finished, Limits, Pool, Program, Task};
 use sandbox_protocol::JobLimits;
 
 use crate::flags::Run;
 use crate::{print, worker};
-use config::{Config, components};
-use report::Error;
 
 /// Runs the program once.
 pub(crate) fn run(typed: &Run, config: &Config) -> Result<u8, Vec<Error>> {

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ::scan::{Fault, Order, Phase, Progress, Report, ScanError, Setup, Sweep, scan};
+use config::{Resolved, components};
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use report::{EXIT_FINDINGS, EXIT_OK, Error};
 
 use crate::flags::Scan;
 use crate::{print, wiring};
-use config::{Resolved, components};
-use report::{EXIT_FINDINGS, EXIT_OK, Error};
 
 /// Interval between updates of the progress bar.
 const TICK: Duration = Duration::from_millis(100);

@@ -4,7 +4,11 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use config::{Config, Resolved, components};
+use functions::Programs;
 use reactor::{DirLock, Listeners, Sharing, Stop};
+use report::log;
+use report::{EXIT_OK, Error};
 use server::gate::Gate;
 use server::{Live, LiveCore};
 
@@ -13,15 +17,12 @@ use crate::https::{self, Loaded};
 use crate::life::{Life, Upgrade};
 use crate::music::Music;
 use crate::notify;
-use crate::programs::{Beside, Programs};
 use crate::quarantine;
 use crate::record::Record;
 use crate::reload::Configured;
 use crate::upgrade::{self, Predecessor, Program};
-use crate::wiring;
-use config::{Config, Resolved, components};
-use report::log;
-use report::{EXIT_OK, Error};
+use crate::wiring::{self, Beside};
+use crate::worker;
 
 /// Response to a connection beyond the limit of connections.
 const SHED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nretry-after: 5\r\nconnection: close\r\n\r\n";
@@ -49,7 +50,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let pool = wiring::conversions(config)?;
     let music = Music::start(config)?;
     let beside = Beside {
-        programs: Programs::start(config, Arc::clone(&pool))?,
+        programs: Programs::start(config, Arc::clone(&pool), worker::ELF)?,
         others: [music.mounts(), vec![quarantine::Api::mount(config)]].concat(),
         users: music.users(),
     };

@@ -1,6 +1,8 @@
 //! `pelton store`: the store alone, over RESP, until a signal or a client stops it.
 
 use reactor::{Sharing, Side, Stop};
+use report::log;
+use report::{EXIT_OK, Error};
 use store::{Config, ErrorKind, Limits, LogLevel, Server};
 use tracing::Level;
 
@@ -8,8 +10,6 @@ use crate::life::stop_on_signal;
 use crate::notify;
 use crate::serve::reactor_error;
 use crate::wiring;
-use report::log;
-use report::{EXIT_OK, Error};
 
 /// Runs the store with `words`, which are the arguments of redis-server.
 pub(crate) fn run(words: &[String]) -> Result<u8, Error> {

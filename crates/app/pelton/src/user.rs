@@ -6,15 +6,15 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::time::SystemTime;
 
+use config::{Config, Key, Raw, Resolved, Source, components};
 use library_api::{Damage, Store, StoreError, UserError};
+use report::{EXIT_OK, Error};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use variants::source::FileSource;
 
 use crate::flags::{self, REQUIRE_LOGIN, UserDoes};
 use crate::players::{self, unix_ms};
 use crate::print;
-use config::{Config, Key, Raw, Resolved, Source, components};
-use report::{EXIT_OK, Error};
 
 /// Maximum size of an avatar.
 const AVATAR_BYTES_MAX: u64 = 16 << 20;

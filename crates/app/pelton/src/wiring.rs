@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use config::{Config, components};
+use functions::Programs;
 use reactor::{Counters, DirLock, LockError, Sharing};
 use report::Error;
 use server::Service;
-use server::mount::Mounts;
+use server::gate::Users;
+use server::mount::{Mount, Mounts};
 use variants::shared_index::Store;
 
 use crate::worker;
@@ -92,4 +94,29 @@ pub(crate) fn readable(root: &Path) -> Result<(), Error> {
         Error::usage(format!("root: {}: {err}", root.display()))
             .hint("name the folder to serve, as in pelton serve ~/Pictures")
     })
+}
+
+/// Handlers of all requests outside the library.
+pub(crate) struct Beside {
+    pub(crate) programs: Arc<Programs>,
+    /// Mounts that a reload does not change.
+    pub(crate) others: Vec<(String, Arc<dyn Mount>)>,
+    /// Users that may log in, if any; a reload does not change them.
+    pub(crate) users: Option<Arc<dyn Users>>,
+}
+
+impl Beside {
+    /// Returns all mounts in the form that the service takes.
+    pub(crate) fn mounts(&self) -> Mounts {
+        let mounts = Mounts::new([self.others.clone(), self.programs.mounts()].concat());
+        mounts.with_users(self.users.clone())
+    }
+
+    /// Applies another configuration.
+    ///
+    /// # Errors
+    /// If a new program fails to boot, see [`Programs::apply`].
+    pub(crate) fn reload(&self, config: &Config) -> Result<(), Error> {
+        self.programs.apply(config)
+    }
 }

@@ -4,12 +4,12 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use image_plan::quality::native;
 use image_plan::{Stage, Target};
+use report::Error;
 
 use super::{Entry, Given, Meaning};
 use crate::settings::Key;
 use crate::source::{Assignment, Note, NoteKind, Source};
 use crate::value::{Raw, Value, is_remote};
-use report::Error;
 
 /// Extensions of the pictures that Pelton recognises by content, so that `allowed_types` need not
 /// list them.

@@ -6,12 +6,12 @@ use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use config::{Assignment, Inputs, Key, Raw, Resolved, Source, resolve, variable};
 use image_plan::Target;
+use report::Error;
 
 use super::settings::SettingFlags;
 use crate::players;
-use config::{Assignment, Inputs, Key, Raw, Resolved, Source, resolve, variable};
-use report::Error;
 
 /// Configuration file that is read if no other is named and it exists.
 const FILE_DEFAULT: &str = "pelton.toml";

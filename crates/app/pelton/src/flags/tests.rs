@@ -5,13 +5,13 @@ use std::path::Path;
 
 use clap::{Args, FromArgMatches};
 use expect_test::{Expect, expect};
+use report::Error;
 
 use super::meaning::{target, with_root};
 use super::settings::SettingFlags;
 use super::typed::{
     Cell, Check, Convert, HELP_COLUMNS, Parsed, Prefetch, Scan, Serve, in_our_words, parse,
 };
-use report::Error;
 
 /// Parses the words after a command's name as the flags of that command.
 fn typed<T: Args + FromArgMatches>(words: &str) -> Result<T, Error> {

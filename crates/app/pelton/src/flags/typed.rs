@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
+use report::Error;
 
 use super::settings::SettingFlags;
-use report::Error;
 
 /// Width of help texts, on every terminal, so that documents show what users see.
 pub(super) const HELP_COLUMNS: usize = 100;

@@ -33,6 +33,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("conversion", 4),
     ("config", 5),
     ("conform", 5),
+    ("functions", 5),
     ("lab", 5),
     ("pelton", 5),
     ("worker", 5),
@@ -45,7 +46,9 @@ const STEPS: &[(&str, &str)] = &[
     ("server", "conversion"),
     ("server", "variants"),
     ("conversion", "variants"),
+    ("functions", "config"),
     ("pelton", "config"),
+    ("pelton", "functions"),
 ];
 
 /// Crate of test code that several crates share: a dev-dependency of any crate, and a dependency

@@ -8,7 +8,7 @@ use sandbox::Posture;
 use server::gate::Part;
 use server::mount::{Mount, Reply, Visit};
 
-use super::Programs;
+use super::programs::Programs;
 use super::reply::not_here;
 
 /// Path of the mount.

@@ -1,70 +1,49 @@
-//! Programs of the operator as routes of the server, each run in cells of its own
-//! (`[programs.NAME]`, docs/cells.md).
-//!
-//! Principal type: [`Programs`], a mount of the service.
-//!
-//! ```text
-//! request ─► route ─► unit ─► place (of its `concurrency`) ─► thread ─► cell ─► CGI output
-//!                      ├─► next unit of the chain, which gets this output as input ─► …
-//!                      └─► the fallback that `on_error` names, if a unit fails
-//! ```
-//!
-//! A request has its whole body before it asks for a cell, and it holds a cell only while a program
-//! runs: slow clients and the other programs of a chain occupy none. Threads: cores look the table
-//! up and wait; each unit has as many threads as it may run requests at a time; the signals' thread
-//! and the thread that polls for changed files boot programs. Locks are held for reads and swaps of
-//! pointers, never during a boot or a run.
-
-mod boot;
-mod reply;
-pub(crate) mod state;
-mod status;
-mod told;
-mod unit;
+//! The table of programs and routes, and its replacement while requests are served.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use server::gate::Users;
-use server::mount::{Mount, Mounts};
-
-use boot::{Bootable, Stamp};
 use config::{Config, Entry, OnError};
 use report::Error;
-use status::Status;
-use told::Told;
-use unit::{Counts, Unit};
+use server::mount::Mount;
+
+use super::boot::{self, Bootable, Stamp};
+use super::statistics::{self, Statistics};
+use super::status::Status;
+use super::unit::{Counts, Unit};
 
 /// All programs, and their routes.
-pub(crate) struct Programs {
+pub struct Programs {
     table: RwLock<Arc<Table>>,
     /// Held while programs boot and the table is replaced, so that one reload runs at a time.
     changing: Mutex<()>,
     backend: sandbox::Backend,
-    conversions: Arc<sandbox::Pool>,
+    pub(super) conversions: Arc<sandbox::Pool>,
+    /// ELF image of the worker, which also loads programs.
+    worker: &'static [u8],
 }
 
 /// Programs and routes between two reloads.
 #[derive(Default)]
-struct Table {
-    units: BTreeMap<String, Arc<Unit>>,
+pub(super) struct Table {
+    pub(super) units: BTreeMap<String, Arc<Unit>>,
     /// Sorted by the length of the path, longest first.
-    routes: Vec<Arc<Route>>,
+    pub(super) routes: Vec<Arc<Route>>,
 }
 
 /// Path prefix, and the programs that handle it.
-struct Route {
-    name: String,
-    path: String,
+pub(super) struct Route {
+    pub(super) name: String,
+    pub(super) path: String,
     /// One program, or the programs of a chain.
-    stages: Vec<Arc<Unit>>,
-    fallback: Fallback,
-    counts: Arc<Counts>,
+    pub(super) stages: Vec<Arc<Unit>>,
+    pub(super) fallback: Fallback,
+    pub(super) counts: Arc<Counts>,
 }
 
 /// Response after a stage has failed, as in [`OnError`].
-enum Fallback {
+pub(super) enum Fallback {
     Tell,
     Input,
     Target(String),
@@ -72,31 +51,34 @@ enum Fallback {
 }
 
 /// Starts the cells of one program, without reproducers of its failures.
-pub(crate) fn alone(
+pub fn alone(
     config: &Config,
     name: &str,
     backend: sandbox::Backend,
+    worker: &'static [u8],
 ) -> Result<sandbox::Pool, Error> {
     let entry = config.programs.named(name).ok_or_else(|| {
         Error::usage(format!("programs.{name}: there is no such table"))
             .hint("--config FILE selects the configuration that has it")
     })?;
-    let booted = Bootable::new(entry, config, backend)?.start()?;
+    let booted = Bootable::new(entry, config, backend)?.start(worker)?;
     Ok(booted.pool)
 }
 
 impl Programs {
     /// Boots all programs of `config`. `conversions` is the pool of workers, whose backend is the
     /// one that [`sandbox::Backend::Auto`] selects on this host.
-    pub(crate) fn start(
+    pub fn start(
         config: &Config,
         conversions: Arc<sandbox::Pool>,
+        worker: &'static [u8],
     ) -> Result<Arc<Programs>, Error> {
         let programs = Arc::new(Programs {
             table: RwLock::default(),
             changing: Mutex::new(()),
             backend: conversions.posture().backend,
             conversions,
+            worker,
         });
         programs.apply(config)?;
         programs.watch(config.limits.program_check_time.0)?;
@@ -104,12 +86,12 @@ impl Programs {
     }
 
     /// Returns the mounts of all routes, and those of the status and the statistics of cells.
-    pub(crate) fn mounts(self: &Arc<Programs>) -> Vec<(String, Arc<dyn Mount>)> {
-        let told: Arc<dyn Mount> = Arc::new(Told(Arc::clone(self)));
+    pub fn mounts(self: &Arc<Programs>) -> Vec<(String, Arc<dyn Mount>)> {
+        let statistics: Arc<dyn Mount> = Arc::new(Statistics(Arc::clone(self)));
         let status: Arc<dyn Mount> = Arc::new(Status(Arc::clone(self)));
         let mut mounts = vec![
-            (told::PATH.to_owned(), told),
-            (status::PATH.to_owned(), status),
+            (statistics::PATH.to_owned(), statistics),
+            (super::status::PATH.to_owned(), status),
         ];
         for route in &self.table().routes {
             let programs: Arc<dyn Mount> = Arc::<Programs>::clone(self);
@@ -124,7 +106,7 @@ impl Programs {
     /// # Errors
     /// If a new program fails to boot. The table does not change then, but programs that were
     /// already replaced stay replaced.
-    pub(crate) fn apply(&self, config: &Config) -> Result<(), Error> {
+    pub fn apply(&self, config: &Config) -> Result<(), Error> {
         let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let old = self.table();
         let mut units = BTreeMap::new();
@@ -136,7 +118,7 @@ impl Programs {
                     unit.renew(plan);
                     Arc::clone(unit)
                 }
-                None => Arc::new(Unit::start(plan)?),
+                None => Arc::new(Unit::start(plan, self.worker)?),
             };
             units.insert(entry.name.clone(), unit);
         }
@@ -148,12 +130,12 @@ impl Programs {
         Ok(())
     }
 
-    fn table(&self) -> Arc<Table> {
+    pub(super) fn table(&self) -> Arc<Table> {
         Arc::clone(&self.table.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns the route that `path` belongs to, if any.
-    fn route(&self, path: &str) -> Option<Arc<Route>> {
+    pub(super) fn route(&self, path: &str) -> Option<Arc<Route>> {
         let fits = |route: &&Arc<Route>| {
             let below = path.strip_prefix(route.path.as_str());
             below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
@@ -229,33 +211,8 @@ fn route(entry: &Entry, units: &BTreeMap<String, Arc<Unit>>, old: &Table) -> Arc
 }
 
 /// Returns the faults of the configured programs that can be found without running them.
-pub(crate) fn findings(config: &Config) -> impl Iterator<Item = Error> {
+pub fn findings(config: &Config) -> impl Iterator<Item = Error> {
     let entries = config.programs.0.iter();
     let programs = entries.filter(|entry| !entry.is_chain());
     programs.filter_map(|entry| boot::check(entry).err())
-}
-
-/// Handlers of all requests outside the library.
-pub(crate) struct Beside {
-    pub(crate) programs: Arc<Programs>,
-    /// Mounts that a reload does not change.
-    pub(crate) others: Vec<(String, Arc<dyn Mount>)>,
-    /// Users that may log in, if any; a reload does not change them.
-    pub(crate) users: Option<Arc<dyn Users>>,
-}
-
-impl Beside {
-    /// Returns all mounts in the form that the service takes.
-    pub(crate) fn mounts(&self) -> Mounts {
-        let mounts = Mounts::new([self.others.clone(), self.programs.mounts()].concat());
-        mounts.with_users(self.users.clone())
-    }
-
-    /// Applies another configuration.
-    ///
-    /// # Errors
-    /// If a new program fails to boot, see [`Programs::apply`].
-    pub(crate) fn reload(&self, config: &Config) -> Result<(), Error> {
-        self.programs.apply(config)
-    }
 }

@@ -14,8 +14,8 @@ use image_plan::Format;
 use sandbox::{Failure, FailureKind};
 use server::mount::{Field, Mount, Reply, Transcoding, Visit};
 
+use super::programs::{Fallback, Programs, Route};
 use super::unit::Unit;
-use super::{Fallback, Programs, Route};
 
 /// Time limit of a program that runs as a fallback.
 const FALLBACK_TIME_MAX: Duration = Duration::from_secs(1);

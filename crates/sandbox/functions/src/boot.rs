@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use cgi::Answer;
+use config::{Config, Entry, components};
+use report::Error;
 use rustix::fs::{MemfdFlags, memfd_create};
 use sandbox::{
     Backend, Failure, FailureKind, Limits, Pool, Program, ReproducerFolder, Service, Task,
@@ -18,9 +20,6 @@ use sandbox_protocol::JobLimits;
 use store::Embedded;
 
 use super::state::{self, Questions};
-use crate::worker;
-use config::{Config, Entry, components};
-use report::Error;
 
 /// Identity and version of a file, to detect that it was replaced or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,11 +93,12 @@ impl Bootable {
         })
     }
 
-    /// Reads the file, starts the cells and runs the warm-up.
-    pub(super) fn boot(&self) -> Result<Booted, Error> {
+    /// Reads the file, starts the cells and runs the warm-up. `worker` is the ELF image that loads
+    /// the program.
+    pub(super) fn boot(&self, worker: &'static [u8]) -> Result<Booted, Error> {
         let name = &self.entry.name;
         let deadline = Instant::now() + self.entry.max_boot_time.0;
-        let Booted { pool, stamp } = self.start()?;
+        let Booted { pool, stamp } = self.start(worker)?;
         let pool = pool.keep_reproducers(self.crashes.clone());
         if self.entry.verbose_pagetables {
             for line in pool.page_tables().lines() {
@@ -113,9 +113,9 @@ impl Bootable {
     }
 
     /// Reads the file and starts the cells, without the warm-up.
-    pub(super) fn start(&self) -> Result<Booted, Error> {
+    pub(super) fn start(&self, worker: &'static [u8]) -> Result<Booted, Error> {
         let (program, stamp) = read(&self.entry)?;
-        let pool = Pool::start_program(worker::ELF, &program, self.limits);
+        let pool = Pool::start_program(worker, &program, self.limits);
         let pool = pool.map_err(|err| match err.kind {
             sandbox::ErrorKind::Host => components::cell_error(&err),
             _ => unfit(&self.entry, &err),

@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 use server::gate::Part;
 use server::mount::{Mount, Reply, Visit};
 
+use super::programs::{Programs, Route, Table};
 use super::reply::not_here;
 use super::unit::Unit;
-use super::{Programs, Table};
 
 /// Path of the mount.
 pub(super) const PATH: &str = "/-/api/cells";
 
 /// Mount that shows the statistics of all cells.
-pub(super) struct Told(pub(super) Arc<Programs>);
+pub(super) struct Statistics(pub(super) Arc<Programs>);
 
-impl Mount for Told {
+impl Mount for Statistics {
     fn part(&self) -> Part {
         Part::Admin
     }
@@ -56,17 +56,17 @@ impl Programs {
         let table = self.table();
         let program = |unit: &Arc<Unit>| {
             let stats = unit.stats();
-            let mut told = figures(&stats);
-            told["wait_us"] = read(&unit.counts.wait_us).into();
-            told["refused"] = read(&unit.counts.refused).into();
-            told["waiting"] = unit.waiting().into();
-            told["reloads"] = read(&unit.counts.reloads).into();
-            told["reload_failures"] = read(&unit.counts.reload_failures).into();
+            let mut values = figures(&stats);
+            values["wait_us"] = read(&unit.counts.wait_us).into();
+            values["refused"] = read(&unit.counts.refused).into();
+            values["waiting"] = unit.waiting().into();
+            values["reloads"] = read(&unit.counts.reloads).into();
+            values["reload_failures"] = read(&unit.counts.reload_failures).into();
             let store_usage = unit.store_usage();
-            told["state_keys"] = store_usage.keys.into();
-            told["state_bytes"] = store_usage.bytes.into();
-            told["posture"] = posture(&unit.posture());
-            told
+            values["state_keys"] = store_usage.keys.into();
+            values["state_bytes"] = store_usage.bytes.into();
+            values["posture"] = posture(&unit.posture());
+            values
         };
         let programs = table.units.iter();
         let programs = programs.map(|(name, unit)| (name.clone(), program(unit)));
@@ -263,7 +263,7 @@ fn kills(out: &mut String, table: &Table) {
 }
 
 fn routes(out: &mut String, table: &Table) {
-    type Read = fn(&super::Route) -> u64;
+    type Read = fn(&Route) -> u64;
     let families: [(&str, &str, Read); 3] = [
         ("requests", "requests to programs and chains", |route| {
             read(&route.counts.requests)

@@ -7,17 +7,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use report::Error;
 use sandbox::{Failure, FailureKind, Posture, Stats};
 use store::{Embedded, StoreUsage};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::boot::{self, Bootable, Booted, Output, Stamp};
 use super::state;
-use report::Error;
 
 /// Program with a fixed name, whose file and pool can be replaced while it serves requests.
 pub(super) struct Unit {
     pub(super) name: String,
+    /// ELF image of the worker, which loads the program.
+    worker: &'static [u8],
     running: RwLock<Arc<Running>>,
     past: Mutex<Past>,
     /// Number of requests that wait for a place.
@@ -93,11 +95,12 @@ struct Order {
 }
 
 impl Unit {
-    pub(super) fn start(plan: Bootable) -> Result<Unit, Error> {
+    pub(super) fn start(plan: Bootable, worker: &'static [u8]) -> Result<Unit, Error> {
         let name = plan.entry.name.clone();
-        let running = Running::start(plan, None)?;
+        let running = Running::start(plan, worker, None)?;
         Ok(Unit {
             name,
+            worker,
             running: RwLock::new(Arc::new(running)),
             past: Mutex::default(),
             waiting: AtomicU32::new(0),
@@ -190,7 +193,7 @@ impl Unit {
 
     fn replace(&self, plan: Bootable) {
         let path = plan.entry.path.clone();
-        match Running::start(plan, self.running().state.as_ref()) {
+        match Running::start(plan, self.worker, self.running().state.as_ref()) {
             Ok(next) => {
                 let next = Arc::new(next);
                 let mut running = self.running.write().unwrap_or_else(PoisonError::into_inner);
@@ -278,8 +281,12 @@ impl Drop for Turn<'_> {
 
 impl Running {
     /// Boots the program, which inherits the store `state` from its predecessor, if any.
-    fn start(plan: Bootable, state: Option<&Arc<Embedded>>) -> Result<Running, Error> {
-        let booted = Arc::new(plan.boot()?);
+    fn start(
+        plan: Bootable,
+        worker: &'static [u8],
+        state: Option<&Arc<Embedded>>,
+    ) -> Result<Running, Error> {
+        let booted = Arc::new(plan.boot(worker)?);
         let state = state::inherited(state, &plan.entry);
         let (orders, ordered) = mpsc::channel();
         let ordered = Arc::new(Mutex::new(ordered));

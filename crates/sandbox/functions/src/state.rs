@@ -15,7 +15,7 @@ pub(super) fn variable() -> String {
 }
 
 /// Creates an empty store, if the entry allows state.
-pub(crate) fn empty(entry: &Entry) -> Option<Arc<Embedded>> {
+pub fn empty(entry: &Entry) -> Option<Arc<Embedded>> {
     let bytes_max = entry.max_state.0;
     (0 < bytes_max).then(|| Arc::new(Embedded::new(bytes_max)))
 }
@@ -31,10 +31,11 @@ pub(super) fn inherited(before: Option<&Arc<Embedded>>, next: &Entry) -> Option<
 }
 
 /// Session of one run with its store.
-pub(crate) struct Questions<'a>(EmbeddedSession<'a>);
+pub struct Questions<'a>(EmbeddedSession<'a>);
 
 impl<'a> Questions<'a> {
-    pub(crate) fn to(store: &'a Embedded) -> Questions<'a> {
+    /// Opens a session with `store`.
+    pub fn to(store: &'a Embedded) -> Questions<'a> {
         Questions(store.open_session())
     }
 }
