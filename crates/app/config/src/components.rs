@@ -254,6 +254,8 @@ pub const COVERS: &str = "covers";
 /// Path prefix of extracted covers; only internal targets lead there.
 pub const ART: &str = "/-/art";
 
+/// Folder in the data directory of users and their data.
+pub const USERS: &str = "users";
 /// Folder in the data directory of users' avatars.
 pub const AVATARS: &str = "avatars";
 /// Path prefix of avatars; only internal targets lead there.

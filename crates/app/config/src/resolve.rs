@@ -253,7 +253,7 @@ fn contradictions(config: &Config) -> Option<Error> {
 }
 
 /// Returns the value of a variable, if it is set and not empty.
-pub fn variable<'a>(variables: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
+pub(crate) fn variable<'a>(variables: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
     let (_, value) = variables.iter().find(|(other, _)| other == name)?;
     Some(value)
         .filter(|value| !value.is_empty())

@@ -33,10 +33,7 @@ mod check;
 
 mod cells;
 
-mod covers;
 mod https;
-mod music;
-mod players;
 mod wiring;
 mod worker;
 

@@ -11,13 +11,13 @@ use catalog::Covered;
 use config::{Config, Resolved, components};
 use image_plan::{Recipe, Stage};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use library_mounts::{Covers, scan_error};
 use report::log;
 use report::{EXIT_FINDINGS, EXIT_OK, Error};
 use server::mount::Mounts;
 use server::{Service, Tally};
 use variants::library::LibraryPath;
 
-use crate::covers::Covers;
 use crate::{scan, wiring};
 
 /// Interval between updates of the progress bar.
@@ -67,7 +67,7 @@ fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe
     let setup = components::library(config);
     let report = scan::index(&setup)?;
     tracing::info!(files = report.files, opened = report.opened, "scanned");
-    let catalog = ::scan::load(&setup.folder).map_err(|err| scan::told(&err))?;
+    let catalog = ::scan::load(&setup.folder).map_err(|err| scan_error(&err))?;
     let found = catalog.map_or_else(BTreeSet::new, |catalog| covers(config, &catalog));
     let boxes = config.library.cover_sizes.0.iter().map(|side| {
         let ask = image_plan::parse_query(&format!("w={side}&h={side}"));

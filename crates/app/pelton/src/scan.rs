@@ -8,6 +8,7 @@ use std::time::Duration;
 use ::scan::{Fault, Order, Phase, Progress, Report, ScanError, Setup, Sweep, scan};
 use config::{Resolved, components};
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use library_mounts::scan_error;
 use report::{EXIT_FINDINGS, EXIT_OK, Error};
 
 use crate::flags::Scan;
@@ -35,7 +36,7 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
         afresh: typed.afresh,
         ..order(&setup, &only)
     };
-    let report = watched(&order).map_err(|err| vec![told(&err)])?;
+    let report = watched(&order).map_err(|err| vec![scan_error(&err)])?;
     for Fault { path, reason } in &report.faults {
         report::line(format_args!("{}: {reason}", path.escape_ascii()));
     }
@@ -63,7 +64,7 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
 
 /// Brings the catalog up to date, even if some files cannot be read.
 pub(crate) fn index(setup: &Setup) -> Result<Report, Error> {
-    watched(&order(setup, &[])).map_err(|err| told(&err))
+    watched(&order(setup, &[])).map_err(|err| scan_error(&err))
 }
 
 fn order<'a>(setup: &'a Setup, only: &'a [Vec<u8>]) -> Order<'a> {
@@ -94,14 +95,6 @@ fn below(folder: &Path) -> Result<Vec<u8>, Error> {
         Error::usage(what)
             .hint("give its path below ROOT, as in pelton scan ~/Music --only 'Band/Album'")
     })
-}
-
-pub(crate) fn told(err: &ScanError) -> Error {
-    let what = format!("scan: {err}");
-    match std::error::Error::source(err) {
-        Some(source) => Error::host(what).because(source.to_string()),
-        None => Error::host(what),
-    }
 }
 
 fn lines(report: &Report) -> String {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use config::{Config, Resolved, components};
 use functions::Programs;
+use library_mounts::Music;
 use reactor::{DirLock, Listeners, Sharing, Stop};
 use report::log;
 use report::{EXIT_OK, Error};
@@ -15,7 +16,6 @@ use server::{Live, LiveCore};
 use crate::flags::SettingFlags;
 use crate::https::{self, Loaded};
 use crate::life::{Life, Upgrade};
-use crate::music::Music;
 use crate::notify;
 use crate::quarantine;
 use crate::record::Record;

@@ -10,9 +10,7 @@ mod settings;
 mod tests;
 mod typed;
 
-pub(crate) use meaning::{
-    REQUIRE_LOGIN, answer_file, settle, target, with_backend, with_root, with_store,
-};
+pub(crate) use meaning::{settle, target, with_backend, with_root, with_store};
 pub(crate) use settings::SettingFlags;
 pub(crate) use typed::{
     Cell, Command, Convert, Parsed, QuarantineDoes, Run, Scan, UserDoes, parse,

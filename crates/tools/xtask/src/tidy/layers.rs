@@ -35,6 +35,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("conform", 5),
     ("functions", 5),
     ("lab", 5),
+    ("library-mounts", 5),
     ("pelton", 5),
     ("worker", 5),
     ("xtask", 5),
@@ -47,8 +48,10 @@ const STEPS: &[(&str, &str)] = &[
     ("server", "variants"),
     ("conversion", "variants"),
     ("functions", "config"),
+    ("library-mounts", "config"),
     ("pelton", "config"),
     ("pelton", "functions"),
+    ("pelton", "library-mounts"),
 ];
 
 /// Crate of test code that several crates share: a dev-dependency of any crate, and a dependency

@@ -15,10 +15,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use catalog::Covered;
 use image_plan::Placeholder;
-use library_api::StoreError;
 use library_api::{
     Answer, ApiRequest, House, Limits, LoginError, Params, Reading, Request, Scanning, Server,
-    Store, Watching,
+    Store, StoreError, Watching,
 };
 use scan::{Index, Keeper, Phase, Standing, Watch};
 use server::archive::Wanted;
@@ -31,8 +30,6 @@ use tokio::sync::Semaphore;
 
 use crate::covers::Covers;
 
-/// Folder in the data directory of users and their data.
-pub(crate) const FOLDER: &str = "users";
 /// Maximum size of a lyrics file beside a song; larger files are ignored.
 const LYRICS_BYTES_MAX: u64 = 1 << 20;
 /// Extensions of lyrics files, those with timed lines first, in the usual spellings: each is tried,
@@ -78,7 +75,7 @@ impl Players {
         keeper: &Arc<Keeper>,
         covers: &Arc<Covers>,
     ) -> Result<Players, StoreError> {
-        let store = Store::open(&config.data.join(FOLDER))?;
+        let store = Store::open(&config.data.join(components::USERS))?;
         let root = Directory {
             prefix: String::new(),
             directory: config.root.clone(),
@@ -580,7 +577,8 @@ fn not_allowed(allow: &'static str) -> Reply {
     }
 }
 
-pub(crate) fn unix_ms(time: SystemTime) -> i64 {
+/// Returns the milliseconds since 1970, or 0 for earlier times.
+pub fn unix_ms(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_millis() as i64)
 }

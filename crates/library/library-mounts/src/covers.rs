@@ -26,7 +26,7 @@ use config::{Config, components};
 
 /// Finder of covers.
 #[derive(Debug)]
-pub(crate) struct Covers {
+pub struct Covers {
     rules: CoverRules,
     /// Covers embedded in music, or `None` if the data directory is not writable.
     inside: Option<scan::Covers>,
@@ -36,7 +36,7 @@ pub(crate) struct Covers {
 
 impl Covers {
     /// Opens the folder of covers, including those that were extracted before.
-    pub(crate) fn open(config: &Config) -> Covers {
+    pub fn open(config: &Config) -> Covers {
         let library = &config.library;
         let limits = CoverLimits {
             bytes_max: library.covers_bytes_max.0,
@@ -98,7 +98,7 @@ impl Covers {
     }
 
     /// Returns the path of the cover of `of` in the library. May sleep, as [`Covers::target`].
-    pub(crate) fn path(&self, catalog: &Index, of: Covered) -> Option<LibraryPath> {
+    pub fn path(&self, catalog: &Index, of: Covered) -> Option<LibraryPath> {
         let cover = catalog.cover(of, &self.rules)?;
         let Some(inside) = &cover.inside else {
             return LibraryPath::from_relative(Path::new(OsStr::from_bytes(&cover.path)));

@@ -5,18 +5,17 @@ use std::sync::Arc;
 
 use config::{Config, components};
 use report::Error;
-use scan::{Keeper, Status, Watch};
+use scan::{Keeper, ScanError, Status, Watch};
 use server::Service;
 use server::gate::Users;
 use server::mount::Mount;
 
 use crate::covers::{CoverMount, Covers};
 use crate::players::Players;
-use crate::scan::told;
 
 /// Indexer, and the parts that use its catalog.
 #[derive(Debug)]
-pub(crate) struct Music {
+pub struct Music {
     keeper: Arc<Keeper>,
     covers: Arc<Covers>,
     /// Interfaces for players, or `None` if the data directory cannot be written.
@@ -25,8 +24,8 @@ pub(crate) struct Music {
 
 impl Music {
     /// Opens the last catalog, and starts to bring it up to date.
-    pub(crate) fn start(config: &Config) -> Result<Music, Error> {
-        let keeper = Keeper::start(components::library(config)).map_err(|err| told(&err))?;
+    pub fn start(config: &Config) -> Result<Music, Error> {
+        let keeper = Keeper::start(components::library(config)).map_err(|err| scan_error(&err))?;
         let (keeper, covers) = (Arc::new(keeper), Arc::new(Covers::open(config)));
         let players = Players::open(config, &keeper, &covers);
         let players = players.inspect_err(|err| {
@@ -41,12 +40,12 @@ impl Music {
     }
 
     /// Attaches the placeholders and the library of `service`.
-    pub(crate) fn attach(&self, service: &Service) {
+    pub fn attach(&self, service: &Service) {
         self.covers.attach(service);
     }
 
     /// Returns the mounts of covers and of the interfaces for players.
-    pub(crate) fn mounts(&self) -> Vec<(String, Arc<dyn Mount>)> {
+    pub fn mounts(&self) -> Vec<(String, Arc<dyn Mount>)> {
         let covers = CoverMount::new(Arc::clone(&self.covers), Arc::clone(&self.keeper));
         let mut mounts: Vec<(String, Arc<dyn Mount>)> =
             vec![(CoverMount::PREFIX.to_owned(), Arc::new(covers))];
@@ -55,12 +54,12 @@ impl Music {
     }
 
     /// Returns the users that may log in, if users can be stored.
-    pub(crate) fn users(&self) -> Option<Arc<dyn Users>> {
+    pub fn users(&self) -> Option<Arc<dyn Users>> {
         self.players.as_ref().map(Players::users)
     }
 
     /// Stops the scan that runs, if any; the last complete catalog stays.
-    pub(crate) fn stop(&self) {
+    pub fn stop(&self) {
         self.keeper.stop();
     }
 }
@@ -120,4 +119,13 @@ pub(crate) fn metrics(status: &Status, out: &mut String) {
         "scans that have ended",
         &[("_total", status.scans)],
     );
+}
+
+/// Converts an error of a scan.
+pub fn scan_error(err: &ScanError) -> Error {
+    let what = format!("scan: {err}");
+    match std::error::Error::source(err) {
+        Some(source) => Error::host(what).because(source.to_string()),
+        None => Error::host(what),
+    }
 }
