@@ -48,7 +48,7 @@ fn a_panic_on_any_thread_is_reported_and_ends_the_process() {
     assert!(message.starts_with(&format!("{start}an injected bug")));
     assert_eq!(message.len(), start.len() + MESSAGE_BYTES_MAX);
     let place = lines.next().expect("a line with the place");
-    assert!(place.starts_with("cause:  crates/app/pelton/src/panics/tests.rs:"));
+    assert!(place.starts_with("cause:  crates/app/report/src/panics/tests.rs:"));
     assert!(
         lines
             .next()
