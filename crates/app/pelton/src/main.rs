@@ -70,7 +70,7 @@ fn run() -> Result<u8, Vec<Error>> {
     let variables = env::vars_os().collect();
     match command {
         Command::Serve(typed) => {
-            let settings = flags::with_root(typed.settings, typed.root);
+            let settings = flags::with_root(typed.settings.clone(), typed.root);
             let settings = flags::with_store(settings, typed.store);
             serve::run(settings.clone(), &flags::settle(settings, variables)?)
         }
@@ -79,7 +79,7 @@ fn run() -> Result<u8, Vec<Error>> {
             convert::run(&typed, &resolved.config)
         }
         Command::Prefetch(typed) => {
-            let settings = flags::with_root(typed.settings, Some(typed.root));
+            let settings = flags::with_root(typed.settings.clone(), Some(typed.root));
             prefetch::run(&flags::settle(settings, variables)?, typed.quick)
         }
         Command::Scan(typed) => {
@@ -98,11 +98,12 @@ fn run() -> Result<u8, Vec<Error>> {
             let settings = typed.does.settings().clone();
             quarantine::run(&typed.does, &flags::settle(settings, variables)?.config)
         }
-        Command::Check(typed) => check(&flags::settle(typed.settings, variables)?),
+        Command::Check(typed) => check(&flags::settle(typed.settings.clone(), variables)?),
         Command::Cell(typed) => {
             let settings = typed.settings.clone();
             cells::run(&typed, &flags::settle(settings, variables)?.config)
         }
+        Command::Help(_) => unreachable!("`flags::parse` returns help as text"),
         Command::Store(typed) if typed.asks_for_version() => {
             print(|out| writeln!(out, "{}", ::store::version()))
         }

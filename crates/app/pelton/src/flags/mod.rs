@@ -4,7 +4,9 @@
 //! resolves the configuration of a command; the code behind it reads no flags, variables or
 //! configuration files.
 
+mod help;
 mod meaning;
+mod scope;
 mod settings;
 #[cfg(test)]
 mod tests;

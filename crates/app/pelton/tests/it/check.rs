@@ -354,7 +354,7 @@ fn wrong_configurations_exit_with_2() {
         expect![[r#"
         ---
         pelton: no command was given
-        hint:   pelton --help, and pelton COMMAND --help, explain every flag
+        hint:   pelton COMMAND --help explains the command, pelton help settings lists all settings
         ---
         2
     "#]],
