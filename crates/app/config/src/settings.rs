@@ -220,12 +220,12 @@ settings! {
 
     /// Library: how the index is kept up to date, and how names and covers are chosen.
     struct Library as library {
-        /// Change detection: auto (inotify, else polling), look (polling), or off.
-        watch: WatchMeans = WatchMeans(scan::Means::Auto), "auto, look or off";
+        /// Change detection: auto (inotify, else polling), poll (polling only), or off.
+        watch: WatchMeans = WatchMeans(scan::Means::Auto), "auto, poll or off";
         /// Time for which a folder must be quiet before it is read, so that an album appears whole.
         settle_time: Timeout = Timeout::seconds(3), "time";
         /// Interval between polls where inotify is not available.
-        look_time: Timeout = Timeout::seconds(60), "time";
+        poll_interval: Timeout = Timeout::seconds(60), "time";
         /// Interval between scans of the whole library; 0s means never.
         rescan_time: Freshness = Freshness::seconds(86_400), "time";
         /// Separators between artists in one tag; case is ignored.

@@ -33,7 +33,7 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
         .collect::<Result<Vec<_>, _>>();
     let (setup, only) = (components::library(config), only.map_err(|err| vec![err])?);
     let order = Order {
-        afresh: typed.afresh,
+        afresh: typed.full,
         ..order(&setup, &only)
     };
     let report = watched(&order).map_err(|err| vec![scan_error(&err)])?;

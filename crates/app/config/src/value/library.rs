@@ -88,12 +88,12 @@ pub struct WatchMeans(pub Means);
 
 const MEANS: [(&str, Means); 3] = [
     ("auto", Means::Auto),
-    ("look", Means::Looking),
+    ("poll", Means::Looking),
     ("off", Means::Off),
 ];
 
 impl Value for WatchMeans {
-    const EXPECTED: &'static str = "\"auto\", \"look\" or \"off\"";
+    const EXPECTED: &'static str = "\"auto\", \"poll\" or \"off\"";
 
     fn read(raw: &Raw) -> Result<WatchMeans, Wrong> {
         let row = MEANS.iter().find(|row| raw.text() == Some(row.0));

@@ -585,7 +585,7 @@ fn help_teaches() {
         Examples:
           pelton scan ~/Music
           pelton scan ~/Music --only 'New Band' --only 'Old Band/1999 - Album'
-          pelton scan /srv/media --data /var/lib/pelton --afresh
+          pelton scan /srv/media --data /var/lib/pelton --full
     "#]]);
     check_help::<Check>(expect![[r#"
         Print the configuration and every limit, and report problems.

@@ -127,7 +127,7 @@ pub(crate) struct Prefetch {
 #[command(after_help = "Examples:
   pelton scan ~/Music
   pelton scan ~/Music --only 'New Band' --only 'Old Band/1999 - Album'
-  pelton scan /srv/media --data /var/lib/pelton --afresh")]
+  pelton scan /srv/media --data /var/lib/pelton --full")]
 pub(crate) struct Scan {
     /// Folder to index; the same as --root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
@@ -137,7 +137,7 @@ pub(crate) struct Scan {
     pub(crate) only: Vec<PathBuf>,
     /// Read every file again, as if there were no index
     #[arg(long, conflicts_with = "only")]
-    pub(crate) afresh: bool,
+    pub(crate) full: bool,
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Scanning>,
 }

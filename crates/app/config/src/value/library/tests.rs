@@ -41,10 +41,10 @@ fn words() {
         ../*: refused
     "#]]
     .assert_eq(&sources);
-    let means = shown::<WatchMeans>(&["auto", "look", "off", "on"]);
+    let means = shown::<WatchMeans>(&["auto", "poll", "off", "on"]);
     expect![[r#"
         auto: auto
-        look: look
+        poll: poll
         off: off
         on: refused
     "#]]
