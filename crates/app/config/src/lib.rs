@@ -1,9 +1,10 @@
 //! The configuration: all settings, their syntax, and the resolution of all inputs into one
 //! [`Config`].
 //!
-//! Principal type: [`Resolved`], which [`load`] makes from the files, the variables and the flags, and
-//! [`resolve`] from their contents; `settings` lists every key once. Errors are the user's fault. All of them are reported at once, and each names its file
-//! and line, its variable or its flag.
+//! Principal type: [`Resolved`], which [`load`] makes from the files, the variables and the flags,
+//! and [`resolve`] from their contents; `settings` lists every key once. Errors are the user's
+//! fault. All of them are reported at once, and each names its file and line, its variable or its
+//! flag.
 //!
 //! [`components`] has the limits of each component that follow from the settings.
 //!
@@ -13,6 +14,7 @@
 
 pub mod components;
 mod file;
+mod live;
 mod load;
 mod nearest;
 mod programs;

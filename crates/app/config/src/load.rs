@@ -21,8 +21,8 @@ pub const REQUIRE_LOGIN: &str = "require_login";
 /// Maximum size of a configuration file.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// Resolves the configuration from `flags`, the environment, and the configuration file: `file`, the
-/// one that a variable names, or else the default file.
+/// Resolves the configuration from `flags`, the environment, and the configuration file: `file`,
+/// the one that a variable names, or else the default file.
 pub fn load(
     file: Option<PathBuf>,
     variables: Vec<(OsString, OsString)>,

@@ -1,5 +1,5 @@
-//! The library as mounts of the server: interfaces for players, pages, covers, and the metrics of the
-//! indexer.
+//! The library as mounts of the server: interfaces for players, pages, covers, and the metrics of
+//! the indexer.
 //!
 //! Principal type: [`Music`], which starts the indexer and has the mounts.
 //!
@@ -9,8 +9,8 @@
 //!                                        └─► a target of the library, which the server answers
 //! ```
 //!
-//! Neither `library-api` nor `server` knows the other; this crate passes requests to the one and its
-//! answers to the other. Threads: cores wait; responses are composed on blocking threads, at most
+//! Neither `library-api` nor `server` knows the other; this crate passes requests to `library-api`
+//! and its answers to `server`. Threads: cores wait; responses are composed on blocking threads, at most
 //! `limits.answers_making_max` at a time.
 
 #![forbid(unsafe_code)]
