@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use reactor::Stop;
+use reactor::{Program, Stop, notify};
 use report::log;
 use report::{EXIT_OK, Error};
 use server::Live;
@@ -22,9 +22,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
 use crate::https;
-use crate::notify;
 use crate::reload::Configured;
-use crate::upgrade::Program;
 
 /// State that signals act on.
 pub(crate) struct Life {

@@ -9,11 +9,9 @@
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod life;
-mod notify;
 mod record;
 mod reload;
 mod serve;
-mod upgrade;
 
 mod store;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use config::{Config, Resolved, components};
 use functions::Programs;
 use library_mounts::Music;
-use reactor::{DirLock, Listeners, Sharing, Stop};
+use reactor::{DirLock, Listeners, Predecessor, Program, Sharing, Stop, notify};
 use report::log;
 use report::{EXIT_OK, Error};
 use server::gate::Gate;
@@ -16,11 +16,9 @@ use server::{Live, LiveCore};
 use crate::flags::SettingFlags;
 use crate::https::{self, Loaded};
 use crate::life::{Life, Upgrade};
-use crate::notify;
 use crate::quarantine;
 use crate::record::Record;
 use crate::reload::Configured;
-use crate::upgrade::{self, Predecessor, Program};
 use crate::wiring::{self, Beside};
 use crate::worker;
 
@@ -76,7 +74,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
         live: Arc::clone(&live),
         configured: Configured::new(typed, config, beside),
         tls,
-        upgrade: Upgrade::new(Program::own()?, sockets, patience),
+        upgrade: Upgrade::new(Program::own().map_err(reactor_error)?, sockets, patience),
     };
     life.begin()?;
     // Signals are handled before these lines are logged, because their reader may send one.
@@ -161,7 +159,7 @@ fn warn_of_openness(gate: &Gate, addresses: &[SocketAddr]) {
 /// Returns the process that this one replaces, if any, and the listening sockets of that process or
 /// of a service manager.
 fn inherited() -> Result<(Option<Predecessor>, Vec<TcpListener>), Error> {
-    match upgrade::predecessor()? {
+    match reactor::predecessor().map_err(reactor_error)? {
         Some((predecessor, sockets)) => Ok((Some(predecessor), sockets)),
         None => {
             let sockets = reactor::passed_by_manager().map_err(reactor_error)?;

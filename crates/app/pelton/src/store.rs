@@ -1,13 +1,12 @@
 //! `pelton store`: the store alone, over RESP, until a signal or a client stops it.
 
-use reactor::{Sharing, Side, Stop};
+use reactor::{Sharing, Side, Stop, notify};
 use report::log;
 use report::{EXIT_OK, Error};
 use store::{Config, ErrorKind, Limits, LogLevel, Server};
 use tracing::Level;
 
 use crate::life::stop_on_signal;
-use crate::notify;
 use crate::serve::reactor_error;
 use crate::wiring;
 

@@ -11,19 +11,19 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// Reports that this process serves. The report includes its id, because after an upgrade the
 /// service manager must watch the new process.
-pub(crate) fn ready() {
+pub fn ready() {
     tell(&format!("MAINPID={}\nREADY=1", std::process::id()));
 }
 
 /// Reports that the configuration is being reloaded; [`ready`] reports the end.
-pub(crate) fn reloading() {
+pub fn reloading() {
     let now = clock_gettime(ClockId::Monotonic);
     let micros = now.tv_sec as u64 * 1_000_000 + now.tv_nsec as u64 / 1_000;
     tell(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
 }
 
 /// Reports that this process is about to end.
-pub(crate) fn stopping() {
+pub fn stopping() {
     tell("STOPPING=1");
 }
 

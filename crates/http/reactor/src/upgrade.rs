@@ -21,7 +21,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use report::Error;
+use crate::Error;
+use crate::handover::{receive_listeners, send_listeners};
 
 /// Variable that marks standard input as the socket of a predecessor.
 const VARIABLE: &str = "PELTON_UPGRADE";
@@ -29,22 +30,22 @@ const READY: u8 = b'R';
 
 /// Path of the running program, to start it again.
 #[derive(Clone, Debug)]
-pub(crate) struct Program(PathBuf);
+pub struct Program(PathBuf);
 
 impl Program {
     /// Returns the running program. Must be called at the start, before its file is replaced.
-    pub(crate) fn own() -> Result<Program, Error> {
+    pub fn own() -> Result<Program, Error> {
         let path = std::fs::read_link("/proc/self/exe");
         path.map(Program)
-            .map_err(|err| Error::host(format!("find the program's own path: {err}")))
+            .map_err(|err| Error::host("find the program's own path", err))
     }
 
     /// Starts the program again and sends it `sockets`. Returns the id of the new process once it
     /// serves, or an error after `patience`.
-    pub(crate) fn take_over(&self, sockets: &[TcpListener], patience: Duration) -> io::Result<u32> {
+    pub fn take_over(&self, sockets: &[TcpListener], patience: Duration) -> io::Result<u32> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut child = self.start(theirs)?;
-        let told = reactor::send_listeners(sockets, &ours)
+        let told = send_listeners(sockets, &ours)
             .and_then(|()| ours.set_read_timeout(Some(patience)))
             .and_then(|()| (&ours).read_exact(&mut [0]));
         match told {
@@ -72,28 +73,28 @@ impl Program {
 
 /// Connection to the process that this one replaces.
 #[derive(Debug)]
-pub(crate) struct Predecessor(UnixStream);
+pub struct Predecessor(UnixStream);
 
 /// Returns the process that this one replaces, and its sockets. Returns `None` unless this is an
 /// upgrade.
-pub(crate) fn predecessor() -> Result<Option<(Predecessor, Vec<TcpListener>)>, Error> {
+pub fn predecessor() -> Result<Option<(Predecessor, Vec<TcpListener>)>, Error> {
     if env::var_os(VARIABLE).is_none() {
         return Ok(None);
     }
     let failed = |err: io::Error| {
-        Error::host(format!("take over from the old process: {err}")).hint(format!(
+        Error::host("take over from the old process", err).with_hint(format!(
             "{VARIABLE} is set by Pelton itself; unset it to start on its own"
         ))
     };
     let stream = io::stdin().as_fd().try_clone_to_owned().map_err(failed)?;
     let stream = UnixStream::from(stream);
-    let sockets = reactor::receive_listeners(&stream).map_err(failed)?;
+    let sockets = receive_listeners(&stream).map_err(failed)?;
     Ok(Some((Predecessor(stream), sockets)))
 }
 
 impl Predecessor {
     /// Notifies the predecessor that this process serves, so that it drains and ends.
-    pub(crate) fn dismiss(&self) {
+    pub fn dismiss(&self) {
         if let Err(err) = (&self.0).write_all(&[READY]) {
             tracing::warn!(%err, "the old process has already ended");
         }

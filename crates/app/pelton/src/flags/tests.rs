@@ -372,10 +372,13 @@ fn help_explains_commands() {
     assert_eq!(text("pelton help"), text("pelton --help"));
     assert_eq!(text("pelton help serve"), text("pelton serve --help"));
     assert_eq!(text("pelton help user add"), text("pelton user add --help"));
-    check_line("pelton help chek", expect![[r#"
+    check_line(
+        "pelton help chek",
+        expect![[r#"
         pelton: unrecognized subcommand 'chek'
         hint:   a similar subcommand exists: 'check'
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
