@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use config::{Config, Resolved, components};
 use functions::Programs;
-use library_mounts::Music;
+use library_mounts::{Music, Quarantine};
 use reactor::{DirLock, Listeners, Predecessor, Program, Sharing, Stop, notify};
 use report::log;
 use report::{EXIT_OK, Error};
@@ -16,7 +16,6 @@ use server::{Live, LiveCore};
 use crate::flags::SettingFlags;
 use crate::https::{self, Loaded};
 use crate::life::{Life, Upgrade};
-use crate::quarantine;
 use crate::record::Record;
 use crate::reload::Configured;
 use crate::wiring::{self, Beside};
@@ -49,7 +48,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let music = Music::start(config)?;
     let beside = Beside {
         programs: Programs::start(config, Arc::clone(&pool), worker::ELF)?,
-        others: [music.mounts(), vec![quarantine::Api::mount(config)]].concat(),
+        others: [music.mounts(), vec![Quarantine::mount(config)]].concat(),
         users: music.users(),
     };
     let counters = listeners.counters();

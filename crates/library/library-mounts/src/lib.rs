@@ -9,16 +9,18 @@
 //!                                        └─► a target of the library, which the server answers
 //! ```
 //!
-//! Neither `library-api` nor `server` knows the other; this crate passes requests to `library-api`
-//! and its answers to `server`. Threads: cores wait; responses are composed on blocking threads, at most
-//! `limits.answers_making_max` at a time.
+//! `library-api` and `server` do not know each other; this crate passes requests to `library-api`
+//! and its answers to `server`. Threads: cores wait; responses are composed on blocking threads, at
+//! most `limits.answers_making_max` at a time.
 
 #![forbid(unsafe_code)]
 
 mod covers;
 mod music;
 mod players;
+mod quarantine;
 
 pub use covers::Covers;
 pub use music::{Music, scan_error};
 pub use players::unix_ms;
+pub use quarantine::Quarantine;
