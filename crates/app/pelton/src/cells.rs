@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::Path;
 
+use config::{Config, components};
+use functions::Questions;
+use report::{EXIT_FINDINGS, EXIT_OK, Error};
 use sandbox::{Backend, Isolation, Reproducer, Service};
 
-use crate::config::Config;
 use crate::flags::Cell;
-use crate::programs::state::{self, Questions};
-use crate::report::{EXIT_FINDINGS, EXIT_OK, Error};
-use crate::{house, print, programs, worker};
+use crate::{print, worker};
 
 /// Starts a cell and prints the posture and the cost of a job, or the page tables, or the outcome
 /// of a replayed job.
@@ -17,13 +17,13 @@ pub(crate) fn run(typed: &Cell, config: &Config) -> Result<u8, Vec<Error>> {
     if let Some(path) = &typed.replay {
         return replay(path, config);
     }
-    let limits = house::cell_limits(config, 1);
+    let limits = components::cell_limits(config, 1);
     let told = if typed.pagetables {
         page_tables(limits)
     } else {
         sandbox::probe(worker::ELF, limits).map(|probe| probe.to_string() + "\n")
     };
-    let told = told.map_err(|err| vec![house::cell_error(&err)])?;
+    let told = told.map_err(|err| vec![components::cell_error(&err)])?;
     print(|out| out.write_all(told.as_bytes()))
 }
 
@@ -46,7 +46,7 @@ fn replay(path: &Path, config: &Config) -> Result<u8, Vec<Error>> {
     // The file does not contain the program's state, so the program gets an empty store.
     let entry = job.program.as_deref();
     let entry = entry.and_then(|name| config.programs.named(name));
-    let state = entry.and_then(state::empty);
+    let state = entry.and_then(functions::empty);
     let mut questions = state.as_deref().map(Questions::to);
     let service = questions.as_mut().map(|asked| asked as &mut dyn Service);
     let (now, code) = match job.replay(&pool, service) {
@@ -71,12 +71,12 @@ fn replay(path: &Path, config: &Config) -> Result<u8, Vec<Error>> {
 fn pool_for(job: &Reproducer, config: &Config) -> Result<sandbox::Pool, Error> {
     let backend = job.backend;
     if let Some(name) = &job.program {
-        return programs::alone(config, name, backend);
+        return functions::alone(config, name, backend, worker::ELF);
     }
     let limits = sandbox::Limits {
         backend,
-        ..house::cell_limits(config, 1)
+        ..components::cell_limits(config, 1)
     };
     let started = sandbox::Pool::start(worker::ELF, limits);
-    started.map_err(|err| house::cell_error(&err))
+    started.map_err(|err| components::cell_error(&err))
 }

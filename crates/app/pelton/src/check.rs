@@ -4,13 +4,11 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
+use config::{KEYS, Resolved, components};
+use report::Error;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
-use crate::config::{KEYS, Resolved};
-use crate::house;
 use crate::https;
-use crate::programs;
-use crate::report::Error;
 
 /// Writes the table of all settings to `out`.
 pub(crate) fn table(resolved: &Resolved, out: &mut impl Write) -> io::Result<()> {
@@ -61,9 +59,9 @@ pub(crate) fn findings(resolved: &Resolved) -> Vec<Error> {
             .iter()
             .filter_map(|mapping| readable("img_map", &mapping.directory)),
     );
-    findings.extend(house::limits(config).err());
-    findings.extend(house::gate(config).err());
-    findings.extend(programs::findings(config));
+    findings.extend(components::limits(config).err());
+    findings.extend(components::gate(config).err());
+    findings.extend(functions::findings(config));
     match https::load(config) {
         Ok(Some(loaded)) => {
             let concerns = loaded

@@ -4,16 +4,16 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use config::Config;
 use conversion::convert::Pace;
 use image_plan::{Facts, Plan, Recipe, Stage};
+use report::{EXIT_OK, Error};
 use sandbox::FailureKind;
 use variants::sealed::Sealed;
 use variants::source::FileSource;
 
-use crate::config::Config;
 use crate::flags::{self, Convert};
-use crate::house;
-use crate::report::{self, EXIT_OK, Error};
+use crate::wiring;
 
 /// Converts IN to OUT. OUT is replaced by the complete result, or not at all.
 pub(crate) fn run(typed: &Convert, config: &Config) -> Result<u8, Vec<Error>> {
@@ -23,7 +23,7 @@ pub(crate) fn run(typed: &Convert, config: &Config) -> Result<u8, Vec<Error>> {
 fn convert(typed: &Convert, config: &Config) -> Result<u8, Error> {
     let (original, facts) = look(&typed.input)?;
     let plan = plan(typed, config, &facts)?;
-    let pool = house::pool(config, 1)?;
+    let pool = wiring::pool(config, 1)?;
     let wall_ms_max = config.cell.max_request_time.0.as_millis() as u32;
     let sealed = conversion::convert::run(&pool, &plan, &original, wall_ms_max, Pace::Awaited)
         .map_err(|failure| {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use server::tls::{self, CertificateWarning, Pair, Reload, Tls};
 use server::{Https, Scheme};
 
-use crate::config::{Config, Redirect};
-use crate::report::Error;
+use config::{Config, Redirect};
+use report::Error;
 
 /// Certificates in use.
 pub(crate) struct Loaded {

@@ -13,18 +13,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use reactor::Stop;
+use reactor::{Program, Stop, notify};
+use report::log;
+use report::{EXIT_OK, Error};
 use server::Live;
 use server::tls::Tls;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
 use crate::https;
-use crate::log;
-use crate::notify;
 use crate::reload::Configured;
-use crate::report::{EXIT_OK, Error};
-use crate::upgrade::Program;
 
 /// State that signals act on.
 pub(crate) struct Life {

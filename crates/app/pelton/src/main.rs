@@ -9,19 +9,15 @@
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod life;
-mod notify;
 mod record;
 mod reload;
 mod serve;
-mod upgrade;
 
 mod store;
 
 mod convert;
 
 mod prefetch;
-
-mod programs;
 
 mod scan;
 
@@ -35,20 +31,11 @@ mod check;
 
 mod cells;
 
-mod covers;
-mod house;
 mod https;
-mod music;
-mod players;
+mod wiring;
 mod worker;
 
 mod flags;
-
-mod config;
-
-mod log;
-mod panics;
-mod report;
 
 use std::env;
 use std::io::{self, Write};
@@ -57,7 +44,7 @@ use std::process::ExitCode;
 use config::Resolved;
 use flags::{Command, Parsed};
 use reactor::{CountingAllocator, Jemalloc};
-use report::{EXIT_OK, Error};
+use report::{EXIT_OK, Error, log, panics};
 
 /// Counts the allocations of each core, to prove that a cache hit allocates nothing.
 #[global_allocator]
@@ -81,7 +68,7 @@ fn run() -> Result<u8, Vec<Error>> {
     let variables = env::vars_os().collect();
     match command {
         Command::Serve(typed) => {
-            let settings = flags::with_root(typed.settings, typed.root);
+            let settings = flags::with_root(typed.settings.clone(), typed.root);
             let settings = flags::with_store(settings, typed.store);
             serve::run(settings.clone(), &flags::settle(settings, variables)?)
         }
@@ -90,7 +77,7 @@ fn run() -> Result<u8, Vec<Error>> {
             convert::run(&typed, &resolved.config)
         }
         Command::Prefetch(typed) => {
-            let settings = flags::with_root(typed.settings, Some(typed.root));
+            let settings = flags::with_root(typed.settings.clone(), Some(typed.root));
             prefetch::run(&flags::settle(settings, variables)?, typed.quick)
         }
         Command::Scan(typed) => {
@@ -109,11 +96,12 @@ fn run() -> Result<u8, Vec<Error>> {
             let settings = typed.does.settings().clone();
             quarantine::run(&typed.does, &flags::settle(settings, variables)?.config)
         }
-        Command::Check(typed) => check(&flags::settle(typed.settings, variables)?),
+        Command::Check(typed) => check(&flags::settle(typed.settings.clone(), variables)?),
         Command::Cell(typed) => {
             let settings = typed.settings.clone();
             cells::run(&typed, &flags::settle(settings, variables)?.config)
         }
+        Command::Help(_) => unreachable!("`flags::parse` returns help as text"),
         Command::Store(typed) if typed.asks_for_version() => {
             print(|out| writeln!(out, "{}", ::store::version()))
         }

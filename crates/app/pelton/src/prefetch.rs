@@ -8,16 +8,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use catalog::CoverOwner;
+use config::{Config, Resolved, components};
 use image_plan::{Recipe, Stage};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use library_mounts::Covers;
+use report::log;
+use report::{EXIT_FINDINGS, EXIT_OK, Error};
 use server::mount::Mounts;
 use server::{PrefetchProgress, Service};
 use variants::library::LibraryPath;
 
-use crate::config::{Config, Resolved};
-use crate::covers::Covers;
-use crate::report::{self, EXIT_FINDINGS, EXIT_OK, Error};
-use crate::{house, log, scan};
+use crate::{scan, wiring};
 
 /// Interval between updates of the progress bar.
 const TICK: Duration = Duration::from_millis(250);
@@ -29,10 +30,10 @@ pub(crate) fn run(resolved: &Resolved, quick: bool) -> Result<u8, Vec<Error>> {
     report::notes(&resolved.notes);
     log::start(config.log_level.0);
     log::begin().map_err(|err| vec![err])?;
-    house::readable(&config.root).map_err(|err| vec![err])?;
-    let pool = house::conversions(config).map_err(|err| vec![err])?;
+    wiring::readable(&config.root).map_err(|err| vec![err])?;
+    let pool = wiring::conversions(config).map_err(|err| vec![err])?;
     // No store: the next server adds these variants to the shared index.
-    let service = house::service(config, pool, Arc::new([]), Mounts::default(), None);
+    let service = wiring::service(config, pool, Arc::new([]), Mounts::default(), None);
     let service = service.map_err(|err| vec![err])?;
     let wanted = wanted(config, &service).map_err(|err| vec![err])?;
     let stage = if quick { Stage::Quick } else { Stage::Better };
@@ -63,7 +64,7 @@ pub(crate) fn run(resolved: &Resolved, quick: bool) -> Result<u8, Vec<Error>> {
 /// Returns every original with the recipe that changes only its format, and the covers of artists,
 /// albums and discs in the configured sizes. The catalog is brought up to date first.
 fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe)>, Error> {
-    let setup = house::library(config);
+    let setup = components::library(config);
     let (index, report) = scan::index(&setup)?;
     tracing::info!(files = report.files, opened = report.opened, "scanned");
     let found = covers(config, index.catalog());
@@ -78,7 +79,11 @@ fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe
         .flat_map(|path| boxes.iter().map(move |recipe| (path.clone(), *recipe)));
     let mut wanted = service.list();
     // Clients do not request extracted covers in their own size.
-    wanted.retain(|path| !path.as_path().starts_with(house::ART.trim_matches('/')));
+    wanted.retain(|path| {
+        !path
+            .as_path()
+            .starts_with(components::ART.trim_matches('/'))
+    });
     let whole = wanted.into_iter().map(|path| (path, Recipe::default()));
     let mut all: Vec<_> = whole.chain(sized).collect();
     // The recipes of one picture stand together, so that they share one decode.

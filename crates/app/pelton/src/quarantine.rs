@@ -1,19 +1,13 @@
-//! Quarantine of originals that crashed cells: `pelton quarantine` and `/-/api/quarantine`.
+//! `pelton quarantine`: lists and lifts the quarantine of originals that crashed cells.
 
 use std::io::Write as _;
-use std::path::PathBuf;
-use std::pin::Pin;
-use std::sync::Arc;
 
+use config::Config;
 use conversion::quarantine::{self, Quarantined};
-use serde_json::{Value, json};
-use server::gate::Part;
-use server::mount::{Field, Mount, MountRequest, Reply};
+use report::{EXIT_OK, Error};
 
-use crate::config::Config;
 use crate::flags::QuarantineDoes;
 use crate::print;
-use crate::report::{self, EXIT_OK, Error};
 
 /// Lists or lifts entries, whether or not a server runs.
 pub(crate) fn run(does: &QuarantineDoes, config: &Config) -> Result<u8, Vec<Error>> {
@@ -56,118 +50,4 @@ pub(crate) fn run(does: &QuarantineDoes, config: &Config) -> Result<u8, Vec<Erro
             Ok(EXIT_OK)
         }
     }
-}
-
-/// Mount of `/-/api/quarantine`, optionally followed by a hash.
-pub(crate) struct Api {
-    data: Arc<PathBuf>,
-}
-
-impl Api {
-    /// Returns the mount and its path.
-    pub(crate) fn mount(config: &Config) -> (String, Arc<dyn Mount>) {
-        let data = Arc::new(config.data.clone());
-        (Api::PREFIX.to_owned(), Arc::new(Api { data }))
-    }
-
-    const PREFIX: &str = "/-/api/quarantine";
-
-    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
-        let below = visit.path.strip_prefix(Api::PREFIX).unwrap_or_default();
-        let hash = below.trim_matches('/').to_owned();
-        let data = Arc::clone(&self.data);
-        match (visit.method, hash.is_empty()) {
-            ("GET" | "HEAD", true) => {
-                let listed = tokio::task::spawn_blocking(move || quarantine::list(&data));
-                match listed
-                    .await
-                    .expect("a panic aborts the process, and this task is never cancelled")
-                {
-                    Ok(entries) => {
-                        let entries: Vec<Value> = entries.iter().map(described).collect();
-                        answer(200, &json!({ "quarantine": entries }))
-                    }
-                    Err(err) => unreadable(&err),
-                }
-            }
-            ("DELETE", false) => {
-                let lift = move || quarantine::lift(&data, &hash);
-                let lifted = tokio::task::spawn_blocking(lift);
-                match lifted
-                    .await
-                    .expect("a panic aborts the process, and this task is never cancelled")
-                {
-                    Ok(lifted) if lifted.is_empty() => {
-                        problem(404, "no original with this hash is in quarantine")
-                    }
-                    Ok(lifted) => {
-                        let lifted: Vec<Value> = lifted.iter().map(described).collect();
-                        answer(200, &json!({ "lifted": lifted }))
-                    }
-                    Err(err) => unreadable(&err),
-                }
-            }
-            (_, is_list) => not_allowed(if is_list { "GET, HEAD" } else { "DELETE" }),
-        }
-    }
-}
-
-impl Mount for Api {
-    fn part(&self) -> Part {
-        Part::Admin
-    }
-
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        Box::pin(self.reply(visit))
-    }
-}
-
-fn described(entry: &Quarantined) -> Value {
-    json!({
-        "blake3": entry.hash,
-        "path": entry.path,
-        "bytes": entry.bytes,
-        "since_unix_s": entry.since_unix_s,
-        "cause": entry.cause,
-    })
-}
-
-fn answer(status: u16, document: &Value) -> Reply {
-    Reply::Whole {
-        status,
-        fields: fields("application/json"),
-        body: (document.to_string() + "\n").into(),
-    }
-}
-
-fn fields(media_type: &'static str) -> Vec<Field> {
-    vec![
-        ("content-type".into(), media_type.into()),
-        ("cache-control".into(), "no-store".into()),
-        ("x-content-type-options".into(), "nosniff".into()),
-    ]
-}
-
-fn problem(status: u16, title: &str) -> Reply {
-    Reply::Whole {
-        status,
-        fields: fields("application/problem+json"),
-        body: (json!({ "title": title, "status": status }).to_string() + "\n").into(),
-    }
-}
-
-fn unreadable(err: &std::io::Error) -> Reply {
-    tracing::error!(%err, "cannot read or change the quarantine");
-    problem(
-        503,
-        "the quarantine cannot be read or changed at the moment",
-    )
-}
-
-fn not_allowed(allow: &'static str) -> Reply {
-    let mut reply = problem(405, "this method is not supported here");
-    if let Reply::Whole { fields, .. } = &mut reply {
-        fields.push(("allow".into(), allow.into()));
-    }
-    reply
 }

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use bytes::Bytes;
+use config::Config;
 use reactor::Stop;
+use report::Error;
 use resp::Reply;
 use store::{Handle, Limits, Remote, Server};
 use variants::shared_index::Store;
 
-use crate::config::Config;
-use crate::report::Error;
 use crate::serve::reactor_error;
 
 /// Store of `pelton serve`, before it runs.

@@ -3,63 +3,12 @@
 
 use std::env;
 
+use config::{Config, KEYS, Raw, components};
+use report::Error;
 use server::{Live, Settings};
 
-use crate::config::{Config, KEYS, Raw};
 use crate::flags::{self, SettingFlags};
-use crate::house;
-use crate::programs::Beside;
-use crate::report::Error;
-
-/// Settings that take effect with the next request or connection. All others are fixed at the start
-/// of a process.
-const LIVE: &[&str] = &[
-    "quality",
-    "formats",
-    "allowed_types",
-    "only_types",
-    "active_types",
-    "headers",
-    "cors_origins",
-    "resource_policy",
-    "queries",
-    "strict_query",
-    "improve",
-    "programs",
-    "limits.program_queue_max",
-    "require_login",
-    "hosts",
-    "origins",
-    "admin_token_file",
-    "max_age",
-    "max_age_quick",
-    "limits.hot_bytes_max",
-    "limits.memory_body_bytes_max",
-    "limits.coded_bytes_max",
-    "limits.gallery_entries_max",
-    "limits.trust_time",
-    "limits.original_bytes_max",
-    "limits.source_pixels_max",
-    "limits.target_pixels_max",
-    "limits.profile_bytes_max",
-    "limits.connection_requests_max",
-    "limits.queued_bytes_max",
-    "limits.head_bytes_max",
-    "limits.fields_max",
-    "limits.target_bytes_max",
-    "limits.body_bytes_max",
-    "limits.request_body_bytes",
-    "limits.request_bodies_bytes",
-    "limits.mount_answers_bytes",
-    "limits.chunk_line_bytes_max",
-    "limits.trailer_bytes_max",
-    "limits.tls_buffer_bytes_max",
-    "limits.h2_streams_max",
-    "limits.h2_buffer_bytes_max",
-    "limits.h2_making_max",
-    "limits.h2_idle_bytes_max",
-    "limits.h2_resets_max",
-];
+use crate::wiring::Beside;
 
 /// Flags of the command line, and the configuration in force.
 pub(crate) struct Configured {
@@ -120,33 +69,20 @@ impl Configured {
         let differing = KEYS
             .iter()
             .filter(|key| (key.show)(&self.config) != (key.show)(&config));
-        let (changed, kept): (Vec<_>, Vec<_>) = differing.partition(|key| LIVE.contains(&key.name));
+        let (changed, kept): (Vec<_>, Vec<_>) = differing.partition(|key| key.is_live());
         for key in &kept {
             let old = Raw::Word((key.show)(&self.config).into());
             (key.set)(&mut config, &old).expect("a displayed value can be parsed");
         }
-        let concurrency = house::concurrency(&config).map_err(|err| vec![err])?;
-        let settings = house::settings(&config, concurrency).map_err(|err| vec![err])?;
+        let concurrency = components::concurrency(&config).map_err(|err| vec![err])?;
+        let settings = components::settings(&config, concurrency).map_err(|err| vec![err])?;
         self.beside.reload(&config).map_err(|err| vec![err])?;
-        let names = |keys: Vec<&crate::config::Key>| keys.iter().map(|key| key.name).collect();
+        let names = |keys: Vec<&config::Key>| keys.iter().map(|key| key.name).collect();
         Ok(Reread {
             config,
             settings,
             changed: names(changed),
             kept: names(kept),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::LIVE;
-    use crate::config::Key;
-
-    #[test]
-    fn what_changes_live_is_known() {
-        for name in LIVE {
-            assert!(Key::named(name).is_some(), "{name}");
-        }
     }
 }

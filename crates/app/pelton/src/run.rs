@@ -5,14 +5,14 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 
+use config::{Config, components};
+use report::Error;
 use rustix::fs::{MemfdFlags, memfd_create};
 use sandbox::{Backend, FailureKind, Finished, Limits, Pool, Program, Task};
 use sandbox_protocol::JobLimits;
 
-use crate::config::Config;
 use crate::flags::Run;
-use crate::report::{self, Error};
-use crate::{house, print, worker};
+use crate::{print, worker};
 
 /// Runs the program once.
 pub(crate) fn run(typed: &Run, config: &Config) -> Result<u8, Vec<Error>> {
@@ -31,7 +31,7 @@ fn job(typed: &Run, config: &Config) -> Result<Finished, Error> {
     let pool = Pool::start_program(worker::ELF, &program, limits);
     let pool = pool.map_err(|err| match err.kind {
         sandbox::ErrorKind::Worker => Error::finding(err.to_string()),
-        _ => house::cell_error(&err),
+        _ => components::cell_error(&err),
     })?;
     let task = Task {
         original: input.as_fd(),
@@ -89,12 +89,12 @@ fn limits(config: &Config) -> Result<Limits, Error> {
         spare: 0,
         // A single run has no state to keep.
         ephemeral: true,
-        ..house::cell_limits(config, 1)
+        ..components::cell_limits(config, 1)
     };
     if limits.backend != Backend::Auto {
         return Ok(limits);
     }
-    let workers = Pool::start(worker::ELF, limits).map_err(|err| house::cell_error(&err))?;
+    let workers = Pool::start(worker::ELF, limits).map_err(|err| components::cell_error(&err))?;
     let backend = workers.posture().backend;
     Ok(Limits { backend, ..limits })
 }

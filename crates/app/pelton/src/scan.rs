@@ -8,12 +8,13 @@ use std::time::Duration;
 use ::scan::{
     Fault, LoadedIndex, Phase, Progress, ReadOrder, Report, ScanError, ScanRequest, Setup, scan,
 };
+use config::{Resolved, components};
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use library_mounts::scan_error;
+use report::{EXIT_FINDINGS, EXIT_OK, Error};
 
-use crate::config::Resolved;
 use crate::flags::Scan;
-use crate::report::{self, EXIT_FINDINGS, EXIT_OK, Error};
-use crate::{house, print};
+use crate::{print, wiring};
 
 /// Interval between updates of the progress bar.
 const TICK: Duration = Duration::from_millis(100);
@@ -26,18 +27,18 @@ const BROKEN_TAGS_TOLD_MAX: usize = 100;
 pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     let config = &resolved.config;
     report::notes(&resolved.notes);
-    house::readable(&config.root).map_err(|err| vec![err])?;
+    wiring::readable(&config.root).map_err(|err| vec![err])?;
     let only = typed
         .only
         .iter()
         .map(|folder| below(folder))
         .collect::<Result<Vec<_>, _>>();
-    let (setup, only) = (house::library(config), only.map_err(|err| vec![err])?);
+    let (setup, only) = (components::library(config), only.map_err(|err| vec![err])?);
     let order = ScanRequest {
-        afresh: typed.afresh,
+        afresh: typed.full,
         ..order(&setup, &only)
     };
-    let (_, report) = watched(&order).map_err(|err| vec![told(&err)])?;
+    let (_, report) = watched(&order).map_err(|err| vec![scan_error(&err)])?;
     for Fault { path, reason } in &report.faults {
         report::line(format_args!("{}: {reason}", path.escape_ascii()));
     }
@@ -63,9 +64,9 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     })
 }
 
-/// Brings the catalog up to date, even if some files cannot be read, and returns it.
+/// Brings the catalog up to date, even if some files cannot be read.
 pub(crate) fn index(setup: &Setup) -> Result<(LoadedIndex, Report), Error> {
-    watched(&order(setup, &[])).map_err(|err| told(&err))
+    watched(&order(setup, &[])).map_err(|err| scan_error(&err))
 }
 
 fn order<'a>(setup: &'a Setup, only: &'a [Vec<u8>]) -> ScanRequest<'a> {
@@ -96,14 +97,6 @@ fn below(folder: &Path) -> Result<Vec<u8>, Error> {
         Error::usage(what)
             .hint("give its path below ROOT, as in pelton scan ~/Music --only 'Band/Album'")
     })
-}
-
-pub(crate) fn told(err: &ScanError) -> Error {
-    let what = format!("scan: {err}");
-    match std::error::Error::source(err) {
-        Some(source) => Error::host(what).because(source.to_string()),
-        None => Error::host(what),
-    }
 }
 
 fn lines(report: &Report) -> String {

@@ -4,24 +4,22 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use reactor::{DirLock, Listeners, Sharing, Stop};
+use config::{Config, Resolved, components};
+use functions::Programs;
+use library_mounts::{Music, Quarantine};
+use reactor::{DirLock, Listeners, Predecessor, Program, Sharing, Stop, notify};
+use report::log;
+use report::{EXIT_OK, Error};
 use server::gate::Gate;
 use server::{Live, LiveCore};
 
-use crate::config::{Config, Resolved};
 use crate::flags::SettingFlags;
-use crate::house;
 use crate::https::{self, Loaded};
 use crate::life::{Life, Upgrade};
-use crate::log;
-use crate::music::Music;
-use crate::notify;
-use crate::programs::{Beside, Programs};
-use crate::quarantine;
 use crate::record::Record;
 use crate::reload::Configured;
-use crate::report::{self, EXIT_OK, Error};
-use crate::upgrade::{self, Predecessor, Program};
+use crate::wiring::{self, Beside};
+use crate::worker;
 
 /// Response to a connection beyond the limit of connections.
 const SHED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nretry-after: 5\r\nconnection: close\r\n\r\n";
@@ -38,23 +36,23 @@ pub(crate) fn run(typed: SettingFlags, resolved: &Resolved) -> Result<u8, Vec<Er
 
 fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let (predecessor, mut inherited) = inherited()?;
-    house::readable(&config.root)?;
+    wiring::readable(&config.root)?;
     let _held = hold(config, predecessor.is_some())?;
     let loaded = https::load(config)?;
     let record = Record::open(config, &mut inherited)?;
     let listeners = listen(config, loaded.as_ref(), predecessor.is_none(), inherited)?;
     // Every connection, and every large response that is kept ready, takes a descriptor.
     reactor::raise_descriptors_max().map_err(reactor_error)?;
-    let limits = house::reactor_limits(config);
-    let pool = house::conversions(config)?;
+    let limits = components::reactor_limits(config);
+    let pool = wiring::conversions(config)?;
     let music = Music::start(config)?;
     let beside = Beside {
-        programs: Programs::start(config, Arc::clone(&pool))?,
-        others: [music.mounts(), vec![quarantine::Api::mount(config)]].concat(),
+        programs: Programs::start(config, Arc::clone(&pool), worker::ELF)?,
+        others: [music.mounts(), vec![Quarantine::mount(config)]].concat(),
         users: music.users(),
     };
     let counters = listeners.counters();
-    let service = house::service(config, pool, counters, beside.mounts(), record.store())?;
+    let service = wiring::service(config, pool, counters, beside.mounts(), record.store())?;
     music.attach(&service);
     let tls = loaded.as_ref().map(|loaded| Arc::clone(&loaded.tls));
     let schemes = https::schemes(config, tls.clone(), listeners.addresses());
@@ -75,7 +73,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
         live: Arc::clone(&live),
         configured: Configured::new(typed, config, beside),
         tls,
-        upgrade: Upgrade::new(Program::own()?, sockets, patience),
+        upgrade: Upgrade::new(Program::own().map_err(reactor_error)?, sockets, patience),
     };
     life.begin()?;
     // Signals are handled before these lines are logged, because their reader may send one.
@@ -123,10 +121,10 @@ fn hold(config: &Config, has_predecessor: bool) -> Result<Option<DirLock>, Error
         None => Sharing::Alone,
     };
     if has_predecessor {
-        house::hold_after_predecessor(config.data.clone(), sharing, WHAT);
+        wiring::hold_after_predecessor(config.data.clone(), sharing, WHAT);
         return Ok(None);
     }
-    let mut held = house::hold(&config.data, sharing, "serve: data directory")?;
+    let mut held = wiring::hold(&config.data, sharing, "serve: data directory")?;
     held.iter_mut().for_each(|lock| lock.sign(WHAT));
     Ok(held)
 }
@@ -160,7 +158,7 @@ fn warn_of_openness(gate: &Gate, addresses: &[SocketAddr]) {
 /// Returns the process that this one replaces, if any, and the listening sockets of that process or
 /// of a service manager.
 fn inherited() -> Result<(Option<Predecessor>, Vec<TcpListener>), Error> {
-    match upgrade::predecessor()? {
+    match reactor::predecessor().map_err(reactor_error)? {
         Some((predecessor, sockets)) => Ok((Some(predecessor), sockets)),
         None => {
             let sockets = reactor::listeners_from_manager().map_err(reactor_error)?;
@@ -177,14 +175,17 @@ fn listen(
     all: bool,
     mut inherited: Vec<TcpListener>,
 ) -> Result<Listeners, Error> {
-    let (limits, cores) = (house::reactor_limits(config), house::cores(config)?);
+    let (limits, cores) = (
+        components::reactor_limits(config),
+        components::cores(config)?,
+    );
     let addresses = https::addresses(config, loaded);
     let listeners = reactor::adopt(&addresses, &cores, &limits, &mut inherited)
         .map_err(reactor_error)?
         .steer(config.steering.0)
         .map_err(reactor_error)?
         .exempt(config.proxies.0.clone());
-    warn_of_openness(&house::gate(config)?, listeners.addresses());
+    warn_of_openness(&components::gate(config)?, listeners.addresses());
     match inherited.first().map(TcpListener::local_addr) {
         // After an upgrade, sockets without a configured address are no error: the old process
         // closes them.

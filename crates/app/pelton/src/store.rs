@@ -1,15 +1,14 @@
 //! `pelton store`: the store alone, over RESP, until a signal or a client stops it.
 
-use reactor::{Sharing, Side, Stop};
+use reactor::{Sharing, Side, Stop, notify};
+use report::log;
+use report::{EXIT_OK, Error};
 use store::{Config, ErrorKind, Limits, LogLevel, Server};
 use tracing::Level;
 
-use crate::house;
 use crate::life::stop_on_signal;
-use crate::log;
-use crate::notify;
-use crate::report::{EXIT_OK, Error};
 use crate::serve::reactor_error;
+use crate::wiring;
 
 /// Runs the store with `words`, which are the arguments of redis-server.
 pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
@@ -20,7 +19,7 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
         true => Sharing::Alone,
         false => Sharing::Shared,
     };
-    let mut held = house::hold(config.dir(), sharing, "store: directory")?;
+    let mut held = wiring::hold(config.dir(), sharing, "store: directory")?;
     let detaches = config.detaches();
     // Every client takes a descriptor.
     config.fit_clients(reactor::raise_descriptors_max().map_err(reactor_error)?);

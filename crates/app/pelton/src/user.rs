@@ -6,16 +6,15 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::time::SystemTime;
 
+use config::{Config, Key, REQUIRE_LOGIN, Raw, Resolved, Source, components};
 use library_api::{Damage, Store, StoreError, UserError};
+use library_mounts::unix_ms;
+use report::{EXIT_OK, Error};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use variants::source::FileSource;
 
-use crate::config::{Config, Key, Raw, Resolved, Source};
-use crate::flags::{self, REQUIRE_LOGIN, UserDoes};
-use crate::house;
-use crate::players::{self, unix_ms};
+use crate::flags::UserDoes;
 use crate::print;
-use crate::report::{self, EXIT_OK, Error};
 
 /// Maximum size of an avatar.
 const AVATAR_BYTES_MAX: u64 = 16 << 20;
@@ -26,7 +25,7 @@ const PASSWORD_BYTES_MAX: usize = 1024;
 /// next request.
 pub(crate) fn run(does: &UserDoes, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     report::notes(&resolved.notes);
-    let folder = resolved.config.data.join(players::FOLDER);
+    let folder = resolved.config.data.join(components::USERS);
     let store = Store::open(&folder).map_err(|err| vec![told(&UserError::Store(err))])?;
     let done = carry_out(does, &store, resolved);
     let Some(found) = damaged(store.damage(), &folder, does) else {
@@ -67,7 +66,7 @@ fn damaged(damage: Damage, folder: &Path, does: &UserDoes) -> Option<Error> {
 }
 
 fn carry_out(does: &UserDoes, store: &Store, resolved: &Resolved) -> Result<u8, Vec<Error>> {
-    let avatars = &resolved.config.data.join(house::AVATARS);
+    let avatars = &resolved.config.data.join(components::AVATARS);
     let now_ms = unix_ms(SystemTime::now());
     let failed = |err: UserError| vec![told(&err)];
     match does {
@@ -141,7 +140,7 @@ fn decide_openness(resolved: &Resolved) -> Result<Option<String>, Error> {
 
 /// Stores that value for servers that start later.
 fn keep_openness(data: &Path, answer: &str) -> Result<(), Error> {
-    let path = flags::answer_file(data);
+    let path = config::answer_file(data);
     let kept = replace(&path, |mut file| writeln!(file, "{answer}"));
     kept.map_err(|err| Error::host(format!("user: {}: {err}", path.display())))?;
     report::line(format_args!(

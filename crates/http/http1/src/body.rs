@@ -17,7 +17,7 @@ pub struct BodyDecoder {
     chunk_line_bytes_max: u32,
 }
 
-/// Result of feeding one piece of a connection's bytes to a [`Drain`].
+/// Result of feeding one piece of a connection's bytes to a [`BodyDecoder`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decoded {
     /// Bytes of the piece that belong to the body.

@@ -34,6 +34,12 @@ impl Error {
         }
     }
 
+    /// Adds advice for the operator.
+    pub(crate) fn with_hint(mut self, hint: String) -> Error {
+        self.hint = Some(hint);
+        self
+    }
+
     pub(crate) fn listen(address: SocketAddr, source: io::Error) -> Error {
         let port = address.port();
         let (kind, hint) = match source.kind() {

@@ -61,7 +61,7 @@ pub fn listeners_from_manager() -> Result<Vec<TcpListener>, Error> {
 ///
 /// # Errors
 /// The other process is gone.
-pub fn send_listeners(listeners: &[TcpListener], to: &UnixStream) -> io::Result<()> {
+pub(crate) fn send_listeners(listeners: &[TcpListener], to: &UnixStream) -> io::Result<()> {
     let count = u32::try_from(listeners.len()).expect("the number of descriptors fits 32 bits");
     let count = count.to_le_bytes();
     let mut none = SendAncillaryBuffer::default();
@@ -86,7 +86,7 @@ pub fn send_listeners(listeners: &[TcpListener], to: &UnixStream) -> io::Result<
 ///
 /// # Errors
 /// The other process is gone, or sends something else.
-pub fn receive_listeners(from: &UnixStream) -> io::Result<Vec<TcpListener>> {
+pub(crate) fn receive_listeners(from: &UnixStream) -> io::Result<Vec<TcpListener>> {
     let mut count = [0; 4];
     io::Read::read_exact(&mut &*from, &mut count)?;
     let count = u32::from_le_bytes(count) as usize;

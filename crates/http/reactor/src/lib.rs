@@ -97,6 +97,7 @@ mod limits;
 mod listen;
 mod lock;
 mod metrics;
+pub mod notify;
 mod run;
 mod slice;
 mod socket;
@@ -104,6 +105,7 @@ mod steering;
 mod stop;
 #[cfg(test)]
 mod tests;
+mod upgrade;
 
 pub use address::Network;
 pub use allocations::CountingAllocator;
@@ -118,7 +120,7 @@ pub use descriptors::raise_descriptors_max;
 pub use detach::{Side, detach};
 pub use error::{Error, ErrorKind};
 pub use file::read_cached;
-pub use handover::{listeners_from_manager, receive_listeners, send_listeners};
+pub use handover::listeners_from_manager;
 pub use heap::{
     HeapFigures, Jemalloc, heap_figures, purge_heap, return_freed_memory, without_block_cache,
 };
@@ -133,3 +135,4 @@ pub use run::{Drained, run};
 pub use socket::{acked_bytes, reset_when_closed};
 pub use steering::Steering;
 pub use stop::Stop;
+pub use upgrade::{Predecessor, Program, predecessor};

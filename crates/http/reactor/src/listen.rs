@@ -77,7 +77,7 @@ impl Listeners {
     }
 
     /// Returns duplicates of the sockets, to be sent to another process with
-    /// [`crate::send_listeners`]. While duplicates are open the kernel goes on queueing
+    /// [`crate::Program`]. While duplicates are open the kernel goes on queueing
     /// connections, so close them before the reactor stops for good.
     ///
     /// # Errors

@@ -139,7 +139,7 @@ impl Call<'_> {
     }
 }
 
-/// Responses that the client accepts; see `pieces_do` and `raw_will_do` of [`Answer::Transcoded`].
+/// Responses that the client accepts; see `allow_streaming` and `fallback_to_original` of [`Answer::Transcoded`].
 struct WillDo {
     pieces: bool,
     raw: bool,

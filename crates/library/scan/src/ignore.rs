@@ -160,7 +160,7 @@ struct Level {
 
 impl Rules {
     /// Returns the rules for the contents of `folder`, given the rules above it and its own
-    /// exclusions `word`. Returns `None` if the folder is excluded.
+    /// exclusions `exclusions`. Returns `None` if the folder is excluded.
     pub(crate) fn below(&self, folder: &[u8], declared: Declared) -> Option<Rules> {
         match declared {
             Declared::Nothing => Some(self.clone()),

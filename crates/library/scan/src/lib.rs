@@ -2,7 +2,7 @@
 //! files, replaces the index by a rename, and watches for further changes. Serves no requests.
 //!
 //! Principal function: [`scan`], which returns a [`Report`] and publishes its progress in a
-//! [`Progress`]. [`Keeper`] runs scans for a server: at the start, on request, on schedule, and for
+//! [`Progress`]. [`LibraryIndexer`] runs scans for a server: at the start, on request, on schedule, and for
 //! folders that changed and have been quiet since.
 //!
 //! ```text

@@ -1,14 +1,14 @@
-//! Flags of the settings, one per row of the table of settings, and `--config`.
+//! Flags of the settings, one per setting that a command uses, and `--config`.
 
 use std::ffi::OsString;
+use std::marker::PhantomData;
+use std::ops::Deref;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
+use config::{Assignment, Config, KEYS, Key, Raw, Source};
 
-use crate::config::{Assignment, Config, KEYS, Key, Raw, Source};
-
-/// Settings that `-h` lists; `--help` lists all.
-const COMMON: [&str; 5] = ["root", "listen", "data", "quality", "formats"];
+use super::scope::Scope;
 
 /// Settings on a command line.
 #[derive(Clone, Default)]
@@ -19,7 +19,18 @@ pub(crate) struct SettingFlags {
     pub(crate) assignments: Vec<Assignment>,
 }
 
-impl clap::Args for SettingFlags {
+/// Settings on the command line of a command that uses those of the scope `S`.
+pub(crate) struct SettingsOf<S>(SettingFlags, PhantomData<S>);
+
+impl<S> Deref for SettingsOf<S> {
+    type Target = SettingFlags;
+
+    fn deref(&self) -> &SettingFlags {
+        &self.0
+    }
+}
+
+impl<S: Scope> clap::Args for SettingsOf<S> {
     fn augment_args(command: Command) -> Command {
         let file = Arg::new("config")
             .long("config")
@@ -30,10 +41,11 @@ impl clap::Args for SettingFlags {
                  [default: pelton.toml, if there]",
             );
         let defaults = Config::default();
+        let accepted = KEYS.iter().filter(|key| S::accepts(key.name));
         command
             .arg(file)
             .next_help_heading("Settings (each also a key of the file, and a PELTON_ variable)")
-            .args(KEYS.iter().map(|key| flag(key, &defaults)))
+            .args(accepted.map(|key| flag(key, &defaults).hide(!S::SHOWN.contains(&key.name))))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -51,12 +63,11 @@ fn flag(key: &'static Key, defaults: &Config) -> Arg {
         .long(key.flag())
         .value_name(key.unit.to_ascii_uppercase())
         .value_parser(value_parser!(OsString))
-        .hide_short_help(!COMMON.contains(&key.name))
         .help(help)
 }
 
-impl clap::FromArgMatches for SettingFlags {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<SettingFlags, clap::Error> {
+impl<S: Scope> clap::FromArgMatches for SettingsOf<S> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<SettingsOf<S>, clap::Error> {
         let given = |key: &'static Key| {
             let value: &OsString = matches.get_one(key.name)?;
             Some(Assignment {
@@ -65,10 +76,12 @@ impl clap::FromArgMatches for SettingFlags {
                 source: Source::Flag(format!("--{}", key.flag())),
             })
         };
-        Ok(SettingFlags {
+        let accepted = KEYS.iter().filter(|key| S::accepts(key.name));
+        let flags = SettingFlags {
             config: matches.get_one("config").cloned(),
-            assignments: KEYS.iter().filter_map(given).collect(),
-        })
+            assignments: accepted.filter_map(given).collect(),
+        };
+        Ok(SettingsOf(flags, PhantomData))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -4,14 +4,19 @@ use std::fmt::Write;
 use std::path::Path;
 
 use clap::{Args, FromArgMatches};
+use config::{KEYS, Key};
 use expect_test::{Expect, expect};
+use report::Error;
 
 use super::meaning::{target, with_root};
+use super::scope::{
+    Cells, CellsAndPrograms, Conversion, Data, DataAndLogin, Everything, Prefetching, Scanning,
+    Scope,
+};
 use super::settings::SettingFlags;
 use super::typed::{
     Cell, Check, Convert, HELP_COLUMNS, Parsed, Prefetch, Scan, Serve, in_our_words, parse,
 };
-use crate::report::Error;
 
 /// Parses the words after a command's name as the flags of that command.
 fn typed<T: Args + FromArgMatches>(words: &str) -> Result<T, Error> {
@@ -42,7 +47,7 @@ fn check<T: Args + FromArgMatches>(words: &str, show: fn(T) -> String, expected:
 }
 
 fn check_serve(words: &str, expected: Expect) {
-    let show = |serve: Serve| shown(&with_root(serve.settings, serve.root));
+    let show = |serve: Serve| shown(&with_root(serve.settings.clone(), serve.root));
     check(words, show, expected);
 }
 
@@ -63,7 +68,8 @@ fn check_convert(words: &str, expected: Expect) {
 }
 
 fn check_prefetch(words: &str, expected: Expect) {
-    let show = |prefetch: Prefetch| shown(&with_root(prefetch.settings, Some(prefetch.root)));
+    let show =
+        |prefetch: Prefetch| shown(&with_root(prefetch.settings.clone(), Some(prefetch.root)));
     check(words, show, expected);
 }
 
@@ -105,30 +111,30 @@ fn serve() {
     check_serve(
         "photos --root pictures",
         expect![[r#"
-        pelton: the argument '[ROOT]' cannot be used with '--root <DIRECTORY>'
-        hint:   pelton --help, and pelton COMMAND --help, explain every flag
-    "#]],
+            pelton: the argument '[ROOT]' cannot be used with '--root <DIRECTORY>'
+            hint:   pelton COMMAND --help explains the command, pelton help settings lists all settings
+        "#]],
     );
     check_serve(
         "photos music",
         expect![[r#"
-        pelton: unexpected argument 'music' found
-        hint:   pelton --help, and pelton COMMAND --help, explain every flag
-    "#]],
+            pelton: unexpected argument 'music' found
+            hint:   pelton COMMAND --help explains the command, pelton help settings lists all settings
+        "#]],
     );
     check_serve(
         "--listen",
         expect![[r#"
-        pelton: a value is required for '--listen <ADDRESS>' but none was supplied
-        hint:   pelton --help, and pelton COMMAND --help, explain every flag
-    "#]],
+            pelton: a value is required for '--listen <ADDRESS>' but none was supplied
+            hint:   pelton COMMAND --help explains the command, pelton help settings lists all settings
+        "#]],
     );
     check_serve(
         "--listen a --listen b",
         expect![[r#"
-        pelton: the argument '--listen <ADDRESS>' cannot be used multiple times
-        hint:   pelton --help, and pelton COMMAND --help, explain every flag
-    "#]],
+            pelton: the argument '--listen <ADDRESS>' cannot be used multiple times
+            hint:   pelton COMMAND --help explains the command, pelton help settings lists all settings
+        "#]],
     );
     check_serve(
         "--limit-queue-max 3",
@@ -171,16 +177,16 @@ fn convert() {
     check_convert(
         "a.jpg",
         expect![[r#"
-        pelton: the following required arguments were not provided: <OUT>
-        hint:   pelton --help, and pelton COMMAND --help, explain every flag
-    "#]],
+            pelton: the following required arguments were not provided: <OUT>
+            hint:   pelton COMMAND --help explains the command, pelton help settings lists all settings
+        "#]],
     );
     check_convert(
         "",
         expect![[r#"
-        pelton: the following required arguments were not provided: <IN> <OUT>
-        hint:   pelton --help, and pelton COMMAND --help, explain every flag
-    "#]],
+            pelton: the following required arguments were not provided: <IN> <OUT>
+            hint:   pelton COMMAND --help explains the command, pelton help settings lists all settings
+        "#]],
     );
 }
 
@@ -196,9 +202,9 @@ fn prefetch() {
     check_prefetch(
         "",
         expect![[r#"
-        pelton: the following required arguments were not provided: <ROOT>
-        hint:   pelton --help, and pelton COMMAND --help, explain every flag
-    "#]],
+            pelton: the following required arguments were not provided: <ROOT>
+            hint:   pelton COMMAND --help explains the command, pelton help settings lists all settings
+        "#]],
     );
 }
 
@@ -231,9 +237,9 @@ fn check_and_cell() {
         "",
         show,
         expect![[r#"
-        pelton: the following required arguments were not provided: --probe
-        hint:   pelton --help, and pelton COMMAND --help, explain every flag
-    "#]],
+            pelton: the following required arguments were not provided: --probe
+            hint:   pelton COMMAND --help explains the command, pelton help settings lists all settings
+        "#]],
     );
 }
 
@@ -242,9 +248,9 @@ fn what_no_command_is() {
     check_line(
         "pelton",
         expect![[r#"
-        pelton: no command was given
-        hint:   pelton --help, and pelton COMMAND --help, explain every flag
-    "#]],
+            pelton: no command was given
+            hint:   pelton COMMAND --help explains the command, pelton help settings lists all settings
+        "#]],
     );
     check_line(
         "pelton chek",
@@ -256,9 +262,9 @@ fn what_no_command_is() {
     check_line(
         "pelton --quality 1 check",
         expect![[r#"
-        pelton: unexpected argument '--quality' found
-        hint:   'check --quality' exists
-    "#]],
+            pelton: unexpected argument '--quality' found
+            hint:   'check --quality' exists
+        "#]],
     );
     check_line(
         "pelton check",
@@ -270,6 +276,213 @@ fn what_no_command_is() {
         "pelton --version",
         expect![[r#"
         pelton 0.1.0
+    "#]],
+    );
+}
+
+#[test]
+fn settings_of_other_commands_are_refused() {
+    check_line(
+        "pelton scan photos --listen :80",
+        expect![[r#"
+        pelton: unexpected argument '--listen' found
+        hint:   this command does not use the setting listen; the file and PELTON_ variables may contain it
+    "#]],
+    );
+    check_line(
+        "pelton user list --cell-backend kvm",
+        expect![[r#"
+        pelton: unexpected argument '--cell-backend' found
+        hint:   this command does not use the setting cell.backend; the file and PELTON_ variables may contain it
+    "#]],
+    );
+    check_line(
+        "pelton convert a.jpg b.avif --cell-spare 0",
+        expect![[r#"
+        a command
+    "#]],
+    );
+}
+
+#[test]
+fn scopes_name_settings() {
+    fn check<S: Scope>() {
+        let is_group = |name: &str| name.ends_with('.');
+        for name in S::ACCEPTED.iter().filter(|name| !is_group(name)) {
+            assert!(Key::named(name).is_some(), "{name}");
+        }
+        for name in S::SHOWN {
+            assert!(Key::named(name).is_some() && S::accepts(name), "{name}");
+        }
+        assert!(S::SHOWN.len() <= 10);
+    }
+    check::<Everything>();
+    check::<Prefetching>();
+    check::<Conversion>();
+    check::<Scanning>();
+    check::<Cells>();
+    check::<CellsAndPrograms>();
+    check::<Data>();
+    check::<DataAndLogin>();
+}
+
+/// Returns the text that the program prints for a command line.
+fn text(words: &str) -> String {
+    match parse(words.split_whitespace().map(Into::into)) {
+        Ok(Parsed::Text(text)) => text,
+        Ok(Parsed::Command(_)) => panic!("{words}: runs a command"),
+        Err(err) => panic!("{words}: {err}"),
+    }
+}
+
+#[test]
+fn help_settings_lists_every_setting() {
+    let list = text("pelton help settings");
+    for key in KEYS {
+        let head = format!("\n{}\n    {}, --{}\n", key.name, key.variable(), key.flag());
+        assert!(list.contains(&head), "{}", key.name);
+    }
+    let first: Vec<&str> = list.lines().take(15).collect();
+    expect![[r#"
+        Settings, each with its key in the file, its variable and its flag, its unit and its default.
+        135 settings; pelton check shows their values and where each comes from.
+
+        root
+            PELTON_ROOT, --root
+            Folder to serve.
+            Unit: directory. Default: .
+
+        listen
+            PELTON_LISTEN, --listen
+            Addresses for HTTP.
+            Unit: address. Default: 127.0.0.1:3333
+
+        data
+            PELTON_DATA, --data
+    "#]].assert_eq(&(first.join("\n") + "\n"));
+    // Lists of defaults are not broken.
+    let long = list
+        .lines()
+        .filter(|line| HELP_COLUMNS < line.chars().count());
+    assert_eq!(long.filter(|line| !line.contains("Default: ")).count(), 0);
+}
+
+#[test]
+fn help_explains_commands() {
+    assert_eq!(text("pelton help"), text("pelton --help"));
+    assert_eq!(text("pelton help serve"), text("pelton serve --help"));
+    assert_eq!(text("pelton help user add"), text("pelton user add --help"));
+    check_line(
+        "pelton help chek",
+        expect![[r#"
+        pelton: unrecognized subcommand 'chek'
+        hint:   a similar subcommand exists: 'check'
+    "#]],
+    );
+}
+
+#[test]
+fn completions_and_manual_pages_know_every_setting() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = text(&format!("pelton help completions {shell}"));
+        for key in KEYS {
+            assert!(script.contains(&key.flag()), "{shell}: {}", key.flag());
+        }
+    }
+    let page = text("pelton help man serve");
+    for key in KEYS {
+        let flag = format!("\\-\\-{}", key.flag().replace('-', "\\-"));
+        assert!(page.contains(&flag), "{flag}");
+    }
+    assert!(text("pelton help man").contains(".SH NAME"));
+    check_line(
+        "pelton help completions tcsh",
+        expect![[r#"
+        pelton: invalid value 'tcsh' for '<SHELL>'
+        hint:   a similar value exists: 'zsh'
+    "#]],
+    );
+}
+
+#[test]
+fn help_of_serve_shows_ten_settings() {
+    assert_eq!(text("pelton serve -h").matches("\n      --").count(), 12);
+    check_line(
+        "pelton serve -h",
+        expect![[r#"
+        Serve a folder over HTTP
+
+        Usage: pelton serve [OPTIONS] [ROOT]
+
+        Arguments:
+          [ROOT]  Folder to serve; the same as --root
+
+        Options:
+              --store <URL>    Redis-compatible store for the index of variants; the same as --store-url
+              --config <FILE>  File of settings: TOML, or WebP Server Go's config.json; also PELTON_CONFIG
+                               [default: pelton.toml, if there]
+          -h, --help           Print help (see more with '--help')
+
+        Settings (each also a key of the file, and a PELTON_ variable):
+              --root <DIRECTORY>
+                  Folder to serve [default: .]
+              --listen <ADDRESS>
+                  Addresses for HTTP [default: 127.0.0.1:3333]
+              --data <DIRECTORY>
+                  Data directory: variants, index, users, store [default: ./pelton-data]
+              --quality <1-100>
+                  Quality of converted pictures if the request names none, on libjpeg's scale; all formats
+                  are encoded to look alike [default: 70]
+              --formats <FORMATS>
+                  Output formats for clients that accept them [default: avif,webp]
+              --require-login <OFF, MUSIC OR ALL>
+                  Login for browsers: off (players only), music (music, covers, pages and API) or all
+                  (everything except health checks) [default: off]
+              --log-level <LEVEL>
+                  Lowest level of logged events [default: info]
+              --tls-cert <FILES>
+                  Certificate files in PEM, each with its chain; the first serves clients that name no known
+                  host
+              --tls-key <FILES>
+                  Key files in PEM, in the same order
+              --limits-variants-bytes-max <BYTES>
+                  Variants on disk; beyond, the least recently used are evicted [default: 4GiB]
+
+        pelton help settings lists all settings.
+
+        Examples:
+          pelton serve ~/Pictures
+          pelton serve /srv/photos --listen 0.0.0.0:80 --limits-variants-bytes-max 20GiB
+          pelton serve ~/Pictures --store-listen 127.0.0.1:6380     (then look with redis-cli -p 6380)
+    "#]],
+    );
+}
+
+#[test]
+fn help_lists_commands() {
+    check_line(
+        "pelton -h",
+        expect![[r#"
+        Media origin: serves photos in the smallest version that each client can decode, and streams music
+
+        Usage: pelton <COMMAND>
+
+        Commands:
+          serve       Serve a folder over HTTP
+          convert     Convert one picture as the server would
+          prefetch    Convert the pictures of a folder ahead of the first request
+          scan        Index the music and pictures of a library, and report the result
+          user        Manage the users of music players and of the web page
+          quarantine  List or lift the quarantine of originals that crashed sandboxes
+          run         Run a program in a cell
+          check       Print the configuration and every limit, and report problems
+          cell        Show which isolation this machine offers to conversions
+          store       Run the Redis-compatible store alone
+          help        Explain a command, or list all settings
+
+        Options:
+          -h, --help     Print help (see more with '--help')
+          -V, --version  Print version
     "#]],
     );
 }
@@ -289,12 +502,31 @@ fn short_help_shows_common_settings_only() {
               -h, --help           Print help (see more with '--help')
 
             Settings (each also a key of the file, and a PELTON_ variable):
-                  --root <DIRECTORY>   Folder to serve [default: .]
-                  --listen <ADDRESS>   Addresses for HTTP [default: 127.0.0.1:3333]
-                  --data <DIRECTORY>   Data directory: variants, index, users, store [default: ./pelton-data]
-                  --quality <1-100>    Quality of converted pictures if the request names none, on libjpeg's
-                                       scale; all formats are encoded to look alike [default: 70]
-                  --formats <FORMATS>  Output formats for clients that accept them [default: avif,webp]
+                  --root <DIRECTORY>
+                      Folder to serve [default: .]
+                  --listen <ADDRESS>
+                      Addresses for HTTP [default: 127.0.0.1:3333]
+                  --data <DIRECTORY>
+                      Data directory: variants, index, users, store [default: ./pelton-data]
+                  --quality <1-100>
+                      Quality of converted pictures if the request names none, on libjpeg's scale; all formats
+                      are encoded to look alike [default: 70]
+                  --formats <FORMATS>
+                      Output formats for clients that accept them [default: avif,webp]
+                  --require-login <OFF, MUSIC OR ALL>
+                      Login for browsers: off (players only), music (music, covers, pages and API) or all
+                      (everything except health checks) [default: off]
+                  --log-level <LEVEL>
+                      Lowest level of logged events [default: info]
+                  --tls-cert <FILES>
+                      Certificate files in PEM, each with its chain; the first serves clients that name no known
+                      host
+                  --tls-key <FILES>
+                      Key files in PEM, in the same order
+                  --limits-variants-bytes-max <BYTES>
+                      Variants on disk; beyond, the least recently used are evicted [default: 4GiB]
+
+            pelton help settings lists all settings.
 
             Examples:
               pelton check
@@ -356,7 +588,7 @@ fn help_teaches() {
         Examples:
           pelton scan ~/Music
           pelton scan ~/Music --only 'New Band' --only 'Old Band/1999 - Album'
-          pelton scan /srv/media --data /var/lib/pelton --afresh
+          pelton scan /srv/media --data /var/lib/pelton --full
     "#]]);
     check_help::<Check>(expect![[r#"
         Print the configuration and every limit, and report problems.

@@ -3,16 +3,25 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::error::ErrorKind;
-use clap::{Args, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use config::KEYS;
+use report::Error;
 
-use super::settings::SettingFlags;
-use crate::report::Error;
+use super::help::{self, Help};
+use super::scope::{
+    Cells, CellsAndPrograms, Conversion, Data, DataAndLogin, Everything, Prefetching, Scanning,
+};
+use super::settings::{SettingFlags, SettingsOf};
 
 /// Width of help texts, on every terminal, so that documents show what users see.
 pub(super) const HELP_COLUMNS: usize = 100;
 
-const HELP: &str = "pelton --help, and pelton COMMAND --help, explain every flag";
+const HELP: &str =
+    "pelton COMMAND --help explains the command, pelton help settings lists all settings";
+
+/// Line below the settings in the help of a command.
+const MORE_SETTINGS: &str = "pelton help settings lists all settings.";
 
 /// Media origin: serves photos in the smallest version that each client can decode, and streams
 /// music.
@@ -44,6 +53,7 @@ pub(crate) enum Command {
     Check(Check),
     Cell(Cell),
     Store(Store),
+    Help(Help),
 }
 
 /// Serve a folder over HTTP.
@@ -64,7 +74,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "URL", conflicts_with = "store.url")]
     pub(crate) store: Option<String>,
     #[command(flatten)]
-    pub(crate) settings: SettingFlags,
+    pub(crate) settings: SettingsOf<Everything>,
 }
 
 /// Convert one picture as the server would.
@@ -86,7 +96,7 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "QUERY", default_value = "")]
     pub(crate) query: String,
     #[command(flatten)]
-    pub(crate) settings: SettingFlags,
+    pub(crate) settings: SettingsOf<Conversion>,
 }
 
 /// Convert the pictures of a folder ahead of the first request.
@@ -105,7 +115,7 @@ pub(crate) struct Prefetch {
     #[arg(long)]
     pub(crate) quick: bool,
     #[command(flatten)]
-    pub(crate) settings: SettingFlags,
+    pub(crate) settings: SettingsOf<Prefetching>,
 }
 
 /// Index the music and pictures of a library, and report the result.
@@ -117,7 +127,7 @@ pub(crate) struct Prefetch {
 #[command(after_help = "Examples:
   pelton scan ~/Music
   pelton scan ~/Music --only 'New Band' --only 'Old Band/1999 - Album'
-  pelton scan /srv/media --data /var/lib/pelton --afresh")]
+  pelton scan /srv/media --data /var/lib/pelton --full")]
 pub(crate) struct Scan {
     /// Folder to index; the same as --root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
@@ -127,9 +137,9 @@ pub(crate) struct Scan {
     pub(crate) only: Vec<PathBuf>,
     /// Read every file again, as if there were no index
     #[arg(long, conflicts_with = "only")]
-    pub(crate) afresh: bool,
+    pub(crate) full: bool,
     #[command(flatten)]
-    pub(crate) settings: SettingFlags,
+    pub(crate) settings: SettingsOf<Scanning>,
 }
 
 /// Manage the users of music players and of the web page.
@@ -193,7 +203,7 @@ pub(crate) struct AddUser {
     #[arg(long)]
     pub(crate) admin: bool,
     #[command(flatten)]
-    pub(crate) settings: SettingFlags,
+    pub(crate) settings: SettingsOf<DataAndLogin>,
 }
 
 /// Flags that name a user.
@@ -203,7 +213,7 @@ pub(crate) struct Whose {
     #[arg(value_name = "NAME", id = "NAME")]
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) settings: SettingFlags,
+    pub(crate) settings: SettingsOf<Data>,
 }
 
 /// Flags of a user's picture.
@@ -216,14 +226,14 @@ pub(crate) struct Portrait {
     #[arg(value_name = "FILE", id = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) settings: SettingFlags,
+    pub(crate) settings: SettingsOf<Data>,
 }
 
 /// Flags of a command for all users.
 #[derive(Args)]
 pub(crate) struct Everybody {
     #[command(flatten)]
-    pub(crate) settings: SettingFlags,
+    pub(crate) settings: SettingsOf<Data>,
 }
 
 /// Flags of an API key.
@@ -236,7 +246,7 @@ pub(crate) struct Labelled {
     #[arg(value_name = "LABEL", id = "LABEL")]
     pub(crate) label: String,
     #[command(flatten)]
-    pub(crate) settings: SettingFlags,
+    pub(crate) settings: SettingsOf<Data>,
 }
 
 /// List or lift the quarantine of originals that crashed sandboxes.
@@ -278,7 +288,7 @@ pub(crate) struct Lift {
     #[arg(value_name = "BLAKE3 | PATH", id = "ORIGINAL")]
     pub(crate) original: String,
     #[command(flatten)]
-    pub(crate) settings: SettingFlags,
+    pub(crate) settings: SettingsOf<Data>,
 }
 
 /// Run a program in a cell.
@@ -307,7 +317,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "PATH")]
     pub(crate) allow: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) settings: SettingFlags,
+    pub(crate) settings: SettingsOf<Cells>,
 }
 
 /// Print the configuration and every limit, and report problems.
@@ -321,7 +331,7 @@ pub(crate) struct Run {
   pelton check --config config.json        (WebP Server Go's: tells what is taken and what is not)")]
 pub(crate) struct Check {
     #[command(flatten)]
-    pub(crate) settings: SettingFlags,
+    pub(crate) settings: SettingsOf<Everything>,
 }
 
 /// Show which isolation this machine offers to conversions.
@@ -345,7 +355,7 @@ pub(crate) struct Cell {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["probe", "pagetables"])]
     pub(crate) replay: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) settings: SettingFlags,
+    pub(crate) settings: SettingsOf<CellsAndPrograms>,
 }
 
 /// Run the Redis-compatible store alone.
@@ -385,7 +395,11 @@ pub(crate) enum Parsed {
 /// Parses the whole command line, including the program's name.
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed, Error> {
     let words: Vec<OsString> = words.into_iter().collect();
-    match Typed::try_parse_from(&words) {
+    let matches = definition().try_get_matches_from(&words);
+    match matches.and_then(|matches| Typed::from_arg_matches(&matches)) {
+        Ok(Typed {
+            command: Command::Help(help),
+        }) => help::text(&help).map(Parsed::Text),
         Ok(typed) => Ok(Parsed::Command(typed.command)),
         Err(err) => match err.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -400,6 +414,25 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
             }),
         },
     }
+}
+
+/// Returns the definition of all commands and flags.
+pub(super) fn definition() -> clap::Command {
+    Typed::command().mut_subcommands(with_more_settings)
+}
+
+/// Adds [`MORE_SETTINGS`] to the help of commands that have settings.
+fn with_more_settings(command: clap::Command) -> clap::Command {
+    let command = command.mut_subcommands(with_more_settings);
+    let has_settings = command
+        .get_arguments()
+        .any(|flag| flag.get_id() == "config");
+    if !has_settings {
+        return command;
+    }
+    let examples = command.get_after_help().map(|text| format!("\n\n{text}"));
+    let examples = examples.unwrap_or_default();
+    command.after_help(format!("{MORE_SETTINGS}{examples}"))
 }
 
 /// Flags of WebP Server Go, with one dash or two, and the equivalent here.
@@ -447,5 +480,22 @@ pub(super) fn in_our_words(err: &clap::Error) -> Error {
         .take_while(|line| what.ends_with(':') && line.starts_with(['<', '-']))
         .collect();
     let error = Error::usage(format!("{what} {}", missing.join(" ")).trim_end());
-    error.hint(tip.unwrap_or(HELP))
+    let is_before_command = tip.is_some_and(|tip| tip.ends_with(" exists"));
+    match elsewhere(err).filter(|_| !is_before_command) {
+        Some(name) => error.hint(format!(
+            "this command does not use the setting {name}; the file and PELTON_ variables may contain it"
+        )),
+        None => error.hint(tip.unwrap_or(HELP)),
+    }
+}
+
+/// Returns the setting whose flag the command refuses, if `err` is about one.
+fn elsewhere(err: &clap::Error) -> Option<&'static str> {
+    let Some(ContextValue::String(flag)) = err.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let flag = flag.strip_prefix("--")?;
+    let is_unknown = err.kind() == ErrorKind::UnknownArgument;
+    let mut keys = KEYS.iter().filter(|_| is_unknown);
+    keys.find(|key| key.flag() == flag).map(|key| key.name)
 }

@@ -79,9 +79,9 @@ fn every_key_and_limit_is_listed() {
         tls.listen                      127.0.0.1:3443                                 address            default
         tls.redirect                    false                                          true or port       default
         tls.check_time                  1min                                           time               default
-        library.watch                   auto                                           auto, look or off  default
+        library.watch                   auto                                           auto, poll or off  default
         library.settle_time             3s                                             time               default
-        library.look_time               1min                                           time               default
+        library.poll_interval           1min                                           time               default
         library.rescan_time             1d                                             time               default
         library.split_artists           " feat. "," ft. "," featuring ","; "," / "     texts              default
         library.split_genres            ";"," / "                                      texts              default
@@ -354,7 +354,7 @@ fn wrong_configurations_exit_with_2() {
         expect![[r#"
         ---
         pelton: no command was given
-        hint:   pelton --help, and pelton COMMAND --help, explain every flag
+        hint:   pelton COMMAND --help explains the command, pelton help settings lists all settings
         ---
         2
     "#]],

@@ -30,12 +30,10 @@ impl Chance {
     }
 }
 
-fn scan(home: &Home, data: &str, afresh: bool) -> Child {
+fn scan(home: &Home, data: &str, full: bool) -> Child {
     let words = ["scan", "library", "--data", data];
     let mut command = pelton(home, words);
-    command
-        .args(afresh.then_some("--afresh"))
-        .stdout(Stdio::null());
+    command.args(full.then_some("--full")).stdout(Stdio::null());
     command.spawn().expect("the program that was just built")
 }
 

@@ -26,28 +26,36 @@ const LAYERS: &[(&str, u8)] = &[
     ("host", 3),
     ("pixel", 3),
     ("reactor", 3),
+    ("report", 3),
     ("store", 4),
     ("server", 4),
     ("scan", 4),
     ("library-api", 4),
     ("variants", 4),
     ("conversion", 4),
+    ("config", 5),
     ("conform", 5),
+    ("functions", 5),
     ("lab", 5),
+    ("library-mounts", 5),
     ("pelton", 5),
     ("worker", 5),
     ("xtask", 5),
 ];
 
 /// Allowed imports within a layer: a request leads to a conversion, and a conversion to a variant;
-/// some sandboxes host a microVM.
+/// the program wires together what its configuration describes.
 const STEPS: &[(&str, &str)] = &[
     ("image-plan", "read-at"),
     ("tags", "read-at"),
     ("server", "conversion"),
     ("server", "variants"),
     ("conversion", "variants"),
-    ("sandbox", "microvm"),
+    ("functions", "config"),
+    ("library-mounts", "config"),
+    ("pelton", "config"),
+    ("pelton", "functions"),
+    ("pelton", "library-mounts"),
 ];
 
 /// Crate of test code that several crates share: a dev-dependency of any crate, and a dependency

@@ -1,0 +1,34 @@
+//! The configuration: all settings, their syntax, and the resolution of all inputs into one
+//! [`Config`].
+//!
+//! Principal type: [`Resolved`], which [`load`] makes from the files, the variables and the flags,
+//! and [`resolve`] from their contents; `settings` lists every key once. Errors are the user's
+//! fault. All of them are reported at once, and each names its file and line, its variable or its
+//! flag.
+//!
+//! [`components`] has the limits of each component that follow from the settings.
+//!
+//! The crate reads no command line: its caller passes the flags as [`Assignment`]s.
+
+#![forbid(unsafe_code)]
+
+pub mod components;
+mod file;
+mod live;
+mod load;
+mod nearest;
+mod programs;
+mod resolve;
+mod settings;
+mod source;
+#[cfg(test)]
+mod tests;
+mod value;
+mod wsg;
+
+pub use load::{REQUIRE_LOGIN, answer_file, load};
+pub use programs::{Entry, OnError};
+pub use resolve::{Inputs, Resolved, resolve};
+pub use settings::{Config, KEYS, Key};
+pub use source::{Assignment, Note, Source};
+pub use value::{PerCore, Raw, Redirect, Timeout, Types};

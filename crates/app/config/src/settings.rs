@@ -1,0 +1,463 @@
+//! All settings, each defined once with its type, default, unit and meaning. Fields, flags,
+//! variables, help and the table of `pelton check` are generated from this list.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use catalog::CoverRules;
+use image_plan::quality::DEFAULT_QUALITY_PCT;
+use image_plan::{Grammar, Target};
+use reactor::Steering;
+use sandbox::{Backend, Isolation};
+use server::Headers;
+use server::access::Sink;
+use server::gate::RequireLogin;
+use tags::Splits;
+
+use super::programs::Programs;
+use super::value::{
+    AccessLog, Bytes, CellBackend, CorsOrigins, Files, Formats, Freshness, HeaderFields, Hosts,
+    LogLevel, LoginNeed, Mappings, MaybeAddress, MaybeFile, MaybeFolder, MaybeUrl, MinIsolation,
+    Networks, Origins, PerCore, Quality, Queries, Raw, Redirect, ResourcePolicy, Sides, Sources,
+    SteeringMode, Texts, Timeout, Types, Value, WatchMeans, Wrong,
+};
+
+/// Setting with its name, for access by files, variables and flags.
+pub struct Key {
+    /// Name in a file, such as `limits.queue_max`.
+    pub name: &'static str,
+    /// Purpose in one or two sentences, shown as help.
+    pub doc: &'static str,
+    /// Unit or kind of the value.
+    pub unit: &'static str,
+    /// Description of the accepted values, which completes "expected …" in error messages.
+    pub expected: &'static str,
+    /// Parses a value and assigns it to its field.
+    pub set: fn(&mut Config, &Raw) -> Result<(), Wrong>,
+    /// Formats the field's value, as [`Value::show`] does.
+    pub show: fn(&Config) -> String,
+}
+
+impl Key {
+    /// Returns the setting called `name`, if any.
+    pub fn named(name: &str) -> Option<&'static Key> {
+        KEYS.iter().find(|key| key.name == name)
+    }
+
+    /// Returns the name of the flag without its dashes, such as `limits-queue-max`.
+    pub fn flag(&self) -> String {
+        self.name.replace(['.', '_'], "-")
+    }
+
+    /// Returns the name of the variable, such as `PELTON_LIMITS_QUEUE_MAX`.
+    pub fn variable(&self) -> String {
+        format!(
+            "PELTON_{}",
+            self.name.replace('.', "_").to_ascii_uppercase()
+        )
+    }
+}
+
+/// Declares [`Config`], its groups, their defaults, and [`KEYS`] from rows of `name: Type =
+/// default, "unit or kind";`. A field without a group is a top-level key.
+macro_rules! settings {
+    (
+        struct Config { $(
+            $(#[doc = $doc:literal])+
+            $field:ident: $Type:ty = $default:expr, $unit:literal;
+        )+ }
+        $(
+            $(#[doc = $group_doc:literal])+
+            struct $Group:ident as $group:ident { $(
+                $(#[doc = $member_doc:literal])+
+                $member:ident: $MemberType:ty = $member_default:expr, $member_unit:literal;
+            )+ }
+        )+
+    ) => {
+        /// Resolved values of all settings.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Config {
+            $( $(#[doc = $doc])+ pub $field: $Type, )+
+            $( $(#[doc = $group_doc])+ pub $group: $Group, )+
+        }
+
+        impl Default for Config {
+            fn default() -> Config {
+                Config {
+                    $( $field: $default, )+
+                    $( $group: $Group { $( $member: $member_default, )+ }, )+
+                }
+            }
+        }
+
+        $(
+            $(#[doc = $group_doc])+
+            #[derive(Clone, Debug, PartialEq, Eq)]
+            pub struct $Group {
+                $( $(#[doc = $member_doc])+ pub $member: $MemberType, )+
+            }
+        )+
+
+        /// Names of the tables in a file.
+        pub(crate) const GROUPS: &[&str] = &[$( stringify!($group) ),+];
+
+        /// All settings, in the order in which help and `pelton check` list them.
+        pub const KEYS: &[Key] = &[
+            $( Key {
+                name: stringify!($field),
+                doc: concat!($($doc),+),
+                unit: $unit,
+                expected: <$Type as Value>::EXPECTED,
+                set: |config, raw| {
+                    config.$field = Value::read(raw)?;
+                    Ok(())
+                },
+                show: |config| config.$field.show(),
+            }, )+
+            $( $( Key {
+                name: concat!(stringify!($group), ".", stringify!($member)),
+                doc: concat!($($member_doc),+),
+                unit: $member_unit,
+                expected: <$MemberType as Value>::EXPECTED,
+                set: |config, raw| {
+                    config.$group.$member = Value::read(raw)?;
+                    Ok(())
+                },
+                show: |config| config.$group.$member.show(),
+            }, )+ )+
+        ];
+    };
+}
+
+settings! {
+    struct Config {
+        /// Folder to serve.
+        root: PathBuf = PathBuf::from("."), "directory";
+        /// Addresses for HTTP.
+        listen: SocketAddr = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 3333), "address";
+        /// Data directory: variants, index, users, store.
+        data: PathBuf = PathBuf::from("./pelton-data"), "directory";
+        /// Quality of converted pictures if the request names none, on libjpeg's scale; all formats
+        /// are encoded to look alike.
+        quality: Quality = Quality(DEFAULT_QUALITY_PCT), "1-100";
+        /// Output formats for clients that accept them.
+        formats: Formats = Formats(vec![Target::Avif, Target::Webp]), "formats";
+        /// Extensions of files to serve although they are neither pictures nor audio.
+        allowed_types: Types = Types::Only(Vec::new()), "extensions";
+        /// Extensions of files to serve at all, including pictures and audio.
+        only_types: Types = Types::Every, "extensions";
+        /// Extensions of allowed files whose scripts browsers may run; other files are sent with a
+        /// policy that forbids it.
+        active_types: Types = Types::Only(Vec::new()), "extensions";
+        /// Additional fields of every response; they replace the server's fields of the same name.
+        headers: HeaderFields = HeaderFields(Headers::default()), "fields";
+        /// Origins whose pages may read the library's responses (CORS), such as
+        /// https://example.org; * means all.
+        cors_origins: CorsOrigins = CorsOrigins(Vec::new()), "origins";
+        /// Sites whose pages may embed the library's responses: same-origin, same-site or
+        /// cross-origin (Cross-Origin-Resource-Policy).
+        resource_policy: ResourcePolicy = ResourcePolicy(None), "policy or off";
+        /// Grammar of queries: pelton ignores unknown parameters; webp-server-go also ignores
+        /// invalid values; meta-only allows no sizes.
+        queries: Queries = Queries(Grammar::Pelton), "grammar";
+        /// Reject queries with unknown parameters, whatever `queries` is.
+        strict_query: bool = false, "true or false";
+        /// Further folders to serve, by path prefix.
+        img_map: Mappings = Mappings(Vec::new()), "prefix=directory";
+        /// Programs that serve routes, each in its own cells; docs/cells.md lists their keys.
+        programs: Programs = Programs::default(), "tables";
+        /// Encode variants again at higher effort when cores are idle.
+        improve: bool = true, "true or false";
+        /// Time for which caches may keep a response (Cache-Control max-age).
+        max_age: Freshness = Freshness::seconds(86_400), "time";
+        /// The same for a provisional response, which an improvement will replace.
+        max_age_quick: Freshness = Freshness::seconds(10), "time";
+        /// Cores that serve, each with its own listener.
+        cores: PerCore = PerCore::Auto, "cores";
+        /// Distribution of connections over cores: auto, hash, incoming-cpu (the core on which they
+        /// arrive) or cbpf.
+        steering: SteeringMode = SteeringMode(Steering::Auto), "mode";
+        /// Proxies, by address or network; they may open any number of connections.
+        proxies: Networks = Networks::loopback(), "addresses";
+        /// Login for browsers: off (players only), music (music, covers, pages and API) or all
+        /// (everything except health checks).
+        require_login: LoginNeed = LoginNeed(RequireLogin::Off), "off, music or all";
+        /// Names of this server that clients may use. If empty, files are served under every name;
+        /// pages, metrics and the API under addresses, names without a dot or in .local,
+        /// .localhost, .internal and .home.arpa, and names of the certificates.
+        hosts: Hosts = Hosts(Vec::new()), "names";
+        /// Further origins whose pages may use the API.
+        origins: Origins = Origins(Vec::new()), "origins";
+        /// Address on which metrics, status and the API need no login; on all other addresses they
+        /// then need one.
+        admin_listen: MaybeAddress = MaybeAddress(None), "address or off";
+        /// File with a token for metrics, status and the API, sent as `Authorization: Bearer
+        /// TOKEN`. Without the token they then need a login.
+        admin_token_file: MaybeFile = MaybeFile(None), "file or off";
+        /// Destination of the access log, one JSON line per response: a file, stderr, or off.
+        access_log: AccessLog = AccessLog(Sink::Off), "file";
+        /// Lowest level of logged events.
+        log_level: LogLevel = LogLevel(tracing::Level::INFO), "level";
+    }
+
+    /// HTTPS, which is enabled by a certificate.
+    struct Tls as tls {
+        /// Certificate files in PEM, each with its chain; the first serves clients that name no
+        /// known host.
+        cert: Files = Files(Vec::new()), "files";
+        /// Key files in PEM, in the same order.
+        key: Files = Files(Vec::new()), "files";
+        /// Addresses for HTTPS.
+        listen: SocketAddr = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 3443), "address";
+        /// Redirect HTTP to HTTPS for hosts that have a certificate; a number is the port to
+        /// redirect to if it differs from the listening port.
+        redirect: Redirect = Redirect::Off, "true or port";
+        /// Interval between checks for renewed certificates.
+        check_time: Timeout = Timeout::seconds(60), "time";
+    }
+
+    /// Library: how the index is kept up to date, and how names and covers are chosen.
+    struct Library as library {
+        /// Change detection: auto (inotify, else polling), poll (polling only), or off.
+        watch: WatchMeans = WatchMeans(scan::WatchMode::Auto), "auto, poll or off";
+        /// Time for which a folder must be quiet before it is read, so that an album appears whole.
+        settle_time: Timeout = Timeout::seconds(3), "time";
+        /// Interval between polls where inotify is not available.
+        poll_interval: Timeout = Timeout::seconds(60), "time";
+        /// Interval between scans of the whole library; 0s means never.
+        rescan_time: Freshness = Freshness::seconds(86_400), "time";
+        /// Separators between artists in one tag; case is ignored.
+        split_artists: Texts = Texts(Splits::default().artists), "texts";
+        /// Separators between genres in one tag.
+        split_genres: Texts = Texts(Splits::default().genres), "texts";
+        /// Names that contain a separator and are never split.
+        split_exceptions: Texts = Texts(Splits::default().exceptions), "texts";
+        /// Sources of a track's cover, best first: files beside it, embedded, its disc's, its
+        /// album's, or any picture there.
+        cover_track: Sources = Sources(CoverRules::default().track), "sources";
+        /// Sources of a disc's cover.
+        cover_disc: Sources = Sources(CoverRules::default().disc), "sources";
+        /// Sources of an album's cover.
+        cover_album: Sources = Sources(CoverRules::default().album), "sources";
+        /// Sources of an artist's picture: files around the albums, or the first album's cover.
+        cover_artist: Sources = Sources(CoverRules::default().artist), "sources";
+        /// Sizes of covers that `pelton prefetch` creates.
+        cover_sizes: Sides = Sides(vec![300, 600]), "pixels";
+        /// Space for covers extracted from music; beyond, the least recently used are evicted.
+        covers_bytes_max: Bytes = Bytes(scan::CoverLimits::default().bytes_max), "bytes";
+    }
+
+    /// Transcoding of music for players that request lower bit rates, in cells; results are kept
+    /// with the variants.
+    struct Transcoding as transcoding {
+        /// Concurrent transcodings; auto is one per two cores.
+        concurrency: PerCore = PerCore::Auto, "tracks";
+        /// Tracks that may wait for transcoding; beyond, the user with the most of them gets 429.
+        waiting_max: u32 = 256, "tracks";
+        /// Time that a track may wait for transcoding; then the response is 429.
+        max_queue_time: Timeout = Timeout::seconds(60), "time";
+        /// Longest track that is transcoded; longer ones are sent unconverted. 0s disables
+        /// transcoding. No track may take longer than cell.max_request_time.
+        longest: Freshness = Freshness::seconds(3_600), "time";
+        /// Memory of one transcoding beyond the worker's own.
+        max_memory: Bytes = Bytes::mib(256), "bytes";
+    }
+
+    /// Store: the index of variants in a Redis-compatible server, here or elsewhere.
+    struct Store as store {
+        /// Address on which Redis clients can read the index of variants.
+        listen: MaybeAddress = MaybeAddress(None), "address or off";
+        /// External store instead of the built-in one:
+        /// redis://[user:password@]host[:port][/database].
+        url: MaybeUrl = MaybeUrl(None), "URL or off";
+        /// Memory of the built-in store; beyond, the least recently used entries are evicted.
+        max_memory: Bytes = Bytes::mib(64), "bytes";
+        /// Time after which an external store counts as unavailable; serving continues without it.
+        timeout: Timeout = Timeout::seconds(1), "time";
+    }
+
+    /// Cells: the sandboxes of conversions. The keys are named as in Varnish's TinyKVM.
+    struct Cell as cell {
+        /// Isolation of a conversion: process (exits after the job), kvm (microVM, wiped after the
+        /// job), or auto (tested at the start).
+        backend: CellBackend = CellBackend(Backend::Process), "backend";
+        /// Wipe all state after each job. If false, the next job runs in the same memory.
+        ephemeral: bool = true, "true or false";
+        /// Concurrent conversions.
+        concurrency: PerCore = PerCore::Auto, "jobs";
+        /// Spare workers that are forked ahead.
+        spare: u32 = 2, "workers";
+        /// Time that a job may wait for a worker.
+        max_queue_time: Timeout = Timeout::seconds(1), "time";
+        /// Time that workers may take to become ready at the start.
+        max_boot_time: Timeout = Timeout::seconds(16), "time";
+        /// Wall time of one job.
+        max_request_time: Timeout = Timeout::seconds(120), "time";
+        /// CPU time after which a program's request is deprioritized, so that it gets little of a
+        /// contended CPU. 0s means never.
+        give_way_time: Freshness = Freshness(Duration::from_millis(100)), "time";
+        /// Address space of a worker before its job: code and tables.
+        max_memory: Bytes = Bytes::mib(256), "bytes";
+        /// Address space of one job beyond that.
+        max_work_memory: Bytes = Bytes::gib(1), "bytes";
+        /// Size of one job's result.
+        max_answer: Bytes = Bytes::mib(256), "bytes";
+        /// Jobs after which the zygote is replaced.
+        jobs_per_zygote: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "jobs";
+        /// Longest backoff before a crashed zygote is restarted.
+        max_restart_pause: Timeout = Timeout::seconds(5), "time";
+        /// Lowest isolation to start with; each level includes the previous ones.
+        min_isolation: MinIsolation = MinIsolation(Isolation::Filter), "level";
+        /// Folder for jobs that crash or time out, so that they can be run again; they contain data
+        /// of clients.
+        crash_dir: MaybeFolder = MaybeFolder(None), "directory or off";
+        /// Jobs in that folder; further ones are not kept.
+        crash_jobs_max: u32 = 32, "jobs";
+        /// Total size of these jobs.
+        crash_bytes_max: Bytes = Bytes::mib(256), "bytes";
+        /// Back the memory of workers with transparent huge pages, if the host has them.
+        hugepages: bool = true, "true or false";
+        /// Back the memory of jobs in microVMs with transparent huge pages, if the host has them.
+        request_hugepages: bool = true, "true or false";
+    }
+
+    /// Limits of everything that is cached, queued, read or waited for.
+    struct Limits as limits {
+        /// Variants on disk; beyond, the least recently used are evicted.
+        variants_bytes_max: Bytes = Bytes::gib(4), "bytes";
+        /// Variants in memory; beyond, the least recently used are evicted.
+        hot_bytes_max: Bytes = Bytes::mib(256), "bytes";
+        /// Estimated memory of all running conversions.
+        convert_bytes_max: Bytes = Bytes::gib(1), "bytes";
+        /// Conversions that may wait; beyond, the response is 503.
+        queue_max: u32 = 256, "jobs";
+        /// Estimated time that a client may wait for its conversion to start; beyond, the response
+        /// is 503.
+        queue_time_max: Timeout = Timeout::seconds(10), "time";
+        /// Requests that may wait for the same conversion.
+        waiters_max: u32 = 1_024, "requests";
+        /// Improvements that are queued; further ones are queued again by later requests.
+        improving_max: u32 = 4_096, "jobs";
+        /// Requests that may wait for one program; beyond, the response is 503.
+        program_queue_max: u32 = 256, "requests";
+        /// Interval between checks for changed program files.
+        program_check_time: Timeout = Timeout::seconds(2), "time";
+        /// Originals whose format and size are cached.
+        facts_max: u32 = 65_536, "files";
+        /// Originals whose colour, BlurHash and ThumbHash are kept.
+        looks_max: u32 = 65_536, "files";
+        /// Largest response that is sent from memory; larger ones are sent by the kernel from their
+        /// file.
+        memory_body_bytes_max: Bytes = Bytes::kib(64), "bytes";
+        /// Responses that are kept ready, over all cores; each large one holds a descriptor.
+        hot_answers_max: u32 = 4_096, "answers";
+        /// Largest text that is compressed; larger text is sent uncompressed.
+        coded_bytes_max: Bytes = Bytes::mib(4), "bytes";
+        /// Entries of a folder that its page shows.
+        gallery_entries_max: u32 = 1_000, "entries";
+        /// Time for which a response is reused before its original is revalidated.
+        trust_time: Timeout = Timeout::seconds(1), "time";
+        /// Largest original that is converted, in bytes; larger ones are sent unconverted.
+        original_bytes_max: Bytes = Bytes::mib(256), "bytes";
+        /// Largest original that is converted, in pixels as decoded: a JPEG is decoded at a
+        /// fraction of its size if the result is small.
+        source_pixels_max: NonZeroU64 = pixels(image_plan::Limits::default().source_pixels_max), "pixels";
+        /// Largest result of a conversion, in pixels.
+        target_pixels_max: NonZeroU64 = pixels(image_plan::Limits::default().target_pixels_max), "pixels";
+        /// Largest colour profile of an original, as stored.
+        profile_bytes_max: Bytes = Bytes(image_plan::Limits::default().profile_bytes_max), "bytes";
+        /// Open connections, over all cores.
+        connections_max: NonZeroU32 = NonZeroU32::new(16_384).expect("not zero"), "connections";
+        /// Open connections from one address, or one /64 of IPv6; `proxies` are exempt.
+        address_connections_max: NonZeroU32 = NonZeroU32::new(512).expect("not zero"), "connections";
+        /// Requests of one connection before it is closed.
+        connection_requests_max: NonZeroU32 = NonZeroU32::new(10_000).expect("not zero"), "requests";
+        /// Responses of one connection that wait to be written together.
+        queued_bytes_max: Bytes = Bytes::kib(24), "bytes";
+        /// Connections that the kernel queues for each core until they are accepted.
+        backlog: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "connections";
+        /// Threads for work that may sleep, over all cores.
+        blocking_threads_max: NonZeroU32 = NonZeroU32::new(64).expect("not zero"), "threads";
+        /// Request line and fields of one request, in total.
+        head_bytes_max: Bytes = Bytes::kib(16), "bytes";
+        /// Fields of one request.
+        fields_max: NonZeroU32 = NonZeroU32::new(100).expect("not zero"), "fields";
+        /// Path and query of one request.
+        target_bytes_max: Bytes = Bytes::kib(8), "bytes";
+        /// Body of a request that is read and dropped so that its connection can continue.
+        body_bytes_max: Bytes = Bytes::kib(64), "bytes";
+        /// Body of one request to players' endpoints, the API or programs, as sent over the
+        /// network.
+        request_body_bytes: Bytes = Bytes::mib(1), "bytes";
+        /// Such bodies of all pending requests, over all cores; beyond, the response is 503.
+        request_bodies_bytes: Bytes = Bytes::mib(64), "bytes";
+        /// Responses in memory that clients have not read yet: of players, the API, programs and
+        /// pages; beyond, 503.
+        mount_answers_bytes: Bytes = Bytes::mib(256), "bytes";
+        /// Responses to players, and pages of shares, that are composed at a time; others wait.
+        answers_making_max: NonZeroU32 = NonZeroU32::new(8).expect("not zero"), "answers";
+        /// Size line of one chunk in a body.
+        chunk_line_bytes_max: u32 = 256, "bytes";
+        /// Trailer fields of a body, in total.
+        trailer_bytes_max: u32 = 4_096, "bytes";
+        /// Lines of the access log that wait to be written, per core; beyond, they are dropped and
+        /// counted.
+        access_log_bytes: Bytes = Bytes::mib(1), "bytes";
+        /// Bytes of each client-supplied text in the access log.
+        access_field_bytes_max: Bytes = Bytes(512), "bytes";
+        /// Bytes of one connection's responses that the kernel buffers before they are sent.
+        unsent_bytes_max: Bytes = Bytes::kib(128), "bytes";
+        /// Bytes of a file that are sent before other connections get their turn.
+        sendfile_slice_bytes: Bytes = Bytes::mib(1), "bytes";
+        /// Time from the start of a connection to its first byte.
+        first_byte_timeout: Timeout = Timeout::seconds(10), "time";
+        /// Time from the start of a connection to the end of its TLS handshake.
+        handshake_timeout: Timeout = Timeout::seconds(10), "time";
+        /// Concurrent TLS handshakes per core; beyond, the oldest is closed.
+        handshakes_max: NonZeroU32 = NonZeroU32::new(512).expect("not zero"), "handshakes";
+        /// TLS sessions that are cached for clients without tickets.
+        tls_sessions_max: u32 = 4_096, "sessions";
+        /// Encrypted bytes of one TLS connection that its client has not read.
+        tls_buffer_bytes_max: Bytes = Bytes::kib(32), "bytes";
+        /// Concurrent streams of one HTTP/2 connection.
+        h2_streams_max: NonZeroU32 = NonZeroU32::new(100).expect("not zero"), "streams";
+        /// Bytes of files that one HTTP/2 connection buffers until its client reads them.
+        h2_buffer_bytes_max: Bytes = Bytes::kib(16), "bytes";
+        /// Requests of one HTTP/2 connection that are processed at the same time.
+        h2_making_max: NonZeroU32 = NonZeroU32::new(32).expect("not zero"), "answers";
+        /// Frames of an HTTP/2 client that neither request nor consume anything.
+        h2_idle_bytes_max: Bytes = Bytes::kib(256), "bytes";
+        /// Streams that an HTTP/2 client may reset, beyond those whose response it consumed.
+        h2_resets_max: u32 = 256, "streams";
+        /// Time from the first byte of a request to the end of its fields.
+        head_timeout: Timeout = Timeout::seconds(10), "time";
+        /// Time in which the body of a request must reach the rate of `limits.body_rate_min`.
+        body_timeout: Timeout = Timeout::seconds(10), "time";
+        /// Minimum rate of a request's body; slower requests get 408.
+        body_rate_min: Bytes = Bytes(512), "bytes/s";
+        /// Time that a connection may stay open between two requests.
+        idle_timeout: Timeout = Timeout::seconds(75), "time";
+        /// Time in which a client must read at the rate of `limits.write_rate_min` while a response
+        /// waits.
+        write_timeout: Timeout = Timeout::seconds(60), "time";
+        /// Minimum rate at which a client reads a response; slower clients are disconnected.
+        write_rate_min: Bytes = Bytes(512), "bytes/s";
+        /// Silence after which a connection is closed whose client got its response before it had
+        /// sent the whole request.
+        linger_timeout: Timeout = Timeout::seconds(2), "time";
+        /// Total time for which a client may continue to send after such an early response.
+        linger_time_max: Timeout = Timeout::seconds(30), "time";
+        /// Bytes that a client may still send after such an early response; they are dropped.
+        linger_bytes_max: Bytes = Bytes::gib(1), "bytes";
+        /// Time for open requests to finish when the server stops.
+        drain_timeout: Timeout = Timeout::seconds(30), "time";
+        /// Time until a new process must serve during an upgrade; otherwise the old one continues.
+        upgrade_timeout: Timeout = Timeout::seconds(60), "time";
+    }
+}
+
+fn pixels(number: u64) -> NonZeroU64 {
+    NonZeroU64::new(number).expect("the default limits of `image_plan` are above 0")
+}

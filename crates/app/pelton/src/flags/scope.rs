@@ -1,0 +1,148 @@
+//! Settings that each command uses. A command refuses the flags of all others; their keys in the
+//! file and their variables are shared by all commands.
+
+/// Part of the settings.
+pub(crate) trait Scope {
+    /// Names of the settings. A name that ends in a dot stands for a group.
+    const ACCEPTED: &[&str];
+    /// Settings that `-h` and `--help` show; the others are accepted, too.
+    const SHOWN: &[&str];
+
+    /// Returns whether the setting called `name` is one of them.
+    fn accepts(name: &str) -> bool {
+        Self::ACCEPTED.iter().any(|accepted| {
+            *accepted == name || accepted.ends_with('.') && name.starts_with(accepted)
+        })
+    }
+}
+
+/// All settings, for the commands that serve, or that check what would be served.
+pub(crate) struct Everything;
+
+impl Scope for Everything {
+    const ACCEPTED: &[&str] = &[];
+    const SHOWN: &[&str] = &[
+        "root",
+        "listen",
+        "data",
+        "quality",
+        "formats",
+        "require_login",
+        "log_level",
+        "tls.cert",
+        "tls.key",
+        "limits.variants_bytes_max",
+    ];
+
+    fn accepts(_: &str) -> bool {
+        true
+    }
+}
+
+/// Settings of conversions ahead of requests.
+pub(crate) struct Prefetching;
+
+impl Scope for Prefetching {
+    const ACCEPTED: &[&str] = &[
+        "root",
+        "data",
+        "quality",
+        "formats",
+        "allowed_types",
+        "only_types",
+        "img_map",
+        "log_level",
+        "library.",
+        "cell.",
+        "limits.variants_bytes_max",
+        "limits.convert_bytes_max",
+        "limits.facts_max",
+        "limits.looks_max",
+        "limits.original_bytes_max",
+        "limits.source_pixels_max",
+        "limits.target_pixels_max",
+        "limits.profile_bytes_max",
+    ];
+    const SHOWN: &[&str] = &[
+        "root",
+        "data",
+        "quality",
+        "formats",
+        "log_level",
+        "library.cover_sizes",
+        "cell.concurrency",
+        "limits.variants_bytes_max",
+    ];
+}
+
+/// Settings of the conversion of one picture.
+pub(crate) struct Conversion;
+
+impl Scope for Conversion {
+    const ACCEPTED: &[&str] = &[
+        "quality",
+        "cell.",
+        "limits.source_pixels_max",
+        "limits.target_pixels_max",
+        "limits.profile_bytes_max",
+    ];
+    const SHOWN: &[&str] = &[
+        "quality",
+        "cell.backend",
+        "cell.max_request_time",
+        "cell.max_work_memory",
+    ];
+}
+
+/// Settings of a scan.
+pub(crate) struct Scanning;
+
+impl Scope for Scanning {
+    const ACCEPTED: &[&str] = &[
+        "root",
+        "data",
+        "library.split_artists",
+        "library.split_genres",
+        "library.split_exceptions",
+    ];
+    const SHOWN: &[&str] = Self::ACCEPTED;
+}
+
+/// Settings of cells.
+pub(crate) struct Cells;
+
+impl Scope for Cells {
+    const ACCEPTED: &[&str] = &["cell."];
+    const SHOWN: &[&str] = &[
+        "cell.backend",
+        "cell.max_request_time",
+        "cell.max_memory",
+        "cell.max_work_memory",
+        "cell.max_answer",
+        "cell.min_isolation",
+    ];
+}
+
+/// Settings of `pelton cell`, which also runs jobs of the configured programs again.
+pub(crate) struct CellsAndPrograms;
+
+impl Scope for CellsAndPrograms {
+    const ACCEPTED: &[&str] = &["cell.", "programs"];
+    const SHOWN: &[&str] = Cells::SHOWN;
+}
+
+/// The data directory.
+pub(crate) struct Data;
+
+impl Scope for Data {
+    const ACCEPTED: &[&str] = &["data"];
+    const SHOWN: &[&str] = Self::ACCEPTED;
+}
+
+/// Settings of the first user, for whom the server may become closed.
+pub(crate) struct DataAndLogin;
+
+impl Scope for DataAndLogin {
+    const ACCEPTED: &[&str] = &["data", "require_login"];
+    const SHOWN: &[&str] = Self::ACCEPTED;
+}

@@ -1,0 +1,122 @@
+//! Parts of the server that several commands start, built from the configuration.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use config::{Config, components};
+use functions::Programs;
+use reactor::{Counters, DirLock, LockError, Sharing};
+use report::Error;
+use server::Service;
+use server::gate::Users;
+use server::mount::{Mount, Mounts};
+use variants::shared_index::Store;
+
+use crate::worker;
+
+/// Starts a pool of cells that runs up to `jobs` jobs at the same time.
+pub(crate) fn pool(config: &Config, jobs: usize) -> Result<sandbox::Pool, Error> {
+    let crashes = components::crashes(config)?;
+    let started = sandbox::Pool::start(worker::ELF, components::cell_limits(config, jobs));
+    let pool = started.map_err(|err| components::cell_error(&err))?;
+    Ok(pool.keep_reproducers(crashes))
+}
+
+/// Starts the pool of cells for requests, improvements and transcodes. Each of the three has its
+/// own threads, and every thread may hold a cell, so the pool has as many cells as there are
+/// threads.
+pub(crate) fn conversions(config: &Config) -> Result<Arc<sandbox::Pool>, Error> {
+    let jobs = 2 * components::concurrency(config)? + components::transcodings(config)?;
+    pool(config, jobs).map(Arc::new)
+}
+
+/// Opens the library and its variants, with `store` as their shared index, if any. `cores` are the
+/// counters of the serving cores, and `mounts` handle the paths outside the library.
+pub(crate) fn service(
+    config: &Config,
+    pool: Arc<sandbox::Pool>,
+    cores: Arc<[Counters]>,
+    mounts: Mounts,
+    store: Option<Arc<dyn Store>>,
+) -> Result<Arc<Service>, Error> {
+    let concurrency = components::concurrency(config)?;
+    let settings = components::settings(config, concurrency)?;
+    Service::open(settings, pool, cores, mounts, store).map_err(|err| {
+        Error::host(err.to_string()).hint("pelton check reports problems of the configuration")
+    })
+}
+
+/// Locks a directory that `what` writes to, until the lock is dropped. If the host refuses to lock,
+/// logs a warning and returns `None`.
+pub(crate) fn hold(dir: &Path, sharing: Sharing, what: &str) -> Result<Option<DirLock>, Error> {
+    match DirLock::take(dir, sharing) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(LockError::Held(holder)) => {
+            let what = format!("{what}: {} is in use by process {holder}", dir.display());
+            Err(Error::host(what)
+                .hint("give each server a directory of its own, or end that process"))
+        }
+        Err(LockError::Host(path, err)) => {
+            unlocked(&path, &err);
+            Ok(None)
+        }
+    }
+}
+
+/// Starts a thread that waits until the process that holds the directory has ended, and then locks
+/// the directory until this process ends.
+pub(crate) fn hold_after_predecessor(dir: PathBuf, sharing: Sharing, what: &'static str) {
+    let wait = move || match DirLock::wait(&dir, sharing) {
+        Ok(mut lock) => {
+            lock.sign(what);
+            std::mem::forget(lock);
+        }
+        Err(LockError::Held(_)) => unreachable!("`DirLock::wait` waits for the holder"),
+        Err(LockError::Host(path, err)) => unlocked(&path, &err),
+    };
+    let started = std::thread::Builder::new()
+        .name("lock".to_owned())
+        .spawn(wait);
+    if let Err(err) = started {
+        tracing::warn!(%err, "cannot lock the data directory: other servers may use it at the same time");
+    }
+}
+
+fn unlocked(path: &Path, err: &std::io::Error) {
+    let path = path.display();
+    tracing::warn!(%path, %err, "cannot lock this directory: other servers may use it at the same time");
+}
+
+/// Checks that `root` can be listed, so that an error is reported before anything is started.
+pub(crate) fn readable(root: &Path) -> Result<(), Error> {
+    let listed = std::fs::read_dir(root);
+    listed.map(drop).map_err(|err| {
+        Error::usage(format!("root: {}: {err}", root.display()))
+            .hint("name the folder to serve, as in pelton serve ~/Pictures")
+    })
+}
+
+/// Handlers of all requests outside the library.
+pub(crate) struct Beside {
+    pub(crate) programs: Arc<Programs>,
+    /// Mounts that a reload does not change.
+    pub(crate) others: Vec<(String, Arc<dyn Mount>)>,
+    /// Users that may log in, if any; a reload does not change them.
+    pub(crate) users: Option<Arc<dyn Users>>,
+}
+
+impl Beside {
+    /// Returns all mounts in the form that the service takes.
+    pub(crate) fn mounts(&self) -> Mounts {
+        let mounts = Mounts::new([self.others.clone(), self.programs.mounts()].concat());
+        mounts.with_users(self.users.clone())
+    }
+
+    /// Applies another configuration.
+    ///
+    /// # Errors
+    /// If a new program fails to boot, see [`Programs::apply`].
+    pub(crate) fn reload(&self, config: &Config) -> Result<(), Error> {
+        self.programs.apply(config)
+    }
+}

@@ -1,0 +1,23 @@
+//! Messages of the program to its operator: errors with exit codes, the log, and reports of panics.
+//!
+//! Principal type: [`Error`], whose fault selects the exit code of the process. [`log`] writes all
+//! lines on stderr or to a file.
+//!
+//! ```text
+//! errors, notes ─┐
+//! tracing events ┴─► log ─► lines in memory (1 MiB at most) ─► thread `log` ─► stderr or a file
+//! a panic ───────────────────────────────────────────────────► stderr, then SIGABRT
+//! ```
+//!
+//! Threads: any thread queues lines and continues; only the log's own thread waits for the reader
+//! of stderr. Lines that find no room are dropped and counted.
+
+#![forbid(unsafe_code)]
+// These macros panic if the line cannot be written, and block if it is not read.
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
+mod error;
+pub mod log;
+pub mod panics;
+
+pub use error::{EXIT_FINDINGS, EXIT_HOST, EXIT_OK, EXIT_USAGE, Error, fail, line, notes};

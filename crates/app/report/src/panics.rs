@@ -1,0 +1,62 @@
+//! Policy for panics: a panic is a bug, and ends the process at once, on whichever thread it
+//! happens.
+//!
+//! Nothing is unwound. An unwound thread would leave its waiters waiting, its locks poisoned and
+//! its slots taken, while the process looked healthy. A process that ends is restarted by its
+//! service manager, and a start takes 50 ms. Files on disk stay intact, because each of them must
+//! survive `kill -9` anyway.
+//!
+//! `panic = "abort"` in the build profile would do the same, but not for the programs that the
+//! tests run: cargo builds those for unwinding, and it would build every C codec a second time for
+//! them.
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Write as _};
+use std::panic::PanicHookInfo;
+use std::process;
+use std::thread;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// Maximum bytes of a message in the report. Together with the other lines, a report is smaller
+/// than `PIPE_BUF` (4 KiB), the size that a pipe accepts without blocking once it is ready
+/// (pipe(7)).
+const MESSAGE_BYTES_MAX: usize = 2_048;
+
+/// Makes every later panic of this process write a report to stderr and end the process by SIGABRT.
+pub fn abort_on_panic() {
+    std::panic::set_hook(Box::new(|info| {
+        report(&describe(info));
+        process::abort();
+    }));
+}
+
+fn describe(info: &PanicHookInfo<'_>) -> String {
+    let thread = thread::current();
+    let thread = thread.name().unwrap_or("without a name");
+    let message = info.payload_as_str().unwrap_or("no message");
+    let message = &message[..message.floor_char_boundary(MESSAGE_BYTES_MAX)];
+    let place = info.location().map_or_else(String::new, |location| {
+        format!("cause:  {}:{}\n", location.file(), location.line())
+    });
+    format!(
+        "pelton: panic on thread {thread}: {message}\n{place}hint:   this is a bug in Pelton; please report these lines\n"
+    )
+}
+
+/// Writes `text` to stderr, unless this would block: a full pipe must not delay the end of the
+/// process.
+fn report(text: &str) {
+    let stderr = io::stderr();
+    let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
+    let at_once = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    if poll(&mut ready, Some(&at_once)).is_ok_and(|ready| ready == 1) {
+        // Without a reader the report is lost; the exit status still says SIGABRT.
+        drop(stderr.lock().write_all(text.as_bytes()));
+    }
+}

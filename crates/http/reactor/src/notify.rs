@@ -1,0 +1,50 @@
+//! Notifications to a service manager by sd_notify(3): datagrams to the socket that `NOTIFY_SOCKET`
+//! names.
+
+use std::env;
+use std::io;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Reports that this process serves. The report includes its id, because after an upgrade the
+/// service manager must watch the new process.
+pub fn ready() {
+    tell(&format!("MAINPID={}\nREADY=1", std::process::id()));
+}
+
+/// Reports that the configuration is being reloaded; [`ready`] reports the end.
+pub fn reloading() {
+    let now = clock_gettime(ClockId::Monotonic);
+    let micros = now.tv_sec as u64 * 1_000_000 + now.tv_nsec as u64 / 1_000;
+    tell(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
+}
+
+/// Reports that this process is about to end.
+pub fn stopping() {
+    tell("STOPPING=1");
+}
+
+fn tell(state: &str) {
+    if let Err(err) = send(state) {
+        tracing::warn!(%err, state, "cannot notify the service manager");
+    }
+}
+
+fn send(state: &str) -> io::Result<()> {
+    let Some(name) = env::var_os("NOTIFY_SOCKET") else {
+        return Ok(());
+    };
+    let address = match name.as_bytes().strip_prefix(b"@") {
+        Some(name) => SocketAddr::from_abstract_name(name)?,
+        None => SocketAddr::from_pathname(&name)?,
+    };
+    let sent = UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address)?;
+    if sent == state.len() {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::WriteZero.into())
+    }
+}

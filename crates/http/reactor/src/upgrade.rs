@@ -1,0 +1,102 @@
+//! Upgrade on SIGUSR2: a new process takes over, without a moment in which connections are refused.
+//!
+//! ```text
+//! old ── starts its own program again ────► new: reads the configuration, as at any start
+//!     ── the listening sockets ───────────►      opens its other resources, serves
+//!     ◄─────────────────── "ready" ────────
+//!     drains, ends
+//! ```
+//!
+//! The processes communicate over a socket that is the standard input of the new process: there is
+//! no path that another process could open, and no descriptor that another child inherits. If the
+//! new process ends or stays silent, the old one continues unchanged. The program is started from
+//! the path of the running one, so that an upgrade starts a new version that was put there.
+
+use std::env;
+use std::io::{self, Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::Error;
+use crate::handover::{receive_listeners, send_listeners};
+
+/// Variable that marks standard input as the socket of a predecessor.
+const VARIABLE: &str = "PELTON_UPGRADE";
+const READY: u8 = b'R';
+
+/// Path of the running program, to start it again.
+#[derive(Clone, Debug)]
+pub struct Program(PathBuf);
+
+impl Program {
+    /// Returns the running program. Must be called at the start, before its file is replaced.
+    pub fn own() -> Result<Program, Error> {
+        let path = std::fs::read_link("/proc/self/exe");
+        path.map(Program)
+            .map_err(|err| Error::host("find the program's own path", err))
+    }
+
+    /// Starts the program again and sends it `sockets`. Returns the id of the new process once it
+    /// serves, or an error after `patience`.
+    pub fn take_over(&self, sockets: &[TcpListener], patience: Duration) -> io::Result<u32> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let mut child = self.start(theirs)?;
+        let told = send_listeners(sockets, &ours)
+            .and_then(|()| ours.set_read_timeout(Some(patience)))
+            .and_then(|()| (&ours).read_exact(&mut [0]));
+        match told {
+            Ok(()) => Ok(child.id()),
+            Err(err) => {
+                // If the process ended by itself, the lines that it logged explain the reason.
+                child.kill()?;
+                let status = child.wait()?;
+                Err(io::Error::other(format!(
+                    "the new process: {status}: {err}"
+                )))
+            }
+        }
+    }
+
+    /// Starts the child. This process drops `stdin`, so that it notices the end of the child.
+    fn start(&self, stdin: UnixStream) -> io::Result<Child> {
+        Command::new(&self.0)
+            .args(env::args_os().skip(1))
+            .env(VARIABLE, "1")
+            .stdin(Stdio::from(OwnedFd::from(stdin)))
+            .spawn()
+    }
+}
+
+/// Connection to the process that this one replaces.
+#[derive(Debug)]
+pub struct Predecessor(UnixStream);
+
+/// Returns the process that this one replaces, and its sockets. Returns `None` unless this is an
+/// upgrade.
+pub fn predecessor() -> Result<Option<(Predecessor, Vec<TcpListener>)>, Error> {
+    if env::var_os(VARIABLE).is_none() {
+        return Ok(None);
+    }
+    let failed = |err: io::Error| {
+        Error::host("take over from the old process", err).with_hint(format!(
+            "{VARIABLE} is set by Pelton itself; unset it to start on its own"
+        ))
+    };
+    let stream = io::stdin().as_fd().try_clone_to_owned().map_err(failed)?;
+    let stream = UnixStream::from(stream);
+    let sockets = receive_listeners(&stream).map_err(failed)?;
+    Ok(Some((Predecessor(stream), sockets)))
+}
+
+impl Predecessor {
+    /// Notifies the predecessor that this process serves, so that it drains and ends.
+    pub fn dismiss(&self) {
+        if let Err(err) = (&self.0).write_all(&[READY]) {
+            tracing::warn!(%err, "the old process has already ended");
+        }
+    }
+}

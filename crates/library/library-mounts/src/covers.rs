@@ -1,0 +1,215 @@
+//! Covers of the music: resolve the id of a track, disc, album or artist to a picture in the
+//! library.
+//!
+//! ```text
+//! al-0123456789abcdef ─ Catalog::cover ─┬─ folder art ───────────► /Band/Album/cover.jpg?w=300
+//!                                       └─ embedded ─ extracted ─► /-/art/ab/HASH.jpg?w=300
+//! ```
+//! Both are ordinary targets: negotiated, converted in a cell, and cached.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+
+use catalog::{AlbumId, ArtistId, CoverOwner, CoverRules, TrackId};
+use image_plan::Placeholder;
+use scan::{CoverLimits, ExtractError, Index, LibraryIndexer};
+use server::Service;
+use server::gate::Part;
+use server::mount::{Mount, MountRequest, Reply};
+use variants::library::{Library, LibraryPath, Wait};
+use variants::placeholders::Looks;
+
+use config::{Config, components};
+
+/// Finder of covers.
+#[derive(Debug)]
+pub struct Covers {
+    rules: CoverRules,
+    /// Covers embedded in music, or `None` if the data directory is not writable.
+    inside: Option<scan::Covers>,
+    /// Placeholders and library of the service, once there is one.
+    seen: OnceLock<(Arc<Looks>, Arc<Library>)>,
+}
+
+impl Covers {
+    /// Opens the folder of covers, including those that were extracted before.
+    pub fn open(config: &Config) -> Covers {
+        let library = &config.library;
+        let limits = CoverLimits {
+            bytes_max: library.covers_bytes_max.0,
+            ..CoverLimits::default()
+        };
+        let inside =
+            scan::Covers::open(&config.root, &config.data.join(components::COVERS), limits);
+        Covers {
+            rules: CoverRules {
+                track: library.cover_track.0.clone(),
+                disc: library.cover_disc.0.clone(),
+                album: library.cover_album.0.clone(),
+                artist: library.cover_artist.0.clone(),
+            },
+            inside: match inside {
+                Ok(inside) => Some(inside),
+                Err(err) => {
+                    tracing::warn!(%err, "cannot open the folder of covers: embedded covers are not shown");
+                    None
+                }
+            },
+            seen: OnceLock::new(),
+        }
+    }
+
+    /// Attaches the placeholders and the library of `service`.
+    pub(crate) fn attach(&self, service: &Service) {
+        let seen = (Arc::clone(service.looks()), Arc::clone(service.library()));
+        assert!(
+            self.seen.set(seen).is_ok(),
+            "a process attaches only one service"
+        );
+    }
+
+    /// Returns whether there is a cover of `of`.
+    pub(crate) fn has(&self, catalog: &Index, of: CoverOwner) -> bool {
+        catalog.cover(of, &self.rules).is_some()
+    }
+
+    /// Returns the placeholder of the cover of `of`, if known. May sleep, as [`Covers::path`].
+    pub(crate) fn look(&self, catalog: &Index, of: CoverOwner) -> Option<Placeholder> {
+        self.look_at(&self.path(catalog, of)?)
+    }
+
+    /// Returns the placeholder of a picture, if known. May sleep.
+    pub(crate) fn look_at(&self, path: &LibraryPath) -> Option<Placeholder> {
+        let (looks, library) = self.seen.get()?;
+        looks.find(&library.identify(path, Wait::Allowed).ok()?)
+    }
+
+    /// Returns the target of the cover of `of`, with `query`. May sleep, because the picture may
+    /// have to be extracted from a file.
+    pub(crate) fn target(&self, catalog: &Index, of: CoverOwner, query: &str) -> Option<String> {
+        let path = self.path(catalog, of)?;
+        Some(match query {
+            "" => path.target(),
+            query => format!("{}?{query}", path.target()),
+        })
+    }
+
+    /// Returns the path of the cover of `of` in the library. May sleep, as [`Covers::target`].
+    pub fn path(&self, catalog: &Index, of: CoverOwner) -> Option<LibraryPath> {
+        let cover = catalog.cover(of, &self.rules)?;
+        let Some(inside) = &cover.inside else {
+            return LibraryPath::from_relative(Path::new(OsStr::from_bytes(&cover.path)));
+        };
+        match self.inside.as_ref()?.extract(&cover, inside) {
+            Ok(name) => LibraryPath::from_target(&format!("{}/{name}", components::ART)),
+            Err(ExtractError::Host(err)) => {
+                tracing::error!(%err, "cannot store the cover");
+                None
+            }
+            Err(err) => {
+                tracing::info!(path = %cover.path.escape_ascii(), %err, "cannot extract the cover");
+                None
+            }
+        }
+    }
+}
+
+/// Parses the id of a cover: `tr-`, `al-` or `ar-` and a hexadecimal id, or `di-`, an album's id,
+/// `-` and a disc number.
+pub(crate) fn parse(catalog: &Index, id: &str) -> Option<CoverOwner> {
+    let (kind, id) = id.split_once('-')?;
+    let (id, disc) = match kind {
+        "di" => id.split_once('-')?,
+        _ => (id, ""),
+    };
+    let is_hex = id.len() == 16
+        && id
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let id = is_hex.then(|| u64::from_str_radix(id, 16).expect("sixteen digits"))?;
+    Some(match kind {
+        "tr" => CoverOwner::Track(catalog.track_row(TrackId(id))?),
+        "al" => CoverOwner::Album(catalog.album_row(AlbumId(id))?),
+        "ar" => CoverOwner::Artist(catalog.artist_row(ArtistId(id))?),
+        "di" => CoverOwner::Disc(catalog.album_row(AlbumId(id))?, disc.parse().ok()?),
+        _ => return None,
+    })
+}
+
+/// Mount that serves `/-/cover/ID?w=300`.
+pub(crate) struct CoverMount {
+    covers: Arc<Covers>,
+    keeper: Arc<LibraryIndexer>,
+}
+
+impl CoverMount {
+    /// Path prefix of the mount.
+    pub(crate) const PREFIX: &str = "/-/cover";
+
+    pub(crate) fn new(covers: Arc<Covers>, keeper: Arc<LibraryIndexer>) -> CoverMount {
+        CoverMount { covers, keeper }
+    }
+
+    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
+        if !matches!(visit.method, "GET" | "HEAD") {
+            let allow = ("allow".into(), "GET, HEAD".into());
+            return plain(405, "method not allowed\n", Some(allow));
+        }
+        let id = visit
+            .path
+            .strip_prefix(Self::PREFIX)
+            .map(|rest| rest.trim_matches('/').to_owned());
+        let query = visit.query.unwrap_or("").to_owned();
+        let (covers, catalog) = (Arc::clone(&self.covers), self.keeper.catalog());
+        let found = tokio::task::spawn_blocking(move || {
+            let of = parse(&catalog, &id?)?;
+            covers.target(&catalog, of, &query)
+        });
+        match found
+            .await
+            .expect("a panic aborts the process, and this task is never cancelled")
+        {
+            Some(target) => Reply::Internal {
+                target,
+                fields: Vec::new(),
+            },
+            None => plain(404, "no cover\n", None),
+        }
+    }
+}
+
+impl Mount for CoverMount {
+    fn part(&self) -> Part {
+        Part::Music
+    }
+
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(visit))
+    }
+
+    /// Returns true: covers embedded in music are internal targets.
+    fn reaches_internal(&self) -> bool {
+        true
+    }
+
+    fn metrics(&self, out: &mut String) {
+        crate::music::metrics(&self.keeper.status(), out);
+    }
+}
+
+fn plain(status: u16, text: &'static str, field: Option<server::mount::Field>) -> Reply {
+    let mut fields: Vec<server::mount::Field> = vec![
+        ("content-type".into(), "text/plain; charset=utf-8".into()),
+        ("cache-control".into(), "no-store".into()),
+        ("x-content-type-options".into(), "nosniff".into()),
+    ];
+    fields.extend(field);
+    Reply::Whole {
+        status,
+        fields,
+        body: text.into(),
+    }
+}

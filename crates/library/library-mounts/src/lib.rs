@@ -1,0 +1,26 @@
+//! The library as mounts of the server: interfaces for players, pages, covers, and the metrics of
+//! the indexer.
+//!
+//! Principal type: [`Music`], which starts the indexer and has the mounts.
+//!
+//! ```text
+//! /rest/ /-/api/ /-/music /-/share/ ─► players ─► library_api ─┐
+//! /-/cover/ID ───────────────────────► covers ◄────────────────┘
+//!                                        └─► a target of the library, which the server answers
+//! ```
+//!
+//! `library-api` and `server` do not know each other; this crate passes requests to `library-api`
+//! and its answers to `server`. Threads: cores wait; responses are composed on blocking threads, at
+//! most `limits.answers_making_max` at a time.
+
+#![forbid(unsafe_code)]
+
+mod covers;
+mod music;
+mod players;
+mod quarantine;
+
+pub use covers::Covers;
+pub use music::{Music, scan_error};
+pub use players::unix_ms;
+pub use quarantine::Quarantine;

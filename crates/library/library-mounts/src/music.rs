@@ -1,0 +1,137 @@
+//! Catalog of a server: the indexer that keeps it up to date, and the mounts that use it.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use config::{Config, components};
+use report::Error;
+use scan::{LibraryIndexer, ScanError, Status, Watch};
+use server::Service;
+use server::gate::Users;
+use server::mount::Mount;
+
+use crate::covers::{CoverMount, Covers};
+use crate::players::Players;
+
+/// Indexer, and the parts that use its catalog.
+#[derive(Debug)]
+pub struct Music {
+    keeper: Arc<LibraryIndexer>,
+    covers: Arc<Covers>,
+    /// Interfaces for players, or `None` if the data directory cannot be written.
+    players: Option<Players>,
+}
+
+impl Music {
+    /// Opens the last catalog, and starts to bring it up to date.
+    pub fn start(config: &Config) -> Result<Music, Error> {
+        let keeper =
+            LibraryIndexer::start(components::library(config)).map_err(|err| scan_error(&err))?;
+        let (keeper, covers) = (Arc::new(keeper), Arc::new(Covers::open(config)));
+        let players = Players::open(config, &keeper, &covers);
+        let players = players.inspect_err(|err| {
+            let cause = std::error::Error::source(err).map(ToString::to_string);
+            tracing::warn!(%err, cause, "cannot open the users' data: players get no responses");
+        });
+        Ok(Music {
+            players: players.ok(),
+            keeper,
+            covers,
+        })
+    }
+
+    /// Attaches the placeholders and the library of `service`.
+    pub fn attach(&self, service: &Service) {
+        self.covers.attach(service);
+    }
+
+    /// Returns the mounts of covers and of the interfaces for players.
+    pub fn mounts(&self) -> Vec<(String, Arc<dyn Mount>)> {
+        let covers = CoverMount::new(Arc::clone(&self.covers), Arc::clone(&self.keeper));
+        let mut mounts: Vec<(String, Arc<dyn Mount>)> =
+            vec![(CoverMount::PREFIX.to_owned(), Arc::new(covers))];
+        mounts.extend(self.players.iter().flat_map(Players::mounts));
+        mounts
+    }
+
+    /// Returns the users that may log in, if users can be stored.
+    pub fn users(&self) -> Option<Arc<dyn Users>> {
+        self.players.as_ref().map(Players::users)
+    }
+
+    /// Stops the scan that runs, if any; the last complete catalog stays.
+    pub fn stop(&self) {
+        self.keeper.stop();
+    }
+}
+
+/// Appends the metrics of the indexer, above all whether changes are detected by inotify, by
+/// polling, or not at all.
+pub(crate) fn metrics(status: &Status, out: &mut String) {
+    let (by, folders) = match &status.watch {
+        Watch::Off => ("off", 0),
+        Watch::Inotify { folders } => ("inotify", *folders),
+        Watch::Polling { .. } => ("looking", 0),
+    };
+    let report = status.report.as_deref();
+    let files = report.map_or(0, |report| report.files);
+    let faults = report.map_or(0, |report| report.faults.len() as u64);
+    let mut family = |name: &str, kind: &str, help: &str, samples: &[(&str, u64)]| {
+        let name = format!("pelton_library_{name}");
+        let mut text = format!("# TYPE {name} {kind}\n# HELP {name} {help}\n");
+        for (suffix, value) in samples {
+            writeln!(text, "{name}{suffix} {value}").expect("writing to a string cannot fail");
+        }
+        out.push_str(&text);
+    };
+    let watch = ["inotify", "looking", "off"].map(|way| (way, u64::from(way == by)));
+    let labels = watch.map(|(way, is_so)| (format!("{{by=\"{way}\"}}"), is_so));
+    let labels = labels.each_ref().map(|(label, is_so)| (&**label, *is_so));
+    family(
+        "watch",
+        "gauge",
+        "1 for the way in which changes of the library are detected, else 0",
+        &labels,
+    );
+    let gauges = [
+        (
+            "watched_folders",
+            "folders that inotify watches",
+            folders as u64,
+        ),
+        (
+            "unsettled_folders",
+            "changed folders that are scanned once they have been quiet for a while",
+            status.unsettled as u64,
+        ),
+        ("files", "files of the last scan", files),
+        (
+            "unreadable_files",
+            "files of the last scan that could not be read",
+            faults,
+        ),
+        (
+            "scanning",
+            "1 while a scan runs, else 0",
+            status.snapshot.is_some().into(),
+        ),
+    ];
+    for (name, help, value) in gauges {
+        family(name, "gauge", help, &[("", value)]);
+    }
+    family(
+        "scans",
+        "counter",
+        "scans that have ended",
+        &[("_total", status.scans)],
+    );
+}
+
+/// Converts an error of a scan.
+pub fn scan_error(err: &ScanError) -> Error {
+    let what = format!("scan: {err}");
+    match std::error::Error::source(err) {
+        Some(source) => Error::host(what).because(source.to_string()),
+        None => Error::host(what),
+    }
+}

@@ -1,0 +1,586 @@
+//! Interfaces for players: the Subsonic protocol at `/rest/`, the same library as JSON at
+//! `/-/api/`, a web player at `/-/music`, and shares at `/-/share/`.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Read as _;
+use std::net::IpAddr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use catalog::CoverOwner;
+use image_plan::Placeholder;
+use library_api::{
+    Answer, ApiRequest, House, Limits, LoginError, Params, Reading, Request, Scanning, Server,
+    Store, StoreError, Watching,
+};
+use scan::{Index, LibraryIndexer, Phase, ProgressSnapshot, Watch};
+use server::archive::ArchiveFile;
+use server::gate::{Login, LoginFailure, Part, Users};
+use server::mount::{BusyResponse, Field, Mount, MountRequest, Reply, Transcoding};
+use variants::library::{Library, LibraryPath, Mount as Directory};
+
+use config::{Config, components};
+use tokio::sync::Semaphore;
+
+use crate::covers::Covers;
+
+/// Maximum size of a lyrics file beside a song; larger files are ignored.
+const LYRICS_BYTES_MAX: u64 = 1 << 20;
+/// Extensions of lyrics files, those with timed lines first, in the usual spellings: each is tried,
+/// so that the folder need not be listed.
+const LYRICS: [&str; 6] = ["lrc", "LRC", "Lrc", "txt", "TXT", "Txt"];
+
+/// Server of the interfaces for players.
+#[derive(Debug)]
+pub(crate) struct Players {
+    server: Arc<Server>,
+    making: Arc<Making>,
+}
+
+/// Limit of the responses that are composed at the same time, over all cores. A list of a hundred
+/// thousand tracks takes more than a hundred megabytes while it is composed, and only then counts
+/// as a response in memory.
+#[derive(Debug)]
+struct Making(Semaphore);
+
+impl Making {
+    /// Runs `work` on a blocking thread, once the limit allows it.
+    async fn off_core<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        let turn = self.0.acquire().await;
+        let _turn = turn.expect("the semaphore is never closed");
+        off_core(work).await
+    }
+}
+
+/// Library as `library_api` accesses it.
+struct Shelf {
+    keeper: Arc<LibraryIndexer>,
+    covers: Arc<Covers>,
+    /// Folder of the library's files, or `None` if it cannot be opened; then there are no lyrics.
+    library: Option<Library>,
+    /// Folder of users' avatars.
+    avatars: PathBuf,
+}
+
+impl Players {
+    /// Opens the users and their data.
+    pub(crate) fn open(
+        config: &Config,
+        keeper: &Arc<LibraryIndexer>,
+        covers: &Arc<Covers>,
+    ) -> Result<Players, StoreError> {
+        let store = Store::open(&config.data.join(components::USERS))?;
+        let root = Directory {
+            prefix: String::new(),
+            directory: config.root.clone(),
+            is_internal: false,
+        };
+        let library = Library::open(&[root], &config.data);
+        let library = library.inspect_err(|(path, err)| {
+            tracing::warn!(path = %path.display(), %err, "cannot open the library: lyrics are not available");
+        });
+        let shelf = Shelf {
+            keeper: Arc::clone(keeper),
+            covers: Arc::clone(covers),
+            library: library.ok(),
+            avatars: config.data.join(components::AVATARS),
+        };
+        let (shelf, store) = (Arc::new(shelf), Arc::new(store));
+        let limits = Limits {
+            transcoded_ms_max: components::transcoded_ms_max(config),
+            ..Limits::default()
+        };
+        let server = Server::new(shelf, store, components::splits(config), limits);
+        let making = config.limits.answers_making_max.get() as usize;
+        Ok(Players {
+            server: Arc::new(server),
+            making: Arc::new(Making(Semaphore::new(making))),
+        })
+    }
+
+    /// Returns the verifier of users' logins.
+    pub(crate) fn users(&self) -> Arc<dyn Users> {
+        Arc::new(Doorkeeper(Arc::clone(&self.server)))
+    }
+
+    /// Returns the mounts of all interfaces for players.
+    pub(crate) fn mounts(&self) -> [(String, Arc<dyn Mount>); 4] {
+        let rest: Arc<dyn Mount> =
+            Arc::new(Rest(Arc::clone(&self.server), Arc::clone(&self.making)));
+        let api: Arc<dyn Mount> = Arc::new(Api(Arc::clone(&self.server)));
+        let page: Arc<dyn Mount> = Arc::new(Page(Arc::clone(&self.server)));
+        let shares: Arc<dyn Mount> =
+            Arc::new(Shares(Arc::clone(&self.server), Arc::clone(&self.making)));
+        [
+            (Rest::PREFIX.to_owned(), rest),
+            (Api::PREFIX.to_owned(), api),
+            (Page::PREFIX.to_owned(), page),
+            (Shares::PREFIX.to_owned(), shares),
+        ]
+    }
+}
+
+/// Verifier of logins in the `Authorization` field.
+struct Doorkeeper(Arc<Server>);
+
+impl Users for Doorkeeper {
+    fn log_in(&self, authorization: &str, peer: IpAddr) -> Result<Login, LoginFailure> {
+        let now_ms = unix_ms(SystemTime::now());
+        match self.0.log_in(authorization, peer, now_ms) {
+            Ok(user) => Ok(Login {
+                is_admin: user.is_admin,
+            }),
+            Err(LoginError::Unknown) => Err(LoginFailure::Unknown),
+            Err(LoginError::Guessing { wait_s }) => Err(LoginFailure::Guessing {
+                retry_after_s: wait_s,
+            }),
+            Err(LoginError::Host) => Err(LoginFailure::Host),
+        }
+    }
+}
+
+impl House for Shelf {
+    fn index(&self) -> Arc<Index> {
+        self.keeper.catalog()
+    }
+
+    fn scanning(&self) -> Scanning {
+        let status = self.keeper.status();
+        let last = status.report.map_or(0, |report| report.files);
+        let reading = |snapshot: &ProgressSnapshot| Reading {
+            done: snapshot.read,
+            of: snapshot.to_read,
+            per_second: snapshot.per_second,
+            left_s: snapshot.left.map(|left| left.as_secs_f64()),
+        };
+        let is_reading = |snapshot: &&ProgressSnapshot| snapshot.phase == Phase::Reading;
+        Scanning {
+            active: status.snapshot.is_some(),
+            files: status.snapshot.map_or(last, |snapshot| snapshot.walked),
+            reading: status.snapshot.as_ref().filter(is_reading).map(reading),
+            ended_ms: status.ended.map(unix_ms),
+            failed: status.failed,
+            unsettled: status.unsettled as u64,
+            watch: match status.watch {
+                Watch::Off => Watching::Off,
+                Watch::Inotify { folders } => Watching::Inotify {
+                    folders: folders as u64,
+                },
+                Watch::Polling { every, why } => Watching::Polling {
+                    every_s: every.as_secs(),
+                    why,
+                },
+            },
+        }
+    }
+
+    fn unreadable(&self, index: &Index) -> Vec<(Vec<u8>, String)> {
+        match self.keeper.status().report {
+            // The report also knows folders that cannot be read; the index knows only files.
+            Some(report) => {
+                let faults = report.faults.iter();
+                faults
+                    .map(|fault| (fault.path.clone(), fault.reason.clone()))
+                    .collect()
+            }
+            None => index.unreadable().collect(),
+        }
+    }
+
+    fn scan(&self, folders: Vec<Vec<u8>>) {
+        self.keeper.ask(folders);
+    }
+
+    fn cancel_scan(&self) {
+        self.keeper.cancel();
+    }
+
+    fn cover(&self, index: &Index, of: CoverOwner, query: &str) -> Option<String> {
+        self.covers.target(index, of, query)
+    }
+
+    fn has_cover(&self, index: &Index, of: CoverOwner) -> bool {
+        self.covers.has(index, of)
+    }
+
+    fn look(&self, index: &Index, of: CoverOwner) -> Option<Placeholder> {
+        self.covers.look(index, of)
+    }
+
+    fn look_of_file(&self, path: &[u8]) -> Option<Placeholder> {
+        let path = LibraryPath::from_relative(Path::new(OsStr::from_bytes(path)))?;
+        self.covers.look_at(&path)
+    }
+
+    fn avatar(&self, name: &str) -> Option<String> {
+        let is_there = self.avatars.join(name).is_file();
+        is_there.then(|| format!("{}/{name}", components::AVATAR))
+    }
+
+    fn lyrics(&self, path: &[u8]) -> Vec<Vec<u8>> {
+        let Some(library) = &self.library else {
+            return Vec::new();
+        };
+        let path = Path::new(OsStr::from_bytes(path));
+        let open = |path: &Path| {
+            library
+                .open_original(&LibraryPath::from_relative(path)?)
+                .ok()
+        };
+        let beside = LYRICS.iter().find_map(|extension| {
+            let (file, identity) = open(&path.with_extension(extension))?;
+            if LYRICS_BYTES_MAX < identity.size_bytes {
+                return None;
+            }
+            let mut bytes = Vec::new();
+            let read = file.take(LYRICS_BYTES_MAX).read_to_end(&mut bytes);
+            read.is_ok().then_some(bytes)
+        });
+        if let Some(bytes) = beside {
+            return vec![bytes];
+        }
+        let inside = open(path).and_then(|(file, identity)| {
+            let mut reader = tags::Reader::new(tags::Limits::default());
+            let media = reader.read(&Source(file), identity.size_bytes).ok()?;
+            let texts = media.tags.all(tags::Field::Lyrics);
+            Some(texts.map(|text| text.as_bytes().to_vec()).collect())
+        });
+        inside.unwrap_or_default()
+    }
+}
+
+/// File whose tags are read.
+struct Source(File);
+
+impl tags::ReadAt for Source {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read_at(buf, offset)
+    }
+}
+
+/// Mount of the Subsonic protocol at `/rest/NAME`.
+struct Rest(Arc<Server>, Arc<Making>);
+
+impl Rest {
+    const PREFIX: &str = "/rest";
+
+    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
+        match visit.method {
+            "GET" | "HEAD" | "POST" => {}
+            "OPTIONS" => return preflight(),
+            _ => return not_allowed("GET, HEAD, POST, OPTIONS"),
+        }
+        let name = visit.path.strip_prefix(Rest::PREFIX).unwrap_or("");
+        let name = name.trim_matches('/').to_owned();
+        let query = visit.query.unwrap_or("").to_owned();
+        // A form that is not UTF-8 has no valid parameters.
+        let body = String::from_utf8_lossy(&visit.body).into_owned();
+        let is_json = visit.fields.clone().any(|(name, value)| {
+            name.eq_ignore_ascii_case("content-type") && value.starts_with(b"application/json")
+        });
+        let (peer, base) = (visit.peer, base(&visit));
+        let server = Arc::clone(&self.0);
+        let answer = self.1.off_core(move || {
+            let mut params = Params::parse(&query);
+            // Some players send JSON without its media type; no form begins with `{`.
+            let is_form = !is_json && !body.trim_start().starts_with('{');
+            params.extend(if is_form { &body } else { "" });
+            let now_ms = unix_ms(SystemTime::now());
+            let busy = server.busy(&params);
+            let answer = server.answer(&Request {
+                name: &name,
+                params,
+                body: if is_form { "" } else { &body },
+                peer,
+                base,
+                now_ms,
+            });
+            reply(answer, busy)
+        });
+        answer.await
+    }
+}
+
+impl Mount for Rest {
+    fn part(&self) -> Part {
+        Part::Players
+    }
+
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(visit))
+    }
+
+    fn metrics(&self, out: &mut String) {
+        let (name, damaged) = ("pelton_users_journal_damaged", self.0.damage().stretches);
+        write!(
+            out,
+            "# TYPE {name} counter\n# HELP {name} damaged parts of the users' journal that were skipped\n{name}_total {damaged}\n"
+        )
+        .expect("writing to a string cannot fail");
+    }
+
+    /// Returns true: the protocol sends passwords in queries.
+    fn has_secret_queries(&self) -> bool {
+        true
+    }
+
+    /// Returns true: embedded covers and avatars are internal targets.
+    fn reaches_internal(&self) -> bool {
+        true
+    }
+}
+
+/// Mount of the JSON API at `/-/api/…`.
+struct Api(Arc<Server>);
+
+impl Api {
+    const PREFIX: &str = "/-/api";
+
+    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
+        let path = visit.path.strip_prefix(Api::PREFIX).unwrap_or("");
+        let (path, method) = (path.to_owned(), visit.method.to_owned());
+        let query = visit.query.unwrap_or("").to_owned();
+        let mut authorization = visit.fields.clone().filter_map(|(name, value)| {
+            let is_it = name.eq_ignore_ascii_case("authorization");
+            is_it.then(|| str::from_utf8(value).ok().map(str::to_owned))?
+        });
+        let authorization = authorization.next();
+        let server = Arc::clone(&self.0);
+        let answer = off_core(move || {
+            server.api(&ApiRequest {
+                method: &method,
+                path: &path,
+                params: Params::parse(&query),
+                authorization: authorization.as_deref(),
+                now_ms: unix_ms(SystemTime::now()),
+            })
+        });
+        said(answer.await)
+    }
+}
+
+impl Mount for Api {
+    fn part(&self) -> Part {
+        Part::Api
+    }
+
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(visit))
+    }
+}
+
+/// Mount of the web player at `/-/music`, optionally followed by an album's id.
+struct Page(Arc<Server>);
+
+impl Page {
+    const PREFIX: &str = "/-/music";
+    /// Content security policy: only pictures and music of this server, and the style in the page
+    /// itself.
+    const POLICY: &str = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
+        if !matches!(visit.method, "GET" | "HEAD") {
+            return not_allowed("GET, HEAD");
+        }
+        let path = visit.path.strip_prefix(Page::PREFIX).unwrap_or("");
+        let (path, query) = (path.to_owned(), visit.query.unwrap_or("").to_owned());
+        let server = Arc::clone(&self.0);
+        let now_ms = unix_ms(SystemTime::now());
+        let page = move || server.page(Page::PREFIX, &path, &Params::parse(&query), now_ms);
+        let mut reply = said(off_core(page).await);
+        if let Reply::Whole { fields, .. } = &mut reply {
+            fields.push(("content-security-policy".into(), Page::POLICY.into()));
+        }
+        reply
+    }
+}
+
+impl Mount for Page {
+    fn part(&self) -> Part {
+        Part::Music
+    }
+
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(visit))
+    }
+}
+
+/// Mount of shares at `/-/share/ID`, for all clients that have the link.
+struct Shares(Arc<Server>, Arc<Making>);
+
+impl Shares {
+    const PREFIX: &str = "/-/share";
+
+    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
+        if !matches!(visit.method, "GET" | "HEAD") {
+            return not_allowed("GET, HEAD");
+        }
+        let path = visit.path.strip_prefix(Shares::PREFIX).unwrap_or("");
+        let path = path.trim_start_matches('/').to_owned();
+        let server = Arc::clone(&self.0);
+        let now_ms = unix_ms(SystemTime::now());
+        let share = move || server.share(Shares::PREFIX, &path, now_ms);
+        let mut reply = said(self.1.off_core(share).await);
+        if let Reply::Whole { fields, .. } = &mut reply {
+            fields.push(("content-security-policy".into(), Page::POLICY.into()));
+            fields.push(("referrer-policy".into(), "no-referrer".into()));
+        }
+        reply
+    }
+}
+
+impl Mount for Shares {
+    /// Returns the part that checks credentials itself: here, the link is the credential.
+    fn part(&self) -> Part {
+        Part::Players
+    }
+
+    /// Returns true: shared music needs no login.
+    fn reaches_internal(&self) -> bool {
+        true
+    }
+
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(visit))
+    }
+}
+
+/// Returns the scheme and host that a client sent a request to.
+fn base(visit: &MountRequest<'_>) -> String {
+    let scheme = if visit.secure { "https" } else { "http" };
+    let mut fields = visit.fields.clone();
+    let host = fields.find(|(name, _)| name.eq_ignore_ascii_case("host"));
+    let host = host.and_then(|(_, value)| str::from_utf8(value).ok());
+    format!("{scheme}://{}", host.unwrap_or("localhost"))
+}
+
+async fn off_core<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(work)
+        .await
+        .expect("a panic aborts the process, and this task is never cancelled")
+}
+
+/// Field that allows every origin: web players run on any origin, and send their credentials with
+/// each request.
+const ANYWHERE: (&str, &str) = ("access-control-allow-origin", "*");
+
+fn fields(listed: &[(&'static str, &'static str)]) -> Vec<Field> {
+    let fields = listed.iter();
+    fields
+        .map(|(name, value)| ((*name).into(), (*value).into()))
+        .collect()
+}
+
+/// Converts an answer to a player. `busy` is sent instead if the answer is a transcode that cannot
+/// run at the moment.
+fn reply(answer: Answer, busy: Answer) -> Reply {
+    match answer {
+        Answer::Transcoded {
+            target,
+            user,
+            plan,
+            allow_streaming,
+            fallback_to_original,
+        } => {
+            let Answer::Document {
+                media_type, body, ..
+            } = busy
+            else {
+                unreachable!("an error response is always a document");
+            };
+            Reply::Transcoded(Transcoding {
+                target,
+                user,
+                plan,
+                allow_streaming,
+                fallback_to_original,
+                busy: BusyResponse {
+                    media_type,
+                    body: body.into(),
+                },
+                fields: fields(&[ANYWHERE]),
+            })
+        }
+        other => {
+            let mut reply = said(other);
+            if let Reply::Whole { fields: said, .. } | Reply::Internal { fields: said, .. } =
+                &mut reply
+            {
+                said.extend(fields(&[ANYWHERE]));
+            }
+            reply
+        }
+    }
+}
+
+fn said(answer: Answer) -> Reply {
+    match answer {
+        Answer::Transcoded { .. } => unreachable!("only requests of players transcode music"),
+        Answer::Archive { files, disposition } => {
+            let mut fields = fields(&[ANYWHERE]);
+            fields.push(("content-disposition".into(), disposition.into()));
+            let files = files
+                .into_iter()
+                .map(|(path, name)| ArchiveFile { path, name });
+            Reply::Archive {
+                files: files.collect(),
+                fields,
+            }
+        }
+        Answer::Document {
+            status,
+            media_type,
+            body,
+        } => Reply::Whole {
+            status,
+            fields: fields(&[
+                ("content-type", media_type),
+                ("cache-control", "no-store"),
+                ("x-content-type-options", "nosniff"),
+            ]),
+            body: body.into(),
+        },
+        Answer::File {
+            target,
+            disposition,
+        } => {
+            let mut fields = Vec::new();
+            fields.extend(disposition.map(|it| ("content-disposition".into(), it.into())));
+            Reply::Internal { target, fields }
+        }
+    }
+}
+
+fn preflight() -> Reply {
+    Reply::Whole {
+        status: 204,
+        fields: fields(&[
+            ("allow", "GET, HEAD, POST, OPTIONS"),
+            ("access-control-allow-methods", "GET, HEAD, POST, OPTIONS"),
+            ("access-control-allow-headers", "*"),
+            ("access-control-max-age", "86400"),
+            ANYWHERE,
+        ]),
+        body: bytes::Bytes::new(),
+    }
+}
+
+fn not_allowed(allow: &'static str) -> Reply {
+    Reply::Whole {
+        status: 405,
+        fields: fields(&[("allow", allow), ("cache-control", "no-store")]),
+        body: bytes::Bytes::new(),
+    }
+}
+
+/// Returns the milliseconds since 1970, or 0 for earlier times.
+pub fn unix_ms(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis() as i64)
+}

@@ -1,0 +1,29 @@
+//! Programs of the operator as routes of the server, each run in cells of its own
+//! (`[programs.NAME]`, docs/cells.md).
+//!
+//! Principal type: [`Programs`], a mount of the server.
+//!
+//! ```text
+//! request ─► route ─► unit ─► place (of its `concurrency`) ─► thread ─► cell ─► CGI output
+//!                      ├─► next unit of the chain, which gets this output as input ─► …
+//!                      └─► the fallback that `on_error` names, if a unit fails
+//! ```
+//!
+//! A request has its whole body before it asks for a cell, and it holds a cell only while a program
+//! runs: slow clients and the other programs of a chain occupy none. Threads: cores look the table
+//! up and wait; each unit has as many threads as it may run requests at a time; the signals' thread
+//! and the thread that polls for changed files boot programs. Locks are held for reads and swaps of
+//! pointers, never during a boot or a run.
+
+#![forbid(unsafe_code)]
+
+mod boot;
+mod programs;
+mod reply;
+mod state;
+mod statistics;
+mod status;
+mod unit;
+
+pub use programs::{Programs, alone, findings};
+pub use state::{Questions, empty};

@@ -1,0 +1,364 @@
+//! Responses of programs: a request passes through one program or a chain, and through the fallback
+//! if a program fails.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use cgi::{Answer, Limits};
+use image_plan::Format;
+use sandbox::{Failure, FailureKind};
+use server::mount::{Field, Mount, MountRequest, Reply, Transcoding};
+
+use super::programs::{Fallback, Programs, Route};
+use super::unit::Unit;
+
+/// Time limit of a program that runs as a fallback.
+const FALLBACK_TIME_MAX: Duration = Duration::from_secs(1);
+/// Maximum size of a program's environment, which is also the bound of the cells.
+const VARIABLES_BYTES_MAX: usize = 32 << 10;
+/// Media type of bytes whose format is unknown.
+const BYTES: &str = "application/octet-stream";
+
+/// Bytes that pass through a chain, with their media type, if known.
+struct Body {
+    bytes: Bytes,
+    content_type: Option<String>,
+}
+
+impl Body {
+    /// Creates a body whose media type is detected from its first bytes, whatever type was
+    /// declared.
+    fn of(bytes: Bytes) -> Body {
+        let content_type = Format::sniff(&bytes).map(|format| format.media_type().into());
+        Body {
+            bytes,
+            content_type,
+        }
+    }
+
+    /// Drops the media type that the client declared if browsers may run content of this type.
+    fn inert(self) -> Body {
+        let content_type = self.content_type.filter(|it| is_inert(it));
+        Body {
+            content_type,
+            ..self
+        }
+    }
+}
+
+/// Returns whether browsers never run content of this media type.
+fn is_inert(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or("").trim();
+    let essence = essence.to_ascii_lowercase();
+    let is_media = ["image/", "audio/", "video/"]
+        .iter()
+        .any(|begin| essence.starts_with(begin));
+    essence == "text/plain" || is_media && essence != Format::Svg.media_type()
+}
+
+/// Returns whether `head` is not empty and `bytes` begins with it, in any case.
+fn begins_alike(bytes: &[u8], head: &[u8]) -> bool {
+    let begin = bytes.get(..head.len());
+    !head.is_empty() && begin.is_some_and(|begin| begin.eq_ignore_ascii_case(head))
+}
+
+/// Reason why there is no output of the program to send.
+enum Stop {
+    /// Status and phrase of a request that the client has to change.
+    Refused(u16, &'static str),
+    /// Name of the program that failed, and its failure, which may be the host's fault.
+    Failed(String, Failure),
+}
+
+impl Mount for Programs {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(async move {
+            match self.route(visit.path) {
+                Some(route) => route.answer(&visit).await,
+                // A reload does not replace the mounts and the table in one step.
+                None => problem(404, "no such program"),
+            }
+        })
+    }
+}
+
+impl Route {
+    async fn answer(&self, visit: &MountRequest<'_>) -> Reply {
+        self.counts.requests.fetch_add(1, Ordering::Relaxed);
+        let begin = Instant::now();
+        let came = Body {
+            bytes: visit.body.clone(),
+            content_type: content_type(visit),
+        };
+        let (name, failure) = match self.chain(visit, &came).await {
+            Ok(reply) => return timed(reply, begin, None),
+            Err(Stop::Refused(status, phrase)) => return problem(status, phrase),
+            Err(Stop::Failed(name, failure)) => (name, failure),
+        };
+        self.counts.failures.fetch_add(1, Ordering::Relaxed);
+        let detail = &failure.detail;
+        tracing::error!(program = name, detail, "program failed");
+        let instead = match &self.fallback {
+            Fallback::Tell => None,
+            Fallback::Input => Some(document(200, Vec::new(), came.inert())),
+            Fallback::Target(target) => Some(Reply::Internal {
+                target: target.clone(),
+                fields: Vec::new(),
+            }),
+            Fallback::Program(unit) => self.stand_in(unit, visit, came).await,
+        };
+        match instead {
+            Some(reply) => {
+                self.counts.fallbacks.fetch_add(1, Ordering::Relaxed);
+                timed(reply, begin, Some((&name, &failure)))
+            }
+            None => failed(&failure),
+        }
+    }
+
+    /// Runs the stages in order; each gets the output of the one before it.
+    async fn chain(&self, visit: &MountRequest<'_>, came: &Body) -> Result<Reply, Stop> {
+        let mut body = Body {
+            bytes: came.bytes.clone(),
+            content_type: came.content_type.clone(),
+        };
+        let last = self.stages.len() - 1;
+        for (number, unit) in self.stages.iter().enumerate() {
+            match self.stage(unit, visit, &body, None).await? {
+                // Only a document with status 200 is input for the next stage; other output goes to
+                // the client.
+                Said::Document(200, fields, next) if number < last && !redirects(&fields) => {
+                    body = next;
+                }
+                said => return Ok(said.reply()),
+            }
+        }
+        unreachable!("the last stage always returns")
+    }
+
+    /// Runs the fallback program and returns its reply, unless it fails too.
+    async fn stand_in(&self, unit: &Unit, visit: &MountRequest<'_>, came: Body) -> Option<Reply> {
+        let said = self
+            .stage(unit, visit, &came, Some(FALLBACK_TIME_MAX))
+            .await;
+        match said {
+            Ok(said) => Some(said.reply()),
+            Err(Stop::Refused(..)) => None,
+            Err(Stop::Failed(name, failure)) => {
+                let detail = failure.detail;
+                tracing::error!(program = name, detail, "fallback program failed");
+                None
+            }
+        }
+    }
+
+    async fn stage(
+        &self,
+        unit: &Unit,
+        visit: &MountRequest<'_>,
+        body: &Body,
+        wall_max: Option<Duration>,
+    ) -> Result<Said, Stop> {
+        let variables = self.variables(visit, body)?;
+        let failed = |failure| Stop::Failed(unit.name.clone(), failure);
+        let output = unit.run(variables, body.bytes.clone(), wall_max).await;
+        Said::read(&output.map_err(failed)?.bytes, &visit.body).map_err(|malformed| {
+            failed(Failure {
+                kind: FailureKind::ProtocolViolation,
+                detail: format!("malformed head of the response: {malformed:?}"),
+            })
+        })
+    }
+
+    fn variables(&self, visit: &MountRequest<'_>, body: &Body) -> Result<Vec<u8>, Stop> {
+        let fields: Vec<_> = visit.fields.clone().collect();
+        let peer = visit.peer.to_string();
+        let request = cgi::Request {
+            method: visit.method,
+            script: &self.path,
+            path: visit.path,
+            query: visit.query,
+            fields: &fields,
+            content_type: body.content_type.as_deref().map(str::as_bytes),
+            body_bytes: body.bytes.len() as u64,
+            peer: &peer,
+            secure: visit.secure,
+        };
+        match request.variables() {
+            Ok(variables) if variables.len() <= VARIABLES_BYTES_MAX => Ok(variables),
+            Ok(_) => Err(Stop::Refused(431, "more fields than a program can take")),
+            Err(cgi::RequestError::Path) => Err(Stop::Refused(404, "no such path")),
+        }
+    }
+}
+
+/// Parsed output of a program.
+enum Said {
+    Document(u16, Vec<Field>, Body),
+    LocalRedirect(String),
+}
+
+impl Said {
+    /// Parses a program's output. If the request's body begins with the same head, the client wrote
+    /// this head, and a program that knows nothing of CGI has echoed it. The whole output is then
+    /// treated as plain bytes: otherwise any web page could make a browser show arbitrary content
+    /// in the name of this server.
+    fn read(output: &Bytes, sent: &[u8]) -> Result<Said, cgi::Malformed> {
+        Ok(match Answer::parse(output, &Limits::default())? {
+            Answer::Document { body_at, .. } if begins_alike(sent, &output[..body_at]) => {
+                Said::bytes(output)
+            }
+            Answer::LocalRedirect(_) if begins_alike(sent, output) => Said::bytes(output),
+            Answer::Document {
+                status,
+                fields,
+                body_at,
+            } => {
+                let owned = |(name, value): &(&str, &str)| {
+                    (
+                        Cow::Owned((*name).to_owned()),
+                        Cow::Owned((*value).to_owned()),
+                    )
+                };
+                let is_type = |(name, _): &&(&str, &str)| name.eq_ignore_ascii_case("content-type");
+                let content_type = fields.iter().find(is_type).map(|(_, value)| *value);
+                let body = Body {
+                    bytes: output.slice(body_at..),
+                    content_type: content_type.map(str::to_owned),
+                };
+                let others = fields.iter().filter(|field| !is_type(field));
+                Said::Document(status, others.map(owned).collect(), body)
+            }
+            Answer::LocalRedirect(place) => Said::LocalRedirect(place.to_owned()),
+            Answer::Bytes => Said::bytes(output),
+        })
+    }
+
+    fn bytes(output: &Bytes) -> Said {
+        Said::Document(200, Vec::new(), Body::of(output.clone()))
+    }
+
+    fn reply(self) -> Reply {
+        match self {
+            Said::Document(status, fields, body) => document(status, fields, body),
+            Said::LocalRedirect(target) => Reply::Internal {
+                target,
+                fields: Vec::new(),
+            },
+        }
+    }
+}
+
+fn redirects(fields: &[Field]) -> bool {
+    fields
+        .iter()
+        .any(|(name, _)| name.eq_ignore_ascii_case("location"))
+}
+
+fn content_type(visit: &MountRequest<'_>) -> Option<String> {
+    let mut fields = visit.fields.clone();
+    let (_, value) = fields.find(|(name, _)| name.eq_ignore_ascii_case("content-type"))?;
+    std::str::from_utf8(value).ok().map(str::to_owned)
+}
+
+fn document(status: u16, mut fields: Vec<Field>, body: Body) -> Reply {
+    let said = |name: &str, fields: &[Field]| {
+        fields
+            .iter()
+            .any(|(other, _)| other.eq_ignore_ascii_case(name))
+    };
+    if !body.bytes.is_empty() || body.content_type.is_some() {
+        let content_type = body.content_type.map_or(BYTES.into(), Cow::Owned);
+        fields.push(("content-type".into(), content_type));
+    }
+    // The output of a program may differ each time, unless the program declares otherwise.
+    if !said("cache-control", &fields) {
+        fields.push(("cache-control".into(), "no-store".into()));
+    }
+    if !said("x-content-type-options", &fields) {
+        fields.push(("x-content-type-options".into(), "nosniff".into()));
+    }
+    Reply::Whole {
+        status,
+        fields,
+        body: body.bytes,
+    }
+}
+
+/// Adds the duration as `Server-Timing`, and the name of the program that failed, if any.
+fn timed(mut reply: Reply, begin: Instant, failed: Option<(&str, &Failure)>) -> Reply {
+    let took_ms = begin.elapsed().as_secs_f64() * 1e3;
+    let mut timing = format!("program;dur={took_ms:.3}");
+    if let Some((name, failure)) = failed {
+        write!(timing, ", fallback;desc=\"{name} {}\"", cause(failure.kind))
+            .expect("writing to a string cannot fail");
+    }
+    let (Reply::Whole { fields, .. }
+    | Reply::Internal { fields, .. }
+    | Reply::Archive { fields, .. }
+    | Reply::Transcoded(Transcoding { fields, .. })) = &mut reply;
+    fields.push(("server-timing".into(), timing.into()));
+    reply
+}
+
+/// Returns a short name of a failure that reveals nothing about the host.
+fn cause(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::TimedOut => "timed out",
+        FailureKind::TooLarge => "too large",
+        FailureKind::Host => "overloaded",
+        FailureKind::ProtocolViolation => "malformed",
+        FailureKind::Unencodable
+        | FailureKind::Crashed
+        | FailureKind::Undecodable
+        | FailureKind::Unsupported
+        | FailureKind::Cancelled => "crashed",
+    }
+}
+
+fn failed(failure: &Failure) -> Reply {
+    match failure.kind {
+        FailureKind::Host => {
+            let mut reply = problem(503, "too many requests wait for this program");
+            if let Reply::Whole { fields, .. } = &mut reply {
+                fields.push(("retry-after".into(), "1".into()));
+            }
+            reply
+        }
+        FailureKind::TimedOut => problem(504, "the program took too long"),
+        _ => problem(502, "the program has failed"),
+    }
+}
+
+fn problem(status: u16, title: &str) -> Reply {
+    let text = serde_json::json!({ "title": title, "status": status }).to_string() + "\n";
+    Reply::Whole {
+        status,
+        fields: vec![
+            ("content-type".into(), "application/problem+json".into()),
+            ("cache-control".into(), "no-store".into()),
+            ("x-content-type-options".into(), "nosniff".into()),
+        ],
+        body: text.into(),
+    }
+}
+
+/// Returns the 405 response of this crate's read-only mounts.
+pub(super) fn not_here(methods: &'static str) -> Reply {
+    let mut reply = problem(405, "this resource is read-only");
+    if let Reply::Whole { fields, .. } = &mut reply {
+        fields.push(("allow".into(), methods.into()));
+    }
+    reply
+}
+
+/// Checks at compile time that all cores can share a route.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<Arc<Route>>();
+};

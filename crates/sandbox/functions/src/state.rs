@@ -1,0 +1,63 @@
+//! State of a program between requests: a small store of its own, which the program reaches over
+//! the Redis protocol on [`SERVICE_FD`].
+
+use std::io::IoSlice;
+use std::sync::Arc;
+
+use sandbox::{SERVICE_FD, Service};
+use store::{Embedded, EmbeddedSession};
+
+use config::Entry;
+
+/// Returns the environment variable that gives a program the descriptor of its store.
+pub(super) fn variable() -> String {
+    format!("PELTON_STATE={SERVICE_FD}")
+}
+
+/// Creates an empty store, if the entry allows state.
+pub fn empty(entry: &Entry) -> Option<Arc<Embedded>> {
+    let bytes_max = entry.max_state.0;
+    (0 < bytes_max).then(|| Arc::new(Embedded::new(bytes_max)))
+}
+
+/// Returns the store for the program of `next`: that of its predecessor with the new limit, or an
+/// empty one. Returns `None` if the entry allows no state.
+pub(super) fn inherited(before: Option<&Arc<Embedded>>, next: &Entry) -> Option<Arc<Embedded>> {
+    let store = before.filter(|_| 0 < next.max_state.0).map(Arc::clone);
+    if let Some(store) = &store {
+        store.set_bytes_max(next.max_state.0);
+    }
+    store.or_else(|| empty(next))
+}
+
+/// Session of one run with its store.
+pub struct Questions<'a>(EmbeddedSession<'a>);
+
+impl<'a> Questions<'a> {
+    /// Opens a session with `store`.
+    pub fn to(store: &'a Embedded) -> Questions<'a> {
+        Questions(store.open_session())
+    }
+}
+
+impl Service for Questions<'_> {
+    fn hear(&mut self, bytes: &[u8]) {
+        self.0.hear(bytes);
+    }
+
+    fn answer(&mut self) -> bool {
+        self.0.answer()
+    }
+
+    fn parts<'a>(&'a self, parts: &mut [IoSlice<'a>]) -> usize {
+        self.0.parts(parts)
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.0.advance(bytes);
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.is_over()
+    }
+}
