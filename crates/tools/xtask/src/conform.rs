@@ -23,7 +23,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::stop::Stop;
+use toolkit::stop::Stop;
 
 /// One suite.
 struct Suite {

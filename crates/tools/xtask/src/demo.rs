@@ -6,9 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{succeed, timed};
-use crate::stop::{Stop, at};
-use crate::{debian, media};
+use crate::media;
+use toolkit::command::{succeed, timed};
+use toolkit::debian;
+use toolkit::stop::{Stop, at};
 
 const PACKAGE: &str = "mate-backgrounds";
 /// Number of tracks of the generated music.

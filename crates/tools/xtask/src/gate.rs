@@ -8,10 +8,12 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
-use crate::build::{self, Build};
-use crate::command::{succeed, timed, unstartable};
-use crate::stop::{EXIT_FINDINGS, Stop};
-use crate::{advisories, codecs, conform, debian, tidy, tools};
+use crate::workspace::Workspace;
+use crate::{advisories, codecs, conform, tidy};
+use toolkit::build::{self, Build};
+use toolkit::command::{succeed, timed, unstartable};
+use toolkit::stop::{EXIT_FINDINGS, Stop};
+use toolkit::{debian, tools};
 
 /// One step of the gate. A step without tests to count, such as a lint, counts as one test.
 struct Step {
@@ -94,7 +96,10 @@ impl Count {
 /// # Errors
 /// When there is no step or crate of that name.
 pub(crate) fn run(build: Build, name: Option<&str>, bless: bool) -> Result<ExitCode, Stop> {
-    let package = name.filter(|name| build.workspace().has(name));
+    let package = match name {
+        Some(name) if Workspace::read(build.root())?.has(name) => Some(name),
+        _ => None,
+    };
     let wanted = if package.is_some() {
         Some("unit")
     } else {

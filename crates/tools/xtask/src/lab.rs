@@ -5,8 +5,10 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use crate::stop::Stop;
-use crate::{debian, demo, media, tools};
+use crate::{demo, media};
+use toolkit::build::Build;
+use toolkit::stop::Stop;
+use toolkit::{debian, tools};
 
 /// Size of the music library that the benchmark `scan` reads, in tracks.
 const LIBRARY_TRACKS: u32 = 16_000;
@@ -18,7 +20,7 @@ const LIBRARY_SEED: u64 = 1;
 /// # Errors
 /// When something cannot be installed, built or started.
 pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<ExitCode, Stop> {
-    let mut build = crate::ready(root)?;
+    let mut build = Build::open(root)?;
     debian::ensure(debian::peers(name))?;
     demo::prepare(build.root())?;
     let worker = build.worker()?;

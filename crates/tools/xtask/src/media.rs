@@ -27,8 +27,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::stop::{Stop, at};
-use crate::{cache, command, debian};
+use toolkit::stop::{Stop, at};
+use toolkit::{cache, command, debian};
 
 pub(crate) use art::Art;
 pub(crate) use manifest::{Expected, Line, MANIFEST};

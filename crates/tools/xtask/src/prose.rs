@@ -9,8 +9,8 @@ use std::process::ExitCode;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-use crate::stop::Stop;
 use crate::tidy;
+use toolkit::stop::Stop;
 
 /// Maximum number of lines of code shown below a comment.
 const CODE_LINES_MAX: usize = 6;

@@ -15,10 +15,10 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use crate::command::output;
-use crate::stop::{Stop, at};
 use crate::workspace::{Member, Workspace};
 use source::Source;
+use toolkit::command::output;
+use toolkit::stop::{Stop, at};
 
 /// One rule.
 struct Rule {

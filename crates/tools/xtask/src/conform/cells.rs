@@ -5,8 +5,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::command::{succeed, timed};
-use crate::stop::Stop;
+use toolkit::build::Build;
+use toolkit::command::{succeed, timed};
+use toolkit::stop::Stop;
 
 /// Number of jobs that hide a secret, and of jobs that search for it, per backend.
 const ROUNDS: &str = "10000";
@@ -20,7 +21,7 @@ const HOSTILE_MS: &str = "8000";
 /// # Errors
 /// When the tests cannot be built, or one fails.
 pub(super) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, Stop> {
-    let build = crate::ready(root)?;
+    let build = Build::open(root)?;
     let mut cargo = build.cargo("test");
     cargo.args(["--package", "sandbox", "--test", "it", "--", "--nocapture"]);
     cargo.args(["p1_", "n3_", "n11_"]);

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use super::served::Served;
-use crate::build::Build;
-use crate::command::{output, timed};
-use crate::stop::{Stop, at};
-use crate::{debian, tools};
+use toolkit::build::Build;
+use toolkit::command::{output, timed};
+use toolkit::stop::{Stop, at};
+use toolkit::{debian, tools};
 
 /// Cases that fail by intention: scheme, name and reason. h2spec is as old as RFC 7540, which RFC
 /// 9113 has replaced.
@@ -35,7 +35,7 @@ pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     if !arguments.is_empty() {
         return Err(Stop::usage("conform h2 takes no arguments"));
     }
-    judge(&mut crate::ready(root)?)?;
+    judge(&mut Build::open(root)?)?;
     Ok(ExitCode::SUCCESS)
 }
 

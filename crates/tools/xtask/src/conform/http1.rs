@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use crate::build::Build;
-use crate::command::{succeed, timed};
-use crate::stop::Stop;
-use crate::tools;
+use toolkit::build::Build;
+use toolkit::command::{succeed, timed};
+use toolkit::stop::Stop;
+use toolkit::tools;
 
 /// Number of mutations that the gate compares. Outside the gate, the default is higher.
 const GATE_MUTATIONS: &str = "5000";
@@ -18,7 +18,7 @@ const GATE_MUTATIONS: &str = "5000";
 /// # Errors
 /// When the comparison cannot be built or run, or finds a difference.
 pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
-    compare(&crate::ready(root)?, arguments)?;
+    compare(&Build::open(root)?, arguments)?;
     Ok(ExitCode::SUCCESS)
 }
 

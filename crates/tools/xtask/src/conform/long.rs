@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::opens;
-use crate::command::{succeed, timed};
-use crate::stop::Stop;
+use toolkit::build::Build;
+use toolkit::command::{succeed, timed};
+use toolkit::stop::Stop;
 
 /// Group of tests whose number of repetitions can be set.
 struct Long {
@@ -44,7 +45,7 @@ const UPGRADE: Long = Long {
 /// When the tests cannot be built, an index is incomplete, or a scan opened an unchanged file.
 pub(super) fn scan(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     run(root.clone(), &SCAN, arguments)?;
-    opens::run(&mut crate::ready(root)?)?;
+    opens::run(&mut Build::open(root)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -83,7 +84,7 @@ pub(super) fn store_kill(root: PathBuf, arguments: &[OsString]) -> Result<ExitCo
 }
 
 fn run(root: PathBuf, long: &Long, arguments: &[OsString]) -> Result<ExitCode, Stop> {
-    let mut build = crate::ready(root)?;
+    let mut build = Build::open(root)?;
     build.worker()?;
     let repetitions = arguments.first().map(OsString::as_os_str);
     let mut cargo = build.cargo("test");

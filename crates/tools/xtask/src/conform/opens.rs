@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
-use crate::build::Build;
-use crate::command::{timed, unstartable};
-use crate::debian;
 use crate::media;
-use crate::stop::{Stop, at};
+use toolkit::build::Build;
+use toolkit::command::{timed, unstartable};
+use toolkit::debian;
+use toolkit::stop::{Stop, at};
 
 /// Number of tracks in the library, enough for every kind of file.
 const TRACKS: u32 = 2000;

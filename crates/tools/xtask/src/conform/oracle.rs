@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use resp::{Reply, ReplyLimits};
 
-use crate::stop::{Stop, at};
+use toolkit::stop::{Stop, at};
 
 /// Maximum number of attempts to connect to a starting server, [`START_STEP`] apart.
 const STARTS: u32 = 100;

@@ -5,9 +5,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::command::{succeed, timed};
-use crate::debian;
-use crate::stop::Stop;
+use toolkit::build::Build;
+use toolkit::command::{succeed, timed};
+use toolkit::debian;
+use toolkit::stop::Stop;
 
 /// Debian packages whose pictures are converted.
 const PACKAGES: [&str; 3] = [
@@ -35,7 +36,7 @@ pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     } else {
         arguments.to_vec()
     };
-    let mut build = crate::ready(root)?;
+    let mut build = Build::open(root)?;
     build.worker()?;
     let folders = folders.join(":".as_ref());
     for (package, test) in TESTS {

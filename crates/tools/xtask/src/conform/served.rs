@@ -4,8 +4,8 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-use crate::command::unstartable;
-use crate::stop::Stop;
+use toolkit::command::unstartable;
+use toolkit::stop::Stop;
 
 /// A running server, killed when dropped.
 pub(super) struct Served {

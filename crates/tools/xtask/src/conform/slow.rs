@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use super::served::Served;
-use crate::command::{output, timed};
-use crate::debian;
-use crate::stop::{Stop, at};
+use toolkit::build::Build;
+use toolkit::command::{output, timed};
+use toolkit::debian;
+use toolkit::stop::{Stop, at};
 
 /// Number of attackers in each attack.
 const ATTACKERS: &str = "4000";
@@ -36,7 +37,7 @@ pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     if !arguments.is_empty() {
         return Err(Stop::usage("conform slow takes no arguments"));
     }
-    let mut build = crate::ready(root)?;
+    let mut build = Build::open(root)?;
     debian::ensure(&["slowhttptest"])?;
     let program = build.server()?;
     let folder = build.cache().join("conform-slow");

@@ -14,9 +14,10 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::command::{output, succeed, timed};
-use crate::debian;
-use crate::stop::{EXIT_FINDINGS, Stop, at};
+use toolkit::build::Build;
+use toolkit::command::{output, succeed, timed};
+use toolkit::debian;
+use toolkit::stop::{EXIT_FINDINGS, Stop, at};
 
 /// Upstream name and version of the package, which is also the name of its folder.
 const SUITE: &str = "redis-7.0.15";
@@ -101,7 +102,7 @@ struct Counted {
 /// # Errors
 /// When the suite or the server cannot be installed or built, or does not run.
 pub(super) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
-    let mut build = crate::ready(root)?;
+    let mut build = Build::open(root)?;
     debian::ensure(&["tcl", "redis-tools", "dpkg-dev"])?;
     let server = build.server()?;
     let suite = unpacked(build.cache())?;

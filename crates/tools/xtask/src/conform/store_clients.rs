@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use super::store::Served;
-use crate::command::{output, succeed, timed};
-use crate::debian;
-use crate::stop::{EXIT_FINDINGS, Stop, at};
+use toolkit::build::Build;
+use toolkit::command::{output, succeed, timed};
+use toolkit::debian;
+use toolkit::stop::{EXIT_FINDINGS, Stop, at};
 
 const REDIS_PY: &str = "5.2.1";
 const PYTEST: &str = "8.3.4";
@@ -79,7 +80,7 @@ const CLIENTS: &[Client] = &[
 /// # Errors
 /// When the store cannot be built or started.
 pub(super) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
-    let mut build = crate::ready(root)?;
+    let mut build = Build::open(root)?;
     debian::ensure(&["redis-tools", "python3-venv"])?;
     let server = build.server()?;
     let mut failed = 0;

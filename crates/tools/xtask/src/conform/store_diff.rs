@@ -20,8 +20,8 @@ use resp::{Out, Proto, Reply, ReplyLimits};
 use super::grammar::Sentence;
 use super::oracle::Oracle;
 use super::store_table;
-use crate::debian;
-use crate::stop::{EXIT_FINDINGS, Stop};
+use toolkit::debian;
+use toolkit::stop::{EXIT_FINDINGS, Stop};
 
 /// Arguments after the suite's name.
 #[derive(clap::Parser)]

@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use super::served::Served;
-use crate::command::{succeed, timed, unstartable};
 use crate::media;
-use crate::stop::{Stop, at};
-use crate::tools;
+use toolkit::build::Build;
+use toolkit::command::{succeed, timed, unstartable};
+use toolkit::stop::{Stop, at};
+use toolkit::tools;
 
 const PY_SONIC: &str = "1.0.3";
 const SUBSONIC_API: &str = "3.3.1";
@@ -37,7 +38,7 @@ pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     if !arguments.is_empty() {
         return Err(Stop::usage("conform subsonic takes no arguments"));
     }
-    let mut build = crate::ready(root)?;
+    let mut build = Build::open(root)?;
     let python = tools::python(build.cache(), "py-sonic", PY_SONIC, "libsonic")?;
     let program = build.server()?;
     let library = media::prepared(TRACKS, 1)?;

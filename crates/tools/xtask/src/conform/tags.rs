@@ -20,10 +20,10 @@ use clap::Parser as _;
 use serde::Deserialize;
 use tags::{Field, Limits, Media, Picture, ReadAt, Reader, Stored};
 
-use crate::command::{output, succeed, timed, unstartable};
 use crate::media::{self, Expected, Line, MANIFEST};
-use crate::stop::{EXIT_FINDINGS, Stop, at};
-use crate::{cache, debian};
+use toolkit::command::{output, succeed, timed, unstartable};
+use toolkit::stop::{EXIT_FINDINGS, Stop, at};
+use toolkit::{cache, debian};
 
 const MUTAGEN: &str = "mutagen==1.48.1";
 const SCRIPT: &str = include_str!("tags/mutagen.py");

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use super::served::Served;
-use crate::command::{output, timed};
-use crate::stop::{Stop, at};
-use crate::{debian, tools};
+use toolkit::build::Build;
+use toolkit::command::{output, timed};
+use toolkit::stop::{Stop, at};
+use toolkit::{debian, tools};
 
 const SSLYZE: &str = "6.3.1";
 /// Prefix of the names of testssl.sh's last rows.
@@ -53,7 +54,7 @@ pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     if !arguments.is_empty() {
         return Err(Stop::usage("conform tls takes no arguments"));
     }
-    let mut build = crate::ready(root)?;
+    let mut build = Build::open(root)?;
     debian::ensure(&["openssl", "testssl.sh"])?;
     let python = tools::python(build.cache(), "sslyze", SSLYZE, "sslyze")?;
     let program = build.server()?;

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use super::random::Random;
-use crate::command::succeed;
-use crate::stop::{Stop, at};
+use toolkit::command::succeed;
+use toolkit::stop::{Stop, at};
 
 /// File name, side in pixels, strength of the noise, and quality on ffmpeg's scale of each picture.
 /// The files have 40 KB to 600 KB; the last, like a scan, has 10 MB.

