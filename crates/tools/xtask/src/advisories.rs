@@ -23,7 +23,6 @@ use std::process::Command;
 
 use semver::{Version, VersionReq};
 use serde::Deserialize;
-
 use toolkit::command::output;
 use toolkit::stop::{Stop, at};
 

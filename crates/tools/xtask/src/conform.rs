@@ -16,7 +16,7 @@ mod store_clients;
 mod store_diff;
 mod store_table;
 mod subsonic;
-pub(crate) mod tags;
+mod tags;
 mod tls;
 
 use std::ffi::OsString;

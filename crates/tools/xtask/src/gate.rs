@@ -8,12 +8,13 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
-use crate::workspace::Workspace;
-use crate::{advisories, codecs, conform, tidy};
 use toolkit::build::{self, Build};
 use toolkit::command::{succeed, timed, unstartable};
 use toolkit::stop::{EXIT_FINDINGS, Stop};
 use toolkit::{debian, tools};
+
+use crate::workspace::Workspace;
+use crate::{advisories, codecs, conform, tidy};
 
 /// One step of the gate. A step without tests to count, such as a lint, counts as one test.
 struct Step {

@@ -5,10 +5,11 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use crate::{demo, media};
 use toolkit::build::Build;
 use toolkit::stop::Stop;
 use toolkit::{debian, tools};
+
+use crate::demo;
 
 /// Size of the music library that the benchmark `scan` reads, in tracks.
 const LIBRARY_TRACKS: u32 = 16_000;
@@ -42,7 +43,7 @@ pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<E
     if name == "scan" {
         command
             .arg("--library")
-            .arg(media::prepared(LIBRARY_TRACKS, LIBRARY_SEED)?);
+            .arg(mediagen::prepared(LIBRARY_TRACKS, LIBRARY_SEED)?);
     }
     command.args(arguments).current_dir(build.root());
     let failed = command.exec();

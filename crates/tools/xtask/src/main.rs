@@ -20,7 +20,6 @@ mod demo;
 mod fuzz;
 mod gate;
 mod lab;
-mod media;
 mod prose;
 mod tidy;
 mod workspace;
@@ -146,7 +145,7 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
         }
         Typed::Conform { name, args } => conform::run(root, &name, &args),
         Typed::Fuzz { target, seconds } => fuzz::run(&root, target.as_deref(), seconds),
-        Typed::Media { tracks, seed, out } => media::run(tracks, seed, out),
+        Typed::Media { tracks, seed, out } => media(tracks, seed, out),
         Typed::ProseSample { seed, count } => prose::sample(&root, seed, count),
         Typed::Messages => prose::messages(&root),
         Typed::Lab { name, args } => lab::run(root, &name, &args),
@@ -155,6 +154,16 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
 
 fn exit_code(findings: usize) -> ExitCode {
     ExitCode::from(if findings == 0 { 0 } else { EXIT_FINDINGS })
+}
+
+/// Generates a library, and prints its folder.
+fn media(tracks: u32, seed: u64, out: Option<PathBuf>) -> Result<ExitCode, Stop> {
+    let out = match out {
+        Some(out) => mediagen::generated(tracks, seed, out)?,
+        None => mediagen::prepared(tracks, seed)?,
+    };
+    println!("{}", out.display());
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Builds the server, then becomes it, so that signals and the exit code are the server's.

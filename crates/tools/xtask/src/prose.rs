@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use toolkit::stop::Stop;
 
 use crate::tidy;
-use toolkit::stop::Stop;
 
 /// Maximum number of lines of code shown below a comment.
 const CODE_LINES_MAX: usize = 6;

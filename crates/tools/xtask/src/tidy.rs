@@ -15,10 +15,11 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use crate::workspace::{Member, Workspace};
-use source::Source;
 use toolkit::command::output;
 use toolkit::stop::{Stop, at};
+
+use crate::workspace::{Member, Workspace};
+use source::Source;
 
 /// One rule.
 struct Rule {

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::Command;
 
 use serde::Deserialize;
-
 use toolkit::command::output;
 use toolkit::stop::Stop;
 

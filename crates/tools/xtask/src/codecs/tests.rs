@@ -1,5 +1,6 @@
-use super::first_flaw;
 use toolkit::cache::C_CODECS;
+
+use super::first_flaw;
 
 #[test]
 fn a_linked_function_with_a_flaw_is_found() {

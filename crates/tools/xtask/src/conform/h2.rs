@@ -6,11 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use super::served::Served;
 use toolkit::build::Build;
 use toolkit::command::{output, timed};
 use toolkit::stop::{Stop, at};
 use toolkit::{debian, tools};
+
+use super::served::Served;
 
 /// Cases that fail by intention: scheme, name and reason. h2spec is as old as RFC 7540, which RFC
 /// 9113 has replaced.

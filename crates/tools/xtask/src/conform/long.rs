@@ -4,10 +4,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::opens;
 use toolkit::build::Build;
 use toolkit::command::{succeed, timed};
 use toolkit::stop::Stop;
+
+use super::opens;
 
 /// Group of tests whose number of repetitions can be set.
 struct Long {

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
-use crate::media;
 use toolkit::build::Build;
 use toolkit::command::{timed, unstartable};
 use toolkit::debian;
@@ -29,7 +28,7 @@ const ENDINGS: [&str; 15] = [
 pub(super) fn run(build: &mut Build) -> Result<(), Stop> {
     debian::ensure(&["strace"])?;
     let program = build.server()?;
-    let library = media::prepared(TRACKS, 1)?;
+    let library = mediagen::prepared(TRACKS, 1)?;
     let folder = build.cache().join("conform-scan");
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(at(&folder))?;

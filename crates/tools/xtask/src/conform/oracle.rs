@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use resp::{Reply, ReplyLimits};
-
 use toolkit::stop::{Stop, at};
 
 /// Maximum number of attempts to connect to a starting server, [`START_STEP`] apart.

@@ -9,11 +9,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use super::served::Served;
 use toolkit::build::Build;
 use toolkit::command::{output, timed};
 use toolkit::debian;
 use toolkit::stop::{Stop, at};
+
+use super::served::Served;
 
 /// Number of attackers in each attack.
 const ATTACKERS: &str = "4000";

@@ -10,11 +10,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use super::store::Served;
 use toolkit::build::Build;
 use toolkit::command::{output, succeed, timed};
 use toolkit::debian;
 use toolkit::stop::{EXIT_FINDINGS, Stop, at};
+
+use super::store::Served;
 
 const REDIS_PY: &str = "5.2.1";
 const PYTEST: &str = "8.3.4";

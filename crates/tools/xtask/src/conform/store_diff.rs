@@ -16,12 +16,12 @@ use clap::Parser as _;
 use fastrand::Rng;
 use keyspace::{Keyspace, Limits, Outcome, Session};
 use resp::{Out, Proto, Reply, ReplyLimits};
+use toolkit::debian;
+use toolkit::stop::{EXIT_FINDINGS, Stop};
 
 use super::grammar::Sentence;
 use super::oracle::Oracle;
 use super::store_table;
-use toolkit::debian;
-use toolkit::stop::{EXIT_FINDINGS, Stop};
 
 /// Arguments after the suite's name.
 #[derive(clap::Parser)]

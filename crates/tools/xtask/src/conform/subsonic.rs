@@ -10,12 +10,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use super::served::Served;
-use crate::media;
 use toolkit::build::Build;
 use toolkit::command::{succeed, timed, unstartable};
 use toolkit::stop::{Stop, at};
 use toolkit::tools;
+
+use super::served::Served;
 
 const PY_SONIC: &str = "1.0.3";
 const SUBSONIC_API: &str = "3.3.1";
@@ -41,7 +41,7 @@ pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     let mut build = Build::open(root)?;
     let python = tools::python(build.cache(), "py-sonic", PY_SONIC, "libsonic")?;
     let program = build.server()?;
-    let library = media::prepared(TRACKS, 1)?;
+    let library = mediagen::prepared(TRACKS, 1)?;
     list(&library)?;
     let folder = build.cache().join("conform-subsonic");
     fs::create_dir_all(&folder).map_err(at(&folder))?;

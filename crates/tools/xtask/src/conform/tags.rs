@@ -7,6 +7,9 @@
 //!          └─ ffprobe ────┘   (some files only: each needs a process)
 //! ```
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -17,10 +20,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser as _;
+use mediagen::{Expected, Line, MANIFEST};
 use serde::Deserialize;
 use tags::{Field, Limits, Media, Picture, ReadAt, Reader, Stored};
-
-use crate::media::{self, Expected, Line, MANIFEST};
 use toolkit::command::{output, succeed, timed, unstartable};
 use toolkit::stop::{EXIT_FINDINGS, Stop, at};
 use toolkit::{cache, debian};
@@ -106,7 +108,7 @@ const EXPLAINED: &[Explained] = &[
 ];
 
 /// One difference between `tags` and the manifest or an oracle.
-pub(crate) struct Difference {
+struct Difference {
     what: String,
     /// Distance of two durations, in milliseconds; 0 for other properties.
     apart_ms: u64,
@@ -137,12 +139,12 @@ impl ReadAt for OnDisk {
     }
 }
 
-pub(crate) fn run(_root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+pub(super) fn run(_root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let words = [OsString::from("conform tags")].into_iter();
     let typed = Typed::parse_from(words.chain(arguments.iter().cloned()));
     debian::ensure(&["python3-venv"])?;
     let cache = cache::folder()?;
-    let folder = media::prepared(typed.tracks, typed.seed)?;
+    let folder = mediagen::prepared(typed.tracks, typed.seed)?;
     let manifest = folder.join(MANIFEST);
     let text = fs::read_to_string(&manifest).map_err(at(&manifest))?;
     let lines: Result<Vec<Line>, _> = text.lines().map(serde_json::from_str).collect();
@@ -182,7 +184,7 @@ fn on_disk(folder: &Path, line: &Line) -> PathBuf {
 ///
 /// # Errors
 /// When a file cannot be opened.
-pub(crate) fn differences(folder: &Path, lines: &[Line]) -> Result<Vec<String>, Stop> {
+fn differences(folder: &Path, lines: &[Line]) -> Result<Vec<String>, Stop> {
     let mut found = Vec::new();
     for line in lines {
         let expected = match &line.expected {

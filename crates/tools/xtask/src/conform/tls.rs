@@ -6,11 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use super::served::Served;
 use toolkit::build::Build;
 use toolkit::command::{output, timed};
 use toolkit::stop::{Stop, at};
 use toolkit::{debian, tools};
+
+use super::served::Served;
 
 const SSLYZE: &str = "6.3.1";
 /// Prefix of the names of testssl.sh's last rows.

@@ -1,9 +1,10 @@
 //! Rules about dependencies: the layer of each crate, and the interfaces that the pure layers must
 //! not use.
 
+use toolkit::cache::C_CODECS;
+
 use super::{Finding, Rule, Tree};
 use crate::workspace::{Import, Member};
-use toolkit::cache::C_CODECS;
 
 /// All crates with their layers. A crate imports only from layers with lower numbers.
 const LAYERS: &[(&str, u8)] = &[
@@ -25,6 +26,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("pixel", 3),
     ("reactor", 3),
     ("toolkit", 3),
+    ("mediagen", 4),
     ("store", 4),
     ("server", 4),
     ("scan", 4),

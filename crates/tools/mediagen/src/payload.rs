@@ -4,10 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::plan::Kind;
-use super::random::Random;
 use toolkit::command::succeed;
 use toolkit::stop::{Stop, at};
+
+use crate::plan::Kind;
+use crate::random::Random;
 
 /// Sample rate, channels, bits per sample and seconds of each sound that is encoded.
 const SOURCES: &[(u32, u16, u8, u32)] = &[
@@ -20,7 +21,7 @@ const SOURCES: &[(u32, u16, u8, u32)] = &[
 
 /// All payloads, by kind.
 #[derive(Default)]
-pub(crate) struct Payloads {
+pub struct Payloads {
     pub(crate) flac: Vec<Flac>,
     pub(crate) mp3: Vec<Mp3>,
     pub(crate) aac: Vec<Mp4>,
@@ -83,7 +84,7 @@ impl Payloads {
     ///
     /// # Errors
     /// When an encoder fails or the disk refuses a write.
-    pub(crate) fn prepare(folder: &Path) -> Result<Payloads, Stop> {
+    pub fn prepare(folder: &Path) -> Result<Payloads, Stop> {
         fs::create_dir_all(folder).map_err(at(folder))?;
         let mut payloads = Payloads::default();
         for (index, &source) in SOURCES.iter().enumerate() {
@@ -116,7 +117,7 @@ impl Payloads {
     ///
     /// # Panics
     /// When `file` is not a file of that kind.
-    pub(crate) fn add(&mut self, kind: Kind, file: &[u8]) {
+    pub fn add(&mut self, kind: Kind, file: &[u8]) {
         match kind {
             Kind::Flac => self.flac.push(flac(file)),
             Kind::Mp3 => self.mp3.push(mp3(file)),
@@ -247,7 +248,7 @@ pub(crate) fn samples(
 fn wave(source: (u32, u16, u8, u32), index: usize) -> Vec<u8> {
     let samples = samples(source, index);
     let (rate, channels, bits, _) = source;
-    super::write::wav_file(rate, channels, bits, &samples, &[])
+    crate::write::wav_file(rate, channels, bits, &samples, &[])
 }
 
 fn be(bytes: &[u8]) -> u64 {

@@ -1,29 +1,37 @@
 //! Manifest of a generated library: the properties that a reader must find in each file.
 
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
 
 /// Name of the manifest in the library's folder.
-pub(crate) const MANIFEST: &str = "manifest.jsonl";
+pub const MANIFEST: &str = "manifest.jsonl";
 
 /// Entry for one file.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub(crate) struct Line {
+pub struct Line {
     /// Path in the library's folder. Bytes that are not UTF-8, and the percent sign, are written
     /// like `%E9`.
-    pub(crate) path: String,
-    pub(crate) expected: Expected,
+    pub path: String,
+    /// Result that a reader must get from the file.
+    pub expected: Expected,
 }
 
 /// Result that a reader must get from a file.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub(crate) enum Expected {
+pub enum Expected {
     /// Readable music.
     Music {
+        /// Duration in milliseconds.
         duration_ms: u64,
+        /// Samples per second.
         sample_rate_hz: u32,
+        /// Number of channels.
         channels: u16,
         /// Pairs of a Vorbis comment name and a value.
         fields: Vec<(String, String)>,
+        /// Size of the cover in bytes, if there is one.
         cover_bytes: Option<u64>,
     },
     /// Kind of the error for a file that cannot be read.
@@ -31,7 +39,8 @@ pub(crate) enum Expected {
 }
 
 impl Line {
-    pub(crate) fn new(path: &[u8], expected: Expected) -> Line {
+    /// Returns the entry for the file at `path`.
+    pub fn new(path: &[u8], expected: Expected) -> Line {
         let mut text = String::new();
         for chunk in path.utf8_chunks() {
             text.push_str(&chunk.valid().replace('%', "%25"));
@@ -44,7 +53,7 @@ impl Line {
     }
 
     /// Returns the path's bytes.
-    pub(crate) fn path(&self) -> Vec<u8> {
+    pub fn path(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let mut rest = self.path.as_bytes();
         while let Some((&byte, behind)) = rest.split_first() {

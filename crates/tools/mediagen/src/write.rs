@@ -8,10 +8,10 @@ mod mp4;
 mod ogg;
 mod pcm;
 
-use super::art::Cover;
-use super::manifest::Expected;
-use super::payload::Payloads;
-use super::plan::{Kind, Song};
+use crate::art::Cover;
+use crate::manifest::Expected;
+use crate::payload::Payloads;
+use crate::plan::{Kind, Song};
 
 pub(crate) use pcm::wav_file;
 

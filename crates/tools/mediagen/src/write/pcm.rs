@@ -1,8 +1,9 @@
-use super::{Audio, mp3, ms};
-use crate::media::art::Cover;
-use crate::media::payload;
-use crate::media::plan::Song;
 use std::sync::LazyLock;
+
+use super::{Audio, mp3, ms};
+use crate::art::Cover;
+use crate::payload;
+use crate::plan::Song;
 
 /// Sample rate, channels, bits per sample and seconds of the sound in PCM files.
 const SOURCE: (u32, u16, u8, u32) = (22_050, 1, 16, 3);

@@ -1,7 +1,7 @@
 use super::{Audio, comment_fields, comments, ms};
-use crate::media::art::Cover;
-use crate::media::payload::Flac;
-use crate::media::plan::Song;
+use crate::art::Cover;
+use crate::payload::Flac;
+use crate::plan::Song;
 
 const STREAMINFO: u8 = 0;
 const PADDING: u8 = 1;

@@ -1,7 +1,7 @@
 use super::{Audio, id3, ms};
-use crate::media::art::Cover;
-use crate::media::payload::Mp3;
-use crate::media::plan::Song;
+use crate::art::Cover;
+use crate::payload::Mp3;
+use crate::plan::Song;
 
 pub(super) fn write(song: &Song, cover: Option<&Cover>, payloads: &[Mp3]) -> (Vec<u8>, Audio) {
     let mut random = song.random.clone();

@@ -1,7 +1,7 @@
 //! Invented names: random syllables, names in other scripts, and names that are hard for readers of
 //! tags.
 
-use super::random::Random;
+use crate::random::Random;
 
 const ONSETS: &[&str] = &[
     "b", "br", "d", "dr", "f", "fl", "g", "gr", "h", "j", "k", "kl", "l", "m", "n", "p", "r", "s",

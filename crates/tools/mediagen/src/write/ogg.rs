@@ -1,7 +1,7 @@
 use super::{Audio, comment_fields, comments, ms};
-use crate::media::art::Cover;
-use crate::media::payload::Ogg;
-use crate::media::plan::Song;
+use crate::art::Cover;
+use crate::payload::Ogg;
+use crate::plan::Song;
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const FIRST: u8 = 2;

@@ -1,69 +1,40 @@
-//! `cargo xtask media`: generates a music library of a given size, the same for the same seed.
-//!
-//! ```text
-//! flac, lame, … ─► payloads, in the cache ─┐
-//! seed ─► albums, songs, layouts (plan) ───┼─ write ─► files and folder art ─► manifest.jsonl
-//!                     odd files (odd) ─────┘
-//! ```
-//!
-//! No encoder runs per track: there are a few dozen payloads, and each track gets a part of one, in
-//! a container with tags and cover that this module writes. The manifest has a line per file with
-//! the properties that a reader must find, or the error that it must report.
-
-mod art;
-mod manifest;
-mod names;
-mod odd;
-mod payload;
-mod plan;
-mod random;
-#[cfg(test)]
-mod tests;
-mod write;
+//! Folder of a generated library: its place in the cache, and its files.
 
 use std::fs;
 use std::io::{self, BufWriter, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use toolkit::stop::{Stop, at};
 use toolkit::{cache, command, debian};
 
-pub(crate) use art::Art;
-pub(crate) use manifest::{Expected, Line, MANIFEST};
-pub(crate) use payload::Payloads;
+use crate::art::Art;
+use crate::manifest::{Line, MANIFEST};
+use crate::payload::Payloads;
+use crate::{odd, plan, write};
 
 /// Debian packages of the encoders that make payloads and art.
-pub(crate) const PACKAGES: &[&str] = &["ffmpeg", "flac", "lame", "opus-tools", "vorbis-tools"];
+const PACKAGES: &[&str] = &["ffmpeg", "flac", "lame", "opus-tools", "vorbis-tools"];
 
 /// Parameters of one generated library.
-pub(crate) struct Order<'a> {
-    pub(crate) tracks: u32,
-    pub(crate) seed: u64,
-    pub(crate) out: &'a Path,
-    pub(crate) payloads: &'a Payloads,
-    pub(crate) art: &'a Art,
-}
-
-/// Generates a library, and prints its folder.
-///
-/// # Errors
-/// When encoders cannot be installed, or the disk refuses a write.
-pub(crate) fn run(tracks: u32, seed: u64, out: Option<PathBuf>) -> Result<ExitCode, Stop> {
-    let out = match out {
-        Some(out) => generated(tracks, seed, out)?,
-        None => prepared(tracks, seed)?,
-    };
-    println!("{}", out.display());
-    Ok(ExitCode::SUCCESS)
+pub struct Order<'a> {
+    /// Number of tracks.
+    pub tracks: u32,
+    /// Seed of all choices.
+    pub seed: u64,
+    /// Folder to write to.
+    pub out: &'a Path,
+    /// Encoded audio that the tracks are cut from.
+    pub payloads: &'a Payloads,
+    /// Pictures for covers and folder art.
+    pub art: &'a Art,
 }
 
 /// Returns the library's folder in the cache, after generating the library if it is missing.
 ///
 /// # Errors
-/// As for [`run`].
-pub(crate) fn prepared(tracks: u32, seed: u64) -> Result<PathBuf, Stop> {
+/// When encoders cannot be installed, or the disk refuses a write.
+pub fn prepared(tracks: u32, seed: u64) -> Result<PathBuf, Stop> {
     let out = default_folder(&cache::folder()?, tracks, seed);
     generated(tracks, seed, out)
 }
@@ -71,8 +42,8 @@ pub(crate) fn prepared(tracks: u32, seed: u64) -> Result<PathBuf, Stop> {
 /// Returns `out`, after generating the library in it if it is missing.
 ///
 /// # Errors
-/// As for [`run`].
-pub(crate) fn generated(tracks: u32, seed: u64, out: PathBuf) -> Result<PathBuf, Stop> {
+/// As for [`prepared`].
+pub fn generated(tracks: u32, seed: u64, out: PathBuf) -> Result<PathBuf, Stop> {
     debian::ensure(PACKAGES)?;
     let cache = cache::folder()?;
     let order = Order {
@@ -87,7 +58,7 @@ pub(crate) fn generated(tracks: u32, seed: u64, out: PathBuf) -> Result<PathBuf,
 }
 
 /// Returns the folder of a library for which the user named none.
-pub(crate) fn default_folder(cache: &Path, tracks: u32, seed: u64) -> PathBuf {
+fn default_folder(cache: &Path, tracks: u32, seed: u64) -> PathBuf {
     cache.join(format!("media-{tracks}-{seed}"))
 }
 
@@ -96,7 +67,7 @@ pub(crate) fn default_folder(cache: &Path, tracks: u32, seed: u64) -> PathBuf {
 ///
 /// # Errors
 /// When the disk refuses a write.
-pub(crate) fn generate(order: &Order<'_>) -> Result<(), Stop> {
+pub fn generate(order: &Order<'_>) -> Result<(), Stop> {
     let out = order.out;
     if out.join(MANIFEST).is_file() {
         return Ok(());

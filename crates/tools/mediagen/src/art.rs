@@ -5,9 +5,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::random::Random;
 use toolkit::command::succeed;
 use toolkit::stop::{Stop, at};
+
+use crate::random::Random;
 
 /// File name, side in pixels, strength of the noise, and quality on ffmpeg's scale of each picture.
 /// The files have 40 KB to 600 KB; the last, like a scan, has 10 MB.
@@ -26,15 +27,17 @@ const DRAWN: &[(&str, u32, u32, u32)] = &[
 ];
 
 /// All pictures, the large one last.
-pub(crate) struct Art {
+pub struct Art {
     pictures: Vec<Cover>,
 }
 
 /// One picture.
 #[derive(Clone)]
-pub(crate) struct Cover {
-    pub(crate) is_png: bool,
-    pub(crate) bytes: Vec<u8>,
+pub struct Cover {
+    /// True for PNG, false for JPEG.
+    pub is_png: bool,
+    /// Bytes of the file.
+    pub bytes: Vec<u8>,
 }
 
 impl Art {
@@ -42,7 +45,7 @@ impl Art {
     ///
     /// # Errors
     /// When ffmpeg fails or the disk refuses a write.
-    pub(crate) fn prepare(folder: &Path) -> Result<Art, Stop> {
+    pub fn prepare(folder: &Path) -> Result<Art, Stop> {
         fs::create_dir_all(folder).map_err(at(folder))?;
         let mut pictures = Vec::new();
         for (index, &(name, side, noise, quality)) in (1..).zip(DRAWN) {
@@ -64,8 +67,7 @@ impl Art {
     }
 
     /// Returns art of the given pictures, without ffmpeg.
-    #[cfg(test)]
-    pub(crate) fn from_pictures(pictures: Vec<Cover>) -> Art {
+    pub fn from_pictures(pictures: Vec<Cover>) -> Art {
         Art { pictures }
     }
 

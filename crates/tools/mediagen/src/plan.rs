@@ -1,8 +1,8 @@
 //! Plan of a library: its albums, and the names, fields and paths of their songs.
 
-use super::art::{Art, Cover};
-use super::names;
-use super::random::Random;
+use crate::art::{Art, Cover};
+use crate::names;
+use crate::random::Random;
 
 /// Kinds of files, each with its share of the albums in per cent.
 const KINDS: &[(Kind, usize)] = &[
@@ -18,14 +18,22 @@ const KINDS: &[(Kind, usize)] = &[
 
 /// Codec and container of a song's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// FLAC in its own container.
     Flac,
+    /// MP3 with ID3 tags.
     Mp3,
+    /// AAC in MP4.
     Aac,
+    /// Apple Lossless in MP4.
     Alac,
+    /// Opus in Ogg.
     Opus,
+    /// Vorbis in Ogg.
     Vorbis,
+    /// PCM in RIFF.
     Wav,
+    /// PCM in AIFF.
     Aiff,
 }
 

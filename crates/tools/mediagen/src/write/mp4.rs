@@ -1,7 +1,7 @@
 use super::Audio;
-use crate::media::art::Cover;
-use crate::media::payload::Mp4;
-use crate::media::plan::Song;
+use crate::art::Cover;
+use crate::payload::Mp4;
+use crate::plan::Song;
 
 const TEXTS: &[(&str, &[u8; 4])] = &[
     ("title", b"\xa9nam"),

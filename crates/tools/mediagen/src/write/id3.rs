@@ -1,8 +1,8 @@
 //! Tags in ID3v2, in three versions, and ID3v1.
 
-use crate::media::art::Cover;
-use crate::media::plan::Song;
-use crate::media::random::Random;
+use crate::art::Cover;
+use crate::plan::Song;
+use crate::random::Random;
 
 /// Frame names by field, in versions 2.2, 2.3 and 2.4. Fields of [`USER_TEXTS`] are written as
 /// user-defined text frames with a description.

@@ -1,9 +1,9 @@
 //! Files that are empty, truncated or inconsistent, each with the error that a reader must report.
 
-use super::manifest::Expected;
-use super::plan::{Kind, Song, albums};
-use super::random::Random;
-use super::{Order, write};
+use crate::manifest::Expected;
+use crate::plan::{Kind, Song, albums};
+use crate::random::Random;
+use crate::{Order, write};
 
 /// Number of odd files per hundred tracks.
 const ODD_PCT: u32 = 2;
