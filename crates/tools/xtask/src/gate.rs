@@ -250,7 +250,7 @@ fn result_line(line: &str) -> Option<Count> {
 
 /// Runs a short part of the suite that `cargo xtask conform http1` runs in full.
 fn conform(gate: &Gate) -> Result<Count, Stop> {
-    conform::http1::gate(&gate.build).map(|()| Count::PASS)
+    conform::gate(&gate.build).map(|()| Count::PASS)
 }
 
 /// Checks licences, sources and bans. Advisories have a step of their own, which needs no network.

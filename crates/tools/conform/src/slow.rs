@@ -14,7 +14,7 @@ use toolkit::command::{output, timed};
 use toolkit::debian;
 use toolkit::stop::{Stop, at};
 
-use super::served::Served;
+use crate::served::Served;
 
 /// Number of attackers in each attack.
 const ATTACKERS: &str = "4000";
@@ -34,7 +34,7 @@ const ATTACKS: &[(&str, &str)] = &[
 ///
 /// # Errors
 /// When the attacks cannot be run, or when the server did not answer normal requests meanwhile.
-pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     if !arguments.is_empty() {
         return Err(Stop::usage("conform slow takes no arguments"));
     }

@@ -37,7 +37,7 @@ const FIELDS: usize = 9;
 
 /// Returns the fields that differ in the two rows of a command, each as a pair of texts:
 /// redis-server's and ours. A command that one of them does not know has no differences.
-pub(super) fn differences(name: &str, theirs: &Reply, ours: &Reply) -> Vec<(String, String)> {
+pub(crate) fn differences(name: &str, theirs: &Reply, ours: &Reply) -> Vec<(String, String)> {
     let both = (row(theirs), row(ours));
     let (Some(theirs), Some(ours)) = both else {
         return Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn differences(name: &str, theirs: &Reply, ours: &Reply) -> Vec<(Stri
 
 /// Returns redis-server's and our arguments of a command in COMMAND DOCS, if they differ. The
 /// comparison ignores names that no client reads, and the versions that introduced arguments.
-pub(super) fn argument_differences(
+pub(crate) fn argument_differences(
     name: &str,
     theirs: &Reply,
     ours: &Reply,

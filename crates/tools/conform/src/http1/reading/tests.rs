@@ -1,6 +1,6 @@
 use super::{Difference, End, Reading, Seen};
-use crate::oracle::hyper;
-use crate::ours;
+use crate::http1::oracle::hyper;
+use crate::http1::ours;
 
 /// Parses a reading from one line: requests as `METHOD TARGET`, with `+N` for content and `…` for
 /// an incomplete body, then the end of the connection.

@@ -15,7 +15,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 
-use crate::reading::{End, Reading, Seen};
+use crate::http1::reading::{End, Reading, Seen};
 
 /// Number of polls in a row without progress after which the connection counts as idle.
 const QUIET_POLLS: u32 = 3;

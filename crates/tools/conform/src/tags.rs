@@ -139,7 +139,7 @@ impl ReadAt for OnDisk {
     }
 }
 
-pub(super) fn run(_root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+pub(crate) fn run(_root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let words = [OsString::from("conform tags")].into_iter();
     let typed = Typed::parse_from(words.chain(arguments.iter().cloned()));
     debian::ensure(&["python3-venv"])?;
@@ -345,7 +345,7 @@ fn compare(
     for (known, count) in EXPLAINED.iter().zip(counts) {
         if known.oracle == oracle {
             eprintln!(
-                "xtask: {oracle}: {count} × {} {}: {}",
+                "conform: {oracle}: {count} × {} {}: {}",
                 known.ending, known.what, known.why
             );
         }

@@ -8,12 +8,12 @@ use toolkit::command::unstartable;
 use toolkit::stop::Stop;
 
 /// A running server, killed when dropped.
-pub(super) struct Served {
+pub(crate) struct Served {
     child: Child,
     /// Port for cleartext.
-    pub(super) http: u16,
+    pub(crate) http: u16,
     /// Port for TLS; 0 without TLS.
-    pub(super) https: u16,
+    pub(crate) https: u16,
 }
 
 impl Served {
@@ -22,7 +22,7 @@ impl Served {
     ///
     /// # Errors
     /// When the server cannot be started, or ends before it serves: the host's fault.
-    pub(super) fn start(command: &mut Command) -> Result<Served, Stop> {
+    pub(crate) fn start(command: &mut Command) -> Result<Served, Stop> {
         let is_tls = command.get_args().any(|word| word == "--tls-listen");
         let mut child = command
             .stdin(Stdio::null())
@@ -58,7 +58,7 @@ impl Served {
     ///
     /// # Errors
     /// When the server does not respond.
-    pub(super) fn metric(&self, name: &str) -> Result<u64, Stop> {
+    pub(crate) fn metric(&self, name: &str) -> Result<u64, Stop> {
         let failed = |err: io::Error| Stop::findings(format!("the server does not respond: {err}"));
         let mut stream = TcpStream::connect(("127.0.0.1", self.http)).map_err(failed)?;
         stream

@@ -1,6 +1,6 @@
 //! Differences that were reviewed and found harmless.
 
-use crate::reading::Difference;
+use super::reading::Difference;
 
 const LIST: &str = include_str!("reviewed.txt");
 

@@ -3,7 +3,7 @@
 use http1::body::Drain;
 use http1::{Framing, Limits, Reject, Request, parse};
 
-use crate::reading::{End, Reading, Seen, text};
+use super::reading::{End, Reading, Seen, text};
 
 pub(crate) fn read(bytes: &[u8]) -> Reading {
     let limits = Limits::default();

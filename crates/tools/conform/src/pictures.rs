@@ -29,7 +29,7 @@ const TESTS: [(&str, &str); 2] = [
 ///
 /// # Errors
 /// When the packages cannot be installed, or a conversion fails.
-pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let folders = if arguments.is_empty() {
         debian::ensure(&PACKAGES)?;
         FOLDERS.map(OsString::from).to_vec()

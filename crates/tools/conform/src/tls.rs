@@ -11,7 +11,7 @@ use toolkit::command::{output, timed};
 use toolkit::stop::{Stop, at};
 use toolkit::{debian, tools};
 
-use super::served::Served;
+use crate::served::Served;
 
 const SSLYZE: &str = "6.3.1";
 /// Prefix of the names of testssl.sh's last rows.
@@ -51,7 +51,7 @@ const EXPECTED: &[(&str, &str)] = &[
 ///
 /// # Errors
 /// When a scanner cannot be run, or has an unexpected finding.
-pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     if !arguments.is_empty() {
         return Err(Stop::usage("conform tls takes no arguments"));
     }

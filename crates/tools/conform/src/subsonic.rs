@@ -15,7 +15,7 @@ use toolkit::command::{succeed, timed, unstartable};
 use toolkit::stop::{Stop, at};
 use toolkit::tools;
 
-use super::served::Served;
+use crate::served::Served;
 
 const PY_SONIC: &str = "1.0.3";
 const SUBSONIC_API: &str = "3.3.1";
@@ -34,7 +34,7 @@ const LISTED_TRACKS: usize = 3;
 ///
 /// # Errors
 /// When a client cannot be run, or finds a difference.
-pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     if !arguments.is_empty() {
         return Err(Stop::usage("conform subsonic takes no arguments"));
     }

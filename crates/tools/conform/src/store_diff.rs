@@ -19,9 +19,9 @@ use resp::{Out, Proto, Reply, ReplyLimits};
 use toolkit::debian;
 use toolkit::stop::{EXIT_FINDINGS, Stop};
 
-use super::grammar::Sentence;
-use super::oracle::Oracle;
-use super::store_table;
+use crate::grammar::Sentence;
+use crate::oracle::Oracle;
+use crate::store_table;
 
 /// Arguments after the suite's name.
 #[derive(clap::Parser)]

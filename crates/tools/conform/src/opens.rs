@@ -25,7 +25,7 @@ const ENDINGS: [&str; 15] = [
 /// # Errors
 /// When a scan cannot be traced, when a scan opened an unchanged file, or when the numbers of calls
 /// are not those expected.
-pub(super) fn run(build: &mut Build) -> Result<(), Stop> {
+pub(crate) fn run(build: &mut Build) -> Result<(), Stop> {
     debian::ensure(&["strace"])?;
     let program = build.server()?;
     let library = mediagen::prepared(TRACKS, 1)?;

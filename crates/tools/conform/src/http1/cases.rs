@@ -3,11 +3,11 @@
 
 use testkit::table::rows;
 
-use crate::ours;
+use super::ours;
 
-const REQUESTS: &str = include_str!("../../../http/http1/src/tests/requests.txt");
-const BODIES: &str = include_str!("../../../http/http1/src/tests/bodies.txt");
-const STREAMS: &str = include_str!("../../../http/http1/src/tests/streams.txt");
+const REQUESTS: &str = include_str!("../../../../http/http1/src/tests/requests.txt");
+const BODIES: &str = include_str!("../../../../http/http1/src/tests/bodies.txt");
+const STREAMS: &str = include_str!("../../../../http/http1/src/tests/streams.txt");
 
 /// Request that starts where the case ends, if all readers agree on that byte.
 const SENTINEL: &[u8] = b"GET /sentinel HTTP/1.1\r\nHost: s\r\n\r\n";

@@ -8,7 +8,7 @@ use toolkit::build::Build;
 use toolkit::command::{succeed, timed};
 use toolkit::stop::Stop;
 
-use super::opens;
+use crate::opens;
 
 /// Group of tests whose number of repetitions can be set.
 struct Long {
@@ -44,7 +44,7 @@ const UPGRADE: Long = Long {
 ///
 /// # Errors
 /// When the tests cannot be built, an index is incomplete, or a scan opened an unchanged file.
-pub(super) fn scan(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+pub(crate) fn scan(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     run(root.clone(), &SCAN, arguments)?;
     opens::run(&mut Build::open(root)?)?;
     Ok(ExitCode::SUCCESS)
@@ -64,7 +64,7 @@ const STORE_KILL: Long = Long {
 ///
 /// # Errors
 /// When the test cannot be built, or a byte of a response is wrong.
-pub(super) fn soak(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+pub(crate) fn soak(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     run(root, &SOAK, arguments)
 }
 
@@ -72,7 +72,7 @@ pub(super) fn soak(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, St
 ///
 /// # Errors
 /// When the test cannot be built, or a request fails.
-pub(super) fn upgrade(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+pub(crate) fn upgrade(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     run(root, &UPGRADE, arguments)
 }
 
@@ -80,7 +80,7 @@ pub(super) fn upgrade(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode,
 ///
 /// # Errors
 /// When the tests cannot be built, or an acknowledged write is lost.
-pub(super) fn store_kill(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+pub(crate) fn store_kill(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     run(root, &STORE_KILL, arguments)
 }
 

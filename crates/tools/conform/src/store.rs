@@ -101,7 +101,7 @@ struct Counted {
 ///
 /// # Errors
 /// When the suite or the server cannot be installed or built, or does not run.
-pub(super) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
+pub(crate) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
     let mut build = Build::open(root)?;
     debian::ensure(&["tcl", "redis-tools", "dpkg-dev"])?;
     let server = build.server()?;
@@ -193,7 +193,7 @@ fn is_name(line: &str) -> bool {
 }
 
 /// A running store for one test, killed and removed when dropped.
-pub(super) struct Served {
+pub(crate) struct Served {
     child: Child,
     port: String,
     data: PathBuf,
@@ -201,7 +201,7 @@ pub(super) struct Served {
 
 impl Served {
     /// Starts a store that saves no files, with `directives` as further arguments.
-    pub(super) fn start(server: &Path, directives: &[&str]) -> Result<Served, Stop> {
+    pub(crate) fn start(server: &Path, directives: &[&str]) -> Result<Served, Stop> {
         let port = free_port()?;
         let data = std::env::temp_dir().join(format!("pelton-conform-{port}"));
         let child = Command::new(server)
@@ -216,7 +216,7 @@ impl Served {
         Ok(served)
     }
 
-    pub(super) fn port(&self) -> &str {
+    pub(crate) fn port(&self) -> &str {
         &self.port
     }
 }
@@ -224,10 +224,10 @@ impl Served {
 impl Drop for Served {
     fn drop(&mut self) {
         if let Err(error) = self.child.kill().and_then(|()| self.child.wait().map(drop)) {
-            eprintln!("xtask: cannot stop the server: {error}");
+            eprintln!("conform: cannot stop the server: {error}");
         }
         if let Err(error) = fs::remove_dir_all(&self.data) {
-            eprintln!("xtask: {}: {error}", self.data.display());
+            eprintln!("conform: {}: {error}", self.data.display());
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use crate::reading::Reading;
+use crate::http1::reading::Reading;
 
 const PROGRAM: &str = include_str!("h11.py");
 

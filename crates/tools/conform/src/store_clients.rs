@@ -15,7 +15,7 @@ use toolkit::command::{output, succeed, timed};
 use toolkit::debian;
 use toolkit::stop::{EXIT_FINDINGS, Stop, at};
 
-use super::store::Served;
+use crate::store::Served;
 
 const REDIS_PY: &str = "5.2.1";
 const PYTEST: &str = "8.3.4";
@@ -80,7 +80,7 @@ const CLIENTS: &[Client] = &[
 ///
 /// # Errors
 /// When the store cannot be built or started.
-pub(super) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
+pub(crate) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
     let mut build = Build::open(root)?;
     debian::ensure(&["redis-tools", "python3-venv"])?;
     let server = build.server()?;

@@ -9,7 +9,7 @@
 use fastrand::Rng;
 
 /// Parsed line of the grammar.
-pub(super) struct Sentence(Vec<Part>);
+pub(crate) struct Sentence(Vec<Part>);
 
 enum Part {
     Word(String),
@@ -22,7 +22,7 @@ enum Part {
 
 impl Sentence {
     /// Parses a line of our own grammar. A mistake in it is a bug, and panics.
-    pub(super) fn parse(line: &str) -> Self {
+    pub(crate) fn parse(line: &str) -> Self {
         let mut rest = line;
         let sentence = Self::parse_until(&mut rest, None);
         assert!(rest.is_empty(), "unbalanced: {line}");
@@ -80,7 +80,7 @@ impl Sentence {
 
     /// Appends a random command of this form to `to`. `fill` returns a value for the name of a
     /// placeholder.
-    pub(super) fn write(
+    pub(crate) fn write(
         &self,
         rng: &mut Rng,
         fill: &mut dyn FnMut(&mut Rng, &str) -> Vec<u8>,

@@ -11,7 +11,7 @@ use toolkit::command::{output, timed};
 use toolkit::stop::{Stop, at};
 use toolkit::{debian, tools};
 
-use super::served::Served;
+use crate::served::Served;
 
 /// Cases that fail by intention: scheme, name and reason. h2spec is as old as RFC 7540, which RFC
 /// 9113 has replaced.
@@ -32,7 +32,7 @@ const BODY_BYTES: usize = 40_000;
 /// # Errors
 /// When the suite cannot be run, when a case fails unexpectedly, or when a case passes that is
 /// expected to fail.
-pub(super) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     if !arguments.is_empty() {
         return Err(Stop::usage("conform h2 takes no arguments"));
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use crate::cases::{self, Mutations};
-use crate::oracle::h11::H11;
-use crate::oracle::hyper;
-use crate::ours;
-use crate::reading::{Difference, End, Reading};
-use crate::reviewed::{self, Line};
+use super::cases::{self, Mutations};
+use super::oracle::h11::H11;
+use super::oracle::hyper;
+use super::ours;
+use super::reading::{Difference, End, Reading};
+use super::reviewed::{self, Line};
 
 /// Findings printed per kind; further ones are only counted.
 const SHOWN_MAX: u64 = 3;

@@ -20,7 +20,7 @@ const HOSTILE_MS: &str = "8000";
 ///
 /// # Errors
 /// When the tests cannot be built, or one fails.
-pub(super) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, Stop> {
+pub(crate) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let build = Build::open(root)?;
     let mut cargo = build.cargo("test");
     cargo.args(["--package", "sandbox", "--test", "it", "--", "--nocapture"]);
