@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use toolkit::stop::{Stop, at};
+
 use crate::scratch::Scratch;
 use crate::server::{self, Server};
-use crate::stop::{Stop, at};
 
 /// Configuration template. Its response fields equal ours, so that both write the same amount. It
 /// caches open files, so that nginx opens none per request.

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 /// Exit code for findings: a build, a test or a rule failed, so the code is at fault.
 pub const EXIT_FINDINGS: u8 = 1;
-/// Exit code for a wrong command line.
+/// Exit code for a wrong command line or definition.
 pub const EXIT_USAGE: u8 = 2;
 /// Exit code for a fault of the host, such as a missing program.
 pub const EXIT_HOST: u8 = 3;

@@ -1,8 +1,8 @@
 //! `cargo xtask`: every command that a developer, the gate or a first user needs.
 //!
-//! Principal type: [`toolkit::build::Build`], the one way to call cargo. Every crate, test and lint is built
-//! in release mode, for the host's triple, as a static program, into one target directory outside
-//! the checkout. So the C codecs are built once for all of them:
+//! Principal type: [`toolkit::build::Build`], the one way to call cargo. Every crate, test and lint
+//! is built in release mode, for the host's triple, as a static program, into one target directory
+//! outside the checkout. So the C codecs are built once for all of them:
 //!
 //! ```text
 //! debian packages ─► worker (static ELF, stripped) ─► pelton (embeds it) ─► serve, lab

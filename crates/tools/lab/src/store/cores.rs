@@ -2,12 +2,12 @@
 //! in addition.
 
 use serde::{Deserialize, Serialize};
+use toolkit::stop::Stop;
 
 use super::contender::{Contender, start_on};
 use super::{Cpus, ops};
 use crate::meter::{self, Sample};
 use crate::stats::Spread;
-use crate::stop::Stop;
 use crate::{Given, table};
 
 /// Programs, their names when they run on two cores, and their directives to use both. Ours needs
