@@ -3,7 +3,7 @@
 
 use toolkit::cache::C_CODECS;
 
-use super::{Finding, Rule, Tree};
+use super::tree::{Finding, Rule, Tree};
 use crate::workspace::{Import, Member};
 
 /// All crates with their layers. A crate imports only from layers with lower numbers.
