@@ -14,7 +14,7 @@ use toolkit::stop::{EXIT_FINDINGS, Stop};
 use toolkit::{debian, tools};
 
 use crate::workspace::Workspace;
-use crate::{advisories, codecs, conform, tidy};
+use crate::{advisories, codecs, conform, instructions, tidy};
 
 /// One step of the gate. A step without tests to count, such as a lint, counts as one test.
 struct Step {
@@ -55,6 +55,11 @@ const STEPS: &[Step] = &[
         name: "unit",
         compiles: true,
         run: unit,
+    },
+    Step {
+        name: "instructions",
+        compiles: false,
+        run: instructions,
     },
     Step {
         name: "conform",
@@ -153,7 +158,7 @@ fn summary(rows: &[(&str, Count, f64)]) -> ExitCode {
     let mut total = Count::default();
     for (name, count, seconds) in rows {
         println!(
-            "{name:<10}{:>6} passed {:>4} failed {seconds:>8.1} s",
+            "{name:<12}{:>6} passed {:>4} failed {seconds:>8.1} s",
             count.passed, count.failed
         );
         total.passed += count.passed;
@@ -246,6 +251,11 @@ fn result_line(line: &str) -> Option<Count> {
         passed: next("passed")?,
         failed: next("failed")?,
     })
+}
+
+/// Checks that hits, commands of the store and tag readers take no more instructions than recorded.
+fn instructions(gate: &Gate) -> Result<Count, Stop> {
+    instructions::check(&gate.build, gate.bless).map(|()| Count::PASS)
 }
 
 /// Runs a short part of the suite that `cargo xtask conform http1` runs in full.

@@ -35,6 +35,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("conversion", 4),
     ("conform", 5),
     ("lab", 5),
+    ("operations", 5),
     ("pelton", 5),
     ("worker", 5),
     ("xtask", 5),
