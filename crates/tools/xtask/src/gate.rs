@@ -37,6 +37,11 @@ const STEPS: &[Step] = &[
         run: tidy,
     },
     Step {
+        name: "typos",
+        compiles: false,
+        run: typos,
+    },
+    Step {
         name: "advisories",
         compiles: false,
         run: advisories,
@@ -186,6 +191,13 @@ fn tidy(gate: &Gate) -> Result<Count, Stop> {
     } else {
         Count::FAIL
     })
+}
+
+/// Checks the spelling; `typos.toml` lists the words that typos does not know.
+fn typos(gate: &Gate) -> Result<Count, Stop> {
+    let mut check = Command::new(tools::typos(gate.build.cache())?);
+    check.arg("--format=brief").current_dir(gate.build.root());
+    succeed(&mut check).map(|()| Count::PASS)
 }
 
 fn advisories(gate: &Gate) -> Result<Count, Stop> {

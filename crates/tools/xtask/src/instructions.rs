@@ -152,7 +152,7 @@ impl Record {
             if let Some(compiler) = line.strip_prefix(COMPILER) {
                 record.compiler = compiler.to_owned();
             } else if let Some((name, count)) = line.split_once('\t') {
-                // A count that is no number counts as zero, so that it becomes a finding.
+                // A malformed count is zero, so that it becomes a finding.
                 let count = count.parse().unwrap_or(0);
                 record.counts.insert(name.to_owned(), count);
             }

@@ -54,8 +54,8 @@ enum Typed {
     Build,
     /// Run all steps of the gate, one step, or the tests of one crate
     Test {
-        /// Step (fmt, tidy, advisories, codecs, clippy, unit, instructions, conform, deny) or
-        /// crate
+        /// Step (fmt, tidy, typos, advisories, codecs, clippy, unit, instructions, conform, deny)
+        /// or crate
         name: Option<String>,
         /// Replace the expected values in the tests by the actual ones
         #[arg(long)]
