@@ -1,70 +1,137 @@
-//! Differential test of our HTTP/1.1 parser against those of hyper and h11.
+//! Outside conformance suites, oracles and long proofs, each run in full.
 //!
-//! Principal type: [`reading::Reading`], a server's interpretation of the bytes of one connection.
-//! We and each oracle read every case. A case that we accept and an oracle refuses or frames
-//! differently is a finding, unless it is on the list of reviewed differences, whose every line
-//! gives a reason. Cases that we refuse and an oracle accepts are only counted: a stricter reader
-//! does not enable request smuggling.
+//! `cargo xtask conform NAME ARGS` builds and starts this program. A suite is a row of a table: a
+//! name, and a function that gets the checkout and the arguments. The suites that need the server
+//! build it through [`toolkit::build::Build`], as `xtask` does.
 //!
-//! ```text
-//! http1's tables ─► cases ─► mutations ─┬─► ours ──────────┐
-//!                                       ├─► oracle::hyper ─┼─► differences − reviewed = findings
-//!                                       └─► oracle::h11 ───┘
-//! ```
-//!
-//! hyper runs in this process, and h11 in a Python that has it installed (`--python`); `cargo xtask
-//! conform http1` installs it. Exit codes: 0 ok, 1 findings, 2 usage, 3 host.
+//! Results go to stdout, progress to stderr. Exit codes: 0 ok, 1 findings, 2 usage, 3 host.
 
 #![forbid(unsafe_code)]
 
-mod cases;
+mod cells;
+mod grammar;
+mod h2;
+mod http1;
+mod long;
+mod opens;
 mod oracle;
-mod ours;
-mod reading;
-mod reviewed;
-mod run;
+mod pictures;
+mod served;
+mod slow;
+mod store;
+mod store_clients;
+mod store_diff;
+mod store_table;
+mod subsonic;
+mod tags;
+mod tls;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use toolkit::build;
+use toolkit::stop::Stop;
 
 /// Command line.
 #[derive(clap::Parser)]
 #[command(
-    name = "conform",
-    about = "Compare Pelton's HTTP parser with hyper's and h11's"
+    name = "cargo xtask conform",
+    about = "Run one outside conformance suite or oracle in full"
 )]
-enum Typed {
-    /// Compare requests: the tables of http1, and mutations of them
-    Http1 {
-        /// Python interpreter that has h11 installed
-        #[arg(long)]
-        python: PathBuf,
-        /// Number of mutations to read in addition to the tables
-        #[arg(long, default_value_t = 200_000)]
-        mutations: u64,
-        /// Seed of the mutations
-        #[arg(long, default_value_t = 1)]
-        seed: u64,
-    },
+struct Typed {
+    /// Name of the suite
+    name: String,
+    /// Arguments for the suite
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    args: Vec<OsString>,
 }
 
-const EXIT_FINDINGS: u8 = 1;
-const EXIT_HOST: u8 = 3;
+/// One suite.
+struct Suite {
+    name: &'static str,
+    run: fn(PathBuf, &[OsString]) -> Result<ExitCode, Stop>,
+}
+
+const SUITES: &[Suite] = &[
+    Suite {
+        name: "cells",
+        run: cells::run,
+    },
+    Suite {
+        name: "http1",
+        run: http1::run,
+    },
+    Suite {
+        name: "h2",
+        run: h2::run,
+    },
+    Suite {
+        name: "pictures",
+        run: pictures::run,
+    },
+    Suite {
+        name: "scan",
+        run: long::scan,
+    },
+    Suite {
+        name: "slow",
+        run: slow::run,
+    },
+    Suite {
+        name: "soak",
+        run: long::soak,
+    },
+    Suite {
+        name: "store",
+        run: store::run,
+    },
+    Suite {
+        name: "store-clients",
+        run: store_clients::run,
+    },
+    Suite {
+        name: "store-diff",
+        run: store_diff::run,
+    },
+    Suite {
+        name: "store-kill",
+        run: long::store_kill,
+    },
+    Suite {
+        name: "subsonic",
+        run: subsonic::run,
+    },
+    Suite {
+        name: "tags",
+        run: tags::run,
+    },
+    Suite {
+        name: "tls",
+        run: tls::run,
+    },
+    Suite {
+        name: "upgrade",
+        run: long::upgrade,
+    },
+];
 
 fn main() -> ExitCode {
-    let Typed::Http1 {
-        python,
-        mutations,
-        seed,
-    } = Typed::parse();
-    match run::run(&python, mutations, seed) {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::from(EXIT_FINDINGS),
-        Err(err) => {
-            eprintln!("conform: h11 in {}: {err}", python.display());
-            ExitCode::from(EXIT_HOST)
+    match run(&Typed::parse()) {
+        Ok(code) => code,
+        Err(stop) => {
+            eprintln!("{stop}");
+            ExitCode::from(stop.exit)
         }
     }
+}
+
+fn run(Typed { name, args }: &Typed) -> Result<ExitCode, Stop> {
+    let Some(suite) = SUITES.iter().find(|suite| suite.name == name) else {
+        let names: Vec<_> = SUITES.iter().map(|suite| suite.name).collect();
+        return Err(Stop::usage(format!("no suite is called {name}"))
+            .hint(format!("the suites are {}", names.join(", "))));
+    };
+    (suite.run)(build::checkout()?, args)
 }

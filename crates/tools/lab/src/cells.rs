@@ -19,13 +19,13 @@ use std::time::Duration;
 
 use image_plan::{Limits, Plan, Stage};
 use serde::{Deserialize, Serialize};
+use toolkit::stop::{Stop, at};
 
 use crate::converter::Converter;
 use crate::corpus::{self, Photograph};
 use crate::record::Record;
 use crate::scratch::Scratch;
 use crate::stats::{Ratio, Spread, quantile, sorted};
-use crate::stop::{Stop, at};
 use crate::usage::Tree;
 use crate::{Given, stats, table};
 use calls::Calls;
@@ -189,7 +189,7 @@ fn work(
     Converter::new(given.worker()?).convert(&cut, &photograph.path, &original)?;
     let bytes = fs::read(&original).map_err(at(&original))?;
     let facts = image_plan::probe(&bytes[..], bytes.len() as u64);
-    let facts = facts.map_err(|err| Stop::finding(format!("{}: {err}", original.display())))?;
+    let facts = facts.map_err(|err| Stop::findings(format!("{}: {err}", original.display())))?;
     Ok(Work {
         plan: plan(&facts, &definition.query)?,
         original,
@@ -237,7 +237,7 @@ impl Lab<'_> {
         let expected = contenders[0].1.answer(&self.work)?;
         for (name, contender) in &contenders {
             if contender.answer(&self.work)? != expected {
-                return Err(Stop::finding(format!(
+                return Err(Stop::findings(format!(
                     "{name}: the result differs from that of a plain process"
                 )));
             }
@@ -246,9 +246,9 @@ impl Lab<'_> {
             contenders.insert(1, (FRESH.to_owned(), plain(job_bytes as usize)?));
         }
         let size = image_plan::probe(&expected[..], expected.len() as u64)
-            .map_err(|err| Stop::finding(format!("result: {err}")))?;
+            .map_err(|err| Stop::findings(format!("result: {err}")))?;
         if size.stored != self.work.plan.target {
-            return Err(Stop::finding(format!(
+            return Err(Stop::findings(format!(
                 "the result has the wrong size {:?}",
                 size.stored
             )));
@@ -448,7 +448,7 @@ impl Lab<'_> {
         let path = self.scratch.join("original.jpg");
         let bytes = fs::read(&path).map_err(at(&path))?;
         let facts = image_plan::probe(&bytes[..], bytes.len() as u64);
-        facts.map_err(|err| Stop::finding(format!("{}: {err}", path.display())))
+        facts.map_err(|err| Stop::findings(format!("{}: {err}", path.display())))
     }
 }
 

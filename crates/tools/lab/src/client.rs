@@ -8,7 +8,7 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use crate::stop::Stop;
+use toolkit::stop::Stop;
 
 /// Read timeout, longer than any conversion that the server admits.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(150);
@@ -43,9 +43,9 @@ pub(crate) fn get(server: SocketAddr, target: &str, accept: &str) -> Result<Answ
 /// # Errors
 /// Returns an error if there is no response, or if the response is not complete HTTP.
 pub(crate) fn ask(server: SocketAddr, target: &str, fields: &[String]) -> Result<Answer, Stop> {
-    let failed = |err: io::Error| Stop::finding(format!("GET {target}: {err}"));
+    let failed = |err: io::Error| Stop::findings(format!("GET {target}: {err}"));
     let bytes = exchange(server, target, fields).map_err(failed)?;
-    parse(&bytes).ok_or_else(|| Stop::finding(format!("GET {target}: incomplete response")))
+    parse(&bytes).ok_or_else(|| Stop::findings(format!("GET {target}: incomplete response")))
 }
 
 fn exchange(server: SocketAddr, target: &str, fields: &[String]) -> io::Result<Vec<u8>> {

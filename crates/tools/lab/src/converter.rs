@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use image_plan::{Encoding, Facts, Orientation, Plan, Rect, Size};
+use toolkit::stop::{Stop, at};
 
-use crate::stop::{Stop, at};
 use crate::usage;
 
 /// Worker program that converts pictures outside a cell.
@@ -35,7 +35,7 @@ impl Converter {
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
             let line = format!("worker: {}: {}: {said}", original.display(), output.status);
-            return Err(Stop::finding(line));
+            return Err(Stop::findings(line));
         }
         fs::write(answer, output.stdout).map_err(at(answer))
     }
@@ -60,7 +60,7 @@ impl Converter {
         let times_us: Option<Vec<u64>> = said.lines().map(|line| line.parse().ok()).collect();
         times_us
             .filter(|times_us| output.status.success() && times_us.len() == times as usize)
-            .ok_or_else(|| Stop::finding(format!("worker: {}: {said}", original.display())))
+            .ok_or_else(|| Stop::findings(format!("worker: {}: {said}", original.display())))
     }
 
     fn command(&self, plan: &Plan, original: &Path) -> Result<Command, Stop> {

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use image_plan::{Facts, Orientation, Size};
 use serde::Serialize;
-
-use crate::stop::{Stop, at};
+use toolkit::stop::{Stop, at};
 
 /// One original of the corpus.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::stop::{Stop, at};
+use toolkit::stop::{Stop, at};
 
 /// Flags that all benchmarks share.
 #[derive(Clone, Debug, clap::Args)]

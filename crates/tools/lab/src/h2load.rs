@@ -7,7 +7,8 @@ mod tests;
 use std::net::SocketAddr;
 use std::process::Command;
 
-use crate::stop::Stop;
+use toolkit::stop::Stop;
+
 use crate::usage;
 use crate::wrk::Load;
 
@@ -24,7 +25,7 @@ pub(crate) fn run(load: Load, streams: u32, server: SocketAddr, target: &str) ->
     h2load.args(["--duration", &load.seconds.to_string()]);
     let (stdout, _) = usage::run(h2load.arg(format!("http://{server}{target}")))?;
     let said = String::from_utf8_lossy(&stdout);
-    answered(&said).ok_or_else(|| Stop::finding(format!("h2load: {said}")))
+    answered(&said).ok_or_else(|| Stop::findings(format!("h2load: {said}")))
 }
 
 /// Parses the number of requests from h2load's output; `None` if h2load reports errors. Requests

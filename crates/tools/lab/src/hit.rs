@@ -11,9 +11,9 @@ mod start;
 pub(crate) use latency::{Knock, knock};
 
 use serde::Deserialize;
+use toolkit::stop::Stop;
 
 use crate::record::Record;
-use crate::stop::Stop;
 use crate::{Given, loopback};
 
 /// Parts of the benchmark.

@@ -9,16 +9,16 @@ pub(crate) use hyper::{Hyper, serve as hyper};
 
 use std::fs;
 
-use contender::{Contender, NAMES};
 use serde::{Deserialize, Serialize};
+use toolkit::stop::{Stop, at};
 
 use crate::meter::{self, Sample};
 use crate::record::Record;
 use crate::scratch::Scratch;
 use crate::stats::{self, Ratio, Spread};
-use crate::stop::{Stop, at};
 use crate::wrk::{self, Load};
 use crate::{Given, client, h2load, loopback, table};
+use contender::{Contender, NAMES};
 
 /// Content of `lab/definitions/http.toml`.
 #[derive(Deserialize)]
@@ -185,7 +185,7 @@ fn measure(
 fn verify(row: &Row, contender: &Contender) -> Result<Vec<String>, Stop> {
     let target = target(row.file_bytes);
     let server = contender.server.address;
-    let wrong = |what: &str| Stop::finding(format!("{}: {target}: {what}", contender.name));
+    let wrong = |what: &str| Stop::findings(format!("{}: {target}: {what}", contender.name));
     let mut fields = Vec::new();
     if let Some(field) = &row.field {
         let whole = client::ask(server, &target, &[])?;

@@ -14,13 +14,13 @@ mod overhead;
 
 use image_plan::{Packed, Size};
 use serde::{Deserialize, Serialize};
+use toolkit::stop::Stop;
 
 use crate::corpus::{self, Photograph};
 use crate::judge::{self, Reference};
 use crate::record::Record;
 use crate::scratch::Scratch;
 use crate::stats::{Ratio, Spread};
-use crate::stop::Stop;
 use crate::{Given, lanczos, stats, table};
 use contender::{Contender, Peer};
 
@@ -197,7 +197,7 @@ impl Track<'_> {
             Ok(Answer {
                 photograph: photograph.name.clone(),
                 ssim2: reference.score(&answer)?,
-                bytes: path.metadata().map_err(crate::stop::at(&path))?.len(),
+                bytes: path.metadata().map_err(toolkit::stop::at(&path))?.len(),
             })
         };
         let answers = shared_out(self.photographs, judged)?;
@@ -236,7 +236,7 @@ impl Track<'_> {
             |side: u32, answer: u32| (f64::from(side) * factor - f64::from(answer)).abs() < 1.0;
         let (from, to) = (original.size, answer);
         if !near(from.width_px, to.width_px) || !near(from.height_px, to.height_px) {
-            return Err(Stop::finding(format!(
+            return Err(Stop::findings(format!(
                 "a result of {to:?} is not {from:?} scaled into the box"
             )));
         }

@@ -13,10 +13,10 @@ use std::process::Command;
 
 use fast_ssim2::{PixelDescriptor, PixelSlice, Ssimulacra2Reference};
 use image_plan::{Format, Layout, Packed};
+use toolkit::stop::{Stop, at};
 
 use crate::netpbm;
 use crate::scratch::Scratch;
-use crate::stop::{Stop, at};
 use crate::usage;
 
 /// Reference picture, with the metric's intermediate results computed once.
@@ -45,7 +45,7 @@ impl Reference {
                 "size {:?} where {:?} was expected",
                 other.size, self.picture.size
             );
-            return Err(Stop::finding(line));
+            return Err(Stop::findings(line));
         }
         self.prepared.compare(&slice(other)?).map_err(unscored)
     }
@@ -63,11 +63,11 @@ fn slice(picture: &Packed) -> Result<PixelSlice<'_>, Stop> {
     );
     slice
         .map(|slice| slice.erase())
-        .map_err(|err| Stop::finding(format!("ssimulacra2: {err}")))
+        .map_err(|err| Stop::findings(format!("ssimulacra2: {err}")))
 }
 
 fn unscored(err: fast_ssim2::Ssimulacra2Error) -> Stop {
-    Stop::finding(format!("ssimulacra2: {err}"))
+    Stop::findings(format!("ssimulacra2: {err}"))
 }
 
 /// Decodes a file with the reference program for its format, from Debian's packages, never with our
@@ -78,7 +78,7 @@ fn unscored(err: fast_ssim2::Ssimulacra2Error) -> Stop {
 pub(crate) fn decode(path: &Path, scratch: &Scratch) -> Result<Packed, Stop> {
     let bytes = fs::read(path).map_err(at(path))?;
     let unreadable = || {
-        Stop::finding(format!(
+        Stop::findings(format!(
             "{}: cannot be decoded to a picture",
             path.display()
         ))
@@ -115,7 +115,7 @@ pub(crate) fn decode(path: &Path, scratch: &Scratch) -> Result<Packed, Stop> {
 
 /// Reads an 8-bit PNG as RGB and drops alpha, so alpha must be opaque or absent.
 pub(crate) fn read_png(path: &Path) -> Result<Packed, Stop> {
-    let failed = |err: png::DecodingError| Stop::finding(format!("{}: {err}", path.display()));
+    let failed = |err: png::DecodingError| Stop::findings(format!("{}: {err}", path.display()));
     let file = fs::File::open(path).map_err(at(path))?;
     let mut decoder = png::Decoder::new(std::io::BufReader::new(file));
     decoder.set_transformations(png::Transformations::normalize_to_color8());
@@ -132,7 +132,7 @@ pub(crate) fn read_png(path: &Path) -> Result<Packed, Stop> {
             .flat_map(|[r, g, b, _]| [*r, *g, *b])
             .collect(),
         png::ColorType::Grayscale => data.iter().flat_map(|grey| [*grey; 3]).collect(),
-        other => return Err(Stop::finding(format!("{}: {other:?}", path.display()))),
+        other => return Err(Stop::findings(format!("{}: {other:?}", path.display()))),
     };
     Ok(Packed {
         size: image_plan::Size::new(frame.width, frame.height),

@@ -6,8 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use nix::unistd::Uid;
-
-use crate::stop::Stop;
+use toolkit::stop::Stop;
 
 /// Environment variable that marks a process inside the namespace. It is not named `PELTON_…`,
 /// because the server rejects unknown variables with that prefix.

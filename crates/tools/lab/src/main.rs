@@ -41,7 +41,6 @@ mod record;
 mod scratch;
 mod server;
 mod stats;
-mod stop;
 mod table;
 mod usage;
 mod wrk;
@@ -49,8 +48,9 @@ mod wrk;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use toolkit::stop::{EXIT_HOST, EXIT_USAGE};
+
 use given::Given;
-use stop::EXIT_USAGE;
 
 /// Command line of the lab.
 #[derive(clap::Parser)]
@@ -127,7 +127,7 @@ fn main() -> ExitCode {
             let code = if err.use_stderr() { EXIT_USAGE } else { 0 };
             return match err.print() {
                 Ok(()) => ExitCode::from(code),
-                Err(_) => ExitCode::from(stop::EXIT_HOST),
+                Err(_) => ExitCode::from(EXIT_HOST),
             };
         }
     };

@@ -3,10 +3,10 @@
 use std::fs;
 
 use serde::Serialize;
+use toolkit::stop::Stop;
 
 use crate::server::Server;
 use crate::stats::Spread;
-use crate::stop::Stop;
 
 /// CPU time and throughput of one contender over one period of load.
 #[derive(Clone, Debug, Serialize)]
@@ -54,7 +54,7 @@ impl Sample {
         let (before_us, softirq_before_us) = (server.cpu_us()?, softirq_us(cpu)?);
         let (requests, seconds) = load()?;
         if requests == 0 {
-            return Err(Stop::finding(format!(
+            return Err(Stop::findings(format!(
                 "{contender}: no request was answered"
             )));
         }

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use toolkit::stop::{Stop, at};
+
 use crate::scratch::Scratch;
 use crate::server::{self, Server};
-use crate::stop::{Stop, at};
 
 /// Configuration template. nginx sends the same response fields as Pelton, so that both write the
 /// same number of bytes. It caches open files, so that it does not open a file per request.

@@ -13,13 +13,13 @@ use std::process::Command;
 
 use image_plan::{Encoding, Packed, Size, Stage, Target};
 use serde::{Deserialize, Serialize};
+use toolkit::stop::{Stop, at};
 
 use crate::converter::{self, Converter};
 use crate::corpus::{self, Photograph};
 use crate::judge::{self, Reference};
 use crate::record::Record;
 use crate::scratch::Scratch;
-use crate::stop::{Stop, at};
 use crate::{Given, lanczos, netpbm, stats, table, usage};
 
 /// Content of `lab/definitions/quality.toml`.
@@ -173,7 +173,7 @@ fn sample(
     fs::write(&source_ppm, netpbm::write(reference.picture())).map_err(at(&source_ppm))?;
     let bytes = fs::read(&source).map_err(at(&source))?;
     let facts = image_plan::probe(&bytes[..], bytes.len() as u64)
-        .map_err(|err| Stop::finding(format!("{}: {err}", source.display())))?;
+        .map_err(|err| Stop::findings(format!("{}: {err}", source.display())))?;
     let answer = scratch.join("answer");
     let mut samples = Vec::new();
     for Encoder { name, by } in &ENCODERS {

@@ -11,10 +11,10 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
+use toolkit::stop::{Stop, at};
 
 use crate::corpus::{self, Photograph};
 use crate::host::{self, Host};
-use crate::stop::{Stop, at};
 
 /// Context and samples of one run of a benchmark.
 #[derive(Serialize)]

@@ -16,10 +16,10 @@ pub(crate) use arm::{Arms, read};
 use std::path::PathBuf;
 
 use serde::Deserialize;
+use toolkit::stop::Stop;
 
 use crate::Given;
 use crate::record::Record;
-use crate::stop::Stop;
 
 /// Parts of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::stop::{Stop, at};
+use toolkit::stop::{Stop, at};
 
 /// Temporary folder that is removed on drop.
 #[derive(Debug)]

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use toolkit::stop::Stop;
 
 use crate::Given;
 use crate::client::{self, Answer};
-use crate::stop::Stop;
 use crate::usage::{self, Tree};
 
 /// Maximum time to wait for a server's first response, and for its exit after SIGTERM.
@@ -128,7 +128,7 @@ impl Server {
     pub(crate) fn get(&self, target: &str, accept: &str) -> Result<Answer, Stop> {
         let answer = client::get(self.address, target, accept)?;
         if answer.status != 200 {
-            return Err(Stop::finding(format!("GET {target}: {}", answer.status)));
+            return Err(Stop::findings(format!("GET {target}: {}", answer.status)));
         }
         Ok(answer)
     }
@@ -161,7 +161,7 @@ impl Server {
             .map(|name| metric(&text, &format!("pelton_{name}")))
             .sum();
             let busy = busy.ok_or_else(|| {
-                Stop::finding("a metric of conversions or improvements is missing")
+                Stop::findings("a metric of conversions or improvements is missing")
             })?;
             idle = if busy == 0.0 { idle + 1 } else { 0 };
             // No metric counts a job on its way from the queue to a worker, so the server must
@@ -171,7 +171,7 @@ impl Server {
             }
             thread::sleep(POLL);
         }
-        Err(Stop::finding("the server did not become idle in time"))
+        Err(Stop::findings("the server did not become idle in time"))
     }
 }
 

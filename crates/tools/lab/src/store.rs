@@ -18,9 +18,9 @@ mod snapshot;
 pub(crate) use probe::{Probe, probe};
 
 use serde::{Deserialize, Serialize};
+use toolkit::stop::Stop;
 
 use crate::record::Record;
-use crate::stop::Stop;
 use crate::{Given, loopback};
 
 /// Parts of the benchmark.

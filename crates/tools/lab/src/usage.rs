@@ -13,8 +13,7 @@ use std::time::Instant;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use serde::Serialize;
-
-use crate::stop::{Stop, at};
+use toolkit::stop::{Stop, at};
 
 /// CPU time and wall time used by one command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -53,7 +52,7 @@ pub(crate) fn run(command: &mut Command) -> Result<(Vec<u8>, Usage), Stop> {
     if !status.success() {
         let said = String::from_utf8_lossy(&stderr);
         let line = format!("{} failed: {status}: {}", words(command), said.trim_end());
-        return Err(Stop::finding(line));
+        return Err(Stop::findings(line));
     }
     Ok((stdout, Usage { cpu_us, wall_us }))
 }
@@ -151,7 +150,7 @@ fn descendants(root: u32) -> Result<Vec<Stat>, Stop> {
         .filter(|stat| stat.pid == root)
         .collect();
     if tree.is_empty() {
-        return Err(Stop::finding(format!("process {root} is gone")));
+        return Err(Stop::findings(format!("process {root} is gone")));
     }
     let mut next = 0;
     while next < tree.len() {

@@ -7,8 +7,9 @@ use std::fs;
 use std::net::SocketAddr;
 use std::process::Command;
 
+use toolkit::stop::{Stop, at};
+
 use crate::scratch::Scratch;
-use crate::stop::{Stop, at};
 use crate::usage;
 
 /// Load on a server: the client's core, connections and duration.
@@ -59,7 +60,7 @@ pub(crate) fn run(load: Load, requests: &Requests<'_>) -> Result<u64, Stop> {
     } = requests;
     let (stdout, _) = usage::run(wrk.arg(format!("{scheme}://{server}{target}")))?;
     let said = String::from_utf8_lossy(&stdout);
-    answered(&said).ok_or_else(|| Stop::finding(format!("wrk: {said}")))
+    answered(&said).ok_or_else(|| Stop::findings(format!("wrk: {said}")))
 }
 
 /// Returns the Lua script for requests that wrk's flags cannot express, if a script is needed.

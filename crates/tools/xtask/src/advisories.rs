@@ -23,9 +23,8 @@ use std::process::Command;
 
 use semver::{Version, VersionReq};
 use serde::Deserialize;
-
-use crate::command::output;
-use crate::stop::{Stop, at};
+use toolkit::command::output;
+use toolkit::stop::{Stop, at};
 
 /// Path of the copy of the database, relative to the checkout.
 const LIST: &str = "crates/tools/xtask/src/advisories/list.tsv";

@@ -11,8 +11,8 @@ mod tests;
 use std::path::Path;
 use std::process::Command;
 
-use crate::command::output;
-use crate::stop::Stop;
+use toolkit::command::output;
+use toolkit::stop::Stop;
 
 /// Function of a bundled library that has a known flaw in the bundled version.
 struct Flawed {

@@ -1,108 +1,37 @@
-//! `cargo xtask conform NAME`: runs outside conformance suites and oracles in full, which is too
-//! long for the gate.
-
-mod cells;
-mod grammar;
-mod h2;
-pub(crate) mod http1;
-mod long;
-mod opens;
-mod oracle;
-mod pictures;
-mod served;
-mod slow;
-mod store;
-mod store_clients;
-mod store_diff;
-mod store_table;
-mod subsonic;
-pub(crate) mod tags;
-mod tls;
+//! `cargo xtask conform`: builds the crate `conform`, and then becomes it.
 
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
-use crate::stop::Stop;
+use toolkit::build::Build;
+use toolkit::command::{succeed, timed};
+use toolkit::stop::Stop;
 
-/// One suite.
-struct Suite {
-    name: &'static str,
-    run: fn(PathBuf, &[OsString]) -> Result<ExitCode, Stop>,
-}
+/// Number of mutations that the gate compares. Outside the gate, the default is higher.
+const GATE_MUTATIONS: &str = "5000";
 
-const SUITES: &[Suite] = &[
-    Suite {
-        name: "cells",
-        run: cells::run,
-    },
-    Suite {
-        name: "http1",
-        run: http1::run,
-    },
-    Suite {
-        name: "h2",
-        run: h2::run,
-    },
-    Suite {
-        name: "pictures",
-        run: pictures::run,
-    },
-    Suite {
-        name: "scan",
-        run: long::scan,
-    },
-    Suite {
-        name: "slow",
-        run: slow::run,
-    },
-    Suite {
-        name: "soak",
-        run: long::soak,
-    },
-    Suite {
-        name: "store",
-        run: store::run,
-    },
-    Suite {
-        name: "store-clients",
-        run: store_clients::run,
-    },
-    Suite {
-        name: "store-diff",
-        run: store_diff::run,
-    },
-    Suite {
-        name: "store-kill",
-        run: long::store_kill,
-    },
-    Suite {
-        name: "subsonic",
-        run: subsonic::run,
-    },
-    Suite {
-        name: "tags",
-        run: tags::run,
-    },
-    Suite {
-        name: "tls",
-        run: tls::run,
-    },
-    Suite {
-        name: "upgrade",
-        run: long::upgrade,
-    },
-];
-
-/// Runs the suite called `name`.
+/// Runs the suite called `name`, which gets `arguments`.
 ///
 /// # Errors
-/// When there is no suite of that name, or when it cannot be run.
+/// When `conform` cannot be built or started.
 pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<ExitCode, Stop> {
-    let Some(suite) = SUITES.iter().find(|suite| suite.name == name) else {
-        let names: Vec<_> = SUITES.iter().map(|suite| suite.name).collect();
-        return Err(Stop::usage(format!("no suite is called {name}"))
-            .hint(format!("the suites are {}", names.join(", "))));
-    };
-    (suite.run)(root, arguments)
+    let build = Build::open(root)?;
+    let program = build.program("conform")?;
+    // The suite claims the build folder itself, if it needs it.
+    drop(build);
+    let failed = Command::new(&program).arg(name).args(arguments).exec();
+    Err(Stop::host(format!("exec {}: {failed}", program.display())))
+}
+
+/// Runs a short part of the suite `http1` for the gate. That suite does not claim the build folder,
+/// which the gate keeps.
+///
+/// # Errors
+/// When `conform` cannot be built or run, or finds a difference.
+pub(crate) fn gate(build: &Build) -> Result<(), Stop> {
+    let mut conform = Command::new(build.program("conform")?);
+    conform.args(["http1", "--mutations", GATE_MUTATIONS]);
+    timed("conform http1", || succeed(&mut conform))
 }

@@ -6,9 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{succeed, timed};
-use crate::stop::{Stop, at};
-use crate::{debian, media};
+use toolkit::command::{succeed, timed};
+use toolkit::debian;
+use toolkit::stop::{Stop, at};
 
 const PACKAGE: &str = "mate-backgrounds";
 /// Number of tracks of the generated music.
@@ -42,7 +42,7 @@ pub(crate) fn prepare(root: &Path) -> Result<PathBuf, Stop> {
 /// As for [`prepare`], and when the music cannot be generated.
 pub(crate) fn with_music(root: &Path) -> Result<PathBuf, Stop> {
     let demo = prepare(root)?;
-    media::generated(TRACKS, SEED, demo.join("music"))?;
+    mediagen::generated(TRACKS, SEED, demo.join("music"))?;
     Ok(demo)
 }
 

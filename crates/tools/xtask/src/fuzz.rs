@@ -13,9 +13,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::command::{succeed, timed};
-use crate::stop::{EXIT_FINDINGS, Stop, at};
-use crate::{cache, tools};
+use toolkit::command::{succeed, timed};
+use toolkit::stop::{EXIT_FINDINGS, Stop, at};
+use toolkit::{cache, tools};
 
 /// Maximum length of an input, in bytes. Request heads have at most 16 KiB, but no code that parses
 /// them needs an input longer than this to be reached.

@@ -8,10 +8,13 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
-use crate::build::{self, Build};
-use crate::command::{succeed, timed, unstartable};
-use crate::stop::{EXIT_FINDINGS, Stop};
-use crate::{advisories, codecs, conform, debian, tidy, tools};
+use toolkit::build::{self, Build};
+use toolkit::command::{succeed, timed, unstartable};
+use toolkit::stop::{EXIT_FINDINGS, Stop};
+use toolkit::{debian, tools};
+
+use crate::workspace::Workspace;
+use crate::{advisories, codecs, conform, instructions, tidy};
 
 /// One step of the gate. A step without tests to count, such as a lint, counts as one test.
 struct Step {
@@ -34,6 +37,11 @@ const STEPS: &[Step] = &[
         run: tidy,
     },
     Step {
+        name: "typos",
+        compiles: false,
+        run: typos,
+    },
+    Step {
         name: "advisories",
         compiles: false,
         run: advisories,
@@ -52,6 +60,11 @@ const STEPS: &[Step] = &[
         name: "unit",
         compiles: true,
         run: unit,
+    },
+    Step {
+        name: "instructions",
+        compiles: false,
+        run: instructions,
     },
     Step {
         name: "conform",
@@ -94,7 +107,10 @@ impl Count {
 /// # Errors
 /// When there is no step or crate of that name.
 pub(crate) fn run(build: Build, name: Option<&str>, bless: bool) -> Result<ExitCode, Stop> {
-    let package = name.filter(|name| build.workspace().has(name));
+    let package = match name {
+        Some(name) if Workspace::read(build.root())?.has(name) => Some(name),
+        _ => None,
+    };
     let wanted = if package.is_some() {
         Some("unit")
     } else {
@@ -147,7 +163,7 @@ fn summary(rows: &[(&str, Count, f64)]) -> ExitCode {
     let mut total = Count::default();
     for (name, count, seconds) in rows {
         println!(
-            "{name:<10}{:>6} passed {:>4} failed {seconds:>8.1} s",
+            "{name:<12}{:>6} passed {:>4} failed {seconds:>8.1} s",
             count.passed, count.failed
         );
         total.passed += count.passed;
@@ -175,6 +191,13 @@ fn tidy(gate: &Gate) -> Result<Count, Stop> {
     } else {
         Count::FAIL
     })
+}
+
+/// Checks the spelling; `typos.toml` lists the words that typos does not know.
+fn typos(gate: &Gate) -> Result<Count, Stop> {
+    let mut check = Command::new(tools::typos(gate.build.cache())?);
+    check.arg("--format=brief").current_dir(gate.build.root());
+    succeed(&mut check).map(|()| Count::PASS)
 }
 
 fn advisories(gate: &Gate) -> Result<Count, Stop> {
@@ -242,9 +265,14 @@ fn result_line(line: &str) -> Option<Count> {
     })
 }
 
+/// Checks that hits, commands of the store and tag readers take no more instructions than recorded.
+fn instructions(gate: &Gate) -> Result<Count, Stop> {
+    instructions::check(&gate.build, gate.bless).map(|()| Count::PASS)
+}
+
 /// Runs a short part of the suite that `cargo xtask conform http1` runs in full.
 fn conform(gate: &Gate) -> Result<Count, Stop> {
-    conform::http1::gate(&gate.build).map(|()| Count::PASS)
+    conform::gate(&gate.build).map(|()| Count::PASS)
 }
 
 /// Checks licences, sources and bans. Advisories have a step of their own, which needs no network.

@@ -5,8 +5,11 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use crate::stop::Stop;
-use crate::{debian, demo, media, tools};
+use toolkit::build::Build;
+use toolkit::stop::Stop;
+use toolkit::{debian, tools};
+
+use crate::demo;
 
 /// Size of the music library that the benchmark `scan` reads, in tracks.
 const LIBRARY_TRACKS: u32 = 16_000;
@@ -18,7 +21,7 @@ const LIBRARY_SEED: u64 = 1;
 /// # Errors
 /// When something cannot be installed, built or started.
 pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<ExitCode, Stop> {
-    let mut build = crate::ready(root)?;
+    let mut build = Build::open(root)?;
     debian::ensure(debian::peers(name))?;
     demo::prepare(build.root())?;
     let worker = build.worker()?;
@@ -40,7 +43,7 @@ pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<E
     if name == "scan" {
         command
             .arg("--library")
-            .arg(media::prepared(LIBRARY_TRACKS, LIBRARY_SEED)?);
+            .arg(mediagen::prepared(LIBRARY_TRACKS, LIBRARY_SEED)?);
     }
     command.args(arguments).current_dir(build.root());
     let failed = command.exec();

@@ -1,8 +1,8 @@
 //! `cargo xtask`: every command that a developer, the gate or a first user needs.
 //!
-//! Principal type: [`build::Build`], the one way to call cargo. Every crate, test and lint is built
-//! in release mode, for the host's triple, as a static program, into one target directory outside
-//! the checkout. So the C codecs are built once for all of them:
+//! Principal type: [`toolkit::build::Build`], the one way to call cargo. Every crate, test and lint
+//! is built in release mode, for the host's triple, as a static program, into one target directory
+//! outside the checkout. So the C codecs are built once for all of them:
 //!
 //! ```text
 //! debian packages ─► worker (static ELF, stripped) ─► pelton (embeds it) ─► serve, lab
@@ -14,31 +14,25 @@
 #![forbid(unsafe_code)]
 
 mod advisories;
-mod build;
-mod cache;
 mod codecs;
-mod command;
 mod conform;
-mod debian;
 mod demo;
 mod fuzz;
 mod gate;
+mod instructions;
 mod lab;
-mod media;
 mod prose;
-mod stop;
 mod tidy;
-mod tools;
 mod workspace;
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use build::Build;
 use clap::Parser as _;
-use stop::{EXIT_FINDINGS, Stop};
+use toolkit::build::{self, Build};
+use toolkit::stop::{EXIT_FINDINGS, Stop};
 
 /// Command line of `cargo xtask`.
 #[derive(clap::Parser)]
@@ -60,7 +54,8 @@ enum Typed {
     Build,
     /// Run all steps of the gate, one step, or the tests of one crate
     Test {
-        /// Step (fmt, tidy, advisories, codecs, clippy, unit, conform, deny) or crate
+        /// Step (fmt, tidy, typos, advisories, codecs, clippy, unit, instructions, conform, deny)
+        /// or crate
         name: Option<String>,
         /// Replace the expected values in the tests by the actual ones
         #[arg(long)]
@@ -134,15 +129,15 @@ fn main() -> ExitCode {
 }
 
 fn run(typed: Typed) -> Result<ExitCode, Stop> {
-    let root = root()?;
+    let root = build::checkout()?;
     match typed {
         Typed::Serve { dir, pelton } => serve(root, dir, &pelton),
         Typed::Build => {
-            let server = ready(root)?.server()?;
+            let server = Build::open(root)?.server()?;
             println!("{}", server.display());
             Ok(ExitCode::SUCCESS)
         }
-        Typed::Test { name, bless } => gate::run(ready(root)?, name.as_deref(), bless),
+        Typed::Test { name, bless } => gate::run(Build::open(root)?, name.as_deref(), bless),
         Typed::Tidy => Ok(exit_code(tidy::run(&root)?)),
         Typed::Advisories { from } => {
             if let Some(checkout) = from {
@@ -152,7 +147,7 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
         }
         Typed::Conform { name, args } => conform::run(root, &name, &args),
         Typed::Fuzz { target, seconds } => fuzz::run(&root, target.as_deref(), seconds),
-        Typed::Media { tracks, seed, out } => media::run(tracks, seed, out),
+        Typed::Media { tracks, seed, out } => media(tracks, seed, out),
         Typed::ProseSample { seed, count } => prose::sample(&root, seed, count),
         Typed::Messages => prose::messages(&root),
         Typed::Lab { name, args } => lab::run(root, &name, &args),
@@ -163,26 +158,19 @@ fn exit_code(findings: usize) -> ExitCode {
     ExitCode::from(if findings == 0 { 0 } else { EXIT_FINDINGS })
 }
 
-/// Returns the root of the checkout, from the variable that cargo sets for a program it runs.
-fn root() -> Result<PathBuf, Stop> {
-    let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    let root = manifest_dir
-        .as_deref()
-        .and_then(|dir| dir.ancestors().nth(3));
-    root.map(Path::to_owned).ok_or_else(|| {
-        Stop::usage("started without cargo").hint("run it as cargo xtask, inside the checkout")
-    })
-}
-
-/// Installs the packages that the build needs, then claims the build folder.
-fn ready(root: PathBuf) -> Result<Build, Stop> {
-    debian::ensure(debian::BUILD)?;
-    Build::open(root)
+/// Generates a library, and prints its folder.
+fn media(tracks: u32, seed: u64, out: Option<PathBuf>) -> Result<ExitCode, Stop> {
+    let out = match out {
+        Some(out) => mediagen::generated(tracks, seed, out)?,
+        None => mediagen::prepared(tracks, seed)?,
+    };
+    println!("{}", out.display());
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Builds the server, then becomes it, so that signals and the exit code are the server's.
 fn serve(root: PathBuf, dir: Option<PathBuf>, arguments: &[OsString]) -> Result<ExitCode, Stop> {
-    let mut build = ready(root)?;
+    let mut build = Build::open(root)?;
     let server = build.server()?;
     let dir = match dir {
         Some(dir) => dir,

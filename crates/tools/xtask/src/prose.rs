@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use toolkit::stop::Stop;
 
-use crate::stop::Stop;
 use crate::tidy;
 
 /// Maximum number of lines of code shown below a comment.

@@ -1,6 +1,7 @@
 //! Rules of this repository that neither the compiler nor clippy checks. Each is a row of a table:
 //! a name, a check, and a cure.
 
+mod circles;
 mod layers;
 mod names;
 mod prose;
@@ -8,6 +9,7 @@ mod shape;
 mod source;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod words;
 
 use std::fs;
@@ -15,54 +17,22 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use crate::command::output;
-use crate::stop::{Stop, at};
-use crate::workspace::{Member, Workspace};
-use source::Source;
+use toolkit::command::output;
+use toolkit::stop::{Stop, at};
 
-/// One rule.
-struct Rule {
-    name: &'static str,
-    cure: &'static str,
-    check: fn(&Tree) -> Vec<Finding>,
-}
+use crate::workspace::Workspace;
+pub(crate) use tree::is_test;
+use tree::{Finding, Rule, Tree, TreeFile};
 
 /// All rules, grouped by the part of the tree that they check.
 const RULES: &[&[Rule]] = &[
     layers::RULES,
+    circles::RULES,
     shape::RULES,
     words::RULES,
     names::RULES,
     prose::RULES,
 ];
-
-/// Place in a file that breaks a rule.
-#[derive(Debug, PartialEq, Eq)]
-struct Finding {
-    path: String,
-    /// Line, counted from one; zero when the finding is about the whole file.
-    line: usize,
-    what: String,
-}
-
-/// Input of the rules: the workspace and its files.
-#[derive(Debug, Default)]
-struct Tree {
-    workspace: Workspace,
-    files: Vec<TreeFile>,
-}
-
-/// One file that git tracks, or would track.
-#[derive(Debug)]
-struct TreeFile {
-    /// Path relative to the checkout.
-    path: String,
-    bytes: u64,
-    /// Content of the file; empty if it is not UTF-8.
-    text: String,
-    /// Syntax of a Rust file, or the parser's error; `None` for other files.
-    source: Option<Result<Source, String>>,
-}
 
 /// Checks all rules, prints the findings, and returns their number.
 ///
@@ -141,71 +111,4 @@ fn contents(root: &Path) -> Result<Vec<(String, Vec<u8>)>, Stop> {
         }
     }
     Ok(files)
-}
-
-impl TreeFile {
-    fn new(path: &str, contents: Vec<u8>) -> TreeFile {
-        let bytes = contents.len() as u64;
-        let text = String::from_utf8(contents).unwrap_or_else(|_| String::new());
-        let rust = Path::new(path)
-            .extension()
-            .is_some_and(|extension| extension == "rs");
-        TreeFile {
-            path: path.to_owned(),
-            bytes,
-            source: rust.then(|| Source::parse(&text, is_test(path))),
-            text,
-        }
-    }
-
-    /// Returns the name of the file's crate: the third part of `crates/SYSTEM/CRATE/…`.
-    fn crate_name(&self) -> Option<&str> {
-        let mut parts = self.path.strip_prefix("crates/")?.split('/');
-        let (_system, name) = (parts.next()?, parts.next()?);
-        parts.next().map(|_| name)
-    }
-
-    fn finding(&self, line: usize, what: impl Into<String>) -> Finding {
-        let path = self.path.clone();
-        Finding {
-            path,
-            line,
-            what: what.into(),
-        }
-    }
-}
-
-/// Returns whether the whole file at `path` is test code.
-pub(crate) fn is_test(path: &str) -> bool {
-    path.ends_with("/tests.rs") || path.split('/').any(|folder| folder == "tests")
-}
-
-impl Tree {
-    /// Returns every Rust file that could be parsed, with its syntax.
-    fn sources(&self) -> impl Iterator<Item = (&TreeFile, &Source)> {
-        self.files
-            .iter()
-            .filter_map(|file| Some((file, file.source.as_ref()?.as_ref().ok()?)))
-    }
-
-    /// Returns the findings of a check that needs one Rust file at a time.
-    fn each_source(&self, check: impl Fn(&Source) -> Vec<(usize, String)>) -> Vec<Finding> {
-        let found = self.sources().flat_map(|(file, source)| {
-            let found = check(source).into_iter();
-            found.map(|(line, what)| file.finding(line, what))
-        });
-        found.collect()
-    }
-
-    /// Returns the root file of every library and program of these crates. Programs for tests are
-    /// left out, as test code.
-    fn roots<'a>(
-        &'a self,
-        members: impl Iterator<Item = &'a Member>,
-    ) -> Vec<(&'a TreeFile, &'a Source)> {
-        let roots: Vec<_> = members.flat_map(|member| &member.roots).collect();
-        self.sources()
-            .filter(|(file, _)| !is_test(&file.path) && roots.contains(&&file.path))
-            .collect()
-    }
 }

@@ -6,9 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use serde::Deserialize;
-
-use crate::command::output;
-use crate::stop::Stop;
+use toolkit::command::output;
+use toolkit::stop::Stop;
 
 /// Member crates and the resolved dependency graph.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +42,7 @@ impl Workspace {
     /// # Errors
     /// When cargo refuses the manifests.
     pub(crate) fn read(root: &Path) -> Result<Workspace, Stop> {
-        let mut cargo = Command::new(crate::build::cargo());
+        let mut cargo = Command::new(toolkit::build::cargo());
         cargo
             .args(["metadata", "--format-version", "1"])
             .current_dir(root);

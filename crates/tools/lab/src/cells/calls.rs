@@ -5,13 +5,13 @@ use std::fs;
 use std::process::Command;
 
 use serde::Serialize;
+use toolkit::stop::{Stop, at};
 
 use super::contender::Way;
 use crate::Given;
 use crate::scratch::Scratch;
 use crate::server::Server;
 use crate::stats::Spread;
-use crate::stop::{Stop, at};
 use crate::usage;
 
 /// C program that sends `INCR` commands in batches of one write each. The query gives their number.
@@ -91,7 +91,7 @@ pub(super) fn calls(
             let answer = server.get(&format!("/x/calls?{CALLS}-{batch}"), "*/*")?;
             let text = String::from_utf8_lossy(&answer.body);
             let told: Result<f64, _> = text.parse();
-            samples.push(told.map_err(|_| Stop::finding(format!("calls: {text}")))?);
+            samples.push(told.map_err(|_| Stop::findings(format!("calls: {text}")))?);
         }
     }
     let told = batches.iter().zip(samples).map(|(&batch, samples)| Calls {

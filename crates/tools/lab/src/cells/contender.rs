@@ -12,9 +12,9 @@ use image_plan::Plan;
 use sandbox::{Backend, Limits, Pool, Task};
 use sandbox_protocol::JobLimits;
 use serde::Deserialize;
+use toolkit::stop::{Stop, at};
 
 use crate::converter::hex;
-use crate::stop::{Stop, at};
 use crate::usage;
 
 /// Settings of one pool, from the definition. Settings that the definition omits have the server's
@@ -112,7 +112,7 @@ impl Work {
             wall_ms_max: 60_000,
             idle: false,
         });
-        finished.map_err(|failure| Stop::finding(failure.to_string()))
+        finished.map_err(|failure| Stop::findings(failure.to_string()))
     }
 }
 
@@ -199,9 +199,9 @@ impl Plain {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let mut follower = idle()
             .pop()
-            .ok_or_else(|| Stop::finding("more requests than processes"))?;
+            .ok_or_else(|| Stop::findings("more requests than processes"))?;
         let answer = follower.answer();
-        let answer = answer.map_err(|err| Stop::finding(format!("worker follow: {err}")))?;
+        let answer = answer.map_err(|err| Stop::findings(format!("worker follow: {err}")))?;
         idle().push(follower);
         Ok(answer)
     }

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use kvm_ioctls::Kvm;
 use sandbox::{Pool, Task};
 use serde::Serialize;
+use toolkit::stop::{Stop, at};
 
 use super::contender::{LIMITS, Setting, Work};
 use crate::stats::{quantile, sorted};
-use crate::stop::{Stop, at};
 
 /// Costs of empty jobs, in microseconds.
 #[derive(Debug, Serialize)]
@@ -58,7 +58,7 @@ pub(super) fn cost(
             wall_ms_max: 60_000,
             idle: false,
         });
-        finished.map_err(|failure| Stop::finding(failure.to_string()))?;
+        finished.map_err(|failure| Stop::findings(failure.to_string()))?;
         empty_us.push(micros(begin.elapsed()));
         let begin = Instant::now();
         settle(&pool);

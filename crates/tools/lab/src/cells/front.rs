@@ -6,8 +6,9 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use toolkit::stop::Stop;
+
 use super::contender::{Contender, Work};
-use crate::stop::Stop;
 
 /// Number of connections, and the duration of the load.
 #[derive(Clone, Copy)]

@@ -1,13 +1,13 @@
 //! CPU time of the server per hit, compared with nginx, which serves the same bytes from a file.
 
 use serde::{Deserialize, Serialize};
+use toolkit::stop::Stop;
 
 use crate::meter::{self, Sample};
 use crate::nginx;
 use crate::scratch::Scratch;
 use crate::server::Server;
 use crate::stats::{self, Ratio, Spread};
-use crate::stop::Stop;
 use crate::wrk::{self, Load};
 use crate::{Given, client, table};
 
@@ -112,7 +112,7 @@ fn body(server: &Server, photograph: &str, wanted_bytes: usize) -> Result<Body, 
             });
         }
     }
-    nearest.ok_or_else(|| Stop::finding("no width was tried"))
+    nearest.ok_or_else(|| Stop::findings("no width was tried"))
 }
 
 struct Track<'a> {
@@ -140,7 +140,7 @@ impl Track<'_> {
                 let (server, target) = sides[index];
                 let found = client::get(server.address, target, ACCEPT)?;
                 if found.status != 200 || found.body != body.bytes {
-                    return Err(Stop::finding(format!(
+                    return Err(Stop::findings(format!(
                         "{}: not a 200 with the expected body",
                         CONTENDERS[index]
                     )));

@@ -12,11 +12,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use toolkit::stop::Stop;
 
 use crate::scratch::Scratch;
 use crate::server::Server;
 use crate::stats::{self, Spread};
-use crate::stop::Stop;
 use crate::{Given, client, table, usage};
 
 #[derive(Deserialize)]
@@ -128,7 +128,7 @@ fn knocked(definition: &Definition, server: SocketAddr, target: &str) -> Result<
     let samples: Option<Vec<f64>> = said.lines().map(|line| line.parse().ok()).collect();
     samples
         .filter(|samples| !samples.is_empty())
-        .ok_or_else(|| Stop::finding("knock: no samples"))
+        .ok_or_else(|| Stop::findings("knock: no samples"))
 }
 
 /// Arguments of `lab knock`: a load at a steady rate, independent of the responses.
@@ -161,7 +161,7 @@ pub(crate) fn knock(knock: &Knock) -> Result<(), Stop> {
             .map(|lane| lane.join().expect("lanes do not panic"));
         lanes.collect::<io::Result<Vec<_>>>()
     });
-    let samples = samples.map_err(|err| Stop::finding(format!("knock: {err}")))?;
+    let samples = samples.map_err(|err| Stop::findings(format!("knock: {err}")))?;
     let mut text = String::new();
     for took in samples.iter().flatten() {
         text.push_str(&format!("{:.1}\n", took.as_secs_f64() * 1e6));

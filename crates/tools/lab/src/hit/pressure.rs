@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use image_plan::{Encoding, Size};
 use serde::{Deserialize, Serialize};
+use toolkit::stop::{Stop, at};
 
 use crate::converter::{self, Converter};
 use crate::corpus;
 use crate::scratch::Scratch;
 use crate::server::Server;
-use crate::stop::{Stop, at};
 use crate::usage::Tree;
 use crate::{Given, client, table};
 
@@ -137,7 +137,7 @@ fn press(server: &Server, clients: usize, accept: &str) -> Result<Pressure, Stop
         .filter(|saw| saw.status == 503 && saw.told_when)
         .count();
     if count(200) + refused != seen.len() {
-        return Err(Stop::finding(
+        return Err(Stop::findings(
             "a response is neither a 200 nor a 503 with Retry-After",
         ));
     }

@@ -4,11 +4,11 @@
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use toolkit::stop::Stop;
 
 use crate::scratch::Scratch;
 use crate::server::Server;
 use crate::stats::Spread;
-use crate::stop::Stop;
 use crate::{Given, table};
 
 #[derive(Deserialize)]

@@ -6,10 +6,11 @@ use std::net::SocketAddr;
 use std::process::Command;
 use std::rc::Rc;
 
+use toolkit::stop::{Stop, at};
+
 use super::Transport;
 use crate::scratch::Scratch;
 use crate::server::{self, Server};
-use crate::stop::{Stop, at};
 use crate::{Given, nginx, usage};
 
 /// Names of the contenders, in the order of the tables. `pelton again` is the control: it is the
@@ -49,7 +50,7 @@ pub(super) fn start_all(given: &Given, folder: &Scratch, cpu: u32) -> Result<Vec
     let files = folder.join("files");
     let mut names = fs::read_dir(&files).map_err(at(&files))?;
     let first = names.next().transpose().map_err(at(&files))?;
-    let first = first.ok_or_else(|| Stop::finding("no files were written"))?;
+    let first = first.ok_or_else(|| Stop::findings("no files were written"))?;
     let site = Site {
         folder,
         cpu,

@@ -17,8 +17,7 @@ use hyper::header::{self, HeaderValue};
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
-
-use crate::stop::{Stop, at};
+use toolkit::stop::{Stop, at};
 
 /// Arguments of `lab hyper`, which serves the files of a folder until it is killed.
 #[derive(clap::Args)]

@@ -5,12 +5,12 @@ use std::process::Command;
 use std::time::Instant;
 
 use serde::Deserialize;
+use toolkit::stop::{Stop, at};
 
 use crate::Given;
 use crate::corpus::Photograph;
 use crate::scratch::Scratch;
 use crate::server::Server;
-use crate::stop::{Stop, at};
 use crate::usage::{self, Usage};
 
 /// Command that converts one picture.
@@ -174,7 +174,7 @@ fn serve(
                 "GET {}: the second response is not a cache hit",
                 target(photograph)
             );
-            return Err(Stop::finding(line));
+            return Err(Stop::findings(line));
         }
         fs::write(&path, answer.body).map_err(at(&path))?;
     }

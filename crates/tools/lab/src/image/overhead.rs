@@ -8,11 +8,11 @@ use image_plan::{Limits, Plan, Stage};
 use sandbox::{Pool, Task};
 use sandbox_protocol::JobLimits;
 use serde::{Deserialize, Serialize};
+use toolkit::stop::{Stop, at};
 
 use crate::converter::Converter;
 use crate::corpus::Photograph;
 use crate::stats::{Ratio, Spread};
-use crate::stop::{Stop, at};
 use crate::usage::Tree;
 use crate::{Given, stats, table};
 
@@ -100,7 +100,7 @@ fn plan(photograph: &Photograph, query: &str) -> Result<Plan, Stop> {
         Stage::Quick,
         &Limits::default(),
     );
-    plan.map_err(|refusal| Stop::finding(format!("{}: {refusal}", photograph.name)))
+    plan.map_err(|refusal| Stop::findings(format!("{}: {refusal}", photograph.name)))
 }
 
 struct Runner<'a> {
@@ -179,7 +179,7 @@ impl Runner<'_> {
         for _ in 0..self.repeat {
             let finished = self.pool.run(task);
             told_us += finished
-                .map_err(|failure| Stop::finding(failure.to_string()))?
+                .map_err(|failure| Stop::findings(failure.to_string()))?
                 .cpu_us;
         }
         let told_us = told_us as f64 / f64::from(self.repeat);

@@ -1,5 +1,6 @@
-use super::*;
 use image_plan::Size;
+
+use super::*;
 
 /// Returns a picture of noise from Knuth's MMIX generator (bits 33 to 40 of its state).
 fn noise(size: Size, seed: u64) -> Packed {

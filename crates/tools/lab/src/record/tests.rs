@@ -1,6 +1,6 @@
-use super::*;
 use std::time::Duration;
 
+use super::*;
 use crate::scratch::Scratch;
 
 #[test]

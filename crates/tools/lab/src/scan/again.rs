@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use toolkit::stop::{Stop, at};
 
 use super::arm::{self, Arm, Took};
 use super::tree;
 use crate::stats::Spread;
-use crate::stop::{Stop, at};
 use crate::{Given, table};
 
 #[derive(Deserialize)]
@@ -86,7 +86,7 @@ pub(super) fn changed(
 fn verify(took: &Took, opened: u64) -> Result<(), Stop> {
     if took.opened != opened {
         let line = format!("{} files opened where {opened} changed", took.opened);
-        return Err(Stop::finding(line));
+        return Err(Stop::findings(line));
     }
     Ok(())
 }

@@ -16,8 +16,8 @@ use nix::sys::time::TimeValLike as _;
 use scan::{Limits, Progress, Report, ScanRequest};
 use serde::{Deserialize, Serialize};
 use tags::{ReadAt, Reader, Splits};
+use toolkit::stop::{Stop, at};
 
-use crate::stop::{Stop, at};
 use crate::usage::unstartable;
 
 /// Number of threads in Musium's scan.
@@ -90,7 +90,7 @@ pub(super) fn take(arm: Arm, library: &Path, index: &Path) -> Result<Took, Stop>
     let said = String::from_utf8_lossy(&output.stdout);
     toml::from_str(&said).map_err(|err| {
         let stderr = String::from_utf8_lossy(&output.stderr);
-        Stop::finding(format!("{}: {err}: {stderr}", arm.name()))
+        Stop::findings(format!("{}: {err}: {stderr}", arm.name()))
     })
 }
 

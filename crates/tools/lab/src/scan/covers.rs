@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
+use toolkit::stop::{Stop, at};
 
 use crate::scratch::Scratch;
 use crate::stats::Spread;
-use crate::stop::{Stop, at};
 use crate::usage::run as run_command;
 use crate::{Given, table};
 
@@ -146,7 +146,7 @@ fn prefetch(
     let made = count(&data.join("variants"))?;
     let wanted = definition.albums as usize * boxes.len();
     if made != wanted {
-        return Err(Stop::finding(format!(
+        return Err(Stop::findings(format!(
             "{made} variants were made where {wanted} were expected"
         )));
     }

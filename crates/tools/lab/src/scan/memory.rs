@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use serde::Serialize;
+use toolkit::stop::{Stop, at};
 
 use super::arm::{self, Arm};
 use super::tree;
-use crate::stop::{Stop, at};
 use crate::table;
 
 #[derive(Serialize)]
@@ -24,7 +24,7 @@ pub(super) fn run(library: &Path) -> Result<Memory, Stop> {
     arm::take(Arm::Ours, library, &index)?;
     let before = resident_bytes()?;
     let loaded = scan::load(&index).map_err(|err| Stop::host(err.to_string()))?;
-    let loaded = loaded.ok_or_else(|| Stop::finding("no index was written"))?;
+    let loaded = loaded.ok_or_else(|| Stop::findings("no index was written"))?;
     let catalog = loaded.catalog();
     let memory = Memory {
         tracks: catalog.counts().tracks,

@@ -7,11 +7,11 @@ use std::process::Command;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use toolkit::stop::{Stop, at};
 
 use super::arm::{self, Arm, Took};
 use super::tree;
 use crate::stats::{Ratio, Spread, order};
-use crate::stop::{Stop, at};
 use crate::usage::run as run_command;
 use crate::{Given, table};
 

@@ -8,11 +8,11 @@ use catalog::{Content, Entry, Limits, Stat, build};
 use scan::LoadedIndex;
 use serde::{Deserialize, Serialize};
 use tags::{Audio, AudioHash, Codec, Container, Field, Media, Splits, Tags};
+use toolkit::stop::{Stop, at};
 
 use super::arm::cpu_us;
 use crate::scratch::Scratch;
 use crate::stats::{quantile, sorted};
-use crate::stop::{Stop, at};
 use crate::table;
 
 /// Maximum size of an index per song, on disk and in memory, where it has the same bytes. A million
@@ -112,13 +112,13 @@ fn search(songs: u32, queries: usize) -> Result<Searches, Stop> {
         let row = chance.below(songs as usize) as u32;
         let track = catalog
             .track(row)
-            .ok_or_else(|| Stop::finding("a track is missing from the index"))?;
+            .ok_or_else(|| Stop::findings("a track is missing from the index"))?;
         let query = query(track.title, &mut chance);
         let begun = Instant::now();
         let found = catalog.search(&query, &Limits::default());
         us.push(begun.elapsed().as_secs_f64() * 1e6);
         if found.tracks.is_empty() {
-            return Err(Stop::finding(format!(
+            return Err(Stop::findings(format!(
                 "the search for {query:?} does not find {:?}",
                 track.title
             )));
@@ -126,7 +126,7 @@ fn search(songs: u32, queries: usize) -> Result<Searches, Stop> {
     }
     let bytes_max = u64::from(songs) * SONG_BYTES_MAX;
     if bytes_max < catalog.bytes().len() as u64 {
-        return Err(Stop::finding(format!(
+        return Err(Stop::findings(format!(
             "an index of {songs} songs takes {} bytes, more than {bytes_max}",
             catalog.bytes().len()
         )));
@@ -144,7 +144,7 @@ fn search(songs: u32, queries: usize) -> Result<Searches, Stop> {
 /// checks it. The caller's measurement also includes the time to unmap it.
 fn load(folder: &Path) -> Result<LoadedIndex, Stop> {
     let loaded = scan::load(folder).map_err(|err| Stop::host(err.to_string()))?;
-    loaded.ok_or_else(|| Stop::finding("the index that was just written cannot be found"))
+    loaded.ok_or_else(|| Stop::findings("the index that was just written cannot be found"))
 }
 
 /// Returns a query of one to four words of `text`, the last of which is truncated.

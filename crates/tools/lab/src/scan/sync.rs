@@ -6,11 +6,11 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use toolkit::stop::{Stop, at};
 
 use crate::scratch::Scratch;
 use crate::server::{Server, free_address};
 use crate::stats::Spread;
-use crate::stop::{Stop, at};
 use crate::{Given, client, table};
 
 #[derive(Deserialize)]
@@ -74,7 +74,7 @@ fn add_user(pelton: &Path, data: &Path) -> Result<(), Stop> {
     drop(stdin);
     match child.wait().map_err(at(pelton))? {
         status if status.success() => Ok(()),
-        status => Err(Stop::finding(format!("pelton user add: {status}"))),
+        status => Err(Stop::findings(format!("pelton user add: {status}"))),
     }
 }
 
@@ -96,7 +96,7 @@ fn sync(server: &Server, round: usize, page_songs: usize) -> Result<Sample, Stop
     }
     let wall_us = begun.elapsed().as_micros() as u64;
     if songs == 0 {
-        return Err(Stop::finding("no song was found"));
+        return Err(Stop::findings("no song was found"));
     }
     Ok(Sample {
         round,

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
+use toolkit::stop::{Stop, at};
 
 use super::arm::{self, Arm};
 use super::tree;
-use crate::stop::{Stop, at};
 use crate::table;
 use crate::usage::run as run_command;
 
@@ -79,7 +79,7 @@ pub(super) fn run(library: &Path, definition: &Definition) -> Result<Travel, Sto
     let ours = last_opened(&log, &places);
     if ours.len() != paths.len() {
         let line = format!("{} of {} files were opened", ours.len(), paths.len());
-        return Err(Stop::finding(line));
+        return Err(Stop::findings(line));
     }
     let (first, last) = (places.values().min(), places.values().max());
     let device = fs::metadata(&root).map_err(at(&root))?.dev();

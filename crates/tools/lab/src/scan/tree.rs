@@ -4,8 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use toolkit::stop::{Stop, at};
+
 use crate::scratch::Scratch;
-use crate::stop::{Stop, at};
 
 /// Creates a temporary folder on the library's file system, so that hard links to its files are
 /// possible.

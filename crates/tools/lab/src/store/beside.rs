@@ -6,13 +6,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use toolkit::stop::Stop;
 
 use super::Cpus;
 use super::client::Client;
 use super::contender::{self, Contender, NAMES};
 use super::probe::{Latency, Probing};
 use crate::stats::{self, Spread};
-use crate::stop::Stop;
 use crate::{Given, table};
 
 #[derive(Deserialize)]

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use resp::{Reply, ReplyLimits};
-
-use crate::stop::Stop;
+use toolkit::stop::Stop;
 
 /// Read timeout, longer than any command of the benchmark needs.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -64,7 +63,7 @@ impl Client {
             for _ in batch {
                 if let Reply::Error(text) = self.reply()? {
                     let text = String::from_utf8_lossy(&text);
-                    return Err(Stop::finding(format!(
+                    return Err(Stop::findings(format!(
                         "error reply while filling the store: {text}"
                     )));
                 }
@@ -76,7 +75,7 @@ impl Client {
     pub(super) fn reply(&mut self) -> Result<Reply, Stop> {
         loop {
             let reply = Reply::take(&mut self.input, &ReplyLimits::default());
-            let reply = reply.map_err(|bad| Stop::finding(bad.to_string()))?;
+            let reply = reply.map_err(|bad| Stop::findings(bad.to_string()))?;
             if let Some(reply) = reply {
                 return Ok(reply);
             }
@@ -86,14 +85,14 @@ impl Client {
             let read = read.map_err(|err| failed(&err))?;
             self.input.truncate(held + read);
             if read == 0 {
-                return Err(Stop::finding("the store closed the connection"));
+                return Err(Stop::findings("the store closed the connection"));
             }
         }
     }
 }
 
 fn failed(err: &std::io::Error) -> Stop {
-    Stop::finding(format!("the store does not answer: {err}"))
+    Stop::findings(format!("the store does not answer: {err}"))
 }
 
 fn write(request: &mut Vec<u8>, words: &[impl AsRef<[u8]>]) {

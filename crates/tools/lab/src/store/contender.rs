@@ -4,12 +4,13 @@
 use std::net::SocketAddr;
 use std::process::Command;
 
+use toolkit::stop::Stop;
+
 use super::Cpus;
 use super::client::Client;
 use crate::Given;
 use crate::scratch::Scratch;
 use crate::server::{Server, free_address};
-use crate::stop::Stop;
 
 /// Names of the contenders. Pelton is first: ratios divide its value by that of the other.
 pub(super) const NAMES: [&str; 2] = ["pelton", "redis"];

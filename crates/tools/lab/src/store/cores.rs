@@ -2,12 +2,12 @@
 //! core, which it shares with the clients.
 
 use serde::{Deserialize, Serialize};
+use toolkit::stop::Stop;
 
 use super::contender::{Contender, start_on};
 use super::{Cpus, ops};
 use crate::meter::{self, Sample};
 use crate::stats::Spread;
-use crate::stop::Stop;
 use crate::{Given, table};
 
 /// Programs, their names in the tables when they run on two cores, and the directives with which

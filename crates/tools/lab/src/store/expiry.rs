@@ -6,13 +6,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use resp::Reply;
 use serde::{Deserialize, Serialize};
+use toolkit::stop::Stop;
 
 use super::Cpus;
 use super::contender::{self, Contender, NAMES};
 use super::memory::key;
 use super::probe::{Latency, Probing};
 use crate::stats::{self, Spread};
-use crate::stop::Stop;
 use crate::{Given, table};
 
 /// Time in seconds for loading the keys and starting the probe before the first key is due.
@@ -73,7 +73,7 @@ fn measure(
         words.map(str::to_owned).to_vec()
     })?;
     let Some(left_ms) = first_ms.checked_sub(unix_ms() + 1_000) else {
-        return Err(Stop::finding(format!(
+        return Err(Stop::findings(format!(
             "{}: loading took longer than {LOADING_S} s",
             contender.name
         )));
@@ -87,7 +87,7 @@ fn measure(
     let deadline = Instant::now() + PATIENCE;
     while client.ask(&["DBSIZE"])? != Reply::Int(1) {
         if deadline < Instant::now() {
-            return Err(Stop::finding(format!(
+            return Err(Stop::findings(format!(
                 "{}: expired keys were not removed in time",
                 contender.name
             )));

@@ -8,11 +8,11 @@ use std::time::Instant;
 use bytes::Bytes;
 use keyspace::{Keyspace, Lifetime, Limits};
 use serde::{Deserialize, Serialize};
+use toolkit::stop::Stop;
 
 use super::Cpus;
 use super::memory::key;
 use crate::stats::Spread;
-use crate::stop::Stop;
 use crate::{Given, table, usage};
 
 const NOW_MS: u64 = 1_000;

@@ -4,11 +4,11 @@ use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use toolkit::stop::Stop;
 
 use super::Cpus;
 use super::contender::{self, NAMES};
 use crate::stats::Spread;
-use crate::stop::Stop;
 use crate::usage::Tree;
 use crate::{Given, table};
 

@@ -8,12 +8,12 @@ use std::time::Instant;
 
 use resp::Reply;
 use serde::{Deserialize, Serialize};
+use toolkit::stop::Stop;
 
 use super::Cpus;
 use super::contender::{self, Contender, NAMES, VALKEY};
 use crate::meter::{self, Sample};
 use crate::stats::{self, Ratio, Spread};
-use crate::stop::Stop;
 use crate::{Given, table};
 
 #[derive(Deserialize)]
@@ -170,7 +170,7 @@ fn verify(row: &Row, contender: &Contender) -> Result<(), Stop> {
     let taken = !matches!(client.ask(&words)?, Reply::Error(_));
     match same && taken {
         true => Ok(()),
-        false => Err(Stop::finding(format!(
+        false => Err(Stop::findings(format!(
             "{}: {}: wrong reply",
             contender.name, row.name
         ))),
@@ -211,7 +211,7 @@ fn load(row: &Row, cpus: Cpus, server: SocketAddr) -> Result<(), Stop> {
     let status = child.wait().map_err(failed)?;
     match status.success() {
         true => Ok(()),
-        false => Err(Stop::finding(format!("redis-benchmark: {status}"))),
+        false => Err(Stop::findings(format!("redis-benchmark: {status}"))),
     }
 }
 

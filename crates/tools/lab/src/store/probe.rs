@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use resp::Reply;
 use serde::Serialize;
+use toolkit::stop::Stop;
 
 use super::Cpus;
 use super::client::Client;
 use crate::stats;
-use crate::stop::Stop;
 
 /// Arguments of `lab probe`, which requests a key at a steady rate, independent of the replies.
 #[derive(clap::Args)]
@@ -42,7 +42,7 @@ pub(crate) fn probe(probe: &Probe) -> Result<(), Stop> {
         }
         match client.ask(&["GET", &probe.key])? {
             Reply::Bulk(_) => {}
-            other => return Err(Stop::finding(format!("probe: unexpected reply {other:?}"))),
+            other => return Err(Stop::findings(format!("probe: unexpected reply {other:?}"))),
         }
         text.push_str(&format!("{:.1}\n", due.elapsed().as_secs_f64() * 1e6));
     }
@@ -88,7 +88,7 @@ impl Probing {
             Some(samples) if output.status.success() && !samples.is_empty() => {
                 Ok(Latency::of(&samples))
             }
-            _ => Err(Stop::finding("probe: no samples")),
+            _ => Err(Stop::findings("probe: no samples")),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use resp::Reply;
 use serde::{Deserialize, Serialize};
+use toolkit::stop::Stop;
 
 use super::Cpus;
 use super::client::Client;
@@ -14,7 +15,6 @@ use super::contender::{self, Contender, NAMES};
 use super::memory::key;
 use super::probe::{Latency, Probing};
 use crate::stats::{self, Spread};
-use crate::stop::Stop;
 use crate::usage::Tree;
 use crate::{Given, table};
 
@@ -136,7 +136,7 @@ fn save(contender: &Contender, looking: Looking) -> Result<(u64, u64), Stop> {
     let mut client = contender.client()?;
     let begun = Instant::now();
     if let Reply::Error(text) = client.ask(&["BGSAVE"])? {
-        return Err(Stop::finding(String::from_utf8_lossy(&text).into_owned()));
+        return Err(Stop::findings(String::from_utf8_lossy(&text).into_owned()));
     }
     let mut peak_bytes = 0;
     loop {
@@ -145,13 +145,13 @@ fn save(contender: &Contender, looking: Looking) -> Result<(u64, u64), Stop> {
             peak_bytes = seen.memory_bytes.max(peak_bytes);
         }
         let Reply::Bulk(info) = client.ask(&["INFO", "persistence"])? else {
-            return Err(Stop::finding("the reply to INFO is not a bulk string"));
+            return Err(Stop::findings("the reply to INFO is not a bulk string"));
         };
         if String::from_utf8_lossy(&info).contains("rdb_bgsave_in_progress:0") {
             return Ok((begun.elapsed().as_millis() as u64, peak_bytes));
         }
         if PATIENCE < begun.elapsed() {
-            return Err(Stop::finding("the snapshot did not finish in time"));
+            return Err(Stop::findings("the snapshot did not finish in time"));
         }
         thread::sleep(LOOK);
     }

@@ -1,5 +1,6 @@
+use toolkit::cache::C_CODECS;
+
 use super::first_flaw;
-use crate::cache::C_CODECS;
 
 #[test]
 fn a_linked_function_with_a_flaw_is_found() {

@@ -1,8 +1,9 @@
 //! Rules about dependencies: the layer of each crate, and the interfaces that the pure layers must
 //! not use.
 
-use super::{Finding, Rule, Tree};
-use crate::cache::C_CODECS;
+use toolkit::cache::C_CODECS;
+
+use super::tree::{Finding, Rule, Tree};
 use crate::workspace::{Import, Member};
 
 /// All crates with their layers. A crate imports only from layers with lower numbers.
@@ -27,6 +28,8 @@ const LAYERS: &[(&str, u8)] = &[
     ("pixel", 3),
     ("reactor", 3),
     ("report", 3),
+    ("toolkit", 3),
+    ("mediagen", 4),
     ("store", 4),
     ("server", 4),
     ("scan", 4),
@@ -38,6 +41,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("functions", 5),
     ("lab", 5),
     ("library-mounts", 5),
+    ("operations", 5),
     ("pelton", 5),
     ("worker", 5),
     ("xtask", 5),

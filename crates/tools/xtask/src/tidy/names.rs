@@ -1,6 +1,6 @@
 //! Rules about names that say nothing, and about files that do not belong in the repository.
 
-use super::{Finding, Rule, Tree};
+use super::tree::{Finding, Rule, Tree};
 
 /// Words in names of files and types that say nothing, and attract code that belongs elsewhere.
 const LEFTOVERS: &[&str] = &["utils", "helpers", "common", "misc", "manager", "processor"];

@@ -1,7 +1,7 @@
 //! Rules about the language of comments: plain sentences with the usual terms. See `docs/STYLE.md`
 //! and `docs/GLOSSARY.md`.
 
-use super::{Finding, Rule, Tree, TreeFile};
+use super::tree::{Finding, Rule, Tree, TreeFile};
 
 /// Maximum width of a comment line, in columns.
 const COMMENT_COLUMNS_MAX: usize = 100;

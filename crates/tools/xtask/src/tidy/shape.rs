@@ -1,7 +1,7 @@
 //! Rules about the length of functions, parameter lists and files.
 
 use super::source::{Function, Source};
-use super::{Finding, Rule, Tree};
+use super::tree::{Finding, Rule, Tree};
 
 /// Maximum length of a function, in lines: it fits a screen.
 const FUNCTION_LINES_MAX: usize = 70;

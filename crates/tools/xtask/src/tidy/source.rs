@@ -18,6 +18,8 @@ pub(super) struct Source {
     /// Paths as written, with each import as a whole path: `std::fs::read`. Paths in tests are left
     /// out.
     pub(super) paths: Vec<Mention>,
+    /// Imports outside tests, as the names that they bring into scope.
+    pub(super) imports: Vec<Import>,
     /// Names of called macros.
     pub(super) macros: Vec<Mention>,
     pub(super) attributes: Vec<Attribute>,
@@ -50,6 +52,16 @@ pub(super) struct Function {
     pub(super) test: bool,
     /// True if the signature is prescribed, by a trait or by C.
     pub(super) dictated: bool,
+}
+
+/// Name that a `use` brings into scope.
+#[derive(Debug)]
+pub(super) struct Import {
+    pub(super) name: String,
+    /// Whole path of the imported item.
+    pub(super) path: Mention,
+    /// True if other files can use the name: `pub use`, `pub(crate) use`.
+    pub(super) is_reexport: bool,
 }
 
 /// Attribute with its arguments, which are tokens as text.
@@ -154,6 +166,14 @@ impl Walk {
         }
     }
 
+    fn import(&mut self, import: Import) {
+        let Mention { line, text } = &import.path;
+        self.path(*line, text.clone());
+        if !self.test {
+            self.source.imports.push(import);
+        }
+    }
+
     /// Visits an item, as test code if its attributes mark it as such.
     fn item(&mut self, attributes: &[syn::Attribute], visit: impl FnOnce(&mut Walk)) {
         let outside = self.test;
@@ -190,15 +210,25 @@ fn joined(path: &syn::Path) -> String {
     names.collect::<Vec<_>>().join("::")
 }
 
-/// Adds the imports of a use tree to `found`, each as a whole path.
-fn imports(tree: &syn::UseTree, prefix: &str, found: &mut Vec<String>) {
+/// Adds the imports of a use tree to `found`, each as a whole path and the name in this file.
+fn imports(tree: &syn::UseTree, prefix: &str, found: &mut Vec<(String, String)>) {
     match tree {
         syn::UseTree::Path(path) => {
             imports(&path.tree, &format!("{prefix}{}::", path.ident), found);
         }
-        syn::UseTree::Name(name) => found.push(format!("{prefix}{}", name.ident)),
-        syn::UseTree::Rename(rename) => found.push(format!("{prefix}{}", rename.ident)),
-        syn::UseTree::Glob(_) => found.push(format!("{prefix}*")),
+        syn::UseTree::Name(name) if name.ident == "self" => {
+            let path = prefix.trim_end_matches("::");
+            let last = path.rsplit("::").next().unwrap_or(path);
+            found.push((path.to_owned(), last.to_owned()));
+        }
+        syn::UseTree::Name(name) => {
+            found.push((format!("{prefix}{}", name.ident), name.ident.to_string()));
+        }
+        syn::UseTree::Rename(rename) => {
+            let path = format!("{prefix}{}", rename.ident);
+            found.push((path, rename.rename.to_string()));
+        }
+        syn::UseTree::Glob(_) => found.push((format!("{prefix}*"), "*".to_owned())),
         syn::UseTree::Group(group) => {
             group
                 .items
@@ -218,7 +248,13 @@ impl<'ast> Visit<'ast> for Walk {
         imports(&item.tree, "", &mut found);
         let line = item.span().start().line;
         self.item(&item.attrs, |walk| {
-            found.into_iter().for_each(|path| walk.path(line, path))
+            for (text, name) in found {
+                walk.import(Import {
+                    name,
+                    path: Mention { line, text },
+                    is_reexport: !matches!(item.vis, syn::Visibility::Inherited),
+                });
+            }
         });
         visit::visit_item_use(self, item);
     }

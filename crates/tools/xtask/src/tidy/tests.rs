@@ -517,3 +517,81 @@ fn every_rule_has_a_test_and_a_cure() {
         assert!(!rule.cure.is_empty(), "{} has no cure", rule.name);
     }
 }
+
+/// Six files, each of which imports the next, and the last the first.
+const RING: &[(&str, &str)] = &[
+    (
+        "crates/any/turbine/src/lib.rs",
+        "mod a; mod b; mod c; mod d; mod e; mod f; pub use b::B;",
+    ),
+    (
+        "crates/any/turbine/src/a.rs",
+        "use crate::B; pub(crate) struct A(B);",
+    ),
+    (
+        "crates/any/turbine/src/b.rs",
+        "pub struct B; pub(crate) fn c() { super::c::call() }",
+    ),
+    (
+        "crates/any/turbine/src/c.rs",
+        "use super::d::D; pub(crate) struct C(D);",
+    ),
+    (
+        "crates/any/turbine/src/d.rs",
+        "use crate::{e}; pub(crate) struct D(e::E);",
+    ),
+    (
+        "crates/any/turbine/src/e.rs",
+        "pub(crate) struct E(crate::f::F);",
+    ),
+    (
+        "crates/any/turbine/src/f.rs",
+        "use super::a::A as First; pub(crate) struct F(First);",
+    ),
+];
+
+#[test]
+fn circle() {
+    check(
+        "circle",
+        RING,
+        expect![[r#"
+            crates/any/turbine/src/a.rs:0 is in a circle of 6 files: a, b, c, d, e, f; without the import of b in a, 5 files remain
+        "#]],
+    );
+    // Test code and the names of a parent module make no circle.
+    let mut files = RING.to_vec();
+    files[6].1 = "#[cfg(test)] mod tests { use super::super::a::A; } pub(super) struct F;";
+    check("circle", &files, expect![""]);
+    // A function can have the name of a module.
+    files[6].1 = "pub(crate) fn f() { super::a() }";
+    check("circle", &files, expect![""]);
+}
+
+#[test]
+fn known_circles_only_shrink() {
+    let check = |known: &[(&str, &[usize])], expect: Expect| {
+        let files = RING.iter();
+        let files = files.map(|(path, text)| TreeFile::new(path, text.as_bytes().to_vec()));
+        let tree = Tree {
+            files: files.collect(),
+            ..Tree::default()
+        };
+        let found = super::circles::circles(&tree, known).into_iter();
+        expect.assert_eq(&found.map(|found| found.what + "\n").collect::<String>());
+    };
+    check(&[("turbine", &[6])], expect![""]);
+    check(
+        &[("turbine", &[7])],
+        expect![[r#"
+            the circle shrank from 7 to 6 files: lower the number
+        "#]],
+    );
+    check(
+        &[("turbine", &[9, 6])],
+        expect![[r#"
+            the circle shrank from 9 to 6 files: lower the number
+            turbine has no circle of 6 files any more: remove the number
+        "#]],
+    );
+}

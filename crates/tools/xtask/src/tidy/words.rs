@@ -1,7 +1,7 @@
 //! Rules about the text of comments and attributes, and about code left in by mistake.
 
 use super::source::{Mention, Source};
-use super::{Finding, Rule, Tree};
+use super::tree::{Finding, Rule, Tree};
 
 /// Minimum number of words in a crate's documentation, which says what the crate is and is not.
 const CRATE_DOC_WORDS_MIN: usize = 12;

@@ -1,5 +1,6 @@
-use super::*;
 use std::io::Read as _;
+
+use super::*;
 
 #[test]
 fn an_answer_in_pieces_is_read_to_its_end() {

@@ -1,0 +1,48 @@
+//! `conform cells`: sandbox tests in full, of which the gate runs a short part. They search memory
+//! and registers for secrets of earlier jobs, and make system calls with arbitrary arguments.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use toolkit::build::Build;
+use toolkit::command::{succeed, timed};
+use toolkit::stop::Stop;
+
+/// Number of jobs that hide a secret, and of jobs that search for it, per backend.
+const ROUNDS: &str = "10000";
+
+/// Time that a hostile program may run, in milliseconds. It must have ended 50 ms later.
+const HOSTILE_MS: &str = "8000";
+
+/// Runs the tests in full, then those that show that an incomplete wipe is detected. The tests
+/// print the backends that they covered.
+///
+/// # Errors
+/// When the tests cannot be built, or one fails.
+pub(crate) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, Stop> {
+    let build = Build::open(root)?;
+    let mut cargo = build.cargo("test");
+    cargo.args(["--package", "sandbox", "--test", "it", "--", "--nocapture"]);
+    cargo.args(["p1_", "n3_", "n11_"]);
+    cargo.env("CELL_IT_ROUNDS", ROUNDS);
+    timed("conform cells", || succeed(&mut cargo))?;
+    // The tests would prove nothing if they could not fail. With the feature `fault`, wipes are
+    // incomplete, and these tests check that this is detected.
+    let mut forgetful = build.cargo("test");
+    forgetful.args(["--package", "sandbox", "--features", "fault"]);
+    forgetful.args(["--test", "it", "--", "--nocapture", "fault::"]);
+    timed("conform cells, incomplete wipes", || {
+        succeed(&mut forgetful)
+    })?;
+    // The tests run one after the other, because each needs all cores.
+    let mut hostile = build.cargo("test");
+    hostile.args(["--package", "sandbox", "--test", "it", "--", "--nocapture"]);
+    hostile.args(["--test-threads=1", "hostile::"]);
+    hostile.env("CELL_IT_HOSTILE_MS", HOSTILE_MS);
+    // The test process runs only one test at a time already, so the test need not start itself
+    // again in a process of its own.
+    hostile.env("CELL_IT_CHILD", "1");
+    timed("conform cells, hostile programs", || succeed(&mut hostile))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,44 @@
+//! Differences that were reviewed and found harmless.
+
+use super::reading::Difference;
+
+const LIST: &str = include_str!("reviewed.txt");
+
+/// Line of the list. The first line of the file names the parts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line {
+    oracle: &'static str,
+    verdict: &'static str,
+    bytes: &'static str,
+}
+
+/// Parses the list.
+pub(crate) fn list() -> Vec<Line> {
+    let lines = LIST
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty());
+    lines
+        .map(|line| {
+            let words: Vec<&str> = line.split(" | ").collect();
+            let &[oracle, verdict, bytes, _reason] = words.as_slice() else {
+                panic!("a line of reviewed.txt needs four parts: {line}");
+            };
+            Line {
+                oracle,
+                verdict,
+                bytes,
+            }
+        })
+        .collect()
+}
+
+impl Line {
+    pub(crate) fn covers(&self, oracle: &str, difference: &Difference, case: &str) -> bool {
+        let verdict = match difference {
+            Difference::RefusedThere(why) => why.as_str(),
+            Difference::Framed(what) => what,
+        };
+        let (said, bytes) = verdict.split_once(": ").unwrap_or((verdict, case));
+        self.oracle == oracle && self.verdict == said && bytes.contains(self.bytes)
+    }
+}

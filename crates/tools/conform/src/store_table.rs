@@ -1,0 +1,160 @@
+//! Comparison of the replies to COMMAND INFO and COMMAND DOCS with those of redis-server.
+
+use resp::Reply;
+
+/// Commands that 7.2 describes differently from Debian's 7.0: it lets scripts run blocking
+/// commands, and it added arguments.
+const NEWER: &[&str] = &[
+    "blmove",
+    "blpop",
+    "brpop",
+    "brpoplpush",
+    "bzpopmax",
+    "bzpopmin",
+    "command|getkeys",
+    "command|getkeysandflags",
+    "wait",
+    "zrank",
+    "zrevrank",
+];
+/// Commands whose arguments are described differently: by 7.2, or because ours accept more, or
+/// because a group of one argument is described as that argument.
+const NEWER_ARGUMENTS: &[&str] = &[
+    "bitop",
+    "client|kill",
+    "client|list",
+    "command|getkeys",
+    "command|getkeysandflags",
+    "config|get",
+    "psubscribe",
+    "set",
+    "zrank",
+    "zrevrank",
+];
+/// Number of fields of a row that are compared. The subcommands come last, and are compared in rows
+/// of their own.
+const FIELDS: usize = 9;
+
+/// Returns the fields that differ in the two rows of a command, each as a pair of texts:
+/// redis-server's and ours. A command that one of them does not know has no differences.
+pub(crate) fn differences(name: &str, theirs: &Reply, ours: &Reply) -> Vec<(String, String)> {
+    let both = (row(theirs), row(ours));
+    let (Some(theirs), Some(ours)) = both else {
+        return Vec::new();
+    };
+    if NEWER.contains(&name) {
+        return Vec::new();
+    }
+    let fields = theirs.iter().zip(ours).take(FIELDS);
+    let meant = fields.map(|(theirs, ours)| (meaning(theirs), meaning(ours)));
+    meant.filter(|(theirs, ours)| theirs != ours).collect()
+}
+
+/// Returns redis-server's and our arguments of a command in COMMAND DOCS, if they differ. The
+/// comparison ignores names that no client reads, and the versions that introduced arguments.
+pub(crate) fn argument_differences(
+    name: &str,
+    theirs: &Reply,
+    ours: &Reply,
+) -> Option<(String, String)> {
+    let arguments = |reply: &Reply| {
+        let docs = named(reply, name)?;
+        Some(named(docs, "arguments").map_or(String::new(), told))
+    };
+    let both = (arguments(theirs)?, arguments(ours)?);
+    (both.0 != both.1 && !NEWER_ARGUMENTS.contains(&name)).then_some(both)
+}
+
+/// Formats the compared properties of each argument.
+fn told(arguments: &Reply) -> String {
+    let Reply::Array(arguments) = arguments else {
+        return format!("{arguments:?}");
+    };
+    let one = |argument: &Reply| {
+        let field = |name| named(argument, name);
+        let text = |name| field(name).map_or(String::new(), text_of);
+        let kind = text("type");
+        let name = match &*kind {
+            "pure-token" | "oneof" | "block" => String::new(),
+            _ => text("name"),
+        };
+        let flags = field("flags").map_or(String::new(), meaning);
+        let spec = match &*kind {
+            "key" => field("key_spec_index").map_or(String::new(), meaning),
+            _ => String::new(),
+        };
+        let parts = field("arguments").map_or(String::new(), told);
+        format!("{kind} {name} {} {flags} {spec} ({parts})", text("token"))
+    };
+    let words: Vec<String> = arguments.iter().map(one).collect();
+    words.join(", ")
+}
+
+/// Returns the value of a field of a map. In protocol 2, a map is an array of names and values.
+fn named<'r>(reply: &'r Reply, name: &str) -> Option<&'r Reply> {
+    match reply {
+        Reply::Map(pairs) => {
+            let pair = pairs.iter().find(|(field, _)| text_of(field) == name);
+            pair.map(|(_, value)| value)
+        }
+        Reply::Array(elements) => {
+            let mut pairs = elements.chunks_exact(2);
+            pairs
+                .find(|pair| text_of(&pair[0]) == name)
+                .map(|pair| &pair[1])
+        }
+        _ => None,
+    }
+}
+
+fn text_of(reply: &Reply) -> String {
+    match reply {
+        Reply::Bulk(text) | Reply::Simple(text) => String::from_utf8_lossy(text).into_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+fn row(reply: &Reply) -> Option<&[Reply]> {
+    match reply {
+        Reply::Array(commands) => match commands.first() {
+            Some(Reply::Array(row)) => Some(row),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Formats a field. Elements without an order are sorted, and notes are left out, because they are
+/// prose.
+fn meaning(field: &Reply) -> String {
+    let is_note = |reply: &Reply| matches!(reply, Reply::Bulk(name) if name == "notes");
+    let is_word = |it: &Reply| match it {
+        Reply::Simple(_) => true,
+        Reply::Bulk(text) => text.contains(&b':') || text.starts_with(b"nondeterministic"),
+        _ => false,
+    };
+    match field {
+        Reply::Set(elements) => format!("set of {}", listed(elements, true)),
+        // In protocol 2, a set is an array: of simple strings, or of bulk strings if they are tips.
+        Reply::Array(elements) => match elements.iter().position(is_note) {
+            Some(at) => listed(&[&elements[..at], &elements[at + 2..]].concat(), false),
+            None => listed(elements, elements.iter().all(is_word)),
+        },
+        Reply::Map(pairs) => {
+            let told = pairs.iter().filter(|(name, _)| !is_note(name));
+            let told: Vec<String> = told
+                .map(|(name, value)| format!("{name:?}: {}", meaning(value)))
+                .collect();
+            format!("{{{}}}", told.join(", "))
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+fn listed(elements: &[Reply], sorts: bool) -> String {
+    let mut texts: Vec<String> = elements.iter().map(meaning).collect();
+    if sorts {
+        texts.sort_unstable();
+    }
+    format!("[{}]", texts.join(", "))
+}

@@ -1,0 +1,439 @@
+//! `conform tags`: compares `tags` with the manifest of a generated library, and with mutagen and
+//! ffprobe.
+//!
+//! ```text
+//! library ─┬─ tags ───────┬─► against the manifest: equal
+//!          ├─ mutagen ────┼─► against tags: equal, or explained below
+//!          └─ ffprobe ────┘   (some files only: each needs a process)
+//! ```
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use clap::Parser as _;
+use mediagen::{Expected, Line, MANIFEST};
+use serde::Deserialize;
+use tags::{Field, Limits, Media, Picture, ReadAt, Reader, Stored};
+use toolkit::command::{output, succeed, timed, unstartable};
+use toolkit::stop::{EXIT_FINDINGS, Stop, at};
+use toolkit::{cache, debian};
+
+const MUTAGEN: &str = "mutagen==1.48.1";
+const SCRIPT: &str = include_str!("tags/mutagen.py");
+
+/// Difference at which two durations count as different, in milliseconds. Each program rounds in
+/// its own way.
+const DURATION_TOLERANCE_MS: u64 = 2;
+
+/// Arguments after the suite's name.
+#[derive(clap::Parser)]
+#[command(name = "cargo xtask conform tags")]
+struct Typed {
+    /// Number of tracks in the library
+    #[arg(long, default_value_t = 2000)]
+    tracks: u32,
+    /// Seed of the library
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Number of files to check with ffprobe
+    #[arg(long, default_value_t = 100)]
+    probed: usize,
+}
+
+/// Difference that was investigated, and whose cause is known.
+struct Explained {
+    /// Name of the oracle.
+    oracle: &'static str,
+    /// End of the file's name.
+    ending: &'static str,
+    /// Property that differs.
+    what: &'static str,
+    /// Maximum distance of two durations, in milliseconds; 0 for other properties.
+    apart_ms: u64,
+    why: &'static str,
+}
+
+const EXPLAINED: &[Explained] = &[
+    Explained {
+        oracle: "mutagen",
+        ending: ".m4a",
+        what: "channels",
+        apart_ms: 0,
+        why: "it trusts the sample entry, which says 2 for mono AAC as well; ffprobe agrees with us",
+    },
+    Explained {
+        oracle: "mutagen",
+        ending: "lying block.flac",
+        what: "verdict",
+        apart_ms: 0,
+        why: "it drops the block that ends beyond the file, and finds no frame missing since it reads none",
+    },
+    Explained {
+        oracle: "mutagen",
+        ending: "head alone.wav",
+        what: "verdict",
+        apart_ms: 0,
+        why: "it accepts a format without samples, and a duration of zero",
+    },
+    Explained {
+        oracle: "ffprobe",
+        ending: ".mp3",
+        what: "duration",
+        apart_ms: 60,
+        why: "it counts the encoder's padding at the end, which LAME's head states and mutagen leaves out as we do",
+    },
+    Explained {
+        oracle: "ffprobe",
+        ending: ".m4a",
+        what: "duration",
+        apart_ms: 24,
+        why: "it leaves out the one frame of priming that the edit list names; mutagen counts it as we do",
+    },
+    Explained {
+        oracle: "ffprobe",
+        ending: ".opus",
+        what: "duration",
+        apart_ms: 8,
+        why: "it counts the pre-skip, which RFC 7845 §4.2 says not to play",
+    },
+];
+
+/// One difference between `tags` and the manifest or an oracle.
+struct Difference {
+    what: String,
+    /// Distance of two durations, in milliseconds; 0 for other properties.
+    apart_ms: u64,
+    text: String,
+}
+
+/// Properties of a file as an oracle or the manifest reports them.
+#[derive(Debug, Default, Deserialize)]
+struct Said {
+    error: Option<String>,
+    #[serde(default)]
+    duration_ms: f64,
+    #[serde(default)]
+    sample_rate_hz: u32,
+    #[serde(default)]
+    channels: u16,
+    #[serde(default)]
+    fields: BTreeMap<String, Vec<String>>,
+    cover_bytes: Option<u64>,
+}
+
+/// A file on disk.
+struct OnDisk(File);
+
+impl ReadAt for OnDisk {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read_at(buf, offset)
+    }
+}
+
+pub(crate) fn run(_root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+    let words = [OsString::from("conform tags")].into_iter();
+    let typed = Typed::parse_from(words.chain(arguments.iter().cloned()));
+    debian::ensure(&["python3-venv"])?;
+    let cache = cache::folder()?;
+    let folder = mediagen::prepared(typed.tracks, typed.seed)?;
+    let manifest = folder.join(MANIFEST);
+    let text = fs::read_to_string(&manifest).map_err(at(&manifest))?;
+    let lines: Result<Vec<Line>, _> = text.lines().map(serde_json::from_str).collect();
+    let lines = lines.map_err(|err| Stop::host(format!("{}: {err}", manifest.display())))?;
+    let mut open = timed("tags against the manifest", || differences(&folder, &lines))?;
+    let said = timed("mutagen", || mutagen(&cache, &folder, &lines))?;
+    open.extend(compare("mutagen", &folder, &lines, &said)?);
+    let step = lines.len().div_ceil(typed.probed.max(1));
+    let some: Vec<Line> = lines.iter().step_by(step).cloned().collect();
+    let said = timed("ffprobe", || ffprobe(&folder, &some))?;
+    open.extend(compare("ffprobe", &folder, &some, &said)?);
+    for line in &open {
+        println!("{line}");
+    }
+    println!(
+        "{} files, {} unexplained differences",
+        lines.len(),
+        open.len()
+    );
+    Ok(match open.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(EXIT_FINDINGS),
+    })
+}
+
+fn read(path: &Path) -> Result<Result<Media, tags::Error>, Stop> {
+    let file = File::open(path).map_err(at(path))?;
+    let len = file.metadata().map_err(at(path))?.len();
+    Ok(Reader::new(Limits::default()).read(&OnDisk(file), len))
+}
+
+fn on_disk(folder: &Path, line: &Line) -> PathBuf {
+    folder.join(std::ffi::OsStr::from_bytes(&line.path()))
+}
+
+/// Returns the differences between `tags` and the manifest.
+///
+/// # Errors
+/// When a file cannot be opened.
+fn differences(folder: &Path, lines: &[Line]) -> Result<Vec<String>, Stop> {
+    let mut found = Vec::new();
+    for line in lines {
+        let expected = match &line.expected {
+            Expected::Verdict(verdict) => Said {
+                error: Some(verdict.clone()),
+                ..Said::default()
+            },
+            Expected::Music {
+                duration_ms,
+                sample_rate_hz,
+                channels,
+                fields,
+                cover_bytes,
+            } => {
+                let mut by_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
+                for (name, value) in fields {
+                    by_name.entry(name.clone()).or_default().push(value.clone());
+                }
+                Said {
+                    error: None,
+                    duration_ms: *duration_ms as f64,
+                    sample_rate_hz: *sample_rate_hz,
+                    channels: *channels,
+                    fields: by_name,
+                    cover_bytes: *cover_bytes,
+                }
+            }
+        };
+        let differs = differs(&read(&on_disk(folder, line))?, &expected, true);
+        let lines = differs.into_iter();
+        found.extend(lines.map(|found| format!("{}: {} {}", line.path, found.what, found.text)));
+    }
+    Ok(found)
+}
+
+/// Returns the differences between `tags` and `said`. With `exact`, the kinds of errors must be
+/// equal, and a cover must be in both or in neither.
+fn differs(ours: &Result<Media, tags::Error>, said: &Said, exact: bool) -> Vec<Difference> {
+    let verdict = |text| {
+        vec![Difference {
+            what: "verdict".to_owned(),
+            apart_ms: 0,
+            text,
+        }]
+    };
+    let media = match (ours, &said.error) {
+        (Err(_), Some(_)) if !exact => return Vec::new(),
+        (Err(err), Some(kind)) if format!("{:?}", err.kind) == *kind => return Vec::new(),
+        (Err(err), error) => return verdict(format!("{:?} ({err}), not {error:?}", err.kind)),
+        (Ok(_), Some(error)) => return verdict(format!("none, not {error}")),
+        (Ok(media), None) => media,
+    };
+    let mut found = Vec::new();
+    let apart = (media.audio.duration_ms as f64 - said.duration_ms).abs();
+    let mut check = |what: &str, ours: String, theirs: String| {
+        if ours != theirs {
+            found.push(Difference {
+                what: what.to_owned(),
+                apart_ms: if what == "duration" {
+                    apart.ceil() as u64
+                } else {
+                    0
+                },
+                text: format!("{ours}, not {theirs}"),
+            });
+        }
+    };
+    let audio = &media.audio;
+    // A duration that is not a number is always a difference.
+    if apart.is_nan() || DURATION_TOLERANCE_MS as f64 <= apart {
+        check(
+            "duration",
+            audio.duration_ms.to_string(),
+            said.duration_ms.to_string(),
+        );
+    }
+    // Mutagen reports no rate for Opus.
+    if said.sample_rate_hz != 0 {
+        check(
+            "rate",
+            audio.sample_rate_hz.to_string(),
+            said.sample_rate_hz.to_string(),
+        );
+    }
+    check(
+        "channels",
+        audio.channels.to_string(),
+        said.channels.to_string(),
+    );
+    for (name, theirs) in &said.fields {
+        let field = Field::ALL.into_iter().find(|field| field.name() == name);
+        let ours: Vec<&str> = field.map_or_else(Vec::new, |field| media.tags.all(field).collect());
+        check(name, format!("{ours:?}"), format!("{theirs:?}"));
+    }
+    if exact || said.cover_bytes.is_some() {
+        let cover = media
+            .cover()
+            .map(|cover| plain_bytes(cover, said.cover_bytes));
+        check(
+            "cover",
+            format!("{cover:?}"),
+            format!("{:?}", said.cover_bytes),
+        );
+    }
+    found
+}
+
+/// Returns the size of a picture in bytes. The size in base64 leaves up to two bytes undetermined;
+/// `said` is returned if it fits.
+fn plain_bytes(cover: &Picture, said: Option<u64>) -> u64 {
+    match cover.stored {
+        Stored::Base64 | Stored::OggBase64 => {
+            let plain = cover.bytes / 4 * 3 - u64::from(cover.skip);
+            said.filter(|said| plain.abs_diff(*said) < 3)
+                .unwrap_or(plain)
+        }
+        _ => cover.bytes,
+    }
+}
+
+/// Returns the unexplained differences between `tags` and an oracle, and prints the number of each
+/// explained difference on stderr.
+///
+/// # Errors
+/// When a file cannot be opened, or the oracle has not reported on all files.
+fn compare(
+    oracle: &str,
+    folder: &Path,
+    lines: &[Line],
+    said: &[Said],
+) -> Result<Vec<String>, Stop> {
+    if lines.len() != said.len() {
+        return Err(Stop::host(format!(
+            "{oracle} reported on {} of {} files",
+            said.len(),
+            lines.len()
+        )));
+    }
+    let mut open = Vec::new();
+    let mut counts = vec![0; EXPLAINED.len()];
+    for (line, said) in lines.iter().zip(said) {
+        for found in differs(&read(&on_disk(folder, line))?, said, false) {
+            let known = EXPLAINED.iter().position(|known| {
+                known.oracle == oracle
+                    && line.path.ends_with(known.ending)
+                    && found.what == known.what
+                    && found.apart_ms <= known.apart_ms
+            });
+            match known {
+                Some(known) => counts[known] += 1,
+                None => {
+                    let Difference { what, text, .. } = found;
+                    open.push(format!("{oracle}: {}: {what} {text}", line.path));
+                }
+            }
+        }
+    }
+    for (known, count) in EXPLAINED.iter().zip(counts) {
+        if known.oracle == oracle {
+            eprintln!(
+                "conform: {oracle}: {count} × {} {}: {}",
+                known.ending, known.what, known.why
+            );
+        }
+    }
+    Ok(open)
+}
+
+/// Returns mutagen's reports on all files, from one process. Mutagen is installed into a virtual
+/// environment in the cache.
+fn mutagen(cache: &Path, folder: &Path, lines: &[Line]) -> Result<Vec<Said>, Stop> {
+    let venv = cache.join("mutagen");
+    let python = venv.join("bin/python");
+    if !python.is_file() {
+        succeed(Command::new("python3").args(["-m", "venv"]).arg(&venv)).map_err(Stop::on_host)?;
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "install", "--quiet", MUTAGEN])
+            .stdout(std::io::stderr());
+        succeed(&mut pip).map_err(Stop::on_host)?;
+    }
+    let mut command = Command::new(&python);
+    command
+        .args(["-c", SCRIPT])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(|err| unstartable(&command, &err))?;
+    let mut stdin = child.stdin.take().expect("stdin is piped");
+    let paths = lines.iter().map(|line| on_disk(folder, line));
+    let paths: Vec<u8> = paths
+        .flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat())
+        .collect();
+    let writing = std::thread::spawn(move || stdin.write_all(&paths));
+    let done = child
+        .wait_with_output()
+        .map_err(|err| unstartable(&command, &err))?;
+    let written = writing.join().expect("writing does not panic");
+    written.map_err(|err| unstartable(&command, &err))?;
+    let text = String::from_utf8_lossy(&done.stdout);
+    let said: Result<Vec<Said>, _> = text.lines().map(serde_json::from_str).collect();
+    said.map_err(|err| Stop::host(format!("mutagen: {err}")))
+}
+
+/// The parts of ffprobe's output that are compared.
+#[derive(Deserialize)]
+struct Probed {
+    #[serde(default)]
+    streams: Vec<ProbedStream>,
+}
+
+#[derive(Deserialize)]
+struct ProbedStream {
+    codec_type: String,
+    sample_rate: Option<String>,
+    channels: Option<u16>,
+    duration: Option<String>,
+}
+
+fn ffprobe(folder: &Path, lines: &[Line]) -> Result<Vec<Said>, Stop> {
+    let said = lines.iter().map(|line| {
+        let mut command = Command::new("ffprobe");
+        command.args([
+            "-v",
+            "quiet",
+            "-print_format",
+            "json",
+            "-show_streams",
+            "-i",
+        ]);
+        command.arg(on_disk(folder, line));
+        let refused = || Said {
+            error: Some("refused".to_owned()),
+            ..Said::default()
+        };
+        let Ok(text) = output(&mut command) else {
+            return Ok(refused());
+        };
+        let probed: Probed =
+            serde_json::from_str(&text).map_err(|err| Stop::host(format!("ffprobe: {err}")))?;
+        let sound = probed
+            .streams
+            .into_iter()
+            .find(|stream| stream.codec_type == "audio");
+        let number = |text: Option<String>| text.and_then(|text| text.parse::<f64>().ok());
+        Ok(sound.map_or_else(refused, |sound| Said {
+            duration_ms: number(sound.duration).unwrap_or(f64::NAN) * 1000.0,
+            sample_rate_hz: number(sound.sample_rate).unwrap_or(0.0) as u32,
+            channels: sound.channels.unwrap_or(0),
+            ..Said::default()
+        }))
+    });
+    said.collect()
+}

@@ -1,0 +1,222 @@
+//! `conform tls`: scans the server's TLS with testssl.sh and with sslyze, which compares it with
+//! Mozilla's intermediate configuration.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use toolkit::build::Build;
+use toolkit::command::{output, timed};
+use toolkit::stop::{Stop, at};
+use toolkit::{debian, tools};
+
+use crate::served::Served;
+
+const SSLYZE: &str = "6.3.1";
+/// Prefix of the names of testssl.sh's last rows.
+const LAST_TEST: &str = "clientsimulation-";
+
+/// Findings that need no change here, each with the reason.
+const EXPECTED: &[(&str, &str)] = &[
+    // Mozilla's intermediate configuration requires this: every cipher is good, and a phone knows
+    // which of them its hardware supports.
+    (
+        "cipher_order",
+        "the client chooses among ciphers that are all good",
+    ),
+    (
+        "cert_revocation",
+        "the suite's own certificate names no revocation service",
+    ),
+    (
+        "certificate_path_validation",
+        "no browser trusts the suite's own root",
+    ),
+    ("DNS_CAArecord", "localhost has no records"),
+    // testssl.sh uses `openssl s_client` with its input closed. The client disconnects as soon as
+    // the handshake is done, and a ticket of TLS 1.3 follows the handshake. The tests of `pelton`
+    // resume sessions.
+    (
+        "sessionresumption_ticket",
+        "the scanner's client disconnects before its ticket arrives, one time in three",
+    ),
+    (
+        "HSTS",
+        "a promise for years, which only the operator or a proxy in front of the server can make",
+    ),
+];
+
+/// Runs both scanners. The suite takes no arguments.
+///
+/// # Errors
+/// When a scanner cannot be run, or has an unexpected finding.
+pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+    if !arguments.is_empty() {
+        return Err(Stop::usage("conform tls takes no arguments"));
+    }
+    let mut build = Build::open(root)?;
+    debian::ensure(&["openssl", "testssl.sh"])?;
+    let python = tools::python(build.cache(), "sslyze", SSLYZE, "sslyze")?;
+    let program = build.server()?;
+    let folder = build.cache().join("conform-tls");
+    prepare(&folder)?;
+    let mut serve = Command::new(program);
+    serve
+        .args(["serve", "library", "--data", "data"])
+        .args(["--listen", "127.0.0.1:0", "--tls-listen", "127.0.0.1:0"])
+        .args(["--tls-cert", "chain.pem", "--tls-key", "key.pem"])
+        .current_dir(&folder);
+    let served = Served::start(&mut serve)?;
+    let at_port = format!("localhost:{}", served.https);
+    let mut found = timed("testssl.sh", || testssl(&folder, &at_port))?;
+    found.extend(timed("sslyze", || sslyze(&python, &at_port))?);
+    let (expected, findings): (Vec<_>, Vec<_>) = found
+        .into_iter()
+        .partition(|finding| finding.reason().is_some());
+    for finding in expected {
+        let reason = finding.reason().unwrap_or_default();
+        println!("{}: {} (expected: {reason})", finding.scanner, finding.name);
+    }
+    match findings.is_empty() {
+        true => {
+            println!("testssl.sh and sslyze have no other findings");
+            Ok(ExitCode::SUCCESS)
+        }
+        false => {
+            let line = |it: &Finding| format!("{}: {}: {}", it.scanner, it.name, it.says);
+            let lines: Vec<_> = findings.iter().map(line).collect();
+            Err(Stop::findings(lines.join("\n")))
+        }
+    }
+}
+
+/// Creates a library, and a certificate issued by a root of its own.
+fn prepare(folder: &Path) -> Result<(), Stop> {
+    let library = folder.join("library");
+    fs::create_dir_all(&library).map_err(at(&library))?;
+    let extensions = folder.join("extensions");
+    let text = "subjectAltName=DNS:localhost\nextendedKeyUsage=serverAuth\nkeyUsage=digitalSignature\n\
+                basicConstraints=CA:FALSE\n";
+    fs::write(&extensions, text).map_err(at(&extensions))?;
+    let openssl = |words: &str| {
+        let mut openssl = Command::new("openssl");
+        openssl.args(words.split(' ')).current_dir(folder);
+        output(&mut openssl).map(drop)
+    };
+    let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
+    openssl(&format!(
+        "req -x509 {key} -days 90 -subj /CN=root -keyout root-key.pem -out root.pem"
+    ))?;
+    openssl(&format!(
+        "req {key} -subj /CN=localhost -keyout key.pem -out request.pem"
+    ))?;
+    openssl(
+        "x509 -req -in request.pem -CA root.pem -CAkey root-key.pem -CAcreateserial -days 90 -extfile extensions \
+         -out leaf.pem",
+    )?;
+    let read = |name: &str| {
+        let path = folder.join(name);
+        fs::read_to_string(&path).map_err(at(&path))
+    };
+    let chain = folder.join("chain.pem");
+    fs::write(&chain, read("leaf.pem")? + &read("root.pem")?).map_err(at(&chain))
+}
+
+/// Fault that a scanner reports.
+#[derive(Debug, PartialEq, Eq)]
+struct Finding {
+    scanner: &'static str,
+    name: String,
+    says: String,
+}
+
+impl Finding {
+    fn reason(&self) -> Option<&'static str> {
+        let mut expected = EXPECTED.iter();
+        expected.find_map(|(name, reason)| (*name == self.name).then_some(*reason))
+    }
+}
+
+fn testssl(folder: &Path, at_port: &str) -> Result<Vec<Finding>, Stop> {
+    let report = folder.join("testssl.csv");
+    if report.exists() {
+        fs::remove_file(&report).map_err(at(&report))?;
+    }
+    let mut command = Command::new("testssl");
+    command
+        .args([
+            "--quiet",
+            "--color",
+            "0",
+            "--warnings",
+            "off",
+            "--nodns",
+            "none",
+            "--csvfile",
+        ])
+        .arg(&report)
+        .arg("--add-ca")
+        .arg(folder.join("root.pem"))
+        .arg(format!("https://{at_port}/-/"))
+        .stdin(std::process::Stdio::null());
+    // testssl.sh's exit code counts its findings.
+    command
+        .output()
+        .map_err(|err| Stop::host(format!("testssl: {err}")))?;
+    let report = fs::read_to_string(&report).map_err(at(&report))?;
+    testssl_findings(&report).ok_or_else(|| Stop::host("testssl.sh did not finish"))
+}
+
+/// Parses lines of `"id","fqdn/ip","port","severity","finding","cve","cwe"`. Returns `None` if the
+/// last test is missing.
+fn testssl_findings(report: &str) -> Option<Vec<Finding>> {
+    let rows = report.lines().map(|line| {
+        let line = line.trim_matches('"');
+        line.split("\",\"").collect::<Vec<_>>()
+    });
+    let rows: Vec<_> = rows.filter(|row| 5 <= row.len()).collect();
+    if !rows.iter().any(|row| row[0].starts_with(LAST_TEST)) {
+        return None;
+    }
+    let faulted = |severity: &str| !["severity", "OK", "INFO"].contains(&severity);
+    let findings = rows.iter().filter(|row| faulted(row[3]));
+    let findings = findings.map(|row| Finding {
+        scanner: "testssl.sh",
+        name: row[0].to_owned(),
+        says: format!("{} {}", row[3], row[4]),
+    });
+    Some(findings.collect())
+}
+
+fn sslyze(python: &Path, at_port: &str) -> Result<Vec<Finding>, Stop> {
+    let mut command = Command::new(python);
+    command.args(["-m", "sslyze", "--mozilla_config=intermediate", at_port]);
+    // sslyze's exit code says that it has findings.
+    let output = command
+        .output()
+        .map_err(|err| Stop::host(format!("sslyze: {err}")))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    sslyze_findings(&said).ok_or_else(|| Stop::host("sslyze did not finish").hint(said.trim_end()))
+}
+
+/// Parses the lines `* name: text` below the verdict. Returns `None` if there is no verdict.
+fn sslyze_findings(said: &str) -> Option<Vec<Finding>> {
+    let (_, verdict) = said.split_once("COMPLIANCE AGAINST")?;
+    if !verdict.contains(": OK") && !verdict.contains(": FAILED") {
+        return None;
+    }
+    let lines = verdict
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("* "));
+    let findings = lines.filter_map(|line| line.split_once(": "));
+    let findings = findings.map(|(name, says)| Finding {
+        scanner: "sslyze",
+        name: name.to_owned(),
+        says: says.to_owned(),
+    });
+    Some(findings.collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,32 @@
+//! Generator of music libraries of a given size, the same for the same seed.
+//!
+//! Principal function: [`prepared`]. `cargo xtask media` calls it, and so do the suites and
+//! benchmarks that read a library.
+//!
+//! ```text
+//! flac, lame, … ─► payloads, in the cache ─┐
+//! seed ─► albums, songs, layouts (plan) ───┼─ write ─► files and folder art ─► manifest.jsonl
+//!                     odd files (odd) ─────┘
+//! ```
+//!
+//! No encoder runs per track: there are a few dozen payloads, and each track gets a part of one, in
+//! a container with tags and cover that this crate writes. The manifest has a line per file with
+//! the properties that a reader must find, or the error that it must report.
+
+#![forbid(unsafe_code)]
+
+mod art;
+mod library;
+mod manifest;
+mod names;
+mod odd;
+mod payload;
+mod plan;
+mod random;
+mod write;
+
+pub use art::{Art, Cover};
+pub use library::{Order, generate, generated, prepared};
+pub use manifest::{Expected, Line, MANIFEST};
+pub use payload::Payloads;
+pub use plan::Kind;

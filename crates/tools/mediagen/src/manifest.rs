@@ -1,0 +1,80 @@
+//! Manifest of a generated library: the properties that a reader must find in each file.
+
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+/// Name of the manifest in the library's folder.
+pub const MANIFEST: &str = "manifest.jsonl";
+
+/// Entry for one file.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Line {
+    /// Path in the library's folder. Bytes that are not UTF-8, and the percent sign, are written
+    /// like `%E9`.
+    pub path: String,
+    /// Result that a reader must get from the file.
+    pub expected: Expected,
+}
+
+/// Result that a reader must get from a file.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub enum Expected {
+    /// Readable music.
+    Music {
+        /// Duration in milliseconds.
+        duration_ms: u64,
+        /// Samples per second.
+        sample_rate_hz: u32,
+        /// Number of channels.
+        channels: u16,
+        /// Pairs of a Vorbis comment name and a value.
+        fields: Vec<(String, String)>,
+        /// Size of the cover in bytes, if there is one.
+        cover_bytes: Option<u64>,
+    },
+    /// Kind of the error for a file that cannot be read.
+    Verdict(String),
+}
+
+impl Line {
+    /// Returns the entry for the file at `path`.
+    pub fn new(path: &[u8], expected: Expected) -> Line {
+        let mut text = String::new();
+        for chunk in path.utf8_chunks() {
+            text.push_str(&chunk.valid().replace('%', "%25"));
+            text.extend(chunk.invalid().iter().map(|byte| format!("%{byte:02X}")));
+        }
+        Line {
+            path: text,
+            expected,
+        }
+    }
+
+    /// Returns the path's bytes.
+    pub fn path(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut rest = self.path.as_bytes();
+        while let Some((&byte, behind)) = rest.split_first() {
+            let code = behind.get(..2).filter(|_| byte == b'%');
+            let code =
+                code.and_then(|code| u8::from_str_radix(str::from_utf8(code).ok()?, 16).ok());
+            match code {
+                Some(code) => {
+                    out.push(code);
+                    rest = &behind[2..];
+                }
+                None => {
+                    out.push(byte);
+                    rest = behind;
+                }
+            }
+        }
+        out
+    }
+
+    pub(crate) fn json(&self) -> String {
+        serde_json::to_string(self).expect("strings and numbers always become JSON")
+    }
+}

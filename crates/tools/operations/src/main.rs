@@ -1,0 +1,47 @@
+//! Operations whose instructions the gate counts: the protocol part of an HTTP cache hit, commands
+//! of the store from bytes to bytes, and readers of tags.
+//!
+//! Without arguments, the program prints one line per operation: a name, and the number of
+//! repetitions to measure. `operations NAME COUNT` prepares the operation called NAME, runs it
+//! COUNT times, and prints a checksum of the results. `cargo xtask test instructions` runs each
+//! operation with two counts under cachegrind; the difference is the cost without preparation.
+//!
+//! Every operation does the same work each time: clocks and seeds are constants. Exit codes: 0 ok,
+//! 2 usage.
+
+#![forbid(unsafe_code)]
+
+mod http;
+mod store;
+mod track;
+
+use std::process::ExitCode;
+
+/// One operation.
+#[derive(Clone, Copy)]
+struct Operation {
+    name: &'static str,
+    /// Number of repetitions that makes the cost of a start negligible.
+    count: usize,
+    /// Runs the operation this many times, and returns a checksum of the results.
+    run: fn(usize) -> u64,
+}
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let operations = [http::OPERATIONS, store::OPERATIONS, track::OPERATIONS].concat();
+    let Some(wanted) = arguments.next() else {
+        for Operation { name, count, .. } in &operations {
+            println!("{name} {count}");
+        }
+        return ExitCode::SUCCESS;
+    };
+    let operation = operations.iter().find(|operation| operation.name == wanted);
+    let count = arguments.next().and_then(|count| count.parse().ok());
+    let (Some(operation), Some(count)) = (operation, count) else {
+        eprintln!("operations: expected the name of an operation and a count");
+        return ExitCode::from(2);
+    };
+    println!("{}", (operation.run)(count));
+    ExitCode::SUCCESS
+}

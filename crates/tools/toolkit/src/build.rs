@@ -1,0 +1,171 @@
+//! The one way to call cargo, and the order in which the programs are built.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::cache::{self, Claim};
+use crate::command::{output, succeed, timed};
+use crate::debian;
+use crate::stop::{Stop, at, program};
+
+/// Compiler flags that make every program static. Only the worker must be static, but one set of
+/// flags lets all programs share one target directory.
+const RUSTFLAGS: &str = "-C target-feature=+crt-static";
+
+/// Checkout and the build folder claimed for it.
+pub struct Build {
+    root: PathBuf,
+    triple: String,
+    /// Cache folder, which contains all build folders.
+    cache: PathBuf,
+    /// Build folder of this checkout.
+    target_dir: PathBuf,
+    /// Path of the worker that the server embeds, once the worker is built.
+    worker: Option<PathBuf>,
+    _claim: Claim,
+}
+
+impl Build {
+    /// Installs the packages that the build needs, then claims the build folder that fits this
+    /// checkout and compiler.
+    ///
+    /// # Errors
+    /// When packages cannot be installed, cargo or rustc fails, or the folder cannot be claimed.
+    pub fn open(root: PathBuf) -> Result<Build, Stop> {
+        debian::ensure(debian::BUILD)?;
+        let version = output(Command::new("rustc").arg("-vV").current_dir(&root))?;
+        let triple = version.lines().find_map(|line| line.strip_prefix("host: "));
+        let triple = triple
+            .ok_or_else(|| Stop::host("rustc -vV names no host"))?
+            .to_owned();
+        let lock_path = root.join("Cargo.lock");
+        let lock = fs::read_to_string(&lock_path).map_err(at(&lock_path))?;
+        let cache = cache::folder()?;
+        let target_dir = cache.join(format!("build-{}", cache::key(&version, &lock)));
+        let mut claim = Claim::wait(&target_dir, &root)?;
+        if let Some(from) = &claim.from {
+            // Cargo treats crates at the same place in two checkouts as one crate, and compares
+            // only file times. Without this, it would reuse artifacts of the other checkout's code.
+            eprintln!("{}: taking the build folder over from {from}", program());
+            let mut clean = cargo_in(&root, &triple, &target_dir, "clean");
+            succeed(clean.args(["--quiet", "--workspace"]))?;
+        }
+        claim.sign(&root)?;
+        cache::prune(&cache)?;
+        Ok(Build {
+            root,
+            triple,
+            cache,
+            target_dir,
+            worker: None,
+            _claim: claim,
+        })
+    }
+
+    /// Returns the root of the checkout.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the cache folder, which contains all build folders.
+    pub fn cache(&self) -> &Path {
+        &self.cache
+    }
+
+    /// Returns a cargo command that builds with the same flags and folder as every other.
+    pub fn cargo(&self, subcommand: &str) -> Command {
+        let mut cargo = cargo_in(&self.root, &self.triple, &self.target_dir, subcommand);
+        if let Some(worker) = &self.worker {
+            // The server's build script reads the worker's path from this variable.
+            cargo.env("PELTON_WORKER", worker);
+        }
+        cargo
+    }
+
+    /// Builds the worker, strips it, and returns its path. Everything that contains the server
+    /// needs the worker first.
+    ///
+    /// # Errors
+    /// When the worker does not build.
+    pub fn worker(&mut self) -> Result<PathBuf, Stop> {
+        let embedded = self.target_dir.join("worker");
+        if !embedded.exists() {
+            eprintln!(
+                "{}: the first build compiles the C codecs, which takes minutes",
+                program()
+            );
+        }
+        let program = self.program("worker")?;
+        let stripped = self.target_dir.join("worker.stripped");
+        succeed(Command::new("strip").arg("-o").arg(&stripped).arg(&program))?;
+        // Replaced only if its content differs, because a newer file makes cargo build the server
+        // again.
+        let fresh = fs::read(&stripped).map_err(at(&stripped))?;
+        if !fs::read(&embedded).is_ok_and(|old| old == fresh) {
+            fs::rename(&stripped, &embedded).map_err(at(&embedded))?;
+        }
+        Ok(self.worker.insert(embedded).clone())
+    }
+
+    /// Builds the server, and before it the worker unless it is built already.
+    ///
+    /// # Errors
+    /// When one of them does not build.
+    pub fn server(&mut self) -> Result<PathBuf, Stop> {
+        if self.worker.is_none() {
+            self.worker()?;
+        }
+        self.program("pelton")
+    }
+
+    /// Builds the program of one crate and returns its path.
+    ///
+    /// # Errors
+    /// When it does not build.
+    pub fn program(&self, name: &str) -> Result<PathBuf, Stop> {
+        timed(name, || {
+            succeed(self.cargo("build").args(["--package", name]))
+        })?;
+        Ok(self.program_path(name))
+    }
+
+    /// Returns the path of a crate's program, built or not.
+    pub fn program_path(&self, name: &str) -> PathBuf {
+        self.target_dir
+            .join(&self.triple)
+            .join("release")
+            .join(name)
+    }
+}
+
+/// Returns the root of the checkout, from the variable that cargo sets for a program it runs.
+///
+/// # Errors
+/// When the tool was started without cargo.
+pub fn checkout() -> Result<PathBuf, Stop> {
+    let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let root = manifest_dir
+        .as_deref()
+        .and_then(|dir| dir.ancestors().nth(3));
+    root.map(Path::to_owned).ok_or_else(|| {
+        Stop::usage("started without cargo").hint("run it as cargo xtask, inside the checkout")
+    })
+}
+
+/// Returns the cargo that runs us.
+pub fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+fn cargo_in(root: &Path, triple: &str, target_dir: &Path, subcommand: &str) -> Command {
+    let mut cargo = Command::new(cargo());
+    cargo
+        .args([subcommand, "--release", "--target", triple, "--target-dir"])
+        .arg(target_dir)
+        .current_dir(root)
+        .env("RUSTFLAGS", RUSTFLAGS)
+        .env_remove("CARGO_ENCODED_RUSTFLAGS");
+    cargo
+}

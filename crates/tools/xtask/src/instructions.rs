@@ -1,0 +1,188 @@
+//! Instruction-count gate: counts the instructions of the operations of the crate `operations`,
+//! and compares them with the recorded counts.
+//!
+//! ```text
+//! operations NAME n  ─ cachegrind ─► a ─┐
+//! operations NAME 2n ─ cachegrind ─► b ─┴─► (b − a) / n ─► lab/instructions.tsv, ± 2 %
+//! ```
+//!
+//! Times differ from run to run and from machine to machine; instructions do not. They do depend on
+//! the compiler: counts recorded with another compiler are shown, and not judged.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use toolkit::build::Build;
+use toolkit::command::{output, unstartable};
+use toolkit::debian;
+use toolkit::stop::{Stop, at, program};
+
+/// File with the recorded counts, relative to the checkout.
+const RECORD: &str = "lab/instructions.tsv";
+
+/// Maximum growth of a count, in per mille of the recorded one. The counts of two runs differ by
+/// less than a tenth of it.
+const GROWTH_PER_MILLE_MAX: u64 = 20;
+
+/// Start of the line that names the compiler.
+const COMPILER: &str = "# ";
+
+/// Counts per operation, and the compiler of the counted program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Record {
+    compiler: String,
+    /// Instructions of one repetition by the name of the operation.
+    counts: BTreeMap<String, u64>,
+}
+
+/// Counts the instructions of every operation, and fails if a count has grown by more than 2 %.
+/// With `bless`, records the counts instead. Without valgrind, prints a message and checks nothing.
+///
+/// # Errors
+/// When a count has grown, when operations and record differ, or when the program does not build.
+pub(crate) fn check(build: &Build, bless: bool) -> Result<(), Stop> {
+    if let Err(stop) = debian::ensure(&["valgrind"]) {
+        eprintln!("{stop}");
+    }
+    if output(Command::new("valgrind").arg("--version")).is_err() {
+        eprintln!(
+            "{}: instructions are not counted: valgrind is not installed",
+            program()
+        );
+        return Ok(());
+    }
+    let counted = count(&build.program("operations")?, build.root())?;
+    let path = build.root().join(RECORD);
+    if bless {
+        return fs::write(&path, counted.text()).map_err(at(&path));
+    }
+    let recorded = Record::parse(&fs::read_to_string(&path).map_err(at(&path))?);
+    let findings = recorded.compare(&counted);
+    if recorded.compiler != counted.compiler {
+        eprintln!(
+            "{}: {RECORD} was recorded with {}, and this is {}: counts are shown, not judged",
+            program(),
+            recorded.compiler,
+            counted.compiler
+        );
+        findings.iter().for_each(|finding| eprintln!("{finding}"));
+        return Ok(());
+    }
+    if findings.is_empty() {
+        return Ok(());
+    }
+    Err(Stop::findings(findings.join("\n")).hint(
+        "find the cause; if the growth is worth it, run cargo xtask test instructions --bless, and say why in the commit",
+    ))
+}
+
+/// Counts the instructions of every operation that `program` lists.
+fn count(program: &Path, root: &Path) -> Result<Record, Stop> {
+    let version = output(Command::new("rustc").arg("--version").current_dir(root))?;
+    let mut record = Record {
+        compiler: version.trim().to_owned(),
+        ..Record::default()
+    };
+    for line in output(&mut Command::new(program))?.lines() {
+        let parsed = line.split_once(' ').and_then(|(name, count)| {
+            let count: u64 = count.parse().ok()?;
+            Some((name, count))
+        });
+        let (name, count) =
+            parsed.ok_or_else(|| Stop::findings(format!("operations printed {line}")))?;
+        // Both runs at once, on machines with two cores.
+        let once = start(program, name, count)?;
+        let twice = start(program, name, 2 * count)?;
+        let (once, twice) = (once.finish()?, twice.finish()?);
+        let each = twice.saturating_sub(once) / count;
+        eprintln!("{:>10} {name}", each);
+        record.counts.insert(name.to_owned(), each);
+    }
+    Ok(record)
+}
+
+/// A run under cachegrind.
+struct Run {
+    command: Command,
+    child: std::process::Child,
+}
+
+fn start(program: &Path, name: &str, count: u64) -> Result<Run, Stop> {
+    let mut command = Command::new("valgrind");
+    command
+        .args(["--tool=cachegrind", "--cache-sim=no", "--branch-sim=no"])
+        .arg("--cachegrind-out-file=/dev/null")
+        .arg(program)
+        .args([name, &count.to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let child = command.spawn().map_err(|err| unstartable(&command, &err))?;
+    Ok(Run { command, child })
+}
+
+impl Run {
+    /// Waits for the end, and returns the number of instructions.
+    fn finish(self) -> Result<u64, Stop> {
+        let ended = self.child.wait_with_output();
+        let ended = ended.map_err(|err| unstartable(&self.command, &err))?;
+        let report = String::from_utf8_lossy(&ended.stderr);
+        instructions(&report)
+            .filter(|_| ended.status.success())
+            .ok_or_else(|| Stop::findings(format!("{:?}: {report}", self.command)))
+    }
+}
+
+/// Parses the line `==1== I   refs:      7,124,183` of cachegrind's report.
+fn instructions(report: &str) -> Option<u64> {
+    let mut lines = report.lines();
+    let count = lines.find_map(|line| line.split_once("refs:"))?.1;
+    count.trim().replace(',', "").parse().ok()
+}
+
+impl Record {
+    fn parse(text: &str) -> Record {
+        let mut record = Record::default();
+        for line in text.lines() {
+            if let Some(compiler) = line.strip_prefix(COMPILER) {
+                record.compiler = compiler.to_owned();
+            } else if let Some((name, count)) = line.split_once('\t') {
+                // A malformed count is zero, so that it becomes a finding.
+                let count = count.parse().unwrap_or(0);
+                record.counts.insert(name.to_owned(), count);
+            }
+        }
+        record
+    }
+
+    fn text(&self) -> String {
+        let rows = self.counts.iter();
+        let rows: String = rows
+            .map(|(name, count)| format!("{name}\t{count}\n"))
+            .collect();
+        format!("{COMPILER}{}\n{rows}", self.compiler)
+    }
+
+    /// Returns a message for each count that has grown too much, or that only one side has.
+    fn compare(&self, counted: &Record) -> Vec<String> {
+        let mut findings = Vec::new();
+        for (name, now) in &counted.counts {
+            let Some(before) = self.counts.get(name) else {
+                findings.push(format!("{name}: {now} instructions, not recorded"));
+                continue;
+            };
+            if before * (1000 + GROWTH_PER_MILLE_MAX) < now * 1000 {
+                findings.push(format!("{name}: {now} instructions, {before} recorded"));
+            }
+        }
+        let gone = self.counts.keys();
+        let gone = gone.filter(|name| !counted.counts.contains_key(*name));
+        findings.extend(gone.map(|name| format!("{name}: recorded, but no such operation")));
+        findings
+    }
+}

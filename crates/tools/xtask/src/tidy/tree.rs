@@ -1,0 +1,111 @@
+//! Input and output of the rules: the files of the checkout with their syntax, and the findings.
+
+use std::path::Path;
+
+use super::source::Source;
+use crate::workspace::{Member, Workspace};
+
+/// One rule.
+pub(super) struct Rule {
+    pub(super) name: &'static str,
+    pub(super) cure: &'static str,
+    pub(super) check: fn(&Tree) -> Vec<Finding>,
+}
+
+/// Place in a file that breaks a rule.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) path: String,
+    /// Line, counted from one; zero when the finding is about the whole file.
+    pub(super) line: usize,
+    pub(super) what: String,
+}
+
+/// Input of the rules: the workspace and its files.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    pub(super) workspace: Workspace,
+    pub(super) files: Vec<TreeFile>,
+}
+
+/// One file that git tracks, or would track.
+#[derive(Debug)]
+pub(super) struct TreeFile {
+    /// Path relative to the checkout.
+    pub(super) path: String,
+    pub(super) bytes: u64,
+    /// Content of the file; empty if it is not UTF-8.
+    pub(super) text: String,
+    /// Syntax of a Rust file, or the parser's error; `None` for other files.
+    pub(super) source: Option<Result<Source, String>>,
+}
+
+impl TreeFile {
+    pub(super) fn new(path: &str, contents: Vec<u8>) -> TreeFile {
+        let bytes = contents.len() as u64;
+        let text = String::from_utf8(contents).unwrap_or_else(|_| String::new());
+        let rust = Path::new(path)
+            .extension()
+            .is_some_and(|extension| extension == "rs");
+        TreeFile {
+            path: path.to_owned(),
+            bytes,
+            source: rust.then(|| Source::parse(&text, is_test(path))),
+            text,
+        }
+    }
+
+    /// Returns the name of the file's crate: the third part of `crates/SYSTEM/CRATE/…`.
+    pub(super) fn crate_name(&self) -> Option<&str> {
+        let mut parts = self.path.strip_prefix("crates/")?.split('/');
+        let (_system, name) = (parts.next()?, parts.next()?);
+        parts.next().map(|_| name)
+    }
+
+    pub(super) fn finding(&self, line: usize, what: impl Into<String>) -> Finding {
+        let path = self.path.clone();
+        Finding {
+            path,
+            line,
+            what: what.into(),
+        }
+    }
+}
+
+/// Returns whether the whole file at `path` is test code.
+pub(crate) fn is_test(path: &str) -> bool {
+    path.ends_with("/tests.rs") || path.split('/').any(|folder| folder == "tests")
+}
+
+impl Tree {
+    /// Returns every Rust file that could be parsed, with its syntax.
+    pub(super) fn sources(&self) -> impl Iterator<Item = (&TreeFile, &Source)> {
+        self.files
+            .iter()
+            .filter_map(|file| Some((file, file.source.as_ref()?.as_ref().ok()?)))
+    }
+
+    /// Returns the findings of a check that needs one Rust file at a time.
+    pub(super) fn each_source(
+        &self,
+        check: impl Fn(&Source) -> Vec<(usize, String)>,
+    ) -> Vec<Finding> {
+        let found = self.sources().flat_map(|(file, source)| {
+            let found = check(source).into_iter();
+            found.map(|(line, what)| file.finding(line, what))
+        });
+        found.collect()
+    }
+
+    /// Returns the root file of every library and program of these crates. Programs for tests are
+    /// left out, as test code.
+    pub(super) fn roots<'a>(
+        &'a self,
+        members: impl Iterator<Item = &'a Member>,
+    ) -> Vec<(&'a TreeFile, &'a Source)> {
+        let roots: Vec<_> = members.flat_map(|member| &member.roots).collect();
+        self.sources()
+            .filter(|(file, _)| !is_test(&file.path) && roots.contains(&&file.path))
+            .collect()
+    }
+}
