@@ -35,6 +35,9 @@ mod https;
 mod wiring;
 mod worker;
 
+#[cfg(test)]
+mod panics_of_conversions;
+
 mod flags;
 
 use std::env;

@@ -139,7 +139,8 @@ impl Call<'_> {
     }
 }
 
-/// Responses that the client accepts; see `allow_streaming` and `fallback_to_original` of [`Answer::Transcoded`].
+/// Responses that the client accepts; see `allow_streaming` and `fallback_to_original` of
+/// [`Answer::Transcoded`].
 struct WillDo {
     pieces: bool,
     raw: bool,

@@ -2,8 +2,8 @@
 //! files, replaces the index by a rename, and watches for further changes. Serves no requests.
 //!
 //! Principal function: [`scan`], which returns a [`Report`] and publishes its progress in a
-//! [`Progress`]. [`LibraryIndexer`] runs scans for a server: at the start, on request, on schedule, and for
-//! folders that changed and have been quiet since.
+//! [`Progress`]. [`LibraryIndexer`] runs scans for a server: at the start, on request, on schedule,
+//! and for folders that changed and have been quiet since.
 //!
 //! ```text
 //! root ─ walk, one statx per file ─► files found

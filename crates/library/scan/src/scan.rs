@@ -14,7 +14,7 @@ use crate::plan::{Plan, plan};
 use crate::progress::Phase;
 use crate::read::{Read, Root, read, read_cached};
 use crate::sweep::ExtentOffset;
-use crate::walk::{FoundFile, Hidden, Tree, tops};
+use crate::walk::{FoundFile, Hidden, Tree, Walked, tops};
 use crate::{Fault, Index, Limits, LoadedIndex, Progress, Report, ScanError, index, sweep};
 
 /// Parameters of a scan.
@@ -56,16 +56,7 @@ pub fn scan(
         limits: order.limits,
     };
     let tops = tops(order.only);
-    let (last, walked) = thread::scope(|scope| {
-        let last = scope.spawn(|| match last {
-            _ if order.afresh => Ok(None),
-            Some(last) if last.is_current(order.folder) => Ok(Some(last.clone())),
-            _ => index::load(order.folder),
-        });
-        let walked = tree.walk(&tops, progress);
-        (last.join().expect("loading does not panic"), walked)
-    });
-    let (last, mut walked) = (last?, walked?);
+    let (last, mut walked) = load_and_walk(order, last, &tree, &tops, progress)?;
     let known = last.as_ref().map(|last| &**last.catalog());
     if !order.only.is_empty() {
         match known {
@@ -75,17 +66,17 @@ pub fn scan(
             None => walked = tree.walk(&[Vec::new()], progress)?,
         }
     }
+    let plan = plan(&walked.seen, known);
     let mut report = Report {
         files: walked.seen.len() as u64,
         links: walked.links,
         faults: std::mem::take(&mut walked.faults),
         walk: start.elapsed(),
+        kept: plan.kept.len() as u64,
+        moved: plan.moved.len() as u64,
+        gone: plan.gone,
         ..Report::default()
     };
-    let plan = plan(&walked.seen, known);
-    report.kept = plan.kept.len() as u64;
-    report.moved = plan.moved.len() as u64;
-    report.gone = plan.gone;
     if let Some(last) = &last
         && plan.is_empty()
         && last.catalog().has_splits(order.splits)
@@ -111,6 +102,26 @@ pub fn scan(
     report.remember(index.catalog());
     report.build = start.elapsed() - report.walk - report.read;
     Ok((index, report))
+}
+
+/// Walks the folders `tops`, and meanwhile loads the last index if `last` is not the current one.
+fn load_and_walk(
+    order: &ScanRequest<'_>,
+    last: Option<&LoadedIndex>,
+    tree: &Tree<'_>,
+    tops: &[Vec<u8>],
+    progress: &Progress,
+) -> Result<(Option<LoadedIndex>, Walked), ScanError> {
+    let (last, walked) = thread::scope(|scope| {
+        let last = scope.spawn(|| match last {
+            _ if order.afresh => Ok(None),
+            Some(last) if last.is_current(order.folder) => Ok(Some(last.clone())),
+            _ => index::load(order.folder),
+        });
+        let walked = tree.walk(tops, progress);
+        (last.join().expect("loading does not panic"), walked)
+    });
+    Ok((last?, walked?))
 }
 
 /// Builds an index from drafts, and replaces the last index by it if they differ.

@@ -464,7 +464,10 @@ fn who_adds_the_first_user_is_told_what_is_open_or_says_it() {
         String::from_utf8(ended.stderr).expect("text")
     };
     let told = add("ann", &[]);
-    assert!(told.contains("require_login = \"music\""), "{told}");
+    assert!(
+        told.contains("set require_login to \"music\" or \"all\""),
+        "{told}"
+    );
     assert_eq!(add("bob", &[]), "");
     for name in ["ann", "bob"] {
         assert_eq!(user(&home, &["remove", name], "").0, Some(0));

@@ -5,7 +5,6 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
-use conversion::single_flight::SingleFlight;
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::{MESSAGE_BYTES_MAX, abort_on_panic};
@@ -18,19 +17,12 @@ const SIGABRT: i32 = 6;
 /// Runs `test` in a second process with this `stderr`, where it panics on a thread that another
 /// thread joins.
 fn panicking(test: &str, stderr: Stdio) -> Output {
-    with_policy(test, stderr, || {
+    if env::var_os(SECOND).is_some() {
+        abort_on_panic();
         let panicking = thread::Builder::new().name("conversion-1".to_owned());
         let panicking = panicking.spawn(|| panic!("{}", "an injected bug ".repeat(500)));
         // Without the hook, the join returns and the process exits with success.
         drop(panicking.expect("a thread").join());
-    })
-}
-
-/// Runs `work` under the policy in a process of its own, with `stderr`.
-fn with_policy(test: &str, stderr: Stdio, work: impl FnOnce()) -> Output {
-    if env::var_os(SECOND).is_some() {
-        abort_on_panic();
-        work();
         std::process::exit(0);
     }
     Command::new(env::current_exe().expect("a path of the test"))
@@ -62,34 +54,6 @@ fn a_panic_on_any_thread_is_reported_and_ends_the_process() {
             .next()
             .is_some_and(|hint| hint.starts_with("hint:   this is a bug"))
     );
-}
-
-/// Requests wait for the outcome of a conversion thread as here. Without the policy they would get
-/// an error, which the tests of `conversion::single_flight` show; with it, the process ends first.
-#[test]
-fn a_panic_in_a_conversion_ends_the_process_before_a_waiter_goes_on() {
-    let output = with_policy(
-        "panics::tests::a_panic_in_a_conversion_ends_the_process_before_a_waiter_goes_on",
-        Stdio::piped(),
-        || {
-            let flights = SingleFlight::<&str, u32>::new(2);
-            let (leader, mut waiter) = flights.lead("key");
-            let converting = thread::Builder::new().name("convert-0".to_owned());
-            let converting = converting.spawn(move || {
-                leader.start();
-                panic!("an injected bug in a codec's plan");
-            });
-            let runtime = tokio::runtime::Builder::new_current_thread().build();
-            let outcome = runtime.expect("a runtime").block_on(waiter.wait());
-            eprintln!("the waiter got {outcome:?}");
-            drop(converting.expect("a thread").join());
-        },
-    );
-    assert_eq!(output.status.signal(), Some(SIGABRT));
-    let report = String::from_utf8(output.stderr).expect("text");
-    let start = "pelton: panic on thread convert-0: an injected bug in a codec's plan\n";
-    assert!(report.starts_with(start), "{report}");
-    assert!(!report.contains("the waiter got"), "{report}");
 }
 
 #[test]

@@ -19,15 +19,11 @@ const CIRCLE_FILES_MAX: usize = 5;
 const KNOWN: &[(&str, &[usize])] = &[
     ("audio", &[8]),
     ("image-plan", &[9]),
-    ("keyspace", &[50]),
     ("lab", &[10]),
     ("library-api", &[20]),
     ("mediagen", &[7]),
-    ("pelton", &[14, 6]),
-    ("sandbox", &[27]),
+    ("pelton", &[7]),
     ("scan", &[8]),
-    ("server", &[28]),
-    ("store", &[12, 10]),
 ];
 
 /// Maximum number of re-exports from a path to the file that defines its name.

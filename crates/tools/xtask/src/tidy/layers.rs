@@ -60,6 +60,7 @@ const STEPS: &[(&str, &str)] = &[
     ("pelton", "config"),
     ("pelton", "functions"),
     ("pelton", "library-mounts"),
+    ("sandbox", "microvm"),
 ];
 
 /// Crate of test code that several crates share: a dev-dependency of any crate, and a dependency
