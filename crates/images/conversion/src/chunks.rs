@@ -1,4 +1,5 @@
-//! File in chunks, for connections whose bytes the kernel cannot send by itself: TLS and HTTP/2.
+//! Reader of a file in chunks, for connections whose bytes the kernel cannot send by itself: TLS
+//! and HTTP/2.
 
 use std::fs::File;
 use std::io;
@@ -10,8 +11,8 @@ use std::task::{Context, Poll, ready};
 use reactor::{Ended, read_cached};
 use tokio::task::JoinHandle;
 
-/// Bytes per read: the size of a TLS record and, by default, of an HTTP/2 frame. A slow reader
-/// holds a few of these.
+/// Maximum bytes per read: the size of a TLS record and, by default, of an HTTP/2 frame. A
+/// connection with a slow client holds a few chunks of this size.
 pub const CHUNK_BYTES: usize = 16 << 10;
 
 /// Reader of a file's range.
@@ -25,7 +26,7 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// Returns the chunks of a range of bytes.
+    /// Returns a reader of this range of bytes.
     pub fn new(range: Range<u64>) -> Chunks {
         Chunks {
             left: range,

@@ -1,5 +1,5 @@
-//! One conversion from start to end: original → cell → verified reply → variant on disk. Blocks;
-//! runs only on the threads of [`crate::flight`].
+//! One conversion from start to end: original → cell → verified reply → variant on disk. The
+//! functions block, so only the threads of [`crate::flight`] run them.
 
 #[cfg(test)]
 mod tests;
@@ -27,26 +27,29 @@ use variants::shared_index::{Change, Flight, Ledger, Lock, Made};
 use crate::metrics::Metrics;
 use crate::quarantine::{Death, Quarantine};
 
-/// CPU time that a job may take, as a multiple of its plan's estimate.
+/// Maximum CPU time of a job, as a multiple of its plan's estimate; [`CPU_FLOOR_MS`] is added.
 const CPU_FACTOR: u64 = 8;
-/// CPU time that any job may take, since small estimates are the least certain.
+/// CPU time that every job may take beyond the multiple of its estimate, in milliseconds, since
+/// small estimates are the least certain.
 const CPU_FLOOR_MS: u64 = 2_000;
 /// Bytes of the original per millisecond of CPU time above the floor: a small file that claims a
 /// large picture gets little time.
 const CPU_WORTH_BYTES: u64 = 10;
-/// Wall time that a job may take, as a multiple of its CPU time.
+/// Maximum wall time of a job, as a multiple of its maximum CPU time.
 const WALL_FACTOR: u32 = 8;
 /// Memory that any job gets beyond its estimate, since small estimates are the least certain.
 const MEMORY_FLOOR_BYTES: u64 = 64 << 20;
 
-/// Time to wait for a conversion in another process, as a multiple of the plan's CPU estimate.
+/// Maximum time to wait for a conversion in another process, as a multiple of the plan's CPU
+/// estimate; [`WAIT_FLOOR_MS`] is added.
 const WAIT_FACTOR: u64 = 4;
-/// Time to wait for another process in any case. A killed process holds its lock longer.
+/// Time that is added to each wait for another process, in milliseconds. The lock of a killed
+/// process expires only after a longer time.
 const WAIT_FLOOR_MS: u64 = 500;
-/// Interval between polls of the store.
+/// Interval between polls of the shared index while another process converts.
 const WAIT_LOOK: Duration = Duration::from_millis(20);
 
-/// Time for which a failure counts that a busy machine may have caused.
+/// Lifetime of a "too costly" verdict that a busy machine may have caused, in milliseconds.
 const POSTPONED_MS: u64 = 15 * 60 * 1_000;
 
 /// One conversion: an original and a plan.
@@ -70,7 +73,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// Returns whether the task improves on a variant that requests get already.
+    /// Returns whether the task improves on a variant that requests already get.
     fn is_improvement(&self) -> bool {
         self.pace == Pace::Idle || self.replaces.is_some()
     }
@@ -101,7 +104,7 @@ pub enum Outcome {
     /// A variant or a verdict, which the index holds under the key. The bytes of a variant that
     /// this process converted are here too, so that waiters need not read them from the disk.
     Kept(Arc<Variant>, Option<Arc<Sealed>>),
-    /// The result, which the disk did not accept.
+    /// A result that could not be written to the disk, or is too large for the cache.
     Uncached(Target, Arc<Sealed>),
     /// The original has changed or is gone: look it up again.
     Changed,
@@ -111,12 +114,12 @@ pub enum Outcome {
     Cancelled,
 }
 
-/// Terms of a conversion, apart from its plan.
+/// Conditions of a conversion that its plan does not contain.
 pub struct Terms<'a> {
     /// Descriptor whose readability cancels the job.
     pub cancel: Option<BorrowedFd<'a>>,
-    /// Requests this many bytes of memory instead of the plan's estimate, and waits for them.
-    /// Returns false, with nothing held, if they are not free in time.
+    /// Replaces the reservation of memory for the job by one of this many bytes, and blocks until
+    /// they are free. Returns false, with nothing reserved, if that takes too long.
     pub claim: &'a mut dyn FnMut(u64) -> bool,
 }
 
@@ -138,7 +141,7 @@ pub struct Converter {
     pub pool: Arc<Pool>,
     /// Placeholders of originals.
     pub looks: Arc<Looks>,
-    /// Counters.
+    /// Counters of conversions and transcodings.
     pub metrics: Arc<Metrics>,
     /// Shared index, if there is one.
     pub ledger: Option<Arc<Ledger>>,
@@ -193,8 +196,8 @@ impl Converter {
         };
         let mut locks = Vec::new();
         let known = tasks.iter().map(|task| {
-            // A process that holds a lock waits for no other lock, so that two processes cannot
-            // wait for each other.
+            // A batch may hold locks already, so it waits for no other lock: two processes could
+            // otherwise wait for each other.
             let patience = Duration::from_millis(match tasks.len() {
                 1 => WAIT_FACTOR * task.plan.cost().cpu_ms + WAIT_FLOOR_MS,
                 _ => 0,
@@ -218,8 +221,9 @@ impl Converter {
             .collect()
     }
 
-    /// Looks a task up in the shared index. If another process is converting it, waits until that
-    /// is done, at most `patience`. If no process is, takes the lock. Blocks.
+    /// Looks a task up in the shared index. If another process is converting it, blocks for at most
+    /// `patience` until the result appears. If no process is converting it, acquires the lock for
+    /// this process.
     fn recall(&self, task: &Task, patience: Duration) -> (Option<Arc<Variant>>, Option<Held<'_>>) {
         let Some(ledger) = &self.ledger else {
             return (None, None);
@@ -285,7 +289,7 @@ impl Converter {
     fn leave_alone(&self, task: &Task) -> Outcome {
         self.metrics.quarantined.fetch_add(1, Ordering::Relaxed);
         if task.is_improvement() {
-            // The quick variant stays the best one until the encoders or the original change.
+            // The quick variant remains the best one until the encoders or the original change.
             return self.keep(task, Kind::Verdict(Verdict::Unencodable), None);
         }
         self.remember(task, Verdict::Quarantined)
@@ -312,9 +316,10 @@ impl Converter {
         outcome
     }
 
-    /// Returns the verdict on a result of `bytes` that saves nothing: the quick variant that it
-    /// would replace, or the original of the same requests, has at most as many bytes. Their
-    /// qualities are the same on average.
+    /// Returns a verdict if keeping a result of `bytes` saves nothing: the quick variant that it
+    /// would replace, or the original that could serve the same requests, has at most as many
+    /// bytes. Only sizes are compared, because a quick variant and its improvement have the same
+    /// quality on average.
     fn useless(&self, task: &Task, bytes: u64) -> Option<Verdict> {
         let now_ms = clock::unix_ms();
         let quick = task.replaces;
@@ -326,7 +331,7 @@ impl Converter {
         (task.original_competes && task.identity.size_bytes <= bytes).then_some(Verdict::Larger)
     }
 
-    /// Returns whether the original is in quarantine, or is not to be improved.
+    /// Returns whether the original is in quarantine or, if `improves`, must not be improved.
     pub fn is_quarantined(&self, original: &File, identity: &Identity, improves: bool) -> bool {
         let held = self
             .quarantine
@@ -335,7 +340,8 @@ impl Converter {
         held.is_ok_and(|held| held)
     }
 
-    /// Records that an original may have crashed a worker.
+    /// Records the crash in the quarantine if `failure` is a crash or a protocol violation of the
+    /// worker that read `original`.
     pub fn suspect(
         &self,
         original: &File,
@@ -427,8 +433,8 @@ impl Converter {
             .store(task.key, kind, body.as_ref(), clock::unix_ms())
         {
             Ok(variant) => Outcome::Kept(variant, body.map(Arc::new)),
-            // `store` has logged and counted the failure, unless the budget is too small from the
-            // start.
+            // `store` has logged and counted the failure, unless the result is too large for the
+            // budget.
             Err(_) => match (kind, body) {
                 (Kind::Picture(target), Some(body)) => Outcome::Uncached(target, Arc::new(body)),
                 (Kind::Verdict(verdict), _) => self.remember(task, verdict),
@@ -494,7 +500,7 @@ impl Converter {
     }
 }
 
-/// Groups tasks that share a decode, within the size limit of an order.
+/// Groups tasks that share a decode, with at most [`BATCH_PLANS_MAX`] tasks per group.
 fn shared_decodes(tasks: &[Task], numbers: Vec<usize>) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for number in numbers {
@@ -546,8 +552,8 @@ pub fn run(
     Ok(sealed.pop().expect("there is one answer per plan"))
 }
 
-/// Returns the memory limit for a job with `plans`. Estimates are exceeded now and then, so the
-/// limit is higher.
+/// Returns the memory limit for a job with `plans`: twice the estimate and a constant, because
+/// estimates are sometimes exceeded.
 fn memory_bytes_max(plans: &[Plan]) -> u64 {
     let costs = plans.iter().map(|plan| plan.cost().memory_bytes);
     costs
@@ -572,7 +578,7 @@ struct Bounds<'a> {
     cancel: Option<BorrowedFd<'a>>,
 }
 
-/// Runs several plans as one job, with a placeholder if the order asks for one.
+/// Runs several plans as one job, which also computes a placeholder if the order requests one.
 fn run_order(
     pool: &Pool,
     order: &Batch,
@@ -620,7 +626,8 @@ fn run_order(
     })
 }
 
-/// Returns the results if the reply is what the order asked for.
+/// Splits the reply into the result of each plan and the placeholder. Returns `None` if the reply
+/// does not match the order.
 fn verified(
     order: &Batch,
     finished: sandbox::Finished,

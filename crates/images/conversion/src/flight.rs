@@ -8,8 +8,8 @@
 //! idle cores ◄── improving ◄── a request got less than the best variant
 //! ```
 //!
-//! Waiters do not own a flight: a client that disconnects only stops listening. Beyond its limits
-//! the queue refuses at once, with an estimate of when to retry.
+//! Waiters do not own a flight: a client that disconnects only stops listening. Above its limits,
+//! the queue refuses a request at once, with an estimate of when to retry.
 //!
 //! Threads: `concurrency` threads for requests and as many for improvements, whose cells run on
 //! idle cores only. An improvement starts only while no request waits. It is cancelled when a
@@ -31,27 +31,30 @@ use variants::cache::Key;
 use crate::convert::{Converter, Outcome, Pace, Task, Terms};
 use crate::single_flight::{Abandoned, Crowded, Leader, SingleFlight, Waiter};
 
-/// Bounds of the queue.
+/// Bounds of the conversion queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Concurrent conversions for requests, and as many again for improvements.
+    /// Maximum number of concurrent conversions for requests. As many improvements may run besides.
     pub concurrency: usize,
-    /// Conversions that wait for a thread.
+    /// Maximum number of conversions that wait for a thread.
     pub waiting_max: usize,
-    /// Estimated CPU time per core that may wait, in milliseconds. A further conversion must not
-    /// push a client's wait beyond it.
+    /// Maximum estimated CPU time of all waiting conversions, per conversion thread, in
+    /// milliseconds. A conversion that would exceed it is refused, unless no other one waits.
     pub waiting_cpu_ms_max: u64,
-    /// Time that a request waits for a thread and for memory, in milliseconds; then it is refused.
+    /// Maximum time that a request waits for a thread and for memory, in milliseconds. Then it is
+    /// refused.
     pub waiting_ms_max: u64,
-    /// Estimated memory of all running conversions, in bytes.
+    /// Maximum estimated memory of all running conversions, in bytes.
     pub memory_bytes_max: u64,
-    /// Requests that wait for one flight.
+    /// Maximum number of requests that wait for one flight.
     pub waiters_max: usize,
-    /// Queued improvements. Further ones are dropped; later requests queue them again.
+    /// Maximum number of queued improvements. Further ones are dropped; later requests queue them
+    /// again.
     pub improving_max: usize,
 }
 
-/// Shortest waiting time: on a busy machine an idle thread may take that long to wake.
+/// Minimum time that a request waits, since an idle thread may take that long to wake on a busy
+/// machine.
 const WAITING_MIN: Duration = Duration::from_millis(100);
 
 impl Limits {
@@ -99,7 +102,7 @@ pub struct Flights {
 struct Shared {
     limits: Limits,
     converter: Converter,
-    /// Conversions for requests, waiting or running. Its lock may be taken inside that of `state`.
+    /// Conversions for requests, waiting or running. May be locked while `state` is locked.
     flights: SingleFlight<Key, Outcome>,
     state: Mutex<State>,
     changed: Condvar,
@@ -127,7 +130,7 @@ struct QueuedConversion {
     leader: Leader<Key, Outcome>,
 }
 
-/// Handle of one request that waits. Dropping it is free.
+/// Handle of one request that waits for a conversion. Dropping it is free.
 #[derive(Debug)]
 pub struct ConversionWaiter {
     waiter: Waiter<Outcome>,
@@ -262,7 +265,7 @@ impl Flights {
             Ok(None) => {}
             Err(Crowded) => return Err(Refused::Overloaded { retry_after_s }),
         }
-        // Flights without waiters make room, wherever in the queue they are.
+        // Queued flights without waiters are dropped first, to free their places.
         state.drop_abandoned();
         let waiting_cpu_ms = state.waiting_cpu_ms + cost.cpu_ms;
         let too_long = limits.waiting_cpu_ms_max * limits.concurrency as u64;
@@ -346,7 +349,8 @@ impl Shared {
         }
     }
 
-    /// Runs a task that [`State::start`] has counted as running, and uncounts it.
+    /// Runs a task that [`State::start`] has counted as running, and decrements the counts
+    /// afterwards.
     fn convert(&self, task: &Task, cancel: Option<&OwnedFd>) -> Outcome {
         let mut held_bytes = task.plan.cost().memory_bytes;
         let mut claim = |bytes| self.claim(&mut held_bytes, bytes, task.pace);
@@ -365,9 +369,9 @@ impl Shared {
         outcome
     }
 
-    /// Exchanges the memory that a conversion holds for `bytes`, or for the whole budget if that is
-    /// less. Waits until that much is free, holding nothing meanwhile. Returns false, with nothing
-    /// held, if that takes too long.
+    /// Replaces a conversion's reservation of `held_bytes` by one of `bytes`, or of the whole
+    /// budget if that is less. Releases the old reservation, then blocks until enough memory is
+    /// free. Returns false, with nothing reserved, if that takes too long or the queue stops.
     fn claim(&self, held_bytes: &mut u64, bytes: u64, pace: Pace) -> bool {
         let wanted = bytes.min(self.limits.memory_bytes_max);
         let deadline = Instant::now() + self.limits.waiting();
@@ -393,7 +397,7 @@ impl Shared {
         }
     }
 
-    /// Cancels improvements until a request has the memory it needs.
+    /// Cancels improvements until a request will have the memory it needs.
     fn make_room(&self, state: &mut State, wanted_bytes: u64) {
         let free_bytes = self
             .limits
@@ -414,7 +418,8 @@ impl Shared {
         }
     }
 
-    /// Returns the next flight that still has waiters, once its memory is free. `None` at the stop.
+    /// Waits for memory and returns the next flight that has waiters. Returns `None` when the queue
+    /// stops.
     fn next_request(&self) -> Option<QueuedConversion> {
         let mut state = self.lock();
         loop {
@@ -458,8 +463,8 @@ impl Shared {
         }
     }
 
-    /// Returns the next improvement, once no request waits and half of the memory stays free for
-    /// one.
+    /// Returns the next improvement, once no request waits and either nothing runs or half of the
+    /// memory budget stays free for a request. Returns `None` when the queue stops.
     fn next_improvement(&self) -> Option<(Task, Arc<OwnedFd>)> {
         // Without a descriptor an improvement could not be cancelled, so none starts until there is
         // one.

@@ -6,13 +6,13 @@
 //! ```
 //!
 //! A memory file has holes where nothing was written, and a worker writes from the beginning, so
-//! all bytes before the first hole exist. Of these, only pages that [`Checker`] accepts are sent;
-//! an incomplete page is not one. Pages are copied before they are checked, since the worker may
-//! still write to them. When the job is done, the file is sealed and checked as a whole, and the
-//! rest is read from the file.
+//! all bytes before the first hole exist. Of these bytes, only complete pages that [`Checker`]
+//! accepts are sent. Pages are copied before they are checked, since the worker may still write to
+//! them. When the job is done, the file is sealed and checked as a whole, and the rest is read from
+//! the file.
 //!
-//! Threads: the thread that runs the job and the cores that send the track meet here. The one lock
-//! is held to read and check [`LOOK_BYTES`] of memory.
+//! Threads: the thread that runs the job and the cores that send the track share a [`Growing`]. The
+//! one lock is held to read and check [`LOOK_BYTES`] of memory.
 
 use std::fs::File;
 use std::io;
@@ -31,7 +31,7 @@ use crate::chunks::CHUNK_BYTES;
 
 /// Interval between polls of the memory file.
 pub const LOOK_TIME: Duration = Duration::from_millis(50);
-/// Bytes that are checked at a time.
+/// Maximum bytes that are copied and checked per poll.
 const LOOK_BYTES: usize = 64 << 10;
 
 /// Track in production.
@@ -64,13 +64,14 @@ impl State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Open,
-    /// Final length in bytes, sealed and checked.
+    /// The file is complete, sealed and checked, and has this length in bytes.
     Whole(u64),
     Failed,
 }
 
 impl Growing {
-    /// Returns a track that `plan` produces, written into `file` from now on.
+    /// Returns a track that is produced according to `plan`; the worker writes it into `file`,
+    /// which has no data yet.
     ///
     /// # Errors
     /// If the host refuses a memory file.
@@ -87,7 +88,8 @@ impl Growing {
         })
     }
 
-    /// Ends the production: with the final length, sealed and checked, or without one if it failed.
+    /// Finishes the production: with the length of the sealed and checked file, or with `None` if
+    /// the production failed.
     pub fn end(&self, bytes: Option<u64>) {
         let mut state = self.lock();
         state.end = match bytes {
@@ -107,7 +109,7 @@ impl Growing {
 
     fn read_on(&self, state: &mut State) {
         let begin = state.copied_bytes;
-        // Beyond the last byte the file has no hole, and no data either.
+        // The call fails at the end of the file, where there is neither a hole nor data.
         let Ok(hole) = seek(&self.file, SeekFrom::Hole(begin)) else {
             return;
         };
@@ -120,7 +122,7 @@ impl Growing {
         loop {
             let mut checker = believed.clone();
             match checker.take_page(&piece[taken..]) {
-                // The page is incomplete, or not written to its end.
+                // No complete page is left, or the page is wrong or not yet written to its end.
                 Ok(0) | Err(_) => break,
                 Ok(bytes) => {
                     taken += bytes;
@@ -128,8 +130,8 @@ impl Growing {
                 }
             }
         }
-        // Without memory for the copy, the next poll tries again, or the whole track is sent at the
-        // end.
+        // If the host refuses memory for the copy, the next poll tries again, or the whole track is
+        // sent at the end.
         if self.copy.write_all_at(&piece[..taken], begin).is_ok() {
             state.checker = believed;
             state.copied_bytes += taken as u64;

@@ -9,7 +9,7 @@
 //! other encoders lifts the entries of earlier builds at its start.
 //!
 //! Hashing an original is needed only after a crash, and later for originals of exactly the same
-//! length; all others cost a lookup in a map. One lock, held for map operations.
+//! length; all others cost a lookup in a map. The one lock is held for map operations only.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -23,22 +23,24 @@ use lru::LruCache;
 use variants::cache::ENCODER_VERSION;
 use variants::clock;
 
-/// Crashes after which an original is not converted again, and crashed improvements after which it
-/// is not improved again.
+/// Number of crashes after which an original is not converted again. After as many crashes of
+/// improvements, it is not improved again.
 const DEATHS_MAX: u32 = 3;
-/// Lengths of originals that are remembered. Beyond the limit, the least recently used one is
-/// forgotten.
+/// Maximum number of file lengths for which crashes are remembered. Above the limit, the least
+/// recently used length is forgotten.
 const LENGTHS_MAX: NonZeroUsize = NonZeroUsize::new(1_024).expect("not zero");
-/// Originals of one length that are distinguished.
+/// Maximum number of originals of one length that are remembered.
 const SUSPECTS_MAX: usize = 8;
-/// Originals in quarantine. Beyond the limit, further ones are held only until the next start.
+/// Maximum number of descriptions in the folder. Further originals are in quarantine only until the
+/// next start.
 const ENTRIES_MAX: usize = 1_024;
 /// Longest description that is read, in bytes.
 const ENTRY_BYTES_MAX: u64 = 16 << 10;
-/// First line of a description.
+/// First line of a description file.
 const TITLE: &str = "pelton quarantine 1";
 
-/// Crashes of one original.
+/// Originals that crashed workers, by their length, and the folder that describes those in
+/// quarantine.
 #[derive(Debug)]
 pub struct Quarantine {
     folder: PathBuf,
@@ -48,11 +50,12 @@ pub struct Quarantine {
 #[derive(Debug)]
 struct Suspect {
     hash: blake3::Hash,
-    /// Crashes while a request waited.
+    /// Crashes of jobs that a request waited for.
     deaths: u32,
     /// Crashes of improvements.
     improving_deaths: u32,
-    /// True if the description was written, so that the file decides.
+    /// True if the folder has a description of the original, so that removing the file lifts the
+    /// quarantine.
     is_written: bool,
 }
 
@@ -153,7 +156,8 @@ impl Quarantine {
         Ok(())
     }
 
-    /// Writes a description and logs it.
+    /// Writes and logs the description of an original in quarantine. Returns whether it could be
+    /// written.
     fn write(&self, entry: &Quarantined) -> bool {
         let Quarantined { hash, path, .. } = entry;
         tracing::error!(
@@ -171,7 +175,8 @@ impl Quarantine {
             .is_ok()
     }
 
-    /// Returns whether `original` is in quarantine or, for `improves`, is not to be improved.
+    /// Returns whether `original` must not be converted because it is in quarantine. If `improves`,
+    /// also returns true if its improvements crashed too often.
     ///
     /// # Errors
     /// If the original cannot be read.
@@ -223,9 +228,9 @@ pub fn list(data: &Path) -> io::Result<Vec<Quarantined>> {
     Ok(entries)
 }
 
-/// Lifts the quarantine of the original with this hash, or of the originals at this path. A running
-/// server converts them again once it has forgotten its last verdict: within a minute. Returns the
-/// originals.
+/// Lifts the quarantine of the original with this hash, or of the originals at this path, and
+/// returns their descriptions. A running server converts them again within a minute, when its
+/// remembered verdict has expired.
 ///
 /// # Errors
 /// If the folder cannot be listed, or a description cannot be removed.
@@ -262,7 +267,8 @@ fn hold(by_length: &mut LruCache<u64, Vec<Suspect>>, entry: &Quarantined) {
     }
 }
 
-/// Reads all descriptions in `folder`, each with the version of the encoders. Skips other files.
+/// Reads all descriptions in `folder`, each with the version of the encoders that it names. Skips
+/// other files.
 fn read_folder(folder: &Path) -> io::Result<Vec<(Quarantined, u32)>> {
     let files = match fs::read_dir(folder) {
         Ok(files) => files,
@@ -314,7 +320,7 @@ fn format_entry(entry: &Quarantined) -> String {
     )
 }
 
-/// Parses a description. Returns it with the version of the encoders.
+/// Parses a description. Also returns the version of the encoders that it names.
 fn parse_entry(text: &str) -> Option<(Quarantined, u32)> {
     let mut lines = text.strip_prefix(TITLE)?.strip_prefix('\n')?.lines();
     let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
@@ -335,7 +341,7 @@ fn hash(original: &File, bytes: u64) -> io::Result<blake3::Hash> {
     let mut at = 0;
     while at < bytes {
         match original.read_at(&mut piece, at)? {
-            // The file is shorter than before, so it is another one.
+            // The file has become shorter, so it is no longer the same original.
             0 => break,
             read => {
                 hasher.update(&piece[..read]);

@@ -7,13 +7,13 @@
 //! ```
 //!
 //! The first caller for a key becomes its leader and owes a result; all callers, the first one
-//! included, get a waiter. Waiters own nothing: dropping one is free, and the leader can ask
-//! whether any is left. A leader that is dropped without a result, by a panic or because its work
-//! was removed from a queue, frees the key and fails its waiters, so that none of them waits for
-//! ever.
+//! included, get a waiter. Waiters own nothing: dropping one is free, and the leader can check
+//! whether any waiter remains. A leader that is dropped without a result, by a panic or because its
+//! work was removed from a queue, frees the key and fails its waiters, so that none of them waits
+//! for ever.
 //!
 //! Threads: leaders and waiters may be on any thread. The one lock is held for map operations only.
-//! It may be taken while the caller holds a lock of its own, such as that of a queue of leaders.
+//! It may be locked while the caller holds a lock of its own, such as that of a queue of leaders.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -50,7 +50,8 @@ struct Progress<P> {
 #[derive(Debug)]
 pub struct Leader<K: Eq + Hash, T, P = ()> {
     key: K,
-    /// True once the result is handed over. The key may then have another leader.
+    /// True once [`Leader::finish`] has removed the flight. The key may then have another leader,
+    /// whose flight `drop` must not remove.
     is_finished: bool,
     flights: Flights<K, T, P>,
     progress: Arc<Progress<P>>,
@@ -144,12 +145,12 @@ impl<T, P> Flight<T, P> {
 }
 
 impl<K: Eq + Hash, T, P> Leader<K, T, P> {
-    /// Tells the waiters that the work has started.
+    /// Marks the work as started, for [`Waiter::has_started`].
     pub fn start(&self) {
         self.progress.has_started.store(true, Ordering::Relaxed);
     }
 
-    /// Returns what the waiters can see of the work.
+    /// Returns the value that this leader publishes to its waiters.
     #[must_use]
     pub fn progress(&self) -> &P {
         &self.progress.published
@@ -163,7 +164,7 @@ impl<K: Eq + Hash, T, P> Leader<K, T, P> {
         flight.is_some_and(|flight| flight.waiters.iter().any(|waiter| !waiter.is_closed()))
     }
 
-    /// Ends the flight and hands `result` to all waiters.
+    /// Removes the flight and sends `result` to all waiters.
     pub fn finish(mut self, result: &T)
     where
         T: Clone,
@@ -203,14 +204,14 @@ impl<T, P> Waiter<T, P> {
         self.progress.has_started.load(Ordering::Relaxed)
     }
 
-    /// Returns what the leader has published.
+    /// Returns the value that the leader publishes.
     #[must_use]
     pub fn progress(&self) -> &P {
         &self.progress.published
     }
 }
 
-/// Locks a map, which is never left half changed.
+/// Locks a map. A poisoned lock is usable, because no panic leaves the map half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

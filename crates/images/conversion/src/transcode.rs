@@ -37,27 +37,28 @@ use crate::flight::Flights;
 use crate::growing::Growing;
 use crate::single_flight::{Crowded, Leader, SingleFlight, Waiter};
 
-/// CPU time that a job may take, as a multiple of its plan's estimate.
+/// Maximum CPU time of a job, as a multiple of its plan's estimate; [`CPU_FLOOR_MS`] is added.
 const CPU_FACTOR: u64 = 6;
-/// CPU time that any job may take.
+/// CPU time that every job may take beyond the multiple of its estimate, in milliseconds.
 const CPU_FLOOR_MS: u64 = 5_000;
-/// Wall time that a job may take, as a multiple of its CPU time.
+/// Maximum wall time of a job, as a multiple of its maximum CPU time.
 const WALL_FACTOR: u32 = 8;
-/// Bytes that are checked at a time.
+/// Maximum bytes of a track that are checked at a time.
 const CHECK_BYTES: usize = 256 << 10;
 
-/// Bounds of the queue.
+/// Bounds of the transcoding queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Concurrent transcodings; 0 disables them.
+    /// Maximum number of concurrent transcodings; 0 disables transcoding.
     pub concurrency: usize,
-    /// Tracks that wait. Beyond the limit, the user with the most of them gets 429.
+    /// Maximum number of waiting tracks. Above this limit, requests of the user with the most
+    /// waiting tracks get 429.
     pub waiting_max: usize,
-    /// Time that a track waits for its turn, in milliseconds; then the response is 429.
+    /// Maximum time that a track waits for its turn, in milliseconds. Then the response is 429.
     pub waiting_ms_max: u64,
-    /// Requests that wait for the same track.
+    /// Maximum number of requests that wait for the same track.
     pub waiters_max: usize,
-    /// Memory of one job beyond the worker's own, in bytes.
+    /// Maximum memory of one job beyond the worker's own, in bytes.
     pub memory_bytes_max: u64,
 }
 
@@ -84,7 +85,7 @@ pub struct Task {
     pub path: LibraryPath,
     /// Version of the original that the key belongs to.
     pub identity: Identity,
-    /// User whose request came first.
+    /// User whose request started the flight for the key.
     pub user: Arc<str>,
 }
 
@@ -93,7 +94,7 @@ pub struct Task {
 pub enum Outcome {
     /// A variant or a verdict, which the index holds under the key.
     Kept(Arc<Variant>),
-    /// The result, which the disk did not accept.
+    /// A result that could not be written to the disk, or is too large for the cache.
     Uncached(Arc<Sealed>),
     /// The original has changed or is gone: look it up again.
     Changed,
@@ -119,7 +120,8 @@ pub struct Transcoder {
 #[derive(Debug)]
 struct Shared {
     limits: Limits,
-    /// Converter, whose parts transcodings share.
+    /// Queue of picture conversions, for its converter: transcodings use the same library, pool and
+    /// cache.
     flights: Arc<Flights>,
     state: Mutex<State>,
     changed: Condvar,
@@ -127,16 +129,16 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    /// Tracks that waiters wait for, waiting or in production.
+    /// Flights of all tracks, queued or in production.
     tracks: SingleFlight<Key, Outcome, Production>,
     /// Tracks that no thread has started, in the order of their turns.
     waiting: VecDeque<QueuedTrack>,
-    /// Estimated CPU time of all tracks.
+    /// Estimated CPU time of all tracks in `tracks`, in milliseconds.
     cpu_ms: u64,
     stopping: bool,
 }
 
-/// Track in production, once there is any of it.
+/// Track in production; set when its job has started.
 type Production = OnceLock<Arc<Growing>>;
 
 /// Track that no thread has started.
@@ -146,7 +148,8 @@ struct QueuedTrack {
     leader: Leader<Key, Outcome, Production>,
 }
 
-/// Handle of one request that waits, which also sees the track in production. Dropping it is free.
+/// Handle of one request that waits for a track, which also sees the track in production. Dropping
+/// it is free.
 pub type TrackWaiter = Waiter<Outcome, Production>;
 
 /// Figures of the queue for the metrics.
@@ -277,8 +280,8 @@ impl State {
         }
     }
 
-    /// Drops the last waiting track of the user who has the most of them, if that is more than
-    /// `user` would then have. Returns whether it did.
+    /// Drops the last waiting track of the user with the most waiting tracks, if that user has more
+    /// of them than `user` would have with one more. Returns whether a track was dropped.
     fn make_room(&mut self, user: &str) -> bool {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for waiting in &self.waiting {
@@ -291,15 +294,15 @@ impl State {
         };
         let of_greediest = |waiting: &QueuedTrack| *waiting.task.user == *greediest;
         let last = self.waiting.iter().rposition(of_greediest);
-        // Dropping the leader tells the waiters.
+        // Dropping the leader fails the waiters of its track.
         if let Some(dropped) = last.and_then(|at| self.waiting.remove(at)) {
             self.cpu_ms -= dropped.task.plan.cost().cpu_ms;
         }
         true
     }
 
-    /// Takes the first waiting track. The other tracks of its user move behind those of all other
-    /// users.
+    /// Removes and returns the first waiting track. The other tracks of its user move behind those
+    /// of all other users.
     fn take_next(&mut self) -> Option<QueuedTrack> {
         let next = self.waiting.pop_front()?;
         let waiting = self.waiting.drain(..);
@@ -339,7 +342,7 @@ impl Shared {
         }
     }
 
-    /// Returns the next track that still has waiters. `None` at the stop.
+    /// Waits for the next track that has waiters. Returns `None` when the queue stops.
     fn next(&self) -> Option<QueuedTrack> {
         let mut state = self.lock();
         loop {
@@ -386,8 +389,8 @@ impl Converter {
                 let stored = self
                     .variants
                     .store(task.key, Kind::Sound, Some(&body), now_ms);
-                // `store` has logged and counted the failure, unless the budget is too small from
-                // the start.
+                // `store` has logged and counted the failure, unless the result is too large for
+                // the budget.
                 stored.map_or_else(|_| Outcome::Uncached(Arc::new(body)), Outcome::Kept)
             }
             Err(failure) => {
@@ -441,7 +444,7 @@ impl Converter {
             idle: false,
         };
         let mut begun = |file| {
-            // Without memory for the pieces, all waiters wait for the whole track.
+            // If the host refuses memory for the copy, all waiters wait for the whole track.
             if let Ok(begun) = Growing::new(file, plan) {
                 let begun = growing.set(Arc::new(begun));
                 assert!(begun.is_ok(), "each flight runs one job");
@@ -480,7 +483,7 @@ fn check_pages(sealed: &Sealed, plan: &Plan) -> Result<(), String> {
             .read_exact_at(&mut piece[..count], sealed.start + at);
         read.map_err(|err| err.to_string())?;
         match checker.take(&piece[..count]) {
-            // The rest is the beginning of a page that never ends.
+            // The remaining bytes contain no complete page.
             Ok(0) => return Err("it ends within a page".to_owned()),
             Ok(taken) => at += taken as u64,
             Err(lie) => return Err(format!("{lie:?}")),

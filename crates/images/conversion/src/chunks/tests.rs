@@ -5,8 +5,8 @@ use std::task::Poll;
 
 use super::{CHUNK_BYTES, Chunks};
 
-/// A read that waited for the disk brings what was wanted when it began, which may be more than is
-/// wanted by now.
+/// A read that waited for the disk returns as many bytes as were requested when it started, which
+/// may be more than the caller requests when it finishes.
 #[test]
 fn no_piece_is_larger_than_wanted() {
     let name = format!("origin-chunks-{}", std::process::id());
@@ -21,7 +21,7 @@ fn no_piece_is_larger_than_wanted() {
         let mut chunks = Chunks::new(0..written.len() as u64);
         let mut read = Vec::new();
         for number in 0.. {
-            // As if each other read had been begun while there was room for a whole chunk.
+            // Simulates that every other read was started with room for a whole chunk.
             if number % 2 == 0 && chunks.rest.is_empty() && !chunks.left.is_empty() {
                 let (part, offset) = (file.try_clone().expect("a descriptor"), chunks.left.start);
                 let bytes = CHUNK_BYTES.min(chunks.left() as usize);

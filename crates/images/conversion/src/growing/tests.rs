@@ -13,7 +13,7 @@ use super::{Growing, Pieces};
 /// A file of three pages, which opusenc wrote.
 const OPUS: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.opus");
 
-/// A memory file as a worker gets it, with room for more than it writes.
+/// Returns a memory file as a worker gets it, larger than the worker's output, and its track.
 fn answer() -> (File, Growing) {
     let file = memfd_create("answer", MemfdFlags::CLOEXEC).expect("memory");
     ftruncate(&file, 1 << 20).expect("room");
@@ -41,7 +41,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
     local.block_on(&runtime.expect("a runtime"), future)
 }
 
-/// Ends of pages.
+/// Returns the end offset of each page of `OPUS`.
 fn ends() -> Vec<u64> {
     let begins = OPUS.windows(5).enumerate();
     let begins = begins.filter(|(_, bytes)| bytes == b"OggS\0");
@@ -59,7 +59,8 @@ fn only_whole_pages_are_believed_however_they_are_written() {
         let written = at as u64 + 1;
         let whole = ends().into_iter().rfind(|end| *end <= written);
         let believed = growing.look();
-        // Zeros at a page's end are there before they are written, and are what will be written.
+        // Unwritten bytes of the memory file are zeros, so a page that ends with zeros is complete
+        // before they are written.
         let zeros = OPUS[at + 1..].iter().take_while(|byte| **byte == 0).count() as u64;
         let early = ends().into_iter().rfind(|end| *end <= written + zeros);
         assert!(

@@ -1,4 +1,4 @@
-//! Originals that kill.
+//! Tests of the quarantine of originals that crash workers.
 
 use super::{DEATHS_MAX, Death, Quarantine, Quarantined, SUSPECTS_MAX, folder, lift, list};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A data directory of its own for one test, gone afterwards.
+/// Data directory of one test, removed when dropped.
 struct Data(PathBuf);
 
 impl Data {
@@ -146,7 +146,7 @@ fn what_is_lifted_is_tried_again_by_a_server_that_runs() {
         assert_eq!(lifted, std::slice::from_ref(&entry));
         assert!(!holds(&quarantine, "evil"));
         assert_eq!((quarantine.count(), data.listed()), (0, vec![]));
-        // It has as many lives as any other.
+        // After that, the original is in quarantine again only after `DEATHS_MAX` further crashes.
         for _ in 0..DEATHS_MAX {
             assert!(!holds(&quarantine, "evil"));
             note(&quarantine, "evil");

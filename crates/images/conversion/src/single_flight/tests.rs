@@ -79,13 +79,13 @@ fn a_leader_that_panics_fails_its_waiters_and_frees_the_key() {
     assert!(panicked.is_err());
     assert_eq!(poll(&mut waiter), Some(Err(Abandoned)));
     assert!(flights.is_empty());
-    // Its lock serves others as before.
+    // The map's lock is still usable after the panic.
     let (next, mut waiter) = flights.lead("a");
     next.finish(&1);
     assert_eq!(poll(&mut waiter), Some(Ok(1)));
 }
 
-/// A waiter may lead the next flight before the former leader has handed its result to all others.
+/// A waiter may lead the next flight before the former leader has sent its result to all others.
 #[test]
 fn a_finished_leader_leaves_the_next_one_alone() {
     let flights = Arc::new(Flights::new(8));

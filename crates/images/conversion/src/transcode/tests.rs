@@ -1,4 +1,4 @@
-//! Who gets which turn, without threads and cells.
+//! Order of the tracks of several users, tested without threads and cells.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use variants::library::{Library, LibraryPath, Mount, Wait};
 use super::{Limits, State, Task, TrackWaiter};
 use crate::single_flight::Abandoned;
 
-/// Makes tasks, each another one.
+/// Source of tasks with distinct keys.
 struct Tasks {
     directory: PathBuf,
     library: Library,
@@ -80,7 +80,7 @@ const LIMITS: Limits = Limits {
     memory_bytes_max: 1,
 };
 
-/// Takes all that waits, and tells whose each is.
+/// Removes all waiting tracks and returns their users in the order of their turns.
 fn turns(state: &mut State) -> Vec<Arc<str>> {
     let next = || Some(state.take_next()?.task.user);
     std::iter::from_fn(next).collect()
@@ -124,7 +124,7 @@ fn a_full_queue_is_shared_evenly() {
     assert_eq!(dropped, [false, false, true, true], "the last ones go");
     assert!(!bob.into_iter().any(|mut waiter| is_dropped(&mut waiter)));
     assert_eq!(state.tracks.len(), 4);
-    // Who leaves makes room.
+    // Dropping all waiters of a track frees its place.
     drop(of_ann);
     let cid = state.admit(tasks.task("cid"), &LIMITS);
     cid.expect("abandoned tracks leave the queue");
