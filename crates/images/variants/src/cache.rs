@@ -31,14 +31,14 @@ use crate::library::Identity;
 use crate::sealed::Sealed;
 use crate::shared_index::{Change, Found, Ledger};
 
-/// Version of the encoders; increases whenever the same plan would give other bytes: a new codec,
-/// another filter.
+/// Version of the encoders; increases whenever the same plan would give different bytes, for
+/// example with a new codec or another filter.
 pub const ENCODER_VERSION: u32 = 7;
-/// Version of the audio encoder, likewise.
+/// Version of the audio encoder; increases whenever the same plan would give different bytes.
 const SOUND_VERSION: u32 = 1;
 /// Bytes charged per entry for its inode and directory entry.
 const ENTRY_BYTES: u64 = 512;
-/// Interval between writes of the times of use.
+/// Interval between writes of the variants' times of last use to the disk.
 const PERSIST_USES: std::time::Duration = std::time::Duration::from_secs(60);
 /// Lifetime of a verdict that only memory holds, in milliseconds.
 const REMEMBER_MS: u64 = 60_000;
@@ -66,7 +66,7 @@ impl Key {
         let mut hash = blake3::Hasher::new();
         hash.update(&SOUND_VERSION.to_le_bytes());
         hash.update(&identity.to_bytes());
-        // The bytes differ from those of a picture's plan in their beginning and length.
+        // An audio plan never has the bytes of a picture plan: beginning and length differ.
         hash.update(&plan.to_bytes());
         Key::end(&hash)
     }
@@ -105,20 +105,21 @@ impl std::fmt::Debug for Key {
 pub enum Verdict {
     /// The result was no smaller than the original.
     Larger,
-    /// More effort produced no fewer bytes than the quick variant, which stays.
+    /// The improvement was not smaller than the quick variant, which remains in the cache.
     Unimproved,
     /// The original cannot be decoded.
     Undecodable,
     /// The original uses a feature that no decoder supports.
     Unsupported,
-    /// The job exceeded its memory or time. Never written: the next start may allow more.
+    /// The job exceeded its memory or time limit. Never written to disk: limits may be higher after
+    /// the next start.
     TooCostly,
     /// The encoder failed with these settings, or an improvement crashed its worker.
     Unencodable,
-    /// The worker crashed, hung or violated the protocol. Never written: the server may be at
-    /// fault, so it is tried again.
+    /// The worker crashed, hung or violated the protocol. Never written to disk: the server may be
+    /// at fault, so the original is tried again later.
     Faulty,
-    /// The original crashed too many workers. Never written: the quarantine can be lifted.
+    /// The original crashed too many workers. Never written to disk: the quarantine can be lifted.
     Quarantined,
 }
 
@@ -129,7 +130,8 @@ impl Verdict {
         matches!(self, Verdict::TooCostly | Verdict::Unencodable)
     }
 
-    /// Returns whether the worker is at fault, so that the original is better than an error.
+    /// Returns whether the worker is at fault, so that the server sends the original instead of an
+    /// error.
     #[must_use]
     pub fn is_of_worker(self) -> bool {
         matches!(
@@ -139,7 +141,7 @@ impl Verdict {
     }
 }
 
-/// Content of an entry.
+/// Content of an index entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A picture in this format.
@@ -151,7 +153,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The most common verdict, which is not a failure.
+    /// Verdict that the result was not smaller than the original: the most common verdict, and not
+    /// a failure.
     pub const LARGER: Kind = Kind::Verdict(Verdict::Larger);
 
     const VERDICTS: [(Verdict, &'static str); 8] = [
@@ -200,7 +203,7 @@ pub struct Variant {
     /// Time in milliseconds since 1970 at which the entry expires; only for some verdicts that the
     /// disk does not hold.
     expires_ms: Option<u64>,
-    /// Time of last use in milliseconds since 1970, the order of eviction.
+    /// Time of last use in milliseconds since 1970. Eviction begins with the smallest.
     used_ms: AtomicU64,
     /// Bytes of the file, while some core holds them.
     body: Mutex<Weak<[u8]>>,
@@ -226,8 +229,8 @@ impl Variant {
 
     /// Records a use at `now_ms`, in milliseconds since 1970.
     pub fn touch(&self, now_ms: u64) {
-        // Most hits of a hot variant fall into the same millisecond: a load keeps the cache line
-        // shared.
+        // Most hits of a hot variant fall into the same millisecond. If only loads occur, the cores
+        // can share the cache line.
         if self.used_ms.load(Ordering::Relaxed) < now_ms {
             self.used_ms.store(now_ms, Ordering::Relaxed);
         }
@@ -238,7 +241,7 @@ impl Variant {
         self.used_ms.load(Ordering::Relaxed)
     }
 
-    /// Returns the time from which the entry no longer holds, if any, in milliseconds since 1970.
+    /// Returns the time at which the entry expires, if it does, in milliseconds since 1970.
     pub fn expires_ms(&self) -> Option<u64> {
         self.expires_ms
     }
@@ -344,7 +347,7 @@ impl Variants {
         }
     }
 
-    /// Returns the index with every change recorded in the shared index.
+    /// Returns this index with a shared index, if given, in which every later change is recorded.
     #[must_use]
     pub fn recorded(self, ledger: Option<Arc<Ledger>>) -> Variants {
         Variants { ledger, ..self }
@@ -357,8 +360,8 @@ impl Variants {
     }
 
     /// Returns an identifier of the directory, equal for all processes on this machine that share
-    /// it. Creates the directory if necessary. A directory that cannot be created is shared with no
-    /// process.
+    /// it. Creates the directory if necessary. If that fails, the identifier belongs to this
+    /// process only.
     pub fn files(&self) -> String {
         // The error is reported when a variant is written.
         drop(fs::create_dir_all(&self.directory));
@@ -370,15 +373,16 @@ impl Variants {
         }
     }
 
-    /// Adds the entry of the shared index for `key`, if this index has none: another process
-    /// converted it, or an earlier run did. Blocks.
+    /// Adds `found`, the entry of the shared index for `key`, to this index: another process or an
+    /// earlier run converted it. Returns `None` if the file of the variant cannot be opened.
+    /// Blocks.
     pub fn recall(&self, key: &Key, found: Found, now_ms: u64) -> Option<Arc<Variant>> {
         let Found { kind, bytes } = found;
         let mut variant = Variant::new(*key, kind, bytes, now_ms);
         match kind {
             // `None` if the file has been removed, or was never on this machine.
             Kind::Picture(_) | Kind::Sound => drop(self.open(&variant).ok()?),
-            // Verdicts are not on disk, so this one expires.
+            // A verdict from the shared index has no file here, so the entry expires.
             Kind::Verdict(_) => variant.expires_ms = Some(now_ms + REMEMBER_MS),
         }
         let variant = Arc::new(variant);
@@ -389,10 +393,10 @@ impl Variants {
     /// Looks `key` up in the index.
     ///
     /// # Errors
-    /// [`StillLoading`] while the directory has not been read completely.
-    /// [`Variants::find_on_disk`] then knows, where sleeping is allowed.
+    /// [`StillLoading`] while the directory has not been read completely. Code that may block then
+    /// calls [`Variants::find_on_disk`].
     pub fn find(&self, key: &Key, now_ms: u64) -> Result<Option<Arc<Variant>>, StillLoading> {
-        // Read first: an entry that the loader adds in between is then found below.
+        // The flag is read first: an entry that the loader adds in between is then found below.
         let loaded = self.is_whole();
         let index = self.index();
         let live = |variant: &&Arc<Variant>| {
@@ -407,7 +411,7 @@ impl Variants {
         }
     }
 
-    /// Returns whether the index contains all that its directory holds.
+    /// Returns whether the index contains all entries of its directory.
     pub fn is_whole(&self) -> bool {
         self.loaded.load(Ordering::Acquire)
     }
@@ -432,8 +436,8 @@ impl Variants {
         self.index().entries.get(key).map(Arc::clone)
     }
 
-    /// Runs the thread of the index: loads the directory, then writes times of use at intervals,
-    /// until all other owners are gone.
+    /// Runs the thread of the index: loads the directory, then writes times of last use at
+    /// intervals, until all other owners have dropped the index.
     pub fn keep(self: Arc<Self>) {
         if let Err(err) = self.load() {
             tracing::warn!(directory = %self.directory.display(), %err, "variants cannot be listed");
@@ -451,8 +455,8 @@ impl Variants {
     /// a crash.
     ///
     /// # Errors
-    /// If the directory exists but cannot be listed. The index then stays as it is, and counts as
-    /// complete.
+    /// If the directory exists but cannot be listed. The index then counts as complete, with the
+    /// entries that it has.
     pub fn load(&self) -> io::Result<()> {
         let result = self.load_shelves();
         self.loaded.store(true, Ordering::Release);
@@ -491,7 +495,8 @@ impl Variants {
             .to_str()
             .and_then(|name| Variant::from_file_name(name, used_ms))
         {
-            // An earlier version wrote these verdicts, which outlived the limits that caused them.
+            // An earlier version wrote these verdicts to disk, where they outlived the limits that
+            // caused them.
             Some(variant) if variant.kind == Kind::Verdict(Verdict::TooCostly) => {
                 report_removal(&entry.path(), fs::remove_file(entry.path()));
             }
@@ -581,15 +586,15 @@ impl Variants {
         variant
     }
 
-    /// Stores the verdict that `key` is too costly: in memory, since the next start may allow more,
-    /// and until `expires_ms`, if given.
+    /// Stores the verdict that the conversion for `key` is too costly. The verdict is held in
+    /// memory only, since the next start may allow more, and until `expires_ms`, if given.
     pub fn remember_costly(&self, key: Key, now_ms: u64, expires_ms: Option<u64>) -> Arc<Variant> {
         let costly = |expires_ms| {
             let mut variant = Variant::new(key, Kind::Verdict(Verdict::TooCostly), 0, now_ms);
             variant.expires_ms = expires_ms;
             Arc::new(variant)
         };
-        // Other processes may allow more too, so the shared index gets an expiring entry.
+        // Other processes may have higher limits, so the entry in the shared index expires.
         let shared = costly(Some(now_ms + REMEMBER_MS));
         self.note(|| Change::Kept(shared));
         let variant = costly(expires_ms);
@@ -625,7 +630,7 @@ impl Variants {
             }
         });
         opened.inspect_err(|err| {
-            // Other errors are the host's and say nothing about the variant.
+            // Other errors are failures of the host; the variant may be intact.
             if matches!(
                 err.kind(),
                 io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof
@@ -635,7 +640,7 @@ impl Variants {
         })
     }
 
-    /// Returns the bytes of a variant in memory, shared with other cores that hold them.
+    /// Returns the bytes of a variant in memory. All cores that hold them share one copy.
     ///
     /// # Errors
     /// As [`Variants::open`].
@@ -656,8 +661,8 @@ impl Variants {
         Ok(body)
     }
 
-    /// Returns the bytes of a variant that was converted just now from `sealed` memory, shared with
-    /// other cores that hold them.
+    /// Returns the bytes of a variant that was just converted, from the memory file `sealed`. All
+    /// cores that hold the bytes share one copy.
     ///
     /// # Errors
     /// If the host cannot read the memory file.
@@ -721,13 +726,13 @@ impl Variants {
         evicted
     }
 
-    /// Returns the bytes that remain after an eviction.
+    /// Returns the number of bytes to which an eviction reduces the cache.
     fn evict_to(&self) -> u64 {
         self.bytes_max / 16 * EVICT_TO_SIXTEENTHS
     }
 
-    /// Writes the times of use into the files' modification times, so that the order of eviction
-    /// survives a restart.
+    /// Writes the times of last use of entries used since `since_ms` into the files' modification
+    /// times, so that the order of eviction survives a restart.
     pub fn persist_uses(&self, since_ms: u64) {
         for variant in self.used_since(since_ms) {
             let path = self.shelf(&variant.key).join(variant.file_name());
@@ -773,7 +778,8 @@ impl Variants {
     }
 }
 
-/// The directory has not been read completely, so a missing entry proves nothing.
+/// Error of a lookup while the directory has not been read completely: a missing entry may still
+/// exist on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StillLoading;
 
@@ -788,7 +794,7 @@ fn create(path: &Path) -> io::Result<File> {
             fs::create_dir_all(path.parent().expect("lies in variants/tmp"))?;
             File::create_new(path)
         }
-        // Left by an earlier process with the same id.
+        // An earlier process with the same id left the file.
         Err(err) if err.kind() == io::ErrorKind::AlreadyExists => File::create(path),
         result => result,
     }
@@ -809,8 +815,8 @@ fn copy(from: &Sealed, to: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Lists a folder of variants. A foreign file in its place is left alone; the other folders still
-/// count.
+/// Lists a folder of variants. If that fails, for example because a foreign file has the folder's
+/// name, logs it and returns nothing, so that the other folders are still loaded.
 fn listed(shelf: &Path) -> impl Iterator<Item = fs::DirEntry> {
     let entries = fs::read_dir(shelf).inspect_err(|err| {
         tracing::warn!(directory = %shelf.display(), %err, "folder of variants cannot be listed");

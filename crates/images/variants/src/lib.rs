@@ -1,5 +1,5 @@
-//! The variant cache: originals on disk, the index of their variants, and what is remembered about
-//! originals. It converts nothing and knows no protocol.
+//! The variant cache: originals on disk, the index of their variants, and the placeholders of
+//! originals. It converts nothing and is independent of protocols.
 //!
 //! Principal type: [`cache::Variants`], the index over the directory of variants.
 //!
@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Units and limits: bytes and milliseconds since 1970; the caller sets the budget in bytes.
-//! Errors: [`library::Missing`] for paths; a disk that refuses writes leaves the cache smaller, and
-//! is counted. Threads: any; each module says which lock is held for what.
+//! Errors: [`library::Missing`] for paths; a variant that cannot be written to disk is not cached,
+//! which is counted. Threads: any; each module documents what its lock guards.
 
 #![forbid(unsafe_code)]
 

@@ -19,7 +19,7 @@ use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2
 /// Longest path of an original after decoding, in bytes; Linux's `PATH_MAX`.
 const PATH_BYTES_MAX: usize = 4096;
 
-/// Version of an original, from its stat alone.
+/// Version of an original, from its `fstat` metadata alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
     /// Device of the file.
@@ -28,14 +28,14 @@ pub struct Identity {
     pub inode: u64,
     /// Size in bytes.
     pub size_bytes: u64,
-    /// Seconds of the modification time.
+    /// Modification time: seconds since 1970.
     pub modified_s: i64,
-    /// Nanoseconds of the modification time.
+    /// Modification time: nanoseconds within the second.
     pub modified_ns: u32,
-    /// Seconds of the inode's change time, which no program can set. A file that is overwritten in
-    /// place may keep its size and have its modification time restored.
+    /// Change time of the inode: seconds since 1970. No program can set this time, whereas a file
+    /// that is overwritten in place may keep its size and have its modification time restored.
     pub inode_changed_s: i64,
-    /// Nanoseconds of the change time.
+    /// Change time of the inode: nanoseconds within the second.
     pub inode_changed_ns: u32,
 }
 
@@ -68,7 +68,8 @@ impl Identity {
 pub enum Missing {
     /// There is no file, it may not be served, or the path leads out of the library.
     NotFound,
-    /// The kernel has not cached the answer: ask again where sleeping is allowed.
+    /// The kernel's caches are not sufficient: retry with [`Wait::Allowed`] where blocking is
+    /// allowed.
     WouldSleep,
     /// The host failed: out of descriptors, or an I/O error.
     Host(io::Error),
@@ -85,12 +86,12 @@ pub struct Listed {
     pub cut: bool,
 }
 
-/// Permission to wait for a disk.
+/// Permission to block on a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Use the kernel's caches only; for code on a core.
+    /// Only the kernel's caches are used; for code on a core.
     Never,
-    /// Wait as long as necessary; for the blocking pool.
+    /// The call may block on the disk; for the blocking pool.
     Allowed,
 }
 
@@ -99,9 +100,10 @@ pub enum Wait {
 pub struct LibraryPath(Vec<u8>);
 
 impl LibraryPath {
-    /// Decodes the path of a request target, once. Returns `None` if it cannot name an original: a
-    /// segment is empty or hidden (which includes `.` and `..`), a NUL or a slash is escaped, an
-    /// escape is invalid, or the path exceeds 4,096 bytes. Slashes therefore have one spelling.
+    /// Decodes the escapes in the path of a request target, once. Returns `None` if the path cannot
+    /// name an original: a segment is empty or hidden (which includes `.` and `..`), a NUL or a
+    /// slash is escaped, an escape is invalid, or the path exceeds 4,096 bytes. Each original
+    /// therefore has one spelling of its slashes.
     #[must_use]
     pub fn from_target(path: &str) -> Option<LibraryPath> {
         let segments = path.strip_prefix('/').unwrap_or(path).split('/');
@@ -131,7 +133,8 @@ impl LibraryPath {
         (!out.is_empty() && out.len() < PATH_BYTES_MAX).then_some(LibraryPath(out))
     }
 
-    /// Returns the path of a file from its path relative to the root.
+    /// Returns the path of a file from its path relative to the library's root. Returns `None` if a
+    /// segment is empty or hidden, or the path is too long.
     #[must_use]
     pub fn from_relative(path: &Path) -> Option<LibraryPath> {
         let bytes = path.as_os_str().as_bytes();
@@ -161,15 +164,15 @@ impl LibraryPath {
     }
 }
 
-/// Directory of originals under a prefix of the URL paths.
+/// Directory of originals that is served under a prefix of URL paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     /// Leading segments of the request's path, without slashes at the ends; empty for all paths.
     pub prefix: String,
     /// Directory on disk.
     pub directory: PathBuf,
-    /// True if only targets that the server itself composes lead there, whatever spelling clients
-    /// use.
+    /// True if the targets of clients never reach the directory, in any spelling. Only targets that
+    /// the server itself composes do.
     pub is_internal: bool,
 }
 
@@ -178,7 +181,7 @@ pub struct Mount {
 pub struct Library {
     /// Roots, the longest prefix first, so that the first match is correct.
     roots: Vec<Root>,
-    /// Data directory, which is served under no path: links and mounts may give it other paths.
+    /// Data directory, which is never served, even if links and mounts give it other paths.
     data: PathBuf,
     /// Device and inode of the data directory, once it exists.
     data_identity: OnceLock<(u64, u64)>,
@@ -197,7 +200,7 @@ struct Root {
 
 impl Library {
     /// Opens the directory of each mount. The data directory `data` is never served, even if it
-    /// lies inside one.
+    /// lies inside one of them.
     ///
     /// # Errors
     /// The first directory that cannot be opened, with its path.
@@ -244,8 +247,8 @@ impl Library {
         Ok((File::from(handle), identity))
     }
 
-    /// Lists a folder, or the top for `None`: at most `entries_max` entries, in order, without
-    /// hidden names. May wait for a disk.
+    /// Lists `folder`, or the top folder for `None`: at most `entries_max` entries, sorted, without
+    /// hidden names. May block on a disk.
     ///
     /// # Errors
     /// [`Missing::NotFound`] or [`Missing::Host`].
@@ -287,7 +290,7 @@ impl Library {
             }
             match entry.file_type() {
                 FileType::Directory => listed.folders.push(name),
-                // A link is followed, or refused, when it is requested.
+                // A symbolic link is followed, or refused, when a request names it.
                 FileType::RegularFile | FileType::Symlink | FileType::Unknown => {
                     listed.files.push(name)
                 }
@@ -299,8 +302,8 @@ impl Library {
         Ok(listed)
     }
 
-    /// Returns the path that a client's target names. Returns `None` if it cannot name an original,
-    /// or only the server may name it.
+    /// Returns the path that a client's target names. Returns `None` if the target cannot name an
+    /// original, or if only the server may use the path.
     #[must_use]
     pub fn path_for_clients(&self, target: &str) -> Option<LibraryPath> {
         LibraryPath::from_target(target).filter(|path| !self.is_internal(path))
@@ -351,7 +354,7 @@ impl Library {
     /// each folder up to the root.
     fn is_in_data(&self, root: &Root, handle: &OwnedFd) -> Result<bool, Missing> {
         let Some(data) = self.data_identity() else {
-            // There is no data yet.
+            // The data directory does not exist yet.
             return Ok(false);
         };
         let found = fstat(handle).map_err(missing)?;
@@ -364,10 +367,11 @@ impl Library {
         {
             return Ok(true);
         }
-        // Path that the kernel found, without the links that led there.
+        // The link leads to the real path of the open file, without symbolic links.
         let name = format!("/proc/self/fd/{}", handle.as_raw_fd());
         let Ok(path) = std::fs::read_link(name) else {
-            // Without /proc, only the path decides.
+            // Without /proc, only the earlier check of the requested path protects the data
+            // directory.
             return Ok(false);
         };
         for folder in path.ancestors().skip(1) {

@@ -29,7 +29,8 @@ use crate::library::Identity;
 const KEY_BYTES: usize = 16;
 const CHECKED_BYTES: usize = KEY_BYTES + PLACEHOLDER_BYTES;
 const RECORD_BYTES: usize = CHECKED_BYTES + 8;
-/// Size of the file, as a multiple of the limit, at which it is rewritten.
+/// Maximum size of the file, as a multiple of the size of `looks_max` records. A larger file is
+/// rewritten.
 const FILE_FACTOR: u64 = 2;
 
 type Key = [u8; KEY_BYTES];
@@ -39,7 +40,7 @@ type Key = [u8; KEY_BYTES];
 pub struct Looks {
     path: PathBuf,
     looks_max: NonZeroUsize,
-    /// `None` until the first use.
+    /// `None` until the file has been read, at the first use.
     kept: Mutex<Option<Kept>>,
 }
 
@@ -52,7 +53,8 @@ struct Kept {
 }
 
 impl Looks {
-    /// Opens the placeholders in `data`, with a limit. Reads nothing yet.
+    /// Opens the placeholders in the data directory `data`, of which `looks_max` are held. Reads
+    /// nothing yet.
     #[must_use]
     pub fn open(data: &Path, looks_max: NonZeroUsize) -> Looks {
         Looks {
@@ -63,7 +65,7 @@ impl Looks {
     }
 
     /// Returns the placeholder of this version of an original, if it was ever converted. The first
-    /// call may sleep.
+    /// call may block on the disk.
     #[must_use]
     pub fn find(&self, identity: &Identity) -> Option<Placeholder> {
         let mut kept = self.lock();
@@ -71,7 +73,7 @@ impl Looks {
         kept.looks.get(&key(identity)).copied()
     }
 
-    /// Stores the placeholder of this version of an original. Sleeps.
+    /// Stores the placeholder of this version of an original. Blocks on the disk.
     pub fn keep(&self, identity: &Identity, look: Placeholder) {
         let mut kept = self.lock();
         let kept = kept.get_or_insert_with(|| self.load());

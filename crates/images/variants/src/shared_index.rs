@@ -2,18 +2,18 @@
 //! and later runs, find verdicts and variants that their own index lacks.
 //!
 //! ```text
-//! variants, convert ── note ──► changes ──► thread "ledger" ──► Store ──► HSET, DEL, EXPIRE …
-//! convert ── lock, find, before one ───────────────────────────► Store ──► HMGET
+//! variants, convert ── note ──► changes ──► thread "ledger" ──► Store ──► HSET, UNLINK, EXPIRE …
+//! convert ── lock and find, before a conversion ───────────────► Store ──► SET NX, HMGET
 //! ```
 //!
 //! The files are the truth, and each process reads its index from them. The shared index may be
-//! lost, outdated or unreachable at any time; the only effect is that a verdict is found out once
-//! more. When the store returns, has lost its data, or the directory has been read completely,
-//! everything is written again.
+//! lost, outdated or unreachable at any time; the only effect is that a result is computed once
+//! more. The whole index is written again when the store becomes reachable again, when it has lost
+//! its data, and when the directory has been read completely.
 //!
 //! Layout: see `layout.rs`, and docs/store.md for its readers. Threads: a thread that adds or
-//! removes a variant takes the lock of `changes` for one push; hits do not. One thread talks to the
-//! store, and conversion threads ask it before they start.
+//! removes a variant locks `changes` for one push; cache hits do not lock it. One thread writes to
+//! the store, and conversion threads query the store before they start a conversion.
 
 mod layout;
 
@@ -36,7 +36,8 @@ pub type Totals = Vec<(&'static str, u64)>;
 
 /// Redis-compatible store, in this process or elsewhere.
 pub trait Store: Debug + Send + Sync {
-    /// Runs commands in order and returns as many replies. Blocks within a timeout of its own.
+    /// Runs commands in order and returns as many replies. Blocks until the replies arrive or the
+    /// store's own timeout expires.
     ///
     /// # Errors
     /// If the store is unreachable, or its reply is invalid. Some of the commands may have run.
@@ -46,15 +47,15 @@ pub trait Store: Debug + Send + Sync {
 /// Bounds of the shared index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Changes that wait for the store. Beyond the limit they are dropped, and everything is
-    /// written again. Default 16,384.
+    /// Maximum number of changes that wait for the store. Further changes are dropped, and the
+    /// whole index is written again. Default 16,384.
     pub changes_max: usize,
-    /// Changes per batch. Default 256.
+    /// Maximum number of changes per batch of commands. Default 256.
     pub batch_max: usize,
-    /// Interval between polls of the store without changes, and between retries of an unreachable
-    /// one, in milliseconds. Default 1,000.
+    /// Interval between polls of the store while nothing changes, and between retries of an
+    /// unreachable store, in milliseconds. Default 1,000.
     pub look_ms: u64,
-    /// Interval between writes of the times of use, in milliseconds. Default 60,000.
+    /// Interval between writes of the times of last use, in milliseconds. Default 60,000.
     pub uses_ms: u64,
     /// Lifetime of an unused variant's entry, in milliseconds. Default 30 days.
     pub keep_ms: u64,
@@ -72,10 +73,10 @@ impl Default for Limits {
     }
 }
 
-/// Change to record.
+/// Change to record in the shared index.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// The entry exists.
+    /// The entry was added, or has changed.
     Kept(Arc<Variant>),
     /// The entry was converted from this original.
     Made(Made),
@@ -85,7 +86,7 @@ pub enum Change {
     Ended(Key),
 }
 
-/// Facts about a result that the conversion knows and the index does not.
+/// Origin, size and cost of a variant, which the index does not contain.
 #[derive(Clone, Debug)]
 pub struct Made {
     /// Key of the variant.
@@ -109,14 +110,14 @@ pub struct Found {
     pub bytes: u64,
 }
 
-/// Conversion that is about to start.
+/// Conversion that is about to start, as described in its lock.
 #[derive(Clone, Copy, Debug)]
 pub struct Flight<'a> {
     /// Identifier of the result's folder: processes with the same folder use each other's variants.
     pub files: &'a str,
     /// Path of the original.
     pub path: &'a LibraryPath,
-    /// Longest duration of the conversion, in milliseconds.
+    /// Maximum duration of the conversion, in milliseconds. Its lock expires then.
     pub wall_ms_max: u32,
 }
 
@@ -134,7 +135,8 @@ pub enum Lock {
     Ours,
     /// Another process holds it and converts into the same folder.
     Shared,
-    /// Another process holds it and its result will not be here, or there is no lock.
+    /// Another process holds the lock and converts into another folder, so its result will not be
+    /// available here. Also the state without a lock, if the store is unreachable.
     Elsewhere,
 }
 
@@ -145,7 +147,7 @@ pub struct LedgerStats {
     pub is_reachable: bool,
     /// Requests that were not answered, or were refused.
     pub errors: u64,
-    /// Times that everything was written.
+    /// Number of times that the whole index was written.
     pub publications: u64,
 }
 
@@ -156,8 +158,8 @@ pub struct Ledger {
     limits: Limits,
     pending: Mutex<Pending>,
     changed: Condvar,
-    /// Checked before the store is used, so that an unreachable one costs one timeout per poll, not
-    /// per conversion.
+    /// Checked before the store is used, so that an unreachable store costs one timeout per poll,
+    /// not per conversion.
     is_reachable: AtomicBool,
     errors: AtomicU64,
     publications: AtomicU64,
@@ -219,13 +221,13 @@ impl Ledger {
         self.changed.notify_one();
     }
 
-    /// Returns the entry of `key` and the owner of its lock. Blocks. If the store is unreachable,
-    /// there is no entry and no lock.
+    /// Returns the entry of `key`, if any, and the owner of its lock, which this call acquires if
+    /// it is free. Blocks. If the store is unreachable, there is no entry and no lock.
     pub fn find_or_lock(&self, key: &Key, flight: &Flight<'_>) -> (Option<Found>, Lock) {
         if !self.is_reachable.load(Ordering::Relaxed) {
             return (None, Lock::Elsewhere);
         }
-        // A failure has been logged and counted.
+        // `run` has logged and counted a failure.
         match self.run(layout::lock_and_find(key, flight)).as_deref() {
             Ok([lock, entry]) => (layout::found(entry), layout::locked(lock, flight)),
             _ => (None, Lock::Elsewhere),
@@ -241,8 +243,8 @@ impl Ledger {
         }
     }
 
-    /// Runs the thread that talks to the store until all owners of `variants` are gone. `totals`
-    /// returns named counters, which are added to those in the store.
+    /// Runs the thread that updates the store until all owners of `variants` are gone. `totals`
+    /// returns named counters of this process, whose growth is added to the counters in the store.
     pub fn keep(&self, variants: &Weak<Variants>, totals: &dyn Fn() -> Totals) {
         let mut kept = Kept::default();
         while let Some(variants) = variants.upgrade() {
@@ -283,7 +285,7 @@ impl Ledger {
         if overflowed || !is_here || grew_whole {
             self.publish(variants, kept)?;
         }
-        // Needed after a publication too, which contains no paths.
+        // Needed after a publication too, because that writes no paths of originals.
         for batch in changes.chunks(self.limits.batch_max) {
             let commands = batch
                 .iter()
@@ -305,7 +307,7 @@ impl Ledger {
 
     fn publish(&self, variants: &Variants, kept: &mut Kept) -> io::Result<()> {
         kept.uses_ms = clock::unix_ms();
-        // Checked first: all that the directory holds is then among the entries below.
+        // Checked first: if true, all files of the directory are among the entries below.
         kept.is_whole = variants.is_whole();
         self.write_all(&variants.used_since(0))?;
         self.run(layout::process(&self.process))?;
@@ -324,7 +326,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Runs commands, and records whether the store is reachable; a change is logged once.
+    /// Runs commands, and records whether the store is reachable. Logs only changes of that state.
     fn run(&self, commands: Vec<Vec<Bytes>>) -> io::Result<Vec<Reply>> {
         let answered = self.store.run(commands);
         let was_reachable = self.is_reachable.swap(answered.is_ok(), Ordering::Relaxed);
@@ -360,13 +362,13 @@ impl Ledger {
 /// State of the thread between polls.
 #[derive(Debug, Default)]
 struct Kept {
-    /// True if the store has received everything at some time.
+    /// True if the store had the whole index after the previous update.
     is_published: bool,
-    /// True if the index was complete at that time.
+    /// True if the index was complete when it was last written as a whole.
     is_whole: bool,
     /// Time of the last write of times of use, in milliseconds since 1970.
     uses_ms: u64,
-    /// Values that were added to the counters.
+    /// Counters of this process that the store's counters already include.
     counts: Totals,
 }
 

@@ -119,7 +119,8 @@ pub(super) fn change(change: &Change, keep_ms: u64) -> Vec<Words> {
     }
 }
 
-/// Returns the commands that add the origin of a variant to its entry.
+/// Returns the commands that add the original's path, the size and the cost of a variant to its
+/// entry.
 fn made(made: &Made, keep_ms: u64) -> [Words; 2] {
     let name = variant(&made.key);
     let fields = words(&[
@@ -140,7 +141,8 @@ fn made(made: &Made, keep_ms: u64) -> [Words; 2] {
     [fields, end]
 }
 
-/// Returns the commands that add to the store's counters the growth of each total since `before`.
+/// Returns the commands that increment each counter in the store by the growth of its total since
+/// `before`.
 pub(super) fn counts(before: &[(&'static str, u64)], now: &[(&'static str, u64)]) -> Vec<Words> {
     let added = now.iter().enumerate().filter_map(|(index, (name, total))| {
         let added = total - before.get(index).map_or(0, |before| before.1);
@@ -157,7 +159,7 @@ pub(super) fn counts(before: &[(&'static str, u64)], now: &[(&'static str, u64)]
     added.collect()
 }
 
-/// Returns the commands that register this process as serving.
+/// Returns the commands that register this process in the store.
 pub(super) fn process(process: &str) -> Vec<Words> {
     let name = named(process);
     let pid = std::process::id().to_string();

@@ -1,4 +1,4 @@
-//! The shared index, tested with the commands of a real keyspace that can be unreachable.
+//! Tests of the shared index against a real keyspace in memory, which can be made unreachable.
 
 use std::fs;
 use std::io;
@@ -42,7 +42,7 @@ impl Store for Memory {
     }
 }
 
-/// Process with its index, its shared index and the store.
+/// One process: its index of variants, its shared index and the store.
 struct House {
     store: Arc<Memory>,
     ledger: Arc<Ledger>,
