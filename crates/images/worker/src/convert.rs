@@ -20,7 +20,7 @@ pub struct ConvertedPicture {
     pub remarks: Vec<String>,
 }
 
-/// Outputs of an [`Batch`].
+/// Outputs of a [`Batch`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchOutput {
     /// Files in the order of their plans, then the placeholder if requested.
@@ -43,8 +43,8 @@ pub fn convert(plan: &Plan, original: &[u8]) -> Result<ConvertedPicture, Error> 
     })
 }
 
-/// Executes all plans of `order` on `original`, with one decode. Each file has the same bytes as
-/// with its plan alone.
+/// Executes all plans of `order` on `original`, which is decoded once. Each file has the same bytes
+/// as if its plan were executed alone.
 ///
 /// # Errors
 /// As [`convert`]. If one plan fails, the whole order fails.
@@ -73,8 +73,8 @@ struct Colours {
     disposition: ProfileAction,
 }
 
-/// Decodes the original for `plan` and all plans that share its decode. Also returns remarks on
-/// defects of the original.
+/// Decodes the original for `plan` and all plans that share its decode. Also returns the colour
+/// profile and remarks on defects of the original.
 fn decode(plan: &Plan, original: &[u8]) -> Result<(Raster, Colours, Vec<String>), Error> {
     let decoded = codec::decode(plan.source, original, &options(plan))
         .map_err(|error| Error::decode(&error))?;
@@ -96,8 +96,8 @@ fn decode(plan: &Plan, original: &[u8]) -> Result<(Raster, Colours, Vec<String>)
     Ok((decoded.raster, colours, remarks))
 }
 
-/// Produces the file of `plan` from the decoded picture. Also returns the size of the picture in
-/// it.
+/// Produces the file of `plan` from the decoded picture. Also returns the size of the encoded
+/// picture.
 fn make(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u8>, Size), Error> {
     let disposition = &colours.disposition;
     let form = EncoderInput::of(plan.encoding);
@@ -106,7 +106,7 @@ fn make(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u8>, Size
     let profile = colours.profile.as_deref();
     let profile = profile.filter(|_| matches!(disposition, ProfileAction::Carry));
     let size = raster.size();
-    // The floor samples the picture before `form` subsamples its chroma.
+    // The floor samples the picture before `form` reduces the resolution of its chroma.
     let bytes = match Floor::of(&raster, plan.encoding) {
         None => encode(&form.convert_raster(raster), profile, plan.encoding)?,
         Some(floor) => encode_with_floor(&floor, raster, profile, plan.encoding)?,
@@ -184,7 +184,7 @@ fn shrink(plan: &Plan) -> Shrink {
     shrink.expect("a plan shrinks by a power of two up to eight")
 }
 
-/// Scales the plan's crop to the plan's size, before orientation.
+/// Scales the plan's crop to the plan's size. The picture is not yet oriented.
 fn scaled(plan: &Plan, raster: Raster, form: EncoderInput, disposition: &ProfileAction) -> Raster {
     let divisor = shrink(plan).divisor();
     let crop = stored(plan.crop, plan.stored, plan.orientation);

@@ -21,34 +21,39 @@ use image_plan::quality::{DEFAULT_QUALITY_PCT, native};
 use image_plan::{Encoding, Layout, Packed, Plane, Raster, Size, Stage, Target, Yuv};
 use pixel::to_packed;
 
-/// Score below which an output is encoded again. Higher than the promised 60, because the score of
-/// a sample differs from that of the whole picture by a few points.
+/// Minimum score of an output; a lower score makes the worker encode again. It is higher than the
+/// 60 that docs/SPEC.md promises, because the score of a sample differs from that of the whole
+/// picture by a few points.
 const SCORE_MIN: f64 = 64.5;
 /// Maximum number of times that an output is encoded again.
 const ATTEMPTS_MAX: u32 = 4;
-/// Expected points of SSIMULACRA2 per step of quality, until two outputs show the true value.
+/// Expected points of SSIMULACRA2 per step of the quality setting, until two outputs show the true
+/// value.
 const POINTS_PER_STEP: f64 = 0.8;
-/// Points above the floor from which a lower quality is tried, because it saves bytes.
+/// Minimum points above [`SCORE_MIN`] at which a lower quality is tried, because it saves bytes.
 const SURPLUS_POINTS: f64 = 2.5;
-/// Quality above which an encoder adds bytes and little quality.
+/// Maximum quality that is tried. Above it, an encoder adds many bytes and little quality.
 const QUALITY_MAX: u8 = 98;
 
-/// Points above the floor that a picture must keep in the encoder's pixel layout alone. Otherwise
-/// full chroma is worth its bytes.
+/// Minimum points above [`SCORE_MIN`] that a picture must score after its conversion to the
+/// encoder's pixel layout, before any encoding. With fewer points, the output gets full chroma,
+/// although that costs bytes.
 const HEADROOM_POINTS_MIN: f64 = 8.0;
-/// Percentage of pixels equal to their left neighbour from which a picture counts as flat.
+/// Minimum percentage of pixels equal to their left neighbour in a flat picture.
 const FLAT_PCT: u64 = 60;
-/// Maximum pixels of a lossless output, which takes several times as long as a lossy one.
+/// Maximum number of pixels of a lossless output, whose encoding takes several times as long as a
+/// lossy one.
 const LOSSLESS_PIXELS_MAX: u64 = 4 << 20;
 
 /// Side of a tile in pixels; a multiple of all chroma divisors.
 const TILE_PX: u32 = 128;
 /// Maximum number of tiles along each side of a picture, while a client waits.
 const TILES: u32 = 4;
-/// Maximum number of tiles at high effort, which costs far more than a larger sample.
+/// Maximum number of tiles along each side at high effort. Encoding then costs far more than
+/// comparing a larger sample.
 const TILES_BETTER: u32 = 6;
 
-/// Sample of a picture, with which outputs are compared.
+/// Sample of a picture before encoding, with which outputs are compared.
 pub(crate) struct Floor {
     size: Size,
     /// Maximum number of tiles along each side.
@@ -59,8 +64,8 @@ pub(crate) struct Floor {
 }
 
 impl Floor {
-    /// Samples `raster`, the picture before encoding. Returns `None` if the encoding is lossless or
-    /// the picture cannot be measured, and if the quality is below the default: a request for
+    /// Samples `raster`, the picture before encoding. Returns `None` if the encoding is lossless,
+    /// if the picture cannot be measured, or if the quality is below the default: a request for
     /// such a quality prefers fewer bytes.
     pub(crate) fn of(raster: &Raster, encoding: Encoding) -> Option<Floor> {
         if quality(encoding)? < default_quality(encoding.target()) {
@@ -98,14 +103,15 @@ impl Floor {
         self.is_flat
     }
 
-    /// Returns whether `raster`, in the encoder's pixel layout, exceeds the floor by the points
-    /// that encoding may cost.
+    /// Returns whether `raster`, converted to the encoder's pixel layout, scores at least
+    /// [`HEADROOM_POINTS_MIN`] above the floor. True if it cannot be measured.
     pub(crate) fn is_exceeded_by(&self, raster: &Raster) -> bool {
         let score = self.compare(raster);
         score.is_none_or(|score| SCORE_MIN + HEADROOM_POINTS_MIN <= score)
     }
 
-    /// Returns the score of `answer`; `None` if it cannot be decoded, which the server detects.
+    /// Returns the score of the encoded output `answer`, or `None` if it cannot be decoded. The
+    /// server detects such an output itself.
     fn score(&self, encoding: Encoding, answer: &[u8]) -> Option<f64> {
         let options = codec::DecodeOptions::whole(self.size);
         let format = encoding.target().format();
@@ -126,7 +132,7 @@ impl Floor {
 /// Search for the lowest quality whose output reaches the floor.
 pub(crate) struct Search<'floor> {
     floor: &'floor Floor,
-    /// Number of outputs that the search may still ask for.
+    /// Number of outputs that the search may still request.
     attempts_left: u32,
     points_per_step: f64,
     /// Highest quality below the floor so far, with its score.
@@ -192,7 +198,7 @@ impl<'floor> Search<'floor> {
         }
     }
 
-    /// Returns whether outputs were measured and none reaches the floor.
+    /// Returns whether outputs were measured and none reached the floor.
     pub(crate) fn has_failed(&self) -> bool {
         self.below.is_some() && self.reaching.is_none()
     }
@@ -214,7 +220,7 @@ fn is_flat(picture: &Packed) -> bool {
     picture.size.pixels() * FLAT_PCT <= 100 * same.count() as u64
 }
 
-/// Returns the quality setting; `None` if the encoding is lossless.
+/// Returns the quality setting of a lossy encoding, or `None` if the encoding is lossless.
 const fn quality(encoding: Encoding) -> Option<u8> {
     match encoding {
         Encoding::Jpeg { quality }
@@ -232,7 +238,7 @@ const fn quality(encoding: Encoding) -> Option<u8> {
     }
 }
 
-/// Returns the lower of the default qualities of `target` at both efforts.
+/// Returns the lower of the default qualities of `target` at quick and at high effort.
 fn default_quality(target: Target) -> u8 {
     let native = |stage| native(DEFAULT_QUALITY_PCT, target, stage);
     native(Stage::Quick).min(native(Stage::Better))
@@ -303,8 +309,8 @@ struct Tiles {
 }
 
 impl Tiles {
-    /// Returns `None` if the tiles would cover 80 % of the picture or more, or if it is smaller
-    /// than a tile.
+    /// Returns the tiles of a picture of size `of`. Returns `None` if they would cover 80 % of the
+    /// picture or more, or if the picture is smaller than a tile.
     fn of(of: Size, tiles_max: u32) -> Option<Tiles> {
         let tiles = Tiles {
             of,
@@ -327,8 +333,9 @@ impl Tiles {
         (start & !(TILE_PX / 8 - 1)) as usize
     }
 
-    /// Copies the tiles from `data`, which has rows of `stride` bytes and `pixel_bytes` per pixel,
-    /// and whose sides are those of the picture divided by `divisors`.
+    /// Copies the tiles from `data`, a picture or one of its planes, with rows of `stride` bytes
+    /// and `pixel_bytes` bytes per pixel. The sides of `data` are those of the picture divided by
+    /// `divisors`.
     fn copy(
         &self,
         data: &[u8],
