@@ -53,8 +53,8 @@ pub struct Limits {
     pub improving_max: usize,
 }
 
-/// Minimum time that a request waits, since an idle thread may take that long to wake on a busy
-/// machine.
+/// Minimum value of the time limit for waiting requests, since an idle thread may take that long to
+/// wake on a busy machine.
 const WAITING_MIN: Duration = Duration::from_millis(100);
 
 impl Limits {
