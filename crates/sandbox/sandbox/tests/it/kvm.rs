@@ -289,7 +289,7 @@ fn a_machine_that_does_not_start_is_an_error_that_says_why() {
         "bytes: Cannot allocate memory (os error 12)",
     );
     assert!(
-        text.starts_with("cell: worker: reserve ") && text.ends_with(refusal),
+        text.starts_with("cell: worker: cannot reserve ") && text.ends_with(refusal),
         "{text}"
     );
 }
