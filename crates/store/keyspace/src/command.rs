@@ -12,7 +12,7 @@ pub struct Command {
     pub name: &'static str,
     /// Number of arguments, the name included; a negative number is a minimum.
     pub arity: i32,
-    /// Properties of the command.
+    /// Properties of the command, such as `write` and `fast` in COMMAND INFO.
     pub flags: Flags,
     /// Positions of the keys among the arguments.
     pub keys: Keys,
@@ -40,18 +40,19 @@ pub(crate) enum Handler {
     Wait(fn(&mut Context<'_>, &mut Out) -> Result<Option<Block>, Fault>),
     /// EXEC, which returns the queued commands to the caller.
     Exec,
-    /// The server that owns connections and files.
+    /// No code of this crate: the server that owns connections and files runs the command.
     Service,
-    /// A container, whose subcommands have handlers.
+    /// No code: the command is a container, and each of its subcommands has a handler.
     Container,
-    /// HELP of a container.
+    /// The code for the HELP subcommand of a container.
     Help,
 }
 
 /// Keys and deadline of a blocked command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Keys of the selected database; any of them unblocks the command.
+    /// Keys, in the selected database, that the command waits for: a value at any of them unblocks
+    /// it.
     pub keys: Vec<Bytes>,
     /// Deadline in Unix milliseconds; `None` waits without limit.
     pub deadline_ms: Option<u64>,
@@ -145,7 +146,7 @@ pub enum Keys {
 }
 
 impl Keys {
-    /// Returns whether the positions depend on the values of arguments.
+    /// Returns whether the positions of the keys depend on the values of arguments.
     pub(crate) fn are_movable(self) -> bool {
         matches!(
             self,
@@ -213,9 +214,9 @@ pub enum Group {
     Transactions,
     /// Publish and subscribe.
     PubSub,
-    /// The connection itself.
+    /// Commands about the client's own connection.
     Connection,
-    /// The server itself.
+    /// Commands about the server as a whole.
     Server,
     /// Scripts.
     Scripting,
@@ -295,7 +296,7 @@ impl Command {
         !matches!(self.keys, Keys::None | Keys::Channels { .. })
     }
 
-    /// Returns whether a call may have this number of arguments, the name included.
+    /// Returns whether a call may have `args` arguments, the name included.
     #[must_use]
     pub fn takes(&self, args: usize) -> bool {
         let arity = self.arity.unsigned_abs() as usize;

@@ -73,7 +73,7 @@ fn index_range(start: i64, end: i64, len: usize) -> Range<usize> {
     }
 }
 
-/// Parses a non-negative number.
+/// Parses the argument at index `at` as a non-negative number.
 fn positive(cx: &Context<'_>, at: usize) -> Result<usize, Fault> {
     let number = resp::parse_int(&cx.args[at]);
     number
@@ -110,8 +110,8 @@ fn pop_count(cx: &Context<'_>, at: usize) -> Result<usize, Fault> {
     }
 }
 
-/// Parses a timeout in seconds. Returns the deadline in Unix milliseconds; `None` for 0, which
-/// never ends.
+/// Parses a timeout in seconds. Returns the deadline in Unix milliseconds; `None` for a timeout of
+/// 0, which means to wait without limit.
 fn timeout(cx: &Context<'_>, at: usize) -> Result<Option<u64>, Fault> {
     let seconds = text::parse_double(&cx.args[at]);
     let seconds = seconds.ok_or(Fault::of("ERR timeout is not a float or out of range"))?;
@@ -141,7 +141,7 @@ fn block(
     Some(Block { keys, deadline_ms })
 }
 
-/// Parses the number of random elements; a negative number allows repetitions.
+/// Parses the requested number of random elements; a negative number allows repetitions.
 fn random_count(cx: &Context<'_>, at: usize) -> Result<i64, Fault> {
     let count = cx.int(at)?;
     if count == i64::MIN {
@@ -180,7 +180,7 @@ where
             begin(out, picked.len());
             return picked.into_iter().for_each(|key| send(out, key));
         }
-        // A huge count ends when `out` is full, so the full number is never reached.
+        // For a huge count, the loop stops when `out` is full.
         let many = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
         begin(out, many);
         for _ in 0..many {

@@ -19,14 +19,14 @@ pub(crate) struct Context<'a> {
     pub(crate) now: i64,
     /// Index of the selected database.
     pub(crate) db: usize,
-    /// Number of changes; a command without changes is not journaled.
+    /// Number of changes that the command has made; a command without changes is not journaled.
     pub(crate) dirty: u64,
     journal: Journal<'a>,
     /// Hash of the first argument, which is a key in most commands; computed on first use.
     pub(crate) hash: Option<u64>,
 }
 
-/// Treatment of the deadline when a value is replaced.
+/// Deadline that a key gets when its value is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deadline {
     Keep,
@@ -34,7 +34,7 @@ pub(crate) enum Deadline {
     At(i64),
 }
 
-/// Class and name of the event for a stored result.
+/// Class and name of the keyspace event that is sent when a command stores its result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StoreEvent {
     pub(crate) class: Class,
@@ -61,17 +61,17 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Hands changes and journal to the store.
+    /// Records the number of changes and the journal entries of the command in the keyspace.
     pub(crate) fn finish(self) {
         self.ks.commit(self.db, self.dirty, self.journal);
     }
 
-    /// Journals `args` in place of the command.
+    /// Journals `args` instead of the command that runs.
     pub(crate) fn rewrite<const N: usize>(&mut self, args: [Bytes; N]) {
         self.rewrite_as(args.into());
     }
 
-    /// Journals `args` in place of the command, in addition to those of earlier calls.
+    /// Journals `args` instead of the command that runs. Several calls journal several commands.
     pub(crate) fn rewrite_as(&mut self, args: Vec<Bytes>) {
         if !self.ks.journals() {
             return;
@@ -113,8 +113,9 @@ impl<'a> Context<'a> {
         Some(slot)
     }
 
-    /// Removes a key that is due, or whose cache tag was dropped. During a replay, due keys stay:
-    /// the journal itself contains the removals.
+    /// Removes a key if its deadline has passed or one of its cache tags was dropped. During a
+    /// replay, keys are kept after their deadline, because the journal itself contains the
+    /// removals.
     fn remove_expired(&mut self, slot: u32, key: &[u8]) -> Option<u32> {
         let db = &self.ks.dbs[self.db];
         if db.tags.is_stale(slot) {
@@ -167,7 +168,8 @@ impl<'a> Context<'a> {
         Some(&entry.value)
     }
 
-    /// Returns a value of one type; counts like [`Context::read`].
+    /// Returns a value of one type. Counts a hit or a miss and updates the key's last use, as
+    /// [`Context::read`] does.
     #[inline]
     pub(crate) fn read_as<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Fault> {
         match self.read(key) {
@@ -291,7 +293,7 @@ impl<'a> Context<'a> {
         self.dirty += 1;
         self.ks.touch(self.db, key);
         self.ks.emit_event(self.db, class, event, key);
-        // An empty string stays; an empty collection does not.
+        // A key with an empty string is kept; a key with an empty collection is removed.
         if class != Class::String && self.remove_if_empty(key) {
             self.ks.emit_event(self.db, Class::Generic, "del", key);
         }
@@ -317,7 +319,7 @@ impl<'a> Context<'a> {
         crate::text::parse_double(&self.args[index]).ok_or(Fault::NOT_FLOAT)
     }
 
-    /// Returns whether an argument is this word, ignoring case.
+    /// Returns whether the argument at `index` is `word`, ignoring case.
     pub(crate) fn is(&self, index: usize, word: &str) -> bool {
         let arg = self.args.get(index);
         arg.is_some_and(|arg| arg.eq_ignore_ascii_case(word.as_bytes()))

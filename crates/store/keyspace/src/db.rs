@@ -15,16 +15,17 @@ pub(crate) const NEVER: i64 = i64::MAX;
 const TAGGED: u32 = 1 << 30;
 /// Bit of `Entry::access`: a snapshot has started to write the value and has not finished it.
 pub(crate) const IN_LINE: u32 = 1 << 31;
-/// Bytes per slot number in a B-tree with average fill.
+/// Heap bytes per slot number in `Db::blobs`, a B-tree, assuming average fill.
 const BLOB_SLOT_BYTES: usize = 8;
-/// Bytes per deadline in a B-tree with average fill.
+/// Heap bytes per deadline in `Db::due`, a B-tree, assuming average fill.
 const DUE_BYTES: usize = 34;
 
-/// A table is compacted if at least one in this many slots is vacant.
+/// Minimum share of vacant slots at which a table is compacted, as a divisor: one in 8.
 const VACANT_PART_MIN: usize = 8;
 
-/// A key and its value: 64 bytes, one cache line of the processor, plus their heap memory. With a
-/// [`Node`](crate::dict::Node) around its other fields it would be larger.
+/// A key and its value: 64 bytes, one cache line of the processor, plus their heap memory. The key
+/// and value are not wrapped in a [`Node`](crate::dict::Node), because the entry would then be
+/// larger.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Entry {
@@ -59,7 +60,8 @@ impl Entry {
         (self.deadline_ms != NEVER).then_some(self.deadline_ms)
     }
 
-    /// Returns the bytes of the key, its value, slot and bucket: MEMORY USAGE.
+    /// Returns the memory that the key, its value, its slot and its bucket use, in bytes, as MEMORY
+    /// USAGE reports it.
     pub(crate) fn bytes(&self) -> usize {
         let due = if self.deadline_ms == NEVER {
             0
@@ -99,7 +101,7 @@ pub(crate) struct WriteTime {
     pub(crate) now: i64,
 }
 
-/// One database.
+/// One numbered database.
 #[derive(Debug)]
 pub(crate) struct Db {
     pub(crate) dict: Dict<Entry>,
@@ -109,8 +111,8 @@ pub(crate) struct Db {
     pub(crate) blobs: BTreeSet<u32>,
     blob_bytes: usize,
     pub(crate) tags: Tags,
-    /// Build locks (GETORLOCK): keys that do not exist and that a client is computing, with the end
-    /// of the lock in Unix milliseconds.
+    /// Build locks (GETORLOCK): keys that do not exist and whose values clients are computing, each
+    /// with the time at which its lock expires, in Unix milliseconds.
     pub(crate) locks: HashMap<Key, i64>,
 }
 
@@ -222,8 +224,8 @@ impl Db {
         }
     }
 
-    /// Returns whether a key has ended without being removed yet: its deadline has passed, or one
-    /// of its cache tags was dropped.
+    /// Returns whether a key is no longer valid but not removed yet: its deadline has passed, or
+    /// one of its cache tags was dropped.
     #[inline]
     pub(crate) fn is_gone(&self, slot: u32, now: i64) -> bool {
         let entry = self.dict.at(slot);

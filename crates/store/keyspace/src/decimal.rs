@@ -12,7 +12,7 @@ use num_bigint::BigUint;
 
 use crate::text::parse_double;
 
-/// Digits after the point.
+/// Maximum number of digits after the point in a result.
 const DIGITS: u32 = 17;
 /// 10^17.
 const ONE: u128 = 100_000_000_000_000_000;
@@ -20,7 +20,7 @@ const ONE: u128 = 100_000_000_000_000_000;
 /// largest number has 4,933 digits, and the smallest starts about as far after the point.
 const DIGITS_MAX: i64 = 4951;
 
-/// Result of an addition.
+/// Sum of two numbers: its text, or the fact that it is not finite.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Sum {
     Text(Vec<u8>),
@@ -70,8 +70,8 @@ fn parse(text: &[u8]) -> Option<Number> {
     if digits.is_empty() {
         return Some(Number::Finite(Extended::zero(is_negative)));
     }
-    // Digits after the point once the exponent is applied; negative for trailing zeros before the
-    // point.
+    // Number of digits after the point once the exponent is applied; negative for trailing zeros
+    // before the point.
     let behind = i64::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
     let before = i64::try_from(digits.len()).ok()?.checked_sub(behind)?;
     if DIGITS_MAX < before.abs() {
@@ -85,7 +85,7 @@ fn parse(text: &[u8]) -> Option<Number> {
     Some(Number::Finite(number)).filter(|_| number.is_finite())
 }
 
-/// Returns the number as numerator and denominator, if both fit in 128 bits.
+/// Returns the number `digits` / 10^`behind` as numerator and denominator, if both fit in 128 bits.
 fn small(digits: &[u8], behind: i64) -> Option<(u128, u128)> {
     let zeros = usize::try_from(-behind.min(0)).ok()?;
     let behind = u32::try_from(behind.max(0)).ok();
@@ -98,7 +98,7 @@ fn small(digits: &[u8], behind: i64) -> Option<(u128, u128)> {
     Some((number, 10u128.pow(behind)))
 }
 
-/// Returns the digits as a number, with zeros appended.
+/// Returns the number that consists of `digits`, followed by `zeros` zeros.
 fn large(digits: &[u8], zeros: i64) -> BigUint {
     let number = BigUint::parse_bytes(digits, 10).expect("digits form a number");
     number
@@ -115,12 +115,13 @@ struct Extended {
 }
 
 impl Extended {
-    /// Returns the nearest number to a quotient with a divisor of at most 10^17.
+    /// Returns the 80-bit number nearest to `number` / `divisor`; the divisor is at most 10^17.
     fn new(is_negative: bool, number: u128, divisor: u128) -> Self {
         let shift = number.leading_zeros().min(127);
         let number = number << shift;
         let (quotient, rest) = (number / divisor, number % divisor);
-        // The sticky bit records a non-zero remainder; at least 70 bits are above it.
+        // The sticky bit records a non-zero remainder; the quotient has at least 70 bits above this
+        // bit.
         let sticky = u128::from(rest != 0);
         Self::rounded(is_negative, quotient | sticky, -(shift as i32))
     }
@@ -133,7 +134,7 @@ impl Extended {
         }
     }
 
-    /// Returns the nearest number to `number` / 10^`behind`.
+    /// Returns the 80-bit number nearest to `number` / 10^`behind`.
     fn new_large(is_negative: bool, number: BigUint, behind: u32) -> Self {
         let divisor = BigUint::from(10_u8).pow(behind);
         // Shift so that the quotient has from 66 to 127 bits.
@@ -186,7 +187,8 @@ impl Extended {
         if high.mantissa == 0 {
             return low;
         }
-        // Beyond a distance of 62 bits, the smaller number affects only bits that are rounded away.
+        // If the exponents differ by more than 62, the smaller number affects only bits that are
+        // rounded away.
         let distance = high.exponent - low.exponent;
         let (shift, drop) = (distance.min(62), (distance - 62).clamp(0, 127));
         let sign = |number: Self| if number.is_negative { -1 } else { 1 };
@@ -239,7 +241,7 @@ fn divide_to_even(number: u128, by: u128) -> u128 {
 mod tests {
     use super::*;
 
-    /// Sums printed by redis-server 7.0.15.
+    /// The expected sums were printed by redis-server 7.0.15.
     #[test]
     fn sums() {
         let rows = [

@@ -1,7 +1,8 @@
-//! Active defragmentation: data that many removals left scattered is moved together, a few elements
-//! per turn.
+//! Active defragmentation: after many removals, the remaining data is scattered over the memory; it
+//! is moved together, a few elements per turn.
 //!
-//! Each database takes two steps, because an allocator returns only pages without any block:
+//! Each database is processed in two steps. Both are needed because an allocator returns a page to
+//! the system only if the page contains no block:
 //!
 //! ```text
 //! table:   a · · b · c   ─►  a c b          the last keys fill vacant slots; the end is freed
@@ -9,8 +10,8 @@
 //! ```
 //!
 //! Defragmentation changes neither data nor byte counts; the caller makes sure that the allocator
-//! places new blocks into partly used pages. The pass pauses during a snapshot, which knows keys by
-//! their slots.
+//! places new blocks into partly used pages. The pass pauses during a snapshot, which identifies
+//! keys by their slots.
 
 use crate::db::Db;
 
@@ -25,7 +26,7 @@ struct Position {
     /// True once the database's table is compact.
     is_compact: bool,
     slot: u32,
-    /// Element of the slot's value to continue with.
+    /// Index of the next element within the slot's value.
     element: usize,
 }
 

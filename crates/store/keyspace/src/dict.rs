@@ -10,14 +10,14 @@
 //!  slots:    the entries, each with the next slot of its chain
 //! ```
 //!
-//! A scan walks the hashes in the order of their *reversed* bits. In that order a bucket is an
+//! A scan visits the hashes in the order of their *reversed* bits. In that order a bucket is an
 //! interval, whatever the size of the table, because it holds all hashes that end in its bits. A
 //! cursor is the first hash of the interval not yet visited: growing splits intervals, shrinking
-//! joins them, and an entry that stays is met at least once.
+//! joins them, and an entry that exists during the whole scan is visited at least once.
 //!
-//! The hash is SipHash-1-3 under a secret seed. It costs about 10 ns for a short key, some 7 more
-//! than the fastest keyed hashes, and is the only one of them whose resistance to chosen keys has
-//! been studied in public.
+//! The hash is SipHash-1-3 under a secret seed. It costs about 10 ns for a short key, about 7 ns
+//! more than the fastest keyed hashes, but it is the only one among these hashes whose resistance
+//! to chosen keys has been studied in public.
 
 mod guard;
 mod item;
@@ -36,18 +36,19 @@ use crate::memory::room_bytes;
 const NONE: u32 = u32::MAX;
 /// Minimum number of buckets.
 const BUCKETS_MIN: usize = 4;
-/// The table grows beyond this many entries per four buckets.
+/// Maximum number of entries per four buckets; above this, the table grows.
 const LOAD_MAX_OF_4: usize = 3;
-/// The table shrinks beyond this many buckets per entry.
+/// Maximum number of buckets per entry; above this, the table shrinks.
 const BUCKETS_PER_ENTRY_MAX: usize = 8;
-/// Buckets joined per removal, at most: enough to keep up with any number of removals.
+/// Maximum number of buckets joined per removal: enough to keep up with any number of removals.
 const JOINS_PER_REMOVAL: usize = 16;
-/// Keys per call of [`Dict::warm`], at most.
+/// Maximum number of keys per call of [`Dict::warm`].
 pub(crate) const WARM_MAX: usize = 64;
-/// Random slots tried before the next occupied one is taken.
+/// Number of slots that [`Dict::random`] tries at random before it searches for the next occupied
+/// one.
 const RANDOM_TRIES: usize = 100;
 
-/// Secret key of the hash.
+/// Secret key of the hash function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seed(pub(crate) u64, pub(crate) u64);
 
@@ -68,7 +69,7 @@ pub(crate) enum Compaction {
         /// Slot after the move.
         to: u32,
     },
-    /// Nothing moved, and there is more to do.
+    /// No item moved, and the compaction is not finished.
     Looked,
     /// No slot below the last item is vacant, except those vacated during the compaction.
     Done,
@@ -83,7 +84,7 @@ pub(crate) struct Dict<T> {
     slots: Chunked<Option<T>>,
     free: Vec<u32>,
     len: usize,
-    /// 2^(k+1) - 1.
+    /// Mask of the k+1 low bits of a hash: 2^(k+1) - 1, where 2^k ≤ number of buckets < 2^(k+1).
     mask: u64,
     items_heap_bytes: usize,
     /// Lowest slot that may be vacant, during a compaction; else [`NONE`].
@@ -127,7 +128,7 @@ impl<T: Item> Dict<T> {
             + self.items_heap_bytes
     }
 
-    /// Returns the number of slots, occupied or not: all items have lower slot numbers.
+    /// Returns the number of slots, occupied or not. Each item's slot number is lower.
     pub(crate) fn slots(&self) -> u32 {
         u32::try_from(self.slots.len()).expect("slots are numbered in 32 bits")
     }
@@ -213,22 +214,22 @@ impl<T: Item> Dict<T> {
         self.slots.get(slot as usize)?.as_ref()
     }
 
-    /// Returns the item in a slot, if it is occupied, for a change that keeps it equal to its old
-    /// value: the guard is not notified.
+    /// Returns the item in a slot, if it is occupied. The caller may reallocate the item, but must
+    /// keep it equal to its old value, because the guard does not copy it.
     pub(crate) fn peek_mut(&mut self, slot: u32) -> Option<&mut T> {
         self.slots.at_mut(slot as usize).as_mut()
     }
 
-    /// Returns the item in an occupied slot, to be changed. The key must stay, and the caller
-    /// reports a change of heap bytes to [`Dict::resized`].
+    /// Returns the item in an occupied slot, to be changed. The caller must not change the key, and
+    /// must report a change of heap bytes to [`Dict::resized`].
     #[inline]
     pub(crate) fn at_mut(&mut self, slot: u32) -> &mut T {
         let item = self.slots.at_mut(slot as usize).as_mut();
         item.expect("a slot's number is kept only as long as its item")
     }
 
-    /// Returns the item in an occupied slot for a change of its value: a guard copies the item
-    /// first.
+    /// Returns the item in an occupied slot, to change its value. If the item is guarded, the guard
+    /// copies it first.
     pub(crate) fn change(&mut self, slot: u32) -> &mut T {
         self.guard.changes(slot, &self.slots);
         self.at_mut(slot)
@@ -390,13 +391,14 @@ impl<T: Item> Dict<T> {
         Compaction::Moved { from: last, to }
     }
 
-    /// Reallocates the first chunks, which are smaller than the others. Items keep their slots.
+    /// Reallocates the first chunks of the two vectors, which are smaller than the others. Items
+    /// keep their slots.
     pub(crate) fn reallocate_first_chunks(&mut self) {
         self.heads.reallocate_first();
         self.slots.reallocate_first();
     }
 
-    /// Removes the last slot with its item, from a table that is no longer searched.
+    /// Removes the last slot with its item, if any. The table must no longer be searched.
     pub(crate) fn pop_slot(&mut self) -> Option<Option<T>> {
         self.slots.pop()
     }

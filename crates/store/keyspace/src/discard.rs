@@ -7,16 +7,17 @@ use crate::memory::release;
 use crate::string::Str;
 use crate::value::{AT_ONCE_MAX, Value};
 
-/// Values in the queue, at most. Beyond this, values are freed immediately, which bounds the memory
-/// of the queue.
+/// Maximum number of queued values. While the queue is full, values are freed immediately, which
+/// bounds the memory of the queue.
 const WAITING_MAX: usize = 1024;
 
-/// Values and databases that wait to be freed. They no longer count as data.
+/// Values and databases that wait to be freed. Their memory no longer counts as data.
 #[derive(Debug)]
 pub(crate) struct LazyFreeQueue {
     values: Vec<Value>,
     dbs: Vec<Db>,
-    /// Freezes the buffers of large blobs that are freed; see [`release`].
+    /// Function to which the buffers of large blobs are passed before they are freed; see
+    /// [`release`].
     pub(crate) keep: fn(BytesMut) -> Bytes,
 }
 
@@ -39,7 +40,7 @@ impl LazyFreeQueue {
         }
     }
 
-    /// Queues a whole database for later turns.
+    /// Queues a whole database, to be freed in later turns.
     pub(crate) fn add_db(&mut self, db: Db) {
         if !db.is_empty() {
             self.dbs.push(db);

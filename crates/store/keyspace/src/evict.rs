@@ -1,4 +1,4 @@
-//! Eviction: the last use of keys, and the choice of keys to evict when memory is short.
+//! Eviction: the last use of keys, and the choice of keys to evict when memory exceeds its limit.
 //!
 //! Each key has a stamp of 28 bits. Under the LRU policies it is the time of the last use in
 //! sixteenths of a second: it wraps around after as many days as the seconds of Redis, and
@@ -11,7 +11,8 @@
 //! ```
 //!
 //! As in Redis, the best candidates of earlier samples are remembered, and the next evictions
-//! choose among them too: a sample that contains only recently used keys then costs none of them.
+//! choose among them too: if a sample contains only recently used keys, an earlier candidate is
+//! evicted instead.
 
 use std::collections::VecDeque;
 
@@ -22,17 +23,17 @@ use crate::value::Value;
 const STAMP_MASK: u32 = 0x0fff_ffff;
 /// Ticks of the LRU clock per second.
 const TICKS_PER_S: i64 = 16;
-/// Sampled keys that are remembered for later evictions, at most.
+/// Maximum number of sampled keys that are remembered for later evictions.
 const POOL_MAX: usize = 16;
-/// SIEVE: the key was used since the hand last passed it.
+/// Bit of `Entry::access` under SIEVE: the key was used since the hand last passed it.
 const VISITED: u32 = 1 << 28;
 /// Initial value of an LFU counter, so that new keys are not the first to be evicted.
 const COUNTER_START: u32 = 5;
 /// SIEVE: a new key larger than the limit divided by this number is on probation until it is used.
 const PROBATION_PART: usize = 16;
-/// Keys on probation, at most.
+/// Maximum number of keys on probation.
 const PROBATION_MAX: usize = 1024;
-/// Random slots tried per sample before a linear search.
+/// Number of random slots tried per sample before a linear search.
 const SAMPLE_TRIES: usize = 16;
 
 impl Entry {
@@ -76,7 +77,7 @@ pub(crate) enum Use {
     Frequency(u8),
 }
 
-/// Part of the data that exceeds its limit.
+/// Part of the data that exceeds its memory limit: all data, all data except blobs, or the blobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Share {
     All,
@@ -103,7 +104,7 @@ struct Sampled {
     slot: u32,
 }
 
-/// Stamps of keys, and the choice of keys to evict.
+/// State of the eviction: the SIEVE hands, the keys on probation, and the sampled candidates.
 #[derive(Debug, Default)]
 pub(crate) struct Evictor {
     /// SIEVE: the database and slot that the hand examines next, among all keys (`hand`) and among
@@ -161,7 +162,7 @@ fn counted_stamp(entry: &Entry, limits: &Limits, rng: &mut fastrand::Rng, now: i
     minute(now) << 8 | counter
 }
 
-/// Returns whether a value takes more than a sixteenth of its memory limit.
+/// Returns whether a value uses more than a sixteenth of the memory limit that applies to it.
 fn is_large(value: &Value, limits: &Limits) -> bool {
     let blobs_max = limits.maxmemory_blob_bytes;
     let room = match value.blob_bytes() {
@@ -352,7 +353,8 @@ impl Evictor {
     }
 }
 
-/// Returns a random slot of this share, limited to keys with a deadline if `volatile`.
+/// Returns the slot of a random key whose value belongs to `share`; only keys with a deadline count
+/// if `volatile`.
 fn sample(db: &Db, volatile: bool, share: Share, rng: &mut fastrand::Rng) -> Option<u32> {
     let fits = |slot: &u32| {
         let entry = db.dict.at(*slot);

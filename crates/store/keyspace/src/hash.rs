@@ -18,7 +18,7 @@ pub(crate) enum Hash {
     Table(Dict<Field>),
 }
 
-/// A field of a hash that is a table, with its value.
+/// A field of a hash in table encoding, with its value.
 type Field = Node<Str>;
 
 /// A reference to a field's value in either encoding.

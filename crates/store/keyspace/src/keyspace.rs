@@ -22,7 +22,7 @@ use crate::text::Key;
 use crate::waiting::WaitedKeys;
 use crate::watches::Watches;
 
-/// All databases, their settings, and the effects of commands that other parts must handle.
+/// All databases, their settings, and the effects of commands that the caller must handle.
 #[derive(Debug)]
 pub struct Keyspace {
     pub(crate) dbs: Vec<Db>,
@@ -68,7 +68,7 @@ pub struct Effects {
 pub(crate) enum Journal<'a> {
     /// The command itself, if it changed anything.
     AsIs(&'a [Bytes]),
-    /// These commands, whose effect does not depend on the time they run.
+    /// Other commands with the same effect, which does not depend on the time at which they run.
     Rewritten(Vec<Vec<Bytes>>),
 }
 
@@ -158,12 +158,13 @@ impl Keyspace {
         self.notify = notify;
     }
 
-    /// Sets the function that freezes the buffers of blobs. It must not change their bytes.
+    /// Sets the function that turns the buffers of blobs into immutable bytes. It must not change
+    /// their content.
     pub fn set_blob_freezer(&mut self, keep: fn(BytesMut) -> Bytes) {
         self.discarded.keep = keep;
     }
 
-    /// Returns the function that freezes the buffers of blobs.
+    /// Returns the function that turns the buffers of blobs into immutable bytes.
     pub(crate) fn blob_freezer(&self) -> fn(BytesMut) -> Bytes {
         self.discarded.keep
     }
@@ -187,7 +188,7 @@ impl Keyspace {
         self.active_expire = active;
     }
 
-    /// Returns the counters.
+    /// Returns the counters of hits, misses, expired and evicted keys.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.stats
@@ -199,7 +200,7 @@ impl Keyspace {
         self.last_load
     }
 
-    /// Sets the counters to zero.
+    /// Sets the counters of [`Keyspace::stats`] to zero.
     pub fn reset_stats(&mut self) {
         self.stats = Stats::default();
     }
@@ -222,7 +223,7 @@ impl Keyspace {
     pub fn db_figures(&self, db: usize, now_ms: u64) -> (usize, usize, u64) {
         const SAMPLE: usize = 100;
         let db = &self.dbs[db];
-        // 128 bits: the sum of two deadlines at the end of time overflows 64 bits.
+        // 128 bits: the sum of two deadlines near the maximum overflows 64 bits.
         let left = |due: &(i64, u32)| i128::from(due.0) - i128::from(now_ms);
         let sample = db.due.iter().take(SAMPLE);
         let total: i128 = sample.clone().map(|due| left(due).max(0)).sum();
@@ -246,8 +247,8 @@ impl Keyspace {
         self.watches.touch(db, key);
     }
 
-    /// Gives a new version to each watched key of database `db` that exists there, or that exists
-    /// in database `other` and is not gone: for SWAPDB, FLUSHDB and FLUSHALL.
+    /// Gives a new version to each watched key of database `db` that exists in `db`, or that is
+    /// valid in database `other`: for SWAPDB, FLUSHDB and FLUSHALL.
     pub(crate) fn touch_all(&mut self, db: usize, other: usize, now: i64) {
         let dbs = (&self.dbs[db], &self.dbs[other]);
         self.watches.touch_all(db, dbs, now);
@@ -311,7 +312,8 @@ impl Keyspace {
         }
     }
 
-    /// Reports the removal of a key that no command removed: to watchers, events and journal.
+    /// Reports to watchers, events and journal that a key was removed without a command: because it
+    /// expired, was evicted, or was removed by code of this process.
     pub(crate) fn gone(&mut self, db: usize, key: &[u8], class: Class, event: &'static str) {
         self.touch(db, key);
         self.emit_event(db, class, event, key);

@@ -1,7 +1,7 @@
 //! Lists: a deque of packed nodes, with blobs between them.
 //!
 //! ```text
-//! nodes:  [a b c …]  [d e f …]  blob  [g h …]        packed nodes: at most 8 KiB, or by setting
+//! nodes:  [a b c …]  [d e f …]  blob  [g h …]        packed nodes: at most 8 KiB, unless configured
 //! ```
 
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ use crate::string::blob_bytes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NodeLimit(pub(crate) i64);
 
-/// Bytes per node, at most, if only the number of elements is limited.
+/// Maximum bytes per node if only the number of elements is limited.
 const NODE_BYTES_MAX: usize = 8192;
 /// Bytes that Redis counts for the head of a listpack.
 const HEAD_BYTES: usize = 7;
@@ -250,8 +250,8 @@ impl List {
         self.grown(value.len());
     }
 
-    /// Returns a copy that costs only its node table: the nodes are shared, and each is copied
-    /// before it changes.
+    /// Returns a copy that shares its nodes with this list: only the table of nodes is copied now,
+    /// and each node is copied before it changes.
     pub(crate) fn share(&mut self) -> Self {
         Self {
             nodes: self.nodes.iter_mut().map(Node::share).collect(),
@@ -460,7 +460,8 @@ impl List {
         self.nodes.iter().flat_map(Node::pieces)
     }
 
-    /// Removes at most `most` equal elements, starting from one end. Returns their number.
+    /// Removes up to `most` elements equal to `value`, starting from one end. Returns the number
+    /// removed.
     pub(crate) fn remove_equal(&mut self, value: &[u8], most: usize, from: End) -> usize {
         let mut found: Vec<usize> = match from {
             End::Left => indices(self.iter().enumerate(), value, most),
@@ -476,7 +477,7 @@ impl List {
     }
 }
 
-/// Returns the indices of equal elements, at most `most`.
+/// Returns the indices of up to `most` elements equal to `value`.
 fn indices<'a>(
     pieces: impl Iterator<Item = (usize, Piece<'a>)>,
     value: &[u8],

@@ -1,9 +1,9 @@
-//! Memory of the allocator: sizes of blocks, reallocation, and the release of large blobs.
+//! Block sizes of the memory allocator, reallocation, and the release of large blobs.
 
 use bytes::{Bytes, BytesMut};
 
-/// Minimum size of a blob that is freed through `Keyspace::keep`; smaller ones are freed
-/// immediately.
+/// Minimum size of a blob that is passed to `LazyFreeQueue::keep` before it is freed; smaller blobs
+/// are freed directly.
 const RELEASED_BYTES_MIN: usize = 1 << 20;
 
 /// Returns the bytes that the allocator reserves for a block. jemalloc, which the program links,
@@ -46,9 +46,9 @@ pub(crate) fn reallocate_vec<T>(vec: &mut Vec<T>) {
     *vec = moved;
 }
 
-/// Frees a blob. A large blob that a command built and that is not shared goes to `keep` first,
-/// whose result can free very large buffers outside this thread; any other blob went through `keep`
-/// when it was received.
+/// Frees a blob. A large blob that a command built and that is not shared is first passed to
+/// `keep`: the returned object can free a very large buffer on another thread. All other blobs were
+/// passed to `keep` when they were received.
 pub(crate) fn release(blob: Bytes, keep: fn(BytesMut) -> Bytes) {
     if RELEASED_BYTES_MIN <= blob.len()
         && let Ok(alone) = blob.try_into_mut()

@@ -8,13 +8,13 @@ use crate::command::{Block, Command};
 /// continued by the caller.
 #[derive(Debug)]
 pub enum Outcome {
-    /// The command ran; the reply is written.
+    /// The command ran, and its reply is written.
     Done,
-    /// The command did not start; the reply gives the reason.
+    /// The command did not start; the written reply is an error with the reason.
     Refused,
     /// The command is in the transaction's queue until EXEC.
     Queued,
-    /// The command must wait, and nothing is written. Run it again when one of the keys becomes
+    /// The command must wait, and no reply is written. Run it again when one of the keys becomes
     /// ready; reply with a null array when the deadline has passed.
     Block(Block),
     /// The command concerns connections, files or the server: the caller runs it. The number of its

@@ -12,7 +12,7 @@ use std::ops::Range;
 use crate::memory::allocated;
 use crate::memory::reallocate_vec;
 
-/// First byte of a length of five bytes.
+/// First byte of a length that is stored in five bytes.
 const LONG: u8 = 254;
 
 /// A packed sequence of byte strings.
@@ -72,7 +72,7 @@ impl Packed {
         self.insert(0, value);
     }
 
-    /// Inserts before the element at this offset, or at the end.
+    /// Inserts an element before the element at this offset, or at the end.
     pub(crate) fn insert(&mut self, at: usize, value: &[u8]) {
         self.put(at..at, value);
         self.count += 1;
@@ -100,7 +100,7 @@ impl Packed {
         self.count -= u32::try_from(range.len()).expect("the range is within the count");
     }
 
-    /// Removes the elements from an index on, and returns them.
+    /// Removes the elements from `index` to the end, and returns them.
     pub(crate) fn split_off(&mut self, index: usize) -> Self {
         let at = self.offset(index);
         let count = self.count - u32::try_from(index).expect("the index is within the count");

@@ -1,4 +1,4 @@
-//! The file format of Redis, in memory: snapshots, files of Redis, and the payloads of DUMP and
+//! The RDB format of Redis, in memory: snapshots, files of Redis, and the payloads of DUMP and
 //! RESTORE.
 //!
 //! ```text
@@ -7,8 +7,9 @@
 //! payload:  type │ value │ version 2 │ CRC64
 //! ```
 //!
-//! Read: versions 1 to 12, with every encoding of strings, lists, sets, hashes and sorted sets.
-//! Written: the plain encodings, which every Redis since 4 loads and packs by its own settings.
+//! The reader accepts versions 1 to 12, with every encoding of strings, lists, sets, hashes and
+//! sorted sets. The writer uses the plain encodings, which every Redis since 4 loads and packs by
+//! its own settings.
 //!
 //! Errors: input that violates the format yields [`Error`] with its offset. Lengths and counts in a
 //! file are checked against the input before they are used.
@@ -31,9 +32,9 @@ pub(crate) use encode::{
     Writer, value_kind, write_count, write_part, write_protected, write_value,
 };
 
-/// Newest version that can be read.
+/// Maximum format version that can be read.
 pub(crate) const VERSION_MAX: u16 = 12;
-/// Versions of Valkey's own format, which branches off from the common versions.
+/// Versions of Valkey's own format, which differs from the formats of Redis.
 pub(crate) const VALKEY_VERSIONS: std::ops::RangeInclusive<u16> = 80..=80;
 /// Version of written payloads: accepted by Redis 7.0 and all later versions.
 pub(crate) const PAYLOAD_VERSION: u16 = 10;

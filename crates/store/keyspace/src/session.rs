@@ -1,17 +1,17 @@
-//! State of a client that commands depend on.
+//! Per-client state on which commands depend.
 
 use bytes::Bytes;
 
 use crate::command::{Command, Flags};
 use crate::watches::Watched;
 
-/// State of one client that commands depend on: database, transaction, watches, modes.
+/// State of one client on which commands depend: database, transaction, watches, modes.
 #[derive(Debug, Default)]
 pub struct Session {
     pub(crate) db: usize,
     pub(crate) queue: Option<Queue>,
     pub(crate) watched: Vec<Watched>,
-    /// Bytes of `watched`.
+    /// Heap bytes that `watched` uses.
     pub(crate) watched_bytes: usize,
     pub(crate) in_exec: bool,
     deny_blocking: bool,
@@ -34,9 +34,9 @@ pub struct Prefetched {
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     pub(crate) commands: Vec<Vec<Bytes>>,
-    /// Bytes of `commands`.
+    /// Heap bytes that `commands` uses.
     pub(crate) bytes: usize,
-    /// Properties that any of the commands has.
+    /// Union of the queued commands' properties.
     flags: Flags,
     /// True if a command was refused while queueing: EXEC fails.
     pub(crate) aborted: bool,
@@ -50,7 +50,7 @@ impl Queue {
         self.commands.push(args);
     }
 
-    /// Returns whether a queued command is one that is refused when memory is short.
+    /// Returns whether a queued command must be refused when memory exceeds its limit.
     pub(crate) fn needs_memory(&self) -> bool {
         self.flags.has(Flags::DENYOOM)
     }
@@ -87,7 +87,7 @@ impl Session {
         self.queue.as_ref().map(|queue| queue.commands.len())
     }
 
-    /// Returns the bytes of queued commands and watched keys, overhead included.
+    /// Returns the bytes of memory that queued commands and watched keys use, overhead included.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         let queued = self.queue.as_ref().map_or(0, |queue| queue.bytes);
@@ -141,7 +141,7 @@ impl Session {
         self.no_touch = no_touch;
     }
 
-    /// Sets the prefetched command and hash for the next [`crate::Keyspace::execute`].
+    /// Sets the prefetched command and hash that the next [`crate::Keyspace::execute`] uses.
     pub fn set_prefetched(&mut self, prefetched: Prefetched) {
         self.prefetched = prefetched;
     }
@@ -151,7 +151,7 @@ impl Session {
         self.queue = Some(Queue::default());
     }
 
-    /// Takes all watches.
+    /// Removes all watches from the session and returns them.
     pub(crate) fn take_watched(&mut self) -> impl Iterator<Item = Watched> {
         self.watched_bytes = 0;
         self.watched.drain(..)

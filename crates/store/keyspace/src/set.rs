@@ -20,7 +20,7 @@ pub(crate) enum Set {
     Table(Dict<Member>),
 }
 
-/// A member of a set that is a table.
+/// A member of a set in table encoding.
 type Member = Node<()>;
 
 impl Set {

@@ -9,26 +9,26 @@ pub struct Limits {
     pub databases: usize,
     /// Maximum length of a string that a command builds, in bytes: `proto-max-bulk-len`.
     pub string_bytes_max: usize,
-    /// Due keys removed per turn, at most.
+    /// Maximum number of due keys removed per turn.
     pub expire_keys_per_turn: usize,
-    /// Elements of removed collections freed per turn, at most.
+    /// Maximum number of elements of removed collections freed per turn.
     pub free_elements_per_turn: usize,
-    /// Keys evicted before a command or per turn, at most.
+    /// Maximum number of keys evicted before a command or per turn.
     pub evict_keys_per_turn: usize,
-    /// Build locks (`GETORLOCK`) per database, at most. Beyond this, `GETORLOCK` lets every client
-    /// compute the value itself.
+    /// Maximum number of build locks (`GETORLOCK`) per database. While it is reached, `GETORLOCK`
+    /// lets every client compute the value itself.
     pub locks_max: usize,
-    /// Bytes for data and its overhead; 0 means unlimited: `maxmemory`.
+    /// Maximum bytes for data and its overhead; 0 means unlimited: `maxmemory`.
     pub maxmemory_bytes: u64,
-    /// Bytes for values of at least 16 KiB. If set, `maxmemory_bytes` bounds all other data, and
-    /// neither share can use the other's room. 0 means that both share `maxmemory_bytes`:
-    /// `maxmemory-blobs`.
+    /// Maximum bytes for values of at least 16 KiB (`maxmemory-blobs`). If set, `maxmemory_bytes`
+    /// bounds all other data, and neither part can use the memory of the other. 0 means that
+    /// `maxmemory_bytes` bounds all data together.
     pub maxmemory_blob_bytes: u64,
-    /// Keys to evict when the limit is exceeded: `maxmemory-policy`.
+    /// Choice of the keys to evict when the limit is exceeded: `maxmemory-policy`.
     pub policy: Policy,
-    /// Keys compared per eviction: `maxmemory-samples`.
+    /// Number of keys compared per eviction: `maxmemory-samples`.
     pub samples: usize,
-    /// `lfu-log-factor`.
+    /// Factor that slows the growth of the LFU counters: `lfu-log-factor`.
     pub lfu_log_factor: u32,
     /// Minutes after which the counter of an unused key falls by one: `lfu-decay-time`.
     pub lfu_decay_minutes: u32,
@@ -59,21 +59,21 @@ impl Default for Limits {
 /// Maximum sizes of collections that are packed into one allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encodings {
-    /// `hash-max-listpack-entries`.
+    /// Maximum number of fields of a packed hash: `hash-max-listpack-entries`.
     pub hash_entries_max: usize,
-    /// `hash-max-listpack-value`, in bytes.
+    /// Maximum bytes of a field or value in a packed hash: `hash-max-listpack-value`.
     pub hash_value_bytes_max: usize,
     /// `list-max-listpack-size`: elements per node, or -1 … -5 for 4 … 64 KiB per node.
     pub list_node_size: i64,
-    /// `set-max-intset-entries`.
+    /// Maximum number of members of a set of sorted integers: `set-max-intset-entries`.
     pub set_intset_entries_max: usize,
-    /// `set-max-listpack-entries`.
+    /// Maximum number of members of a packed set: `set-max-listpack-entries`.
     pub set_entries_max: usize,
-    /// `set-max-listpack-value`, in bytes.
+    /// Maximum bytes of a member in a packed set: `set-max-listpack-value`.
     pub set_value_bytes_max: usize,
-    /// `zset-max-listpack-entries`.
+    /// Maximum number of members of a packed sorted set: `zset-max-listpack-entries`.
     pub zset_entries_max: usize,
-    /// `zset-max-listpack-value`, in bytes.
+    /// Maximum bytes of a member in a packed sorted set: `zset-max-listpack-value`.
     pub zset_value_bytes_max: usize,
 }
 
@@ -95,7 +95,7 @@ impl Default for Encodings {
 /// Choice of the keys to evict: the policies of Redis, and SIEVE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// No key; commands that need memory are refused.
+    /// Evict no key; commands that need memory are refused.
     NoEviction,
     /// The least recently used key.
     AllKeysLru,
@@ -111,8 +111,8 @@ pub enum Policy {
     VolatileRandom,
     /// The key with the nearest deadline.
     VolatileTtl,
-    /// SIEVE: first a new key that takes more than a sixteenth of the limit and was never used,
-    /// else the key that the moving hand finds unused since its last pass.
+    /// SIEVE: first a new key that uses more than a sixteenth of the limit and was never read, else
+    /// the next key that was not used since the hand last passed it.
     AllKeysSieve,
 }
 

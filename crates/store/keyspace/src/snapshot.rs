@@ -1,9 +1,9 @@
-//! Snapshots: the data at one point in time, written while commands go on.
+//! Snapshots: the data at one point in time, written while commands continue to run.
 //!
 //! A snapshot walks the slots of each database. Before a command changes, removes or expires a key
 //! that the walk has not reached, the old state of the key is written. So the file contains exactly
-//! the data at the start of the snapshot, and the additional memory is what changed since the last
-//! call of [`Snapshots::write_part`].
+//! the data at the start of the snapshot, and the additional memory holds only data that changed
+//! since the last call of [`Snapshots::write_part`].
 //!
 //! Each entry has a bit for the epoch in which it was last written, one of two. Starting a snapshot
 //! flips the current epoch, so that all entries count as unwritten at once; keys that are added
@@ -19,7 +19,7 @@
 //! may change while it is written.
 //!
 //! The work per call is limited by the bytes read, not by the bytes written: for values that
-//! compress well, a few bytes of the file are a lot of work.
+//! compress well, writing a few bytes of the file requires much reading.
 
 mod buffer;
 mod line;
@@ -37,11 +37,11 @@ use crate::value::Value;
 use buffer::Buffer;
 use line::{Flushed, Location, ValueQueue};
 
-/// Bit of `Entry::access`: the epoch of the entry.
+/// Bit of `Entry::access`: the epoch in which a snapshot last wrote the entry.
 const EPOCH: u32 = 1 << 29;
 
-/// Cost of a slot besides its content, in bytes written: an entry is one cache line, and so is
-/// usually the memory it refers to.
+/// Work for a slot besides its content, in bytes: an entry is one cache line, and so is usually the
+/// memory it refers to.
 const ENTRY_WORK: usize = 64;
 const VACANT_WORK: usize = 8;
 
@@ -56,21 +56,21 @@ pub(crate) struct Snapshots {
 #[derive(Debug)]
 struct Snapshot {
     options: Options,
-    /// Epoch of written entries.
+    /// Epoch that marks an entry as written by this snapshot.
     epoch: u32,
     parts: Vec<Part>,
     /// Databases that were flushed during the snapshot; the first one is written next.
     flushed: Vec<Flushed>,
     /// Number of flushes during the snapshot; gives each flushed database its id.
     flushes: u64,
-    /// Bytes to be handed over next.
+    /// Bytes of the file that the next calls of [`Snapshots::write_part`] append.
     pending: Buffer,
     /// True if the snapshot was cancelled: the remaining entries are marked as written without
     /// being written.
     is_cancelled: bool,
-    /// Large values in progress.
+    /// Large values that are being written in parts.
     line: ValueQueue,
-    /// Keys that were about to change while a large value was being written.
+    /// Entries of keys that were about to change while a large value was being written.
     deferred: Buffer,
     /// Values that were written and can be freed.
     unused: Vec<Value>,
@@ -79,7 +79,7 @@ struct Snapshot {
     crc: u64,
 }
 
-/// Progress of one database.
+/// Progress of the snapshot in one database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     /// Index of the database at the start of the snapshot.
@@ -125,7 +125,7 @@ impl Snapshot {
         writer.work
     }
 
-    /// Continues the large values in progress, up to the work in `left`.
+    /// Continues to write the large values, up to the work in `left`.
     fn continue_values(&mut self, dbs: &mut [Db], left: &mut usize) {
         while 0 < *left && !self.line.is_empty() {
             let mut writer = self.pending.writer(self.options.compress);
@@ -142,8 +142,8 @@ impl Snapshot {
         }
     }
 
-    /// Writes unwritten entries of one database, up to the work in `left`. Returns the new
-    /// progress.
+    /// Writes entries of one database that are still unwritten, up to the work in `left`. Returns
+    /// the new progress.
     fn walk_db(&mut self, mut part: Part, db: &mut Db, home: Location, left: &mut usize) -> Part {
         while !part.is_done() && self.line.is_empty() && 0 < *left {
             let slot = part.next;
@@ -160,7 +160,8 @@ impl Snapshot {
         part
     }
 
-    /// Writes unwritten entries, up to the work in `left`. Returns whether none remain.
+    /// Writes entries of all databases that are still unwritten, up to the work in `left`. Returns
+    /// whether none remain.
     fn walk(&mut self, dbs: &mut [Db], free: &mut LazyFreeQueue, mut left: usize) -> bool {
         loop {
             self.continue_values(dbs, &mut left);
@@ -240,8 +241,8 @@ fn write_entry_head(db: &Db, slot: u32, writer: &mut Writer<'_>) {
 }
 
 impl Snapshots {
-    /// Starts a snapshot of the current data, in which no key has a dropped tag. Returns `false` if
-    /// a snapshot is in progress.
+    /// Starts a snapshot of the current data; the caller must have removed all keys with dropped
+    /// cache tags. Returns `false` if a snapshot is in progress.
     pub(crate) fn start(&mut self, dbs: &[Db], functions: &[Bytes], options: Options) -> bool {
         if self.under_way.is_some() {
             return false;
@@ -311,8 +312,9 @@ impl Snapshots {
         is_done
     }
 
-    /// Returns the bytes held for entries that changed or were removed. A single value that is next
-    /// is not counted, since its memory is freed only as fast as the disk takes it.
+    /// Returns the bytes kept for the old state of entries that changed or were removed. A large
+    /// blob that is next in the file is not counted, since its memory is freed only as fast as the
+    /// disk accepts data.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.under_way.as_ref().map_or(0, |it| {
             let pending = it.pending.waiting_bytes() - it.pending.next_blob_bytes();
@@ -320,7 +322,7 @@ impl Snapshots {
         })
     }
 
-    /// Cancels the snapshot. It ends when [`Snapshots::write_part`] returns `true`; the caller
+    /// Cancels the snapshot. It is over when [`Snapshots::write_part`] returns `true`; the caller
     /// discards the bytes.
     pub(crate) fn cancel(&mut self, dbs: &mut [Db]) {
         if let Some(snapshot) = &mut self.under_way {
@@ -338,8 +340,8 @@ impl Snapshots {
         self.epoch
     }
 
-    /// Prepares a change of an entry's value: if a snapshot needs the entry, it is written first,
-    /// or protected if it is being written in parts.
+    /// Must be called before an entry's value changes: if a snapshot needs the entry, the snapshot
+    /// writes it now, or protects it if it is being written in parts.
     #[inline]
     pub(crate) fn before_change(&mut self, dbs: &mut [Db], db: usize, slot: u32) {
         self.before_removal(dbs, db, slot);
@@ -350,8 +352,8 @@ impl Snapshots {
         }
     }
 
-    /// Prepares the removal of an entry or the replacement of its value: if a snapshot needs the
-    /// entry, it is written first. A caller that takes the value out then calls
+    /// Must be called before an entry is removed or its value replaced: if a snapshot needs the
+    /// entry, the snapshot writes it now. A caller that takes the value out then calls
     /// [`Snapshots::take`], or [`Snapshots::moved`] if the value moves to another entry.
     #[inline]
     pub(crate) fn before_removal(&mut self, dbs: &mut [Db], db: usize, slot: u32) {
@@ -365,8 +367,8 @@ impl Snapshots {
         }
     }
 
-    /// Takes over a value that was removed from an entry with this `access`, if it is being
-    /// written. Otherwise gives it back.
+    /// Takes ownership of a value that was removed from an entry with this `access`, if the value
+    /// is being written; otherwise returns the value.
     #[inline]
     pub(crate) fn take(
         &mut self,
@@ -399,8 +401,8 @@ impl Snapshots {
         }
     }
 
-    /// Replaces a database by an empty one; the snapshot keeps the part that it has not written
-    /// yet, and the rest goes to `free`.
+    /// Replaces a database by an empty one. A snapshot that has not finished the old database keeps
+    /// it; otherwise the old database goes to `free`.
     pub(crate) fn replace_db(
         &mut self,
         dbs: &mut [Db],

@@ -5,18 +5,18 @@ use resp::{BLOB_BYTES_MIN, Out};
 
 use crate::memory::{allocated, reallocate_box, reallocate_vec};
 
-/// Bytes that fit into the value itself.
+/// Maximum length of a string that is stored in the value itself.
 const TINY: usize = 22;
 /// Maximum length of a string that Redis allocates together with its object (`embstr`).
 const EMBEDDED_BYTES_MAX: usize = 44;
 
-/// Minimum length of memory that sockets can send without a copy.
+/// Minimum length of a blob whose memory sockets can send without a copy.
 const LENDABLE_BYTES_MIN: usize = 64 << 10;
 
-/// Returns the bytes of a blob: its content, overhead and reference count. From 64 KiB on, a blob
-/// has its own pages, which also hold the frame of its reply, and an entry in a B-tree of such
-/// memory (counted with average fill). A blob that a command built takes one page less, but is
-/// counted the same.
+/// Returns the memory that a blob of `bytes` bytes uses: its content, overhead and reference count.
+/// From 64 KiB on, a blob has its own pages, which also hold the frame of its reply, and an entry
+/// in a B-tree that lists such memory (counted with average fill). A blob that a command built uses
+/// one page less, but is counted the same.
 pub(crate) fn blob_bytes(bytes: usize) -> usize {
     const PAGE_BYTES: usize = 4096;
     match bytes {
@@ -32,7 +32,7 @@ pub(crate) fn blob_bytes(bytes: usize) -> usize {
 /// A string: 24 bytes and its heap memory.
 #[derive(Clone, Debug)]
 pub(crate) enum Str {
-    /// An integer, for strings that are its canonical text.
+    /// An integer, for strings that are the canonical text of one.
     Int(i64),
     Tiny {
         len: u8,
@@ -93,7 +93,8 @@ impl Str {
         }
     }
 
-    /// Passes the buffer of a blob through `keep`, which freezes it and must not change its bytes.
+    /// Passes the buffer of a blob through `keep`, which returns immutable bytes and must not
+    /// change the content.
     pub(crate) fn kept(self, keep: fn(BytesMut) -> Bytes) -> Self {
         match self {
             Self::Blob(bytes) => Self::Blob(Box::new(keep(BytesMut::from(*bytes)))),
@@ -149,7 +150,7 @@ impl Str {
         }
     }
 
-    /// Reads the first and last byte on the heap, to bring them into the caches.
+    /// Reads the first and last byte on the heap, to bring them into the processor's caches.
     #[inline]
     pub(crate) fn touch(&self) -> usize {
         let ends = |bytes: &[u8]| match bytes {

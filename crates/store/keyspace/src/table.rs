@@ -24,7 +24,8 @@ pub(crate) use uses::{KeyPosition, Spec, specs, uses};
 
 /// Maximum length of a command's name, subcommand included.
 const NAME_BYTES_MAX: usize = 32;
-/// Hash buckets for names: the power of two above twice their number.
+/// Number of hash buckets for names: at least twice the number of names, rounded up to a power of
+/// two.
 const BUCKETS: usize = 1024;
 const ABSENT: u16 = u16::MAX;
 
@@ -56,7 +57,7 @@ impl Table {
         Self { commands, buckets }
     }
 
-    /// Returns the command with this name, which must be in lower case.
+    /// Returns the command with this name, which the caller gives in lower case.
     fn find(&self, name: &[u8]) -> Option<&Command> {
         let mut at = bucket(name.iter().copied());
         while self.buckets[at] != ABSENT {
@@ -90,16 +91,17 @@ pub(crate) fn named(name: &[u8]) -> Option<&'static Command> {
     TABLE.find(small)
 }
 
-/// Returns the command or subcommand of a call, if it exists.
+/// Returns the command or subcommand that a call names, if it exists.
 #[must_use]
 pub fn command(args: &[Bytes]) -> Option<&'static Command> {
     resolve(args).ok()
 }
 
-/// Returns the command or subcommand of a call, or the error reply.
+/// Returns the command or subcommand that a call names, or the error reply if there is none.
 pub(crate) fn resolve(args: &[Bytes]) -> Result<&'static Command, Fault> {
     let name = args.first().expect("a call has a name");
-    // The full name of a subcommand is internal: clients send two arguments.
+    // Clients send a container and its subcommand as two arguments; the joined name with `|` is
+    // internal.
     let command = named(name).filter(|command| !command.name.contains('|'));
     let command = command.ok_or_else(|| unknown(args))?;
     if args.len() < 2 {
@@ -107,7 +109,8 @@ pub(crate) fn resolve(args: &[Bytes]) -> Result<&'static Command, Fault> {
     }
     match command.handler {
         Handler::Container => subcommand(args).ok_or_else(|| unknown_subcommand(name, &args[1])),
-        // The server handles its own subcommands; those on data are in this table.
+        // The server handles most subcommands of its containers; those that concern data are in
+        // this table.
         Handler::Service => Ok(subcommand(args).unwrap_or(command)),
         Handler::Run(_) | Handler::Wait(_) | Handler::Exec | Handler::Help => Ok(command),
     }
@@ -135,7 +138,8 @@ pub(crate) fn runs_at_once(name: &str) -> bool {
     )
 }
 
-/// Bytes of an unknown name that the error repeats, at most, and the same for its arguments.
+/// Maximum bytes of an unknown command's name, and of its arguments together, that the error
+/// repeats.
 const ECHO_BYTES_MAX: usize = 128;
 
 /// Returns the error reply for a call with an unknown name.

@@ -8,23 +8,23 @@ use std::collections::BTreeMap;
 
 use crate::dict::{Dict, Node, Payload, Seed};
 
-/// Bytes per key in the B-tree, without the tags themselves.
+/// Heap bytes per key in the B-tree `Tags::by_key`, without the tags themselves.
 const NODE_BYTES: usize = 32;
 
 /// Cache tags of one database.
 #[derive(Debug)]
 pub(crate) struct Tags {
     tags: Dict<Tag>,
-    /// Tags by the slot of their key.
+    /// Tags of each tagged key; the index is the slot of the key.
     by_key: BTreeMap<u32, Box<[TagRef]>>,
     tag_refs: usize,
-    /// Next slot of the sweep, if one is in progress.
+    /// Slot at which the sweep continues, if one is in progress.
     sweep: Option<u32>,
 }
 
 type Tag = Node<TagUses>;
 
-/// Uses of a tag.
+/// Generation of a tag, and the number of keys that have it.
 #[derive(Clone, Debug, Default)]
 struct TagUses {
     generation: u64,
@@ -36,7 +36,7 @@ struct TagUses {
 
 impl Payload for TagUses {}
 
-/// A tag of one key, with the generation at the time of tagging.
+/// Reference from a key to one of its tags, with the tag's generation at the time of tagging.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TagRef {
     tag: u32,
@@ -100,8 +100,8 @@ impl Tags {
         }
     }
 
-    /// Moves the tags to the key's new slot, and moves a sweep in progress back to that slot if
-    /// necessary.
+    /// Moves the tags from the key's old slot to its new one, and moves a sweep in progress back to
+    /// the new slot if the sweep has already passed it.
     pub(crate) fn moved(&mut self, from: u32, to: u32) {
         if let Some(tag_refs) = self.by_key.remove(&from) {
             self.by_key.insert(to, tag_refs);

@@ -1,4 +1,4 @@
-//! Commands in, replies out: the view of a client.
+//! Tests from the view of a client: they send commands and compare replies.
 
 mod hostile;
 
@@ -10,7 +10,7 @@ use resp::{Out, Proto};
 
 use super::*;
 
-/// A client of its own store, at a time set by the test.
+/// A client with a store of its own, at a time set by the test.
 struct Client {
     keyspace: Keyspace,
     session: Session,
@@ -262,7 +262,7 @@ fn deadlines_pass_and_memory_is_bounded() {
         "-OOM command not allowed when used memory > 'maxmemory'."
     );
     assert_eq!(client.send("EXISTS a"), ":0");
-    // Queued commands take memory too.
+    // Queued commands use memory too.
     assert_eq!(client.send("MULTI"), "+OK");
     assert!(client.send("EXISTS a").starts_with("-OOM"));
     assert_eq!(client.send("DISCARD"), "+OK");
@@ -588,7 +588,8 @@ fn large_collections_are_freed_in_turns() {
     assert_eq!(client.send("SET other string"), "+OK");
     assert_eq!(client.send("EXISTS set zset"), ":0");
     assert_eq!(client.keyspace.discarded(), 2);
-    // The tree of a sorted set is freed leaf by leaf, its members one by one.
+    // The first part of freeing a sorted set is its tree, leaf by leaf; its members follow one by
+    // one.
     let needed = turns(&mut client);
     assert!((60..70).contains(&needed), "{needed} turns");
     assert_eq!(client.keyspace.discarded(), 0);
@@ -601,7 +602,7 @@ fn large_collections_are_freed_in_turns() {
         "queued values no longer count as data"
     );
     let needed = turns(&mut client);
-    // Keys first, then their deadlines.
+    // The keys are freed first, then their deadlines.
     assert!((60..70).contains(&needed), "{needed} turns");
 }
 
@@ -739,7 +740,7 @@ fn keys_in_use_stay_though_all_others_came_within_a_second() {
         for number in 0..200 {
             client.send(&format!("SET {} v EX 1000", hot(number)));
         }
-        // Ten thousand other keys in two seconds, of which about five thousand fit.
+        // Ten thousand other keys are written in two seconds; about five thousand fit.
         for round in 0..200 {
             client.now_ms += 10;
             for number in 0..50 {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::memory::allocated;
 
-/// Bytes that fit into a [`Key`] itself.
+/// Maximum length of a string that is stored in a [`Key`] itself.
 const INLINE: usize = 22;
 
 /// An immutable byte string of 24 bytes: up to 22 bytes are inline, longer ones on the heap.
@@ -69,7 +69,7 @@ pub(crate) fn double_text(value: f64) -> Vec<u8> {
     text
 }
 
-/// Returns whether a text matches a glob pattern: `*`, `?`, `[a-z]`, `[^a]`, and `\` before a
+/// Returns whether `text` matches a glob pattern: `*`, `?`, `[a-z]`, `[^a]`, and `\` before a
 /// literal.
 #[must_use]
 pub fn glob(pattern: &[u8], text: &[u8]) -> bool {
@@ -104,7 +104,7 @@ pub fn glob(pattern: &[u8], text: &[u8]) -> bool {
     }
 }
 
-/// Returns the rest of the pattern, if its first element matches this byte.
+/// Returns the rest of the pattern after its first element, if that element matches `byte`.
 fn match_one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
     match pattern {
         [] => None,
@@ -114,8 +114,8 @@ fn match_one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
     }
 }
 
-/// Returns the pattern after `]`, if the class matches this byte. The `]` may be missing at the
-/// end.
+/// Returns the pattern after the `]` of a class such as `[a-z]`, if the class matches `byte`. A
+/// class without `]` extends to the end of the pattern.
 fn match_class(class: &[u8], byte: u8) -> Option<&[u8]> {
     let (negated, mut class) = match class {
         [b'^', class @ ..] => (true, class),

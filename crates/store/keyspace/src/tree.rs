@@ -20,7 +20,7 @@ use crate::memory::reallocate_vec;
 const LEAF_MAX: usize = 64;
 const CHILDREN_MAX: usize = 32;
 
-/// Ordered items.
+/// Ordered sequence of items, addressed by rank.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree<T> {
     root: Node<T>,
@@ -59,10 +59,10 @@ impl<T: Copy> Tree<T> {
     }
 
     /// Reallocates the leaf that holds the item of this rank, and the inner nodes whose first leaf
-    /// it is. Returns the rank after the leaf.
+    /// is this leaf. Returns the first rank after the leaf.
     ///
     /// # Panics
-    /// If there is no such rank.
+    /// If there is no item of this rank.
     pub(crate) fn reallocate_leaf(&mut self, rank: usize) -> usize {
         assert!(rank < self.len, "the rank is below the length");
         let mut node = &mut self.root;
@@ -98,7 +98,7 @@ impl<T: Copy> Tree<T> {
         }
     }
 
-    /// Removes the item that compares equal. Returns whether there was one.
+    /// Removes the item that compares equal to `item`. Returns whether there was one.
     pub(crate) fn remove(&mut self, item: &T, order: &impl Fn(&T, &T) -> Ordering) -> bool {
         let removed = self.root.remove(item, order);
         self.len -= usize::from(removed);

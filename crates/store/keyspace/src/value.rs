@@ -7,10 +7,10 @@ use crate::set::Set;
 use crate::string::Str;
 use crate::zset::Zset;
 
-/// Maximum size of a value that is written at once.
+/// Maximum size of a value that a snapshot writes in one piece.
 const AT_ONCE_BYTES_MAX: usize = 64 << 10;
 
-/// Elements of a collection that is freed immediately, at most.
+/// Maximum number of elements of a collection that is freed immediately.
 pub(crate) const AT_ONCE_MAX: usize = 512;
 /// A value: 24 bytes and its heap memory.
 #[derive(Clone, Debug)]
@@ -118,7 +118,7 @@ impl Value {
         }
     }
 
-    /// Reads the first bytes of the value's heap memory, to bring them into the caches.
+    /// Reads the first bytes of the value's heap memory, to bring them into the processor's caches.
     pub(crate) fn touch(&self) -> usize {
         match self {
             Self::Str(string) => string.touch(),
@@ -129,7 +129,7 @@ impl Value {
         }
     }
 
-    /// Returns whether the value is written in parts, so that no part takes long.
+    /// Returns whether snapshots write the value in parts, so that no single part blocks for long.
     pub(crate) fn has_parts(&self) -> bool {
         let is_divisible = match self {
             Self::Str(_) => false,

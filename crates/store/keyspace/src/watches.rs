@@ -1,4 +1,4 @@
-//! Watched keys: their versions, by which transactions notice changes.
+//! Watched keys: their versions, which show a transaction that a key has changed.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,8 @@ pub(crate) enum KeyState {
 }
 
 impl Watched {
-    /// Returns the bytes of one watch: its entry in the session and its entry in the keyspace.
+    /// Returns the bytes of memory that one watch of `key` uses: its entry in the session and its
+    /// entry in the keyspace.
     pub(crate) fn bytes(key: &Bytes) -> usize {
         const MAP_ENTRY_BYTES: usize = 64;
         size_of::<Self>() + key.len() + MAP_ENTRY_BYTES
@@ -54,14 +55,14 @@ impl Watches {
         }
     }
 
-    /// Starts one client's watch of a key. Returns the key's version.
+    /// Registers one client's watch of a key. Returns the key's version.
     pub(crate) fn watch(&mut self, db: usize, key: &Bytes) -> u64 {
         let watch = self.dbs[db].entry(key.clone()).or_default();
         watch.clients += 1;
         watch.version
     }
 
-    /// Ends these watches of one client.
+    /// Removes these watches of one client.
     pub(crate) fn unwatch(&mut self, all: impl Iterator<Item = Watched>) {
         for watched in all {
             let watches = &mut self.dbs[watched.db];
@@ -95,8 +96,8 @@ impl Watches {
         }
     }
 
-    /// Gives a new version to each watched key of database `db` that exists in `here`, or that
-    /// exists in `there` and is not gone.
+    /// Gives a new version to each watched key of database `db` that exists in `here`, or that is
+    /// valid in `there`.
     pub(crate) fn touch_all(&mut self, db: usize, (here, there): (&Db, &Db), now: i64) {
         self.version += 1;
         let is_new = |slot: u32| !there.is_gone(slot, now);

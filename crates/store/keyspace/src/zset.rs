@@ -20,7 +20,7 @@ pub(crate) enum Zset {
     Large(Large),
 }
 
-/// Large sorted set: members by name, and slots by rank.
+/// Large encoding of a sorted set: a table of members by name, and a tree of their slots by rank.
 #[derive(Clone, Debug)]
 pub(crate) struct Large {
     members: Dict<Scored>,
@@ -92,7 +92,7 @@ impl Zset {
         Self::Packed(Packed::default())
     }
 
-    /// Returns an empty sorted set in the large encoding.
+    /// Returns an empty sorted set in large encoding.
     pub(crate) fn large(seed: Seed) -> Self {
         Self::Large(Large::new(seed))
     }
@@ -134,7 +134,8 @@ impl Zset {
     }
 
     /// Reallocates the blocks of members, starting at slot `from`, then those of the tree, whose
-    /// leaves count after all slots. Returns the position to continue with, unless all are done.
+    /// leaves are numbered after all slots. Returns the position to continue with, unless all are
+    /// done.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         let large = match self {
             Self::Packed(packed) => {
@@ -198,8 +199,8 @@ impl Zset {
                 };
                 let next = pairs.find(|(other, it)| behind(other.bytes, score_of(it)));
                 let at = next.map_or(packed.bytes(), |(other, _)| other.at);
-                // Adding 0.0 turns -0 into 0, as in Redis, whose small sorted sets store whole
-                // scores as integers.
+                // Adding 0.0 turns -0 into 0. Redis does the same: its small sorted sets store
+                // whole scores as integers.
                 packed.insert(at, &(score + 0.0).to_le_bytes());
                 packed.insert(at, name);
                 return old;
@@ -356,7 +357,7 @@ impl Zset {
         }
     }
 
-    /// Frees up to `left` parts of a removed sorted set. Returns whether the rest may be dropped at
+    /// Frees up to `left` parts of a removed sorted set. Returns whether the rest can be dropped at
     /// once.
     pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         match self {

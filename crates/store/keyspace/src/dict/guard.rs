@@ -1,5 +1,6 @@
-//! The state of a table at one moment, kept while the table changes: each item is copied before its
-//! first change. A change costs the copy of one item, and the guard holds only changed items.
+//! Guard that keeps the state of a table at one moment while the table changes: each item is copied
+//! before its first change. A change costs the copy of one item, and the guard holds only changed
+//! items.
 //!
 //! ```text
 //! slots:   visited visited │ unchanged   copied   unchanged   copied …  │ added later
@@ -24,7 +25,7 @@ struct Guard<T> {
     /// One bit per slot: the slot has changed, and `copies` has its former item, if there was one.
     changed: Vec<u64>,
     copies: Vec<T>,
-    /// Bytes of the copies in all guards of a snapshot.
+    /// Total bytes of the copies in all guards of one snapshot.
     copied_bytes: Arc<AtomicUsize>,
 }
 
@@ -111,7 +112,7 @@ impl<T: Item> Guard<T> {
     }
 }
 
-/// Returns the memory that a copy of an item takes, in bytes.
+/// Returns the memory that a copy of an item uses, in bytes.
 fn bytes<T: Item>(item: &T) -> usize {
     size_of::<T>() + item.heap_bytes()
 }

@@ -1,9 +1,9 @@
-//! Elements of a table.
+//! Elements of a hash table.
 
 use crate::string::Str;
 use crate::text::Key;
 
-/// Element of a table: it has a key, and stores the number of the next slot in its chain.
+/// Element of a hash table: it has a key, and a link, the number of the next slot in its chain.
 pub(crate) trait Item: Clone {
     fn key(&self) -> &[u8];
     fn link(&self) -> u32;
@@ -11,7 +11,7 @@ pub(crate) trait Item: Clone {
     fn heap_bytes(&self) -> usize;
 }
 
-/// Element that consists of a name and its value.
+/// Element of a hash table that consists of a name and its value.
 #[derive(Clone, Debug)]
 pub(crate) struct Node<V> {
     pub(crate) name: Key,

@@ -64,7 +64,8 @@ impl Keyspace {
     }
 }
 
-/// Returns forty hexadecimal digits, the length of the SHA-1 in replies of Redis.
+/// Formats a hash as forty hexadecimal digits, as many as the SHA-1 digests in replies of Redis
+/// have.
 fn text(hash: u64) -> String {
     format!("{hash:040x}")
 }

@@ -13,8 +13,8 @@ use crate::session::{Queue, Session};
 use crate::table;
 
 impl Keyspace {
-    /// Runs one command and appends its reply, if it has one already. `now_ms` is Unix time in
-    /// milliseconds.
+    /// Runs one command and appends its reply, unless the reply follows later (see [`Outcome`]).
+    /// `now_ms` is Unix time in milliseconds.
     pub fn execute(
         &mut self,
         session: &mut Session,

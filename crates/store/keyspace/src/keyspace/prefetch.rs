@@ -17,8 +17,8 @@ use crate::session::{Prefetched, Session};
 use crate::table;
 
 impl Keyspace {
-    /// Resolves the commands of several calls, and prefetches their keys. Changes nothing; commands
-    /// before a call may still change what it finds.
+    /// Finds the commands of several calls, and prefetches their keys. Changes no data. What it
+    /// finds may change before a command runs, because earlier commands of the batch run first.
     pub fn prefetch<'a>(
         &self,
         session: &Session,

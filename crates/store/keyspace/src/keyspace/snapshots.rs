@@ -1,4 +1,4 @@
-//! Snapshots of the keyspace, and the changes that a snapshot has to know.
+//! Snapshots of the keyspace, and the changes of which a running snapshot must be informed.
 
 use bytes::Bytes;
 
@@ -48,29 +48,29 @@ impl Keyspace {
         self.snapshots.write_part(dbs, free, work_bytes, to)
     }
 
-    /// Returns the bytes held for entries that changed or were removed, until the next calls of
-    /// [`Keyspace::write_snapshot_part`]. A single value that is next is not counted, since its
-    /// memory is freed only as fast as the disk takes it.
+    /// Returns the bytes kept for the old state of entries that changed or were removed, until the
+    /// next calls of [`Keyspace::write_snapshot_part`] write it. A large blob that is next in the
+    /// file is not counted, since its memory is freed only as fast as the disk accepts data.
     #[must_use]
     pub fn snapshot_waiting_bytes(&self) -> usize {
         self.snapshots.waiting_bytes()
     }
 
-    /// Cancels the snapshot. It ends when [`Keyspace::write_snapshot_part`] returns `true`; the
+    /// Cancels the snapshot. It is over when [`Keyspace::write_snapshot_part`] returns `true`; the
     /// caller discards the bytes.
     pub fn cancel_snapshot(&mut self) {
         self.snapshots.cancel(&mut self.dbs);
     }
 
-    /// Prepares a change of an entry's value.
+    /// Lets a running snapshot save an entry before the entry's value changes.
     #[inline]
     pub(crate) fn before_change(&mut self, db: usize, slot: u32) {
         self.snapshots.before_change(&mut self.dbs, db, slot);
     }
 
-    /// Prepares the removal of an entry or the replacement of its value. A caller that takes the
-    /// value out then calls [`Keyspace::retire`], or [`Keyspace::moved`] if the value moves to
-    /// another entry.
+    /// Lets a running snapshot save an entry before the entry is removed or its value replaced. A
+    /// caller that takes the value out then calls [`Keyspace::retire`], or [`Keyspace::moved`] if
+    /// the value moves to another entry.
     #[inline]
     pub(crate) fn before_removal(&mut self, db: usize, slot: u32) {
         self.snapshots.before_removal(&mut self.dbs, db, slot);

@@ -1,4 +1,5 @@
-//! Background work of a turn, and access for callers in the process without a command.
+//! Background work of a turn, and functions that let callers in the process use the data without
+//! commands.
 
 use bytes::Bytes;
 
@@ -108,8 +109,8 @@ impl Keyspace {
         true
     }
 
-    /// Removes a key that is known to have ended: its deadline has passed, or one of its cache tags
-    /// was dropped.
+    /// Removes a key that is known to be no longer valid: its deadline has passed, or one of its
+    /// cache tags was dropped.
     ///
     /// # Panics
     /// If the key is still valid at `now`.
@@ -131,8 +132,8 @@ impl Keyspace {
         None
     }
 
-    /// Removes a key whose cache tag was dropped. The journal has the TAG INVALIDATE command, so no
-    /// entry per key is needed.
+    /// Removes a key whose cache tag was dropped. The journal contains the TAG INVALIDATE command,
+    /// so it needs no entry for each key.
     pub(crate) fn drop_tagged(&mut self, db: usize, slot: u32) {
         self.before_removal(db, slot);
         let key = self.dbs[db].dict.at(slot).key.clone();
@@ -182,8 +183,8 @@ impl Keyspace {
         dropped
     }
 
-    /// Takes the build lock of a key that does not exist. If another client holds the lock, returns
-    /// the time until which it is held.
+    /// Acquires the build lock of a key that does not exist. If another client holds the lock,
+    /// returns the time at which that lock expires.
     pub(crate) fn lock(&mut self, db: usize, key: &[u8], (now, until): (i64, i64)) -> Option<i64> {
         let max = self.limits.locks_max;
         let locks = &mut self.dbs[db].locks;
@@ -200,13 +201,14 @@ impl Keyspace {
         None
     }
 
-    /// Returns the time until which the build lock of a key is held, in Unix milliseconds.
+    /// Returns the time at which the build lock of a key expires, in Unix milliseconds, if the lock
+    /// is held.
     #[must_use]
     pub fn locked_until(&self, db: usize, key: &[u8]) -> Option<i64> {
         self.dbs[db].locks.get(&Key::new(key)).copied()
     }
 
-    /// Releases the build lock of a key, if it is the lock that ends at `until_ms`.
+    /// Releases the build lock of a key, if it is the lock that expires at `until_ms`.
     pub fn release_lock(&mut self, db: usize, key: &[u8], until_ms: i64) {
         if self.locked_until(db, key) == Some(until_ms) {
             self.unlock(db, key);

@@ -1,5 +1,5 @@
-//! Bytes of a snapshot file that wait to be handed over. Blobs are held by reference, and copied
-//! only when they are handed over.
+//! Bytes of a snapshot file that wait to be appended to the caller's buffer. Blobs are held by
+//! reference, and copied only at that moment.
 
 use bytes::{Bytes, BytesMut};
 
@@ -26,12 +26,13 @@ impl Buffer {
         self.bytes.len() - self.handed_over + self.blobs.waiting_bytes
     }
 
-    /// Returns the remaining bytes of the blob that is next.
+    /// Returns the number of bytes that remain of the blob at the front.
     pub(crate) fn next_blob_bytes(&self) -> usize {
         self.blobs.queue.front().map_or(0, Blob::waiting_bytes)
     }
 
-    /// Appends another buffer, of which nothing may have been handed over.
+    /// Appends another buffer, which must be complete: no byte of it may have been passed to the
+    /// caller.
     pub(crate) fn append(&mut self, other: &mut Self) {
         assert!(
             other.handed_over == 0,
@@ -44,7 +45,7 @@ impl Buffer {
         self.bytes.extend_from_slice(&bytes);
     }
 
-    /// Hands over at most `bytes_max` bytes. Returns whether nothing remains. Blobs that are no
+    /// Moves at most `bytes_max` bytes to `to`. Returns whether nothing remains. Blobs that are no
     /// longer used are freed through `keep`.
     pub(crate) fn hand_over(
         &mut self,

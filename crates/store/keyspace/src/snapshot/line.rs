@@ -1,11 +1,11 @@
 //! Queue of large values that are written in parts, one after the other, while commands change
 //! them.
 //!
-//! A queued value stays in its entry as long as it does not change. Before its first change it is
+//! A queued value remains in its entry as long as it does not change. Before its first change it is
 //! protected: a table copies each item before the item's first change; of a list, the snapshot
-//! takes a copy that shares its nodes. A value that is removed moves into the queue, which frees it
-//! once it is written. So a change costs only what it changes, however much of the value is already
-//! written.
+//! makes a copy that shares the list's nodes. A value that is removed moves into the queue, which
+//! frees it once it is written. So a change copies only what it changes, however much of the value
+//! is already written.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use crate::value::Value;
 /// Location of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Location {
-    /// The database with this index.
+    /// The entry is in the database with this index.
     Db(usize),
-    /// A flushed database, by its id.
+    /// The entry is in the flushed database with this id.
     Flushed(u64),
 }
 
-/// A flushed database with its progress.
+/// A flushed database, with the progress of the snapshot in it.
 #[derive(Debug)]
 pub(crate) struct Flushed {
     pub(crate) id: u64,
@@ -47,7 +47,7 @@ struct QueuedValue {
 #[derive(Debug)]
 enum ValueSource {
     Entry(Location, u32),
-    /// A value that only the queue owns, with the heap bytes that it keeps from being freed.
+    /// A value that only the queue owns, with the number of heap bytes that are freed with it.
     Own(Value, usize),
 }
 
@@ -77,8 +77,8 @@ impl ValueQueue {
         });
     }
 
-    /// Returns the database and head of the first value, unless its head is already written. The
-    /// caller must write the head.
+    /// Returns the database and head of the first value, which the caller must then write; `None`
+    /// if the head is already written.
     pub(crate) fn open(&mut self) -> Option<(usize, Vec<u8>)> {
         let first = self.queue.front_mut().filter(|_| !self.is_open)?;
         self.is_open = true;
@@ -154,7 +154,7 @@ impl ValueQueue {
         match &mut entry.value {
             Value::Str(_) => unreachable!("a string is written at once"),
             Value::List(list) => {
-                // Shared nodes take no additional memory.
+                // Shared nodes use no additional memory.
                 queued.source = ValueSource::Own(Value::List(Box::new(list.share())), 0);
                 entry.access &= !IN_LINE;
                 return;
@@ -166,7 +166,7 @@ impl ValueQueue {
         queued.is_protected = true;
     }
 
-    /// Takes over a queued value that was removed from its entry.
+    /// Takes ownership of a queued value that was removed from its entry.
     pub(crate) fn take(&mut self, db: usize, slot: u32, value: Value) {
         let bytes = value.heap_bytes();
         self.find(Location::Db(db), slot).source = ValueSource::Own(value, bytes);
@@ -211,8 +211,8 @@ impl ValueQueue {
         }
     }
 
-    /// Returns the bytes of copies, and of values that only the queue owns. Those of the first
-    /// value are not counted.
+    /// Returns the bytes of copied items, and of values that only the queue owns, except the first
+    /// value in the queue.
     pub(crate) fn waiting_bytes(&self) -> usize {
         let first = self.queue.front().map_or(0, |queued| match queued.source {
             ValueSource::Own(_, bytes) => bytes,

@@ -32,7 +32,8 @@ fn digest(keyspace: &mut Keyspace) -> Bytes {
     out.to_bytes()
 }
 
-/// Returns a store with collections that take many turns each, and small keys, in two databases.
+/// Returns a store that has, in two databases, small keys and collections that a snapshot writes
+/// over many turns.
 fn filled() -> Keyspace {
     let mut keyspace = Keyspace::new(Limits::default(), 1);
     let mut session = Session::new();
@@ -172,7 +173,7 @@ fn whatever_happens_a_snapshot_is_of_its_moment() {
 }
 
 /// A database whose keys were removed one by one has no slots. Keys that are added during the
-/// snapshot do not belong to it.
+/// snapshot are not part of it.
 #[test]
 fn keys_that_all_go_while_it_is_written_are_in_it() {
     for keys_after in [0, 50] {

@@ -11,7 +11,7 @@ fn all(tree: &Tree<u32>) -> Vec<u32> {
     items
 }
 
-/// Asserts that counts and first items are correct everywhere, and that no leaf is empty.
+/// Asserts that the counts and first items of all nodes are correct, and that no leaf is empty.
 fn assert_sound(node: &Node<u32>) -> usize {
     match node {
         Node::Leaf(items) => items.len(),
