@@ -1,7 +1,7 @@
 //! Lists: a deque of packed nodes, with blobs between them.
 //!
 //! ```text
-//! nodes:  [a b c …]  [d e f …]  blob  [g h …]        packed nodes: at most 8 KiB, unless configured
+//! nodes:  [a b c …]  [d e f …]  blob  [g h …]        packed nodes: at most 8 KiB by default
 //! ```
 
 use std::collections::VecDeque;

@@ -74,8 +74,8 @@ impl Kind {
         }) as i64
     }
 
-    /// Returns `value`, adjusted to the type's range by the overflow rule; `None` if the rule is
-    /// FAIL.
+    /// Returns `value`, adjusted to the type's range by the overflow rule; `None` if the value is
+    /// out of range and the rule is FAIL.
     fn fit(self, value: i128, overflow: Overflow) -> Option<i64> {
         let (min, max) = self.range();
         if (min..=max).contains(&value) {
@@ -211,8 +211,8 @@ fn read(cx: &mut Context<'_>, steps: &[Step], out: &mut Out) -> Done {
 }
 
 impl Step {
-    /// Runs the step and writes its reply. Returns whether it counts as a change: INCRBY always
-    /// does, SET only if the value differs.
+    /// Runs the step and writes its reply. Returns whether the step counts as a change: INCRBY
+    /// always counts, SET only if the value differs.
     fn run(&self, bytes: &mut [u8], out: &mut Out) -> bool {
         let Self { kind, offset, .. } = *self;
         let old = kind.read(bytes, offset);

@@ -227,7 +227,8 @@ pub(crate) fn bitpos(cx: &mut Context<'_>, out: &mut Out) -> Done {
         return Err(Fault::SYNTAX);
     }
     let start = if 3 < args.len() { cx.int(3)? } else { 0 };
-    // Redis checks the unit before the end, which decides between two errors.
+    // Redis checks the unit before it checks the end; this order decides which of two errors is
+    // sent.
     let in_bits = is_in_bits(cx, 5)?;
     let end = if 4 < args.len() {
         Some(cx.int(4)?)
@@ -247,7 +248,7 @@ pub(crate) fn bitpos(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let flip = if bit { 0 } else { 0xff };
     out.int(match bit_range.first_one(bytes, flip) {
         Some(at) => at as i64,
-        // Without an explicit end, the string counts as followed by zeros.
+        // Without an explicit end, the string is treated as if zeros followed it.
         None if !bit && end.is_none() => bytes.len() as i64 * 8,
         None => -1,
     });
@@ -263,7 +264,7 @@ enum Operation {
 }
 
 impl Operation {
-    /// Combines the result with one more string, which counts as padded with zeros.
+    /// Combines `result` with one more string, which is treated as if it were padded with zeros.
     fn add(self, result: &mut [u8], source: &[u8]) {
         let (both, beyond) = result.split_at_mut(source.len());
         let pairs = both.iter_mut().zip(source);

@@ -16,7 +16,7 @@ use crate::value::Value;
 
 type Done = Result<(), Fault>;
 
-/// Bytes of version and checksum at the end of a payload.
+/// Length of the version and checksum at the end of a payload, in bytes.
 const TAIL_BYTES: usize = 10;
 
 pub(crate) fn dump(cx: &mut Context<'_>, out: &mut Out) -> Done {
@@ -126,7 +126,8 @@ pub(crate) fn restore(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Decodes the value of a payload. `None` unless the payload is exactly one value.
+/// Decodes the value of a payload without its tail. Returns `None` if the payload is not exactly
+/// one value.
 fn restored(cx: &Context<'_>, body: &[u8]) -> Option<Value> {
     let (kind, body) = body.split_first()?;
     let mut cursor = Cursor::new(body);

@@ -1,4 +1,4 @@
-//! Commands on deadlines.
+//! Commands on the deadlines of keys.
 
 use bytes::Bytes;
 use resp::Out;
@@ -10,7 +10,7 @@ use crate::notify::Class;
 
 type Done = Result<(), Fault>;
 
-/// Unit, base and argument index of an expire time.
+/// Unit and base of an expire time, and the index of its argument.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expire {
     is_seconds: bool,
@@ -79,7 +79,7 @@ impl Expire {
     }
 }
 
-/// Parses the deadline of a command that also sets a value. Zero and negative values are errors.
+/// Parses the deadline for a command that also sets a value. Zero and negative values are errors.
 pub(crate) fn parse_expire(cx: &Context<'_>, expire: Expire, name: &str) -> Result<i64, Fault> {
     let value = cx.int(expire.at)?;
     let deadline = expire.deadline(value, cx.now).filter(|_| 0 < value);
@@ -141,7 +141,8 @@ impl Conditions {
         Ok(conditions)
     }
 
-    /// Returns whether the new deadline is allowed. No deadline compares as later than all others.
+    /// Returns whether the deadline may change from `before` to `after`. A key without a deadline
+    /// is compared as if its deadline were later than all others.
     fn allow(&self, before: i64, after: i64) -> bool {
         !(self.none_before && before != NEVER
             || self.some_before && before == NEVER
@@ -208,7 +209,7 @@ pub(crate) fn pexpiretime(cx: &mut Context<'_>, out: &mut Out) -> Done {
     send_deadline(cx, |deadline| deadline, out)
 }
 
-/// Rounds to the nearest second.
+/// Converts milliseconds to seconds, rounded to the nearest.
 fn rounded(ms: i64) -> i64 {
     ms.saturating_add(500) / 1000
 }

@@ -12,7 +12,7 @@ use crate::value::Value;
 
 type Done = Result<(), Fault>;
 
-/// Random keys tried before the reply is null, because all of them were due.
+/// Maximum number of random keys tried: if all of them are due, the reply is null.
 const RANDOM_TRIES: usize = 100;
 
 pub(crate) fn del(cx: &mut Context<'_>, out: &mut Out) -> Done {
@@ -20,7 +20,7 @@ pub(crate) fn del(cx: &mut Context<'_>, out: &mut Out) -> Done {
     for key in &cx.args[1..] {
         match cx.delete(key) {
             true => removed += 1,
-            // The client that held the build lock gives up.
+            // A missing key may have a build lock: its holder gives it up by DEL.
             false => cx.ks.unlock(cx.db, key),
         }
     }

@@ -56,7 +56,7 @@ pub(crate) fn lcs(cx: &mut Context<'_>, out: &mut Out) -> Done {
     };
     let (left, right) = (text(&args[1])?, text(&args[2])?);
     let options = Options::parse(cx)?;
-    // The table takes four bytes per pair of positions.
+    // The table uses four bytes per pair of positions.
     let cells = (left.len() + 1).checked_mul(right.len() + 1);
     let room = cells.filter(|&cells| cells <= cx.ks.limits.string_bytes_max / 4);
     if room.is_none() {
@@ -79,7 +79,7 @@ fn value_bytes(value: &Str) -> Vec<u8> {
     value.bytes(&mut itoa::Buffer::new()).to_vec()
 }
 
-/// Length of the longest common subsequence, for each pair of prefixes.
+/// Table of the lengths of the longest common subsequence, one for each pair of prefixes.
 struct Lengths {
     width: usize,
     cells: Vec<u32>,

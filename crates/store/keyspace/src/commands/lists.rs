@@ -140,7 +140,7 @@ fn send_end(list: &List, end: End, out: &mut Out) {
     list.end(end).expect("a list is never empty").send(out);
 }
 
-/// Sends elements as an array, in the order in which they are popped.
+/// Sends elements from one end of the list as an array, in the order in which they are popped.
 fn send_ends(list: &List, end: End, count: usize, out: &mut Out) {
     out.array(count);
     match end {
@@ -181,7 +181,8 @@ pub(crate) fn lrange(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Returns the position for an index; negative indices count from the end.
+/// Returns the position of the element with this index, if there is one; negative indices count
+/// from the end.
 fn place(index: i64, len: usize) -> Option<usize> {
     let index = if index < 0 { index + len as i64 } else { index };
     usize::try_from(index).ok().filter(|&index| index < len)
@@ -380,8 +381,8 @@ pub(crate) fn rpoplpush(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Moves an element from the list at the first argument to that at the second. Returns whether
-/// there was an element.
+/// Moves an element from the list at the key in the first argument to the list at the key in the
+/// second. Returns whether there was an element.
 fn move_end(cx: &mut Context<'_>, from: End, to: End, out: &mut Out) -> Result<bool, Fault> {
     let args = cx.args;
     let (source, target) = (&args[1], &args[2]);
@@ -392,7 +393,7 @@ fn move_end(cx: &mut Context<'_>, from: End, to: End, out: &mut Out) -> Result<b
     cx.peek_as::<List>(target)?;
     let limit = node_limit(cx);
     // Pop before push: the other order would pop the wrong element if both lists are the same. The
-    // source list stays until both steps are done, even if empty.
+    // source list is kept until both steps are done, even if it is empty.
     cx.edit::<List, _>(source, |list| list.drop_end(from))?;
     cx.edit_or_new(target, || List::new(limit), |list| list.push(to, &piece))?;
     cx.changed(target, Class::List, to.push_event());
@@ -426,7 +427,7 @@ impl<'a> MultiPop<'a> {
         Ok(Self { keys, end, count })
     }
 
-    /// Pops from the first list that exists. Returns whether one exists.
+    /// Pops from the first of the lists that exists. Returns whether one exists.
     fn run(&self, cx: &mut Context<'_>, out: &mut Out) -> Result<bool, Fault> {
         for key in self.keys {
             let Some(list) = cx.peek_as::<List>(key)? else {

@@ -1,4 +1,5 @@
-//! SCAN, HSCAN, SSCAN and ZSCAN: each call returns a part, and elements that stay are never missed.
+//! SCAN, HSCAN, SSCAN and ZSCAN: each call returns a part of the elements. An element that exists
+//! during the whole scan is never missed.
 
 use resp::Out;
 
@@ -12,7 +13,7 @@ use crate::zset::Zset;
 
 type Done = Result<(), Fault>;
 
-/// Buckets visited per requested element, at most, in a sparse table.
+/// Maximum number of buckets visited per requested element, for sparse tables.
 const BUCKETS_PER_ENTRY: u64 = 10;
 const COUNT_DEFAULT: u64 = 10;
 

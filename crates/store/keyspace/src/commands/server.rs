@@ -1,4 +1,5 @@
-//! The commands about commands (COMMAND …), and server commands that need no server.
+//! COMMAND and its subcommands, HELP, and server commands that need neither sockets nor files, such
+//! as TIME.
 
 use bytes::Bytes;
 use resp::Out;
@@ -58,7 +59,7 @@ pub fn send_help(container: &str, lines: &[impl AsRef<str>], out: &mut Out) {
     out.simple("    Prints this help.");
 }
 
-/// Returns the commands that are not subcommands.
+/// Returns all commands, without subcommands.
 fn whole() -> impl Iterator<Item = &'static Command> {
     table::commands()
         .iter()
@@ -121,7 +122,8 @@ fn send_info(command: &Command, out: &mut Out) {
         .for_each(|subcommand| send_info(subcommand, out));
 }
 
-/// Returns first key, last key and step, as far as they do not depend on arguments.
+/// Returns the index of the first key, that of the last key, and the step between keys. Keys whose
+/// positions depend on the arguments are left out.
 fn positions(keys: Keys) -> (i64, i64, i64) {
     match keys {
         Keys::None | Keys::Counted { .. } => (0, 0, 0),

@@ -188,7 +188,7 @@ enum Operation {
     Subtract,
 }
 
-/// Checks the types of all keys. Returns for each whether it exists.
+/// Checks the types of the values at all keys. Returns for each key whether it exists.
 fn present(cx: &mut Context<'_>, keys: &[Bytes]) -> Result<Vec<bool>, Fault> {
     keys.iter()
         .map(|key| Ok(cx.read_as::<Set>(key)?.is_some()))

@@ -65,13 +65,13 @@ impl<'a> Request<'a> {
         Ok(request)
     }
 
-    /// Returns whether the elements stay in their order: a BY pattern without `*` disables sorting.
+    /// Returns whether the elements are not sorted: a BY pattern without `*` disables sorting.
     fn keeps_order(&self) -> bool {
         self.by.is_some_and(|by| !by.contains(&b'*'))
     }
 }
 
-/// Sort key of an element.
+/// Value by which an element is sorted.
 enum Weight {
     Number(f64),
     Text(Option<Bytes>),
@@ -184,7 +184,7 @@ fn sorted(
         let weight = if request.alpha {
             Weight::Text(value)
         } else {
-            // A missing or empty value counts as 0; as in C, a text ends at a NUL.
+            // A missing or empty value counts as 0; as in C, a string ends at a NUL.
             let text = value.as_deref().unwrap_or_default();
             let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
             let number = match text.is_empty() {

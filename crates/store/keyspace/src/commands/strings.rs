@@ -153,8 +153,8 @@ fn store(cx: &mut Context<'_>, value: usize, deadline: Deadline) {
     let value = Value::Str(Str::new(&args[value]));
     let is_past = matches!(deadline, Deadline::At(at) if is_due(at, cx.now));
     if is_past && !cx.session.replay {
-        // The deadline has passed already: report the key as set and deleted, so that no client
-        // sees it.
+        // The deadline has passed already: report that the key was set and deleted, so that no
+        // client reads the value.
         cx.put(&args[1], value, Deadline::Never);
         cx.changed(&args[1], Class::String, "set");
         cx.delete(&args[1]);
@@ -308,7 +308,7 @@ pub(crate) fn append(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Returns an error if a string would exceed the maximum length.
+/// Returns an error if a string of `at` + `more` bytes would exceed the maximum length.
 pub(super) fn check_length(cx: &Context<'_>, at: usize, more: usize) -> Done {
     match at.checked_add(more) {
         Some(len) if len <= cx.ks.limits.string_bytes_max => Ok(()),

@@ -33,10 +33,10 @@ pub(crate) fn get(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Runs `GETORLOCK key milliseconds`. Replies with the value if the key exists; else with null, and
-/// the client holds the build lock for that time to compute the value; else, while another client
-/// holds the lock, waits. Setting the key releases the lock; DEL releases it too, and the next
-/// waiter gets it.
+/// Runs `GETORLOCK key milliseconds`. If the key exists, replies with its value. Otherwise, if no
+/// client holds the build lock of the key, replies with null, and this client holds the lock for
+/// the given time to compute the value. If another client holds the lock, this client waits.
+/// Setting the key releases the lock; DEL releases it too, and the next waiter gets it.
 pub(crate) fn getorlock(cx: &mut Context<'_>, out: &mut Out) -> Result<Option<Block>, Fault> {
     let ms = cx.int(2)?;
     if ms <= 0 || cx.now.checked_add(ms).is_none() {

@@ -20,7 +20,7 @@ enum Operation {
     Union,
     Intersect,
     Subtract,
-    /// Intersection that is only counted.
+    /// An intersection of which only the number of members is returned.
     Count,
 }
 
@@ -36,7 +36,7 @@ impl Aggregate {
         match self {
             // The sum of opposite infinities is NaN; Redis makes it zero.
             Self::Sum => number_or_zero(left + right),
-            // 0 and -0 compare equal, so the first one stays.
+            // 0 and -0 compare equal, so the first one is kept.
             Self::Min if right < left => right,
             Self::Max if left < right => right,
             Self::Min | Self::Max => left,
@@ -50,7 +50,7 @@ fn number_or_zero(value: f64) -> f64 {
 
 struct Request<'a> {
     keys: &'a [Bytes],
-    /// Maximum count.
+    /// Maximum count: the LIMIT of ZINTERCARD.
     most: usize,
     weights: Vec<f64>,
     aggregate: Aggregate,

@@ -60,7 +60,8 @@ impl<'a> NameBound<'a> {
         }
     }
 
-    /// Returns whether `other` sorts before this bound; an equal name does if `with_equal`.
+    /// Returns whether the name `other` sorts before this bound; an equal name counts as before it
+    /// if `with_equal`.
     fn is_behind(self, other: &[u8], with_equal: bool) -> bool {
         match self {
             Self::Lowest => false,
@@ -74,7 +75,7 @@ impl<'a> NameBound<'a> {
     }
 }
 
-/// A range in the units of the request.
+/// A range of ranks, scores or names, as the request gives it.
 #[derive(Clone, Copy)]
 enum Span<'a> {
     Ranks(i64, i64),
@@ -82,7 +83,7 @@ enum Span<'a> {
     Names(NameBound<'a>, NameBound<'a>),
 }
 
-/// Unit of a range.
+/// Kind of a range: by rank, score or name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     Rank,
@@ -106,8 +107,8 @@ impl<'a> Span<'a> {
         })
     }
 
-    /// Returns the covered ranks. `reverse` means that ranks in the request count from the highest
-    /// score.
+    /// Returns the ranks that the range covers. If `reverse`, ranks in the request count from the
+    /// highest score.
     fn ranks(self, zset: &Zset, reverse: bool) -> Range<usize> {
         let (start, end) = match self {
             Self::Ranks(start, end) => {
@@ -138,7 +139,7 @@ struct Request<'a> {
     limit: Option<(i64, i64)>,
 }
 
-/// Options that the name of a command implies.
+/// Kind and direction of a range, as implied by the name of a command.
 #[derive(Clone, Copy)]
 struct Fixed {
     by: By,

@@ -67,7 +67,7 @@ impl AddOptions {
         Ok((options, at))
     }
 
-    /// Returns the new score of a member, or `None` if the options exclude the change.
+    /// Returns the new score of a member, or `None` if the options do not allow the change.
     fn score(&self, old: Option<f64>, given: f64) -> Result<Option<f64>, Fault> {
         let Some(old) = old else {
             return Ok((!self.only_old).then_some(given));

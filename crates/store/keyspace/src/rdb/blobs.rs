@@ -1,20 +1,20 @@
-//! Blobs of written data, which are held by reference.
+//! Blobs that belong into written data and are held by reference.
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-/// Blobs in the order of the file.
+/// Blobs in the order in which they appear in the file.
 #[derive(Debug, Default)]
 pub(crate) struct Blobs {
     pub(crate) queue: VecDeque<Blob>,
-    /// Bytes of all blobs that are not handed over yet.
+    /// Total bytes of blobs that were not moved to the caller's buffer yet.
     pub(crate) waiting_bytes: usize,
 }
 
 #[derive(Debug)]
 pub(crate) struct Blob {
-    /// Offset in the buffer's bytes before which the blob belongs.
+    /// Offset in the buffer's bytes at which the blob must be inserted.
     pub(crate) at: usize,
     pub(crate) bytes: Bytes,
     pub(crate) handed_over: usize,

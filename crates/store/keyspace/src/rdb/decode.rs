@@ -1,4 +1,4 @@
-//! Decoding of values.
+//! Decoding of values from the RDB format.
 
 use bytes::Bytes;
 
@@ -86,7 +86,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads a string; the limit applies to its decompressed length.
+    /// Reads a string of at most `bytes_max` bytes after decompression.
     pub(crate) fn string(&mut self, bytes_max: usize) -> Result<Text<'a>, Stop> {
         let bounded = |len: usize| {
             if len <= bytes_max {
@@ -325,7 +325,8 @@ fn read_zset(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Zset, 
     Ok(zset)
 }
 
-/// Reads a score of the old format: a length and text, or a special length for infinities and NaN.
+/// Reads a score of the old format: a length and text, or a special length that stands for an
+/// infinity or NaN.
 fn read_score(from: &mut Cursor<'_>) -> Result<f64, Stop> {
     match from.byte()? {
         253 => Err(Stop::Bad("score is not a number")),

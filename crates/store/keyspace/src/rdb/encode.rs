@@ -1,4 +1,4 @@
-//! Encoding of values.
+//! Encoding of values into the RDB format.
 
 use bytes::Bytes;
 use resp::BLOB_BYTES_MIN;
@@ -10,11 +10,11 @@ use crate::list::Piece;
 use crate::string::Str;
 use crate::value::Value;
 
-/// Longer strings may be compressed. Blobs are not: they are usually pictures, and compressing one
-/// would block the core for longer than a turn may take.
+/// Minimum length of a string that may be compressed. Blobs are never compressed: they are usually
+/// pictures, and compressing one would block the core for longer than a turn may take.
 const COMPRESS_BYTES_MIN: usize = 20;
 
-/// Cost of writing a string besides its bytes, in bytes.
+/// Work of writing a string besides its bytes, measured in bytes.
 const STRING_WORK: usize = 16;
 
 /// Writer that appends to a file or a payload.
@@ -87,7 +87,8 @@ impl<'a> Writer<'a> {
         if !lzf::compress(text, self.to) {
             return false;
         }
-        // The lengths precede the data, but are known only afterwards: append, then rotate.
+        // The lengths precede the compressed data, but are known only afterwards: append them, then
+        // rotate them to the front.
         let end = self.to.len();
         self.to.push(0xc3);
         self.len(end - begin);

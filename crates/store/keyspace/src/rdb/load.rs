@@ -1,4 +1,4 @@
-//! Incremental loading of a file.
+//! Incremental loading of an RDB file.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::db::{NEVER, WriteTime, is_due};
 use crate::keyspace::{Keyspace, LastLoad};
 use crate::value::Value;
 
-/// Bytes of magic and version.
+/// Length of the magic and the version at the start of a file, in bytes.
 const HEAD_BYTES: usize = 9;
 
 /// Options for loading a file.
@@ -60,7 +60,7 @@ pub struct Loader {
 }
 
 enum Item {
-    /// An item without effect.
+    /// An item that is read and ignored.
     Skip,
     Head(u16),
     Select(usize),
@@ -90,15 +90,16 @@ impl Loader {
         }
     }
 
-    /// Sets the function that freezes the buffers of blobs. It must not change their bytes.
+    /// Sets the function that turns the buffers of blobs into immutable bytes. It must not change
+    /// their content.
     #[must_use]
     pub fn with_blob_freezer(self, keep: fn(BytesMut) -> Bytes) -> Self {
         Self { keep, ..self }
     }
 
-    /// Consumes all complete items and leaves the rest. Returns whether the file has ended. If
-    /// nothing was consumed, the caller should double the input before the next call, so that a
-    /// long value is not parsed too often.
+    /// Consumes all complete items and leaves the incomplete rest in `input`. Returns whether the
+    /// file has ended. If nothing was consumed, the caller should double the input before the next
+    /// call, so that a long value is not parsed too often.
     ///
     /// # Errors
     /// If the input violates the format.

@@ -5,11 +5,11 @@
 //! LLLooooo oooooooo      copy L + 2 bytes from o + 1 bytes back; L = 7: one more length byte first
 //! ```
 
-/// Literals per run, at most.
+/// Maximum number of literal bytes per run.
 const RUN_MAX: usize = 32;
 /// Maximum distance of a reference.
 const OFFSET_MAX: usize = 1 << 13;
-/// Bytes per reference, at most.
+/// Maximum number of bytes that one reference copies.
 const COPY_MAX: usize = 264;
 
 /// Decompresses to exactly `len` bytes; `None` if the input is invalid or its length differs.
@@ -44,7 +44,8 @@ pub(super) fn decompress(from: &[u8], len: usize) -> Option<Vec<u8>> {
     (to.len() == len).then_some(to)
 }
 
-/// Appends the compressed form, if it is shorter. Returns whether it was. Blobs are not supported.
+/// Appends the compressed form of `from`, if it is shorter. Returns whether it was. Blobs are not
+/// supported.
 pub(super) fn compress(from: &[u8], to: &mut Vec<u8>) -> bool {
     // The table is cleared for each string, so short strings use a small one.
     match from.len() {

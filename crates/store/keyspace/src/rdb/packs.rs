@@ -49,7 +49,7 @@ pub(super) fn listpack(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
         let (first, behind) = rest.split_first()?;
         let byte = |at: usize| behind.get(at).map(|&byte| usize::from(byte));
         let low = usize::from(*first);
-        // Bytes of the encoding after its first one, and bytes of the data.
+        // Number of bytes of the encoding after its first byte, and number of bytes of the data.
         let (head, data): (usize, usize) = match first {
             0..=0x7f => (0, 0),
             0x80..=0xbf => (0, low & 0x3f),

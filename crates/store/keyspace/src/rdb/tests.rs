@@ -176,7 +176,7 @@ fn a_canceled_snapshot_leaves_no_trace() {
     assert_eq!(run(&mut loaded, "DBSIZE"), run(&mut keyspace, "DBSIZE"));
 }
 
-/// Returns a store whose values take more than one turn.
+/// Returns a store whose snapshot takes more than one turn.
 fn huge() -> Keyspace {
     let mut keyspace = Keyspace::new(Limits::default(), 1);
     for first in (0..20_000).step_by(100) {

@@ -26,7 +26,7 @@ pub(super) const TWO: Keys = Keys::Range {
 macro_rules! rows {
     ($($name:literal $arity:literal [$($flag:ident)*], $keys:expr, $group:ident, $since:literal, $complexity:literal,
        $handler:expr, $summary:literal $(, $syntax:literal)?;)*) => {
-        /// Rows of this family.
+        /// Rows of the command table for this family.
         pub(super) const ROWS: &[Command] = &[$(Command {
             name: $name,
             arity: $arity,

@@ -39,9 +39,9 @@ pub(crate) enum Kind {
     UnixTime,
     /// A literal token.
     Token,
-    /// One of the parts.
+    /// Exactly one of the parts is given.
     OneOf,
-    /// All of the parts.
+    /// All of the parts are given together.
     Block,
 }
 
@@ -69,7 +69,7 @@ impl Kind {
         }
     }
 
-    /// Returns the type that a name implies, unless a row states another one.
+    /// Returns the type that an argument's name implies, if a row does not state the type.
     fn of_name(name: &str) -> Kind {
         match name {
             "key" | "key1" | "key2" | "newkey" | "source" | "src" | "destination" | "destkey"
@@ -87,7 +87,7 @@ impl Kind {
     }
 }
 
-/// Parses the arguments in a row's text.
+/// Parses the syntax text of a row into arguments.
 pub(crate) fn arguments(syntax: &'static str) -> Vec<Argument> {
     let mut words = words(syntax).into_iter().peekable();
     let arguments = sequence(&mut words);
@@ -98,7 +98,7 @@ pub(crate) fn arguments(syntax: &'static str) -> Vec<Argument> {
     arguments
 }
 
-/// Returns the text in the style of HELP, with names in angle brackets.
+/// Returns the syntax text in the style of HELP, with names in angle brackets.
 pub(crate) fn usage(syntax: &'static str) -> String {
     let is_bracket = |letter: char| matches!(letter, '[' | ']' | '(' | ')');
     let words = syntax.split_ascii_whitespace().map(|word| {
@@ -114,7 +114,7 @@ pub(crate) fn usage(syntax: &'static str) -> String {
 
 type Words = std::iter::Peekable<std::vec::IntoIter<&'static str>>;
 
-/// Splits the text into words and brackets.
+/// Splits the syntax text into words and brackets.
 fn words(syntax: &'static str) -> Vec<&'static str> {
     let is_bracket = |letter: char| matches!(letter, '[' | ']' | '(' | ')');
     let mut words = Vec::new();
@@ -151,7 +151,7 @@ fn sequence(words: &mut Words) -> Vec<Argument> {
     found
 }
 
-/// Parses up to a closing bracket.
+/// Parses alternatives up to the closing bracket `end`.
 fn choice(words: &mut Words, end: &str) -> Argument {
     let mut alternatives = Vec::new();
     loop {

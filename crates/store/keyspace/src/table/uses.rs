@@ -5,7 +5,8 @@ use bytes::Bytes;
 
 use crate::command::{Command, Flags, Keys};
 
-/// Flags of a key: the access to its value as a whole, then to the data in it.
+/// Access of a command to a key, as flags of COMMAND INFO: first the access to the value as a
+/// whole, then the access to the data in it.
 pub(crate) type Use = &'static [&'static str];
 
 const READ: Use = &["RO", "access"];
@@ -140,7 +141,7 @@ pub(crate) fn uses(command: &Command, call: &[Bytes]) -> (Use, Use) {
     }
 }
 
-/// Returns the uses regardless of the arguments.
+/// Returns the uses of a command's keys if its arguments are unknown.
 fn uses_of_any(command: &Command) -> (Use, Use) {
     let row = ROWS.iter().find(|row| row.2.contains(&command.name));
     match row {
@@ -150,13 +151,13 @@ fn uses_of_any(command: &Command) -> (Use, Use) {
     }
 }
 
-/// Keys of a command with the same use.
+/// Keys of a command that it uses in the same way, with their positions.
 pub(crate) struct Spec {
     pub(crate) what: Use,
     pub(crate) place: KeyPosition,
 }
 
-/// Positions of such keys.
+/// Positions of the keys of a [`Spec`].
 pub(crate) enum KeyPosition {
     /// First key at `at`; `last` is relative to it, or counts from the end if negative.
     Range { at: usize, last: i32, step: usize },
@@ -196,7 +197,7 @@ pub(crate) fn specs(command: &Command) -> Vec<Spec> {
             spec(rest_use, KeyPosition::Counted { at: 2 }),
         ],
         Keys::Sort { stores } => {
-            // Keys of BY and GET have names derived from the elements.
+            // BY and GET read keys whose names are derived from the elements.
             let mut specs = vec![spec(READ, one(1)), spec(READ, KeyPosition::Unknown)];
             specs.extend(stores.then(|| spec(SET, KeyPosition::Unknown)));
             specs

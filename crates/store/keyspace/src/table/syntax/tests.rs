@@ -1,7 +1,8 @@
 use super::*;
 use crate::table;
 
-/// Returns the minimum and the maximum number of words; a maximum of `None` is unlimited.
+/// Returns the minimum and the maximum number of words that the arguments of a call may have;
+/// `None` as the maximum means that it is unlimited.
 fn words_of(arguments: &[Argument]) -> (usize, Option<usize>) {
     let counts = arguments.iter().map(words_of_one);
     counts.fold((0, Some(0)), |(least, most), (fewest, highest)| {
@@ -42,8 +43,8 @@ fn words_of_one(argument: &Argument) -> (usize, Option<usize>) {
 /// The syntax text of a row agrees with its arity.
 #[test]
 fn syntax_and_arity_agree() {
-    // Commands without syntax text: they are not built, or belong to servers; the last two accept
-    // anything.
+    // Commands without syntax text: they are not implemented, or are sent between servers; the last
+    // two accept any arguments.
     let untold = [
         "acl", "cluster", "debug", "failover", "function", "module", "psync", "replconf", "script",
         "command", "quit",
