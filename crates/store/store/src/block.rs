@@ -10,18 +10,18 @@ use tokio::sync::Notify;
 use crate::client::{BlockedCommand, ClientKey};
 use crate::clients::Clients;
 
-/// A database and a key.
+/// Index of a database, and a key in it.
 type Place = (usize, Bytes);
 
 /// Blocked clients by key and by deadline.
 #[derive(Debug)]
 pub(crate) struct BlockedClients {
     by_key: HashMap<Place, VecDeque<ClientKey>>,
-    /// Deadlines in Unix milliseconds.
+    /// Deadlines of the blocked clients that have one, in Unix milliseconds.
     due: BTreeSet<(u64, ClientKey)>,
     /// Number of blocked clients.
     clients: usize,
-    /// Notified when there is an earlier deadline.
+    /// Notified when a client blocks with a deadline.
     deadline_changed: Rc<Notify>,
 }
 
@@ -102,7 +102,7 @@ impl BlockedClients {
         clients[key].parked = Some(BlockedCommand { args, block, db });
     }
 
-    /// Removes a client from every queue. Returns the command that it waited with, if any.
+    /// Removes a client from every queue. Returns the command with which it was blocked, if any.
     pub(crate) fn unpark(
         &mut self,
         clients: &mut Clients,
@@ -129,8 +129,8 @@ impl BlockedClients {
     }
 }
 
-/// Returns an argument to keep beyond this turn. A short argument is a slice of the read buffer, so
-/// it is copied.
+/// Returns `arg` in a form that may be kept after this turn: a short argument is copied, because it
+/// is a slice of the read buffer.
 fn keep(arg: &Bytes) -> Bytes {
     match arg.len() < resp::BLOB_BYTES_MIN {
         true => Bytes::copy_from_slice(arg),

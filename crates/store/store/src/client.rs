@@ -8,7 +8,7 @@ use bytes::Bytes;
 use keyspace::{Block, Command, Session};
 use resp::{Mark, Out, Proto};
 
-/// Index in the table of clients; reused after the client has left.
+/// Index in the table of clients; reused after the client has disconnected.
 pub(crate) type ClientKey = usize;
 
 /// Facts about a connection that are known at its start.
@@ -26,7 +26,7 @@ pub(crate) struct Peer {
     pub(crate) is_unix: bool,
 }
 
-/// State of a connection's closing.
+/// Decision whether, and how soon, to close a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Closing {
     No,
@@ -40,9 +40,9 @@ pub(crate) enum Closing {
 pub(crate) enum Replies {
     On,
     Off,
-    /// Off for the command after this one.
+    /// The reply of the next command is suppressed.
     SkipNext,
-    /// Off for this command.
+    /// The reply of the current command is suppressed.
     Skip,
 }
 
@@ -79,10 +79,11 @@ pub(crate) struct Client {
     pub(crate) peer: Peer,
     pub(crate) session: Session,
     pub(crate) out: Out,
-    /// Ranges of replies in `out` whose changes may not be on disk yet. Nothing is sent while there
-    /// are any.
+    /// Ranges of `out` that hold replies to commands whose changes may not be on disk yet. While
+    /// there are any, no output is sent.
     pub(crate) unwritten: Vec<(Mark, Mark)>,
-    /// Number of the client's flush of all databases, if its reply waits for the snapshot after it.
+    /// Number of the flush of all databases that this client requested, while its reply waits for
+    /// the snapshot after that flush.
     pub(crate) flush: Option<u64>,
     /// Messages that arrived while the client's own command ran; they follow its reply.
     pub(crate) later: Out,
@@ -102,11 +103,11 @@ pub(crate) struct Client {
     pub(crate) active_ms: u64,
     /// Time since which the soft output limit has been exceeded.
     pub(crate) over_soft_since_ms: Option<u64>,
-    /// The last command.
+    /// The client's last command.
     pub(crate) last: Option<&'static Command>,
-    /// Bytes read that are not a complete command yet.
+    /// Number of bytes read that do not form a complete command yet.
     pub(crate) input_bytes: usize,
-    /// Bytes of the subscribed names, with overhead.
+    /// Bytes of memory that the client's subscriptions use: their names, with overhead.
     pub(crate) subscribed_bytes: usize,
     /// Value of [`Client::held_bytes`] when it was last added to the total of all clients.
     pub(crate) counted_bytes: usize,
@@ -217,7 +218,7 @@ impl Client {
         if set.is_empty() { "N".to_owned() } else { set }
     }
 
-    /// Returns a line of `CLIENT LIST`, without its end.
+    /// Returns a line of `CLIENT LIST`, without the line end.
     pub(crate) fn describe(&self, now_ms: u64) -> Vec<u8> {
         let mut line = format!(
             "id={} addr={} laddr={} fd={} name=",

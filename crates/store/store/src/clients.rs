@@ -24,7 +24,7 @@ pub(crate) struct Clients {
     monitors: Vec<ClientKey>,
     /// The client whose command runs, if any.
     pub(crate) running: Option<ClientKey>,
-    /// Bytes that all clients together hold.
+    /// Total bytes of memory that the clients hold.
     bytes: usize,
     bounds: Bounds,
     pub(crate) counters: ClientCounters,
@@ -81,12 +81,13 @@ impl Clients {
         }
     }
 
-    /// Applies a changed configuration.
+    /// Applies the bounds of a changed configuration.
     pub(crate) fn set_bounds(&mut self, config: &Config, limits: &Limits) {
         self.bounds = Bounds::new(config, limits);
     }
 
-    /// Sets the counters of the listeners, whose refusals count too.
+    /// Sets the counters of the listeners; [`Clients::rejected`] includes the connections that the
+    /// listeners refused.
     pub(crate) fn set_listeners(&mut self, accepting: Arc<[reactor::Counters]>) {
         self.accepting = Some(accepting);
     }
@@ -183,8 +184,8 @@ impl Clients {
         self.bytes = self.bytes + held - before;
     }
 
-    /// Closes clients, those that hold the most bytes first, until the rest is within
-    /// `maxmemory-clients`.
+    /// Closes clients, in descending order of the bytes that they hold, until the remaining ones
+    /// are within `maxmemory-clients`.
     pub(crate) fn evict(&mut self) {
         while 0 < self.bounds.bytes_max && self.bounds.bytes_max < self.bytes as u64 {
             let clients = self.table.iter();

@@ -52,7 +52,7 @@ impl Clock {
         self.start_turn();
     }
 
-    /// Reads the time that all commands of this turn see.
+    /// Starts a turn: reads the time that all commands of this turn use.
     pub(crate) fn start_turn(&self) {
         let now = Instant::now();
         let passed = now.saturating_duration_since(self.base.get());
@@ -76,7 +76,8 @@ impl Clock {
         self.lap.get()
     }
 
-    /// Ends a command that started at `started`. Returns its duration in microseconds.
+    /// Records the end of a command that started at `started`. Returns its duration in
+    /// microseconds.
     pub(crate) fn end_lap(&self, started: Instant) -> u64 {
         let now = Instant::now();
         self.lap.set(now);
@@ -91,7 +92,7 @@ impl Clock {
         self.now_us.get() / 1000
     }
 
-    /// Returns the instant of a Unix time.
+    /// Converts a Unix time into an instant of the runtime's clock.
     pub(crate) fn until(&self, unix_ms: u64) -> Instant {
         let passed_ms = unix_ms.saturating_sub(self.base_us.get() / 1000);
         // Capped at a year, to avoid overflow.

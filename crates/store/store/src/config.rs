@@ -37,7 +37,8 @@ const REFUSED: &[(&str, &str)] = &[
         "there is one user, default: give its password with requirepass",
     ),
 ];
-/// Descriptors needed besides those of clients: files, listeners, the runtime's own.
+/// Number of file descriptors reserved for other uses than clients: files, listeners, and the
+/// runtime.
 const RESERVED_DESCRIPTORS: u64 = 64;
 /// Default path of the pidfile for a process that detaches, as in Redis.
 const PID_FILE: &str = "/var/run/redis.pid";
@@ -110,17 +111,19 @@ pub struct Config {
     pub(crate) auto_aof_rewrite_percentage: Int<0, { i32::MAX as i64 }>,
     /// Size in bytes below which the AOF is not rewritten automatically.
     pub(crate) auto_aof_rewrite_min_size: Memory<0, LONG_MAX>,
-    /// Bytes of replies that may wait for a client, per class of clients.
+    /// Limits on the bytes of replies that wait for a client, per class of clients.
     pub(crate) client_output_buffer_limit: OutputLimits,
     /// Maximum bytes of one unfinished command.
     pub(crate) client_query_buffer_limit: Memory<MIB, LONG_MAX>,
     /// Maximum bytes of one argument.
     pub(crate) proto_max_bulk_len: Memory<MIB, LONG_MAX>,
-    /// Microseconds from which a command counts as slow; negative for never.
+    /// Minimum duration, in microseconds, of a command that is logged as slow; negative to log
+    /// none.
     pub(crate) slowlog_log_slower_than: Int<-1, { i64::MAX }>,
-    /// Number of slow commands kept.
+    /// Maximum number of slow commands kept.
     pub(crate) slowlog_max_len: Int<0, { i64::MAX }>,
-    /// Milliseconds from which an event counts as a delay; 0 for never.
+    /// Minimum duration, in milliseconds, of an event that is recorded as a delay; 0 to record
+    /// none.
     pub(crate) latency_monitor_threshold: Int<0, { i64::MAX }>,
     /// True if command durations are counted in a histogram, for `LATENCY HISTOGRAM` and `INFO
     /// latencystats`.
@@ -136,11 +139,11 @@ pub struct Config {
     pub(crate) maxmemory_policy: EvictionPolicy,
     /// Number of keys compared per evicted key.
     pub(crate) maxmemory_samples: Int<1, { i32::MAX as i64 }>,
-    /// Effort of one round of eviction, from 0 to 100.
+    /// Effort of one round of eviction in Redis, from 0 to 100. The value is only kept and shown.
     pub(crate) maxmemory_eviction_tenacity: Int<0, 100>,
-    /// Divisor of a key's frequency counter growth: higher values let it grow more slowly.
+    /// Factor that slows the growth of a key's frequency counter; higher values slow it more.
     pub(crate) lfu_log_factor: Int<0, { i32::MAX as i64 }>,
-    /// Minutes after which a key's frequency counter halves.
+    /// Minutes after which the frequency counter of an unused key falls by one.
     pub(crate) lfu_decay_time: Int<0, { i32::MAX as i64 }>,
     /// Classes of keyspace events that are published.
     pub(crate) notify_keyspace_events: Events,
@@ -427,8 +430,8 @@ impl Config {
             .collect()
     }
 
-    /// Returns whether a stop without `SAVE` or `NOSAVE` writes a snapshot: if there are save
-    /// points.
+    /// Returns whether a shutdown with neither `SAVE` nor `NOSAVE` writes a snapshot: if there are
+    /// save points.
     pub(crate) fn saves_at_end(&self) -> bool {
         !self.save.is_empty()
     }

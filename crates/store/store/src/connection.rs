@@ -91,13 +91,13 @@ async fn refuse<S: AsyncWrite + Unpin>(mut stream: S, text: &str) {
 struct Connection {
     place: ClientGuard,
     parser: Parser,
-    /// Bytes read that are not a complete command yet.
+    /// Bytes read that do not form a complete command yet.
     input: BytesMut,
-    /// Prefetched state of the requests that the parser has found ahead.
+    /// Results of the prefetch for requests that are parsed but have not run yet.
     prefetched: VecDeque<Prefetched>,
-    /// Its last request held a blob.
+    /// True if the client's last request contained a blob.
     sends_blobs: bool,
-    /// A command that runs again after a pause.
+    /// A command that a pause holds back; it runs after the pause.
     postponed: Option<Vec<Bytes>>,
 }
 
@@ -107,9 +107,9 @@ enum Event {
     Read { more: bool },
     /// All or some output was written.
     Written,
-    /// Another task changed the client's state.
+    /// Another task changed the client's state and woke this connection.
     Woken,
-    /// The client sends no more.
+    /// The client has closed its sending side.
     End,
 }
 
@@ -230,8 +230,8 @@ impl Connection {
                 return Ok(true);
             }
             if promises {
-                // Another client's command may have answered this one meanwhile, so its reply has
-                // to wait for the disk too.
+                // Meanwhile the command of another client may have unblocked this client. The reply
+                // to the unblocked command must wait for the disk too.
                 self.settle_replies().await;
             }
             let written = poll_fn(|context| match self.poll_write(stream, context) {

@@ -30,15 +30,15 @@ use check::{Verdict, check};
 /// The next step of a connection after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
-    /// The command was answered: continue.
+    /// The command was answered; the next command can run.
     Next,
     /// The command waits for a key.
     Blocked,
-    /// The command runs again when the pause is over.
+    /// A pause holds the command back; it runs when the pause is over.
     Postponed,
 }
 
-/// Occasion on which a command runs. Monitors see only the first.
+/// Reason why a command runs now. Monitors see it only on [`Occasion::First`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Occasion {
     /// The client sent the command.
@@ -50,7 +50,7 @@ pub(crate) enum Occasion {
     Deadline,
 }
 
-/// Runs one command of a client, its reply and all that follows from it included.
+/// Runs one command of a client, completes its reply, and handles its effects.
 pub(crate) fn dispatch(
     state: &mut State,
     key: ClientKey,
@@ -72,7 +72,7 @@ pub(crate) fn dispatch(
     let mark = client.out.mark();
     client.session.set_prefetched(match args {
         Cow::Borrowed(_) => prefetched,
-        // The prefetched command is the one that has this name elsewhere.
+        // The command was renamed, so the prefetch resolved the wrong command.
         Cow::Owned(_) => Prefetched::default(),
     });
     if client.replies == Replies::SkipNext {
@@ -86,7 +86,7 @@ pub(crate) fn dispatch(
     flow
 }
 
-/// Runs the command of a client that waited with it.
+/// Runs the command of a blocked client again.
 pub(crate) fn resume(
     state: &mut State,
     key: ClientKey,
@@ -97,7 +97,8 @@ pub(crate) fn resume(
     state.clients.running = Some(key);
     let (flow, command) = call(state, key, &parked.args, occasion);
     state.clients.running = None;
-    // A lock, which is all that a deadline yields, makes no promise about the disk.
+    // After a deadline the reply can only report a build lock (`GETORLOCK`), which is never on
+    // disk, so such a reply need not wait for the disk.
     if occasion == Occasion::KeyReady {
         note_promise(state, key, command, mark);
     }
@@ -105,8 +106,9 @@ pub(crate) fn resume(
     flow
 }
 
-/// Returns the request with the command's original name. Answers and returns `None` if the name
-/// means no command, or the request is HTTP.
+/// Returns the request with the command's original name. Returns `None` if `rename-command` removed
+/// the name, which is answered with an error, or if the request is HTTP, which closes the
+/// connection.
 #[inline]
 fn translate<'a>(state: &mut State, key: ClientKey, args: &'a [Bytes]) -> Option<Cow<'a, [Bytes]>> {
     let now_ms = state.now_ms();
@@ -138,11 +140,11 @@ fn is_http(name: &[u8]) -> bool {
         && (name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:"))
 }
 
-/// The statistic that a call counts towards.
+/// Counter in which a call is counted.
 enum Counts {
     Run,
     Refused,
-    /// Not counted now: the call is counted when it runs, or is answered.
+    /// None yet: the call is counted when it runs, or is answered.
     Later,
 }
 
@@ -240,9 +242,9 @@ fn enforce_queue_limit(state: &mut State, key: ClientKey) {
     }
 }
 
-/// Shows a command to monitors before it runs. Returns `false` for one that they see after it ran:
-/// they see the commands of a transaction before its EXEC, and a SELECT with the database it
-/// selected.
+/// Shows a command to monitors before it runs. Returns `false`, without showing it, for the
+/// commands that monitors see only afterwards: an EXEC follows the commands of its transaction, and
+/// a SELECT is shown with the database that it selected.
 fn show_early(state: &mut State, key: ClientKey, args: &[Bytes]) -> bool {
     let rules = keyspace::command(args).map(command::rules);
     let is_early = !rules.is_some_and(|rules| rules.has(Rules::SHOWN_LATE));
@@ -266,8 +268,8 @@ fn show(state: &mut State, key: ClientKey, args: &[Bytes]) {
     }
 }
 
-/// Completes the reply that starts at `mark`: removes it if the client wants none, records its
-/// promises, and appends the messages that arrived meanwhile.
+/// Completes the reply that starts at `mark`: removes it if the client wants none, records whether
+/// it must wait for the disk, and appends the messages that arrived meanwhile.
 fn end_reply(state: &mut State, key: ClientKey, command: Option<&'static Command>, mark: Mark) {
     let client = &mut state.clients[key];
     if client.replies != Replies::On {
@@ -293,12 +295,14 @@ fn end_reply(state: &mut State, key: ClientKey, command: Option<&'static Command
     }
 }
 
-/// Records the reply since `mark` if its change must be on disk before it is sent.
+/// Records that the reply since `mark` must not be sent before its change is on disk, if
+/// `appendfsync` requires that.
 fn note_promise(state: &mut State, key: ClientKey, command: Option<&Command>, mark: Mark) {
     if state.keyspace.effects.journal.is_empty() || !state.persist.promises() {
         return;
     }
-    // A read may have removed an expired key; its reply makes no promise about that.
+    // A read may have removed an expired key; its reply need not wait until that removal is on
+    // disk.
     if !command.is_some_and(|command| command.flags.has(Flags::READONLY)) {
         let client = &mut state.clients[key];
         client.unwritten.push((mark, client.out.mark()));

@@ -101,7 +101,8 @@ pub(crate) fn time_out(state: &mut State) {
             continue;
         };
         match parked.args.first() {
-            // The holder exceeded its time and lost the lock; the first waiter takes it.
+            // The holder of the build lock exceeded its time and lost the lock; the first waiter
+            // acquires it.
             Some(command) if is_compute_command(command) => {
                 resume(state, key, &parked, Occasion::Deadline);
             }
@@ -115,8 +116,8 @@ fn is_compute_command(command: &Bytes) -> bool {
     command.eq_ignore_ascii_case(b"getorlock")
 }
 
-/// Removes keys whose cache tags were dropped, within the bounds of one turn. Returns whether all
-/// are gone.
+/// Removes keys whose cache tags were dropped, up to the limit of one turn. Returns whether all
+/// such keys are removed.
 pub(crate) fn sweep_tagged(state: &mut State) -> bool {
     let is_swept = state.keyspace.sweep_tagged();
     settle(state);

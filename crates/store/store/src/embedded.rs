@@ -66,7 +66,7 @@ pub struct EmbeddedSession<'a> {
     over: bool,
 }
 
-/// Usage of a store.
+/// Number of keys in a store, and their memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreUsage {
     /// Number of keys, including expired ones that have not been removed yet.
@@ -84,7 +84,7 @@ impl Embedded {
         Embedded { keyspace }
     }
 
-    /// Changes the limit; existing data stays.
+    /// Changes the limit of memory; existing data is kept.
     pub fn set_bytes_max(&self, bytes_max: u64) {
         self.keyspace().set_limits(limits(bytes_max));
     }

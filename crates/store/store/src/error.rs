@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The party at fault.
+/// The party that caused an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// This host: an address, a disk, a permission.
@@ -33,7 +33,7 @@ impl Error {
         }
     }
 
-    /// Returns the party at fault.
+    /// Returns the party that caused the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }

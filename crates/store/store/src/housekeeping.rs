@@ -70,7 +70,7 @@ fn turn(shared: &Shared) -> bool {
     more
 }
 
-/// Runs what is due `hz` times a second.
+/// Runs the work that is repeated `hz` times a second.
 fn tick(state: &mut State) {
     let now_ms = state.now_ms();
     let used_bytes = state.used_bytes() as u64;
@@ -100,8 +100,8 @@ fn handle_due(state: &mut State) {
     }
 }
 
-/// Defragments within the bounds of one turn; after the last turn the allocator returns free
-/// memory. Returns whether there is more to move.
+/// Defragments, up to the limit of one turn; after the last turn of a pass, the allocator returns
+/// free memory to the system. Returns whether there is more to move.
 fn defrag_turn(state: &mut State) -> bool {
     let keyspace = &mut state.keyspace;
     if !keyspace.is_defragmenting() {

@@ -1,4 +1,4 @@
-//! Recorded delays, by event.
+//! Recorded delays, grouped by the kind of event that took too long.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,7 +8,7 @@ pub(crate) struct Sample {
     pub(crate) took_ms: u64,
 }
 
-/// Samples of one event.
+/// Recorded delays of one kind of event.
 #[derive(Debug, Default)]
 pub(crate) struct Event {
     /// Samples, oldest first.
@@ -24,8 +24,8 @@ const ROWS: u64 = 4;
 const HEIGHTS: [char; 3] = ['_', 'o', '#'];
 
 impl Event {
-    /// Draws the samples as columns, scaled from the shortest to the longest, each with its age
-    /// below, written downwards.
+    /// Draws the samples as columns, scaled from the shortest to the longest delay. Below each
+    /// column is the age of its sample, written downwards.
     pub(crate) fn graph(&self, now_secs: u64) -> String {
         let took = self.samples.iter().map(|sample| sample.took_ms);
         let min = took.clone().min().unwrap_or(0);

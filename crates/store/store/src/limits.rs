@@ -1,40 +1,42 @@
 //! Bounds of the service that have no directive in redis.conf.
 
-/// Bounds of the service.
+/// Bounds of the server. Each field states its default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes taken from a socket by one read. The buffer belongs to the core; an idle connection
-    /// holds none. Default 64 KiB.
+    /// Maximum bytes taken from a socket by one read. The buffer belongs to the core; an idle
+    /// connection holds none. Default 64 KiB.
     pub read_bytes: usize,
-    /// Bytes of a large value read from a socket before other connections get their turn. Default
-    /// 256 KiB.
+    /// Maximum bytes of a large value read from a socket before other connections get their turn.
+    /// Default 256 KiB.
     pub blob_read_bytes: usize,
-    /// Bytes written to a socket before other connections get their turn. Default 256 KiB.
+    /// Maximum bytes written to a socket before other connections get their turn. Default 256 KiB.
     pub write_slice_bytes: usize,
-    /// Bytes of output that may wait for one client, even if `client-output-buffer-limit` allows
-    /// more. Default 1 GiB.
+    /// Maximum bytes of output that may wait for one client, even if `client-output-buffer-limit`
+    /// allows more. Default 1 GiB.
     pub out_bytes_max: usize,
-    /// Requests of one client that are parsed before the first of them runs, so that the memory
-    /// they need is prefetched together. Default 16.
+    /// Maximum number of requests of one client that are parsed before the first of them runs, so
+    /// that the memory they need is prefetched together. Default 16.
     pub requests_ahead_max: usize,
-    /// Bytes read from a client while it is blocked or postponed. Default 1 MiB.
+    /// Maximum bytes read from a client while it is blocked or postponed. Default 1 MiB.
     pub ahead_bytes_max: usize,
-    /// Samples kept per event of `LATENCY`. Default 160.
+    /// Maximum number of samples kept per event of `LATENCY`. Default 160.
     pub latency_samples_max: usize,
-    /// Distinct error names that are counted separately. Default 128.
+    /// Maximum number of distinct error names that are counted separately. Default 128.
     pub error_names_max: usize,
-    /// Bytes of the AOF that wait for the disk; beyond this bound clients wait. Default 64 MiB.
+    /// Maximum bytes of the AOF that wait for the disk; above this limit, clients wait. Default 64
+    /// MiB.
     pub journal_bytes_max: usize,
-    /// Batches of commands from this process that wait for the core; beyond this bound their
-    /// senders wait. Default 64.
+    /// Maximum number of batches of commands from this process that wait for the core; above this
+    /// limit, their senders wait. Default 64.
     pub local_requests_max: usize,
-    /// Bytes that a snapshot reads per turn, including the table around the values; about 0.1 ms.
-    /// Default 64 KiB.
+    /// Maximum bytes that a snapshot reads per turn, including the table around the values; this
+    /// takes about 0.1 ms. Default 64 KiB.
     pub snapshot_turn_bytes: usize,
-    /// Bytes of a snapshot that wait for the disk because clients changed keys that the snapshot
-    /// had not reached; beyond this bound clients wait. Default 32 MiB.
+    /// Maximum bytes of a snapshot that wait for the disk because clients changed keys that the
+    /// snapshot had not reached; above this limit, clients wait. Default 32 MiB.
     pub snapshot_bytes_max: usize,
-    /// Elements that defragmentation moves per turn; about 0.1 ms. Default 256.
+    /// Maximum number of elements that defragmentation moves per turn; this takes about 0.1 ms.
+    /// Default 256.
     pub defrag_elements_per_turn: usize,
 }
 

@@ -35,14 +35,14 @@ pub(crate) enum Request {
         commands: Vec<Vec<Bytes>>,
         replies: oneshot::Sender<Vec<Reply>>,
     },
-    /// `GETORLOCK` on a key of database 0. The reply comes with the deadline of the key's lock, if
-    /// it is locked afterwards.
+    /// `GETORLOCK` on a key of database 0. The reply comes with the deadline of the key's build
+    /// lock, if the key is locked after the command.
     GetOrLock {
         key: Bytes,
         build: Bytes,
         reply: oneshot::Sender<(Reply, Option<i64>)>,
     },
-    /// Release of the lock that has this deadline.
+    /// Release of the build lock of `key` that has this deadline.
     ReleaseLock { key: Bytes, until_ms: i64 },
 }
 
@@ -60,8 +60,8 @@ pub struct ComputeOptions {
 pub enum ComputeError<E> {
     /// The server has stopped.
     Stopped,
-    /// The store refused, with this error text: the key does not hold a string, or memory is used
-    /// up.
+    /// The store refused the command with this error text: the key does not hold a string, or the
+    /// memory limit is reached.
     Refused(String),
     /// The caller's own computation failed. The next waiter computes instead.
     Failed(E),
@@ -142,7 +142,7 @@ impl Handle {
             Reply::Error(text) => return Err(ComputeError::Refused(lossy(&text))),
             _ => {}
         }
-        // Setting the key releases the lock too; the guard covers failure and panic.
+        // Setting the key releases the build lock; the guard also releases it on failure and panic.
         let _lock = until_ms.map(|until_ms| Lock {
             handle: self,
             key,
@@ -170,7 +170,7 @@ impl Handle {
     }
 }
 
-/// Lock of a key; released on drop unless another client holds it by then.
+/// Build lock of a key; released on drop unless another client holds it by then.
 struct Lock<'a> {
     handle: &'a Handle,
     key: &'a Bytes,
@@ -217,8 +217,8 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
                     let command = ["GETORLOCK".into(), key, build];
                     let answered = run_blocking(&shared, &command).await;
                     let until_ms = shared.state.borrow().keyspace.locked_until(0, &command[1]);
-                    // A lock makes no promise about the disk, and a value's promise was kept when
-                    // it was set.
+                    // The result is not needed: a lock is never on disk, and a value was on disk
+                    // before the command that set it was answered.
                     let _: bool = shared.committed().await;
                     drop(reply.send((answered, until_ms)));
                 });
@@ -249,7 +249,7 @@ fn admit(shared: &Rc<Shared>) -> Result<(ClientGuard, ClientKey), Reply> {
     Ok((ClientGuard::new(Rc::clone(shared), key), key))
 }
 
-/// Takes the reply that was written for a client.
+/// Removes the written reply from a client's output and returns it.
 fn take(state: &mut State, key: ClientKey) -> Reply {
     let out = &mut state.clients[key].out;
     if let Some(blob) = out.take_blob() {

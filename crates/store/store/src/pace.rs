@@ -1,8 +1,8 @@
 //! Background work on the core: one piece per turn, paced so that clients get most of the core.
 //!
-//! While clients send commands, such work takes at most a third of the core: the kernel's scheduler
-//! makes a thread that is always busy wait for others on its processor. While no client sends
-//! commands, the work continues without rests.
+//! While clients send commands, background work uses at most a third of the core. It rests in
+//! between, because the kernel's scheduler makes a thread that is always busy wait for other
+//! threads on its processor. While no client sends commands, the work continues without rests.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::clock::thread_cpu_time;
 use crate::shared::Shared;
 use crate::state::State;
 
-/// CPU time of the pieces between two rests.
+/// CPU time that the pieces may use between two rests.
 const WORK: Duration = Duration::from_micros(500);
 /// Length of a rest: the shortest that the runtime's timer can wait.
 const REST: Duration = Duration::from_millis(1);
@@ -25,7 +25,7 @@ pub(crate) struct Pace {
     worked: Duration,
     /// CPU time of the last piece.
     pub(crate) last: Duration,
-    /// Commands received from clients up to the last rest.
+    /// Number of commands received from clients up to the last rest.
     commands: u64,
 }
 

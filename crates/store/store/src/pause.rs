@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 
 use crate::clients::Clients;
 
-/// A pause.
+/// Period during which commands are held back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pause {
     pub(crate) until_ms: u64,
@@ -35,12 +35,12 @@ impl Pauses {
         self.current
     }
 
-    /// Returns the end of the pause, if any.
+    /// Returns the time at which the current pause ends, if there is one.
     pub(crate) fn until_ms(&self) -> Option<u64> {
         self.current.map(|pause| pause.until_ms)
     }
 
-    /// Replaces the pause.
+    /// Starts a pause, which replaces the current one.
     pub(crate) fn set(&mut self, pause: Pause) {
         self.current = Some(pause);
         self.deadline_changed.notify_one();

@@ -45,14 +45,14 @@ const RELOAD_PIECE_BYTES: usize = 1 << 20;
 /// Delay before a failed snapshot, or a failed start of the AOF, is retried.
 const RETRY_MS: u64 = 5_000;
 
-/// Background work that takes a snapshot.
+/// Kind of background work; each kind writes a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Job {
     Save,
     Rewrite,
 }
 
-/// Results of the snapshots, or of the rewrites, so far.
+/// Results so far of one kind of job, snapshots or rewrites.
 #[derive(Clone, Copy, Debug)]
 struct Record {
     ok: bool,
@@ -82,7 +82,7 @@ pub(crate) struct Persist {
     rewritten_bytes: u64,
     /// The running job, its start in milliseconds, and the change count at its start.
     running: Option<(Job, u64, u64)>,
-    /// Queued jobs.
+    /// Jobs that are queued to run.
     wanted: Vec<Job>,
     wake: Rc<Notify>,
     /// Notified when the AOF has bytes to send to its thread.
@@ -115,7 +115,7 @@ pub(crate) struct Persist {
     is_outdated: bool,
     /// True if the server stops after the next snapshot.
     stops: bool,
-    /// Stops the server.
+    /// Handle that stops the server.
     stop: Stop,
 }
 
@@ -189,7 +189,8 @@ impl Persist {
         self.journal.is_some()
     }
 
-    /// Returns the error reply for commands that change data, if they are refused.
+    /// Returns the error reply for commands that change data, if such commands are refused at
+    /// present.
     pub(crate) fn refuses_writes(&self, config: &Config) -> Option<String> {
         if !self.saves.ok && config.stop_writes_on_bgsave_error && !config.save.is_empty() {
             return Some(
@@ -211,8 +212,8 @@ impl Persist {
         start_fault.or_else(|| self.journal.as_ref()?.fault())
     }
 
-    /// Returns the reply to a command whose change is not on disk although `appendfsync always`
-    /// promises that.
+    /// Returns the error reply to a command whose change is not on disk, although `appendfsync
+    /// always` promises that each replied change is.
     pub(crate) fn unwritten_reply(&self) -> String {
         let fault = self.journal_fault().unwrap_or_default();
         format!(
@@ -220,7 +221,8 @@ impl Persist {
         )
     }
 
-    /// Returns whether a reply promises that the change is on the disk.
+    /// Returns whether a reply promises that the command's change is on disk: with `appendfsync
+    /// always`.
     pub(crate) fn promises(&self) -> bool {
         self.journal.as_ref().is_some_and(Journal::promises)
     }
@@ -353,7 +355,7 @@ impl Persist {
         Ok(())
     }
 
-    /// Makes a client wait for the next snapshot.
+    /// Makes a client wait until the next snapshot is written.
     pub(crate) fn wait_for_save(&mut self, key: ClientKey) {
         self.save_waiters.push(key);
     }
@@ -381,8 +383,8 @@ impl Persist {
         })
     }
 
-    /// Queues a snapshot without data. It replaces the snapshot on disk, whose data would otherwise
-    /// return after a crash. Without an AOF, returns the flush number to pass to
+    /// Queues a snapshot of the emptied databases. It replaces the snapshot on disk, whose data
+    /// would otherwise return after a crash. Without an AOF, returns the flush number to pass to
     /// [`Persist::is_flush_done`].
     pub(crate) fn save_flush(&mut self, config: &Config, keyspace: &mut Keyspace) -> Option<u64> {
         if config.save.is_empty() {
@@ -551,11 +553,11 @@ impl Persist {
         Some(job)
     }
 
-    /// Records the result of a snapshot. Returns what follows from it for clients.
+    /// Records the result of a snapshot. Returns the consequences for clients.
     fn save_done(&mut self, written: io::Result<u64>, now_ms: u64) -> SaveDone {
         let (_, started_ms, changes) = self.running.take().expect("a save was running");
         if self.is_outdated {
-            // The snapshot queued by the flush answers the waiting clients.
+            // The flush has queued another snapshot, which answers the waiting clients.
             return SaveDone {
                 waiters: Vec::new(),
                 reply: Ok(()),

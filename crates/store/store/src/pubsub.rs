@@ -51,7 +51,8 @@ impl Kind {
 
 type Listeners = HashMap<Bytes, BTreeSet<ClientKey>>;
 
-/// Every subscription by name. [`Subscriptions`] has the same by client; both change together.
+/// All subscriptions by name of channel or pattern. [`Subscriptions`] holds the same subscriptions
+/// by client; both are updated together.
 #[derive(Debug, Default)]
 pub(crate) struct Hub {
     channels: Listeners,
@@ -59,12 +60,12 @@ pub(crate) struct Hub {
     shard_channels: Listeners,
 }
 
-/// Overhead of a subscription, besides its name: an entry of the client's set and one of the
-/// channel's.
+/// Memory overhead of a subscription besides its name, in bytes: an entry of the client's set and
+/// one of the channel's.
 const NAME_BYTES: usize = 160;
 
 impl Hub {
-    /// Returns the names of a kind that have subscribers, with their subscribers.
+    /// Returns the names of one kind that have subscribers, each with its subscribers.
     pub(crate) fn of(&self, kind: Kind) -> &Listeners {
         match kind {
             Kind::Channel => &self.channels,

@@ -1,4 +1,5 @@
-//! Client of a store elsewhere: one connection, opened on demand and closed at the first error.
+//! Client of a store in another process: one connection, opened on demand and closed at the first
+//! error.
 
 mod url;
 

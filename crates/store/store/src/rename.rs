@@ -6,22 +6,22 @@
 
 use bytes::Bytes;
 
-/// Names whose meaning differs from the command of that name.
+/// The names that `rename-command` changed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Renames {
-    /// Lower-case names, each with the original name of its command; `None` if the name was taken
-    /// away from its command.
+    /// Lower-case names, each with the original name of the command that it now stands for; `None`
+    /// if the name stands for no command.
     names: Vec<(String, Option<&'static str>)>,
 }
 
-/// Meaning of a name in a request.
+/// Meaning of a command name in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameMeaning {
-    /// The command of this name, if there is one.
+    /// The name was not changed: it stands for the command of this name, if there is one.
     Itself,
-    /// The command with this original name.
+    /// The name stands for the command with this original name.
     Command(&'static str),
-    /// No command.
+    /// The name stands for no command.
     Nothing,
 }
 
@@ -75,7 +75,7 @@ impl Renames {
     }
 }
 
-/// Returns the arguments with the command's original name in front.
+/// Returns the arguments, with the command's name replaced by its original name.
 pub(crate) fn with_own_name(args: &[Bytes], own: &'static str) -> Vec<Bytes> {
     let mut args = args.to_vec();
     args[0] = Bytes::from_static(own.as_bytes());

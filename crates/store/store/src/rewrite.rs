@@ -14,7 +14,7 @@ use crate::client::ClientKey;
 use crate::config::Config;
 use crate::persist::sync_parent;
 
-/// Clients that wait in `CONFIG REWRITE`.
+/// Clients that wait for their `CONFIG REWRITE`.
 #[derive(Debug, Default)]
 pub(crate) struct RewriteWaiters {
     /// Clients whose write has not started.
@@ -64,7 +64,7 @@ fn write(path: &Path, config: &Config) -> io::Result<()> {
         sync_parent(path)
     })();
     if written.is_err() {
-        // The temporary file is of no use, and may not exist.
+        // Removes the temporary file, which may not exist.
         drop(fs::remove_file(&beside));
     }
     written

@@ -49,8 +49,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the sockets on `core`. A listener of `inherited` with a wanted address is used instead
-    /// of a new socket.
+    /// Opens the sockets on `core`. If `inherited` contains a listener with one of the configured
+    /// addresses, it is used instead of a new socket.
     ///
     /// # Errors
     /// An address or the socket's path cannot be bound.
@@ -139,16 +139,17 @@ impl Server {
             requests,
             set_log_level,
         } = self;
-        // Only handles of others keep the channel open; the server runs on after the last one is
-        // dropped.
+        // The channel stays open as long as other code has a handle; the server continues to run
+        // after the last handle is dropped.
         drop(handle);
         let pidfile = config.pid_file().and_then(PidFile::write);
         let now_ms = Clock::new().unix_ms();
         let mut keyspace = Keyspace::new(settings::keyspace_limits(&config), Clock::seed());
         let opened = persist::open(&config, &mut keyspace, now_ms)?;
-        // Taken once, by the core, which builds its state from it.
+        // The core takes the content once and builds its state from it.
         let loaded = Mutex::new(Some((keyspace, opened, unix, requests)));
-        // Triggered after the last snapshot, so the reactor does not stop before it.
+        // Triggered after the last snapshot is written, so that the reactor does not stop before
+        // that.
         let drained = Stop::new();
         let failed = Mutex::new(None);
         let loss = Arc::new(Loss::default());
@@ -182,7 +183,8 @@ impl Server {
         };
         let ended = reactor::run(listeners, &reactor_limits, SHED, &drained, start);
         if !config.unixsocket.is_empty() {
-            // The next server finds the path free. The file may be gone already.
+            // Removes the socket's file, which may be gone already, so that the next server can
+            // bind its path.
             drop(fs::remove_file(&config.unixsocket));
         }
         drop(pidfile);
@@ -204,7 +206,7 @@ impl Server {
 struct PidFile<'a>(&'a Path);
 
 impl<'a> PidFile<'a> {
-    /// Writes the file. If this fails, the store serves all the same, as Redis does.
+    /// Writes the file. If this fails, the store continues to serve, as Redis does.
     fn write(path: &'a Path) -> Option<PidFile<'a>> {
         match fs::write(path, format!("{}\n", std::process::id())) {
             Ok(()) => Some(PidFile(path)),
@@ -286,7 +288,7 @@ async fn accept_unix(listener: std::os::unix::net::UnixListener, core: Core, sha
     }
 }
 
-/// Ends every connection when the reactor stops.
+/// Closes every connection when the reactor stops.
 async fn end_with(core: Core, shared: Rc<Shared>) {
     core.drain_started().await;
     shared.state.borrow_mut().clients.close_all();

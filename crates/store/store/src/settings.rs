@@ -45,7 +45,7 @@ pub(crate) fn parser_limits(config: &Config) -> resp::Limits {
     }
 }
 
-/// Blobs are read where they can be sent from without copying.
+/// Allocator of blobs: they are read into memory from which they can be sent without a copy.
 pub(crate) const LENDABLE: BlobAllocator = BlobAllocator {
     make: reactor::place,
     keep: reactor::zero_copy_within,

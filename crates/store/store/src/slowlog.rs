@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-/// Number of arguments kept; if there are more, the last one states how many were left out.
+/// Maximum number of arguments kept per command; if there are more, the last one states how many
+/// were left out.
 const ARGS_MAX: usize = 32;
-/// Bytes kept per argument.
+/// Maximum bytes kept per argument.
 const ARG_BYTES_MAX: usize = 128;
 
 #[derive(Debug)]

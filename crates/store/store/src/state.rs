@@ -1,4 +1,4 @@
-//! State owned by the one core: one field per owner.
+//! State that the core owns, one field per component.
 
 use std::rc::Rc;
 
@@ -18,15 +18,15 @@ use crate::rewrite::RewriteWaiters;
 use crate::settings::keyspace_limits;
 use crate::statistics::Statistics;
 
-/// Everything that the core owns. A function that needs one part takes that part; only what
-/// concerns several parts takes the whole.
+/// Everything that the core owns. A function that needs one component gets only that component; a
+/// function that concerns several gets the whole state.
 pub(crate) struct State {
     pub(crate) config: Config,
     pub(crate) limits: Limits,
     pub(crate) clock: Clock,
     pub(crate) keyspace: Keyspace,
     pub(crate) clients: Clients,
-    /// Subscriptions.
+    /// Subscriptions of all clients.
     pub(crate) hub: Hub,
     pub(crate) blocked: BlockedClients,
     pub(crate) pauses: Pauses,
@@ -101,8 +101,8 @@ impl State {
         self.keyspace.close(&mut client.session);
     }
 
-    /// Removes a client from the queues in which it waits. Returns the command that it waited with,
-    /// if any.
+    /// Removes a client from the queues in which it waits. Returns the command with which it was
+    /// blocked, if any.
     pub(crate) fn unpark(&mut self, key: ClientKey) -> Option<BlockedCommand> {
         self.blocked
             .unpark(&mut self.clients, &mut self.keyspace, key)
@@ -128,8 +128,8 @@ impl State {
         }
     }
 
-    /// Ends the replies' wait for the disk; if writing failed, the replies to changes become
-    /// errors.
+    /// Marks a client's replies as no longer waiting for the disk; if writing failed, the replies
+    /// to changes become errors.
     pub(crate) fn settle_replies(&mut self, key: ClientKey, is_written: bool) {
         let replies = std::mem::take(&mut self.clients[key].unwritten);
         if is_written {
@@ -166,12 +166,12 @@ impl State {
         }
     }
 
-    /// Returns the bytes that `maxmemory` bounds: the data's and the clients'.
+    /// Returns the bytes that `maxmemory` bounds: those of the data and those that clients hold.
     pub(crate) fn used_bytes(&self) -> usize {
         self.keyspace.used_bytes() + self.clients.bytes()
     }
 
-    /// Applies the configuration to the owners that keep a part of it.
+    /// Applies the configuration to the components that keep a copy of some settings.
     fn apply_settings(&mut self) {
         self.keyspace.set_limits(keyspace_limits(&self.config));
         self.keyspace

@@ -13,9 +13,9 @@ pub(crate) struct Statistics {
     pub(crate) counters: Stats,
     pub(crate) slowlog: Slowlog,
     pub(crate) latency: Latency,
-    /// Distinct error names that are counted separately, at most.
+    /// Maximum number of distinct error names that are counted separately.
     error_names_max: usize,
-    /// Samples kept per event of [`Latency`].
+    /// Maximum number of samples kept per event of [`Latency`].
     latency_samples_max: usize,
 }
 
@@ -55,7 +55,7 @@ impl Statistics {
         calls
     }
 
-    /// Records a delay under its event's name.
+    /// Records a delay of the named event.
     pub(crate) fn delayed(&mut self, event: &'static str, now_ms: u64, took_ms: u64) {
         let sample = Sample {
             unix_secs: now_ms / 1000,

@@ -6,13 +6,14 @@ use keyspace::Command;
 
 use crate::clock::Turns;
 
-/// Number of samples whose mean is a rate.
+/// Number of samples that are averaged to a rate.
 const RATE_SAMPLES: usize = 16;
 
-/// Number of histogram buckets for call durations. The last holds all above 18 minutes.
+/// Number of histogram buckets for call durations. The last bucket counts all calls above 18
+/// minutes.
 const RANGES: usize = 31;
 
-/// Calls of one command.
+/// Counters of the calls of one command.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Calls {
     pub(crate) calls: u64,
@@ -21,7 +22,8 @@ pub(crate) struct Calls {
     pub(crate) rejected: u64,
     /// Calls answered with an error.
     pub(crate) failed: u64,
-    /// Calls that took up to 1,024 ns, up to twice that, and so on: Redis's buckets.
+    /// Calls per range of durations, as in Redis: the first range ends at 1,024 ns, and each
+    /// further one at twice the end of the one before.
     by_time: [u64; RANGES],
 }
 
@@ -70,7 +72,7 @@ impl Calls {
 pub(crate) struct Stats {
     pub(crate) started_ms: u64,
     pub(crate) commands: u64,
-    /// Microseconds that all commands took.
+    /// Total duration of all commands, in microseconds.
     pub(crate) commands_us: u64,
     pub(crate) net_input_bytes: u64,
     pub(crate) net_output_bytes: u64,
@@ -79,7 +81,7 @@ pub(crate) struct Stats {
     pub(crate) error_replies: u64,
     /// Calls by the command's index in the table.
     calls: Vec<Option<(&'static str, Calls)>>,
-    /// Errors by their first word.
+    /// Number of error replies by their first word.
     pub(crate) errors: BTreeMap<String, u64>,
     pub(crate) peak_bytes: u64,
     pub(crate) ops: Rate,

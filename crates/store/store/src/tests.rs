@@ -156,7 +156,7 @@ impl Stage {
 
 impl Talker {
     /// Returns the next reply as text, or an empty string if no task can make progress and no reply
-    /// has come.
+    /// has arrived.
     async fn hear(&mut self) -> String {
         loop {
             let reply = Reply::take(&mut self.input, &ReplyLimits::default());

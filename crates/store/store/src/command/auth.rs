@@ -47,7 +47,7 @@ fn same(right: &[u8], given: &[u8]) -> bool {
     right.len() == given.len() && differing == 0
 }
 
-/// HELLO \[protover \[AUTH username password\] \[SETNAME name\]\]. Nothing changes unless every
+/// HELLO \[protover \[AUTH username password\] \[SETNAME name\]\]. Takes effect only if every
 /// option is accepted.
 pub(super) fn hello(call: &mut Call<'_>) {
     let proto = match call.args.get(1) {

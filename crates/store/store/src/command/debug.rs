@@ -96,7 +96,7 @@ pub(super) fn debug(call: &mut Call<'_>) {
     }
 }
 
-/// Loads all data again.
+/// Function that loads all data again.
 type Reload = fn(&mut Persist, &Config, &mut Keyspace, u64) -> Result<(), String>;
 
 fn reload(call: &mut Call<'_>, run: Reload) {
@@ -141,7 +141,7 @@ fn populate(call: &mut Call<'_>) {
 }
 
 /// DEBUG SLEEP: holds back all commands for a duration, including the client's next one. The core
-/// itself does not sleep.
+/// itself does not block.
 fn sleep(call: &mut Call<'_>) {
     // An invalid number or duration counts as 0, as in Redis.
     let secs = String::from_utf8_lossy(&call.args[2]).parse::<f64>();
@@ -160,7 +160,7 @@ fn sleep(call: &mut Call<'_>) {
     call.out().ok();
 }
 
-/// DEBUG PROTOCOL type: one reply of that type.
+/// DEBUG PROTOCOL type: replies with a value of that type.
 fn protocol(call: &mut Call<'_>) {
     let kind = call.word(2);
     let out = call.out();

@@ -25,8 +25,8 @@ pub(super) fn wait(call: &mut Call<'_>) {
     }
 }
 
-/// WAITAOF numlocal numreplicas timeout: answered when the AOF is as durable as `appendfsync` asks
-/// for.
+/// WAITAOF numlocal numreplicas timeout: answered when the AOF is as durable as `appendfsync`
+/// requires.
 pub(super) fn waitaof(call: &mut Call<'_>) {
     let local = i64::from(call.state.config.appendonly);
     let not_an_integer = "ERR value is not an integer or out of range";

@@ -1,5 +1,5 @@
-//! The table of the commands about the server, and of the rules by which dispatch treats single
-//! commands differently. The commands' other properties are in `keyspace`'s table.
+//! The table of the commands about the server, and of the rules by which dispatch treats some
+//! commands differently. The other properties of the commands are in `keyspace`'s table.
 
 use std::sync::LazyLock;
 
@@ -40,7 +40,7 @@ impl Rules {
 /// Handler of a command about the server.
 type Handler = fn(&mut Call<'_>);
 
-/// Row of a command. A row of a container applies to its subcommands.
+/// Handler and rules of a command. The row of a container applies to its subcommands.
 #[derive(Clone, Copy)]
 struct Row {
     /// Handler; `None` if `keyspace` runs the command, or it is not implemented.
@@ -99,7 +99,7 @@ const ROWS: &[(&str, Handler, Rules)] = &[
 /// Rules of commands that are not in [`ROWS`].
 const OTHER_RULES: &[(&str, Rules)] = &[("exec", Rules::SHOWN_LATE), ("select", Rules::SHOWN_LATE)];
 
-/// Rows by the index of their command.
+/// Rows of all commands, at the index of their command.
 static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| {
     let commands = keyspace::commands().iter();
     commands.map(|command| row(command.name)).collect()
@@ -126,7 +126,7 @@ pub(crate) fn rules(command: &Command) -> Rules {
     TABLE[command.index()].rules
 }
 
-/// Runs a command that `keyspace` leaves to the server.
+/// Runs a command that `keyspace` does not run itself.
 pub(crate) fn run(state: &mut State, key: ClientKey, command: &'static Command, args: &[Bytes]) {
     let handler = TABLE[command.index()].handler;
     let handler = handler.unwrap_or(emulated::not_implemented);

@@ -31,7 +31,7 @@ enum Kind {
     BytesOrPercent,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// Any of [`SHUTDOWN`].
+    /// Any of the words in [`SHUTDOWN`].
     Shutdown,
     /// Three adjustments of the OOM score.
     OomScores,

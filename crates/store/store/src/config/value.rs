@@ -218,9 +218,9 @@ impl Value for Events {
 /// A condition for a snapshot: at least `changes` changes and `seconds` seconds since the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SavePoint {
-    /// Seconds since the last snapshot.
+    /// Minimum number of seconds since the last snapshot.
     pub(crate) seconds: u64,
-    /// Changes since the last snapshot.
+    /// Minimum number of changes since the last snapshot.
     pub(crate) changes: u64,
 }
 
@@ -381,21 +381,21 @@ macro_rules! choice {
 choice! {
     /// The policy for syncing the AOF to disk.
     pub(crate) Fsync {
-        /// Once a second.
+        /// Sync once a second.
         EverySecond = "everysec",
-        /// Before the reply.
+        /// Sync before the reply is sent.
         Always = "always",
-        /// When the kernel writes it back.
+        /// Never sync: the kernel chooses when to write the data back.
         No = "no",
     }
 }
 
 choice! {
-    /// The level of the log.
+    /// The lowest level of messages that are logged.
     pub LogLevel {
-        /// Everything.
+        /// All messages.
         Debug = "debug",
-        /// More than the important events.
+        /// Important events and further details.
         Verbose = "verbose",
         /// Important events.
         Notice = "notice",

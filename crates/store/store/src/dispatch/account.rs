@@ -1,4 +1,4 @@
-//! The accounts of a command that ran: counters, the slow log and delays.
+//! Bookkeeping for a command that ran: counters, the slow log and delays.
 
 use bytes::Bytes;
 use keyspace::{Command, Flags};

@@ -7,7 +7,7 @@ use crate::client::{Client, ClientKey};
 use crate::command::{Rules, rules};
 use crate::state::State;
 
-/// Result of the check of a command.
+/// Result of the check whether a command may run.
 pub(super) enum Verdict {
     Runs,
     /// The command was answered with the reason.
@@ -29,7 +29,7 @@ pub(super) fn check(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdic
     }
 }
 
-/// Decides by the command, as something may prevent it.
+/// Decides for one command, after [`check`] found a condition that prevents some commands.
 #[cold]
 fn decide(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdict {
     // Unknown commands and wrong argument counts are refused by the keyspace, with its own text.

@@ -18,7 +18,7 @@ use crate::pace::Pace;
 use crate::shared::Shared;
 use crate::state::State;
 
-/// Maximum number of pieces that wait for the thread.
+/// Maximum number of pieces of a snapshot that wait for the thread that writes them.
 const PIECES_MAX: usize = 8;
 /// Runs queued jobs one after the other until the server stops.
 pub(crate) async fn run_jobs(shared: Rc<Shared>) {
@@ -173,8 +173,8 @@ async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) 
         blocking(move || {
             fs::create_dir_all(&places.journals)?;
             let file = journal::create(&places.journal(&increment))?;
-            // If the AOF is only starting, the increment is not listed before its base exists:
-            // alone it would not be all data.
+            // If the rewrite starts an AOF that was off, the increment is listed only once its base
+            // exists: without the base, the increment does not contain all data.
             if was_on {
                 journal::replace(&places.manifest, listed.print().as_bytes())?;
             }
@@ -192,7 +192,7 @@ async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) 
     };
     let mut base = manifest.next_base(&places.stem);
     // An existing base is never overwritten: the manifest on disk may name it, if replacing the
-    // manifest failed late.
+    // manifest failed only after the rename.
     while places.journal(&base).exists() {
         base = Manifest {
             base: Some(base),
@@ -227,8 +227,8 @@ async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) 
     Ok(base_bytes)
 }
 
-/// Removes files that count no more. Those that stay are still listed, and removed after the next
-/// rewrite.
+/// Removes obsolete files. Files that cannot be removed remain listed in the manifest, and are
+/// removed after the next rewrite.
 fn remove_history(places: &Paths, mut manifest: Manifest) -> Manifest {
     let listed = manifest.clone();
     manifest.history.retain(|old| {

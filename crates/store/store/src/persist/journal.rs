@@ -5,12 +5,12 @@
 //! thread                       └─► write, and sync per `appendfsync` ─► Progress ─► replies
 //! ```
 //!
-//! The changes of one turn's connections go out in one batch. While a batch is being written the
-//! next one fills, so the slower the disk, the larger the batches. After a failed write the torn
-//! part of the batch is cut off, and the batch is retried each second; nothing is ever appended
-//! behind a torn part. Meanwhile replies that would promise a change are replaced by an error, and
-//! all other replies are sent. A failed sync stops the server, since the state of the disk is
-//! unknown after it.
+//! The changes that all connections make in one turn form one batch. While a batch is being written
+//! the next one fills, so the slower the disk, the larger the batches. A failed write may leave a
+//! partial batch in the file; it is cut off, and the batch is retried each second. Nothing is ever
+//! appended behind a partial batch. Meanwhile replies that would promise that a change is on disk
+//! are replaced by an error, and all other replies are sent. A failed sync stops the server, since
+//! the state of the disk is unknown after it.
 //!
 //! After every few kilobytes of changes their checksum follows, in an annotation that Redis 7
 //! ignores:
@@ -19,8 +19,8 @@
 //! *3… *3… #SUM:0123456789abcdef     CRC-64 of all bytes since the previous annotation or the start
 //! ```
 //!
-//! A flipped bit is thus found when the file is read. It also distinguishes damage from a tail that
-//! a crash truncated: no checksum follows a truncated tail.
+//! A flipped bit is thus found when the file is read. The checksums also distinguish damage from a
+//! tail that a crash truncated: no checksum follows a truncated tail.
 
 #[cfg(test)]
 mod tests;
@@ -99,12 +99,12 @@ pub(crate) struct Journal {
     fsync: Fsync,
 }
 
-/// Progress of the thread.
+/// Progress of the thread that writes the AOF; the core reads it.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
-    /// Number of the last batch that is in the file, and synced if `appendfsync` asks for it.
+    /// Number of the last batch that is in the file, and synced if `appendfsync` requires it.
     done: AtomicU64,
-    /// Bytes of all the AOF's files.
+    /// Total bytes of the AOF's files.
     bytes: AtomicU64,
     /// Notified when `done` grows or writing fails.
     advanced: Notify,
@@ -116,11 +116,12 @@ pub(crate) struct Progress {
     broken: AtomicBool,
     /// True once the server stops: a failed write is then not retried.
     ending: AtomicBool,
-    /// The error behind changes that never reached the disk, for the owner of the server.
+    /// The error that kept changes from reaching the disk, shared with the owner of the server.
     loss: Arc<Loss>,
 }
 
-/// The error because of which the AOF lacks changes after the server has stopped, if any.
+/// The error because of which changes were still missing in the AOF when the server stopped, if
+/// any.
 pub(crate) type Loss = Mutex<Option<String>>;
 
 /// The AOF's file, or a simulated file.
@@ -155,7 +156,8 @@ enum Order {
         batch: u64,
         fsync: Fsync,
     },
-    /// Continues in another file, which is empty and which the caller has listed in the manifest.
+    /// Directs all later appends to another file, which is empty and which the caller has listed in
+    /// the manifest.
     Rotate { file: File },
 }
 
@@ -240,7 +242,7 @@ impl Journal {
         }
     }
 
-    /// Returns the write that replies to commands so far must wait for, if any.
+    /// Returns the write for which replies to commands so far must wait, if any.
     pub(crate) fn commit(&self, bytes_max: usize) -> Option<Commit> {
         let batch = match self.pending.is_empty() {
             true => self.batches,
@@ -290,7 +292,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Continues in `file` with all later appends.
+    /// Directs all later appends to `file`.
     pub(crate) fn rotate(&mut self, file: File) {
         drop(self.send());
         // At the start of a file's replay no database is selected.
@@ -336,7 +338,7 @@ impl Journal {
 }
 
 impl Drop for Journal {
-    /// Writes and syncs the rest.
+    /// Writes and syncs the remaining bytes.
     fn drop(&mut self) {
         drop(self.send());
         self.progress.ending.store(true, Ordering::Release);
@@ -366,13 +368,13 @@ impl Commit {
         self.progress.failing.load(Ordering::Acquire)
     }
 
-    /// Waits until the batch is written, and synced if `appendfsync` asks for it, however long
-    /// writing fails. Cancel-safe.
+    /// Waits until the batch is written, and synced if `appendfsync` requires it, even if writing
+    /// fails for a long time. Cancel-safe.
     pub(crate) async fn done(&self) {
         self.until(|| self.is_done()).await;
     }
 
-    /// Waits until the batch is written, and synced if `appendfsync` asks for it, or until writing
+    /// Waits until the batch is written, and synced if `appendfsync` requires it, or until writing
     /// fails. Returns whether the batch is done. Cancel-safe.
     pub(crate) async fn settled(&self) -> bool {
         self.until(|| self.is_done() || self.is_failing()).await;

@@ -39,7 +39,7 @@ pub(crate) struct Loaded {
     pub(crate) manifest: Option<Manifest>,
     /// Bytes of all AOF files.
     pub(crate) journal_bytes: u64,
-    /// Bytes of the base, from which growth is counted.
+    /// Bytes of the AOF's base. Automatic rewrites compare the growth of the AOF with this size.
     pub(crate) base_bytes: u64,
     /// Checksum state at the end of the last increment.
     pub(crate) sum: Sum,
@@ -79,8 +79,9 @@ pub(crate) fn load(config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Res
     Ok(Loaded::default())
 }
 
-/// Redis before 7 had one file; it becomes the base of the new layout, as Redis 7 does it: listed
-/// first and moved then, so that wherever this is cut short the next start goes on with it.
+/// Converts the single AOF file of Redis before 7 into the base of the new layout, as Redis 7 does.
+/// The manifest lists the file before the file is moved, so after an interruption at any point the
+/// next start completes the conversion.
 fn adopt_old_journal(places: &Paths) -> Result<(), Unwritten> {
     let at = |path: &Path| {
         let path = path.to_owned();
@@ -314,8 +315,8 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Runs commands up to the end of the file. Returns the end of the last complete command, or of
-    /// the last complete transaction.
+    /// Runs the commands of the file up to its end. Returns the end of the last complete command,
+    /// or of the last complete transaction.
     fn commands(&mut self, path: &Path, source: &mut Source) -> Result<u64, Error> {
         let show = path.display();
         let read = |error: io::Error| Error::host(format!("cannot read {show}: {error}"));
@@ -333,7 +334,7 @@ impl<'a> Replay<'a> {
             if parser.is_between_requests() {
                 self.torn = Some(source.at());
             }
-            // The parser would take a line of words too.
+            // The parser would also accept an inline command, which an AOF does not contain.
             let begins = source
                 .input
                 .first()
@@ -556,8 +557,8 @@ impl Source {
     }
 }
 
-/// Takes a complete command, whose name consists of letters, off the front and returns the rest.
-/// Returns `None` if the bytes do not begin with such a command.
+/// Removes a complete command, whose name consists of letters, from the front of `bytes` and
+/// returns the rest. Returns `None` if the bytes do not begin with such a command.
 fn whole_command(bytes: &[u8]) -> Option<&[u8]> {
     /// Maximum number of arguments; a command with more counts as incomplete.
     const ARGUMENTS_MAX: usize = 1_024;
@@ -577,7 +578,7 @@ fn whole_command(bytes: &[u8]) -> Option<&[u8]> {
     Some(rest)
 }
 
-/// Takes `kind`, a number and CRLF off the front.
+/// Removes `kind`, a number and CRLF from the front of `bytes`. Returns the number and the rest.
 fn take_number(bytes: &[u8], kind: u8) -> Option<(usize, &[u8])> {
     const DIGITS_MAX: usize = 10;
     let bytes = bytes.strip_prefix(&[kind])?;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::text::quote;
 
-/// Maximum length of a line, without its end; Redis reads no longer ones.
+/// Maximum length of a line, without its end; Redis rejects longer lines.
 const LINE_BYTES_MAX: usize = 1023;
 
 /// A base, the increments since, and the history: older files that are still to be removed.
@@ -61,7 +61,8 @@ impl Manifest {
             }
         }
         match manifest == Manifest::default() {
-            // Starting a new AOF would abandon the data of the existing files.
+            // An empty manifest is an error: starting a new AOF would abandon the data of the
+            // existing files.
             true => Err("it is empty".to_owned()),
             false => Ok(manifest),
         }

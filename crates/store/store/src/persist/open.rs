@@ -28,8 +28,8 @@ pub(crate) struct Opened {
     pub(super) sum: Sum,
 }
 
-/// Loads the data and opens the AOF, if it is enabled. On a full disk the data is loaded all the
-/// same and only reads are served.
+/// Loads the data and opens the AOF, if it is enabled. If the disk is full, the data is still
+/// loaded, but only reads are served.
 pub(crate) fn open(
     config: &Config,
     keyspace: &mut Keyspace,
