@@ -1,4 +1,4 @@
-//! Lines of words: inline commands and configuration files.
+//! Lines that consist of words, as in inline commands and configuration files.
 
 use bytes::Bytes;
 
@@ -98,7 +98,8 @@ fn hex(digit: u8) -> u8 {
     }
 }
 
-/// Returns whether C's `isspace` holds, which includes the vertical tab, unlike Rust.
+/// Returns whether C's `isspace` accepts the byte. Unlike Rust's `is_ascii_whitespace`, it accepts
+/// the vertical tab.
 fn is_space(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == 0x0b
 }

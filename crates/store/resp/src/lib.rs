@@ -1,8 +1,8 @@
 //! RESP2, RESP3 and inline commands: bytes in, requests out; replies in, bytes out. No sockets, no
 //! clock, no commands.
 //!
-//! Principal types: [`Parser`], which takes requests off a read buffer, and [`Out`], which collects
-//! replies for one write. [`Reply`] is the client's side: it parses replies.
+//! Principal types: [`Parser`], which removes requests from a read buffer, and [`Out`], which
+//! collects replies for one write. [`Reply`] is the client's side: it parses replies.
 //!
 //! ```text
 //!  socket ─► BytesMut ─► Parser ─► [Bytes] ─► command ─► Out ─► [IoSlice] ─► socket
@@ -30,9 +30,9 @@
 //!
 //! Blobs: an argument of at least [`BLOB_BYTES_MIN`] bytes gets its own allocation, and the part
 //! that has not arrived yet is read from the socket straight into it ([`Parser::blob_mut`]). A
-//! shorter argument is a slice of the read buffer: a caller that keeps it beyond the turn copies
-//! it, or else it keeps the whole buffer alive. A blob in a reply is appended by reference, never
-//! copied.
+//! shorter argument is a slice of the read buffer: a caller that needs it after the turn must copy
+//! it, since the slice would keep the whole buffer alive. A blob in a reply is appended by
+//! reference, never copied.
 //!
 //! Units and limits: lengths are bytes; [`Limits`] bounds a request, [`ReplyLimits`] a reply. The
 //! owner of an [`Out`] bounds its size ([`Out::len`]). Errors: [`ProtocolError`] is always the

@@ -1,26 +1,26 @@
 //! Limits of requests and replies.
 
-/// Minimum length of a blob: an argument or value with its own allocation, passed by reference.
-/// Below it, a copy costs less than the reference count, the allocation and the additional part of
-/// the write.
+/// Minimum length of a blob: an argument or value with its own allocation, passed by reference. For
+/// a shorter value, a copy costs less than the reference count, the allocation and the additional
+/// part of the write.
 pub const BLOB_BYTES_MIN: usize = 16 * 1024;
 
 /// Limits of one request; the defaults are those of Redis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes per argument: `proto-max-bulk-len`. Default 512 MiB.
+    /// Maximum bytes per argument: `proto-max-bulk-len`. Default 512 MiB.
     pub bulk_bytes_max: usize,
-    /// Arguments per command. Default 2³¹ − 1, as in Redis, where only the query buffer bounds
-    /// them.
+    /// Maximum number of arguments per command. Default 2³¹ − 1, as in Redis, where in effect only
+    /// the limit of the query buffer bounds the number.
     pub args_max: usize,
-    /// Bytes of all arguments of one unfinished command: `client-query-buffer-limit`. Default 1
-    /// GiB.
+    /// Maximum bytes of all arguments of one unfinished command: `client-query-buffer-limit`.
+    /// Default 1 GiB.
     pub query_bytes_max: usize,
-    /// Bytes of an inline command, or of a line with a length. Default 64 KiB.
+    /// Maximum bytes of an inline command, or of a line with a length. Default 64 KiB.
     pub line_bytes_max: usize,
-    /// Arguments per command before the client has authenticated. Default 10.
+    /// Maximum number of arguments per command before the client has authenticated. Default 10.
     pub unauthenticated_args_max: usize,
-    /// Bytes per argument before the client has authenticated. Default 16,384.
+    /// Maximum bytes per argument before the client has authenticated. Default 16,384.
     pub unauthenticated_bulk_bytes_max: usize,
 }
 
@@ -40,11 +40,11 @@ impl Default for Limits {
 /// Limits of one reply, for clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyLimits {
-    /// Bytes per string. Default 512 MiB.
+    /// Maximum bytes per string. Default 512 MiB.
     pub bulk_bytes_max: usize,
-    /// Elements per aggregate. Default 2²⁴.
+    /// Maximum number of elements per aggregate. Default 2²⁴.
     pub elements_max: usize,
-    /// Nesting depth of aggregates. Default 32.
+    /// Maximum nesting depth of aggregates. Default 32.
     pub depth_max: usize,
 }
 

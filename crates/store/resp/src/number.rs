@@ -1,4 +1,4 @@
-//! Numbers in the text forms of Redis.
+//! Numbers as text, in the forms of Redis.
 
 /// Parses an integer in its canonical form: no plus sign, no leading zero, no white space. Returns
 /// `None` for anything else, including numbers out of range.
@@ -35,7 +35,7 @@ pub fn double(value: f64, out: &mut Vec<u8>) {
     if value.is_infinite() {
         return out.extend_from_slice(if value < 0.0 { b"-inf" } else { b"inf" });
     }
-    // Beyond 2⁵², Redis prints integers in the general form.
+    // From 2⁵² on, Redis prints integers in the general form.
     if value.fract() == 0.0 && value.abs() < 4_503_599_627_370_496.0 {
         if value == 0.0 && value.is_sign_negative() {
             return out.extend_from_slice(b"-0");

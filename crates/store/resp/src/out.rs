@@ -20,13 +20,13 @@ use crate::{BLOB_BYTES_MIN, Proto, number};
 pub struct Out {
     proto: Proto,
     small: Vec<u8>,
-    /// Bytes of `small` that were written to the socket.
+    /// Number of bytes of `small` that were written to the socket.
     sent: usize,
     /// Blobs in order, each with its offset in `small`.
     blobs: VecDeque<(usize, Bytes)>,
-    /// Bytes of all `blobs`.
+    /// Total bytes of `blobs`.
     blob_bytes: usize,
-    /// Size from which on no more strings are accepted.
+    /// Size of the output at which further strings are dropped.
     bytes_max: usize,
     errors: u64,
 }
@@ -71,24 +71,24 @@ impl Out {
         self.proto = proto;
     }
 
-    /// Returns the number of bytes to be written.
+    /// Returns the number of bytes that wait to be written.
     pub fn len(&self) -> usize {
         self.small.len() - self.sent + self.blob_bytes
     }
 
-    /// Returns whether nothing is to be written.
+    /// Returns whether no bytes wait to be written.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Sets the size from which on strings are dropped. The output is then no longer a valid reply,
-    /// so the caller must close the connection.
+    /// Sets the size of the output at which further strings are dropped. After a drop the output is
+    /// not a valid reply any more, so the caller must close the connection.
     pub fn set_bytes_max(&mut self, bytes_max: usize) {
         self.bytes_max = bytes_max;
     }
 
-    /// Returns whether strings are dropped from now on: a command with an unlimited reply may stop
-    /// here.
+    /// Returns whether further strings are dropped: a command with an unlimited reply may then
+    /// stop.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.bytes_max <= self.len()
@@ -203,7 +203,7 @@ impl Out {
         }
     }
 
-    /// Appends the head of attributes of the next reply, given as pairs. Only valid in RESP3.
+    /// Appends the head of `pairs` attributes that belong to the next reply. Only valid in RESP3.
     pub fn attribute(&mut self, pairs: usize) {
         self.head(b'|', pairs as i64);
     }
@@ -271,7 +271,7 @@ impl Out {
         self.small.extend_from_slice(&other.small[from..]);
     }
 
-    /// Returns the position of the next reply.
+    /// Returns the position at which the next reply will start.
     pub fn mark(&self) -> Mark {
         Mark {
             small: self.small.len(),
@@ -279,7 +279,7 @@ impl Out {
         }
     }
 
-    /// Removes all replies since `mark`. None of them may be written, even in part.
+    /// Removes all replies since `mark`. No byte of these replies may have been written.
     pub fn truncate(&mut self, mark: Mark) {
         assert!(self.sent <= mark.small && mark.blobs <= self.blobs.len());
         self.small.truncate(mark.small);
@@ -288,8 +288,8 @@ impl Out {
         }
     }
 
-    /// Replaces the replies between two marks by an error. None of them may be written, even in
-    /// part.
+    /// Replaces the replies between two marks by an error. No byte of these replies may have been
+    /// written.
     pub fn replace_with_error(&mut self, from: Mark, to: Mark, text: &str) {
         let mut behind = Out::new(self.proto);
         let mut start = to.small;
@@ -313,8 +313,8 @@ impl Out {
         }
     }
 
-    /// Fills `parts` with the next slices to write, in order, at most `bytes_max` bytes. Returns
-    /// the number of slices filled.
+    /// Fills `parts` with the next slices to write, in order, up to `bytes_max` bytes in total.
+    /// Returns the number of slices filled.
     pub fn parts<'a>(&'a self, parts: &mut [IoSlice<'a>], bytes_max: usize) -> usize {
         let mut filled = 0;
         let mut left = bytes_max;
@@ -436,5 +436,5 @@ impl Out {
     }
 }
 
-/// Capacity of `small` that an idle connection keeps.
+/// Maximum capacity of `small` that an idle connection keeps.
 const IDLE_CAPACITY_BYTES: usize = 16 * 1024;

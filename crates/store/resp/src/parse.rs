@@ -10,8 +10,8 @@ use memchr::memchr;
 use crate::inline::split_line;
 use crate::{BLOB_BYTES_MIN, Limits, number};
 
-/// Parser that takes requests off a read buffer, across reads. The arguments of the current request
-/// stay in the parser until the next request is taken.
+/// Parser that removes requests from a read buffer; a request may arrive over several reads. The
+/// arguments of the current request remain in the parser until the next call of [`Parser::next`].
 ///
 /// ```text
 /// args   SET k v │ GET k │ GET k │ SET k         current, parsed ahead, and incomplete requests
@@ -22,7 +22,8 @@ pub struct Parser {
     limits: Limits,
     authenticated: bool,
     args: Vec<Bytes>,
-    /// Ends in `args` of the requests parsed ahead. The first `taken` of these requests were taken.
+    /// Index in `args` at which each request parsed ahead ends. [`Parser::next`] has already
+    /// returned the first `taken` of these requests.
     ends: Vec<usize>,
     taken: usize,
     current: Range<usize>,
@@ -36,14 +37,14 @@ pub struct Parser {
     state: State,
 }
 
-/// Allocation of blobs, and freezing them.
+/// Functions that allocate blobs and make them immutable.
 #[derive(Clone, Copy, Debug)]
 pub struct BlobAllocator {
-    /// Allocates room for a blob of the given length and two more bytes. The buffer may start with
+    /// Allocates space for a blob of the given length and two more bytes. The buffer may start with
     /// a copy of the given slice, which is the head of a reply that sends this blob.
     pub make: fn(&[u8], usize) -> BytesMut,
-    /// Freezes the blob at the given range without changing it. A line end follows the blob, as in
-    /// a reply.
+    /// Makes the blob at the given range immutable, without changing its bytes. A line end follows
+    /// the blob, as in a reply.
     pub keep: fn(BytesMut, Range<usize>) -> Bytes,
 }
 
@@ -58,9 +59,9 @@ impl Default for BlobAllocator {
 
 #[derive(Debug)]
 enum State {
-    /// Between two requests.
+    /// The next byte starts a request.
     Idle,
-    /// Number of arguments that have not started.
+    /// Inside a request; `left` arguments have not started.
     Args { left: usize },
     /// The length of an argument is known; `left` arguments follow it.
     Bulk { len: usize, left: usize },
@@ -96,7 +97,7 @@ impl Parser {
         self.authenticated = authenticated;
     }
 
-    /// Sets the functions that allocate and freeze blobs.
+    /// Sets the functions that allocate blobs and make them immutable.
     #[must_use]
     pub fn with_blob_allocator(self, blob_allocator: BlobAllocator) -> Parser {
         Parser {
@@ -105,13 +106,13 @@ impl Parser {
         }
     }
 
-    /// Sets the limits, from the next length on.
+    /// Sets the limits. They apply from the next length that is parsed.
     pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
     }
 
-    /// Takes the next request: one parsed ahead, or one from `input`. Returns `false` if more bytes
-    /// are needed; the caller reads them into [`Parser::blob_mut`] if there is one, else into
+    /// Advances to the next request: one parsed ahead, or one from `input`. Returns `false` if more
+    /// bytes are needed; the caller reads them into [`Parser::blob_mut`] if there is one, else into
     /// `input`. Empty requests are skipped, as in Redis.
     ///
     /// # Errors
@@ -132,8 +133,8 @@ impl Parser {
     }
 
     /// Parses up to `requests_max` requests ahead, so that their keys can be prefetched together.
-    /// Drops the current request. [`Parser::next`] reports a protocol error after the requests
-    /// before it.
+    /// Drops the current request. If the input violates the protocol, [`Parser::next`] first
+    /// returns the requests before the violation, then the error.
     ///
     /// # Panics
     /// If there are requests ahead.
@@ -156,7 +157,7 @@ impl Parser {
         self.taken < self.ends.len()
     }
 
-    /// Returns the requests that were parsed ahead and not taken yet.
+    /// Returns the requests that were parsed ahead and that [`Parser::next`] has not returned yet.
     pub fn ahead(&self) -> impl Iterator<Item = &[Bytes]> {
         let begins =
             std::iter::once(self.current.end).chain(self.ends[self.taken..].iter().copied());
@@ -228,8 +229,8 @@ impl Parser {
                         return Ok(false);
                     }
                     let mut place = std::mem::take(blob.get_mut());
-                    // The request's two bytes here need not be a line end, but a reply with this
-                    // blob does.
+                    // A client may send any two bytes in place of the line end here, but a reply
+                    // that contains this blob needs a line end.
                     let end = place.len() - 2;
                     place[end..].copy_from_slice(b"\r\n");
                     self.args
@@ -240,13 +241,13 @@ impl Parser {
         }
     }
 
-    /// Returns the arguments of the request that [`Parser::next`] took; the first is the command's
-    /// name.
+    /// Returns the arguments of the current request, to which [`Parser::next`] advanced; the first
+    /// is the command's name.
     pub fn args(&self) -> &[Bytes] {
         &self.args[self.current.clone()]
     }
 
-    /// Takes the arguments of the current request out of the parser.
+    /// Moves the arguments of the current request out of the parser.
     pub fn take_args(&mut self) -> Vec<Bytes> {
         let current = self.current.clone();
         self.args[current].iter_mut().map(std::mem::take).collect()
@@ -266,8 +267,9 @@ impl Parser {
         self.detached_args = self.args.len();
     }
 
-    /// Returns the buffer for the next bytes while a blob is being read, limited so that a read
-    /// cannot pass the blob's end. Bytes read into this buffer must not be put into `input`.
+    /// Returns the buffer for the next bytes while a blob is being read. The buffer is limited, so
+    /// that a read cannot go beyond the blob's end. Bytes read into this buffer must not be put
+    /// into `input`.
     pub fn blob_mut(&mut self) -> Option<&mut Limit<BytesMut>> {
         match &mut self.state {
             State::Blob { blob, .. } if blob.has_remaining_mut() => Some(blob),
@@ -280,8 +282,8 @@ impl Parser {
         matches!(self.state, State::Idle) && !self.has_ahead()
     }
 
-    /// Returns the bytes of requests ahead and of the incomplete request, without those still in
-    /// the read buffer.
+    /// Returns the bytes of memory that requests ahead and the incomplete request use outside the
+    /// read buffer.
     pub fn held_bytes(&self) -> usize {
         let blob = match &self.state {
             State::Blob { blob, head, .. } => blob.get_ref().len() - head,
@@ -355,12 +357,12 @@ impl Parser {
             return Err(ProtocolError::QueryTooLarge);
         }
         self.state = if len < BLOB_BYTES_MIN {
-            // Room for the rest of the argument, so that it arrives contiguously.
+            // Space for the rest of the argument, so that the argument is contiguous in memory.
             input.reserve((len + 2).saturating_sub(input.len()));
             State::Bulk { len, left }
         } else {
-            // Untouched pages are never backed by memory, so an excessive length costs address
-            // space only.
+            // The kernel backs only pages that are written to, so an excessive length costs only
+            // address space.
             let place = (self.blob_allocator.make)(format!("${len}\r\n").as_bytes(), len);
             State::Blob {
                 head: place.len(),
@@ -371,8 +373,8 @@ impl Parser {
         Ok(())
     }
 
-    /// Parses an inline command. Returns whether the line had one; `None` if the line is
-    /// incomplete.
+    /// Parses an inline command. Returns whether the line contained a command; `None` if the line
+    /// is incomplete.
     fn inline(&mut self, input: &mut BytesMut) -> Result<Option<bool>, ProtocolError> {
         let Some(end) = memchr(b'\n', input) else {
             return match self.limits.line_bytes_max < input.len() {
@@ -389,7 +391,8 @@ impl Parser {
     }
 }
 
-/// Returns the bytes of an argument, including its entry in a list: an empty argument is not free.
+/// Returns the bytes of memory that an argument uses, including its entry in a list: even an empty
+/// argument uses some.
 pub fn arg_bytes(arg: &Bytes) -> usize {
     arg.len() + size_of::<Bytes>()
 }
@@ -398,11 +401,14 @@ pub fn arg_bytes(arg: &Bytes) -> usize {
 /// gives the text of Redis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolError {
-    /// A length that is not a number, is negative, or exceeds its limit; names the length.
+    /// A length that is not a number, is negative, or exceeds its limit; the text says which
+    /// length.
     Invalid(&'static str),
-    /// A length above the limit for clients that have not authenticated; names the length.
+    /// A length above the limit for clients that have not authenticated; the text says which
+    /// length.
     Unauthenticated(&'static str),
-    /// A line that does not end within [`Limits::line_bytes_max`]; names the line.
+    /// A line that does not end within [`Limits::line_bytes_max`]; the text says which kind of
+    /// line.
     TooLong(&'static str),
     /// A byte other than `$` at the start of an argument.
     MissingDollar(u8),

@@ -1,4 +1,4 @@
-//! Version of the protocol.
+//! Version of the RESP protocol.
 
 /// Version of the replies that a client understands. Requests are the same in both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum Proto {
 }
 
 impl Proto {
-    /// Returns the number in `HELLO`.
+    /// Returns the version number, as HELLO expects it.
     pub fn number(self) -> i64 {
         match self {
             Proto::Resp2 => 2,

@@ -7,8 +7,8 @@ use memchr::memchr;
 
 use crate::{ReplyLimits, number};
 
-/// A reply or a push message. Numbers other than integers are kept as text, so that two replies are
-/// equal exactly if their bytes are.
+/// A reply or a push message. Numbers other than integers are stored as text, so that two replies
+/// are equal exactly if their bytes are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// `+`: a status.
@@ -40,14 +40,14 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// Takes the next reply off `input`. Returns `None`, and takes nothing, if the reply is
-    /// incomplete.
+    /// Removes the next reply from `input` and returns it. Returns `None`, and removes nothing, if
+    /// the reply is incomplete.
     ///
     /// # Errors
     /// If the input is not a reply; the connection is then unusable.
     pub fn take(input: &mut BytesMut, limits: &ReplyLimits) -> Result<Option<Reply>, BadReply> {
-        // Find the end first: a complete blob is taken without a copy, and an incomplete one not at
-        // all.
+        // Find the end first: a complete blob is then removed without a copy, and an incomplete one
+        // is not removed at all.
         let mut scanner = ReplyScanner {
             input,
             at: 0,
@@ -68,7 +68,7 @@ impl Reply {
 /// Violation of the protocol by a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadReply {
-    /// First byte of no known type.
+    /// The first byte does not name a known type.
     Kind(u8),
     /// A length or an integer that is invalid or exceeds its limit.
     Number,

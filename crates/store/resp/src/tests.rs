@@ -1,4 +1,4 @@
-//! Frames at the boundary: bytes in, arguments out, and replies in, bytes out.
+//! Tests over bytes: those of requests become arguments, and replies become bytes.
 
 use std::fmt::Write;
 use std::io::IoSlice;
@@ -107,7 +107,7 @@ fn the_arguments_of_one_request_are_bounded_together() {
         parsed(b"*2\r\n$6\r\nabcdef\r\n$6\r\n", limits),
         "Protocol error: query buffer limit reached\n"
     );
-    // Empty arguments count too, by their entries.
+    // Each empty argument counts too: its entry in `args` has a size.
     let empty = [&b"*5\r\n"[..], &b"$0\r\n\r\n".repeat(5)].concat();
     assert_eq!(
         parsed(&empty, limits),

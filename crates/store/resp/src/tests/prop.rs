@@ -1,4 +1,5 @@
-//! Properties: splits of the input do not matter, and no input causes a panic.
+//! Property tests: the result does not depend on how the input is split into reads, and no input
+//! causes a panic.
 
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
