@@ -148,8 +148,7 @@ impl Server {
         let opened = persist::open(&config, &mut keyspace, now_ms)?;
         // The core takes the content once and builds its state from it.
         let loaded = Mutex::new(Some((keyspace, opened, unix, requests)));
-        // Triggered after the last snapshot is written, so that the reactor does not stop before
-        // that.
+        // Triggered after the last snapshot, so that the reactor does not stop before it.
         let drained = Stop::new();
         let failed = Mutex::new(None);
         let loss = Arc::new(Loss::default());
@@ -183,8 +182,7 @@ impl Server {
         };
         let ended = reactor::run(listeners, &reactor_limits, SHED, &drained, start);
         if !config.unixsocket.is_empty() {
-            // Removes the socket's file, which may be gone already, so that the next server can
-            // bind its path.
+            // The next server must be able to bind this path. The file may be gone already.
             drop(fs::remove_file(&config.unixsocket));
         }
         drop(pidfile);

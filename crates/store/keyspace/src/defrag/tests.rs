@@ -1,4 +1,4 @@
-//! Defragmentation between any commands, deadlines, tags and snapshots, compared with a model.
+//! Defragmentation between random commands, deadlines, tags and snapshots, compared with a model.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const FIRST_MS: u64 = 1_700_000_000_000;
 const KEYS: usize = 3_000;
 const TAGS: usize = 4;
 
-/// A key as it has to be.
+/// Expected state of a key.
 #[derive(Clone, Debug, Default)]
 struct Model {
     value: Vec<u8>,
@@ -20,7 +20,7 @@ struct Model {
     tag: Option<usize>,
 }
 
-/// A store, its model, and its snapshot under way with what has to be in that.
+/// A store, its model, and its running snapshot with the content that is expected in it.
 struct Scene {
     keyspace: Keyspace,
     session: Session,
@@ -30,7 +30,7 @@ struct Scene {
     expected: BTreeMap<usize, Model>,
 }
 
-/// Name of a key; that of each third stands on the heap.
+/// Returns the name of a key. Every third name is so long that it is stored on the heap.
 fn name(number: usize) -> String {
     match number % 3 {
         0 => format!("a-name-that-stands-on-the-heap:{number}"),
@@ -41,7 +41,7 @@ fn name(number: usize) -> String {
 impl Scene {
     fn new() -> Scene {
         let limits = Limits {
-            // So that a sweep takes many turns.
+            // A low limit, so that a sweep takes many turns.
             expire_keys_per_turn: 20,
             ..Limits::default()
         };
@@ -66,7 +66,7 @@ impl Scene {
         out.to_bytes()
     }
 
-    /// Sets a key to a number, a text or a blob. Each third has a deadline, each fifth a tag.
+    /// Sets a key to a number, a text or a blob. Every third key has a deadline, every fifth a tag.
     fn set(&mut self, number: usize, rng: &mut fastrand::Rng) {
         let value = match rng.usize(..40) {
             0 => vec![b'b'; 16_384 + rng.usize(..5_000)],
@@ -101,7 +101,7 @@ impl Scene {
         assert_eq!(reply, expected.as_bytes(), "{}", name(number));
     }
 
-    /// Takes one step, with keys from a part of all of them.
+    /// Makes one random step, with keys from a random part of all keys.
     fn step(&mut self, rng: &mut fastrand::Rng) {
         let from = rng.usize(..KEYS);
         let many = from..KEYS.min(from + rng.usize(..1_500));
@@ -134,7 +134,7 @@ impl Scene {
         let reply = self.send(&[b"TAG", b"INVALIDATE", format!("tag:{tag}").as_bytes()]);
         let expected = format!(":{}\r\n", before - self.model.len());
         assert_eq!(reply, expected.as_bytes());
-        // The sweep has come to the middle when keys move.
+        // The sweep has reached the middle of the table when keys move.
         self.keyspace.start_defrag();
         for _ in 0..6 {
             self.keyspace.turn(self.now_ms);
@@ -148,7 +148,7 @@ impl Scene {
         let is_due = |model: &Model| model.deadline_ms.is_some_and(|due_ms| due_ms <= now_ms);
         self.model.retain(|_, model| !is_due(model));
         while self.keyspace.turn(now_ms) {}
-        // Nothing that is gone is left in the table.
+        // Keys that expired or whose tag was dropped are no longer in the table.
         assert_eq!(self.keyspace.dbs[0].dict.len(), self.model.len());
     }
 
@@ -170,7 +170,8 @@ impl Scene {
         }
     }
 
-    /// Goes on with a snapshot, if one is under way, and compares it when it is whole.
+    /// Continues the snapshot, if one is running, and compares it with the model once it is
+    /// complete.
     fn write_snapshot_part(&mut self, work_bytes: usize) {
         if !self.keyspace.has_snapshot()
             || !self
@@ -205,7 +206,8 @@ impl Scene {
         assert_eq!(reply.to_string(), expected.to_string(), "{}", name(number));
     }
 
-    /// Compares every key, and what the database knows beside its table.
+    /// Compares every key with the model, and also the data that the database stores outside its
+    /// table.
     fn check_all(&mut self) {
         (0..KEYS).for_each(|number| self.check(number));
         for (number, model) in self.model.clone() {

@@ -1,5 +1,5 @@
-//! Every command on data, with arguments that its syntax allows and extreme numbers: each gets a
-//! reply within bounds.
+//! Runs every command on data with arguments that its syntax allows and with extreme numbers. Each
+//! command must get a reply of limited size.
 
 use bytes::Bytes;
 use resp::{Out, Proto};
@@ -10,11 +10,11 @@ use crate::keyspace::Keyspace;
 use crate::settings::Limits;
 use crate::table::{Argument, Kind, arguments};
 
-/// Number of commands, small enough for every test run.
+/// Number of commands that the test runs; small enough for every test run.
 const COMMANDS: usize = 40_000;
 /// Maximum length of a string.
 const STRING_BYTES_MAX: usize = 64 << 10;
-/// Length from which on a reply may be cut off.
+/// Length above which a reply may be cut off.
 const REPLY_BYTES_MAX: usize = 1 << 20;
 /// A key for each type of value, and one that does not exist.
 const KEYS: &[&str] = &["s", "n", "l", "h", "z", "t", "i", "none"];
@@ -85,7 +85,7 @@ fn every_command_takes_any_number() {
     );
     let is_data =
         |command: &&crate::Command| matches!(command.handler, Handler::Run(_) | Handler::Wait(_));
-    // Some numbers of DEBUG are sizes.
+    // DEBUG is left out: some of its numbers are sizes.
     let is_bounded = |command: &&crate::Command| !command.name.starts_with("debug");
     let commands: Vec<_> = crate::commands()
         .iter()

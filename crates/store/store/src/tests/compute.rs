@@ -1,4 +1,4 @@
-//! Values that one caller computes for all that wait, in this process and over RESP.
+//! Tests of values that one client computes while the others wait, in this process and over RESP.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -174,7 +174,7 @@ fn a_builder_that_fails_too_late_takes_nothing_from_others() {
         keep: None,
     };
     let mut client = running.client();
-    // Another client holds the lock by then.
+    // Another client gets the lock before this computation fails.
     let failed = running.handle.get_or_compute(&key, terms, || {
         client
             .write_all(b"GETORLOCK key 60000\r\n")
@@ -188,7 +188,7 @@ fn a_builder_that_fails_too_late_takes_nothing_from_others() {
         .write_all(b"GETORLOCK key 60000\r\n")
         .expect("it listens");
     running.wait_for_blocked(1);
-    // The other client has set a value by then.
+    // Another client sets a value before this computation fails.
     let fast = Bytes::from_static(b"fast");
     let failed = running.handle.get_or_compute(&fast, terms, || {
         client

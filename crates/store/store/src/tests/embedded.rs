@@ -7,7 +7,7 @@ use expect_test::expect;
 
 const BYTES_MAX: u64 = 1 << 20;
 
-/// Returns the replies to these bytes, which arrive in small pieces.
+/// Sends bytes to the session in small pieces, and returns the replies.
 fn replies_to(session: &mut EmbeddedSession<'_>, bytes: &[u8]) -> String {
     let mut answered = Vec::new();
     for piece in bytes.chunks(7) {

@@ -330,7 +330,7 @@ fn unfinished_snapshots_of_processes_that_are_gone_are_removed() {
     let journals = dir.0.join("appendonlydir");
     fs::create_dir_all(&journals).expect("a directory");
     let ours = std::process::id();
-    // No process has this id: it is above the kernel's maximum.
+    // No process has this id, which is above the kernel's maximum.
     let gone = u32::MAX;
     let left = |path: &PathBuf| path.exists();
     let removed = [
@@ -374,7 +374,7 @@ fn files_without_their_list_are_neither_read_nor_lost() {
     assert!(aside(2).exists());
 }
 
-/// Bytes of the checksum annotation after the last commands.
+/// Length of a checksum annotation.
 const SUM_LINE_BYTES: usize = "#SUM:0123456789abcdef\r\n".len();
 
 #[test]

@@ -1,5 +1,5 @@
-//! Time that a snapshot's turns occupy the core, in CPU time of its thread, which excludes other
-//! threads.
+//! Measurement of the time for which a snapshot's turns occupy the core. It is the CPU time of one
+//! thread, which excludes the time that other threads run.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::clock::thread_cpu_time;
 
 const NOW_MS: u64 = 1_700_000_000_000;
 const ELEMENTS: usize = 1_000_000;
-/// Maximum length of a turn.
+/// Maximum duration of a turn.
 const PAUSE_MAX: Duration = Duration::from_millis(1);
-/// On a shared processor, other programs evict its caches at times, and page faults cost time: one
-/// of `TRIES` runs must be undisturbed.
+/// Number of runs, of which one must meet the limit. On a shared processor, other programs evict
+/// its caches at times, and page faults cost time.
 const TRIES: usize = 5;
 
 struct Store {

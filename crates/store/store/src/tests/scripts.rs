@@ -1,4 +1,4 @@
-//! Scripts of client commands and replies.
+//! Scripts of client commands, with the replies that are expected.
 
 use super::{check, last_reply};
 
@@ -530,7 +530,7 @@ fn slow_commands_are_kept() {
 
 #[test]
 fn a_client_that_does_not_read_is_ended() {
-    // The in-memory stream buffers 1 MiB before output waits.
+    // The in-memory stream buffers 1 MiB; only output beyond that waits in the server.
     let publish = format!("b> PUBLISH c {}\nb< 1\n", "x".repeat(60_000));
     let script = "a> SUBSCRIBE c\na< [\"subscribe\" \"c\" 1]\n".to_owned()
         + &publish.repeat(20)
@@ -763,7 +763,7 @@ fn calls_are_counted_when_they_run_and_by_how_they_end() {
 fn times_of_commands_are_counted_by_range() {
     let script = "a> SET k v\na< OK\na> GET k\na< \"v\"\na> LATENCY HISTOGRAM get config nothing";
     let heard = last_reply("", script, Some("a"));
-    // With paused time a command takes no time.
+    // While time is paused, a command has a duration of zero.
     assert_eq!(heard, r#"["get" ["calls" 1 "histogram_usec" [1 1]]]"#);
     let script = "a> GET k\na< nil\na> GET k\na< nil\na> INFO latencystats";
     let heard = last_reply("", script, Some("a"));
