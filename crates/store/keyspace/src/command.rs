@@ -132,9 +132,9 @@ pub enum Keys {
     },
     /// The first argument is a key, and the second gives the number of further keys.
     StoreCounted,
-    /// SORT: the first argument, and the one after STORE if the command takes it.
+    /// SORT: the first argument, and the one after STORE if the command accepts that option.
     Sort {
-        /// True if the command takes STORE.
+        /// True if the command accepts the option STORE.
         stores: bool,
     },
     /// No keys, but channels from the first argument to the last; a negative `last` counts from the

@@ -360,7 +360,7 @@ impl<T: Item> Dict<T> {
     /// for either.
     ///
     /// # Panics
-    /// If a snapshot guards the items, which it knows by their slots.
+    /// If a snapshot guards the items, because it identifies them by their slots.
     pub(crate) fn compact(&mut self) -> Compaction {
         assert!(self.guard.is_none(), "guarded items keep their slots");
         let Some(last) = self.slots().checked_sub(1).filter(|last| self.hole < *last) else {

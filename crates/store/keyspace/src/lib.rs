@@ -1,7 +1,7 @@
 //! Data of a Redis-compatible store, and the commands on it. No sockets, no files, no clock.
 //!
-//! Principal type: [`Keyspace`]. It takes the arguments of a command and the time, and appends the
-//! reply to a [`resp::Out`].
+//! Principal type: [`Keyspace`]. It receives the arguments of a command and the time, and appends
+//! the reply to a [`resp::Out`].
 //!
 //! ```text
 //! [Bytes] ─► execute ─► table ─► handler ─► Db ─► Dict ─► Value        reply ─► Out

@@ -195,7 +195,7 @@ impl Packed {
     }
 }
 
-/// Iterator over elements from both ends.
+/// Double-ended iterator over the elements.
 #[derive(Clone)]
 pub(crate) struct Iter<'a> {
     packed: &'a Packed,
@@ -245,7 +245,7 @@ impl<'a> DoubleEndedIterator for Iter<'a> {
     }
 }
 
-/// Iterator over pairs of elements from both ends.
+/// Double-ended iterator over pairs of elements.
 #[derive(Clone)]
 pub(crate) struct Pairs<'a>(Iter<'a>);
 

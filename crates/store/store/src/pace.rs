@@ -40,8 +40,8 @@ impl Pace {
         result
     }
 
-    /// Yields to clients, and sleeps for [`REST`] if the pieces since the last rest took [`WORK`]
-    /// or more and clients are active.
+    /// Yields to clients. Rests for [`REST`] instead if the pieces since the last rest used
+    /// [`WORK`] or more and clients are active.
     pub(crate) async fn rest(&mut self, shared: &Shared) {
         if self.worked < WORK {
             return yield_now().await;

@@ -63,7 +63,8 @@ impl Server {
         let reactor_limits = reactor::Limits {
             backlog: config.tcp_backlog.0 as u32,
             // `maxclients` is enforced in `Clients::admit`, with Redis's error, and may change at
-            // run time; the reactor must accept connections beyond it, so that they get this error.
+            // run time; the reactor must accept connections above that limit, so that they get this
+            // error.
             connections_max: usize::MAX,
             address_connections_max: usize::MAX,
             first_byte_ms: NEVER_MS,

@@ -42,7 +42,7 @@ pub(crate) struct State {
 /// Notifications that wake the core's own tasks.
 #[derive(Debug, Default)]
 pub(crate) struct TaskSignals {
-    /// Notified when a blocked client or the pause has an earlier deadline.
+    /// Notified when a client blocks with a deadline, or when the deadline of a pause changes.
     pub(crate) deadline_changed: Rc<Notify>,
     /// Notified when a defragmentation is requested.
     pub(crate) defrag_wanted: Rc<Notify>,

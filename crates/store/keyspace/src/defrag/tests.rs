@@ -66,7 +66,8 @@ impl Scene {
         out.to_bytes()
     }
 
-    /// Sets a key to a number, a text or a blob. Every third key has a deadline, every fifth a tag.
+    /// Sets a key to a number, a text or a blob. On average, one key in three gets a deadline, and
+    /// one in five a tag.
     fn set(&mut self, number: usize, rng: &mut fastrand::Rng) {
         let value = match rng.usize(..40) {
             0 => vec![b'b'; 16_384 + rng.usize(..5_000)],
