@@ -1,4 +1,5 @@
-//! Packets with descriptors over `SOCK_SEQPACKET`, for both ends of every socket of this crate.
+//! Sends and receives packets with file descriptors over `SOCK_SEQPACKET` sockets, for the pool and
+//! its workers.
 
 use rustix::cmsg_space;
 use rustix::io::{Errno, retry_on_intr};
@@ -11,7 +12,8 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// Most descriptors of one packet: a job's original, its answer, and its stream to a service.
+/// Maximum number of descriptors per packet: a job's original, its answer, and its stream to a
+/// service.
 pub(crate) const DESCRIPTORS_MAX: usize = 3;
 
 /// Creates a connected pair; both ends close on exec.

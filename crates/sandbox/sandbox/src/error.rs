@@ -30,7 +30,7 @@ impl Error {
         }
     }
 
-    /// Returns the error for a job that the start of a pool depends on and that failed.
+    /// Returns the error for a pool that cannot start because a job failed during the start.
     pub(crate) fn failed(action: &str, failure: &Failure) -> Error {
         let kind = match failure.kind {
             FailureKind::Host => ErrorKind::Host,
@@ -93,7 +93,7 @@ pub enum FailureKind {
 pub struct Failure {
     /// Kind of the failure, for the caller to branch on.
     pub kind: FailureKind,
-    /// Text for the log. A text that a worker wrote is made printable and bounded first.
+    /// Message for the log. A message from a worker is made printable and bounded first.
     pub detail: String,
 }
 

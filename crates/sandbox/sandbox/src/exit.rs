@@ -15,7 +15,7 @@ pub(crate) struct PendingExit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitOutcome {
     Reaped(ExitReport),
-    /// The zygote that would have reported the end died first.
+    /// The zygote died before it could report the end of the child.
     Unknown,
 }
 

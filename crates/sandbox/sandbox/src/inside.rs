@@ -29,12 +29,13 @@ use std::fs::File;
 ///
 /// `warm_up` runs once, after the jail's first half: no file can be opened, and nothing else is
 /// denied yet. It fills tables that every job would otherwise fill, and must leave no thread
-/// behind.
+/// running.
 ///
-/// `work` runs in a child, on a job, its original (read only) and its answer (of fixed size). It
-/// ends within the job's limits or the child is killed. Resource usage is added to its reply. A
-/// panic becomes a reply of [`sandbox_protocol::Status::Failed`]. Plans of fewer than two bytes
-/// belong to the probe and never reach `work`.
+/// `work` runs in a child. Its arguments are a job, the job's original (read only) and the file for
+/// the answer (of fixed size). The child is killed if `work` exceeds the job's limits. The job's
+/// resource usage is added to the reply that `work` returns. A panic becomes a reply of
+/// [`sandbox_protocol::Status::Failed`]. Plans of fewer than two bytes are reserved for the probe
+/// and never reach `work`.
 ///
 /// `work` can read, write and seek its descriptors, allocate memory and read the clock.
 /// [`std::fs::File::metadata`] fails: seek to the end for a length.

@@ -1,7 +1,7 @@
 //! Sandboxes that run one job each, in one of two forms. A process is jailed before it sees a byte
 //! from outside, and dies after its reply. A microVM in such a process (`microvm`) is wiped after
-//! each reply: it returns to the state before the job. This crate knows nothing of pictures: the
-//! meaning of a plan is agreed between the job's author and the worker.
+//! each reply: it returns to the state before the job. This crate does not depend on the content of
+//! a job: the job's author and the worker agree on the meaning of its plan.
 //!
 //! Principal types: [`Pool`], the server's side, and [`inside::serve`], which a worker's `main`
 //! calls.
@@ -14,9 +14,9 @@
 //!  supervisor ─┴─ socket: fork, forked, reaped ─ zygote ◄── init (keeps the PID namespace alive)
 //! ```
 //!
-//! The zygote never sees a job, so a child inherits nothing of earlier jobs; the memory that a job
-//! leaves behind is freed with its child. Every kind of cell is a slot with a socket and a pidfd,
-//! and the pool drives all kinds alike:
+//! The zygote never sees a job, so a child inherits nothing of earlier jobs; the memory of a job is
+//! freed with its child. Every kind of cell is a slot with a socket and a pidfd, and the pool
+//! drives all kinds alike:
 //!
 //! ```text
 //! worker, process   child: runs the job itself, and exits
@@ -33,11 +33,12 @@
 //! 1. Namespaces for processes, network, IPC, mounts, host name and cgroups. Another user where the
 //!    server is root; a user namespace where it is not; no namespaces where the host refuses
 //!    (`spawn`).
-//! 2. Death together with the server. The standard streams come from `/dev/null`, and all other
-//!    descriptors but the socket are closed.
-//! 3. Limits: no core file, few descriptors, bounded address space. First choice of the
-//!    out-of-memory killer; no merged pages. For programs also a user namespace, so that their
-//!    threads are counted and bounded apart from those of other processes.
+//! 2. The process is killed when the server ends. The standard streams come from `/dev/null`, and
+//!    all other descriptors but the socket are closed.
+//! 3. Limits: no core file, few descriptors, bounded address space. The process is the first choice
+//!    of the out-of-memory killer, and its pages are not merged with those of others. For programs
+//!    also a user namespace, so that their threads are counted and bounded apart from those of
+//!    other processes.
 //! 4. No capabilities, `no_new_privs`, not dumpable.
 //! 5. Init is split off, with a filter that lets it only wait and exit.
 //! 6. Landlock without a rule, except for files that a program may read.
@@ -45,7 +46,7 @@
 //!    byte from outside arrives. Then heap and code are laid out in huge pages, which a child
 //!    inherits or gets fresh at 2 MB per page fault.
 //! 8. The seccomp filter: an allow-list without paths, sockets, processes, executable memory or
-//!    sleep. A denied call kills.
+//!    sleep. A denied call kills the process.
 //! 9. In a child: the zygote's descriptors are replaced, and the child can start no process (by a
 //!    limit, or by a second filter where the worker is the host's root). With the job come limits
 //!    on memory, file size and CPU time; the server enforces the wall time. A helper creates its

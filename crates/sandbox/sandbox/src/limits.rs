@@ -18,15 +18,16 @@ pub struct Limits {
     pub max_boot_time_ms: u32,
     /// Longest run of a job, in milliseconds of wall time; a task may request less. Default 8,000.
     pub max_request_time_ms: u32,
-    /// CPU time, in milliseconds, after which a program's job is deprioritized: it then gets little
-    /// of a CPU for which others compete. Counted beyond the CPU time that the job used in its
-    /// first `give_way_time_ms` of wall time. 0 for never. Jobs of a worker are never
+    /// CPU time, in milliseconds, after which a program's job is deprioritized: it then gets only a
+    /// small share of a CPU for which others compete. CPU time that the job uses in its first
+    /// `give_way_time_ms` of wall time does not count. 0 means never. Jobs of a worker are never
     /// deprioritized. Default 100.
     pub give_way_time_ms: u32,
-    /// Address space of the zygote, including code and warmed-up tables, in bytes. Default 256 MiB.
+    /// Maximum address space of the zygote, including code and warmed-up tables, in bytes. Default
+    /// 256 MiB.
     pub max_memory_bytes: u64,
-    /// Address space of a job beyond the zygote's, in bytes; a task may request less. Default 1
-    /// GiB.
+    /// Maximum address space of a job in addition to the zygote's, in bytes; a task may request
+    /// less. Default 1 GiB.
     pub max_work_memory_bytes: u64,
     /// Largest answer, in bytes; a task may request less. Default 256 MiB.
     pub max_answer_bytes: u64,
@@ -44,7 +45,8 @@ pub struct Limits {
     pub ephemeral: bool,
     /// Kind of sandbox that runs the jobs. Default [`Backend::Process`].
     pub backend: Backend,
-    /// Least isolation with which the pool starts. Default [`Isolation::Filter`].
+    /// Minimum level of isolation: the pool does not start with less. Default
+    /// [`Isolation::Filter`].
     pub min_isolation: Isolation,
 }
 
@@ -72,8 +74,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Upper bound of `concurrency` and of `spare`: each child is a process, and a zygote searches
-    /// its children linearly.
+    /// Maximum of `concurrency` and of `spare`. It is low because each child is a process, and a
+    /// zygote searches its children linearly.
     pub const CONCURRENCY_MAX: u32 = 255;
 
     /// Returns the name of the first field that is out of range, if any.

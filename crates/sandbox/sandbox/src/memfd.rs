@@ -8,13 +8,14 @@ use rustix::io::{Errno, fcntl_dupfd_cloexec, write};
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Lowest number of a descriptor that a new process must keep apart from its fixed low numbers.
+/// Minimum number for a descriptor that must not collide with the fixed low numbers of a new
+/// process.
 const DESCRIPTOR_MIN: i32 = 16;
 
 /// Creates a sealed, executable copy of `bytes`.
 pub(crate) fn program(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    // Linux before 6.3 does not know MFD_EXEC, and behaves as if it were given.
+    // Linux before 6.3 rejects MFD_EXEC; its memory files are always executable.
     let file = memfd_create("worker", flags | MemfdFlags::EXEC)
         .or_else(|_| memfd_create("worker", flags))?;
     let mut rest = bytes;
@@ -27,8 +28,8 @@ pub(crate) fn program(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     dup_above(file.as_fd())
 }
 
-/// Opens the same file read-only under a new description, so that the worker shares its offset with
-/// no other process. Needs `/proc`.
+/// Opens the file again, read-only and under a new description, so that the worker shares its
+/// offset with no other process. Needs `/proc`.
 pub(crate) fn reopen(file: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
@@ -53,8 +54,8 @@ impl Answer {
         Ok(Answer(file))
     }
 
-    /// Ends all writing and returns the file. `EBUSY` means that the worker still maps the file
-    /// writable.
+    /// Seals the file against all further writes and returns it. `EBUSY` means that the worker
+    /// still has a writable mapping of the file.
     pub(crate) fn seal(self) -> Result<File, Errno> {
         add_seals(self.0.as_fd(), SealFlags::WRITE | SealFlags::SEAL)?;
         reopen(self.0.as_fd()).map(File::from)

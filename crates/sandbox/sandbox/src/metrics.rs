@@ -1,4 +1,4 @@
-//! OpenMetrics text of a pool's figures.
+//! Metrics of a pool as OpenMetrics text.
 
 use openmetrics::Text;
 

@@ -1,11 +1,11 @@
 //! Choice of the core on which a job starts.
 //!
-//! The kernel wakes a process where it slept, or beside its waker, unless it finds a core idle at
-//! that moment. Between two jobs no core is idle: the previous child is still being freed. So a job
-//! would start on a core where another job runs, behind it for a slice of milliseconds. The core
-//! that becomes free a moment later would stay idle until a timer tick moves a process there. Each
-//! job therefore starts on a core where no other job of its pool started, and may then move
-//! anywhere.
+//! The kernel wakes a process on the core where it last ran, or beside the process that wakes it,
+//! unless some core is idle at that moment. Between two jobs no core is idle: the previous child is
+//! still being freed. So a job would start on a core where another job runs, and would wait there
+//! for a time slice of some milliseconds. The core that becomes free a moment later would stay idle
+//! until a timer tick moves a process to it. Each job therefore starts on a core where no other job
+//! of its pool started, and may then move anywhere.
 
 use crate::procfs;
 use rustix::process::Pid;
@@ -14,7 +14,8 @@ use std::os::fd::OwnedFd;
 
 /// Cores of a pool, with the number of jobs that started on each.
 pub(crate) struct Cores {
-    /// The core that was left most recently is last: it is the likeliest to be idle.
+    /// Cores in the order in which jobs last ended on them. The last one is the likeliest to be
+    /// idle.
     cores: Vec<Core>,
     all: CpuSet,
 }
@@ -25,7 +26,7 @@ struct Core {
     jobs: u32,
 }
 
-/// Number of a core.
+/// Index of a core, as the kernel counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CoreId(usize);
 
@@ -51,8 +52,8 @@ impl Cores {
         }
     }
 
-    /// Takes the core for another job: one with the fewest jobs, and of those the one left most
-    /// recently.
+    /// Returns the core for another job and counts the job there: among the cores with the fewest
+    /// jobs, the one on which a job ended most recently.
     pub(crate) fn take(&mut self) -> Option<CoreId> {
         let cores = self.cores.iter_mut().rev();
         let core = cores.min_by_key(|core| core.jobs)?;

@@ -37,7 +37,7 @@ use std::time::{Duration, Instant};
 /// millisecond.
 const REAP_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// Longest time of an empty job in a microVM with which [`Backend::Auto`] still chooses microVMs.
+/// Maximum time of an empty job in a microVM with which [`Backend::Auto`] still chooses microVMs.
 const AUTO_JOB_MAX: Duration = Duration::from_millis(1);
 
 /// One job as the pool's caller describes it.
@@ -46,7 +46,7 @@ pub struct Task<'a> {
     /// Original, as a file. The pool opens it again, read-only, for the worker.
     pub original: BorrowedFd<'a>,
     /// Plan of the job, at most [`sandbox_protocol::PLAN_BYTES_MAX`] bytes. Plans of fewer than two
-    /// bytes belong to the probe: the cell runs them itself.
+    /// bytes are reserved for the probe: the cell runs them itself.
     pub plan: &'a [u8],
     /// Expected size of the answer, if it is a picture.
     pub size_px: Option<(u32, u32)>,
@@ -54,7 +54,8 @@ pub struct Task<'a> {
     pub limits: JobLimits,
     /// Longest wall time of the job, in milliseconds, lowered to the pool's limit.
     pub wall_ms_max: u32,
-    /// True if the job runs only when a core is otherwise idle. Its wall time passes all the same.
+    /// True if the job runs only when a core is otherwise idle. The time that it waits for one
+    /// counts as wall time.
     pub idle: bool,
 }
 
@@ -80,9 +81,9 @@ pub struct Finished {
 pub struct Pool {
     shared: Arc<Shared>,
     supervisor: Option<JoinHandle<()>>,
-    /// Value of the line `runs` in this pool's reproducers.
+    /// Value of the line `runs` in this pool's reproducers: `worker`, or `program NAME`.
     runs: String,
-    /// Store of jobs that failed, if they are kept.
+    /// Folder for reproducers of failed jobs, if they are kept.
     crashes: Option<ReproducerFolder>,
     job_ids: AtomicU64,
 }
@@ -121,7 +122,7 @@ impl WaitLimits<'_> {
         let now = Instant::now();
         self.cancel.is_some_and(|cancel| {
             let watched = &mut [PollFd::from_borrowed_fd(cancel, PollFlags::IN)];
-            // A descriptor that cannot be polled cancels nothing: the deadline still holds.
+            // A descriptor that cannot be polled cannot cancel the job; the deadline still applies.
             slot::wait(watched, now).unwrap_or(false)
         })
     }
@@ -166,7 +167,7 @@ impl Pool {
     }
 
     /// Starts a pool of microVMs. Fails if they do not run, or if an empty job takes longer than
-    /// [`AUTO_JOB_MAX`] and processes would do.
+    /// [`AUTO_JOB_MAX`] and the minimum isolation allows processes.
     fn start_if_fast(elf: &[u8], limits: Limits) -> Result<Pool, Error> {
         let pool = Pool::begin(elf, None, limits, Choice::kvm())?;
         let job = crate::probe::empty_job(&pool)?;
@@ -200,7 +201,8 @@ impl Pool {
         let comes_back = rustix::process::geteuid().is_root();
         let may_deprioritize = program.is_some() && (limits.ephemeral || comes_back);
         let deprioritize_after = Duration::from_millis(u64::from(limits.give_way_time_ms));
-        // A process that a program starts would inherit the affinity to the first core.
+        // Jobs of programs are not placed: a process that a launcher starts would inherit the
+        // launcher's affinity to one core.
         let cores = match program {
             None => Cores::own(),
             Some(_) => Cores::any(),
@@ -308,8 +310,8 @@ impl Pool {
         }
     }
 
-    /// Returns the same pool, set to keep jobs that crash, violate the protocol, time out or fail
-    /// to encode. Each such job is kept once.
+    /// Returns the same pool, set to keep reproducers in `crashes` of jobs that crash, violate the
+    /// protocol, time out or fail to encode. Each such job is kept once.
     #[must_use]
     pub fn keep_reproducers(mut self, crashes: Option<ReproducerFolder>) -> Pool {
         self.crashes = crashes;
@@ -390,8 +392,8 @@ impl Pool {
             .clone()
     }
 
-    /// Returns the page tables of a microVM's guest, one line per run of equal pages; empty without
-    /// a guest.
+    /// Returns the page tables of a microVM's guest as text, one line per range of pages with equal
+    /// size and rights; empty without a guest.
     #[must_use]
     pub fn page_tables(&self) -> String {
         self.shared.queue.lock().zygote.page_tables.clone()
@@ -542,9 +544,9 @@ impl Pool {
             .map_err(|lie| self.lie(&format!("{lie:?}")))
     }
 
-    /// Releases a child after its job, or a child that has none. A child for one job is killed,
-    /// which is its wipe. A child that stays, and whose reply was valid, goes back to the
-    /// supervisor until it reports ready.
+    /// Releases a child after its job, or a child that had none. A single-use child is killed,
+    /// which is its wipe. A reusable child whose reply was valid goes back to the supervisor until
+    /// it reports ready; any other is killed.
     fn leave(&self, mut slot: Slot, honest: bool) {
         if !self.shared.stays || !honest || !slot.restore_weight() {
             slot.kill();
@@ -558,7 +560,8 @@ impl Pool {
         // for other processes to leave it a CPU.
         slot.restore_weight();
         slot.end_at_once();
-        // The job's permit ends when its memory is free, not when the signal is sent.
+        // The caller holds the job's permit until the job's memory is free, not just until the
+        // signal is sent.
         slot.end.wait(REAP_TIME_MAX);
         self.shared.counters.kills_wall.add(1);
         Failure::new(FailureKind::TimedOut, "exceeded its wall time")

@@ -68,7 +68,7 @@ pub struct Posture {
 }
 
 impl Posture {
-    /// Returns the highest level that holds together with all levels below it.
+    /// Returns the highest level of isolation that is in force together with all lower levels.
     #[must_use]
     pub fn isolation(&self) -> Isolation {
         if self.landlock_abi.is_none() {

@@ -1,4 +1,4 @@
-//! Probe of the host's isolation by running it: one job that must answer, and one that must die.
+//! Probe of this host's isolation by trial: one job that must answer, and one that must be killed.
 
 use crate::contract::{PROBE_ANSWER, PROBE_FILTER};
 use crate::error::{Error, ErrorKind, FailureKind};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 const LARGE_BYTES: usize = 2 << 20;
 
-/// Number of empty jobs: enough for a 99th percentile; they take some 50 ms.
+/// Number of empty jobs: enough for a 99th percentile. Together they take some 50 ms.
 const JOBS: usize = 100;
 
 /// Results of a probe.
@@ -25,7 +25,7 @@ pub struct Probe {
     pub posture: Posture,
     /// Time from the start of the worker until it was ready for jobs.
     pub start: Duration,
-    /// Median time of an empty job, from hand-over to answer.
+    /// Median time of an empty job, from its sending to its answer.
     pub job_p50: Duration,
     /// 99th percentile of the time of an empty job.
     pub job_p99: Duration,
@@ -71,7 +71,8 @@ pub fn probe(elf: &[u8], limits: Limits) -> Result<Probe, Error> {
     })
 }
 
-/// Returns the kernel's CPU time for as much memory as a large page has: the median of 101 tries.
+/// Returns the kernel's CPU time to provide and free one large page of memory: the median of 101
+/// tries.
 fn fresh_page() -> Result<Duration, Error> {
     const TRIES: usize = 101;
     let times: Result<Vec<_>, _> = (0..TRIES).map(|_| fresh_memory(LARGE_BYTES)).collect();
@@ -114,7 +115,7 @@ pub fn fresh_memory(bytes: usize) -> Result<Duration, Error> {
     Ok(thread_time() - begin)
 }
 
-/// Returns the time of an empty job, the best of a few tries.
+/// Returns the time of an empty job: the shortest of a few tries.
 pub(crate) fn empty_job(pool: &Pool) -> Result<Duration, Error> {
     const TRIES: u32 = 5;
     let original = memfd_create("original", MemfdFlags::CLOEXEC)

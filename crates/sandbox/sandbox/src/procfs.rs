@@ -30,7 +30,7 @@ pub(crate) fn cpu(pidfd: &OwnedFd) -> Duration {
     Duration::from_nanos(nanos)
 }
 
-/// Levels of descendants to visit: a launcher's program and that program's children.
+/// Maximum depth of descendants to visit: a launcher's program, and that program's children.
 const DEPTH_MAX: u32 = 2;
 
 /// Returns the threads of a child and of its descendants.

@@ -11,7 +11,7 @@ use sandbox_protocol::control::{ProgramText, TEXT_BYTES_MAX};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
-/// Most arguments, variables and paths of a program, together.
+/// Maximum total number of a program's arguments, variables and paths.
 const WORDS_MAX: usize = 64;
 
 /// A static program for Linux. An ephemeral program gets a job as its environment and standard
@@ -24,16 +24,16 @@ pub struct Program {
     pub elf: Vec<u8>,
     /// Arguments after the name.
     pub arguments: Vec<String>,
-    /// Variables as `NAME=value`, present in every job.
+    /// Environment variables as `NAME=value`, present in every job.
     pub environment: Vec<String>,
     /// Files that the program may open for reading, under these names.
     pub allowed_paths: Vec<PathBuf>,
 }
 
-/// Variable that tells a persistent program to expect its requests as records.
+/// Environment variable that announces to a persistent program that its requests are records.
 const KEPT: &str = "PELTON_REQUESTS=records";
 
-/// Builds the files and texts from which the zygotes of a pool start.
+/// Builds the files and strings from which the zygotes of a pool start.
 pub(crate) fn zygote_source(
     worker: &[u8],
     program: Option<&Program>,

@@ -8,8 +8,8 @@
 //!
 //! There is one lock, held only to change a list or a number. A slot has one owner at a time: the
 //! supervisor, this queue, or the caller that acquired it. A caller also holds a [`Permit`] while
-//! its job runs. Nothing here makes a system call but the supervisor's [`Signal`], so the tests run
-//! the queue without processes, in many orders of its threads.
+//! its job runs. The supervisor's [`Signal`] makes the only system calls here, so the tests run the
+//! queue without processes, in many interleavings of its threads.
 
 use crate::place::{CoreId, Cores};
 use crate::posture::Posture;
@@ -28,16 +28,16 @@ pub(crate) struct Queue<S, W> {
     state: Mutex<State<S>>,
     /// Notified once for each slot that becomes ready, and for each permit that ends.
     changed: Condvar,
-    /// Most jobs that run at a time.
+    /// Maximum number of jobs that run at a time.
     concurrency: u32,
     /// Signal that a slot was returned, or that the pool stops.
     pub(crate) wake: W,
 }
 
-/// State behind the lock.
+/// State of a queue, protected by its lock.
 pub(crate) struct State<S> {
-    /// Slots ready for a job. Those that take one job only are in the order in which they were
-    /// forked, so that the children of a retired zygote are used first.
+    /// Slots ready for a job. Single-use slots are in the order in which they were forked, so that
+    /// the children of a retired zygote are used first.
     ready: VecDeque<S>,
     /// Slots that finished a job and are not yet ready for another.
     returned: Vec<S>,
@@ -53,9 +53,9 @@ pub(crate) struct State<S> {
 pub(crate) struct ZygoteFacts {
     /// Posture of the last zygote that became ready.
     pub(crate) posture: Option<Posture>,
-    /// Page tables of its guest, if any.
+    /// Page tables of that zygote's guest, as text; empty without a guest.
     pub(crate) page_tables: String,
-    /// Reason why there is no zygote, while there is none.
+    /// Reason why there is no zygote at the moment; `None` if there is one.
     pub(crate) trouble: Option<String>,
 }
 
@@ -100,7 +100,7 @@ impl<S, W: Signal> Queue<S, W> {
         self.changed.notify_one();
     }
 
-    /// Removes the ready slots for which `is_gone` holds, and returns them.
+    /// Removes the ready slots for which `is_gone` returns true, and returns them.
     pub(crate) fn remove_ready(&self, is_gone: impl Fn(&S) -> bool) -> Vec<S> {
         let mut gone = Vec::new();
         let mut state = self.lock();
@@ -133,25 +133,25 @@ impl<S, W: Signal> Queue<S, W> {
         }
         let slot = state.ready.pop_front()?;
         state.running += 1;
-        // A job that runs only on otherwise idle cores is in no other job's way.
+        // An idle job delays no other job, so it needs no core of its own.
         let core = if is_idle { None } else { state.cores.take() };
         Some((slot, Permit { queue: self, core }))
     }
 
-    /// Gives a slot back to the supervisor, after a job and before the next.
+    /// Gives a used slot back to the supervisor, which makes it ready for the next job.
     pub(crate) fn give_back(&self, slot: S) {
         self.lock().returned.push(slot);
         self.wake.raise();
     }
 
-    /// Takes the slots that were given back.
+    /// Removes and returns the slots that were given back.
     pub(crate) fn take_returned(&self) -> Vec<S> {
         // Cleared first: a slot that is given back after this line raises the signal again.
         self.wake.clear();
         std::mem::take(&mut self.lock().returned)
     }
 
-    /// Tells the supervisor to end.
+    /// Stops the supervisor.
     pub(crate) fn stop(&self) {
         self.lock().stopping = true;
         self.wake.raise();

@@ -32,26 +32,28 @@ use std::sync::Mutex;
 
 const FIRST_LINE: &str = "pelton job 1";
 const EXTENSION: &str = "job";
-/// Longest head of a file; its longest line holds a failure's detail, whose length is bounded.
+/// Maximum length of a file's head, in bytes. The longest line of the head holds a failure's
+/// detail, whose length is bounded.
 const HEAD_BYTES_MAX: u64 = 16 << 10;
 
 /// Folder of reproducers, with its limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReproducerFolder {
-    /// Folder, which must exist. Its reproducers stay until the operator removes them.
+    /// Path of the folder, which must exist. Reproducers stay there until the operator removes
+    /// them.
     pub folder: PathBuf,
-    /// Most files in the folder; beyond that, no job is kept.
+    /// Maximum number of files in the folder. When it is reached, no further job is kept.
     pub files_max: u32,
-    /// Most bytes of all files together.
+    /// Maximum size of all files together, in bytes.
     pub bytes_max: u64,
 }
 
-/// Held while a thread measures the folder and writes to it.
+/// Lock that a thread holds while it measures the folder and writes to it.
 static WRITE_LOCK: Mutex<()> = Mutex::new(());
 
 impl ReproducerFolder {
     /// Keeps the job and returns its failure, whose detail then names the file or says why there is
-    /// none. `runs` names the runner of the job.
+    /// none. `runs` is the value of the line `runs`: `worker`, or `program NAME`.
     pub(crate) fn keep(
         &self,
         runs: &str,
@@ -155,7 +157,7 @@ pub(crate) fn is_cell_fault(kind: FailureKind) -> bool {
     }
 }
 
-/// Returns the text of a failure without the leading `cell: `.
+/// Returns the message of a failure without the leading `cell: `.
 fn ended(failure: &Failure) -> String {
     let text = failure.to_string();
     text.strip_prefix("cell: ").unwrap_or(&text).to_owned()
@@ -168,7 +170,7 @@ pub struct Reproducer {
     pub program: Option<String>,
     /// Kind of sandbox that ran the job.
     pub backend: Backend,
-    /// Failure of the job, escaped.
+    /// Message of the job's failure, escaped.
     pub ended: String,
     /// BLAKE3 hash of the original, in hexadecimal digits.
     pub original_blake3: String,

@@ -17,15 +17,15 @@ use std::io::IoSlice;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// Most bytes that one read takes from the program.
+/// Maximum number of bytes per read from the program.
 const READ_BYTES: usize = 16 << 10;
 
-/// Most buffers that one write takes.
+/// Maximum number of buffers per write to the program.
 const PARTS_MAX: usize = 16;
 
 /// Implementation of the caller's end of a program's stream, for one run.
 pub trait Service {
-    /// Takes bytes that the program wrote.
+    /// Receives bytes that the program wrote, for [`Service::answer`] to process.
     fn hear(&mut self, bytes: &[u8]);
 
     /// Processes one piece of the received bytes. Returns false when there is nothing to do before

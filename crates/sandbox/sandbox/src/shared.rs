@@ -14,7 +14,8 @@ use std::time::Duration;
 /// State shared between callers and the supervisor.
 pub(crate) struct Shared {
     pub(crate) limits: Limits,
-    /// True if a child takes several jobs in turn, and reports when it is ready for the next.
+    /// True if a child runs several jobs, one after another, and reports when it is ready for the
+    /// next.
     pub(crate) stays: bool,
     /// True if jobs are runs of a program, false if the worker runs them.
     pub(crate) runs_program: bool,
@@ -31,7 +32,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Returns whether jobs go to persistent programs in processes. Their memory is not reported
+    /// Returns whether the pool runs persistent programs in processes. Their memory is not reported
     /// while they run.
     pub(crate) fn keeps_processes(&self) -> bool {
         self.stays && self.runs_program && self.backend == Backend::Process
@@ -61,7 +62,7 @@ impl Signal for Wake {
 
     fn clear(&self) {
         let mut raised = [0; 8];
-        // An eventfd with nothing to read is fine too.
+        // The read fails if the eventfd was not raised, which is fine too.
         let _raised = rustix::io::read(&self.0, &mut raised);
     }
 }

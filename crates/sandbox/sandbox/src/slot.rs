@@ -24,7 +24,7 @@ pub(crate) struct Slot {
     /// Process whose affinity chooses the core on which a job starts. `None` if the kernel chooses.
     pub(crate) process: Option<Pid>,
     pub(crate) end: Arc<PendingExit>,
-    /// Weight that the present job has left, if the job was deprioritized.
+    /// Reduced weight of the child, if its present job was deprioritized.
     pub(crate) reduced_weight: Option<Weight>,
 }
 
@@ -88,11 +88,11 @@ impl Slot {
     /// Kills the child and frees its memory at once: a child that gets no CPU would hold its memory
     /// until it gets some.
     pub(crate) fn end_at_once(&self) {
-        // Where the kernel refuses, the child dies with its present weight.
+        // If the kernel refuses, the child dies with its present weight.
         Weight::Usual.apply(&self.pidfd);
         self.kill();
-        // Since Linux 5.15, and only for a process that was killed. Before that, the memory is
-        // freed when the process exits.
+        // The call exists since Linux 5.15, and works only for a process that was killed. In older
+        // kernels, the memory is freed when the process exits.
         let no_flags = 0;
         // SAFETY: the call takes a descriptor of ours and a number, and touches no memory of this
         // process.

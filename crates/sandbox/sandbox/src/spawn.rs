@@ -15,8 +15,8 @@ use std::ptr;
 
 /// User and group of a worker whose server is root.
 const NOBODY: libc::c_long = 65_534;
-/// Bytes of the child's stack. The child needs a few hundred; it runs no code of the server but
-/// [`enter`].
+/// Size of the child's stack, in bytes. The child needs a few hundred; it runs no code of the
+/// server but [`enter`].
 const STACK_BYTES: usize = 64 << 10;
 const EXEC_FAILED: c_int = 127;
 
@@ -35,8 +35,8 @@ const PRIVILEGED: c_int = libc::CLONE_NEWPID
     | libc::CLONE_NEWNS
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
-/// Sets of namespaces, tried in this order: as root, as a user who may create a user namespace, and
-/// where neither is allowed.
+/// Sets of namespaces to create, tried in this order: for a server that is root, for a user who may
+/// create a user namespace, and none where neither is allowed.
 const ATTEMPTS: [c_int; 3] = [PRIVILEGED, PRIVILEGED | libc::CLONE_NEWUSER, 0];
 
 /// A started program, killed and reaped when dropped.
@@ -64,9 +64,9 @@ struct Entry {
     environment: Vec<*const c_char>,
     signals: libc::sigset_t,
     drop_user: bool,
-    /// Written by the child.
+    /// Set by the child: true if it changed to [`NOBODY`].
     user_dropped: bool,
-    /// Written by the child; 0 once the program runs.
+    /// Error number of the child's failure; 0 if the program runs.
     errno: c_int,
 }
 

@@ -11,8 +11,8 @@ pub struct Stats {
     pub wipes: u64,
     /// Total time of microVM wipes, in microseconds. A wipe runs after the answer was sent.
     pub wipe_us: u64,
-    /// Wipes after which a microVM still held a canary, which ends the microVM. Anything but 0 is a
-    /// bug in this crate or in the kernel.
+    /// Wipes after which a microVM still held a canary; such a microVM is not used again. Anything
+    /// but 0 is a bug in this crate or in the kernel.
     pub wipe_leaks: u64,
     /// Total bytes of fresh memory that jobs in microVMs allocated.
     pub dirty_bytes: u64,
@@ -57,8 +57,8 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Returns the sums of two pools, of which `self` has ended: momentary values are those of
-    /// `next`.
+    /// Returns the combined statistics of two pools, of which `self` has ended before `next`
+    /// started: counters are added, and momentary values are those of `next`.
     #[must_use]
     pub fn followed_by(self, next: Stats) -> Stats {
         Stats {

@@ -1,4 +1,4 @@
-//! Supervisor of a pool: starts zygotes, orders forks, takes exit reports, replaces old or dead
+//! Supervisor of a pool: starts zygotes, orders forks, receives exit reports, replaces old or dead
 //! zygotes.
 //!
 //! It is one thread, off every request's path. It owns the zygotes and the table of children;
@@ -27,8 +27,8 @@ use std::time::{Duration, Instant};
 /// First pause after a zygote died or could not fork.
 const PAUSE_MIN: Duration = Duration::from_millis(10);
 
-/// Children ordered in advance, beyond those that may live. With more than two, a renewal waits for
-/// that many jobs.
+/// Number of forks ordered in advance, in addition to the children that may live. A larger number
+/// would delay the renewal of a zygote by as many jobs.
 const ORDERED_AHEAD: usize = 2;
 
 pub(crate) struct Supervisor {
@@ -121,7 +121,7 @@ impl Supervisor {
         }
     }
 
-    /// Starts a zygote if none serves, or if the one that serves has reached its number of forks.
+    /// Starts a zygote if none serves, or if the serving one has made its maximum number of forks.
     fn boot(&mut self, now: Instant) {
         let enough = self.shared.limits.jobs_per_zygote;
         let fresh = |state| match state {
@@ -154,8 +154,8 @@ impl Supervisor {
         let Some(tracked) = self.zygotes.iter_mut().find(|tracked| tracked.serves()) else {
             return;
         };
-        // Children that stay never end by themselves, so older generations must not count: they
-        // would leave no room for the new generation.
+        // Reusable children never end by themselves, so those of older generations must not count:
+        // they would leave no room for the new generation.
         let (stays, newest) = (self.shared.stays, tracked.generation);
         let counts = |child: &&Child| !stays || child.generation == newest;
         while self.children.values().filter(counts).count() < wanted {
@@ -166,8 +166,8 @@ impl Supervisor {
             });
             let socket = match forked {
                 Ok(socket) => socket,
-                // The zygote's queue is full: its next report brings us back here. If it is dead,
-                // its hang-up does.
+                // If the zygote's queue of commands is full, its next report triggers another
+                // refill. If the zygote is dead, its hang-up does.
                 Err(Errno::AGAIN | Errno::PIPE | Errno::CONNRESET) => return,
                 Err(errno) => {
                     self.shared.queue.lock().zygote.trouble =
@@ -191,8 +191,8 @@ impl Supervisor {
         }
     }
 
-    /// Sleeps until a zygote or a child reports, an orphan ends, the pool wakes us, or a deadline
-    /// passes.
+    /// Blocks until a zygote or a child reports, an orphan ends, the pool wakes this thread, or a
+    /// deadline passes.
     fn wait(&self, now: Instant) {
         let wake = self.shared.queue.wake.as_fd();
         let controls = self
@@ -320,8 +320,8 @@ impl Supervisor {
         self.unready.push((slot, deadline));
     }
 
-    /// Takes in children that finished a job, and queues those that have reported ready for the
-    /// next.
+    /// Collects the children that finished a job, and queues those that have reported ready for the
+    /// next one.
     fn take_returned(&mut self) {
         let returned = self.shared.queue.take_returned();
         returned.into_iter().for_each(|slot| self.await_ready(slot));
@@ -384,7 +384,7 @@ impl Supervisor {
         gone.iter().for_each(Slot::kill);
     }
 
-    /// Removes a child from the queue that died before it had a job.
+    /// Removes from the queue a child that died before it had a job.
     fn withdraw(&self, id: SlotId) {
         drop(self.shared.queue.remove_ready(|slot| slot.id == id));
     }
@@ -401,7 +401,7 @@ impl Supervisor {
             return self.mark_dead(index, Error::new(ErrorKind::Host, why));
         }
         for tracked in self.zygotes.iter_mut().filter(|tracked| tracked.serves()) {
-            // If the zygote hung up already, `read_reports` finds that too.
+            // If the zygote already hung up, `read_reports` detects that.
             if tracked.zygote.retire().is_ok() {
                 self.shared.counters.zygote_renewals.add(1);
             }
@@ -418,8 +418,8 @@ impl Supervisor {
         }
     }
 
-    /// Marks a zygote as dead. Its forked children live on where they can; its pending forks go to
-    /// the next zygote.
+    /// Marks a zygote as dead. Its forked children continue where they can; forks that it still
+    /// owed are ordered again from the next zygote.
     fn mark_dead(&mut self, index: usize, error: Error) {
         let tracked = &mut self.zygotes[index];
         let generation = tracked.generation;
@@ -510,8 +510,8 @@ fn posture(process: &Process, jail: Jail, shared: &Shared) -> Posture {
     }
 }
 
-/// Builds the error of a worker from its text. Control characters are escaped, because the text
-/// reaches the operator's terminal.
+/// Builds an error that blames the worker. Control characters in `why` are escaped, because a
+/// worker may have written it, and it reaches the operator's terminal.
 fn worker(why: &str) -> Error {
     Error::new(ErrorKind::Worker, format!("worker: {}", why.escape_debug()))
 }

@@ -1,10 +1,10 @@
-//! Locks through which the threads of a pool meet: those of `std`, and in unit tests those of
-//! `shuttle`, which runs the threads of a test in many orders.
+//! Locks shared by the threads of a pool: those of `std`, and in unit tests those of `shuttle`,
+//! which runs the threads of a test in many interleavings.
 
 #[cfg(test)]
 pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};
 #[cfg(not(test))]
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
 
-/// Text of the `expect` on every lock of this crate.
+/// Message of the `expect` on every lock of this crate.
 pub(crate) const UNPOISONED: &str = "no thread panics while it holds this lock";

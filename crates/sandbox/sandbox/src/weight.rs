@@ -6,8 +6,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, geteuid, getpriority_process, setpriority_process};
 use std::os::fd::OwnedFd;
 
-/// Most passes over a child's threads. A thread started during a pass inherits the old weight, so
-/// passes repeat until no thread differs.
+/// Maximum number of passes over a child's threads. A thread started during a pass inherits the old
+/// weight, so passes repeat until all threads have the new one.
 const PASSES_MAX: u32 = 8;
 
 /// Nice value with a weight of 15, against 1,024 of other processes (sched(7)).
@@ -18,11 +18,11 @@ const NICE: i32 = 19;
 pub(crate) enum Weight {
     /// The weight of other processes.
     Usual,
-    /// A seventieth of the usual weight, for children of a server without root, which cannot raise
-    /// it again. They must run once more to exit.
+    /// A seventieth of the usual weight, if the server is not root. Such a server cannot raise a
+    /// weight again, and the children must run once more to exit.
     Little,
-    /// SCHED_IDLE, a three-hundredth of the usual weight, for children of root, which raises it
-    /// again before it kills them.
+    /// SCHED_IDLE, a three-hundredth of the usual weight, if the server is root. It raises the
+    /// weight of a child again before it kills the child.
     Least,
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Zygote {
     control: OwnedFd,
 }
 
-/// Files and texts from which each zygote of a pool starts.
+/// Files and strings from which each zygote of a pool starts.
 pub(crate) struct ZygoteSource {
     /// Executable of the worker, which every zygote runs.
     pub(crate) worker: OwnedFd,
@@ -30,7 +30,7 @@ pub(crate) struct ZygoteSource {
     pub(crate) words: Vec<StartText>,
 }
 
-/// Text for a program (an argument, a variable or a path), and the open file if it is a path.
+/// String for a program (an argument, a variable or a path), with the open file if it is a path.
 pub(crate) type StartText = (ProgramText, Vec<u8>, Option<OwnedFd>);
 
 impl Zygote {
@@ -60,8 +60,8 @@ impl Zygote {
             Some(device) => vec![program.unwrap_or(worker), device.as_fd()],
             None => program.into_iter().collect(),
         };
-        // Sent before the peer can hang up, so that a program that ends at once is always found by
-        // its reports.
+        // Sent before the process starts, so the peer cannot have hung up. A process that ends at
+        // once is thus always detected when its reports are read.
         let flags = SendFlags::DONTWAIT;
         channel::send(control.as_fd(), &start.to_bytes(), &beside, flags)?;
         for (word, text, file) in &zygote_source.words {
@@ -74,8 +74,9 @@ impl Zygote {
         Ok(Zygote { process, control })
     }
 
-    /// Orders a child that serves the other end of `socket`, forked now or when another child has
-    /// ended. Returns `EAGAIN` if the zygote is behind with its commands.
+    /// Orders the fork of a child that serves the other end of `socket`. The zygote forks it at
+    /// once, or when another child has ended. Returns `EAGAIN` if the zygote's queue of commands is
+    /// full.
     pub(crate) fn fork(&self, slot: SlotId, socket: BorrowedFd<'_>) -> Result<(), Errno> {
         let command = Command::Fork(slot).to_bytes();
         channel::send(

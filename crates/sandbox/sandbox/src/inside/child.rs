@@ -1,4 +1,5 @@
-//! Child of a zygote: takes one job, replies, and exits.
+//! Child of a zygote: runs one job, replies, and exits. If children are not ephemeral, it runs jobs
+//! one after another.
 
 use super::filter::Program;
 use super::jail::{close_from, refused, set_limit, set_soft_limit};
@@ -20,7 +21,8 @@ use std::os::unix::fs::FileExt;
 
 /// Settings that all children of a zygote share.
 pub(super) struct Rules {
-    /// Address space that the zygote maps, and that a child has before its job allocates anything.
+    /// Address space that the zygote has mapped, in bytes. A child inherits it before its job
+    /// allocates anything.
     pub(super) mapped_bytes: u64,
     /// Filter that denies `fork`, if no limit can deny it.
     pub(super) filter: Option<Program>,
@@ -36,12 +38,13 @@ pub(super) fn run(
 ) -> ! {
     let socket = match finish_setup(socket, rules.filter.as_ref()) {
         Ok(socket) => socket,
-        // The pool learns of the failure by the end of this process.
+        // The pool detects the failure when this process ends.
         Err(_) => exit(EXIT_ABANDONED),
     };
     loop {
         if !rules.ephemeral {
-            // No CPU time here: the exit report of this process states all of it.
+            // The report states no CPU time, because the exit report of this process states all of
+            // it.
             let child_ready = Report::ChildReady(ChildReady::default());
             if set_timer(0).is_err()
                 || rustix::io::write(&*socket, &child_ready.to_bytes()).is_err()
@@ -143,8 +146,9 @@ pub(super) fn place(socket: OwnedFd) -> Result<ManuallyDrop<OwnedFd>, Errno> {
 }
 
 /// Returns whether a limit of 0 processes denies `fork`, as it does for every user but the host's
-/// root. A forked child tests it. A filter per child would deny `fork` too, but its instructions
-/// are compiled for each child, which takes as long as everything else that a child costs.
+/// root. The test is made in a forked child. A filter per child would deny `fork` too, but its
+/// instructions are compiled for each child, which takes as long as everything else that a child
+/// costs.
 pub(super) fn limit_denies_fork() -> bool {
     const DENIED: i32 = 0;
     const ALLOWED: i32 = 1;
@@ -184,7 +188,7 @@ pub(super) fn set_idle_priority(idle: bool) -> Result<(), Errno> {
     checked(result).map(|_| ())
 }
 
-/// Applies the job's limits. CPU time has two: a timer in milliseconds, and a limit in whole
+/// Applies the job's limits. CPU time has two limits: a timer in milliseconds, and one in whole
 /// seconds that no signal handler can stop.
 fn limit(limits: &JobLimits, rules: &Rules) -> Result<(), Errno> {
     let memory = rules.mapped_bytes.saturating_add(limits.memory_bytes_max);

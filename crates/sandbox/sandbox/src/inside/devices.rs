@@ -28,7 +28,8 @@ pub(super) struct Devices {
 }
 
 impl Devices {
-    /// Takes the descriptors of the command `Start`, and receives the texts that follow it.
+    /// Builds the devices from the descriptors of the command `Start`, and receives the strings
+    /// that follow it.
     pub(super) fn receive(control: Control, start: &Start, descriptors: Vec<OwnedFd>) -> Devices {
         // Moved up, since a child uses the low numbers for other descriptors.
         let mut descriptors = descriptors

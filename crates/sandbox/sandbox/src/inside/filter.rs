@@ -12,7 +12,7 @@
 use crate::syscall::checked;
 use rustix::io::Errno;
 
-/// Condition of a rule.
+/// Condition of a rule. The first number of a variant is the index of the argument that it tests.
 #[derive(Clone, Copy)]
 enum When {
     Always,
@@ -71,9 +71,9 @@ const CONTROL: u32 = crate::contract::CONTROL_FD as u32;
 const JOB: u32 = crate::contract::JOB_FD as u32;
 const SERVICE: u32 = crate::contract::SERVICE_FD as u32;
 
-/// Rules of the zygote, inherited by its children. The only allowed calls that can sleep are those
-/// that read a socket to the server, so a child whose server died is ended by that or by its CPU
-/// limit.
+/// Rules of the zygote, inherited by its children. The only allowed calls that can block are those
+/// that read a socket to the server, so a child whose server died is ended by the end of that
+/// socket or by its CPU limit.
 const ZYGOTE: &[Rule] = &[
     // The job's original and answer; the child's reply.
     allow(libc::SYS_read, Always),
@@ -98,12 +98,12 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_futex, Is(1, libc::FUTEX_WAKE as u32)),
     // Keys of hash tables.
     allow(libc::SYS_getrandom, Always),
-    // The clock where the vDSO cannot answer; the job's usage.
+    // The clock, on hosts where the vDSO cannot read it; the resource usage of the job.
     allow(libc::SYS_clock_gettime, Always),
     allow(libc::SYS_getrusage, Always),
-    // Codecs ask how many cores there are.
+    // Codecs query the number of cores.
     allow(libc::SYS_sched_getaffinity, Is(0, 0)),
-    // libc's `qsort` asks how much memory the host has before it allocates.
+    // libc's `qsort` queries the size of the host's memory before it allocates.
     allow(libc::SYS_sysinfo, Always),
     // `abort` unblocks and resets its signal, then kills itself by an illegal instruction, since
     // `tgkill` is denied.
@@ -130,12 +130,13 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_pidfd_open, Always),
     allow(libc::SYS_wait4, Always),
     allow(libc::SYS_sendmsg, Is(0, CONTROL)),
-    // Its flags lie behind a pointer; libc falls back to `clone`.
+    // The flags of `clone3` lie behind a pointer; libc falls back to `clone`.
     answer(libc::SYS_clone3, NO_SUCH_CALL),
-    // Both take a path, or an empty one for a descriptor, and a filter cannot distinguish the two.
+    // Both calls take a path, or an empty path for a descriptor, and a filter cannot distinguish
+    // the two.
     answer(libc::SYS_statx, NO_SUCH_CALL),
     answer(libc::SYS_newfstatat, NO_SUCH_CALL),
-    // Buffered output asks whether it writes to a terminal.
+    // Buffered output checks whether it writes to a terminal.
     answer(libc::SYS_ioctl, NOT_PERMITTED),
 ];
 
@@ -155,18 +156,18 @@ const MACHINE: &[Rule] = &[
     allow(libc::SYS_ioctl, Is(1, KVM_GET_REGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_REGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_GET_SREGS)),
-    // The threads of a program take turns: their vector registers are saved, and the helper sleeps
-    // when none can run. The end of the server's socket ends this sleep.
+    // The threads of a program take turns: their vector registers are saved, and the helper blocks
+    // when none can run. When the server closes its socket, this wait ends.
     allow(libc::SYS_ioctl, Is(1, KVM_GET_XSAVE)),
     allow(libc::SYS_ppoll, Always),
-    // A wipe restores these.
+    // A wipe restores this state of the CPU.
     allow(libc::SYS_ioctl, Is(1, KVM_SET_SREGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_XCRS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_XSAVE)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_DEBUGREGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_MSRS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_VCPU_EVENTS)),
-    // The memory that a job used.
+    // A wipe measures the memory that the job used.
     allow(libc::SYS_mincore, Always),
 ];
 
@@ -223,8 +224,8 @@ const LAUNCHER: &[Rule] = &[
     allow(libc::SYS_nanosleep, Always),
     allow(libc::SYS_clock_nanosleep, Always),
     allow(libc::SYS_exit, Always),
-    // Go's runtime exits without these when it first reads a file. They wait only for descriptors
-    // that exist already.
+    // Without these calls, Go's runtime exits when it first reads a file. The calls wait only for
+    // descriptors that exist already.
     allow(libc::SYS_epoll_create1, Always),
     allow(libc::SYS_epoll_ctl, Always),
     allow(libc::SYS_epoll_pwait, Always),
@@ -235,7 +236,7 @@ const LAUNCHER: &[Rule] = &[
     allow(libc::SYS_getgid, Always),
     allow(libc::SYS_getegid, Always),
     allow(libc::SYS_getppid, Always),
-    // No path leads to a file.
+    // Every path is reported as missing.
     answer(libc::SYS_open, NO_ENTRY),
     answer(libc::SYS_openat, NO_ENTRY),
     answer(libc::SYS_readlink, NO_ENTRY),
@@ -244,10 +245,10 @@ const LAUNCHER: &[Rule] = &[
     answer(libc::SYS_faccessat, NO_ENTRY),
 ];
 
-/// Rules before those of a launcher whose programs may open files; Landlock decides which files.
-/// Landlock does not check a path that is opened with O_PATH, which would reveal of every file
-/// whether it exists. Before its version 3, it does not check O_TRUNC either. So only opening for
-/// reading is allowed.
+/// Rules that precede those of a launcher if its programs may open files; Landlock decides which
+/// files. Only opening for reading is allowed, for two reasons. Landlock does not check a path that
+/// is opened with O_PATH, which would reveal whether any given file exists. Before its version 3,
+/// Landlock does not check O_TRUNC either.
 const FILES: &[Rule] = &[
     allow(libc::SYS_open, Lacks(1, WRITE_FLAGS)),
     allow(libc::SYS_openat, Lacks(2, WRITE_FLAGS)),
@@ -255,11 +256,11 @@ const FILES: &[Rule] = &[
     answer(libc::SYS_openat, NO_ACCESS),
 ];
 
-/// Flags of `open` that ask for more than reading an existing file.
+/// Flags of `open` that request more than reading an existing file.
 const WRITE_FLAGS: u32 =
     (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_PATH | libc::O_TMPFILE) as u32;
 
-/// Calls of a zygote and a launcher that their programs lose.
+/// System calls that a zygote and a launcher may make, but their programs may not.
 const LAUNCHER_ONLY: &[libc::c_long] = &[
     libc::SYS_setpgid,
     libc::SYS_prctl,
@@ -388,7 +389,7 @@ impl Program {
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
-/// `AUDIT_ARCH_X86_64`.
+/// Architecture of the only allowed calls: the kernel's `AUDIT_ARCH_X86_64`.
 const X86_64: u32 = 0xc000_003e;
 /// First call number of the x32 interface.
 const X32: u32 = 0x4000_0000;

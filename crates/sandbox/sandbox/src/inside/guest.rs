@@ -1,5 +1,5 @@
-//! A worker inside a microVM: the same program, serving jobs in turn. After its reply its host
-//! stops it and, if it is ephemeral, restores it to the moment when it asked for its job.
+//! A worker inside a microVM: the same program, serving jobs in turn. After each reply its host
+//! stops it and, if it is ephemeral, restores it to the moment when it requested the job.
 
 use super::child::probe_answer;
 use super::heap;
@@ -26,7 +26,8 @@ pub(super) fn serve(
     heap::prepare_for_warm_up();
     warm_up();
     heap::prepare_for_jobs();
-    // SAFETY: the host serves this number for as long as the guest lives, and nothing closes it.
+    // SAFETY: the host provides this descriptor for as long as the guest lives, and nothing closes
+    // it.
     let jobs = unsafe { BorrowedFd::borrow_raw(JOB_FD) };
     // SAFETY: the number is the original's, present in the guest's table of descriptors from the
     // start; nothing closes it.
@@ -38,7 +39,7 @@ pub(super) fn serve(
     loop {
         let len = match rustix::io::read(jobs, &mut bytes) {
             Ok(len @ 1..) => len,
-            // A user who sets the variable by hand has no host.
+            // Without a host, a user has set the variable by hand.
             Ok(_) | Err(_) => exit(EXIT_USAGE),
         };
         let Ok(job) = Job::from_bytes(&bytes[..len]) else {

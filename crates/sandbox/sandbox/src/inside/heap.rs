@@ -38,8 +38,8 @@ unsafe impl GlobalAlloc for Heap {
 }
 
 /// Prepares the heap for warm-up: large blocks get mappings of their own, which disappear when they
-/// are freed. Otherwise they would leave holes in the heap, and a child's first blocks would lie
-/// there, each page a copy of the zygote's.
+/// are freed. Otherwise freed blocks would leave holes in the heap. A child's first blocks would
+/// lie in these holes, and each page that the child writes to would be a copy of the zygote's.
 pub(super) fn prepare_for_warm_up() {
     const LARGE_BYTES: i32 = 16 << 10;
     tune(libc::M_MMAP_THRESHOLD, LARGE_BYTES);
@@ -64,7 +64,8 @@ pub(super) fn prepare_for_jobs() {
     const HUGE_PAGE_BYTES: usize = 2 << 20;
     const HEADER_BYTES: usize = 16;
     const SMALL_BYTES: usize = 8 << 10;
-    /// Step in which the heap grows. A job that allocates no more makes no system call for memory.
+    /// Step in which the heap grows, in bytes. A job that allocates at most this much makes no
+    /// system call for memory.
     const GROW_BYTES: i32 = 16 << 20;
     const NEVER: i32 = 1 << 30;
     tune(libc::M_MMAP_THRESHOLD, NEVER);
@@ -73,15 +74,16 @@ pub(super) fn prepare_for_jobs() {
     tune(libc::M_TOP_PAD, GROW_BYTES);
     let small = block(SMALL_BYTES);
     let data = (end() + HEADER_BYTES).next_multiple_of(HUGE_PAGE_BYTES);
-    // A block takes its size plus half a header, rounded up to a multiple of a header.
+    // A block occupies its size plus half a header, rounded up to a multiple of a header.
     block(data - HEADER_BYTES - top() - HEADER_BYTES / 2);
     // SAFETY: `small` was allocated above, and is not used again.
     unsafe { libc::free(small) };
 }
 
-/// Allocates every block that warm-up freed, after returning their pages to the kernel: otherwise a
-/// child's first blocks would lie there, each page a copy of the zygote's. libc keeps small free
-/// blocks by size, so this function requests each size.
+/// Returns the pages of the blocks that warm-up freed to the kernel, then allocates all these
+/// blocks. Otherwise a child's first blocks would lie there, and each page that the child writes to
+/// would be a copy of the zygote's. libc keeps small free blocks by size, so this function requests
+/// each size.
 fn fill_holes() {
     const HOLE_BYTES_MAX: usize = 64 << 10;
     const HALVINGS: usize = 6;

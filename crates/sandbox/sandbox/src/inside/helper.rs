@@ -46,8 +46,8 @@ pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
         // Nothing drops their owners, since this process ends first.
         unsafe { rustix::io::close(descriptor) };
     }
-    // A filter, because a limit of processes does not deny `fork` to all users, and because KVM may
-    // add a thread of its own when the guest first runs.
+    // A filter denies `fork` here, because a limit of processes does not deny it to all users, and
+    // because KVM may add a thread of its own when the guest first runs.
     if let Err(errno) = Program::child().install() {
         refuse(socket.as_fd(), &format!("seccomp: {errno}"));
     }

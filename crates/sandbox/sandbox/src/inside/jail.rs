@@ -20,8 +20,8 @@ use rustix::thread::{
 use sandbox_protocol::control::Jail;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// Most open descriptors, enough for a zygote: each child costs one pidfd, which counts for the
-/// zygote until the pool receives it.
+/// Maximum number of open descriptors, enough for a zygote: each child costs one pidfd, which
+/// counts for the zygote until the pool receives it.
 const DESCRIPTORS_MAX: u64 = 1_024;
 const STACK_BYTES: u64 = 8 << 20;
 
@@ -62,7 +62,7 @@ pub(super) fn tie_to_server() -> Result<(), Refusal> {
 }
 
 /// Jails this process in the order of the crate's documentation. `filter` is the filter that will
-/// complete the jail, and `files` are those that may be read inside.
+/// complete the jail, and `files` are the files that may still be read afterwards.
 pub(super) fn enter(
     max_memory_bytes: u64,
     filter: &Program,
@@ -170,7 +170,7 @@ pub(super) fn count_separately() -> bool {
     // This process has one thread.
     let made = checked(unsafe { libc::unshare(libc::CLONE_NEWUSER) });
     // A user namespace that `spawn` made maps no user, so `unshare` fails inside it; an empty map
-    // shows that there is one.
+    // shows that this process is in such a namespace.
     let given = || std::fs::read("/proc/self/uid_map").is_ok_and(|names| names.is_empty());
     made.is_ok() || given()
 }
@@ -186,9 +186,9 @@ fn drop_capabilities() -> Result<(), Errno> {
     set_capabilities(None, sets)
 }
 
-/// Splits off init. The first process of a process namespace takes all others with it when it dies.
-/// So it only stays alive, and the zygote continues as its child: children that run a job survive
-/// the death of their zygote.
+/// Splits off init. When the first process of a process namespace dies, all others in it are
+/// killed. So init does nothing but stay alive, and the zygote continues as its child: children
+/// that run a job survive the death of their zygote.
 fn split_off_init() -> Result<(), Errno> {
     if !rustix::process::getpid().is_init() {
         return Ok(());

@@ -9,8 +9,8 @@ use landlock::{
 };
 use std::os::fd::BorrowedFd;
 
-/// Last ABI version whose rights are denied. A kernel with an earlier version denies those that it
-/// knows.
+/// Newest ABI version whose rights are denied. A kernel with an earlier version denies the rights
+/// that it supports.
 const NEWEST: ABI = ABI::V6;
 
 /// Denies everything but reading `files`, for this process and those it forks. Returns the kernel's
@@ -25,7 +25,7 @@ pub(super) fn deny_all_but(files: &[BorrowedFd<'_>]) -> Result<u32, RulesetError
         .scope(Scope::from_all(NEWEST))?
         .create()?
         .add_rules(rules)?
-        // The jail has set it, and reports an error of its own.
+        // The jail has set `no_new_privs` already, and reports a failure as an error of its own.
         .no_new_privs(false)
         .restrict_self()?;
     Ok(match status.landlock {
@@ -33,7 +33,7 @@ pub(super) fn deny_all_but(files: &[BorrowedFd<'_>]) -> Result<u32, RulesetError
             effective_abi,
             kernel_abi,
         } => kernel_abi.unwrap_or(effective_abi as i32) as u32,
-        // Not built in, not enabled, or denied by a filter around the server.
+        // Landlock is not built in, not enabled, or denied by a filter around the server.
         LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => 0,
     })
 }
@@ -45,11 +45,11 @@ mod tests {
 
     #[test]
     fn the_rights_of_version_6_are_denied() {
-        // `LANDLOCK_ACCESS_FS_IOCTL_DEV` is bit 15, and the last of them.
+        // The last right is `LANDLOCK_ACCESS_FS_IOCTL_DEV`, bit 15.
         assert_eq!(AccessFs::from_all(NEWEST).bits(), 0xffff);
-        // Bind and connect of TCP.
+        // Rights to bind and connect TCP sockets.
         assert_eq!(AccessNet::from_all(NEWEST).bits(), 0b11);
-        // Abstract sockets and signals.
+        // Scopes for abstract sockets and for signals.
         assert_eq!(Scope::from_all(NEWEST).bits(), 0b11);
     }
 }

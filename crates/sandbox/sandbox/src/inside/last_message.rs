@@ -24,7 +24,8 @@ struct LastMessage {
 /// this lock.
 static WORDS: Mutex<Option<LastMessage>> = Mutex::new(None);
 
-/// Makes panics end the process, after a report to the pool or, in a child, a reply to its job.
+/// Installs a hook by which a panic ends the process, after a report to the pool or, in a child, a
+/// reply to its job.
 pub(super) fn to_pool() {
     std::panic::set_hook(Box::new(|info| fail(&info.to_string())));
 }

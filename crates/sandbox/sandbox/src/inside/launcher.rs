@@ -27,7 +27,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr;
 
-/// Threads of a program per cell of its pool: as many as a program has in a microVM.
+/// Maximum number of threads of a program, per cell of its pool; the same as in a microVM.
 const THREADS_MAX: u64 = microvm::THREADS_MAX as u64;
 
 /// Settings that all launchers of a zygote share.
@@ -40,8 +40,8 @@ pub(super) struct Launch {
     pub(super) max_work_memory_bytes: u64,
     /// True if the program starts anew for each job.
     pub(super) ephemeral: bool,
-    /// Most threads of all programs at a time, including the other processes in the same count. In
-    /// force only if `bounds_threads`.
+    /// Maximum number of threads of all programs together, plus init, the zygote and the launchers,
+    /// which the kernel counts too. In force only if `bounds_threads`.
     threads_max: u64,
     pub(super) bounds_threads: bool,
 }
@@ -74,7 +74,7 @@ pub(super) struct Start {
     pub(super) service: Option<i32>,
     pub(super) filter: Filter,
     pub(super) memory_bytes_max: u64,
-    /// As [`Launch::threads_max`].
+    /// Maximum number of threads as in [`Launch::threads_max`]; `None` if threads are not bounded.
     pub(super) threads_max: Option<u64>,
     /// Limits that the kernel enforces on a program that runs for one job.
     pub(super) once: Option<JobLimits>,
@@ -209,7 +209,7 @@ fn become_program(start: &Start) -> ! {
         )
     };
     let error = std::io::Error::last_os_error();
-    // By now the standard error is the pipe.
+    // The standard error is the pipe by now, so the launcher reads this message.
     eprintln!("{error}");
     exit(NOT_STARTED)
 }
@@ -219,8 +219,9 @@ fn prepare(start: &Start) -> Result<(), Errno> {
     // The service's stream was received after the original, so its number is not one of the
     // targets.
     for (from, to) in start.streams.iter().chain(&start.service).zip(0..) {
-        // SAFETY: the call changes descriptors of this process that it uses under no other name. No
-        // CLOEXEC, so that the program has them.
+        // SAFETY: the call replaces the standard streams and the number of the service's stream,
+        // which this process uses under no other name. It sets no CLOEXEC, so that the program
+        // inherits the descriptors.
         checked(unsafe { libc::syscall(libc::SYS_dup3, *from, to, 0) })?;
     }
     if let Some(limits) = &start.once {
@@ -252,7 +253,7 @@ pub(super) fn wait(pid: i32) -> Result<(i32, libc::rusage), Errno> {
     }
 }
 
-/// Strings in the form that `execve` takes.
+/// Strings with a list of pointers to them, in the form that `execve` requires: both end in a zero.
 pub(super) struct Strings {
     pointers: Vec<*const libc::c_char>,
     _strings: Vec<CString>,

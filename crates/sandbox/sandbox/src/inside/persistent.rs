@@ -35,7 +35,7 @@ const LINGER: Duration = Duration::from_secs(1);
 /// Interval at which a program's CPU time is checked; no other mechanism ends a program that uses
 /// too much with several threads.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
-/// Bytes of one read or write.
+/// Maximum number of bytes per read or write.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// A running persistent program, with the launcher's ends of its pipes.
@@ -92,7 +92,7 @@ impl PersistentProgram {
         let (requested, requests) = pipe_with(PipeFlags::CLOEXEC)?;
         let (answers, answered) = pipe_with(PipeFlags::CLOEXEC)?;
         let (words, said) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-        // Only the launcher's ends do not block: the program's ends may.
+        // Only the launcher's ends of the pipes are non-blocking; the program's ends may block.
         fcntl_setfl(&requests, OFlags::NONBLOCK)?;
         fcntl_setfl(&answers, OFlags::NONBLOCK)?;
         let pid = start(&Start {
@@ -313,8 +313,8 @@ impl<'a> Request<'a> {
         self.sent == REQUEST_HEAD_BYTES as u64 + self.original_bytes
     }
 
-    /// Sends as much as the pipe takes. A pipe that the program closed takes nothing; the program's
-    /// end will then explain the failure.
+    /// Sends as much as the pipe accepts. A pipe that the program closed accepts nothing; the
+    /// program's end will then explain the failure.
     fn send(&mut self, pipe: &OwnedFd, piece: &mut [u8]) -> Result<(), Errno> {
         let written = match self.sent.checked_sub(REQUEST_HEAD_BYTES as u64) {
             None => rustix::io::write(pipe, &self.head[self.sent as usize..]),

@@ -19,16 +19,17 @@ struct Segment {
 }
 
 /// Moves the program's code and constants into anonymous memory, for hosts with huge pages. If a
-/// step before a move fails, that part stays where it was, which costs jobs only time. Call it in a
-/// process without other threads, before its filter denies executable memory.
+/// step fails before a part is moved, that part stays where it was, which makes jobs slower and has
+/// no other effect. Call it in a process without other threads, before its filter denies executable
+/// memory.
 pub(super) fn enlarge() -> Result<(), Errno> {
     segments().iter().try_for_each(Segment::enlarge)
 }
 
 impl Segment {
-    /// Returns the huge pages of the segment. The linker keeps segments in huge pages of their own
-    /// (the worker's `build.rs`), so the rest of the first and of the last one is empty, unless the
-    /// kernel has mapped something else there.
+    /// Returns the range of huge pages that covers the segment. The linker keeps segments in huge
+    /// pages of their own (the worker's `build.rs`), so the rest of the first and of the last one
+    /// is empty, unless the kernel has mapped something else there.
     fn huge(&self) -> Range<usize> {
         let (begin, end) = (self.range.start, self.range.end);
         let first = begin / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;

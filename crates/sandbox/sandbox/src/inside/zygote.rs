@@ -35,7 +35,7 @@ pub(super) struct Zygote {
     child_kind: ChildKind,
 }
 
-/// Kind of children.
+/// Kind of all children of one zygote.
 enum ChildKind {
     /// Each child runs a job itself.
     Workers(child::Rules),
@@ -46,8 +46,8 @@ enum ChildKind {
 }
 
 impl Zygote {
-    /// Jails the process, does the work that its children share and that needs no job, and reports
-    /// ready.
+    /// Jails the process, prepares everything that its children share and that needs no job, and
+    /// reports ready.
     pub(super) fn boot(control: Control, warm_up: impl FnOnce()) -> Result<Zygote, Refusal> {
         jail::tie_to_server()?;
         let Ok(Some((Command::Start(start), descriptors))) = command(control, RecvFlags::empty())
@@ -138,7 +138,7 @@ impl Zygote {
         }
     }
 
-    /// Sleeps until a child ends or the pool sends a command. Signals of one kind merge, so the
+    /// Blocks until a child ends or the pool sends a command. Signals of one kind merge, so the
     /// caller handles all pending events after each wake-up.
     fn wait(&self) {
         let mut signals = [0; 2 * size_of::<libc::signalfd_siginfo>()];
@@ -223,8 +223,8 @@ fn report(control: Control, report: &Report, descriptor: Option<OwnedFd>) {
 }
 
 /// Returns a signalfd for ended children and for packets on `control`, whose signals it blocks.
-/// With this one descriptor to wait on, the filter needs to allow no call that waits for several,
-/// in which a child could sleep for ever.
+/// With this one descriptor to wait on, the filter needs to allow no call that waits for several
+/// descriptors, in which a child could block for ever.
 fn signals(control: Control) -> Result<OwnedFd, Errno> {
     let mut set = MaybeUninit::uninit();
     // SAFETY: the call writes only to the set, in this frame.

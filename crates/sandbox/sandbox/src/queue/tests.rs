@@ -1,5 +1,6 @@
-//! The queue under `shuttle`: callers, supervisor and dying children in many orders. A wait that
-//! nothing ends is a deadlock there, because time does not pass: it fails the test.
+//! Tests of the queue under `shuttle`: callers, supervisor and dying children run in many
+//! interleavings. Time does not pass there, so a wait that nothing ends is a deadlock, which fails
+//! the test.
 //!
 //! Each of these injected bugs made a test fail: a permit that ends without a notification, or
 //! without lowering the number of running jobs; slots that are taken before the signal is cleared,
@@ -15,9 +16,9 @@ use shuttle::sync::atomic::{AtomicU32, Ordering};
 use shuttle::thread;
 use std::time::Duration;
 
-/// Orders of each test, for each of two schedulers.
+/// Number of interleavings per test, for each of two schedulers.
 const ORDERS: usize = 1_000;
-/// Most points in one order at which the scheduler departs from priorities.
+/// Maximum number of points in one interleaving at which the scheduler departs from priorities.
 const DEPTH: usize = 3;
 
 /// Exit report of a child that was killed.
@@ -27,10 +28,10 @@ const KILLED: ExitReport = ExitReport {
     memory_peak_bytes: 0,
 };
 
-/// Time does not pass in these tests.
+/// Timeout that never expires, because time does not pass in these tests.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Signal with a thread that waits for it.
+/// Signal for which a thread can wait.
 #[derive(Default)]
 struct Bell {
     raised: Mutex<bool>,
@@ -74,7 +75,8 @@ fn child(id: u32) -> Child {
     Child { id, end }
 }
 
-/// Runs `test` in many orders, half of them at random, half with priorities that change rarely.
+/// Runs `test` in many interleavings, half of them at random, half with priorities that change
+/// rarely.
 fn in_many_orders(test: fn()) {
     shuttle::check_random(test, ORDERS);
     shuttle::check_pct(test, ORDERS, DEPTH);
@@ -88,7 +90,8 @@ fn assert_whole(queue: &Children, slots: usize) {
     assert!(state.returned.is_empty());
 }
 
-/// Supervisor of children that stay: queues those that were given back until the pool stops.
+/// Runs as the supervisor of reusable children: queues those that were given back until the pool
+/// stops.
 fn supervise(queue: &Children) {
     while !queue.is_stopping() {
         queue.wake.wait();
@@ -120,7 +123,7 @@ fn callers_share_slots_and_none_waits_for_ever() {
                 })
             })
             .collect();
-        // As for children that take one job: each is replaced by another.
+        // As with single-use children, each used child is replaced by another.
         (0..3).for_each(|id| queue.push(child(id)));
         let mut seen: Vec<_> = callers
             .into_iter()
@@ -155,7 +158,7 @@ fn slots_that_are_given_back_serve_the_next_callers() {
         for caller in callers {
             caller.join().expect("no caller panics");
         }
-        // Both at a time, so that both must have come back.
+        // Both children are acquired at the same time, so both must have come back.
         let acquired = [(); 2].map(|()| queue.acquire(LONGEST, false).expect("both come back"));
         for (child, permit) in acquired {
             queue.give_back(child);
