@@ -1,5 +1,5 @@
-//! System calls of a guest. A call is a row of [`CALLS`]; every other call fails with `ENOSYS` and
-//! is counted.
+//! System calls of a guest. A call is a row of [`CALLS`] or, for programs, of [`PROGRAM_CALLS`];
+//! every other call fails with `ENOSYS` and is counted.
 //!
 //! Addresses are alleged: [`Memory`](super::memory::Memory) checks each against the slot;
 //! structures are copied once, then checked.
@@ -22,7 +22,7 @@ use super::machine::Machine;
 use super::stack::NOBODY;
 use linux::{Serve, Stop, fails};
 
-/// Executes the machine's present system call.
+/// Executes the system call at which the machine stopped.
 pub(crate) fn serve(linux: &mut Linux, machine: &mut Machine) -> Result<Next, String> {
     let (number, arguments) = machine.call();
     linux.calls += 1;
@@ -50,8 +50,8 @@ pub(crate) fn serve(linux: &mut Linux, machine: &mut Machine) -> Result<Next, St
     Ok(Next::Go)
 }
 
-/// Calls of programs only: threads, sleep, and events between threads. A worker has one thread,
-/// which never waits.
+/// Calls that only programs may make: threads, sleep, and events between threads. A worker has one
+/// thread, which never waits.
 const PROGRAM_CALLS: &[(libc::c_long, Serve)] = &[
     (libc::SYS_clone, threads::clone),
     (libc::SYS_nanosleep, threads::nanosleep),
@@ -63,11 +63,11 @@ const PROGRAM_CALLS: &[(libc::c_long, Serve)] = &[
     (libc::SYS_epoll_pwait, events::epoll_wait),
     // libc falls back to `clone`, whose flags are not behind a pointer.
     (libc::SYS_clone3, |_, _, _| fails(libc::ENOSYS)),
-    // Go's runtime names its mappings where it can.
+    // Go's runtime tries to name its mappings, and can do without.
     (libc::SYS_prctl, |_, _, _| fails(libc::EINVAL)),
 ];
 
-/// All calls that workers and programs have.
+/// Calls that both workers and programs may make.
 const CALLS: &[(libc::c_long, Serve)] = &[
     // Descriptors: those of the job, and files by name.
     (libc::SYS_read, files::read),
@@ -101,7 +101,7 @@ const CALLS: &[(libc::c_long, Serve)] = &[
     (libc::SYS_clock_getres, process::clock_getres),
     (libc::SYS_gettimeofday, process::gettimeofday),
     (libc::SYS_getrandom, process::getrandom),
-    // Calls of the start-up code of C and Rust, and calls that one thread needs.
+    // Calls that the start-up code of C and Rust makes, and calls that even one thread needs.
     (libc::SYS_arch_prctl, process::arch_prctl),
     (libc::SYS_set_tid_address, threads::set_tid_address),
     (libc::SYS_set_robust_list, |_, _, _| Ok(0)),
@@ -121,7 +121,7 @@ const CALLS: &[(libc::c_long, Serve)] = &[
     (libc::SYS_geteuid, |_, _, _| Ok(NOBODY)),
     (libc::SYS_getgid, |_, _, _| Ok(NOBODY)),
     (libc::SYS_getegid, |_, _, _| Ok(NOBODY)),
-    // Newer libraries try these and can do without; counting them would mean nothing.
+    // Newer libraries try these and can do without them, so these failures are not counted.
     (libc::SYS_rseq, |_, _, _| fails(libc::ENOSYS)),
     (libc::SYS_statx, |_, _, _| fails(libc::ENOSYS)),
     // Exit.

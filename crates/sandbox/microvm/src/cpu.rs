@@ -15,19 +15,21 @@ use kvm_bindings::{
 use kvm_ioctls::VcpuFd;
 use std::arch::x86_64::__cpuid_count;
 
-/// Port of a system call. A lower port is the vector of an exception.
+/// I/O port to which ring 0 writes at a system call. A write to a lower port reports the exception
+/// whose vector is the port's number.
 pub(super) const CALL_PORT: u16 = 0x40;
-/// Number of exception vectors of the processor.
+/// Number of the processor's exception vectors.
 pub(super) const VECTORS: u64 = 32;
 
 const KERNEL_CODE: u16 = 0x10;
 const KERNEL_DATA: u16 = 0x18;
-/// Selectors of ring 3: the same as in Linux, since programs may read them.
+/// Segment selectors of ring 3: the same as in Linux, since programs may read them.
 pub(super) const USER_DATA: u16 = 0x2b;
 pub(super) const USER_CODE: u16 = 0x33;
 const TASK: u16 = 0x40;
 
-/// x87, SSE, AVX and the three parts of AVX-512; no tiles, whose state is 8 KB.
+/// Maximum XCR0 of a guest: x87, SSE, AVX and the three parts of AVX-512. Tiles are missing,
+/// because their state has 8 KB.
 const XCR0_MAX: u64 = 0xe7;
 
 const STAR: u32 = 0xc000_0081;
@@ -53,7 +55,7 @@ const MSRS: [u32; 10] = [
     PAT,
 ];
 
-/// State of a CPU: everything that a program can change, and everything it must not.
+/// State of a CPU: everything that a program can change, and everything that it must not change.
 pub(crate) struct State {
     regs: kvm_regs,
     sregs: kvm_sregs,
@@ -71,7 +73,8 @@ pub(super) fn refused(action: &'static str) -> impl FnOnce(kvm_ioctls::Error) ->
 }
 
 impl State {
-    /// Reads the state of a stopped CPU. `regs` are its registers at the present system call.
+    /// Reads the state of a stopped CPU. `regs` are its registers at the system call where it
+    /// stopped.
     pub(super) fn save(vcpu: &VcpuFd, regs: kvm_regs) -> Result<State, Refused> {
         Ok(State {
             regs,
@@ -141,7 +144,7 @@ pub(super) fn set_up(vcpu: &VcpuFd, supported: &CpuId) -> Result<(), Refused> {
     sregs.cr0 = CR0_PE_MP_ET_NE_WP_PG;
     sregs.cr4 = CR4_PAE_OSFXSR_OSXMMEXCPT_OSXSAVE;
     sregs.efer = EFER_SCE_LME_LMA_NXE;
-    // The first table of the layout is the root.
+    // The first page table of the layout is the root.
     sregs.cr3 = 0x1_0000;
     sregs.gdt.base = GDT;
     sregs.gdt.limit = TASK + 15;
@@ -213,7 +216,7 @@ fn segment(selector: u16, type_: u8, dpl: u8) -> kvm_segment {
     }
 }
 
-/// Returns the bits of this host's XCR0 that guests may have.
+/// Returns the bits of this host's XCR0 that guests may use.
 fn xcr0() -> u64 {
     let low = __cpuid_count(0xd, 0);
     XCR0_MAX & (u64::from(low.edx) << 32 | u64::from(low.eax))
@@ -224,7 +227,7 @@ fn xcr0() -> u64 {
 fn cpuid(supported: &CpuId) -> CpuId {
     let mut entries: Vec<kvm_cpuid_entry2> = Vec::new();
     for known in supported.as_slice() {
-        // Leaves of hypervisors do not describe the processor.
+        // Leaves of hypervisors do not describe the processor, so they are left out.
         if (0x4000_0000..0x5000_0000).contains(&known.function) {
             continue;
         }
@@ -280,19 +283,19 @@ fn hide(entry: &mut kvm_cpuid_entry2) {
             entry.eax &= XCR0_MAX as u32;
             entry.edx = 0;
         }
-        // No compacted forms and no supervisor states.
+        // Hide the compacted forms of XSAVE and its supervisor states.
         (0xd, 1) => (entry.eax, entry.ebx, entry.ecx, entry.edx) = (entry.eax & 1, 0, 0, 0),
         (0xd, index) if XCR0_MAX & 1 << index == 0 => {
             (entry.eax, entry.ebx, entry.ecx, entry.edx) = (0, 0, 0, 0);
         }
-        // SVM.
+        // Hide SVM.
         (0x8000_0001, _) => entry.ecx &= !(1 << 2),
         (0x8000_000a, _) => (entry.eax, entry.ebx, entry.ecx, entry.edx) = (0, 0, 0, 0),
         _ => {}
     }
 }
 
-/// Writes ring 0: descriptor tables, and its few instructions.
+/// Writes the memory of ring 0: its descriptor tables and its few instructions.
 pub(super) fn write_ring0(system: &mut [u8]) {
     let mut put = |at: u64, bytes: &[u8]| {
         system[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
@@ -310,7 +313,7 @@ pub(super) fn write_ring0(system: &mut [u8]) {
     for (selector, descriptor) in descriptors {
         put(GDT + u64::from(selector), &descriptor.to_le_bytes());
     }
-    // The stack for exceptions in ring 3.
+    // Stack to which exceptions in ring 3 push.
     put(TSS + 4, &EXCEPTION_STACK_TOP.to_le_bytes());
     // Offset of the I/O permission map: beyond the segment's end, so ring 3 has no ports.
     put(TSS + 102, &104_u16.to_le_bytes());

@@ -1,4 +1,5 @@
-//! ELF files of programs, as far as a cell needs them: the suitability and the memory layout.
+//! ELF files of programs, as far as a cell needs them: whether a file can run, and its memory
+//! layout.
 //!
 //! The operator chose the file, but nothing in it is trusted: every offset and size is checked
 //! before use. Source: the System V ABI, chapters 4 and 5, and its supplement for x86-64.
@@ -16,16 +17,16 @@ pub struct Image {
     pub(crate) relocatable: bool,
     /// Segments in the order of their addresses, without overlap.
     pub(crate) segments: Vec<Segment>,
-    /// Address at which the program finds its own headers, and their number.
+    /// Address at which the program finds its own program headers, and their number.
     pub(crate) headers: (u64, u16),
 }
 
 /// A loaded part of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
-    /// Addresses, before relocation.
+    /// Addresses of the segment, before relocation.
     pub(crate) memory: Range<u64>,
-    /// Part of the file that is loaded there; zeros follow it.
+    /// Range of the file that is loaded at the start of these addresses; zeros follow it.
     pub(crate) file: Range<usize>,
     pub(crate) write: bool,
     pub(crate) execute: bool,
@@ -38,9 +39,9 @@ pub enum ElfError {
     NotElf,
     /// The file is for another kind of processor.
     NotX86_64,
-    /// The file is an object or a core dump, say.
+    /// The file is of another kind than a program, such as an object file or a core dump.
     NotExecutable,
-    /// The file asks for this interpreter.
+    /// The file requires this interpreter, usually the dynamic linker.
     NotStatic(String),
     /// The named part lies beyond the end of the file.
     Truncated(&'static str),
@@ -54,9 +55,9 @@ pub enum ElfError {
 
 const HEADER_BYTES: usize = 64;
 const PROGRAM_HEADER_BYTES: usize = 56;
-/// Most program headers; more than any linker writes.
+/// Maximum number of program headers; more than any linker writes.
 const HEADERS_MAX: u16 = 64;
-/// Highest end address of a segment, far above any memory limit.
+/// Maximum end address of a segment, far above any memory limit.
 pub(crate) const ADDRESS_MAX: u64 = 1 << 38;
 const INTERPRETER_BYTES_MAX: usize = 64;
 
@@ -78,7 +79,7 @@ impl Image {
             .first_chunk::<HEADER_BYTES>()
             .filter(|head| head.starts_with(b"\x7fELF"))
             .ok_or(ElfError::NotElf)?;
-        // 64 bits, little-endian.
+        // The two bytes mean 64 bits and little-endian.
         if head[4..6] != [2, 1] || number16(head, 18) != MACHINE_X86_64 {
             return Err(ElfError::NotX86_64);
         }

@@ -1,8 +1,10 @@
-//! A program brought to the point where it needs a job, and the microVMs that start from there.
+//! A program that was run to the point where it needs a job, and the microVMs that start from
+//! there.
 //!
-//! A worker is booted: it warms up and asks for a job, and its template is taken then. So is a
-//! persistent program, which asks for a request. The template of an ephemeral program is taken
-//! before its first instruction, since its environment is part of its job.
+//! A worker is booted: it warms up and requests a job, and its template is taken then. A persistent
+//! program is booted in the same way until it requests its first record. The template of an
+//! ephemeral program is taken before its first instruction, since its environment is part of its
+//! job.
 
 use super::calls::{self, AllowedFile, Files, Linux, Next, locate_clock};
 use super::cpu::State;
@@ -23,7 +25,7 @@ use super::stack::StartArguments;
 /// Protocol between a program and its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobProtocol {
-    /// The program asks for jobs, as a worker does.
+    /// The program requests jobs, as a worker does.
     Jobs,
     /// The program's input and output are one job: it starts anew for each.
     Streams,
@@ -41,9 +43,9 @@ pub struct Plan<'a> {
     pub words: StartArguments,
     /// Files that the program may open.
     pub allowed: Rc<[AllowedFile]>,
-    /// Memory that may be allocated before the first job.
+    /// Maximum memory that may be allocated before the first job.
     pub boot_bytes_max: u64,
-    /// Memory that jobs may allocate.
+    /// Maximum memory that jobs may allocate.
     pub work_bytes_max: u64,
     /// True if code is laid out in huge pages.
     pub hugepages: bool,
@@ -60,7 +62,7 @@ pub struct Guest {
     state: State,
     linux: Linux,
     protocol: JobProtocol,
-    /// Address and size of the buffer for the job.
+    /// Address and size of the buffer into which the job is to be written.
     wait: (u64, u64),
     hugepages: bool,
     work_hugepages: bool,
@@ -70,7 +72,7 @@ impl Guest {
     /// Boots the program in a temporary machine.
     ///
     /// # Errors
-    /// Text for the operator: the host refused a machine, or the program does not start.
+    /// Message for the operator: the host refused a machine, or the program does not start.
     pub fn boot(kvm: &Kvm, plan: Plan<'_>) -> Result<Guest, String> {
         locate_clock();
         let image = Image::parse(plan.elf).map_err(|unfit| unfit.to_string())?;
@@ -115,10 +117,11 @@ impl Guest {
         })
     }
 
-    /// Starts a machine from the snapshot. Its sleep ends if `server` hangs up.
+    /// Starts a machine from the snapshot. If `server` hangs up while the guest's threads all wait,
+    /// this process ends.
     ///
     /// # Errors
-    /// Text for the operator: the host refused memory or a machine.
+    /// Message for the operator: the host refused memory or a machine.
     pub fn start(&self, kvm: &Kvm, server: Server) -> Result<Running<'_>, String> {
         let memory = Memory::of(&self.template, self.hugepages, self.work_hugepages)
             .map_err(|errno| format!("cannot map the template: {errno}"))?;
@@ -134,27 +137,28 @@ impl Guest {
         })
     }
 
-    /// Returns the guest's page tables, one line per run of equal pages.
+    /// Returns the guest's page tables as text, one line per range of pages with equal size and
+    /// rights.
     #[must_use]
     pub fn page_tables(&self) -> String {
         self.layout.list()
     }
 }
 
-/// A machine that takes jobs.
+/// A machine that runs jobs.
 pub struct Running<'a> {
     guest: &'a Guest,
     machine: Machine,
     linux: Linux,
     server: Server,
     wait: (u64, u64),
-    /// Length of the last reply: the result of the write that sent it, in a guest that is not
-    /// wiped.
+    /// Length of the last reply. In a guest that is not wiped, this is the result of the write that
+    /// sent the reply.
     replied: u64,
 }
 
-/// Number of wipes of which one, on average, plants a canary first. A canary costs a page fault, or
-/// the clearing of a large page.
+/// Average number of wipes per planted canary. A canary costs a page fault, or the clearing of a
+/// large page.
 const CANARY_EVERY: u64 = 64;
 
 /// Result of a wipe.
@@ -167,7 +171,7 @@ pub struct WipeResult {
     pub leaked: bool,
 }
 
-/// End of a job.
+/// Outcome of a job.
 pub struct JobOutcome {
     /// Reply: the worker's own, or one that describes a program's end. An `Err` holds the bytes of
     /// an invalid reply.
@@ -180,7 +184,7 @@ impl Running<'_> {
     /// Runs one job until its reply.
     ///
     /// # Errors
-    /// Text for the operator, if the machine itself failed.
+    /// Message for the operator, if the machine itself failed.
     pub fn run(&mut self, job: &Job<'_>, files: Files) -> Result<JobOutcome, String> {
         self.linux.begin(files, &job.limits, self.server);
         match self.guest.protocol {
@@ -247,13 +251,13 @@ impl Running<'_> {
         }
     }
 
-    /// Returns the largest amount of memory that the guest had allocated at a time.
+    /// Returns the peak of the memory that the guest had allocated.
     #[must_use]
     pub fn memory_peak_bytes(&self) -> u64 {
         self.linux.memory_peak_bytes()
     }
 
-    /// Returns the number of calls that failed because they are not implemented.
+    /// Returns the number of system calls that failed because they are not implemented.
     #[must_use]
     pub fn refused_calls(&self) -> u64 {
         self.linux.refused_calls()
@@ -273,7 +277,7 @@ impl Running<'_> {
         self.machine.answer(bytes as i64)
     }
 
-    /// Passes the request to a program that waits for it. The inner error belongs to the job.
+    /// Passes the request to a program that waits for it. The inner error makes only the job fail.
     fn ask(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
         let asked = job.environment_bytes().ok_or(Errno::INVAL);
         if let Err(errno) = asked.and_then(|bytes| self.linux.ask(bytes)) {
@@ -283,7 +287,7 @@ impl Running<'_> {
         self.machine.answer(result).map(Ok)
     }
 
-    /// Starts a program with the environment of its job. The inner error belongs to the job.
+    /// Starts a program with the environment of its job. The inner error makes only the job fail.
     fn launch(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
         let Some(environment_bytes) = job.environment_bytes() else {
             return Ok(Err(
@@ -307,7 +311,7 @@ impl Running<'_> {
     /// job's memory.
     ///
     /// # Errors
-    /// Text for the operator. The machine must not be used again.
+    /// Message for the operator. The machine must not be used again.
     pub fn wipe(&mut self) -> Result<WipeResult, String> {
         let used = self.machine.memory.used_bytes(&self.linux.spare());
         let dirty_bytes = used.map_err(|errno| format!("count pages: {errno}"))?;
@@ -325,11 +329,11 @@ impl Running<'_> {
         })
     }
 
-    /// Continues without a wipe: the program keeps its memory and runs until it asks for its next
+    /// Continues without a wipe: the program keeps its memory and runs until it requests its next
     /// job.
     ///
     /// # Errors
-    /// Text for the operator, if the program ended instead. The machine must not be used again.
+    /// Message for the operator, if the program ended instead. The machine must not be used again.
     pub fn keep(&mut self) -> Result<(), String> {
         self.machine.answer(self.replied as i64)?;
         self.wait = run_until_wait(&mut self.machine, &mut self.linux)?;
@@ -337,7 +341,8 @@ impl Running<'_> {
     }
 }
 
-/// Runs until the guest asks for a job. Returns the address and size of its buffer.
+/// Runs until the guest requests a job. Returns the address and size of the guest's buffer for the
+/// job.
 fn run_until_wait(machine: &mut Machine, linux: &mut Linux) -> Result<(u64, u64), String> {
     match until(machine, linux)? {
         Next::Wait { address, bytes } => Ok((address, bytes)),
@@ -356,7 +361,7 @@ fn run_until_wait(machine: &mut Machine, linux: &mut Linux) -> Result<(u64, u64)
     }
 }
 
-/// Runs until a system call does more than return, or the guest ends.
+/// Runs until a system call has an effect beyond its result, or until the guest ends.
 fn until(machine: &mut Machine, linux: &mut Linux) -> Result<Next, String> {
     if linux.has_threads() {
         slices::begin();

@@ -36,11 +36,12 @@ pub(crate) const EXCEPTION_STACK_TOP: u64 = 0x5800;
 pub(crate) const RETURN_FRAME: u64 = 0x5f00;
 const TABLES: Range<u64> = 0x1_0000..LARGE_BYTES;
 
-/// Lowest address of a program: linkers put programs with fixed addresses there.
+/// Minimum address of a program: linkers put programs with fixed addresses there.
 const IMAGE_MIN: u64 = 2 * LARGE_BYTES;
 const STACK_BYTES: u64 = 8 << 20;
-/// Bytes of the stack above its 2 MB boundary. The part that the program writes there before its
-/// first job comes from the template; the part that a job adds below it is fresh.
+/// Size of the part of the stack above its 2 MB boundary, in bytes. The pages that the program
+/// writes there before its first job come from the template; the pages that a job uses below the
+/// boundary are fresh.
 const STACK_HEAD_BYTES: u64 = 64 << 10;
 
 const PRESENT: u64 = 1;
@@ -51,7 +52,7 @@ const USED: u64 = 1 << 5 | 1 << 6;
 const LARGE: u64 = 1 << 7;
 const NO_EXECUTE: u64 = 1 << 63;
 
-/// Rights to a page.
+/// Rights to a page. A mapped page can always be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rights {
     pub(crate) user: bool,
@@ -65,16 +66,16 @@ pub(crate) struct Layout {
     /// Offset added to each address of the program.
     pub(crate) bias: u64,
     pub(crate) heap_begin: u64,
-    /// Upper end of the mappings, which grow down.
+    /// Upper end of the program's mappings, which grow down.
     pub(crate) mappings_top: u64,
     pub(crate) stack_top: u64,
-    /// Size of the slot.
+    /// Size of the guest's memory, which is one KVM slot.
     pub(crate) bytes: u64,
     /// Mapped ranges, sorted; an address outside of them is not mapped.
     regions: Vec<(Range<u64>, Rights)>,
 }
 
-/// Fresh random numbers, so that no two templates share a layout.
+/// Fresh random numbers for the addresses of a layout, so that no two templates share a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LayoutSeed {
     pub(crate) bias: u16,
@@ -83,7 +84,8 @@ pub(crate) struct LayoutSeed {
 }
 
 impl Layout {
-    /// Divides the memory for a program, with `memory_bytes` beyond its image and stack.
+    /// Divides the memory for a program. `memory_bytes` is the memory in addition to its image and
+    /// stack.
     pub(crate) fn new(
         image: &Image,
         memory_bytes: u64,
@@ -167,8 +169,8 @@ impl Layout {
     }
 
     /// Returns the rights that all mapped pages of the large page at `begin` share; an error if
-    /// they differ. Unmapped pages beside mapped ones get the same rights and are zero: one large
-    /// page is worth more than a fault there.
+    /// they differ. Unmapped pages beside mapped ones get the same rights and are zero: it is
+    /// better to have one large page than to fault at an access to them.
     fn rights_of_large(&self, begin: u64) -> Result<Option<Rights>, ()> {
         let pages = (begin..begin + LARGE_BYTES).step_by(PAGE_BYTES as usize);
         let mut rights = pages.filter_map(|page| self.rights(page));
@@ -188,7 +190,7 @@ impl Layout {
         regions.any(|(range, rights)| touches(range) && (rights.write || !rights.user))
     }
 
-    /// Returns the page tables, each as an address and bytes. The first is the root.
+    /// Returns the page tables, each with its address and its bytes. The first is the root.
     pub(crate) fn tables(&self) -> Result<Vec<(u64, Vec<u8>)>, String> {
         const TOO_MANY_TABLES: &str = "its memory needs more page tables than fit";
         const GIGABYTE: u64 = 1 << 30;
@@ -229,7 +231,7 @@ impl Layout {
         Ok(tables.collect())
     }
 
-    /// Lists the page tables as text, one line per run of equal pages.
+    /// Lists the page tables as text, one line per range of pages with equal size and rights.
     pub(crate) fn list(&self) -> String {
         let mut text = String::new();
         let mut line = |pages: Range<u64>, size: u64, rights: Rights| {
@@ -265,7 +267,7 @@ impl Layout {
         text
     }
 
-    /// Returns the address, size and rights of every leaf.
+    /// Returns the address, size and rights of every mapped page, large or small.
     fn leaves(&self) -> impl Iterator<Item = (u64, u64, Rights)> {
         let large = (0..self.bytes).step_by(LARGE_BYTES as usize);
         large.flat_map(move |begin| {

@@ -1,8 +1,8 @@
 //! MicroVM inside one process: memory, one CPU, and the subset of Linux that its program gets. The
 //! jail around the process, and the pool that keeps such processes, are in `sandbox`; this crate
-//! knows neither.
+//! depends on neither.
 //!
-//! Principal types: [`Guest`], a program that was brought to the point where it needs a job, and
+//! Principal types: [`Guest`], a program that was run to the point where it needs a job, and
 //! [`Running`], a machine that starts from there, runs a job, and is wiped. [`Image`] checks the
 //! program's file.
 //!
@@ -22,8 +22,8 @@
 //! threads, [`sandbox_protocol::JobLimits`] each job. CPU time and wall time are bounded from
 //! outside, by ending the process.
 //!
-//! Errors: text for the operator. A program that fails is a [`JobOutcome`], not an error; after an
-//! error the machine must not be used again.
+//! Errors: a message for the operator. A program that fails is a [`JobOutcome`], not an error;
+//! after an error the machine must not be used again.
 //!
 //! Threads: none. A machine belongs to the thread that created it, and runs while that thread is in
 //! [`Running::run`].

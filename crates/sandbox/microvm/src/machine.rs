@@ -15,7 +15,7 @@ const PAGE_FAULT: u16 = 14;
 
 pub(crate) struct Machine {
     vcpu: VcpuFd,
-    /// Registers of the present exit.
+    /// Registers of the guest at its latest stop.
     regs: kvm_regs,
     _vm: VmFd,
     pub(crate) memory: Memory,
@@ -24,7 +24,7 @@ pub(crate) struct Machine {
 /// Reason why the guest stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// The registers hold a system call; `answer` lets the guest continue.
+    /// The guest made a system call, which is in the registers. `answer` lets the guest continue.
     Call,
     /// A signal of this process interrupted the guest.
     Interrupted,
@@ -39,7 +39,7 @@ pub(crate) struct Parked {
     regs: kvm_regs,
     sregs: kvm_sregs,
     xsave: Rc<kvm_xsave>,
-    /// True if the thread is at a system call, and continues with its result.
+    /// True if the thread is at a system call: it continues when the call returns its result.
     at_call: bool,
 }
 
@@ -72,7 +72,7 @@ impl Machine {
         })
     }
 
-    /// Writes ring 0 and the page tables, and points the CPU at `entry`.
+    /// Writes the memory of ring 0 and the page tables, and points the CPU at `entry`.
     pub(crate) fn prepare(
         &mut self,
         layout: &Layout,
@@ -136,10 +136,11 @@ impl Machine {
         }
     }
 
-    /// Returns whether the present page fault is a system call, and then restores its stack
-    /// pointer. Software virtualisation may leave the CPU in ring 3 after `syscall`, so that it
-    /// faults on the stub's first instruction; all other state is as expected. A program that jumps
-    /// to the stub makes a call too, and returns to the address in its `rcx`.
+    /// Returns whether the page fault at which the guest stopped is a system call, and then
+    /// restores its stack pointer. Software virtualisation may leave the CPU in ring 3 after
+    /// `syscall`, so that it faults on the stub's first instruction; all other state is as
+    /// expected. A program that jumps to the stub makes a call too, and returns to the address in
+    /// its `rcx`.
     fn is_call(&mut self) -> bool {
         match cpu::pushed(self.memory.system_mut(), self.regs.rsp) {
             Some((STUB, rsp)) => {
@@ -150,7 +151,7 @@ impl Machine {
         }
     }
 
-    /// Returns the number and the arguments of the present system call.
+    /// Returns the number and the arguments of the system call at which the guest stopped.
     pub(crate) fn call(&self) -> (u64, [u64; 6]) {
         let regs = &self.regs;
         (
@@ -159,12 +160,12 @@ impl Machine {
         )
     }
 
-    /// Returns the stack pointer of ring 3 at the present system call.
+    /// Returns the stack pointer of ring 3 at the system call where the guest stopped.
     pub(crate) fn stack_pointer(&self) -> u64 {
         self.regs.rsp
     }
 
-    /// Lets the present system call return `result`.
+    /// Makes the system call at which the guest stopped return `result`.
     pub(crate) fn answer(&mut self, result: i64) -> Result<(), Refused> {
         let regs = &self.regs;
         cpu::write_return(self.memory.system_mut(), regs.rcx, regs.r11, regs.rsp);
@@ -182,7 +183,7 @@ impl Machine {
         Ok(sregs.cs.selector & RING == RING && SYSTEM.end <= self.regs.rip)
     }
 
-    /// Saves the current thread, at its system call or where `is_in_program` found it.
+    /// Saves the current thread, which is at a system call or where `is_in_program` found it.
     pub(crate) fn park(&self, at_call: bool) -> Result<Parked, Refused> {
         Ok(Parked {
             regs: self.regs,
@@ -192,7 +193,7 @@ impl Machine {
         })
     }
 
-    /// Returns a new thread that also continues from the present system call, with another stack
+    /// Returns a new thread that also continues from the current system call, with another stack
     /// and other thread-locals.
     pub(crate) fn fork(&self, stack: u64, tls: Option<u64>) -> Result<Parked, Refused> {
         let mut parked = self.park(true)?;
@@ -248,7 +249,7 @@ impl Machine {
             .map_err(refused("KVM_SET_SREGS"))
     }
 
-    /// Returns all state of the CPU at the present system call.
+    /// Returns all state of the CPU at the current system call.
     pub(crate) fn save(&self) -> Result<State, Refused> {
         State::save(&self.vcpu, self.regs)
     }
@@ -277,8 +278,9 @@ impl Machine {
     }
 }
 
-/// Denies all MSRs to the guest: ring 3 cannot reach any, and ring 0 has no code to. KVM ignores a
-/// filter without a range, so this one has a range in which no bit allows anything.
+/// Denies the guest all MSRs. Ring 3 cannot access them anyway, and ring 0 has no code that does.
+/// KVM ignores a filter without a range, so this filter has a range in which no bit allows
+/// anything.
 fn deny_msrs(vm: &VmFd) -> Result<(), Refused> {
     let nothing = [0];
     let range = MsrFilterRange {

@@ -26,16 +26,17 @@ pub(crate) struct Memory {
     /// Start of the memory, aligned to 2 MB.
     base: NonNull<u8>,
     bytes: u64,
-    /// Ranges that the program's page tables map: the host reads for the program only there.
+    /// Ranges that the program's page tables map. On the program's behalf, the host reads only
+    /// there.
     mapped: Vec<Range<u64>>,
-    /// Ranges that the program may write to by the same tables, in pages: the host writes for the
-    /// program only there. Code may share its 2 MB with data.
+    /// Ranges that the program's page tables make writable, in pages. On the program's behalf, the
+    /// host writes only there. Code may share its 2 MB with data.
     writable: Vec<Range<u64>>,
-    /// Ranges that a wipe drops.
+    /// Ranges whose pages a wipe drops.
     wiped: Vec<Range<u64>>,
-    /// Ranges that are zero until a job writes to them.
+    /// Ranges that are zero until a job writes to them; a wipe makes them zero again.
     fresh: Vec<Range<u64>>,
-    /// True if the memory comes from no template: its program is being loaded.
+    /// True if the memory does not come from a template: its program is being loaded.
     boots: bool,
 }
 
@@ -57,14 +58,14 @@ enum Chunk {
     Fresh,
 }
 
-/// A word that a wipe must remove.
+/// Random word at an address from which a wipe must remove it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Canary {
     address: u64,
     word: u64,
 }
 
-/// Error for an address that is not the program's.
+/// Error for an address that the program may not access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BadAddress;
 
@@ -82,8 +83,8 @@ impl Memory {
     }
 
     /// Returns memory with the content of `template`, whose data is shared with other guests until
-    /// it is written to. `hugepages` asks for large pages for code, `work_hugepages` for memory
-    /// that jobs allocate.
+    /// it is written to. `hugepages` requests large pages for code, and `work_hugepages` requests
+    /// them for memory that jobs allocate.
     pub(crate) fn of(
         template: &Template,
         hugepages: bool,
@@ -156,7 +157,7 @@ impl Memory {
         })
     }
 
-    /// Returns the address in this process, for the slot that KVM gets.
+    /// Returns the address of the memory in this process, for KVM's memory slot.
     pub(crate) fn host_address(&self) -> u64 {
         self.base.as_ptr().expose_provenance() as u64
     }
@@ -218,8 +219,8 @@ impl Memory {
         unsafe { self.base.as_ptr().add(address as usize) }
     }
 
-    /// Makes whole pages zero. Fresh pages are returned to the kernel; other pages are overwritten,
-    /// since dropping them would show the template again.
+    /// Fills whole pages with zeros. Fresh pages are returned to the kernel; other pages are
+    /// overwritten, since dropping them would show the content of the template again.
     pub(crate) fn zero_pages(&mut self, pages: Range<u64>) -> Result<(), Errno> {
         let within = |fresh: &Range<u64>| fresh.start <= pages.start && pages.end <= fresh.end;
         if self.fresh.iter().any(within) {
@@ -256,7 +257,7 @@ impl Memory {
             range.expect("`page` is below the sum of all pages").start + page * PAGE_BYTES;
         let canary = Canary {
             address,
-            // Odd, so never zero.
+            // The word is odd, so it is never zero.
             word: seed | 1,
         };
         *self.word(canary.address) = canary.word;
@@ -279,8 +280,8 @@ impl Memory {
         unsafe { &mut *place }
     }
 
-    /// Returns the number of bytes of fresh memory in use outside of `spare`. For a gigabyte the
-    /// kernel takes a third of a millisecond to count, however little is in use, so `spare` is
+    /// Returns the number of bytes of fresh memory in use outside of `spare`. The kernel takes a
+    /// third of a millisecond to count a gigabyte, however little of it is in use, so `spare` is
     /// skipped.
     pub(crate) fn used_bytes(&self, spare: &Range<u64>) -> Result<u64, Errno> {
         let around = |fresh: &Range<u64>| {
@@ -324,7 +325,7 @@ impl Memory {
         // SAFETY: the range lies within the reservation, of which nothing is borrowed beyond
         // `self`; dropped pages return to their mapped content, as every caller expects.
         match unsafe { madvise(place, bytes, advice) } {
-            // A kernel without huge pages.
+            // The kernel does not support huge pages.
             Err(Errno::INVAL) if advice == Advice::LinuxHugepage => Ok(()),
             result => result,
         }
@@ -368,8 +369,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Copies all nonzero pages of the guest to a template. Pages below the stack pointer are dead,
-    /// and left out.
+    /// Copies all nonzero pages of the guest to a template, except for the pages below the stack
+    /// pointer, whose content is no longer used.
     pub(crate) fn freeze(&self, layout: &Layout, stack_pointer: u64) -> Result<Template, Errno> {
         const RED_ZONE_BYTES: u64 = 128;
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
@@ -424,7 +425,7 @@ impl Drop for Memory {
 }
 
 impl Template {
-    /// Returns the runs of adjacent chunks of one kind.
+    /// Returns the runs of adjacent chunks of the same kind.
     fn runs(&self) -> impl Iterator<Item = (Chunk, Range<u64>)> {
         let mut begin = 0;
         self.chunks.chunk_by(|a, b| a == b).map(move |run| {

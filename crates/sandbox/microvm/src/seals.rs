@@ -1,4 +1,4 @@
-//! Seals of memory files.
+//! Sealing of memory files.
 
 use rustix::fs::{SealFlags, fcntl_add_seals};
 use rustix::io::Errno;

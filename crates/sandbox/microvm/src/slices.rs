@@ -1,5 +1,5 @@
-//! Time slices and sleep of guests with several threads: a timer of this process interrupts the
-//! guest when a slice is over.
+//! Time slices of guests with several threads, and the waiting of guests in which no thread can
+//! run. A timer of this process interrupts the guest when a slice is over.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::mem::MaybeUninit;
@@ -7,10 +7,10 @@ use std::os::fd::BorrowedFd;
 use std::ptr;
 use std::time::Duration;
 
-/// Time that a thread runs while other threads could.
+/// Time slice of a thread, after which another thread that can run gets the CPU.
 const SLICE: Duration = Duration::from_millis(10);
 
-/// Longest sleep at a time: a guest may ask for centuries.
+/// Maximum time of one wait: a guest may request centuries.
 const SLEEP_MAX: Duration = Duration::from_secs(1);
 
 /// Process that gives a machine its jobs.
@@ -18,22 +18,22 @@ const SLEEP_MAX: Duration = Duration::from_secs(1);
 pub struct Server {
     /// Socket that hangs up when the server no longer wants an answer.
     pub socket: BorrowedFd<'static>,
-    /// Ends this process because the socket hung up.
+    /// Function that ends this process; called when the socket has hung up.
     pub abandon: fn() -> !,
 }
 
-/// Starts to interrupt a running guest once per slice.
+/// Starts the timer that interrupts a running guest once per slice.
 pub(super) fn begin() {
     install_handler();
     set(SLICE);
 }
 
-/// Stops the interruptions.
+/// Stops the timer.
 pub(super) fn end() {
     set(Duration::ZERO);
 }
 
-/// Sleeps for `time` but at most a second, or until a signal. Ends this process if its server is
+/// Waits for `time` but at most a second, or until a signal. Ends this process if its server is
 /// gone.
 pub(super) fn sleep(time: Duration, server: Option<Server>) {
     let time = time.min(SLEEP_MAX);

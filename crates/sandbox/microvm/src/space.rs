@@ -5,7 +5,7 @@
 use super::layout::{LARGE_BYTES, PAGE_BYTES};
 use std::ops::Range;
 
-/// Most free ranges that are remembered; further ones are lost to the job.
+/// Maximum number of free ranges that are remembered; further ones are lost to the job.
 const FREE_MAX: usize = 256;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(super) struct Space {
     mappings: Range<u64>,
     /// Freed ranges, sorted, not adjoining, all within `mappings`.
     free: Vec<Range<u64>>,
-    /// Most bytes that may be in use.
+    /// Maximum number of bytes that may be in use.
     bytes_max: u64,
     peak_bytes: u64,
 }
@@ -36,7 +36,7 @@ impl Space {
         self.peak_bytes = self.used_bytes();
     }
 
-    /// Raises the limit by `bytes`.
+    /// Raises `bytes_max` by `bytes`.
     pub(super) fn allow_more(&mut self, bytes: u64) {
         self.bytes_max = self.bytes_max.saturating_add(bytes);
     }
@@ -60,8 +60,8 @@ impl Space {
         self.peak_bytes
     }
 
-    /// Implements `brk`. Returns the heap's new end, or its old one on refusal, and the pages that
-    /// the heap lost.
+    /// Implements `brk`. Returns the heap's new end, or its old end on refusal, and the pages that
+    /// the heap no longer has.
     pub(super) fn set_break(&mut self, end: u64) -> (u64, Range<u64>) {
         let now = self.heap.end;
         if end < self.heap.start || self.mappings.start < end {
@@ -76,7 +76,8 @@ impl Space {
         (end, whole(end)..whole(now).max(whole(end)))
     }
 
-    /// Allocates zeroed memory and returns its address; `None` beyond the limit.
+    /// Allocates zeroed memory and returns its address; `None` if the memory limit would be
+    /// exceeded.
     pub(super) fn map(&mut self, bytes: u64) -> Option<u64> {
         let bytes = bytes.checked_next_multiple_of(PAGE_BYTES)?;
         if bytes == 0 || self.bytes_max < self.used_bytes().checked_add(bytes)? {
@@ -129,8 +130,8 @@ impl Space {
         self.give(range);
     }
 
-    /// Allocates the free parts of `wanted`, for a mapping at a fixed address. Returns false beyond
-    /// the limit.
+    /// Allocates the free parts of `wanted`, for a mapping at a fixed address. Returns false if the
+    /// memory limit would be exceeded.
     pub(super) fn take(&mut self, wanted: &Range<u64>) -> bool {
         let mut rest = Vec::with_capacity(self.free.len() + 1);
         for free in &self.free {

@@ -18,12 +18,12 @@ pub(crate) const NOBODY: u64 = 65_534;
 pub struct StartArguments {
     /// Arguments; the first is the program's name.
     pub arguments: Vec<Vec<u8>>,
-    /// Variables as `NAME=value`.
+    /// Environment variables as `NAME=value`.
     pub environment: Vec<Vec<u8>>,
 }
 
-/// Builds the bytes of the stack, which end at `top`. The stack pointer is the address of the
-/// first.
+/// Builds the bytes of the stack, which end at `top`. The stack pointer is the address of the first
+/// byte.
 pub(super) fn build(
     words: &StartArguments,
     image: &Image,
@@ -42,7 +42,8 @@ pub(super) fn build(
     strings.extend_from_slice(&random);
     let pairs = 14;
     let count = 1 + offsets.len() + 2 + 2 * pairs;
-    // The strings start where the words end; the stack pointer is a multiple of 16.
+    // The strings follow the 8-byte words directly, and the padding is at the top, so that the
+    // stack pointer is a multiple of 16.
     let bytes = (8 * count + strings.len()).next_multiple_of(16);
     strings.resize(bytes - 8 * count, 0);
     let strings_at = top - strings.len() as u64;

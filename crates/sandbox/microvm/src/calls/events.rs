@@ -8,7 +8,7 @@ use super::threads::Wait;
 use crate::machine::Machine;
 use std::time::Duration;
 
-/// Size of an entry of epoll_wait(2): a mask and a word, without padding.
+/// Size of one event of epoll_wait(2) in the guest's memory: a mask and a word, without padding.
 const EVENT_BYTES: u64 = 12;
 
 /// A descriptor that an epoll instance watches.
@@ -126,8 +126,8 @@ impl Linux {
         Ok(done)
     }
 
-    /// Reads an eventfd, which resets its count to 0. With a count of 0 the read fails and does not
-    /// block.
+    /// Reads an eventfd, which resets its count to 0. If the count is 0, the read fails and does
+    /// not block.
     pub(super) fn read_event(
         &mut self,
         machine: &mut Machine,

@@ -82,7 +82,7 @@ pub(super) fn writev(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -
     each_part(linux, machine, call, write)
 }
 
-/// Repeats a call for each part of a list, until one is short.
+/// Repeats a call for each buffer of a vectored call, until one is read or written only in part.
 fn each_part(
     linux: &mut Linux,
     machine: &mut Machine,
@@ -198,7 +198,7 @@ pub(super) fn openat(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -
 
 fn path_at(machine: &Machine, address: u64) -> Result<Vec<u8>, Stop> {
     let mut path = Vec::new();
-    // Byte by byte: the string may end where memory does.
+    // Read byte by byte, because the string may end where the mapped memory ends.
     for place in address..address.saturating_add(PATH_BYTES_MAX) {
         match machine.memory.slice(place, 1)? {
             [0] => return Ok(path),
@@ -255,7 +255,8 @@ impl Linux {
         open.ok_or(Stop::Errno(libc::EBADF))
     }
 
-    /// Adds an entry to the guest's table, and returns the lowest free descriptor.
+    /// Adds an entry to the guest's table of descriptors, and returns its number, the lowest free
+    /// one.
     pub(super) fn put(&mut self, open: Open) -> Answer {
         if let Some(number) = self.open.iter().position(Option::is_none) {
             self.open[number] = Some(open);
@@ -287,7 +288,8 @@ impl Linux {
         }
     }
 
-    /// Returns the host's descriptor, and the offset at which the guest's file starts.
+    /// Returns the host's descriptor of a file, and the offset at which the guest's file starts in
+    /// it.
     fn host(&self, open: Open) -> Result<(BorrowedFd<'_>, u64), Stop> {
         let files = || self.files.as_ref().ok_or(Stop::Errno(libc::EBADF));
         match open {

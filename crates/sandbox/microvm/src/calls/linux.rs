@@ -18,7 +18,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use threads::Threads;
 
-/// Most distinct unimplemented calls that are counted.
+/// Maximum number of distinct unimplemented calls that are counted.
 const REFUSED_MAX: usize = 16;
 pub(super) const DESCRIPTORS_MAX: usize = 64;
 
@@ -27,20 +27,20 @@ pub(super) const DESCRIPTORS_MAX: usize = 64;
 pub(crate) enum Next {
     /// The call returned, and the guest continues.
     Go,
-    /// The guest asks for its job, to be written to this address, at most this many bytes.
+    /// The guest requests its job, which is to be written to this address, at most this many bytes.
     Wait {
         address: u64,
         bytes: u64,
     },
     /// The guest replied to its job with these bytes.
     Reply(Vec<u8>),
-    /// A persistent program has written its answer; its call is to return this number.
+    /// A persistent program has completed its answer. Its system call is to return this number.
     Answered(u64),
     /// The guest cannot start, for the reason in its report.
     Broken(Vec<u8>),
     Exited(i32),
     Died(String),
-    /// The guest wrote more than its answer may have.
+    /// The guest wrote more than the maximum length of its answer.
     TooLarge,
 }
 
@@ -83,7 +83,7 @@ pub struct AllowedFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Open {
     Null,
-    /// Reports of a program that cannot start.
+    /// Socket for the report of a program that cannot start.
     Control,
     Job,
     /// The original from offset `begin` on.
@@ -94,7 +94,7 @@ pub(super) enum Open {
     Answer {
         at: u64,
     },
-    /// Requests to a persistent program, and below its answers.
+    /// Standard input of a persistent program, for its requests. Its answers go to `Answers`.
     Requests,
     Answers,
     /// Standard error, for the log.
@@ -124,11 +124,11 @@ pub struct Files {
     pub service: Option<OwnedFd>,
 }
 
-/// Function that executes one call.
+/// Function that executes one system call with its six arguments.
 pub(super) type Serve = fn(&mut Linux, &mut Machine, [u64; 6]) -> Answer;
 
-/// State that the host keeps for a guest, besides its machine. Cloned for each job from its state
-/// when the guest was ready, and dropped after the job.
+/// State that the host keeps for a guest, besides its machine. It is cloned for each job from the
+/// state of the guest that waits for its first job, and dropped after the job.
 #[derive(Clone)]
 pub(crate) struct Linux {
     pub(super) space: Space,
@@ -137,11 +137,11 @@ pub(crate) struct Linux {
     pub(super) files: Option<Rc<Files>>,
     pub(super) server: Option<Server>,
     pub(super) answer_bytes_max: u64,
-    /// End of the part of the answer that was written.
+    /// Length of the answer: the end of the part that was written.
     pub(super) answer_bytes: u64,
     /// Records in progress, for a persistent program.
     pub(super) exchange: Option<records::Exchange>,
-    /// True for a program, which has more calls than a worker.
+    /// True for a program, which may make more calls than a worker.
     pub(super) runs_program: bool,
     pub(super) threads: Threads,
     pub(super) watched: Vec<events::Watched>,
@@ -197,7 +197,7 @@ impl Linux {
         self.open.extend(service.map(|_| Some(Open::Service)));
     }
 
-    /// Prepares for a job.
+    /// Prepares the state for one job.
     pub(crate) fn begin(&mut self, files: Files, limits: &JobLimits, server: Server) {
         self.server = Some(server);
         self.files = Some(Rc::new(files));
@@ -239,7 +239,7 @@ impl Linux {
         self.space.peak_bytes()
     }
 
-    /// Returns the memory that the program could still have allocated.
+    /// Returns the memory that the program has not allocated yet.
     pub(crate) fn spare(&self) -> Range<u64> {
         self.space.spare()
     }

@@ -1,5 +1,5 @@
-//! System calls on memory. All of it is mapped and zero from the start; these calls only account
-//! for it.
+//! System calls on memory. All memory of a guest is mapped and zero from the start, so these calls
+//! only keep account of it.
 
 use super::linux::{Answer, Linux, Stop, fails};
 use crate::layout::PAGE_BYTES;

@@ -1,6 +1,7 @@
 //! Names of system calls, for the log.
 
-/// Returns the name of a call that programs make and a guest may lack.
+/// Returns the name of a system call that programs are known to make and that a guest may not
+/// implement.
 pub(super) fn name(number: u64) -> Option<&'static str> {
     const NAMES: &[(libc::c_long, &str)] = &[
         (libc::SYS_clone, "clone"),

@@ -7,7 +7,7 @@ use rustix::rand::GetRandomFlags;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Canonical addresses of ring 3.
+/// Addresses that are canonical and belong to ring 3.
 pub(super) const ADDRESSES: Range<u64> = 0..1 << 47;
 
 pub(super) fn clock_gettime(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
@@ -16,8 +16,8 @@ pub(super) fn clock_gettime(_: &mut Linux, machine: &mut Machine, call: [u64; 6]
     put(machine, address, &[time.tv_sec, time.tv_nsec])
 }
 
-/// Reads the clock once. The first read locates the vDSO, with a call that a helper's filter denies
-/// later.
+/// Reads the clock once. The first read locates the vDSO, with a system call that a helper's filter
+/// denies later.
 pub(crate) fn locate_clock() {
     let _now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
 }
@@ -36,7 +36,7 @@ fn time(clock: u64) -> Result<rustix::time::Timespec, Stop> {
     Ok(rustix::time::clock_gettime(clock))
 }
 
-/// Returns the time of the clock by which threads wait.
+/// Returns the time of the monotonic clock, which the waits of threads use.
 pub(super) fn monotonic() -> Duration {
     now(rustix::time::ClockId::Monotonic)
 }
@@ -147,7 +147,7 @@ pub(super) fn prlimit(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) 
     }
 }
 
-/// Reports one CPU.
+/// Reports that the guest has one CPU.
 pub(super) fn sched_getaffinity(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     let [_, bytes, address, ..] = call;
     if bytes < 8 {
@@ -157,10 +157,11 @@ pub(super) fn sched_getaffinity(_: &mut Linux, machine: &mut Machine, call: [u64
     Ok(8)
 }
 
-/// Reports as much memory as the job may allocate.
+/// Reports the memory limit of the job as the size of the memory.
 pub(super) fn sysinfo(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     let memory = linux.space.bytes_max() as i64;
-    // Uptime, three loads, total and free memory, seven more sizes, their unit.
+    // Fields: uptime, three loads, total and free memory, seven more sizes, and the unit of the
+    // sizes.
     let mut words = [0; 14];
     (words[4], words[5], words[13]) = (memory, memory, 1);
     put(machine, call[0], &words)
@@ -193,9 +194,9 @@ pub(super) fn tgkill(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answ
     signalled(call[0] == MAIN && linux.threads.knows(call[1]), call[2])
 }
 
-/// Ends a program that signals itself, as `abort` does, unless the signal's default is to be
-/// ignored. Go's runtime sends such a signal to interrupt a thread, which the end of its slice does
-/// as well.
+/// Implements a signal that a program sends to itself: it ends the program, as `abort` expects,
+/// unless the signal's default is to be ignored. Go's runtime sends such an ignored signal to
+/// interrupt a thread, but the end of the thread's time slice does that as well.
 fn signalled(is_there: bool, signal: u64) -> Answer {
     const HARMLESS: [i32; 4] = [libc::SIGURG, libc::SIGCHLD, libc::SIGWINCH, libc::SIGCONT];
     match signal {

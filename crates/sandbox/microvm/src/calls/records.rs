@@ -12,13 +12,13 @@ pub(super) struct Exchange {
     head: [u8; REQUEST_HEAD_BYTES],
     /// Size of head, environment and body together.
     bytes: u64,
-    /// Bytes that the program has read of them.
+    /// Bytes of the request that the program has read.
     read: u64,
     answer: AnswerRecord,
 }
 
 impl Linux {
-    /// Makes the original the request at the program's standard input. Its first
+    /// Makes the job's original the next request on the program's standard input. Its first
     /// `environment_bytes` bytes are the environment.
     pub(crate) fn ask(&mut self, environment_bytes: u32) -> Result<(), Errno> {
         let original = self.len(Open::Original { begin: 0, at: 0 });
@@ -73,8 +73,8 @@ impl Linux {
         Ok(piece)
     }
 
-    /// Takes the next piece of the answer. Once the answer is complete the guest stops, with the
-    /// number that its call is to return.
+    /// Processes the next piece of the answer that the program writes. Once the answer is complete,
+    /// the guest stops, with the number that its call is to return.
     pub(super) fn write_answer(&mut self, machine: &mut Machine, place: (u64, u64)) -> Answer {
         let (address, bytes) = place;
         let violation = |why: &str| Err(Stop::Next(Next::Broken(why.as_bytes().to_vec())));
@@ -112,8 +112,8 @@ impl Linux {
     }
 }
 
-/// Combines the stop of one part of a vectored call with the `done` bytes of the parts before it.
-/// After some bytes are done, a wait or an error only ends the call early.
+/// Computes the result of a vectored call of which one part stopped with `stop` after earlier parts
+/// transferred `done` bytes. If `done` is not 0, a wait or an error only ends the call early.
 pub(super) fn combine_parts(done: u64, stop: Stop) -> Answer {
     match stop {
         Stop::Next(Next::Answered(bytes)) => Err(Stop::Next(Next::Answered(done + bytes))),

@@ -6,8 +6,8 @@
 //!    └────── its slice is over ───────────────────►
 //! ```
 //!
-//! A thread gives up the CPU by a call that waits, or at the end of its slice while another could
-//! run. If no thread can run, this process sleeps until one can; if none ever will, the guest ends.
+//! A thread gives up the CPU by a call that waits, or at the end of its slice if another thread can
+//! run. If no thread can run, this process waits until one can; if none ever will, the guest ends.
 
 use super::linux::{Answer, Linux, Next, Stop, fails};
 use super::process;
@@ -16,18 +16,19 @@ use crate::slices;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Most concurrent threads of a guest. Each costs its helper the state of a CPU, some 5 KB.
+/// Maximum number of concurrent threads of a guest. Each costs its helper the state of a CPU, some
+/// 5 KB.
 pub const THREADS_MAX: usize = 64;
 
-/// Flags of `clone` that a thread must have: it shares these with its creator.
+/// Flags of `clone` that a thread must have: they share these resources with its creator.
 const SHARED: u64 = (libc::CLONE_VM
     | libc::CLONE_FS
     | libc::CLONE_FILES
     | libc::CLONE_SIGHAND
     | libc::CLONE_SYSVSEM
     | libc::CLONE_THREAD) as u64;
-/// Flags of `clone` that a thread may have. CLONE_DETACHED has no effect since Linux 2.6, and is
-/// still set.
+/// Flags of `clone` that a thread may have. CLONE_DETACHED has had no effect since Linux 2.6, but
+/// libraries still set it.
 const OPTIONAL: u64 = (libc::CLONE_SETTLS
     | libc::CLONE_PARENT_SETTID
     | libc::CLONE_CHILD_SETTID
@@ -49,19 +50,20 @@ pub(super) struct Threads {
 #[derive(Clone)]
 struct Thread {
     id: u64,
-    /// Address at which to write 0 and wake a waiter when the thread ends; 0 for none.
+    /// Address at which to write 0 and wake a waiter when the thread ends; 0 if there is nothing to
+    /// write.
     clear_at: u64,
     wait: Wait,
 }
 
-/// Event for which a thread waits, with the data for its call's result.
+/// Event for which a thread waits, with the data for the result of its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Waits only for its turn.
+    /// Waits only until the thread gets the CPU; the call then returns `result`.
     Turn { result: i64 },
     /// Waits for a time of the monotonic clock.
     Time { until: Duration },
-    /// Waits for a wake of this word by one of these bits.
+    /// Waits for a wake-up of the futex word at `address` with at least one of these bits.
     Futex {
         address: u64,
         bits: u32,
@@ -136,7 +138,7 @@ impl Threads {
 }
 
 impl Linux {
-    /// Lets the present call wait: another thread runs, or time passes.
+    /// Makes the current call wait: another thread runs, or this process waits.
     pub(super) fn wait(&mut self, machine: &mut Machine, wait: Wait) -> Result<Next, String> {
         self.threads.running.wait = wait;
         if !self.threads.has_several() {
@@ -146,7 +148,7 @@ impl Linux {
         self.next_thread(machine)
     }
 
-    /// Waits with a single thread, without queueing it or saving its CPU state.
+    /// Waits in a guest with a single thread, without queueing the thread or saving its CPU state.
     fn wait_alone(&mut self, machine: &mut Machine) -> Result<Next, String> {
         loop {
             let wait = self.threads.running.wait;
@@ -201,7 +203,7 @@ impl Linux {
         }
     }
 
-    /// Sleeps until the given time. Without a time no thread will ever run, and the guest's end is
+    /// Waits until the given time. `None` means that no thread will ever run; the guest's end is
     /// returned.
     fn pass_time(&mut self, until: Option<Duration>) -> Option<Next> {
         let Some(until) = until else {
@@ -238,7 +240,8 @@ impl Linux {
         match wait {
             Wait::Turn { .. } => true,
             Wait::Time { until } => over(Some(until)),
-            // Not woken: `wake` turns the wait of a woken thread into a `Wait::Turn`.
+            // The thread was not woken, because `wake` turns the wait of a woken thread into a
+            // `Wait::Turn`.
             Wait::Futex { until, .. } => over(until),
             Wait::Events {
                 descriptor, until, ..
@@ -247,7 +250,7 @@ impl Linux {
     }
 }
 
-/// Creates a thread. The flags of a new process are refused as an unimplemented call.
+/// Creates a thread. Flags for a new process make the call fail as an unimplemented one.
 pub(super) fn clone(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     let [flags, stack, parent_id_at, child_id_at, tls, _] = call;
     let has = |flag: i32| flags & flag as u64 != 0;
@@ -258,7 +261,7 @@ pub(super) fn clone(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) ->
     if THREADS_MAX <= linux.threads.queue.len() + 1 {
         return fails(libc::EAGAIN);
     }
-    // The end of a stack lies within memory: at least one word below it is writable.
+    // `stack` is the end of the thread's stack, so at least the word below it must be writable.
     machine.memory.slice_mut(stack.wrapping_sub(8), 8)?;
     let tls = has(libc::CLONE_SETTLS).then_some(tls);
     if tls.is_some_and(|tls| !process::ADDRESSES.contains(&tls)) {
@@ -292,7 +295,7 @@ pub(super) fn clone(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) ->
     Ok(id)
 }
 
-/// Ends a thread, and the guest with its last thread.
+/// Ends a thread. The end of the last thread ends the guest.
 pub(super) fn exit(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     let clear_at = linux.threads.running.clear_at;
     if clear_at != 0
@@ -329,8 +332,8 @@ pub(super) fn sched_yield(linux: &mut Linux, _: &mut Machine, _: [u64; 6]) -> An
     }
 }
 
-/// Implements `futex`. A thread that waits without a timeout while no other can wake it ends the
-/// guest; `Linux::wait` detects that.
+/// Implements `futex`. If a thread waits without a timeout and no other thread can wake it, the
+/// guest ends; `Linux::wait` detects that.
 pub(super) fn futex(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     let [address, operation, value, timeout, _, bits] = call;
     let operation = operation as i32;

@@ -1,5 +1,5 @@
-//! A guest's memory without a guest: which pages a wipe keeps and drops, and which addresses are
-//! refused.
+//! Tests of a guest's memory without a guest: which pages a wipe keeps and drops, and which
+//! addresses are refused.
 
 use super::{BadAddress, Memory, Template};
 use crate::elf::{Image, Segment};
@@ -12,7 +12,7 @@ fn layout() -> Layout {
     divided(LARGE_BYTES)
 }
 
-/// Returns a layout with code and data after each other, each `bytes` long.
+/// Returns a layout with a code segment and a data segment directly after it, each `bytes` long.
 fn divided(bytes: u64) -> Layout {
     let segment = |begin: u64, execute: bool| Segment {
         memory: begin..begin + bytes,
@@ -34,8 +34,8 @@ fn divided(bytes: u64) -> Layout {
     Layout::new(&image, 8 << 20, seed).expect("it fits")
 }
 
-/// Returns the template of a boot that wrote code, data, and a word each above and below the stack
-/// pointer.
+/// Returns the template of a boot that wrote code, data, one word above the stack pointer and one
+/// below it.
 fn template(layout: &Layout) -> Template {
     let mut boot = Memory::blank(layout, true).expect("address space");
     let stack = layout.stack_top - 2 * PAGE_BYTES;
@@ -99,7 +99,8 @@ fn addresses_that_are_not_the_programs_are_refused() {
     for (address, bytes) in [
         (0, 1),
         (LARGE_BYTES - 1, 1),
-        // Below the program, and in the guard below its stack, which its page tables do not map.
+        // Addresses below the program, and in the guard below its stack, which its page tables do
+        // not map.
         (LARGE_BYTES, 1),
         (CODE - 1, 1),
         (layout.mappings_top - 1, 2),
@@ -158,7 +159,8 @@ fn code_beside_data_in_one_large_page_is_written_by_nobody() {
     }
 }
 
-/// N2, with the fault: if a wipe forgets a page, a canary in that page survives.
+/// Promise N2 of `docs/SPEC.md`, that canaries reveal an incomplete wipe: a canary in a page that a
+/// wipe forgets survives.
 #[test]
 fn n2_a_canary_tells_of_a_wipe_that_forgets() {
     let template = template(&layout());

@@ -34,7 +34,7 @@ fn heap_and_mappings_share_one_limit() {
     assert_eq!(space.set_break(end + 0x1000).0, end + 0x1000);
 }
 
-/// One step of a program.
+/// One allocation step of a program.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Break(u64),
@@ -55,7 +55,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Compares with a set of pages: no page is allocated twice, and the limit holds.
+    /// Compares the allocator with a set of pages: no page is allocated twice, and the limit is
+    /// kept.
     #[test]
     fn no_page_is_given_twice(steps in prop::collection::vec(step(), 1..60)) {
         let mut space = Space::new(HEAP, TOP, MAX);
