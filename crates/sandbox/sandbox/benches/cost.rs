@@ -1,8 +1,8 @@
-//! Cost of a cell: time from hand-over to answer, and CPU time of all participants.
+//! Benchmark of a cell: time from sending a job to its answer, and CPU time of all participants.
 //!
-//! `cargo bench` runs enough jobs to compare; without `--bench`, as in a test, each job runs a few
-//! times. On a host with other load, compare the CPU time. `cargo bench -- touch` runs only the
-//! jobs with `touch` in their name.
+//! `cargo bench` runs each job often enough for a comparison; without `--bench`, as in a test, each
+//! job runs a few times. On a host with other load, compare the CPU time. `cargo bench -- touch`
+//! runs only the jobs with `touch` in their name.
 
 use sandbox::{Limits, Pool, Task};
 use sandbox_protocol::JobLimits;
@@ -10,8 +10,8 @@ use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// Names of the jobs, each with the attacker's plan for it. The first is the probe's empty job,
-/// which the cell runs itself.
+/// Names of the jobs, each with the plan that the attacker (the worker of these tests) runs. The
+/// first is the probe's empty job, which the cell runs itself.
 const JOBS: [(&str, &str); 6] = [
     ("nothing", ""),
     ("echo of 1 KB", "echo"),
@@ -30,7 +30,7 @@ fn main() {
     let only = arguments.iter().find(|argument| !argument.starts_with('-'));
     let elf = fs::read(env!("CARGO_BIN_EXE_attacker")).expect("cargo has built the attacker");
     let limits = Limits {
-        // A renewal of the zygote within a row would count for that row.
+        // The cost of a renewal of the zygote would otherwise be added to one of the rows.
         jobs_per_zygote: u32::MAX,
         ..Limits::default()
     };
@@ -87,7 +87,7 @@ fn measure(pool: &Pool, name: &str, plan: &str, rounds: usize) {
     );
 }
 
-/// Waits until every child is ready, so that the work of one row does not count for the next.
+/// Waits until every child is ready, so that work caused by one row is not measured in the next.
 fn settle(pool: &Pool) {
     let all = u64::from(pool.limits().concurrency + pool.limits().spare);
     while pool.stats().ready < all {

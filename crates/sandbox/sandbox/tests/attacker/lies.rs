@@ -56,7 +56,7 @@ fn late(scene: &Scene<'_>) -> AllegedReply {
     let reply = honest(scene).to_bytes();
     scene.say(&reply);
     loop {
-        // Refused once the answer is sealed, which the test relies on.
+        // The write fails once the answer is sealed, which the test relies on.
         let _refused = scene.answer.write_at(b"LATER!", 0);
     }
 }

@@ -1,5 +1,5 @@
-//! Attacks of a program on its own machine: privileged instructions, ring 0's memory, and system
-//! calls with invalid arguments.
+//! Attacks of a program on its own virtual machine: privileged instructions, ring 0's memory, and
+//! system calls with invalid arguments.
 
 use crate::{Attack, Scene};
 use sandbox_protocol::AllegedReply;
@@ -120,7 +120,7 @@ fn calls(scene: &Scene<'_>) -> AllegedReply {
     ];
     for _ in 0..CALLS {
         let number = draw(340);
-        // These end the job rightly.
+        // These calls end the job as they should.
         if [60, 231, 62, 200, 234].contains(&number) {
             continue;
         }

@@ -1,9 +1,9 @@
-//! A worker that attacks its cell from within. Its plan is the name of the attack, followed by
+//! A worker that attacks its cell from within. A job's plan is the name of the attack, followed by
 //! numbers.
 //!
-//! An attack that the kernel refuses is reported as [`Status::Unsupported`] with the error's text,
-//! one that succeeds as [`Status::Done`] with "escaped". Most attacks kill the child before it
-//! replies.
+//! An attack that the kernel refuses is reported as [`Status::Unsupported`] with the error's
+//! message, one that succeeds as [`Status::Done`] with "escaped". Most attacks kill the child
+//! before it replies.
 
 mod calls;
 mod lies;
@@ -75,8 +75,8 @@ impl Scene<'_> {
         AllegedReply::new(self.job.id, Status::Done, (0, 0), bytes.len() as u64)
     }
 
-    /// Builds the reply for a system call that returned `returned`, with the text of `errno` if
-    /// that is -1.
+    /// Builds the reply for a system call that returned `returned`; if that is -1, with the message
+    /// for `errno`.
     fn result(&self, returned: i64) -> AllegedReply {
         if returned == -1 {
             let error = std::io::Error::last_os_error();
@@ -86,7 +86,7 @@ impl Scene<'_> {
         self.done(b"escaped")
     }
 
-    /// Sends a packet on the socket besides the reply that `serve` sends.
+    /// Sends a packet on the socket, in addition to the reply that `serve` sends.
     fn say(&self, bytes: &[u8]) {
         // SAFETY: pointer and length are those of a slice.
         let sent = unsafe { libc::write(SOCKET, bytes.as_ptr().cast(), bytes.len()) };

@@ -1,8 +1,8 @@
 //! A job that hides a secret wherever it can write, and a later job that searches wherever it can
 //! read.
 //!
-//! The secret is computed where it is written, and found by its product with a number, so the
-//! program itself holds no copy of it.
+//! The secret is computed where it is written. The search compares products of the memory's words
+//! with a number, so the program itself holds no copy of the secret.
 
 use crate::{Attack, Scene};
 use sandbox_protocol::AllegedReply;
@@ -24,7 +24,8 @@ thread_local! {
 }
 
 fn fill(bytes: &mut [u8]) {
-    // Hidden from the compiler, which would put the secret among the program's constants.
+    // `black_box` hides the key from the compiler, which would otherwise put the secret among the
+    // program's constants.
     let key = std::hint::black_box(0xa5);
     for (index, byte) in bytes.iter_mut().enumerate() {
         *byte = ((index % 16) as u8).wrapping_mul(0x3b) ^ key;
@@ -81,7 +82,7 @@ fn seek(scene: &Scene<'_>) -> AllegedReply {
     let mut ranges = vec![statics(), heap()];
     let hidden = scene.numbers.chunks_exact(2);
     ranges.extend(hidden.map(|place| (place[0] as usize, (place[0] + place[1]) as usize)));
-    // Fresh blocks and mappings may reuse freed ones.
+    // Fresh blocks and mappings may lie in memory that the earlier job freed.
     let blocks = BLOCKS_BYTES.map(Vec::<u8>::with_capacity);
     ranges.extend(blocks.iter().map(|block| {
         let begin = block.as_ptr() as usize;

@@ -1,5 +1,5 @@
-//! A job that hides a secret in every register of the processor, and a later job that looks there
-//! first.
+//! A job that hides a secret in every register of the processor, and a later job that searches the
+//! registers before it does anything else.
 
 use crate::{Attack, Scene};
 use sandbox_protocol::AllegedReply;
@@ -7,8 +7,7 @@ use sandbox_protocol::AllegedReply;
 pub(crate) const ATTACKS: &[(&str, Attack)] =
     &[("poison-registers", poison), ("seek-registers", seek)];
 
-/// MXCSR with rounding towards zero and denormals as zero, as a job may leave it; below, the
-/// default.
+/// MXCSR as a job may leave it (rounding towards zero, denormals as zero), and its default.
 const MXCSR_CHANGED: u32 = 0x7fc0;
 const MXCSR_DEFAULT: u32 = 0x1f80;
 const ALL_BYTES: usize = 32 * 64 + 8 * 8;

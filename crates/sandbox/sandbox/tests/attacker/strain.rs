@@ -88,7 +88,7 @@ fn touch(scene: &Scene<'_>) -> AllegedReply {
     scene.done(taken.to_string().as_bytes())
 }
 
-// As much code as a worker with codecs has, so that it fills whole huge pages.
+// Filler of the size of the code of a worker with codecs, so that the code fills whole huge pages.
 std::arch::global_asm!(
     ".pushsection .text",
     "attacker_ballast: .fill 6 << 20, 1, 0x90",
@@ -117,7 +117,7 @@ fn faults() -> i64 {
     unsafe { usage.assume_init() }.ru_minflt
 }
 
-/// Does as many rounds of work as the plan says, in registers.
+/// Computes as many rounds as the plan says, only in registers.
 fn work(scene: &Scene<'_>) -> AllegedReply {
     let rounds = 0..scene.numbers[0];
     let sum = rounds.fold(1_u64, |sum, round| {
@@ -126,8 +126,8 @@ fn work(scene: &Scene<'_>) -> AllegedReply {
     scene.done(&sum.to_le_bytes())
 }
 
-/// Answers with the number of the core on which it starts, after work of as many microseconds as
-/// the plan says.
+/// Answers with the number of the core on which the job starts, after computing for as many
+/// microseconds as the plan says.
 fn core(scene: &Scene<'_>) -> AllegedReply {
     // SAFETY: the call takes nothing, and reads a number that the kernel keeps for this thread.
     let core = unsafe { libc::sched_getcpu() };
@@ -135,7 +135,7 @@ fn core(scene: &Scene<'_>) -> AllegedReply {
     scene.done(core.to_string().as_bytes())
 }
 
-/// Works for as many microseconds as the plan says, in registers.
+/// Computes for as many microseconds as the plan says, only in registers.
 fn spin(scene: &Scene<'_>) -> AllegedReply {
     let begin = Instant::now();
     let time = Duration::from_micros(scene.numbers[0]);

@@ -1,10 +1,10 @@
-//! Attacks on a cell from within, and the end of each.
+//! Attacks on a cell from within, and how each ends.
 
 use crate::{JOB_LIMITS, assert_works, pool, run, run_in, text};
 use expect_test::{Expect, expect};
 use sandbox::Pool;
 
-/// Runs each of `attacks`, with an honest job after it, and compares their ends with `expected`.
+/// Runs each of `attacks`, with an honest job after it, and compares the outcomes with `expected`.
 fn check(pool: &Pool, attacks: &[&str], expected: Expect) {
     let mut ends = String::new();
     for attack in attacks {
@@ -34,7 +34,8 @@ fn p3_a_fork_bomb_forks_nothing() {
     );
 }
 
-/// Checks the end of each attack. Also used for other users, and on hosts with fewer mechanisms.
+/// Checks the outcome of each attack by system calls. Other tests call this as other users, and on
+/// hosts with fewer mechanisms.
 pub(crate) fn assert_calls_denied(pool: &Pool) {
     check(
         pool,

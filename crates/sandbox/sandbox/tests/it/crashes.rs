@@ -1,4 +1,5 @@
-//! P15: jobs of which their cells died are kept, and fail in the same way again.
+//! Promise P15 of `docs/SPEC.md`: a job that crashed its cell is kept, and fails in the same way
+//! again.
 
 use crate::host::{Without, alone};
 use crate::life::descendants;
@@ -56,7 +57,7 @@ fn p15_what_kills_a_worker_is_kept_once_and_kills_it_again() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o600);
-    // The same job is kept once.
+    // A second failure of the same job is not kept again.
     assert_eq!(fails(&pool, "segv").detail, expected);
     assert_eq!(kept(&folder).len(), 1);
     let job = Reproducer::read(path).expect("a pool wrote it");

@@ -1,14 +1,16 @@
-//! Tests for builds whose wipes do nothing (`--features fault`): the checks on wipes must notice.
+//! Tests for builds whose wipes do nothing (`--features fault`): the checks on wipes must detect
+//! that.
 
 use crate::kvm::microvms;
 use crate::poison::one_cell;
 use crate::run;
 
-/// N2: canaries report the missing wipe within some hundred jobs, the machine is replaced, and jobs
-/// go on.
+/// Promise N2 of `docs/SPEC.md`: canaries report the missing wipe within some hundred jobs, the
+/// machine is replaced, and jobs still run.
 #[test]
 fn n2_canaries_tell_of_wipes_that_forget() {
-    // One wipe of 64 plants a canary; the chance of none in this many jobs is negligible.
+    // On average, one wipe of 64 plants a canary; the chance of none in this many jobs is
+    // negligible.
     const JOBS: u32 = 5_000;
     let Some(pool) = microvms(one_cell(true)) else {
         return;
@@ -22,7 +24,8 @@ fn n2_canaries_tell_of_wipes_that_forget() {
     eprintln!("cell: proved: a canary told of a wipe that forgot after {told:?} jobs");
 }
 
-/// P1: the search of the long proof finds the memory that such a wipe leaves.
+/// Promise P1 of `docs/SPEC.md`, that no secret survives its job: the search that shows it finds
+/// the memory that a missing wipe leaves.
 #[test]
 fn p1_the_search_finds_what_a_wipe_forgets() {
     let Some(pool) = microvms(one_cell(true)) else {

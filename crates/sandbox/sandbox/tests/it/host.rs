@@ -1,5 +1,5 @@
-//! The same attacks as other users and on hosts with fewer mechanisms, each in a process that gave
-//! up rights.
+//! The attacks of `attacks.rs` as other users and on hosts with fewer mechanisms, each in a process
+//! that gave up rights.
 
 use crate::attacks::assert_calls_denied;
 use crate::{ATTACKER_PATH, assert_works, pool, run, start};
@@ -22,8 +22,9 @@ pub(crate) struct Without {
 const CHILD: &str = "CELL_IT_CHILD";
 const NOBODY: u32 = 65_534;
 
-/// Returns true in a separate process that runs only the test `name`, with fewer rights. In the
-/// test program itself, runs that process, and returns false if it succeeded.
+/// Runs the test `name` with fewer rights, alone in a separate process. In that process this
+/// returns true. In the test program itself, this starts the process, and returns false if it
+/// succeeded.
 pub(crate) fn alone(name: &str, without: Without) -> bool {
     if std::env::var_os(CHILD).is_some() {
         return true;
@@ -46,7 +47,7 @@ pub(crate) fn alone(name: &str, without: Without) -> bool {
     false
 }
 
-/// Installs a filter that refuses some calls, as a container's does.
+/// Installs a filter that refuses some calls, as the filter of a container does.
 fn deny(without: Without) -> std::io::Result<()> {
     const NEW_NAMESPACES: u32 = 0x7e02_0000;
     let op = |code: u32, jt, jf, k| libc::sock_filter {

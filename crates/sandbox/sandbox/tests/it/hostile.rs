@@ -1,4 +1,5 @@
-//! P3, second half: honest jobs keep their share of the CPU beside hostile programs.
+//! Promise P3 of `docs/SPEC.md`, second half: honest jobs keep their share of the CPU beside
+//! hostile programs.
 
 use crate::host::{Without, alone};
 use crate::kvm::microvms;
@@ -9,7 +10,8 @@ use sandbox_protocol::JobLimits;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Variable that `cargo xtask conform cells` sets, on a machine without other load.
+/// Environment variable that `cargo xtask conform cells` sets on a machine without other load: the
+/// time in milliseconds for which a hostile program may run.
 const TIME: &str = "CELL_IT_HOSTILE_MS";
 
 const HOSTILE: [&str; 7] = [
@@ -22,17 +24,18 @@ const HOSTILE: [&str; 7] = [
     "allocate",
 ];
 
-/// Returns the number of cells of each side: one per core, so that no core is free.
+/// Returns the number of cells of each of the two pools, honest and hostile: one per core, so that
+/// no core is free.
 fn cores() -> u32 {
     std::thread::available_parallelism().map_or(2, |cores| cores.get() as u32)
 }
 
-/// Least share of the CPU that honest jobs must get.
+/// Minimum share of the CPU that honest jobs must get.
 const LEAST: f64 = 0.95;
 
-/// Returns the number of measurements, of which one must reach the share. On a machine with other
-/// load, a core may be free for one side only. That lowers the share of the honest jobs and never
-/// raises it.
+/// Returns the maximum number of measurements, one of which must reach the share. On a machine with
+/// other load, a core may be free for one side only. That lowers the share of the honest jobs and
+/// never raises it.
 fn tries() -> u32 {
     match std::env::var(TIME) {
         Ok(_) => 1,
@@ -40,8 +43,8 @@ fn tries() -> u32 {
     }
 }
 
-/// Returns the CPU time until a job is deprioritized. On a machine with other load a hostile
-/// program takes long to use the default.
+/// Returns the CPU time until a job is deprioritized. It is short on a machine with other load,
+/// where a hostile program takes long to use the default.
 fn give_way_time_ms() -> u32 {
     match std::env::var(TIME) {
         Ok(_) => Limits::default().give_way_time_ms,
@@ -55,8 +58,8 @@ fn limit_ms() -> u32 {
     asked.map_or(2_000, |time| time.parse().expect("milliseconds"))
 }
 
-/// P3: honest jobs get 95 % of the CPU for which they compete with hostile programs of any kind.
-/// The measure is CPU time, on which other load has no effect.
+/// Promise P3 of `docs/SPEC.md`: honest jobs get 95 % of the CPU for which they compete with
+/// hostile programs of any kind. The measure is CPU time, on which other load has no effect.
 #[test]
 fn p3_the_others_keep_their_share_beside_hostile_programs() {
     let name = "hostile::p3_the_others_keep_their_share_beside_hostile_programs";
@@ -115,7 +118,7 @@ fn share(backend: Backend, what: &str, give_way_time_ms: u32) -> f64 {
         }
         let attack = || scope.spawn(|| attack(&hostile, what, time_ms));
         let attackers: Vec<_> = (0..cores).map(|_| attack()).collect();
-        // Jobs that are done, and those that run.
+        // CPU time of the jobs that are done, and of those that run.
         let honest_us = || honest_us.load(Ordering::Relaxed) + tree_us(honest_tree);
         let used_us = || (tree_us(hostile_tree), honest_us());
         // On a busy machine the CPU time before deprioritization is large, and does not count.
@@ -153,7 +156,7 @@ fn share(backend: Backend, what: &str, give_way_time_ms: u32) -> f64 {
 
 /// Returns the CPU time of a process and of its running descendants.
 fn tree_us(pid: u32) -> u64 {
-    // Each of them may end between two reads.
+    // A process or a thread may end between two reads.
     let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
         return 0;
     };
@@ -174,7 +177,7 @@ fn tree_us(pid: u32) -> u64 {
 /// Runs one hostile program, and returns by how much it exceeded its wall time.
 fn attack(pool: &sandbox::Pool, what: &str, time_ms: u32) -> Duration {
     let limits = JobLimits {
-        // High enough that the wall time ends all of them.
+        // This is so high that the wall time ends every program first.
         cpu_ms_max: 60_000,
         ..JOB_LIMITS
     };
@@ -185,7 +188,7 @@ fn attack(pool: &sandbox::Pool, what: &str, time_ms: u32) -> Duration {
         .elapsed()
         .saturating_sub(Duration::from_millis(u64::from(time_ms)));
     match what {
-        // In a microVM no thread is left that could wake it, which ends it at once.
+        // In a microVM, no other thread could wake this one, so the guest ends at once.
         "read-blocked" if pool.posture().backend == Backend::Kvm => {
             let failed = ended.expect_err("it never ends");
             assert_eq!(failed.kind, FailureKind::Crashed);

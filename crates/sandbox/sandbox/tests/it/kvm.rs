@@ -68,7 +68,7 @@ fn p13_what_ring_3_may_not_ends_the_job_and_nothing_else() {
             Ok(answer) => format!("answers {answer}"),
             Err(failure) => failure.to_string(),
         };
-        // Addresses differ per template.
+        // Addresses differ per template, so they are cut off.
         let end = end.split(" at 0x").next().expect("split yields one");
         let end = end.split(" for 0x").next().expect("split yields one");
         ends.push_str(&format!("{attack}: {end}\n"));
@@ -92,7 +92,8 @@ fn p13_what_ring_3_may_not_ends_the_job_and_nothing_else() {
     .assert_eq(&ends);
 }
 
-/// P13: the calls for which a process is killed do not exist in a guest.
+/// Promise P13 of `docs/SPEC.md`, that a job gets nothing that it was not given: the system calls
+/// that are fatal in a process are not implemented in a guest.
 #[test]
 fn p13_calls_that_no_codec_makes_fail() {
     let Some(pool) = microvms(Limits::default()) else {
@@ -178,7 +179,8 @@ fn p13_calls_that_no_codec_makes_fail() {
     .assert_eq(&ends);
 }
 
-/// N11: calls that a guest has, with invalid arguments. `cargo xtask conform cells` runs more.
+/// Promise N11 of `docs/SPEC.md`: system calls with invalid arguments harm only their guest. More
+/// of them run in `cargo xtask conform cells`.
 #[test]
 fn n11_calls_with_any_arguments_harm_nobody_else() {
     let Some(pool) = microvms(Limits::default()) else {
@@ -230,7 +232,8 @@ fn p3_p4_a_guest_is_ended_in_its_limits() {
     assert_works(&pool);
 }
 
-/// N4: two templates share no layout and no canary, and no two jobs get the same random numbers.
+/// Promise N4 of `docs/SPEC.md`: two templates share no layout and no stack canary, and no two jobs
+/// get the same random numbers.
 #[test]
 fn n4_generations_and_jobs_have_randomness_of_their_own() {
     let (Some(first), Some(second)) = (microvms(Limits::default()), microvms(Limits::default()))
@@ -255,7 +258,7 @@ fn n4_generations_and_jobs_have_randomness_of_their_own() {
     assert_eq!(drawn.len(), 50);
 }
 
-/// N7: the probe runs a guest, and lets the helper's filter kill.
+/// Promise N7 of `docs/SPEC.md`: the probe runs a guest, and shows that the helper's filter kills.
 #[test]
 fn n7_a_probe_runs_a_guest() {
     if microvms(Limits::default()).is_none() {
@@ -294,7 +297,8 @@ fn a_machine_that_does_not_start_is_an_error_that_says_why() {
     );
 }
 
-/// N7: `auto` chooses one of the two backends, and states why it is not the microVM.
+/// Promise N7 of `docs/SPEC.md`: `auto` chooses one of the two backends and, if it is not the
+/// microVM, states why.
 #[test]
 fn n7_auto_says_why_it_fell_back() {
     let pool = start(Limits {
@@ -316,8 +320,8 @@ fn n7_auto_says_why_it_fell_back() {
     }
 }
 
-/// N8: the helper is jailed like a zygote, offers no page for merging, and its guest sees no
-/// virtualisation.
+/// Promise N8 of `docs/SPEC.md`: the helper is jailed like a zygote, offers no page for merging,
+/// and its guest sees no virtualisation.
 #[test]
 fn n8_the_host_of_a_guest_is_jailed() {
     if !alone("kvm::n8_the_host_of_a_guest_is_jailed", Without::default()) {
@@ -358,8 +362,8 @@ fn templates_are_renewed_while_jobs_run() {
     }) else {
         return;
     };
-    // A template takes longer to boot than these jobs take to run, so jobs run until it was
-    // renewed.
+    // A template takes longer to boot than these jobs take to run, so jobs run until enough
+    // templates were renewed.
     const ROUNDS_MAX: usize = 500;
     let enough = || 2 <= pool.stats().zygote_renewals;
     std::thread::scope(|scope| {
@@ -388,8 +392,8 @@ fn page_tables_of_a_guest_can_be_looked_at() {
     assert!(!tables.contains("rwx"), "{tables}");
 }
 
-/// P6: an answer arrives before its machine is wiped, and the time of wipes is counted apart from
-/// that of jobs.
+/// Promise P6 of `docs/SPEC.md`: an answer arrives before its machine is wiped, and the time of
+/// wipes is counted apart from that of jobs.
 #[test]
 fn p6_no_answer_waits_for_its_wipe() {
     const ROUNDS: u64 = 20;
@@ -403,7 +407,8 @@ fn p6_no_answer_waits_for_its_wipe() {
         let stats = pool.stats();
         not_yet_wiped += u64::from(stats.wipes < stats.runs);
     }
-    // If this thread gets no CPU for long enough, it finds the wipe done.
+    // If this thread gets no CPU for long enough, the wipe is done before it looks, so not every
+    // round counts.
     assert!(ROUNDS / 4 < not_yet_wiped, "{not_yet_wiped}");
     let stats = pool.stats();
     assert!((ROUNDS - 1) * DIRTY_BYTES <= stats.dirty_bytes, "{stats:?}");

@@ -1,4 +1,4 @@
-//! Zygotes start, are renewed and die without effect on jobs.
+//! Tests that zygotes start, are renewed and die without effect on jobs.
 
 use crate::host::{Without, alone};
 use crate::{JOB_LIMITS, assert_works, pool, run, run_in, start};

@@ -31,7 +31,8 @@ use std::sync::LazyLock;
 
 const ATTACKER_PATH: &str = env!("CARGO_BIN_EXE_attacker");
 
-/// ELF file of the worker. A user who may not read it gets it as standard input.
+/// ELF file of the attacking worker. A child of this program whose user may not read the file gets
+/// it as standard input.
 static ATTACKER: LazyLock<Vec<u8>> = LazyLock::new(|| {
     std::fs::read(ATTACKER_PATH).unwrap_or_else(|_| {
         let mut elf = Vec::new();

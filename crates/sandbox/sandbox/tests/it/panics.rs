@@ -1,7 +1,8 @@
-//! A panic of a pool's supervisor: no caller waits for ever, no slot is lost, the operator sees it.
+//! Tests of a panic of a pool's supervisor: no caller waits for ever, no slot is lost, the operator
+//! sees the panic.
 //!
 //! The panic is injected from outside. `poll` refuses more descriptors than the process may have
-//! open, and the supervisor takes that for a bug of its own.
+//! open, and the supervisor treats that as a bug of its own.
 
 use crate::host::{Without, alone};
 use crate::life::{assert_ends, descendants, open, until};
@@ -22,11 +23,11 @@ const SIGABRT: i32 = 6;
 /// Name of the supervisor's thread.
 const SUPERVISOR: &str = "cell supervisor";
 
-/// Longest time until all callers have their result: the queue's, the exit report's, and room for a
-/// busy machine.
+/// Maximum time until all callers have their result: the timeout of the queue, that of the exit
+/// report, and some more for a busy machine.
 const CALLERS_MAX: Duration = Duration::from_secs(20);
 
-/// Returns a pool that runs one job at a time; others wait for `queue_ms`.
+/// Returns a pool that runs one job at a time; other jobs wait at most `queue_ms` in the queue.
 fn pool(queue_ms: u32) -> Pool {
     let pool = start(Limits {
         concurrency: 1,
@@ -38,8 +39,8 @@ fn pool(queue_ms: u32) -> Pool {
     pool
 }
 
-/// Runs a job that never ends, and then `during` while another job waits for its slot. Returns the
-/// failures of the two.
+/// Starts a job that never ends and another job that waits for its slot, then runs `during`.
+/// Returns the failures of the two jobs.
 fn beside_two_callers(pool: &Pool, during: impl FnOnce()) -> [FailureKind; 2] {
     let waiting = AtomicI32::new(0);
     std::thread::scope(|scope| {
@@ -62,7 +63,7 @@ fn beside_two_callers(pool: &Pool, during: impl FnOnce()) -> [FailureKind; 2] {
     })
 }
 
-/// Makes the supervisor panic: lowers the limit of descriptors, which forbids it to poll, and ends
+/// Makes the supervisor panic: lowers the limit of descriptors, so that its `poll` fails, and kills
 /// a child, which wakes it.
 fn inject() {
     let child = descendants(std::process::id());
@@ -77,7 +78,8 @@ fn inject() {
     kill_process(child, Signal::KILL).expect("it is ours");
 }
 
-/// The policy of the server: `pelton::panics` sets this hook, and its own tests show that it does.
+/// Tests the server's panic policy, a hook that aborts: `pelton::panics` sets it, and its own tests
+/// show that it does.
 #[test]
 fn a_panic_of_the_supervisor_is_reported_and_ends_the_process_with_its_cells() {
     const NAME: &str =
@@ -127,7 +129,7 @@ fn abort_on_panic_beside_two_callers() -> ! {
     std::process::exit(0);
 }
 
-/// The second line of defence, for programs that do not abort on panics.
+/// Without that hook, in programs that do not abort on panics, callers fail in bounded time.
 #[test]
 fn without_the_policy_callers_fail_in_bounded_time_and_no_cell_is_left() {
     const NAME: &str =
@@ -152,6 +154,6 @@ fn without_the_policy_callers_fail_in_bounded_time_and_no_cell_is_left() {
     let stats = pool.stats();
     assert_eq!((stats.running, stats.ready), (0, 0), "{stats:?}");
     pidfds.iter().for_each(assert_ends);
-    // The pool's owner learns of the panic.
+    // Dropping the pool passes the panic on to its owner.
     catch_unwind(AssertUnwindSafe(|| drop(pool))).expect_err("the supervisor panicked");
 }

@@ -1,4 +1,4 @@
-//! Cores on which jobs start.
+//! Tests of the cores on which jobs start.
 
 use crate::host::{Without, alone};
 use crate::life::{descendants, until};

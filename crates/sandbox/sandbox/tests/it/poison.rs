@@ -1,10 +1,11 @@
-//! A later job cannot read anything that an earlier job wrote, in both backends.
+//! Tests that a later job cannot read anything that an earlier job wrote, in both backends.
 
 use crate::kvm::microvms;
 use crate::{run, start};
 use sandbox::{Limits, Pool};
 
-/// Variable with which `cargo xtask conform cells` sets the number of rounds of the long proof.
+/// Environment variable by which `cargo xtask conform cells` sets the number of rounds of the long
+/// proof.
 const ROUNDS_NAME: &str = "CELL_IT_ROUNDS";
 const ROUNDS: u32 = 300;
 const ROUNDS_KVM: u32 = 100;
@@ -14,7 +15,7 @@ pub(crate) fn rounds(usual: u32) -> u32 {
 }
 
 /// Returns limits with a long wall time: on a busy machine one job of ten thousand takes seconds,
-/// and the proof would fail.
+/// which would make the proof fail.
 fn patient() -> Limits {
     Limits {
         max_request_time_ms: 60_000,
@@ -22,8 +23,9 @@ fn patient() -> Limits {
     }
 }
 
-/// P1: a job fills heap, stack, statics, thread-locals, mappings, answer and environment, and the
-/// next job searches them, in each round.
+/// Checks promise P1 of `docs/SPEC.md`: in each round, a job fills heap, stack, statics,
+/// thread-locals, mappings, answer and environment with a secret, and the next job must not find
+/// it.
 fn assert_nothing_left(pool: &Pool, rounds: u32) {
     for round in 0..rounds {
         let hidden = run(pool, "poison").expect("memory can be written");
@@ -35,7 +37,8 @@ fn assert_nothing_left(pool: &Pool, rounds: u32) {
     assert!(100_000 < found, "the search misses what is there: {found}");
     let stats = pool.stats();
     assert_eq!(stats.finished, 2 * u64::from(rounds) + 1);
-    // N2: one wipe of 64 planted a canary meanwhile.
+    // During these jobs, one wipe of 64 planted a canary, and no wipe left one (promise N2 of
+    // `docs/SPEC.md`).
     assert_eq!(stats.wipe_leaks, 0);
     eprintln!(
         "cell: proved: {}: {rounds} jobs left nothing in memory",
@@ -43,7 +46,8 @@ fn assert_nothing_left(pool: &Pool, rounds: u32) {
     );
 }
 
-/// N3: vector, mask and x87 registers and MXCSR, read by the jobs themselves.
+/// Checks promise N3 of `docs/SPEC.md`: vector, mask and x87 registers and MXCSR are wiped. The
+/// jobs themselves read the registers.
 fn assert_registers_wiped(pool: &Pool, rounds: u32) {
     for round in 0..rounds {
         run(pool, "poison-registers").expect("registers can be written");
@@ -93,7 +97,8 @@ fn n3_without_a_wipe_registers_do_survive() {
         .split(' ')
         .map(|found| found.parse().expect("numbers"))
         .collect();
-    // Code between two jobs uses some of the vector registers, and none of the others.
+    // Code that runs between two jobs overwrites some of the vector registers, and none of the
+    // other registers.
     match wide.as_str() {
         "512" => assert!(16 * 8 <= found[0] && 6 <= found[1], "{found:?}"),
         _ => assert!(8 <= found[0], "{found:?}"),
@@ -101,7 +106,8 @@ fn n3_without_a_wipe_registers_do_survive() {
     assert_eq!(found[2..], [8, 1], "{found:?}");
 }
 
-/// P1: the operator can choose, by a named setting, that a program keeps its memory.
+/// Promise P1 of `docs/SPEC.md`: the operator can choose, by a named setting, that a program keeps
+/// its memory.
 #[test]
 fn p1_ephemeral_false_keeps_memory_in_both_backends() {
     let mut pools = vec![start(one_cell(false))];

@@ -1,4 +1,4 @@
-//! Programs that know nothing of cells, in both backends.
+//! Tests of programs that were not written for cells, in both backends.
 
 use crate::kvm::microvms;
 use crate::{ATTACKER, JOB_LIMITS, poison};
@@ -32,14 +32,14 @@ fn program(elf: &[u8]) -> Program {
 
 /// Creates a file that the program may read, and returns its path.
 fn allowed() -> PathBuf {
-    // A file of another user could not be written.
+    // The user is in the name, because a file of another user could not be overwritten.
     let user = rustix::process::geteuid().as_raw();
     let path = std::env::temp_dir().join(format!("pelton-cell-allowed-{user}"));
     std::fs::write(&path, "allowed").expect("the folder for such files takes one");
     path
 }
 
-/// Starts a pool for each backend that this host has.
+/// Starts one pool for each backend that works on this host.
 pub(crate) fn pools(limits: Limits) -> Vec<Pool> {
     let backends: &[Backend] = if microvms(Limits::default()).is_some() {
         &[Backend::Process, Backend::Kvm]
@@ -168,7 +168,7 @@ fn a_program_that_fails_is_told_in_one_line() {
                 Ok(finished) => format!("answers {}", text(&finished).trim()),
                 Err(failure) => failure.to_string(),
             };
-            // The duration in the text varies.
+            // The duration in the message varies, so it is cut off.
             let end = end.split(" after ").next().expect("split yields one");
             told.push_str(&format!("{what}: {end}\n"));
         }
@@ -198,8 +198,8 @@ fn a_program_that_fails_is_told_in_one_line() {
     }
 }
 
-/// P13 and P14 for programs: no program reaches a descriptor, a file or a page of code that it was
-/// not given.
+/// Promise P13 of `docs/SPEC.md` for programs: no program reaches a descriptor, a file or a page of
+/// code that it was not given.
 #[test]
 fn what_a_program_was_not_given_it_cannot_take() {
     let file = format!("FILE={}", allowed().display());
@@ -244,7 +244,7 @@ fn what_a_program_was_not_given_it_cannot_take() {
 /// A program that exceeded its time ends soon after its request failed, whatever it did to survive.
 #[test]
 fn no_program_outlives_its_time() {
-    // Tells this program from those of other tests that run meanwhile.
+    // Argument that distinguishes this program from those of other tests that run meanwhile.
     const MARK: &str = "--no-program-outlives-its-time";
     let marked = Program {
         arguments: vec![MARK.to_owned()],
@@ -264,7 +264,8 @@ fn no_program_outlives_its_time() {
     assert_eq!(run(&pool, &["DO=nothing"], b"").as_deref(), Ok(""));
 }
 
-/// Threads take turns on one CPU, both by calls that wait and when no thread waits.
+/// Threads take turns on one CPU: a thread gives it up by a call that waits, and also when no
+/// thread waits.
 #[test]
 fn threads_of_a_program_take_turns() {
     for pool in pools(Limits::default()) {
@@ -295,7 +296,7 @@ fn threads_in_a_microvm_are_bounded() {
         let ended = run_in(&pool, &[&ask], b"", JOB_LIMITS, 200).expect_err("it never ends");
         assert_eq!(ended.kind, FailureKind::TimedOut, "{what}");
     }
-    // The next job finds nothing of those threads.
+    // The next job is not affected by those threads.
     assert_eq!(run(&pool, &["DO=nothing"], b"").as_deref(), Ok(""));
     assert_eq!(
         run(&pool, &["DO=threads"], b"").as_deref(),
@@ -303,7 +304,8 @@ fn threads_in_a_microvm_are_bounded() {
     );
 }
 
-/// N11, for the calls that only programs have. `cargo xtask conform cells` runs more.
+/// Promise N11 of `docs/SPEC.md`, for the system calls that only programs may make: arguments of
+/// any kind harm only their guest. `cargo xtask conform cells` runs more.
 #[test]
 fn n11_calls_of_programs_with_any_arguments_harm_nobody_else() {
     let Some(pool) = microvms_pool() else {
@@ -311,7 +313,7 @@ fn n11_calls_of_programs_with_any_arguments_harm_nobody_else() {
     };
     for seed in 1..=poison::rounds(40) {
         let seed = format!("SEED={}", u64::from(seed) * 0x9e37_79b9);
-        // The job may end in any way, also by its wall time while it sleeps.
+        // The job may end in any way, and also by its wall time if it sleeps.
         let _end = run_in(&pool, &["DO=calls", &seed], b"", JOB_LIMITS, 50);
     }
     let answer = run(&pool, &["DO=threads"], b"");
@@ -369,7 +371,8 @@ fn kept() -> Limits {
     }
 }
 
-/// P1: the operator can choose, by a named setting, that a program keeps its state.
+/// Promise P1 of `docs/SPEC.md`: the operator can choose, by a named setting, that a program keeps
+/// its state.
 #[test]
 fn p1_a_program_that_is_kept_counts_its_requests() {
     for pool in pools(kept()) {
@@ -382,7 +385,7 @@ fn p1_a_program_that_is_kept_counts_its_requests() {
         assert_eq!(run(&pool, &["DO=nothing"], b"").as_deref(), Ok(""));
         assert_eq!(run(&pool, &["DO=echo"], b"body").as_deref(), Ok("body"));
         assert_eq!(run(&pool, &["DO=slowly"], b"body").as_deref(), Ok("body"));
-        // More than a pipe holds, in both directions.
+        // Request and answer are longer than a pipe holds.
         let long = "0123456789abcdef".repeat(20_000);
         let answer = run(&pool, &["DO=echo"], long.as_bytes());
         assert!(answer.as_deref() == Ok(&long), "{backend}");

@@ -1,4 +1,5 @@
-//! The example of README.md: the text is that of the program, and the program works.
+//! Tests the example of README.md: it is the same text as the example program, and that program
+//! works.
 
 use std::process::Command;
 

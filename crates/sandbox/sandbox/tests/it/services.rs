@@ -1,4 +1,5 @@
-//! P16: streams from programs to the callers of their jobs, in every backend.
+//! Promise P16 of `docs/SPEC.md`: streams between programs and the callers of their jobs, in every
+//! backend.
 
 use crate::JOB_LIMITS;
 use crate::programs::{pools, run_served};
@@ -44,7 +45,7 @@ impl Service for Loud {
     }
 
     fn parts<'a>(&'a self, parts: &mut [IoSlice<'a>]) -> usize {
-        // Two parts, so that one may be written only in part.
+        // The output is given in two parts, so that the write may end between or within them.
         let (first, second) =
             self.said[self.written..].split_at((self.said.len() - self.written) / 2);
         let mut filled = 0;
@@ -76,7 +77,7 @@ fn assert_is_answered(pool: &Pool) {
 
 #[test]
 fn p16_a_program_asks_and_is_answered() {
-    // Long enough for a busy machine.
+    // The time is long enough for a busy machine.
     let limits = Limits {
         give_way_time_ms: 0,
         max_request_time_ms: WALL_MS,
@@ -150,8 +151,8 @@ fn p16_answers_take_no_more_cpu_time_than_the_run_may() {
     }
 }
 
-/// A program that never reads, and one that waits for an answer without a request, run until their
-/// wall time.
+/// A program that never reads its answers, and one that waits for an answer without a request, run
+/// until their wall time is over.
 #[test]
 fn p16_a_program_that_only_speaks_or_only_listens_is_ended() {
     for pool in pools(Limits::default()) {
@@ -160,7 +161,8 @@ fn p16_a_program_that_only_speaks_or_only_listens_is_ended() {
             let told = run_served(&pool, &[what], b"", (JOB_LIMITS, 500), &mut loud);
             let kind = told.map_err(|failure| failure.kind);
             assert_eq!(kind, Err(FailureKind::TimedOut), "{what}");
-            // The service reads little more than the program reads of the answers.
+            // The service reads little more input than what belongs to the answers that the program
+            // has read.
             assert!(loud.heard.len() < 4 << 20, "{}", loud.heard.len());
         }
         assert_is_answered(&pool);

@@ -1,4 +1,4 @@
-//! P17: threads of programs.
+//! Promise P17 of `docs/SPEC.md`: threads of programs.
 
 use crate::programs::{PROGRAM_PATH, program_pool, run, run_in, text};
 use crate::{JOB_LIMITS, kvm::microvms};
@@ -8,7 +8,7 @@ use std::process::Command;
 /// Wall time and CPU time in microseconds.
 type Times = [u64; 2];
 
-/// Parses the times that a program prints of work that it shared among its threads.
+/// Parses the times that a program prints for work that it shared among its threads.
 fn times(text: &str) -> Times {
     let times = text.split_whitespace().map(|time| time.parse());
     let times: Result<Vec<u64>, _> = times.collect();
@@ -41,14 +41,14 @@ fn outside(threads: u32, rounds: u64) -> Times {
     times(std::str::from_utf8(&output.stdout).expect("it tells numbers"))
 }
 
-/// P17: work that one, two or four threads share takes at most 1.1 × the wall time and the CPU time
-/// that it takes outside of a cell. Inside and outside are measured in turn, and the median of
-/// their ratios counts, since a machine's speed changes.
+/// Promise P17 of `docs/SPEC.md`: work that one, two or four threads share takes at most 1.1 × the
+/// wall time and the CPU time that it takes outside of a cell. Inside and outside are measured in
+/// turn, and the median of their ratios counts, since a machine's speed changes.
 #[test]
 fn p17_threads_of_a_process_work_as_they_do_outside() {
-    // As much work as a camera's picture. A new thread may have to wait for a core though another
-    // is idle, for up to a tick of the kernel. On some machines that affects more threads inside,
-    // and it would be much of short work.
+    // The work is as long as for a camera's picture. A new thread may have to wait for a core, for
+    // up to a tick of the kernel, though another core is idle. On some machines this affects more
+    // threads inside a cell than outside, and the wait would be a large part of short work.
     const ROUNDS: u64 = 160_000_000;
     const LEAST_TRIES: usize = 10;
     const TRIES: usize = 60;
@@ -76,8 +76,8 @@ fn p17_threads_of_a_process_work_as_they_do_outside() {
     }
 }
 
-/// P17: the number of threads is bounded, and the next job works as usual after a program used all
-/// of them.
+/// Promise P17 of `docs/SPEC.md`: the number of threads is bounded, and the next job works as usual
+/// after a program used all of them.
 #[test]
 fn p17_threads_are_bounded_in_both_backends() {
     let limits = Limits {

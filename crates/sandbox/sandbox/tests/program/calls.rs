@@ -1,4 +1,4 @@
-//! System calls drawn from a seed, from those that a guest implements for programs only.
+//! System calls drawn from a seed, among those that a guest implements only for programs.
 
 use std::hint::black_box;
 
@@ -19,8 +19,8 @@ const CALLS: [libc::c_long; 14] = [
     libc::SYS_tgkill,
 ];
 
-/// Makes the calls with arguments at boundary values. A thread that one of them starts has a stack
-/// of zeros, and dies of that.
+/// Makes the system calls with arguments at boundary values. If a call starts a thread, the thread
+/// has a stack of zeros, which makes it crash.
 pub(crate) fn any(seed: u64) {
     const COUNT: u32 = 200;
     // Flags of a thread in libc. The mask below keeps at least those that every thread needs.

@@ -1,5 +1,5 @@
-//! A program that knows nothing of cells: it does what its variable `DO` says, with standard input
-//! and output. As a persistent program it reads records instead.
+//! A program that was not written for cells: it does what its environment variable `DO` says, with
+//! standard input and output. As a persistent program it reads records instead.
 
 mod calls;
 mod escape;

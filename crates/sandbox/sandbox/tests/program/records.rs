@@ -1,4 +1,4 @@
-//! The program as a persistent one: it reads one record after another, and counts them.
+//! The test program in its persistent form: it reads one record after another, and counts them.
 
 use std::io::{self, Read, Write};
 
@@ -32,7 +32,7 @@ pub(crate) fn serve() {
                 answer(&mut output, b"");
             }
             "slowly" => {
-                // A head in two pieces, and a body byte by byte.
+                // Send the head in two pieces, and the body byte by byte.
                 let bytes = (body.len() as u32).to_le_bytes();
                 for piece in [&bytes[..1], &bytes[1..]].into_iter().chain(body.chunks(1)) {
                     output.write_all(piece).expect("standard output takes it");

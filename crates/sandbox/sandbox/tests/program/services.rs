@@ -1,4 +1,4 @@
-//! Uses of the stream to a service.
+//! Ways in which the test program uses its stream to a service.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -40,7 +40,7 @@ pub(crate) fn tell() {
     println!("told");
 }
 
-/// Writes and never reads.
+/// Writes requests and never reads an answer.
 pub(crate) fn be_deaf() {
     let mut line = line();
     while line.write_all(b"and another thing\n").is_ok() {}

@@ -49,7 +49,7 @@ pub(crate) fn work() {
     go.send(()).expect("somebody waits");
     let heard = receiver.recv().expect("it is sent");
     let slept = Duration::from_millis(20) <= begin.elapsed();
-    // Each of two threads spins until the other had a turn: neither yields.
+    // Each of two threads spins until the other had a turn on the CPU, and neither yields.
     let turn = Arc::new(AtomicU32::new(0));
     let other = Arc::clone(&turn);
     let spinning = std::thread::spawn(move || {
@@ -78,7 +78,7 @@ pub(crate) fn many() {
     println!("{threads}");
 }
 
-/// Waits for a message that no thread sends.
+/// Waits in two threads for a message that no thread sends.
 pub(crate) fn wait() {
     let (_sender, receiver) = channel::<u32>();
     let also = std::thread::spawn(move || receiver.recv());
@@ -99,8 +99,8 @@ pub(crate) fn never_end() -> ! {
     }
 }
 
-/// Does the same work with one thread or several. Prints its wall time and its CPU time in
-/// microseconds.
+/// Does the same amount of work with one thread or several. Prints the wall time and the CPU time
+/// in microseconds.
 pub(crate) fn share_work() {
     let number = |name: &str| {
         let text = std::env::var(name).expect("the test names it");
