@@ -310,8 +310,8 @@ impl Pool {
         }
     }
 
-    /// Returns the same pool, set to keep reproducers in `crashes` of jobs that crash, violate the
-    /// protocol, time out or fail to encode. Each such job is kept once.
+    /// Returns the same pool, set to keep reproducers in `crashes`. Jobs that crash, violate the
+    /// protocol, time out or fail to encode are kept, each of them once.
     #[must_use]
     pub fn keep_reproducers(mut self, crashes: Option<ReproducerFolder>) -> Pool {
         self.crashes = crashes;

@@ -46,7 +46,7 @@ pub struct Stats {
     pub acquire_us: u64,
     /// Total CPU time of children, in microseconds.
     pub cpu_us: u64,
-    /// Total time from each job's hand-over to its reply or its end, in microseconds.
+    /// Total time from the sending of each job to its reply or its end, in microseconds.
     pub wall_us: u64,
     /// Largest peak of memory of one job, as its cell reports it. For persistent programs in
     /// processes, the largest peak in the lifetime of a program that is ready for a job, as the
@@ -57,8 +57,8 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Returns the combined statistics of two pools, of which `self` has ended before `next`
-    /// started: counters are added, and momentary values are those of `next`.
+    /// Returns the combined statistics of two pools, of which `self` has ended: counters are added,
+    /// and momentary values are those of `next`.
     #[must_use]
     pub fn followed_by(self, next: Stats) -> Stats {
         Stats {

@@ -1,5 +1,6 @@
-//! A worker inside a microVM: the same program, serving jobs in turn. After each reply its host
-//! stops it and, if it is ephemeral, restores it to the moment when it requested the job.
+//! A worker inside a microVM: the same program, serving jobs in turn. After each reply the host
+//! stops the guest and, if the guest is ephemeral, restores it to the moment when it requested the
+//! job.
 
 use super::child::probe_answer;
 use super::heap;
@@ -39,7 +40,7 @@ pub(super) fn serve(
     loop {
         let len = match rustix::io::read(jobs, &mut bytes) {
             Ok(len @ 1..) => len,
-            // Without a host, a user has set the variable by hand.
+            // There is no host: a user has set the variable by hand.
             Ok(_) | Err(_) => exit(EXIT_USAGE),
         };
         let Ok(job) = Job::from_bytes(&bytes[..len]) else {

@@ -80,8 +80,8 @@ pub(super) fn prepare_for_jobs() {
     unsafe { libc::free(small) };
 }
 
-/// Returns the pages of the blocks that warm-up freed to the kernel, then allocates all these
-/// blocks. Otherwise a child's first blocks would lie there, and each page that the child writes to
+/// Gives the pages of free blocks back to the kernel, then allocates every block that warm-up
+/// freed. Otherwise a child's first blocks would lie there, and each page that the child writes to
 /// would be a copy of the zygote's. libc keeps small free blocks by size, so this function requests
 /// each size.
 fn fill_holes() {

@@ -25,7 +25,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 const DESCRIPTORS_MAX: u64 = 1_024;
 const STACK_BYTES: u64 = 8 << 20;
 
-/// Text that tells the pool which step failed.
+/// Message that tells the pool which step failed.
 pub(super) type Refusal = String;
 
 pub(super) fn refused(action: &'static str) -> impl FnOnce(Errno) -> Refusal {
