@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::{Core, CoreId, steering};
 
-/// A core's listeners, and a reserved descriptor for the case that none are left.
+/// A core's listeners, and a spare descriptor for when the process has none left.
 #[derive(Debug)]
 pub(crate) struct Acceptor {
     core: Core,
@@ -93,13 +93,14 @@ impl Acceptor {
             .try_for_each(|(socket, _)| steering::prefer(socket, core))
     }
 
-    /// Ends a pause. Called on each tick.
+    /// Resumes accepting after a pause. Called on each tick.
     pub(crate) fn resume(&mut self) {
         self.paused = false;
     }
 
     /// Sheds a connection: sends the prepared response, then closes. A client that sends more data
-    /// afterwards may miss the response; waiting for that data would take the room that is missing.
+    /// afterwards may miss the response; to wait for that data would occupy the room that is
+    /// lacking.
     pub(crate) fn shed(&self, stream: TcpStream) {
         self.core.counters().shed.count();
         let answered = rustix::net::send(&stream, self.shed_response, SendFlags::NOSIGNAL)
@@ -140,9 +141,9 @@ impl Acceptor {
         }
     }
 
-    /// Frees the reserved descriptor, sheds the next connection of the backlog and evicts an idle
-    /// one, so that the next connection finds room. Each call accepts one connection, finds the
-    /// backlog empty or pauses, so accept never spins on an error.
+    /// Frees the reserved descriptor, sheds the next connection of the backlog with it and evicts
+    /// an idle connection, so that a later connection finds a descriptor. Each call accepts one
+    /// connection, finds the backlog empty or pauses, so accept never spins on an error.
     fn shed_by_reserve(&mut self, context: &mut Context<'_>) {
         drop(self.reserve.take());
         match self.poll_listeners(context) {

@@ -1,4 +1,5 @@
-//! Count of connections per address, so that one address cannot take all the room.
+//! Number of connections per address, which is limited so that one address cannot use up the
+//! server's connections.
 //!
 //! All cores share one table behind a lock. The lock is held for one map operation, on accept and
 //! on close, never for a request.
@@ -17,8 +18,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Returns the network of addresses that share the first `prefix_bits` of `address`; `None` if
-    /// the address is shorter.
+    /// Returns the network of addresses that share the first `prefix_bits` bits of `address`;
+    /// `None` if `address` has fewer bits.
     #[must_use]
     pub fn new(address: IpAddr, prefix_bits: u32) -> Option<Network> {
         let network = Network {
@@ -81,8 +82,8 @@ fn bits(address: IpAddr) -> u128 {
     }
 }
 
-/// Returns the address that `address` is counted as: an IPv4 address itself, or the /64 network
-/// from which an IPv6 host chooses its addresses.
+/// Returns the address under which connections from `address` are counted: an IPv4 address itself,
+/// or the /64 network from which an IPv6 host chooses its addresses.
 fn counted(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

@@ -5,8 +5,8 @@ use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
 
 thread_local! {
-    /// The initialiser is `const` and there is no destructor, so the variable can be used inside an
-    /// allocator.
+    /// Number of allocations by this thread. The initialiser is `const` and there is no destructor,
+    /// so the variable can be used inside an allocator.
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 

@@ -114,7 +114,7 @@ impl Conn {
     /// [`Conn::room`] does; afterwards no deadline is armed, so that the next read waits as
     /// [`Wait::Idle`].
     ///
-    /// A dropped call leaves a response half written: close the connection then.
+    /// If the future is dropped, the response is half written: close the connection then.
     ///
     /// # Errors
     /// [`Ended::TimedOut`] with [`Wait::Write`], or the socket failed.
@@ -142,10 +142,10 @@ impl Conn {
         Ok(())
     }
 
-    /// Writes `head`, then the range of the file without copying it; the packets that join head and
-    /// body are full. Yields to other connections after every `sendfile_slice_bytes`. Bytes that
-    /// are not in the page cache are read on the blocking pool first. Deadlines, and dropping the
-    /// call: as for [`Conn::write_all`].
+    /// Writes `head`, then the range of the file without copying it. The packet in which the head
+    /// ends is filled with bytes of the body. Yields to other connections after every
+    /// `sendfile_slice_bytes`. Bytes that are not in the page cache are read on the blocking pool
+    /// first. Deadlines, and dropping the future: as for [`Conn::write_all`].
     ///
     /// # Errors
     /// As [`Conn::write_all`]; [`Ended::File`]; [`Ended::ShortFile`] if the file ends early. In the
@@ -198,8 +198,8 @@ impl Conn {
         Ok(())
     }
 
-    /// Ends the connection such that the written bytes arrive although the client still sends:
-    /// closes our side, then drops received bytes until the client closes, is silent for
+    /// Closes the connection so that the client receives the written bytes even if it is still
+    /// sending: closes our side, then drops received bytes until the client closes, is silent for
     /// `linger_ms`, or exceeds `linger_ms_max` or `linger_bytes_max`.
     ///
     /// # Errors
@@ -242,8 +242,8 @@ impl Conn {
             .map_err(Ended::Socket)
     }
 
-    /// Returns whether the client has acknowledged enough bytes since the last call. False if the
-    /// kernel cannot report the number, since the socket is broken then.
+    /// Returns whether the client has acknowledged enough bytes since the last call; false if the
+    /// kernel cannot report the number, since then the socket is broken.
     fn is_fast_enough(&self) -> bool {
         socket::acked_bytes(&self.stream).is_ok_and(|acked_bytes| {
             let before = self.acked_bytes.replace(acked_bytes);
@@ -305,8 +305,8 @@ impl Conn {
 }
 
 impl<S> Conn<S> {
-    /// Replaces the stream, as when TLS takes the socket. Returns the previous stream and the
-    /// connection around the new one.
+    /// Replaces the stream, for example by a TLS stream around it. Returns the previous stream, and
+    /// the connection with the new one.
     pub fn swap<T>(self, stream: T) -> (S, Conn<T>) {
         let conn = Conn {
             stream,

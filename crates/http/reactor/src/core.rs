@@ -117,7 +117,7 @@ impl Core {
     }
 
     /// Evicts the connection that has waited longest for a request, to make room. Returns whether
-    /// there was one.
+    /// such a connection existed.
     pub(crate) fn evict(&self) -> bool {
         let found = self.0.table.evict(self.limits());
         if found {

@@ -1,4 +1,5 @@
-//! The socket as a byte stream, for layers that produce their own bytes: TLS and HTTP/2.
+//! The socket as a byte stream, for layers that read and write the stream themselves: TLS and
+//! HTTP/2.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

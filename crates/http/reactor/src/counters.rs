@@ -57,7 +57,7 @@ impl Counters {
         self.shed.value()
     }
 
-    /// Returns the number of connections shed because their address had too many.
+    /// Returns the number of connections shed because their address had reached its limit.
     #[must_use]
     pub fn shed_by_address(&self) -> u64 {
         self.shed_by_address.value()
@@ -102,13 +102,13 @@ impl Counters {
         self.waits.value()
     }
 
-    /// Returns the number of connections sampled for the processor they arrived on: one in eight.
+    /// Returns the number of connections whose arrival processor was determined: one in eight.
     #[must_use]
     pub fn located(&self) -> u64 {
         self.located.value()
     }
 
-    /// Returns the number of sampled connections that arrived on the core's own processor.
+    /// Returns the number of these sampled connections that arrived on the core's own processor.
     #[must_use]
     pub fn local(&self) -> u64 {
         self.local.value()

@@ -15,15 +15,15 @@ use std::task::{Poll, Waker};
 use crate::clock::TICK_MS;
 use crate::{Core, Counters, Limits};
 
-/// Time that connections which wait for a request still get when draining starts, since a request
-/// may be under way.
+/// Time that connections which wait for a request still have after draining starts, since a request
+/// may be on its way.
 pub(crate) const DRAIN_GRACE_MS: u64 = TICK_MS;
 
 /// Event that a connection waits for, which decides the limit that applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Wait {
-    /// The first byte after accept. May be evicted, as `Idle`.
+    /// The first byte after accept. Such a connection may be evicted, as with `Idle`.
     FirstByte,
     /// The end of a TLS handshake.
     Handshake,
@@ -36,14 +36,14 @@ pub enum Wait {
     Idle,
     /// Room in the socket for more of the response.
     Write,
-    /// The client's end of the connection, after we closed our side.
+    /// The client's close of the connection, after we closed our side.
     Linger,
 }
 
 impl Wait {
-    /// Number of kinds.
+    /// Number of kinds of wait.
     pub const COUNT: usize = 7;
-    /// Every kind, in order.
+    /// Every kind of wait, in order of declaration.
     pub const ALL: [Wait; Wait::COUNT] = [
         Wait::FirstByte,
         Wait::Handshake,
@@ -143,7 +143,7 @@ impl Deadline {
         deadline
     }
 
-    /// Starts to wait for `wait`, due after the limit of that kind.
+    /// Arms the deadline for `wait`, due after the limit of that kind of wait.
     pub fn arm(&self, wait: Wait) {
         let wait_ms = match wait {
             Wait::FirstByte | Wait::Handshake | Wait::Idle if self.core.is_draining() => {
@@ -159,8 +159,8 @@ impl Deadline {
         self.entry.due_ms.set(due_ms.saturating_add(wait_ms));
     }
 
-    /// Notes that a read is about to start. Arms [`Wait::Idle`] unless a kind other than
-    /// [`Wait::Write`] is armed.
+    /// Notes that a read is about to start. Arms [`Wait::Idle`] if no wait, or [`Wait::Write`], is
+    /// armed.
     pub fn note_read_start(&self) {
         if let None | Some(Wait::Write) = self.entry.wait.get() {
             self.arm(Wait::Idle);
@@ -185,7 +185,8 @@ impl Deadline {
         }
     }
 
-    /// Starts to drop the bytes that a client still sends after we closed our side.
+    /// Arms [`Wait::Linger`], and returns the limits of the bytes that are read and dropped after
+    /// we closed our side.
     #[must_use]
     pub fn linger(&self) -> Linger<'_> {
         let limits = self.core.limits();
@@ -204,8 +205,8 @@ impl Deadline {
         self.entry.evicted.get()
     }
 
-    /// Sets how many response bytes in memory wait for room. [`Conn`](crate::Conn) calls this for
-    /// its own writes.
+    /// Sets the number of response bytes in memory that wait for room in the socket.
+    /// [`Conn`](crate::Conn) calls this for its own writes.
     pub fn set_queued(&self, bytes: usize) {
         self.entry.queued_bytes.set(bytes as u64);
     }
@@ -216,17 +217,17 @@ impl Deadline {
         self.entry.wait.get() == Some(wait)
     }
 
-    /// Disarms the deadline, as while a response is prepared: until it is armed again, the
-    /// connection neither times out nor is evicted or ended by draining.
+    /// Disarms the deadline, for example while a response is prepared: until it is armed again, the
+    /// connection neither times out nor is evicted or closed by draining.
     pub fn disarm(&self) {
         self.entry.wait.set(None);
         self.entry.due_ms.set(u64::MAX);
     }
 
-    /// Runs `work` until it is done or the deadline ends it. Finished work takes precedence over a
+    /// Runs `work` until it is done or the deadline is due. Finished work takes precedence over a
     /// due deadline.
     ///
-    /// Dropping the future drops `work`, nothing else.
+    /// Dropping the future drops `work` and has no other effect.
     ///
     /// # Errors
     /// [`Ended::TimedOut`], [`Ended::Evicted`] or [`Ended::Drained`].
@@ -278,9 +279,9 @@ impl Deadline {
     }
 }
 
-/// Limits of the bytes that are dropped after a response that precedes the end of its request. A
-/// client that is still sending reads on only once it has sent everything, and closing with unread
-/// bytes would send a reset, which discards the response in flight (RFC 9112 §9.6).
+/// Limits of the bytes that are read and dropped if the response was sent before the whole request
+/// arrived. The client may read the response only after it has sent everything, and closing with
+/// unread bytes would send a reset, which discards the response in flight (RFC 9112 §9.6).
 #[derive(Debug)]
 pub struct Linger<'d> {
     deadline: &'d Deadline,
@@ -289,16 +290,17 @@ pub struct Linger<'d> {
 }
 
 impl Linger<'_> {
-    /// Lowers the limit to `bytes_max` more bytes, for a connection with only a close reason in
-    /// flight to the client.
+    /// Lowers the limit to `bytes_max` more bytes, for a connection on which only a close reason is
+    /// in flight to the client.
     #[must_use]
     pub fn at_most(mut self, bytes_max: usize) -> Self {
         self.bytes_left = self.bytes_left.min(bytes_max);
         self
     }
 
-    /// Notes that `bytes` arrived, where 0 is the client's end. Returns whether to go on reading.
-    /// Each call allows the client to be silent for `linger_ms` again, within the total time.
+    /// Notes that `bytes` arrived, where 0 means that the client closed. Returns whether to
+    /// continue reading. Each call allows the client to be silent for `linger_ms` again, within the
+    /// total time.
     pub fn received(&mut self, bytes: usize) -> bool {
         self.bytes_left = self.bytes_left.saturating_sub(bytes);
         self.deadline.arm(Wait::Linger);
@@ -353,12 +355,12 @@ pub(crate) struct Table {
     /// Connections without a request found by the last search, as (time of their arming, index),
     /// the oldest last.
     oldest: RefCell<Vec<(u64, usize)>>,
-    /// Searches since the last tick.
+    /// Number of searches since the last tick.
     searches: Cell<u32>,
 }
 
-/// Maximum number of connections that one search yields. A search scans the whole table; a batch
-/// spreads that cost over as many evictions.
+/// Maximum number of connections that one search returns. A search scans the whole table; a batch
+/// spreads that cost over its evictions.
 const EVICT_BATCH: usize = 256;
 /// Maximum searches per tick. Bounds the work of accept when all connections are busy.
 const SEARCHES_MAX: u32 = 64;
@@ -404,8 +406,8 @@ impl Table {
         counters.queued_bytes.set(queued_bytes);
     }
 
-    /// Lowers the due time of connections without a request to `due_ms`. A request may be under
-    /// way; its response then says that it is the connection's last.
+    /// Lowers the due time of connections without a request to `due_ms`. A request may already be
+    /// on its way; its response then says that it is the connection's last.
     pub(crate) fn drain(&self, due_ms: u64) {
         for entry in self.entries.borrow().iter().flatten() {
             if entry.awaits_request() {
@@ -414,7 +416,8 @@ impl Table {
         }
     }
 
-    /// Evicts the connection that has waited longest for a request. Returns whether there was one.
+    /// Evicts the connection that has waited longest for a request. Returns whether such a
+    /// connection existed.
     pub(crate) fn evict(&self, limits: &Limits) -> bool {
         loop {
             let oldest = self.oldest.borrow_mut().pop();
@@ -432,7 +435,8 @@ impl Table {
         }
     }
 
-    /// Finds the connections that have waited longest for a request. Returns whether there are any.
+    /// Finds the connections that have waited longest for a request. Returns whether any were
+    /// found.
     fn search(&self, limits: &Limits) -> bool {
         self.searches.set(self.searches.get() + 1);
         let entries = self.entries.borrow();

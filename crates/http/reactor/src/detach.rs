@@ -1,4 +1,4 @@
-//! Detaching a process from its terminal and starter.
+//! Detaching a process from its terminal and from the process that started it.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,12 +8,12 @@ use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
 use crate::Error;
 
-/// Side of the fork in [`detach`] that the current process is.
+/// Process in which a call of [`detach`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The process that was started. All it has left to do is exit.
+    /// The original process, which should exit now.
     Starter,
-    /// The process that continues: it leads a session of its own, without a terminal.
+    /// The copy, which continues: it leads a session of its own, without a terminal.
     Detached,
 }
 
@@ -32,9 +32,9 @@ pub fn detach() -> Result<Side, Error> {
     }
     let null = File::options().read(true).write(true).open("/dev/null");
     let null = null.map_err(failed)?;
-    // SAFETY: the child of a process with several threads has only the forking one, and finds locks
-    // of the others held; the count above shows that this thread is the only one. Breaks if a
-    // thread other than this one could start threads.
+    // SAFETY: a forked child has only the thread that called `fork`, and locks that other threads
+    // held would stay locked in it. The count above shows that this thread is the only one. Breaks
+    // if a thread other than this one could start threads.
     match unsafe { libc::fork() } {
         -1 => return Err(failed(io::Error::last_os_error())),
         0 => {}

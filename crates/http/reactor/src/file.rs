@@ -15,19 +15,21 @@ const CHUNK_BYTES: usize = 128 << 10;
 /// and 0 at the end of the file. May read fewer bytes than the buffer holds.
 ///
 /// # Errors
-/// As for a read.
+/// Reading the file fails.
 pub fn read_cached(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     let mut buffers = [IoSliceMut::new(buffer)];
     match preadv2(file, &mut buffers, offset, ReadWriteFlags::NOWAIT) {
         Ok(read) => Ok(Some(read)),
         Err(Errno::AGAIN) => Ok(None),
-        // The file system does not support `RWF_NOWAIT`, as in `is_cached`.
+        // The file system does not support `RWF_NOWAIT`, so read normally, which may wait for the
+        // disk.
         Err(Errno::OPNOTSUPP) => file.read_at(buffer, offset).map(Some),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Loads a range of a file into the page cache, on the blocking pool, unless it seems to be there.
+/// Loads a range of a file into the page cache, on the blocking pool, unless the range appears to
+/// be cached.
 ///
 /// Only the last page is checked, since files are read and evicted from front to back. A wrong
 /// guess makes `sendfile` wait for the disk once. A file that ends before the range is not an error
@@ -43,8 +45,8 @@ pub(crate) async fn load(file: &File, offset: u64, len: u64) -> io::Result<()> {
 }
 
 /// File ranges that were in the page cache when last checked, so that a popular range is checked
-/// once per tick instead of once per response. A descriptor number that refers to another file by
-/// now only leads to one more wrong guess.
+/// once per tick instead of once per response. If a descriptor number meanwhile refers to another
+/// file, the only harm is that `sendfile` may wait for the disk once.
 #[derive(Debug)]
 pub(crate) struct CachedRanges([Cell<(RawFd, u64, u64)>; RANGES]);
 
@@ -83,8 +85,8 @@ fn is_cached(file: &File, offset: u64) -> io::Result<bool> {
     match preadv2(file, &mut bytes, offset, ReadWriteFlags::NOWAIT) {
         Ok(_) => Ok(true),
         Err(Errno::AGAIN) => Ok(false),
-        // The file system does not support `RWF_NOWAIT`: memory (before Linux 6.6) or a network.
-        // For the latter `sendfile` may wait.
+        // The file system does not support `RWF_NOWAIT`: it is in memory (before Linux 6.6) or on a
+        // network. On a network, `sendfile` may wait.
         Err(Errno::OPNOTSUPP) => Ok(true),
         Err(error) => Err(error.into()),
     }

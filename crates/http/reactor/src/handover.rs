@@ -17,15 +17,17 @@ use rustix::net::{
 
 use crate::Error;
 
-/// Descriptors per message; the kernel's maximum is 253.
+/// Number of descriptors sent per message; the kernel's maximum is 253.
 const MESSAGE_DESCRIPTORS: usize = 64;
-/// Maximum number of descriptors taken over: two addresses on 256 cores, and as many again.
+/// Maximum number of descriptors accepted from another process: twice the number for two addresses
+/// on 256 cores.
 const DESCRIPTORS_MAX: usize = 1024;
-/// First descriptor that a service manager passes, according to sd_listen_fds(3).
+/// Number of the first descriptor that a service manager passes, according to sd_listen_fds(3).
 const MANAGER_FIRST: i32 = 3;
 
 /// Takes the listening sockets that a service manager passed to this process (`LISTEN_PID`,
-/// `LISTEN_FDS`). Returns none if there are none, and none on every later call.
+/// `LISTEN_FDS`). Returns an empty list if no sockets were passed, and on every call after the
+/// first.
 ///
 /// Call before any other descriptor is opened.
 ///
@@ -76,7 +78,7 @@ pub(crate) fn send_listeners(listeners: &[TcpListener], to: &UnixStream) -> io::
             fits,
             "the buffer has room for MESSAGE_DESCRIPTORS descriptors"
         );
-        // Each batch is a message of its own, which must carry at least one byte.
+        // Each batch is a message of its own, which must contain at least one byte.
         rustix::net::sendmsg(to, &[IoSlice::new(&[0])], &mut rights, SendFlags::NOSIGNAL)?;
     }
     Ok(())

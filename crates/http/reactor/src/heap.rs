@@ -1,13 +1,13 @@
 //! The process's heap: jemalloc, its statistics, and the return of freed memory to the host.
 //!
 //! glibc's allocator keeps freed memory that lies between blocks in use. In a store whose small
-//! keys were deleted, that is nearly all of its memory. jemalloc returns every page without a
-//! block. It fills the slabs with the lowest addresses first, so allocating blocks anew and freeing
-//! the old ones compacts them.
+//! keys were deleted, that is nearly all of its memory. jemalloc returns every page that contains
+//! no block in use. It fills the slabs with the lowest addresses first, so a program compacts its
+//! blocks by allocating them anew and freeing the old ones.
 //!
 //! Freed pages are kept for ten seconds, since otherwise a blob that replaces another one would
 //! fault in each page again. jemalloc checks that time only when a thread allocates; a thread of
-//! ours makes it check twice a second, so that an idle process shrinks too.
+//! this module makes it check twice a second, so that an idle process shrinks too.
 
 use std::ffi::{CStr, c_char};
 use std::io;
@@ -100,9 +100,9 @@ pub fn purge_heap() {
     }
 }
 
-/// Runs `work` with this thread's block cache off: blocks are taken from, and returned to, the
-/// slabs themselves. With the cache, the block freed last would be the next one allocated, so
-/// nothing would be compacted.
+/// Runs `work` with this thread's block cache off, so that blocks are allocated from the slabs, and
+/// freed to them, directly. With the cache, the block freed last would be the next one allocated,
+/// so nothing would be compacted.
 pub fn without_block_cache<R>(work: impl FnOnce() -> R) -> R {
     write(c"thread.tcache.enabled", false);
     let result = work();
@@ -110,7 +110,7 @@ pub fn without_block_cache<R>(work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Returns one of jemalloc's values; 0 if `name` is unknown.
+/// Returns the jemalloc statistic or option called `name`; 0 if it does not exist.
 fn read(name: &CStr) -> usize {
     let mut value = 0usize;
     let mut bytes = size_of::<usize>();
@@ -127,7 +127,7 @@ fn read(name: &CStr) -> usize {
     if failed == 0 { value } else { 0 }
 }
 
-/// Sets one of jemalloc's values. A failure, as for an unknown name, is logged.
+/// Sets the jemalloc option called `name`. A failure, as for an unknown name, is logged.
 fn write<T: Copy>(name: &CStr, mut value: T) {
     // SAFETY: jemalloc reads `value` only during the call, and rejects a size other than that of
     // the value called `name`.
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_allocator_has_our_options() {
-        // The threshold above which a freed block is returned to the host at once; 0 means never.
+        // The size from which freed blocks are returned to the host at once; 0 means never.
         assert_eq!(read(c"opt.oversize_threshold"), 0);
         // A value that is never 0: proves that `read` works.
         assert_ne!(read(c"arenas.page"), 0);

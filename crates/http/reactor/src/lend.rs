@@ -49,15 +49,15 @@ use rustix::pipe::{IoSliceRaw, PipeFlags, SpliceFlags};
 use tokio::io::Interest;
 use tokio::net::{TcpStream, UnixStream};
 
-/// Minimum length of a value to be lent. A shorter value costs less to copy than the three
+/// Minimum length of a value that is lent. For a shorter value, a copy costs less than the three
 /// additional system calls.
 pub const ZERO_COPY_BYTES_MIN: usize = 64 << 10;
 
-/// Minimum length of the rest of a partly sent value to be lent.
+/// Minimum length of the unsent rest of a value that is lent; a shorter rest is copied.
 const REST_BYTES_MIN: usize = 16 << 10;
 
-/// Minimum length of memory that is freed on a separate thread: freeing its pages takes the kernel
-/// half a millisecond or more.
+/// Minimum length of memory that is freed on a separate thread, since the kernel needs half a
+/// millisecond or more to free so many pages.
 const FREED_ON_THREAD_BYTES_MIN: usize = 8 << 20;
 
 /// Maximum length of the bytes before a value, and of those after it, that are copied into the pipe
@@ -74,8 +74,8 @@ static ZERO_COPY_PAGES: Mutex<BTreeMap<usize, Pages>> = Mutex::new(BTreeMap::new
 #[derive(Debug)]
 struct Pages {
     end: usize,
-    /// The value, and all initialised bytes including those around it. Both stay readable while the
-    /// value exists.
+    /// Addresses of the value (`value`), and of all initialised bytes, which are the value and the
+    /// bytes around it (`written`). Both ranges stay readable while the value exists.
     value: Range<usize>,
     written: Range<usize>,
     /// True if some of the pages were lent to the kernel.
@@ -88,7 +88,7 @@ fn table() -> MutexGuard<'static, BTreeMap<usize, Pages>> {
         .expect("no code panics while it holds the lock")
 }
 
-/// Returns the whole pages between two addresses.
+/// Returns the addresses of the whole pages between two addresses.
 fn whole_pages(from: usize, to: usize) -> Range<usize> {
     let page_bytes = rustix::param::page_size();
     from.next_multiple_of(page_bytes)..to / page_bytes * page_bytes
@@ -100,8 +100,8 @@ fn addresses(bytes: &[u8]) -> Range<usize> {
 }
 
 /// Allocates room for a value of `value_bytes` and two bytes after it, to be made read-only by
-/// [`zero_copy_within`]. A value long enough to be lent gets pages of its own and stands after
-/// `head`, the bytes that are sent before it.
+/// [`zero_copy_within`]. If the value is long enough to be lent, it gets pages of its own, and the
+/// returned buffer already contains `head`, the bytes that are sent before the value.
 pub fn place(head: &[u8], value_bytes: usize) -> BytesMut {
     if value_bytes < ZERO_COPY_BYTES_MIN {
         return BytesMut::with_capacity(value_bytes + 2);
@@ -126,8 +126,8 @@ pub fn zero_copy(bytes: BytesMut) -> Bytes {
     zero_copy_within(bytes, value)
 }
 
-/// Makes the bytes at `value` read-only as [`zero_copy`] does; the bytes around them may be sent
-/// with them.
+/// Makes the bytes at `value` read-only as [`zero_copy`] does, and returns them. The bytes around
+/// them stay in memory and may be sent with them.
 ///
 /// # Panics
 /// `bytes` has no bytes at `value`.
@@ -158,9 +158,9 @@ pub fn zero_copy_within(mut bytes: BytesMut, value: Range<usize>) -> Bytes {
 #[derive(Debug)]
 struct ZeroCopyOwner {
     bytes: BytesMut,
-    /// The part of `bytes` that is handed out.
+    /// Range of `bytes` that readers can access.
     value: Range<usize>,
-    /// Key of its row in the table.
+    /// Key of this memory in `ZERO_COPY_PAGES`.
     first_page: usize,
 }
 
@@ -182,7 +182,7 @@ impl Drop for ZeroCopyOwner {
         if unused.bytes.len() < FREED_ON_THREAD_BYTES_MIN {
             drop(unused);
         } else {
-            // Without that thread, `unused` is dropped here.
+            // If the thread does not exist, `unused` is dropped here.
             drop(freeing_thread().map(|thread| thread.send(unused)));
         }
     }
@@ -231,20 +231,20 @@ fn freeing_thread() -> Option<&'static Sender<Unused>> {
     thread.as_ref()
 }
 
-/// Part of the data to send that can be lent, with the bytes around it.
+/// Memory that can be lent to send one part of the data.
 struct ZeroCopySegment<'b> {
-    /// The memory to lend: the part with the bytes around it.
+    /// The memory to lend: bytes of the part, and the bytes around them.
     memory: &'b [u8],
-    /// Number of bytes in `memory` before the part, and after it.
+    /// Number of bytes of `memory` before the part (`head`), and after it (`end`).
     head: usize,
     end: usize,
-    /// The bytes of the part that are in `memory`.
+    /// Range of the part that `memory` contains.
     range: Range<usize>,
 }
 
-/// Returns the pages of `part` that can be lent and marks them as lent: pages of a value from
-/// [`zero_copy`], if they are many, with the bytes placed around the value if these equal the bytes
-/// sent `before` and `behind` it.
+/// Returns the pages of `part` that can be lent, and marks them as lent; `None` if `part` is short
+/// or does not come from [`zero_copy`]. Includes the bytes placed around the value if they equal
+/// the bytes sent `before` and `behind` it.
 fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<ZeroCopySegment<'b>> {
     if part.len() < REST_BYTES_MIN {
         return None;
@@ -261,7 +261,7 @@ fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<ZeroCopySegm
     let range = from - all.start..to - all.start;
     // SAFETY: both bounds lie within `pages.written`: initialised bytes that do not change while
     // the value exists, and `part` borrows from the value for `'b`. `zero_copy_within` exposed the
-    // provenance of a pointer to all of them. Breaks if a row stays in the table after its bytes
+    // provenance of a pointer to all of them. Breaks if an entry stays in the table after its bytes
     // are freed.
     let memory = |from: usize, to: usize| unsafe {
         std::slice::from_raw_parts::<'b, u8>(ptr::with_exposed_provenance(from), to - from)
@@ -293,13 +293,13 @@ fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<ZeroCopySegm
 
 /// Socket that pages can be lent to.
 pub trait ZeroCopySocket: AsFd {
-    /// Polls for room in the socket, as the method of tokio's streams does.
+    /// Polls for room in the socket, like `poll_write_ready` of tokio's streams.
     ///
     /// # Errors
     /// The runtime is shutting down.
     fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Calls `io`, as the method of tokio's streams does.
+    /// Calls `io`, like `try_io` of tokio's streams.
     ///
     /// # Errors
     /// Those of `io`.
@@ -326,10 +326,10 @@ macro_rules! impl_zero_copy_socket {
 
 impl_zero_copy_socket!(TcpStream UnixStream);
 
-/// Zero-copy writer for bytes from [`zero_copy`]. Each core has one; it takes three descriptors.
+/// Zero-copy writer for bytes from [`zero_copy`]. Each core has one, which uses three descriptors.
 #[derive(Debug)]
 pub struct ZeroCopyWriter {
-    /// Empty between calls. `None` once the pipe could not be emptied.
+    /// Pipe, empty between calls; `None` after a failure to empty it.
     pipe: RefCell<Option<Pipe>>,
 }
 
@@ -386,8 +386,8 @@ impl ZeroCopyWriter {
         }
     }
 
-    /// Sends the first part that can be lent, with the bytes around it; or all parts by copying, if
-    /// there is none.
+    /// Sends the first part that can be lent, with the bytes around it. If no part can be lent,
+    /// sends all parts by copying.
     fn write(&self, socket: impl AsFd, parts: &[IoSlice<'_>], more: bool) -> io::Result<usize> {
         let mut slot = self.pipe.borrow_mut();
         let nothing = IoSlice::new(&[]);
@@ -429,7 +429,7 @@ impl ZeroCopyWriter {
         }
         let sent = rustix::pipe::splice(&pipe.out, None, &socket, None, filled, flags);
         if let Err(err) = pipe.drop_bytes(filled - sent.unwrap_or(0)) {
-            // The bytes left in the pipe must not reach another client.
+            // The bytes left in the pipe must not reach another client, so the pipe is closed.
             tracing::warn!(%err, "cannot empty the pipe; this core copies large values from now on");
             *slot = None;
         }
@@ -438,9 +438,9 @@ impl ZeroCopyWriter {
 }
 
 impl Pipe {
-    /// Fills the pipe as far as it has room: `before` and `after` are copied, `pages`, which were
-    /// lent, go in by reference. Returns the number of bytes in the pipe. If the kernel refuses,
-    /// the caller sends by copying.
+    /// Fills the pipe as far as it has room: copies `before` and `after`, and inserts `pages`,
+    /// which [`lend`] returned, by reference. Returns the number of bytes in the pipe. If the
+    /// kernel refuses, the caller sends by copying.
     fn fill(&self, before: &[IoSlice<'_>], pages: &[u8], after: &[IoSlice<'_>]) -> usize {
         let refused =
             |err: &Errno| tracing::debug!(%err, "zero-copy write refused; copying the value");
@@ -485,7 +485,7 @@ fn bytes(parts: &[IoSlice<'_>]) -> usize {
     parts.iter().map(|part| part.len()).sum()
 }
 
-/// Returns the leading parts that are together short enough to copy.
+/// Returns the leading parts whose total length is at most `COPIED_AROUND_BYTES_MAX`.
 fn small<'p, 'b>(parts: &'p [IoSlice<'b>]) -> &'p [IoSlice<'b>] {
     let mut left = COPIED_AROUND_BYTES_MAX;
     let count = parts.iter().take_while(|part| {

@@ -56,8 +56,8 @@
 //! that no connection monopolises a core.
 //!
 //! Time: [`Clock`] is set from the system once per tick, so a request costs no clock read and no
-//! timer. Arming a [`Deadline`] costs two stores; the tick wakes the due ones. A deadline fires
-//! never early and at most two ticks, which is a second, late.
+//! timer. Arming a [`Deadline`] costs two stores; the tick wakes the due ones. A deadline never
+//! fires early, and fires at most two ticks (one second) late.
 //!
 //! Overload: at `connections_max` the core evicts the connection that has waited longest for a
 //! request in favour of the new one. If all connections have a request, the new connection gets

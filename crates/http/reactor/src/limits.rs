@@ -4,32 +4,32 @@
 /// second late, never early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of cores to serve on, out of those this process may use. Default 256.
+    /// Maximum number of the usable cores that the reactor runs on. Default 256.
     pub cores_max: usize,
-    /// Connections that a listener queues between the TCP handshake and accept. The kernel caps the
-    /// number at `net.core.somaxconn`. Default 4096.
+    /// Maximum number of connections per listener that wait for accept after the TCP handshake. The
+    /// kernel lowers it to `net.core.somaxconn`. Default 4096.
     pub backlog: u32,
-    /// Maximum open connections of the whole process. Beyond it, the core evicts an idle
-    /// connection, or sheds the new one if it has none to evict. Default 16384.
+    /// Maximum open connections of the whole process. When it is reached, the core evicts an idle
+    /// connection for each new one, or sheds the new one if it has no idle one. Default 16384.
     pub connections_max: usize,
-    /// Maximum open connections per address, where an IPv6 address counts as its /64. Beyond it,
-    /// new connections are shed. Networks passed to [`crate::Listeners::exempt`] are not counted.
-    /// Default 512.
+    /// Maximum open connections per address, where an IPv6 address counts as its /64. When it is
+    /// reached, new connections are shed. Networks passed to [`crate::Listeners::exempt`] are not
+    /// counted. Default 512.
     pub address_connections_max: usize,
     /// Maximum threads for blocking work, over all cores; each core has at least one. Default 64.
     pub blocking_threads_max: usize,
-    /// Time from accept to the first byte. Default 10,000 ms.
+    /// Maximum time from accept to the client's first byte. Default 10,000 ms.
     pub first_byte_ms: u64,
-    /// Time from accept to the end of a TLS handshake. Default 10,000 ms.
+    /// Maximum time from accept to the end of a TLS handshake. Default 10,000 ms.
     pub handshake_ms: u64,
-    /// Time from the first byte of a request to the end of its head. Default 10,000 ms.
+    /// Maximum time from the first byte of a request to the end of its head. Default 10,000 ms.
     pub head_ms: u64,
     /// Window over which a request body must arrive at `body_bytes_per_s_min` or faster. Default
     /// 10,000 ms.
     pub body_ms: u64,
     /// Minimum rate of a request body, averaged over each `body_ms`. Default 512 bytes per second.
     pub body_bytes_per_s_min: u64,
-    /// Time between two requests of one connection. Default 75,000 ms.
+    /// Maximum time between two requests of one connection. Default 75,000 ms.
     pub idle_ms: u64,
     /// Window over which a client must accept response bytes at `write_bytes_per_s_min` or faster.
     /// Default 60,000 ms.
@@ -37,21 +37,23 @@ pub struct Limits {
     /// Minimum rate of a client that reads a response, averaged over each `write_stall_ms` and
     /// measured by the bytes that the client's kernel acknowledges. Default 512 bytes per second.
     pub write_bytes_per_s_min: u64,
-    /// Time that a client may stay silent after we closed our side of its connection, in
+    /// Maximum time that a client may stay silent after we closed our side of its connection, in
     /// [`crate::Conn::linger`]. Default 2,000 ms.
     pub linger_ms: u64,
-    /// Total time that a client may go on sending after we closed our side. Default 30,000 ms.
+    /// Maximum total time that a client may continue to send after we closed our side. Default
+    /// 30,000 ms.
     pub linger_ms_max: u64,
     /// Maximum bytes read and dropped after we closed our side of a connection. Default 1 GiB.
     pub linger_bytes_max: usize,
     /// Time from [`crate::Stop::trigger`] until connections that are still busy are dropped and
     /// blocking work is no longer waited for. Default 30,000 ms.
     pub drain_ms_max: u64,
-    /// Bytes that the kernel accepts from us on one connection beyond what it has sent. A higher
+    /// Maximum bytes of one connection that the kernel buffers without having sent them. A higher
     /// value lets a distant client receive the bytes sooner once it has room; a lower value costs
     /// more wakeups. Default 128 KiB.
     pub unsent_bytes_max: u32,
-    /// Maximum bytes of a file sent before other connections get their turn. Default 1 MiB.
+    /// Maximum bytes of a file that are sent before other connections get their turn. Default 1
+    /// MiB.
     pub sendfile_slice_bytes: usize,
 }
 
@@ -82,10 +84,10 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Checks that no limit is zero that must not be.
+    /// Checks that every limit that must be positive is positive.
     ///
     /// # Errors
-    /// The name of the first limit that is zero and must not be.
+    /// The name of the first such limit that is zero.
     pub fn check(&self) -> Result<(), &'static str> {
         let bounds = [
             ("cores_max", self.cores_max),
@@ -102,13 +104,14 @@ impl Limits {
         }
     }
 
-    /// Returns how many bytes of a body must arrive within `body_ms`: at least one.
+    /// Returns the number of body bytes that must arrive within `body_ms`: at least one.
     #[must_use]
     pub fn body_window_bytes(&self) -> u64 {
         window_bytes(self.body_bytes_per_s_min, self.body_ms)
     }
 
-    /// Returns how many bytes a client must acknowledge within `write_stall_ms`: at least one.
+    /// Returns the number of bytes that a client must acknowledge within `write_stall_ms`: at least
+    /// one.
     #[must_use]
     pub fn write_window_bytes(&self) -> u64 {
         window_bytes(self.write_bytes_per_s_min, self.write_stall_ms)

@@ -29,7 +29,7 @@ pub(crate) struct CoreListeners {
     pub(crate) sockets: Vec<CoreSocket>,
 }
 
-/// Socket with the index of its address among the addresses requested.
+/// Listening socket, and the index of its address in the list passed to [`bind`].
 #[derive(Debug)]
 pub(crate) struct CoreSocket {
     pub(crate) socket: TcpListener,
@@ -37,8 +37,8 @@ pub(crate) struct CoreSocket {
 }
 
 impl Listeners {
-    /// Exempts `networks` from the limit of connections per address: proxies that forward many
-    /// clients, and this host itself.
+    /// Exempts `networks` from the limit on connections per address, such as proxies that forward
+    /// many clients, and this host itself.
     #[must_use]
     pub fn exempt(mut self, networks: Vec<Network>) -> Listeners {
         self.exempt = networks;
@@ -77,8 +77,8 @@ impl Listeners {
     }
 
     /// Returns duplicates of the sockets, to be sent to another process with
-    /// [`crate::Program`]. While duplicates are open the kernel goes on queueing
-    /// connections, so close them before the reactor stops for good.
+    /// [`crate::send_listeners`]. While a duplicate is open, the kernel continues to queue
+    /// connections, so close the duplicates before the reactor stops for good.
     ///
     /// # Errors
     /// No descriptor is left.
@@ -98,8 +98,7 @@ impl Listeners {
 }
 
 /// Listens on every address for every core. `[::]` means IPv6 only: to serve both, pass `0.0.0.0`
-/// too. Without an address the cores still run, with the sockets that their handlers open
-/// themselves.
+/// too. If `addresses` is empty, the cores run with only the sockets that their handlers open.
 ///
 /// # Errors
 /// An address cannot be listened on; the error names it and says what to do.
@@ -114,9 +113,9 @@ pub fn bind(
     adopt(addresses, cores, limits, &mut Vec::new())
 }
 
-/// Listens as [`bind`] does, but takes those of `inherited` that listen on one of the addresses
-/// instead of opening others there. Port 0 matches any port. Sockets that match no address stay in
-/// `inherited`.
+/// Listens as [`bind`] does, but removes the sockets of `inherited` that listen on one of the
+/// addresses, and uses them instead of opening new sockets there. Port 0 matches any port. Sockets
+/// that match no address stay in `inherited`.
 ///
 /// # Errors
 /// As [`bind`].
@@ -165,8 +164,9 @@ pub fn adopt(
     })
 }
 
-/// Removes and returns those of `inherited` that listen on `asked`. For port 0, those on the first
-/// matching port.
+/// Removes from `inherited`, and returns, the sockets that listen on `asked`. If the port of
+/// `asked` is 0, these are the sockets that share the port of the first socket with the same IP
+/// address.
 fn take(asked: SocketAddr, inherited: &mut Vec<TcpListener>) -> Vec<TcpListener> {
     let address = |socket: &TcpListener| socket.local_addr().ok();
     let fits = |found: &SocketAddr| {
@@ -182,8 +182,8 @@ fn take(asked: SocketAddr, inherited: &mut Vec<TcpListener>) -> Vec<TcpListener>
     taken
 }
 
-/// Returns at least one socket per core, duplicating sockets if there are fewer, so that several
-/// cores accept from the same socket.
+/// Returns `sockets`, with duplicates appended until there is one socket per core; several cores
+/// then accept from the same socket.
 fn share(mut sockets: Vec<TcpListener>, cores: usize) -> io::Result<Vec<TcpListener>> {
     let given = sockets.len();
     for index in given..cores {

@@ -1,8 +1,9 @@
-//! Lock of a directory for one server: it ends with the process, however that ends, and a file
-//! names the process.
+//! Lock that reserves a directory for a server. The lock file in the directory names the process
+//! that holds the lock.
 //!
-//! The kernel ties the lock to the open file, so a crash leaves no stale lock, and a forked copy of
-//! the process goes on holding it. The content of the file is informational.
+//! The kernel ties the lock to the open file and releases it when the process exits or crashes, so
+//! no stale lock remains. A forked copy of the process holds the lock as well. The content of the
+//! file is informational.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -13,15 +14,15 @@ use rustix::io::Errno;
 
 /// Name of the lock file in the directory.
 const NAME: &str = "lock";
-/// Maximum bytes of the file that are shown.
+/// Maximum bytes of the lock file that are read to describe the holder.
 const TEXT_BYTES_MAX: u64 = 200;
 
 /// Mode of a directory lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// Exclusive: no other process.
+    /// Exclusive lock: no other process can lock the directory.
     Alone,
-    /// Shared with other processes that take it as `Shared`.
+    /// Lock shared with other processes that also lock the directory as `Shared`.
     Shared,
 }
 
@@ -79,8 +80,8 @@ impl DirLock {
         }
     }
 
-    /// Writes the process id and `what` into the lock file. If the disk is full, the file stays
-    /// empty and the lock holds.
+    /// Writes the process id and `what`, a description of the process, into the lock file. If the
+    /// disk is full, the file stays empty, but the lock remains valid.
     pub fn sign(&mut self, what: &str) {
         let text = format!("{} {what}\n", std::process::id());
         let written = self
@@ -105,7 +106,8 @@ impl DirLock {
         options.read(true).write(true).create(true).truncate(false);
         let opened = fs::create_dir_all(dir)
             .and_then(|()| options.open(&path))
-            // On a read-only file system, the file of an earlier process will do.
+            // On a read-only file system, an existing lock file can be opened for reading, which
+            // suffices for the lock.
             .or_else(|error| File::open(&path).map_err(|_| error));
         match opened {
             Ok(file) => Ok(DirLock { file, path }),

@@ -48,7 +48,7 @@ pub fn render_metrics(text: &mut Text, cores: &[Counters]) {
     render_cores(text, cores);
 }
 
-/// Writes what the cores wait for and which system calls they made.
+/// Writes the metrics of the cores' waits and system calls.
 fn render_cores(text: &mut Text, cores: &[Counters]) {
     let sum = |pick: &dyn Fn(&Counters) -> u64| -> u64 { cores.iter().map(pick).sum() };
     text.family(

@@ -113,17 +113,17 @@ struct Shared {
     open: AtomicUsize,
     addresses: Arc<Addresses>,
     counters: Arc<[Counters]>,
-    /// True if each core's thread is pinned to its processor. A single core is not pinned: it
-    /// shares with no other core of this process, and pinned it would share its processor with the
-    /// single cores of other processes while the rest idle.
+    /// True if each core's thread is pinned to its processor. A single core is not pinned: pinning
+    /// would keep no other core of this process away, but would make it share its processor with
+    /// the single cores of other processes while other processors are idle.
     pins: bool,
     /// Processors that the process may use, for threads that are not pinned.
     allowed: CpuSet,
     steered: SteeringState,
 }
 
-/// Barrier at which every core waits until all have started: clients of the first core would
-/// otherwise use up resources that the last one still needs.
+/// Barrier at which every core waits until all cores have started. Otherwise clients of the first
+/// core would use up resources that the last core still needs.
 struct Gate {
     missing: Mutex<usize>,
     complete: Condvar,
@@ -330,13 +330,13 @@ where
         self.core.counters().steering.set(now as u64);
     }
 
-    /// Samples connections for the processor they arrived on.
+    /// Determines on which processor a connection arrived, for one connection in `SAMPLE`.
     fn sample_arrival(&self, stream: &TcpStream) {
         let counters = self.core.counters();
         if !counters.accepted().is_multiple_of(SAMPLE) {
             return;
         }
-        // The kernel cannot say where a connection arrived that is closed already.
+        // The kernel cannot report the processor of a connection that is already closed.
         if let Ok(cpu) = steering::arrived_on(stream) {
             counters.located.count();
             if self.shared.steered.note(cpu, self.core.index()) {
@@ -378,8 +378,8 @@ where
 
     async fn drain(mut self, mut acceptor: Acceptor) -> CoreDrained {
         let deadline = Instant::now() + Duration::from_millis(self.shared.limits.drain_ms_max);
-        // tokio learns of connections that arrived since the last poll only in the next one;
-        // yielding triggers a poll.
+        // tokio detects connections that arrived since the last poll only in the next one; yielding
+        // triggers a poll.
         yield_now().await;
         for _ in 0..self.shared.limits.backlog {
             let Some(accepted) = unconstrained(queued(&mut acceptor)).await else {

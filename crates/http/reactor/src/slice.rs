@@ -14,17 +14,18 @@ const SLICE_NS: u64 = 100_000;
 
 /// Nice value that the thread requests. The kernel grants it to root, or with `LimitNICE=`.
 ///
-/// A thread that served one request and receives the next has used more than its share for the
-/// moment, and waits for the next tick. At a weight nine times that of a conversion, this wait is
-/// negligible.
+/// At nice value 0, a thread that served one request and receives the next has momentarily used
+/// more than its share, and waits for the next tick. At -10, whose weight is nine times that of a
+/// conversion, this wait is negligible.
 const NICE: i32 = -10;
 
-/// Asks the kernel to schedule the calling thread for low latency (`sched_setattr(2)`; EEVDF
-/// honours slices since Linux 6.12, earlier kernels accept and ignore them). A policy or nice value
-/// set from outside is kept.
+/// Requests low-latency scheduling for the calling thread (`sched_setattr(2)`; EEVDF honours slices
+/// since Linux 6.12, earlier kernels accept and ignore them). A policy or nice value set from
+/// outside is kept.
 ///
 /// # Errors
-/// The kernel, or a seccomp filter around this process, refuses. The program works without it.
+/// The kernel, or a seccomp filter around this process, refuses the request. The program works
+/// without it.
 pub(crate) fn request_low_latency() -> io::Result<()> {
     let mut wish = attributes()?;
     if wish.sched_policy != libc::SCHED_OTHER as u32 {

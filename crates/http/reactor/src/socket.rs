@@ -54,9 +54,9 @@ pub fn reset_when_closed(socket: impl AsFd) {
     }
 }
 
-/// Limits the bytes that the kernel accepts beyond those it has sent to about `bytes`, on this
-/// socket and on sockets accepted from it: `TCP_NOTSENT_LOWAT`, since Linux 3.12. The default lets
-/// a client that reads nothing occupy up to 4 MiB.
+/// Limits the unsent bytes that the kernel buffers to about `bytes`, on this socket and on sockets
+/// accepted from it: `TCP_NOTSENT_LOWAT`, since Linux 3.12. The default lets a client that reads
+/// nothing occupy up to 4 MiB.
 ///
 /// # Errors
 /// `socket` is not a TCP socket.

@@ -1,10 +1,11 @@
 //! Steering: the choice of the core that accepts a new connection.
 //!
 //! The kernel receives a connection's packets on some processor. If the core of that processor
-//! serves the connection, the packets stay in its caches. But if one processor receives everything,
-//! as with a single client or a network card with one queue, that would leave the other cores idle.
-//! So `auto` starts with the kernel's hash, samples where connections arrive, switches to the
-//! arrival processor only if arrivals are even, and switches back when the cores' shares diverge.
+//! serves the connection, the packets stay in its caches. But if all packets arrive on one
+//! processor, as with a single client or a network card with one queue, this choice would leave the
+//! other cores idle. So `auto` starts with the kernel's hash, samples on which processors
+//! connections arrive, switches to the arrival processor only if arrivals are even, and switches
+//! back when the cores' shares diverge.
 //!
 //! Sources: socket(7) `SO_INCOMING_CPU`, which works with `SO_REUSEPORT` since Linux 6.2;
 //! `SO_ATTACH_REUSEPORT_CBPF`.
@@ -25,17 +26,17 @@ use crate::CoreId;
 pub enum Steering {
     /// Switches between `Hash` and `IncomingCpu`, based on the observed balance.
     Auto,
-    /// By a hash of addresses and ports.
+    /// Choice by a hash of the connection's addresses and ports.
     Hash,
-    /// To the core on whose processor the connection arrives, by `SO_INCOMING_CPU`; to any core if
-    /// none serves on it.
+    /// Choice of the core on whose processor the connection arrives, by `SO_INCOMING_CPU`; of any
+    /// core if no core runs on that processor.
     IncomingCpu,
-    /// As `IncomingCpu`, but by a BPF program, for kernels before 6.2.
+    /// Same choice as `IncomingCpu`, made by a BPF program, for kernels before 6.2.
     Cbpf,
 }
 
 impl Steering {
-    /// Every kind, in order.
+    /// All methods, in order of declaration.
     pub const ALL: [Steering; 4] = [
         Steering::Auto,
         Steering::Hash,
@@ -55,15 +56,15 @@ impl Steering {
     }
 }
 
-/// Sampling interval: one connection in `SAMPLE` is checked for its processor, since that costs a
-/// system call.
+/// Sampling interval: the arrival processor of one connection in `SAMPLE` is determined, since that
+/// costs a system call.
 pub(crate) const SAMPLE: u64 = 8;
 /// Minimum number of samples per core before `auto` decides.
 const SAMPLES_MIN: u64 = 64;
-/// Shares count as even while the largest is at most this percentage of the mean.
+/// Largest share of one core, as a percentage of the mean share, that still counts as even.
 const EVEN_PCT: u64 = 150;
-/// Maximum percentage of connections that arrive on processors without a core, for which
-/// `IncomingCpu` is worthwhile.
+/// Maximum percentage of connections that arrive on processors without a core; above it,
+/// `IncomingCpu` is not used.
 const ELSEWHERE_PCT_MAX: u64 = 10;
 
 /// State of steering that all cores share.
@@ -71,8 +72,8 @@ const ELSEWHERE_PCT_MAX: u64 = 10;
 pub(crate) struct SteeringState {
     asked: Steering,
     now: AtomicU8,
-    /// Number of sampled connections per core whose processor they arrived on; the last entry
-    /// counts those that arrived on a processor without a core.
+    /// Number of sampled connections that arrived on each core's processor; the last entry counts
+    /// those that arrived on a processor without a core.
     arrived: Box<[AtomicU64]>,
     cores: Box<[CoreId]>,
 }
@@ -113,8 +114,8 @@ impl SteeringState {
         owner == Some(core)
     }
 
-    /// Decides again, if the setting is `auto` and enough samples were taken since `before`. Called
-    /// periodically by one core.
+    /// Chooses again between `Hash` and `IncomingCpu`, if the setting is `auto` and enough samples
+    /// were taken since `before`. One core calls this periodically.
     pub(crate) fn judge(&self, accepted: &[u64], before: &mut ArrivalCounts) {
         if self.asked != Steering::Auto {
             return;
@@ -148,7 +149,7 @@ fn since(now: &[u64], before: &[u64]) -> Vec<u64> {
 }
 
 impl ArrivalCounts {
-    /// Returns the steering for the next period.
+    /// Returns the steering for the next period, given the steering `now` in force.
     fn verdict(&self, now: Steering) -> Steering {
         let (elsewhere, here) = self
             .arrived
@@ -174,7 +175,7 @@ fn is_even(shares: &[u64]) -> bool {
 /// Makes the kernel prefer `socket` for connections that arrive on `core`; `None` removes the
 /// preference.
 pub(crate) fn prefer(socket: impl std::os::fd::AsFd, core: Option<CoreId>) -> io::Result<()> {
-    // -1 means no processor.
+    // -1 (here `u32::MAX`) means no processor.
     let cpu = core.map_or(u32::MAX, |core| core.0 as u32);
     match sockopt::set_socket_incoming_cpu(socket, cpu) {
         // A kernel without this option has no preference to remove.
@@ -188,8 +189,9 @@ pub(crate) fn arrived_on(socket: impl std::os::fd::AsFd) -> io::Result<usize> {
     Ok(sockopt::socket_incoming_cpu(socket)? as usize)
 }
 
-/// Attaches a BPF program that chooses a socket of the group of `socket`, whose sockets were opened
-/// one per entry of `cores`, in this order.
+/// Attaches a BPF program to the `SO_REUSEPORT` group of `socket`, which chooses the socket of each
+/// new connection. The sockets of the group must have been opened in the order of `cores`, one per
+/// entry.
 pub(crate) fn attach(socket: &TcpListener, cores: &[CoreId]) -> io::Result<()> {
     let filter = program(cores);
     let program = libc::sock_fprog {
