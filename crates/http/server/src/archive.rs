@@ -5,7 +5,7 @@
 //! each member: local header · bytes of the file      at the end: a directory entry for each member
 //! ```
 //!
-//! A member is read twice, first for its checksum, which precedes its bytes: readers that ignore
+//! A member is read twice, first for its checksum, which precedes its bytes: programs that ignore
 //! the directory at the end could not find the end of an uncompressed member otherwise. The total
 //! length is known from the start.
 //!
@@ -25,45 +25,48 @@ use variants::library::{Identity, Library, LibraryPath, Wait};
 
 use crate::problem::Problem;
 
-/// Largest archive without the 64-bit extension of the format.
+/// Maximum size of an archive, in bytes: the largest size that needs no 64-bit extension of the
+/// format.
 const ARCHIVE_BYTES_MAX: u64 = u32::MAX as u64;
-/// Files of one archive; each takes about 300 bytes of memory while it is sent.
+/// Maximum number of files in one archive; each takes about 300 bytes of memory while it is sent.
 const MEMBERS_MAX: usize = 4_096;
-/// Bytes of a member's name.
+/// Maximum length of a member's name, in bytes.
 const NAME_BYTES_MAX: usize = 4_096;
 
 const LOCAL_BYTES: u64 = 30;
 const ENTRY_BYTES: u64 = 46;
 const END_BYTES: u64 = 22;
-/// Flag for names in UTF-8.
+/// Flag which says that names are in UTF-8.
 const FLAGS: u16 = 1 << 11;
 const VERSION: u16 = 20;
 const STORED: u16 = 0;
-/// First day of MS-DOS's calendar, 1980-01-01: the same files give the same archive.
+/// Date of every member: 1980-01-01, the first day of MS-DOS's calendar. A fixed date makes the
+/// same files always give the same archive.
 const DATE: u16 = 1 << 5 | 1;
-/// Bytes per read for a checksum.
+/// Number of bytes per read when a checksum is computed.
 const READ_BYTES: usize = 256 << 10;
 
-/// File of an archive.
+/// File to be included in an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchiveFile {
-    /// Path in the library, as in a target.
+    /// Path in the library, written as in a request target.
     pub path: String,
-    /// Name in the archive, with `/` between folders.
+    /// Name in the archive; `/` separates folders.
     pub name: String,
 }
 
-/// Archive on its way to one client.
+/// Archive that is being sent to one client.
 #[derive(Debug)]
 pub(crate) struct Archive {
     library: Arc<Library>,
     members: Vec<Member>,
-    /// Index of the current member; the number of members at the end.
+    /// Index of the current member; equal to the number of members while the directory at the end
+    /// is sent.
     at: usize,
     step: Step,
     /// Headers that are sent next.
     out: Vec<u8>,
-    /// Bytes that precede `out` and its content.
+    /// Offset in the archive at which `out` begins.
     begun_bytes: u64,
     left: u64,
 }
@@ -79,7 +82,7 @@ struct Member {
 
 #[derive(Debug)]
 enum Step {
-    /// The next member or the directory follows.
+    /// The next member, or the directory at the end, is to be sent next.
     Next,
     Opening(JoinHandle<io::Result<(File, u32)>>),
     Sending(File, Chunks),
@@ -87,7 +90,7 @@ enum Step {
 }
 
 impl Archive {
-    /// Checks the files and plans the archive. Sleeps.
+    /// Checks the files and plans the archive. May block on the disk.
     ///
     /// # Errors
     /// If a file is missing, or the files are too many or too large together.
@@ -130,12 +133,13 @@ impl Archive {
         })
     }
 
-    /// Returns the number of bytes that remain.
+    /// Returns the number of bytes that are still to be sent.
     pub(crate) fn left(&self) -> u64 {
         self.left
     }
 
-    /// Returns the next piece, of at most `bytes_max` and one chunk; an empty one at the end.
+    /// Returns the next piece, which is at most `bytes_max` and at most one chunk long; an empty
+    /// piece at the end.
     ///
     /// # Errors
     /// [`Ended::File`] and [`Ended::ShortFile`] if a file has changed.
@@ -209,11 +213,11 @@ impl Archive {
         let mut out = Vec::new();
         for member in &self.members {
             out.extend(0x0201_4b50_u32.to_le_bytes());
-            // Made by UNIX, so that the file modes below apply.
+            // "Made by" field: UNIX, so that the file modes below apply.
             out.extend((3 << 8 | VERSION).to_le_bytes());
             out.extend(VERSION.to_le_bytes());
             out.extend(member.facts());
-            // No extra field, comment, disk number or text attribute.
+            // Zeros for the extra field, comment, disk number and internal attributes.
             out.extend([0; 8]);
             out.extend((0o100_644_u32 << 16).to_le_bytes());
             out.extend(member.offset.to_le_bytes());
@@ -232,8 +236,8 @@ impl Archive {
 }
 
 impl Member {
-    /// Returns the common part of a member's header and its entry: flags, method, time, checksum,
-    /// sizes and length of the name.
+    /// Returns the bytes that a member's local header and its directory entry share: flags, method,
+    /// time, checksum, sizes and length of the name.
     fn facts(&self) -> Vec<u8> {
         let size_bytes = self.identity.size_bytes as u32;
         let mut out = Vec::with_capacity(22);
@@ -248,7 +252,7 @@ impl Member {
     }
 }
 
-/// Opens a file that has not changed and computes its checksum.
+/// Opens a file, fails if it has changed, and computes its checksum.
 fn open(library: &Library, path: &LibraryPath, wanted: &Identity) -> io::Result<(File, u32)> {
     let changed = || io::Error::other("a file changed while it was sent in an archive");
     let (file, identity) = library.open_original(path).map_err(|_| changed())?;

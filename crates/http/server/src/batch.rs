@@ -1,14 +1,15 @@
-//! Responses that are prepared and not yet written.
+//! Responses that are prepared but not written yet.
 
 use std::cell::RefCell;
 
 use crate::metrics::ResponseRecord;
 use crate::request_id::RequestId;
 
-/// Batches that are kept for later requests: more than the connections of one core that are
-/// answered at the same moment.
+/// Maximum number of unused batches kept for later requests: more than the connections of one core
+/// that are served at the same moment.
 const BATCHES_MAX: usize = 64;
-/// Largest capacity of a kept batch, in bytes. A long response may have enlarged it.
+/// Maximum capacity of a batch that is kept for later requests, in bytes. A long response may have
+/// enlarged it beyond that.
 const KEPT_BYTES_MAX: usize = 128 << 10;
 
 thread_local! {
@@ -16,33 +17,33 @@ thread_local! {
     static BATCHES: RefCell<Vec<Batch>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Content of one write, and its records. A new batch holds no memory.
+/// Bytes of one write, and records of the responses in it. A new batch holds no memory.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    /// Heads, and the bodies that are copied behind them.
+    /// Response heads, and the bodies that are copied behind them.
     pub(crate) out: Vec<u8>,
-    /// Responses in `out`, and those that were written separately.
+    /// Records of the responses in `out`, and of responses that were written separately.
     pub(crate) entries: Vec<Entry>,
-    /// Records of their requests for the access log, one behind the other; empty if the log is off.
+    /// Access-log records of the requests, one behind the other; empty if the log is off.
     pub(crate) asked: Vec<u8>,
 }
 
-/// Response of a batch.
+/// Record of one response of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) record: ResponseRecord,
     pub(crate) id: RequestId,
-    /// End of its part of `asked`.
+    /// End of the request's record in `asked`.
     pub(crate) asked_end: usize,
 }
 
 impl Batch {
-    /// Returns an empty batch, with capacity of an earlier one if available.
+    /// Returns an empty batch, with the memory of an earlier one if available.
     pub(crate) fn take() -> Batch {
         BATCHES.with_borrow_mut(Vec::pop).unwrap_or_default()
     }
 
-    /// Releases the capacity for others. The content is dropped.
+    /// Drops the content, and releases the memory for other batches.
     pub(crate) fn give_back(mut self) {
         self.out.clear();
         self.entries.clear();

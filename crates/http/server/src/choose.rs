@@ -31,10 +31,10 @@ use crate::known::Known;
 use crate::problem::Problem;
 use crate::service::Service;
 
-/// Bytes of a track that must exist before it is sent while in production. Shorter tracks are sent
-/// whole.
+/// Minimum bytes of a track that must exist before the track is sent while in production. Shorter
+/// tracks are sent whole.
 const STREAM_START_BYTES: u64 = 16 << 10;
-/// Number of restarts because the original, or its variant, changed during a request.
+/// Maximum number of attempts to choose, if the original or its variant changes during the request.
 const ATTEMPTS_MAX: usize = 3;
 
 /// Format that may become the response, and the state of its variants.
@@ -45,22 +45,22 @@ struct Candidate {
     known: Option<Arc<Variant>>,
     /// Bytes of `known`, if it was converted for this request.
     sealed: Option<Arc<Sealed>>,
-    /// True if no better entry than `known` can be produced.
+    /// True if `known` is the best entry that can be produced.
     settled: bool,
     /// True if an improvement may be queued now. After a failure that may be the server's fault,
-    /// the improvement waits.
+    /// the improvement is delayed.
     improvable: bool,
 }
 
-/// Result of a flight for a candidate.
+/// Result of the flight that encodes a candidate.
 enum FlightResult {
-    /// The entry that the index now has, and the bytes of a variant.
+    /// The entry that the index now has, and the bytes if the entry is a variant.
     Kept(Arc<Variant>, Option<Arc<Sealed>>),
-    /// The bytes are here only.
+    /// The variant exists in memory only; the index has no entry.
     Uncached(Arc<Sealed>, Target),
-    /// The original has changed: start over.
+    /// The original has changed, so the choice must start again.
     Changed,
-    /// The conversion needs more memory than there is in total.
+    /// The conversion needs more memory than all conversions together may use.
     TooLarge,
 }
 
@@ -71,9 +71,9 @@ struct ImageRequest<'a> {
     facts: Facts,
     recipe: Recipe,
     candidates: Candidates,
-    /// Formats that the client accepts, enabled or not.
+    /// Formats that the client accepts, whether the settings enable them or not.
     accepts: Accepts,
-    /// True if another `Accept` could choose another representation.
+    /// True if a different `Accept` field could lead to a different representation.
     negotiated: bool,
 }
 
@@ -117,8 +117,8 @@ impl Service {
         Err(Problem::Host)
     }
 
-    /// Chooses once: looks the candidates up and, while none of them decides the response, converts
-    /// the next one. Returns `None` if the original changed meanwhile.
+    /// Makes one attempt to choose: looks up the candidates and converts them one after the other
+    /// until one of them decides the response. Returns `None` if the original changed meanwhile.
     async fn choose_once(&self, request: &ImageRequest<'_>) -> Result<Option<Choice>, Problem> {
         let mut candidates = self.look_up_candidates(request).await?;
         let (mut made, mut is_too_large) = (false, false);
@@ -189,11 +189,12 @@ impl Service {
         let lasts = |found: &Arc<Variant>| found.expires_ms().is_none();
         let (known, settled, improvable) = match self.find(better.0).await {
             Some(found) if found.is_useful() => (Some(found), true, false),
-            // The quick variant is the best one. If it was evicted, it is made again.
+            // The quick variant is the best one. If it was evicted, it is converted again.
             Some(found) if found.kind == Kind::Verdict(Verdict::Unimproved) => {
                 (self.find(quick.0).await, true, false)
             }
-            // More effort failed, so the quick variant, if any, is the best one.
+            // The conversion at higher effort failed, so the quick variant, if any, is the best
+            // one.
             Some(found) => {
                 let settled = lasts(&found);
                 let quick = self.find(quick.0).await;
@@ -201,7 +202,8 @@ impl Service {
             }
             None => match self.find(quick.0).await {
                 Some(found) if found.is_useful() => (Some(found), !improve, improve),
-                // The failure does not depend on the effort.
+                // The failure does not depend on the effort, so a retry at another effort is
+                // pointless.
                 Some(found) => {
                     let settled = lasts(&found);
                     (Some(found), settled, false)
@@ -251,7 +253,7 @@ impl Service {
             Ok(Outcome::Uncached(target, sealed)) => Ok(FlightResult::Uncached(sealed, target)),
             Ok(Outcome::Changed) => Ok(FlightResult::Changed),
             Err(WaitError::Late) => Err(self.overloaded(self.flights.retry_after_s())),
-            // Only improvements are cancelled.
+            // `Refused` and `Cancelled` occur only for improvements.
             Ok(Outcome::Refused | Outcome::Cancelled) | Err(WaitError::Stopped) => {
                 Err(Problem::Host)
             }
@@ -263,7 +265,8 @@ impl Service {
         Problem::Overloaded { retry_after_s }
     }
 
-    /// Returns the smallest known variant or, if it competes or the worker failed, the original.
+    /// Returns the smallest known variant; or the original, if it is smaller and may be sent, or if
+    /// the worker failed.
     fn decide(
         &self,
         request: &ImageRequest<'_>,
@@ -305,8 +308,9 @@ impl Service {
 }
 
 impl Service {
-    /// Chooses the response for a player that gets the track at `path` transcoded by `plan`,
-    /// transcoding it if necessary. With `allow_streaming` the track may still be in production.
+    /// Chooses the response for a player that requests the track at `path` transcoded by `plan`,
+    /// transcoding it if necessary. With `allow_streaming` the returned track may still be in
+    /// production.
     ///
     /// # Errors
     /// The [`Problem`] to respond with.
@@ -333,7 +337,7 @@ impl Service {
                 let body = Body::Variant(variant, None, audio_plan::MEDIA_TYPE);
                 Ok(SoundChoice::Whole(choice(body, made)))
             }
-            // No other kind is stored under the key of a track.
+            // Only sounds and verdicts are stored under the key of a track.
             Kind::Picture(_) => Err(Problem::Host),
             Kind::Verdict(verdict) => Err(Problem::of_verdict(verdict).unwrap_or(Problem::Host)),
         };
@@ -363,8 +367,8 @@ impl Service {
         }
     }
 
-    /// Waits for a track's turn, for a bounded time, and then for the track; with
-    /// `allow_streaming`, for its beginning.
+    /// Waits, for a bounded time, until the transcoding of a track starts; then until it is
+    /// complete or, with `allow_streaming`, until its beginning exists.
     async fn await_track(
         &self,
         mut waiter: transcode::TrackWaiter,
@@ -395,7 +399,7 @@ impl Service {
         }
     }
 
-    /// Counts a refused track.
+    /// Counts a refused track and returns the problem for its client.
     fn busy(&self, busy: transcode::Busy) -> Problem {
         let refused = &self.conversions().transcodings_refused;
         refused.fetch_add(1, Ordering::Relaxed);
@@ -429,8 +433,8 @@ impl ImageRequest<'_> {
         }
     }
 
-    /// Returns whether the original, in another size or format than requested, is better than an
-    /// error: the worker is at fault, and the client can decode the original.
+    /// Returns whether the original should be sent instead of an error, although the request asked
+    /// for another size or format: the worker is at fault, and the client can decode the original.
     fn falls_back(&self, candidates: &[Candidate]) -> bool {
         let is_reason = |verdict: Verdict| {
             verdict == Verdict::Quarantined
@@ -448,18 +452,19 @@ impl ImageRequest<'_> {
             negotiated: self.negotiated,
             provisional,
             made,
-            // A representation that is neither negotiated nor requested in a format cannot be
-            // converted.
+            // The original is the only representation if neither `Accept` nor the request chooses a
+            // format.
             is_only: is_original && !self.negotiated && self.recipe.format.is_none(),
         }
     }
 }
 
 impl Candidate {
-    /// Takes the entry that a conversion at low effort produced.
+    /// Stores the entry that a conversion at low effort produced.
     fn take(&mut self, variant: Arc<Variant>, sealed: Option<Arc<Sealed>>) {
         if !variant.is_useful() {
-            // More effort would fail as well; a failure that expires is tried again.
+            // The conversion at higher effort would fail as well; after a failure that expires, it
+            // is tried again.
             self.settled = variant.expires_ms().is_none();
             self.improvable = false;
         }
@@ -482,7 +487,8 @@ impl Candidate {
         }
     }
 
-    /// Returns whether the known entry makes it unnecessary to try other formats for now.
+    /// Returns whether the known entry suffices for the response, so that no other format needs to
+    /// be tried.
     fn answers(&self) -> bool {
         match self.verdict() {
             Some(verdict) => !verdict.is_of_format(),

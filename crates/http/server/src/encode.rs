@@ -1,4 +1,4 @@
-//! Compression of texts that the server or a mount composed.
+//! Compression of text that the server or a mount generated.
 
 use http1::Request;
 
@@ -9,8 +9,8 @@ use crate::fields::Field;
 use crate::response::{Fields, Payload, Response};
 
 impl Core {
-    /// Compresses the body of `response` if the client accepts a coding and the text is that of the
-    /// server or a mount.
+    /// Compresses the body of `response` if the client accepts a content coding and the body is
+    /// text that the server or a mount generated.
     pub(crate) async fn compress(&self, mut response: Response, request: &Request<'_>) -> Response {
         let Some(length) = self.compressible_length(&response) else {
             return response;
@@ -24,14 +24,16 @@ impl Core {
             return response;
         };
         let Payload::Owned(body) = &response.payload else {
-            // The length of a GET response is unknown for HEAD: RFC 9110 §8.6.
+            // HEAD would require the length of the compressed body, which is unknown here, so the
+            // field is omitted: RFC 9110 §8.6.
             fields.retain(|(name, _)| name != "content-length");
             return response;
         };
         debug_assert_eq!(length, body.len() as u64);
         let body = body.clone();
         let coded = blocking(move || coding.encode(&body)).await;
-        // Without memory for the encoded body, the plain one is sent, which is counted already.
+        // If the memory limit leaves no room for the encoded body, the plain body is sent, which is
+        // counted already.
         if let Some(coded) = coded.and_then(|coded| self.hold(coded.into())) {
             set(fields, "content-length", coded.len().to_string());
             set(fields, "content-encoding", coding.name().to_owned());
@@ -43,7 +45,7 @@ impl Core {
         response
     }
 
-    /// Returns the length of a body that may be compressed.
+    /// Returns the length of the body if it may be compressed.
     fn compressible_length(&self, response: &Response) -> Option<u64> {
         let Fields::Listed(fields) = &response.fields else {
             return None;
@@ -65,7 +67,7 @@ fn value<'f>(fields: &'f [Field], name: &str) -> Option<&'f str> {
     found.map(|(_, value)| &**value)
 }
 
-/// Sets the only field of this name.
+/// Sets the field `name`, replacing all fields of this name.
 fn set(fields: &mut Vec<Field>, name: &'static str, value: String) {
     fields.retain(|(known, _)| known != name);
     fields.push((name.into(), value.into()));

@@ -29,11 +29,12 @@ use crate::response::{Fields, Payload, Response, Shape};
 use crate::trace::TraceId;
 use crate::transport::Transport;
 
-/// Largest body that is copied behind its head, in bytes, so that pipelined responses leave in one
-/// write.
+/// Maximum size of a body that is copied behind its head, in bytes, so that pipelined responses are
+/// sent in one write.
 const COPY_BYTES_MAX: usize = 16 << 10;
 
-/// Speaks HTTP/1.1 with `conn`, which was accepted on `listener`; `input` has been read already.
+/// Serves HTTP/1.1 on `conn`, which was accepted on `listener`. `input` contains the bytes that
+/// were read already.
 pub(crate) async fn http1(core: Rc<Core>, mut conn: impl Transport, listener: usize, input: Input) {
     let mut exchange = Exchange {
         core,
@@ -55,9 +56,9 @@ pub(crate) async fn http1(core: Rc<Core>, mut conn: impl Transport, listener: us
             );
         }
         Err(Ended::File(err)) => tracing::error!(%err, "file cannot be read; connection closed"),
-        // The reactor has counted the end.
+        // The reactor has counted the timeout.
         Err(Ended::TimedOut(Wait::Write)) => conn.abandon(),
-        // The client left or timed out; the reactor has counted that too.
+        // The client disconnected or timed out; the reactor has counted that too.
         Err(_) => {}
         Ok(()) if exchange.lingers => conn.linger().await,
         Ok(()) => conn.close().await,
@@ -67,18 +68,19 @@ pub(crate) async fn http1(core: Rc<Core>, mut conn: impl Transport, listener: us
 struct Exchange {
     core: Rc<Core>,
     listener: usize,
-    /// Input that is not answered yet: at most the beginning of a request.
+    /// Received bytes without a response yet: at most the beginning of a request.
     input: Input,
-    /// Bytes that were read behind a body.
+    /// Bytes that were read together with the end of a body, and belong to the next request.
     rest: Input,
-    /// True if `input` was not empty before the last read either, so that its deadline is running.
+    /// True if `input` was not empty before the last read either, so that the deadline for the head
+    /// is running.
     in_head: bool,
     /// Responses that are not written yet. The buffer has no capacity while the connection waits
     /// for a request.
     batch: Batch,
-    /// Number of requests that were answered.
+    /// Number of requests that got a response.
     requests: u32,
-    /// Log record of the request in progress.
+    /// Method of the request in progress, for its record.
     method: Method,
     /// Trace of the request in progress, if it is logged.
     trace: Option<TraceId>,
@@ -93,9 +95,9 @@ enum Next {
     Close,
 }
 
-/// Result of one request.
+/// Result of handling one request.
 struct Step {
-    /// Bytes of the input that the request occupied.
+    /// Number of bytes of the input that the request occupied.
     taken: usize,
     next: Next,
     /// Body that must still be written; its head is in `out`.
@@ -109,7 +111,7 @@ impl Exchange {
             let begun = Instant::now();
             self.batch = Batch::take();
             let next = self.respond_and_write(conn).await;
-            // A response that was broken off counts too.
+            // A response that was not written completely is counted too.
             let answered = self.count(begun);
             std::mem::take(&mut self.batch).give_back();
             if next? == Next::Close {
@@ -185,8 +187,8 @@ impl Exchange {
             }
             input.drop_front(begin);
             self.input = input;
-            // If the body ended beyond the input, its last read also brought the beginning of the
-            // next request.
+            // If the body extended beyond the input, its last read may also have returned the
+            // beginning of the next request.
             if self.rest.is_empty() || next == Next::Close {
                 return Ok(next);
             }
@@ -246,16 +248,17 @@ impl Exchange {
         self.method = request.method;
         let mut context = self.core.request_context(self.listener, conn.remote());
         context.supports_streaming = request.version == Version::Http11;
-        // Only mounts read bodies. Other requests with `Expect` get the final response at once.
+        // Only mounts read bodies. Other requests with `Expect` get the final response at once,
+        // without their body.
         let has_body = request.framing != Framing::None;
         let wanted = has_body && self.core.service.mounts.find(request.target.path).is_some();
         let mut unread = request.expect_continue && has_body && !wanted;
         if has_body && !unread {
             let kept = wanted.then_some(&mut context);
-            // Boxed, so that its state adds nothing to a connection's task.
+            // Boxed, so that its state does not enlarge every connection's task.
             match Box::pin(self.take_body(conn, request, after, kept)).await? {
                 Ok(bytes) => taken += bytes,
-                // The response does not depend on the body, which is too long to wait for.
+                // The response does not depend on the body, and the body is too long to wait for.
                 Err(reject) if reject.status == 413 && !wanted => unread = true,
                 Err(reject) => return Ok(self.refuse(reject, taken)),
             }
@@ -268,7 +271,7 @@ impl Exchange {
             None => {
                 // Earlier responses must not wait for a conversion.
                 self.write(conn).await?;
-                // Boxed, so that its state adds nothing to a connection's task.
+                // Boxed, so that its state does not enlarge every connection's task.
                 Box::pin(core.respond(request, &mut context)).await
             }
         };
@@ -277,7 +280,7 @@ impl Exchange {
             trace.add_field(&mut response, || core.next_request_id());
         }
         let last = unread || self.is_last(request, conn);
-        // A client that did not ask to close may have sent more requests.
+        // A client that did not request to close may have sent more requests.
         self.lingers = unread || last && request.keep_alive;
         let connection = if last {
             Connection::Close
@@ -298,8 +301,8 @@ impl Exchange {
         })
     }
 
-    /// Returns whether the connection closes after the response to `request`. Asked last, since a
-    /// drain may have started while the response was prepared.
+    /// Returns whether the connection closes after the response to `request`. Called after the
+    /// response was prepared, since a drain may have started meanwhile.
     fn is_last(&self, request: &Request<'_>, conn: &mut impl Transport) -> bool {
         let requests_max = self.core.service.settings.limits.connection_requests_max;
         !request.keep_alive
@@ -309,8 +312,9 @@ impl Exchange {
             || self.core.reactor.is_draining()
     }
 
-    /// Reads a body: first the bytes that have arrived, then the rest. The content goes to `kept`
-    /// or is dropped. Returns how much of the input the body occupied.
+    /// Reads a body: first the bytes that have arrived, then the rest. The content is stored in
+    /// `kept`, or dropped if `kept` is `None`. Returns the number of bytes of the input that the
+    /// body occupied.
     async fn take_body(
         &mut self,
         conn: &mut impl Transport,
@@ -335,7 +339,8 @@ impl Exchange {
         self.write(conn).await?;
         conn.deadline().arm(Wait::Body);
         while !drained.is_done {
-            // A body that has not ended consumed all of the input.
+            // The body has not ended, so all bytes read before belong to it and have been
+            // processed.
             self.rest.drop_front(self.rest.bytes().len());
             let read = match self.rest.read(conn).await {
                 Err(Ended::TimedOut(Wait::Body)) => return Ok(Err(TOO_SLOW)),
@@ -384,7 +389,7 @@ impl Exchange {
         response.write_head(&mut self.batch.out, &date, connection);
     }
 
-    /// Records a response whose head is in `out`.
+    /// Adds the record of a response whose head is in `out` to the batch.
     fn note(&mut self, response: &Response) {
         let id = response.request_id;
         self.batch.entries.push(Entry {
@@ -420,8 +425,8 @@ impl Exchange {
         None
     }
 
-    /// Writes `out`, which ends with the head of this body, and then the body. Counts the bytes
-    /// handed to the kernel.
+    /// Writes `out`, which ends with the head of this body, and then the body. Adds the written
+    /// bytes of the body to its record.
     async fn send(&mut self, conn: &mut impl Transport, payload: Payload) -> Result<(), Ended> {
         let out = &mut self.batch.out;
         let length = payload.len();
@@ -439,7 +444,7 @@ impl Exchange {
             }
             Payload::File(file, range) => conn.write_file(out, &file, range).await,
             Payload::Sealed(sealed, range) => conn.write_file(out, &sealed.file, range).await,
-            // Boxed, so that its state adds nothing to a connection's task.
+            // Boxed, so that its state does not enlarge every connection's task.
             Payload::Parted(parted) => Box::pin(send_parted(conn, out, *parted)).await,
             // Boxed for the same reason.
             Payload::Growing(growing) => {
@@ -464,7 +469,8 @@ impl Exchange {
         Ok(())
     }
 
-    /// Counts the responses since `begun`. Returns whether there were any.
+    /// Counts and logs the responses of the batch, whose preparation started at `begun`. Returns
+    /// whether there were any.
     fn count(&mut self, begun: Instant) -> bool {
         let answered = !self.batch.entries.is_empty();
         let duration_us = elapsed_us(begun);
@@ -502,8 +508,8 @@ impl Exchange {
     }
 }
 
-/// Writes `head`, and behind it what grows, as RFC 9112 §7.1 has a body of unknown length. Adds to
-/// `sent_bytes` what of the body was written.
+/// Writes `head` and then a track that is still being produced, in chunks, as RFC 9112 §7.1
+/// requires for a body of unknown length. Adds the number of body bytes written to `sent_bytes`.
 async fn send_pieces(
     conn: &mut impl Transport,
     head: &[u8],
@@ -537,7 +543,7 @@ async fn send_pieces(
     }
 }
 
-/// Writes `head` and an archive, whose length is in the head.
+/// Writes `head` and then an archive, whose length the head states.
 async fn send_archive(
     conn: &mut impl Transport,
     head: &[u8],
@@ -573,7 +579,7 @@ async fn send_parted(
     }
 }
 
-/// Body of a request on its way to a mount, or to be dropped.
+/// Body of a request, which is passed to a mount or dropped.
 struct Body<'a> {
     drain: BodyDecoder,
     kept: Option<&'a mut RequestContext>,

@@ -1,4 +1,4 @@
-//! Input of a connection: bytes that were read and are not answered yet.
+//! Input of a connection: bytes that were read and whose requests have no response yet.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -11,13 +11,14 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::transport::Transport;
 
-/// Bytes per read. A usual head is a tenth of that, so a batch of pipelined requests arrives in one
-/// read.
+/// Maximum bytes per read. A usual request head is a tenth of that, so a batch of pipelined
+/// requests arrives in one read.
 const READ_BYTES: usize = 16 << 10;
-/// Largest incomplete request that is kept without a spare buffer, in bytes.
+/// Maximum size of an incomplete request that is moved to a buffer of its own size while the rest
+/// is awaited, in bytes.
 const REST_BYTES_MAX: usize = 4 << 10;
-/// Buffers that are kept for later reads: more than the connections of one core that read at the
-/// same moment.
+/// Maximum number of unused buffers kept for later reads: more than the connections of one core
+/// that read at the same moment.
 const BUFFERS_MAX: usize = 64;
 
 thread_local! {
@@ -25,10 +26,10 @@ thread_local! {
     static BUFFERS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Bytes in order of arrival. Empty, it holds no buffer.
+/// Received bytes in order of arrival. An empty input holds no buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Input {
-    /// Buffer, initialised to its end once, so that a read need not clear it.
+    /// Buffer whose whole length was initialised once, so that a read need not clear it.
     buffer: Vec<u8>,
     filled: usize,
 }
@@ -42,9 +43,9 @@ impl Input {
         &self.buffer[..self.filled]
     }
 
-    /// Reads once and returns the number of bytes; 0 if the client closed its side. While nothing
-    /// arrives, only earlier bytes are held: ten thousand waiting connections must not hold ten
-    /// thousand buffers.
+    /// Reads once and returns the number of bytes; 0 if the client closed its side. While the read
+    /// waits, only the bytes received earlier are kept in memory: ten thousand waiting connections
+    /// must not hold ten thousand buffers.
     pub(crate) async fn read(&mut self, conn: &mut impl Transport) -> Result<usize, Ended> {
         loop {
             self.rest();
@@ -78,7 +79,8 @@ impl Input {
         polled.map_ok(|()| read)
     }
 
-    /// Shrinks the memory to the received bytes, if these are few: the rest may take long.
+    /// Moves the received bytes, if these are few, to a buffer of their size, since the rest of the
+    /// request may take long to arrive.
     pub(crate) fn rest(&mut self) {
         if 0 < self.filled && self.filled <= REST_BYTES_MAX && READ_BYTES <= self.buffer.len() {
             let came = self.bytes().to_vec();
@@ -98,7 +100,7 @@ impl Input {
         &mut self.buffer[self.filled..]
     }
 
-    /// Drops the first `count` bytes, and the buffer if nothing is left.
+    /// Drops the first `count` bytes, and releases the buffer if no bytes are left.
     pub(crate) fn drop_front(&mut self, count: usize) {
         self.buffer.copy_within(count..self.filled, 0);
         self.filled -= count;

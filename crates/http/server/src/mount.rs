@@ -21,15 +21,17 @@ use crate::gate::{Part, Users};
 
 /// Handler of all targets below one path prefix.
 pub trait Mount: Send + Sync {
-    /// Responds to one request. Runs on a core's thread and must not block it: work that sleeps
+    /// Responds to one request. Runs on a core's thread and must not block it: blocking work
     /// belongs on `spawn_blocking` or on a separate thread. The future is dropped when the client
     /// disconnects.
     fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>>;
 
-    /// Appends the mount's metrics: OpenMetrics families with names of their own.
+    /// Appends the mount's metrics: OpenMetrics families whose names no other part of the server
+    /// uses.
     fn metrics(&self, _out: &mut String) {}
 
-    /// Returns whether queries may contain secrets. The access log then records the path only.
+    /// Returns whether the queries of requests may contain secrets. If so, the access log records
+    /// only the path.
     fn has_secret_queries(&self) -> bool {
         false
     }
@@ -39,8 +41,8 @@ pub trait Mount: Send + Sync {
         Part::Files
     }
 
-    /// Returns whether its [`Reply::Internal`] may name targets that clients cannot: internal
-    /// folders, and music that needs a login.
+    /// Returns whether the mount's [`Reply::Internal`] may name targets that clients cannot
+    /// request: internal folders, and music that needs a login.
     fn reaches_internal(&self) -> bool {
         false
     }
@@ -49,13 +51,13 @@ pub trait Mount: Send + Sync {
 /// Request to a mount.
 #[derive(Clone, Debug)]
 pub struct MountRequest<'a> {
-    /// Name of the method. A mount may treat HEAD like GET: the body is omitted.
+    /// Name of the method. A mount may treat HEAD like GET: the server omits the body.
     pub method: &'a str,
     /// Whole path, as the client sent it.
     pub path: &'a str,
-    /// Text behind the first `?`.
+    /// Query: the text after the first `?`, if any.
     pub query: Option<&'a str>,
-    /// Fields in order.
+    /// Header fields in the order received.
     pub fields: RequestFields<'a>,
     /// Whole body.
     pub body: Bytes,
@@ -72,8 +74,8 @@ pub enum Reply {
     Whole {
         /// Status from 200 to 599.
         status: u16,
-        /// Fields except Content-Length, Date and those of the connection, which are ignored, as
-        /// are invalid fields.
+        /// Header fields. Content-Length, Date, fields of the connection and invalid fields are
+        /// ignored.
         fields: Vec<Field>,
         /// Body of the response.
         body: Bytes,
@@ -82,41 +84,42 @@ pub enum Reply {
     Internal {
         /// Path and query, escaped as in a request.
         target: String,
-        /// Additional fields, which replace fields of the same name.
+        /// Additional header fields, which replace the library's fields of the same name.
         fields: Vec<Field>,
     },
-    /// A track, transcoded by a plan and sent like any file.
+    /// A track, transcoded according to a plan and sent as files are.
     Transcoded(Transcoding),
     /// Files of the library as one uncompressed ZIP archive.
     Archive {
-        /// Files in order.
+        /// Files to include, in this order.
         files: Vec<ArchiveFile>,
-        /// Fields as in [`Reply::Whole`], without Content-Type.
+        /// Header fields as in [`Reply::Whole`], without Content-Type.
         fields: Vec<Field>,
     },
 }
 
-/// Transcoded track.
+/// Request of a mount for a transcoded track.
 #[derive(Clone, Debug)]
 pub struct Transcoding {
-    /// Target as in [`Reply::Internal`].
+    /// Target of the original track, as in [`Reply::Internal`].
     pub target: String,
     /// Plan of the transcoding.
     pub plan: Box<audio_plan::Plan>,
-    /// User who sent the request: tracks of different users take turns.
+    /// User who sent the request. The queue of transcodings alternates between users.
     pub user: Arc<str>,
-    /// True if the track may be sent while it is produced, without a length, unless the request has
-    /// ranges or conditions.
+    /// True if the track may be sent while it is still produced, without a length; does not apply
+    /// to requests with ranges or conditions.
     pub allow_streaming: bool,
-    /// True if the original is an acceptable fallback; otherwise a failure is a problem document.
+    /// True if the original may be sent when transcoding fails; otherwise a failure gives a problem
+    /// document.
     pub fallback_to_original: bool,
-    /// Body of the 429 response if too many tracks are waiting.
+    /// Body of the 429 response that is sent if too many tracks are waiting.
     pub busy: BusyResponse,
-    /// Fields as in [`Reply::Internal`].
+    /// Header fields as in [`Reply::Internal`].
     pub fields: Vec<Field>,
 }
 
-/// Response to a player whose track cannot be produced now.
+/// Response to a player while too many tracks are waiting to be transcoded.
 #[derive(Clone, Debug)]
 pub struct BusyResponse {
     /// Media type of the body.
@@ -125,7 +128,7 @@ pub struct BusyResponse {
     pub body: Bytes,
 }
 
-/// Mounts of a service with their prefixes. The longest matching prefix wins.
+/// Mounts of a service with their prefixes. If several prefixes match a path, the longest applies.
 #[derive(Clone, Default)]
 pub struct Mounts {
     table: Arc<[(String, Arc<dyn Mount>)]>,
@@ -151,18 +154,18 @@ impl Mounts {
         }
     }
 
-    /// Returns the mounts together with the users who may log in.
+    /// Returns these mounts with `users`, which verifies logins.
     #[must_use]
     pub fn with_users(self, users: Option<Arc<dyn Users>>) -> Mounts {
         Mounts { users, ..self }
     }
 
-    /// Returns the users who may log in, if there are any.
+    /// Returns the verifier of logins, if any.
     pub(crate) fn users(&self) -> Option<&Arc<dyn Users>> {
         self.users.as_ref()
     }
 
-    /// Returns the mount of `path`, if any.
+    /// Returns the mount whose prefix matches `path`, if any.
     pub(crate) fn find(&self, path: &str) -> Option<&Arc<dyn Mount>> {
         let fits = |prefix: &str| {
             let below = path.strip_prefix(prefix);
@@ -188,7 +191,7 @@ impl Mounts {
         let Some(end) = target.iter().position(|byte| *byte == b'?') else {
             return target;
         };
-        // The path of an absolute URI counts.
+        // Of an absolute URI, only the path is compared with the prefixes.
         let path = str::from_utf8(&target[..end]).unwrap_or("");
         let path = match path.split_once("://") {
             Some((_, rest)) => rest.find('/').map_or("", |begin| &rest[begin..]),

@@ -1,4 +1,4 @@
-//! Ready responses of one core: a hit touches nothing shared.
+//! Ready responses of one core: a cache hit accesses no memory that cores share.
 
 use std::num::NonZeroUsize;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ pub(crate) struct ReadyResponses {
     entries: LruCache<Box<[u8]>, Entry>,
     memory_bytes: u64,
     memory_bytes_max: u64,
-    /// Grammar that decides which parameters distinguish responses.
+    /// Grammar of the queries, which decides which parameters distinguish responses.
     grammar: Grammar,
     /// Buffer in which keys are composed.
     key: Vec<u8>,
@@ -27,12 +27,12 @@ pub(crate) struct ReadyResponses {
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) representation: Rc<Representation>,
-    /// The same response in the content codings that clients requested. An entry refers to the
-    /// plain response if a coding saves nothing.
+    /// The same response in the content codings that clients requested, indexed by coding. If a
+    /// coding saves nothing, its entry refers to the plain response.
     pub(crate) coded: [Option<Rc<Representation>>; Coding::COUNT],
-    /// Time until which the original need not be looked at, by the core's clock.
+    /// Time until which the response is used without checking the original, by the core's clock.
     pub(crate) trusted_until_ms: u64,
-    /// True if clients cannot name the target.
+    /// True if clients cannot request the target themselves.
     pub(crate) is_internal: bool,
 }
 
@@ -46,8 +46,8 @@ impl Entry {
 }
 
 impl ReadyResponses {
-    /// Returns an empty cache for `entries_max` responses whose bodies in memory have at most
-    /// `memory_bytes_max`.
+    /// Returns an empty cache for at most `entries_max` responses, whose bodies in memory have at
+    /// most `memory_bytes_max` bytes in total.
     pub(crate) fn new(
         entries_max: NonZeroUsize,
         memory_bytes_max: u64,
@@ -62,13 +62,14 @@ impl ReadyResponses {
         }
     }
 
-    /// Returns the response to `target`, trusted or not.
+    /// Returns the response to `target`, even if its trust has expired.
     pub(crate) fn get(&mut self, target: &Target<'_>, accepts: Accepts) -> Option<&mut Entry> {
         write_key(&mut self.key, target, accepts, self.grammar);
         self.entries.get_mut(&self.key[..])
     }
 
-    /// Returns the ready response if it is still what `choice` says, and extends the trust in it.
+    /// Returns the ready response if it still matches `choice`, and extends the time for which it
+    /// is trusted.
     pub(crate) fn renew(
         &mut self,
         target: &Target<'_>,
@@ -84,7 +85,7 @@ impl ReadyResponses {
         Some(Rc::clone(&entry.representation))
     }
 
-    /// Adds a response, and evicts others until all fit.
+    /// Adds a response, and evicts others until the limits are met.
     pub(crate) fn insert(&mut self, target: &Target<'_>, accepts: Accepts, entry: Entry) {
         write_key(&mut self.key, target, accepts, self.grammar);
         self.memory_bytes += entry.memory_bytes();
@@ -93,7 +94,7 @@ impl ReadyResponses {
         self.trim();
     }
 
-    /// Returns `plain`, the response to `target`, in `coding`, if that is ready.
+    /// Returns the encoding of `plain`, the response to `target`, in `coding`, if it is ready.
     pub(crate) fn coded(
         &mut self,
         target: &Target<'_>,
@@ -106,7 +107,8 @@ impl ReadyResponses {
         entry.coded[coding as usize].clone().filter(|_| is_current)
     }
 
-    /// Adds `coded`, which is `plain` in `coding`, if `plain` is still the response to `target`.
+    /// Adds `coded`, the encoding of `plain` in `coding`, if `plain` is still the response to
+    /// `target`.
     pub(crate) fn insert_coded(
         &mut self,
         target: &Target<'_>,
@@ -127,7 +129,7 @@ impl ReadyResponses {
         self.trim();
     }
 
-    /// Evicts responses until the rest fits.
+    /// Evicts responses until the bodies fit into the memory limit.
     fn trim(&mut self) {
         while self.memory_bytes_max < self.memory_bytes {
             let Some((_, entry)) = self.entries.pop_lru() else {
@@ -138,8 +140,8 @@ impl ReadyResponses {
     }
 }
 
-/// Writes the key of a response. Parameters that the grammar ignores are left out, so that they
-/// create no responses of their own.
+/// Writes the key of a response. Parameters that the grammar ignores are left out, so that they do
+/// not multiply the entries.
 fn write_key(key: &mut Vec<u8>, target: &Target<'_>, accepts: Accepts, grammar: Grammar) {
     key.clear();
     let Accepts { avif, webp, named } = accepts;

@@ -1,5 +1,5 @@
-//! Redirects: to HTTPS; and for targets that are not files, to the canonical spelling of a file's
-//! path, or to the page of a folder.
+//! Redirects: to HTTPS, and from targets that are not files to the canonical spelling of a file's
+//! path or to the page of a folder.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::response::{Fields, Payload, Response, Shape};
 use crate::scheme::{Https, without_port};
 
 impl Core {
-    /// Redirects a client to `https`, unless this listener may respond itself.
+    /// Redirects a client to `https`, unless this listener may serve the request itself.
     ///
-    /// The host comes from the client, so it is repeated only if a certificate matches it.
-    /// Otherwise a cache in between could be made to redirect others anywhere.
+    /// The host comes from the client, so the redirect names it only if a certificate matches it.
+    /// Otherwise a client could make a cache store a redirect that leads other clients to any host.
     pub(crate) fn redirect_to_https(
         &self,
         https: &Https,
@@ -59,8 +59,9 @@ impl Core {
         })
     }
 
-    /// Redirects a client whose target is not a file, if there is a destination. Pages of folders
-    /// are for people, so only clients that accept HTML are redirected there.
+    /// Returns a redirect for a client whose target is not a file, if there is a suitable
+    /// destination. Pages of folders are for people, so only clients that accept HTML are
+    /// redirected to such a page.
     pub(crate) async fn redirect_missing(&self, request: &Request<'_>) -> Option<Response> {
         let target = request.target;
         let path = LibraryPath::from_misspelt(target.path)?;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Id of one request on one core in one run: 24 hexadecimal digits that no other request has.
+/// Id of one request: 24 hexadecimal digits, unique over all cores and restarts.
 ///
 /// ```text
 /// 19aa8b3c4d5 003 00000000f7
@@ -18,8 +18,8 @@ pub(crate) struct RequestId {
 }
 
 impl RequestId {
-    /// Returns a span id for W3C Trace Context, never zero. It looks random, but costs no random
-    /// number.
+    /// Returns a span id for W3C Trace Context, never zero. It looks random, but is computed from
+    /// the request id.
     pub(crate) fn span(self) -> u64 {
         // The finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
         // generators, 2014).

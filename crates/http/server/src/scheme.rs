@@ -1,4 +1,4 @@
-//! Schemes of listeners.
+//! Schemes of listeners: HTTP, HTTPS, or only redirects.
 
 use std::sync::Arc;
 
@@ -9,24 +9,25 @@ use crate::tls::Tls;
 pub enum Scheme {
     /// HTTP/1.1, and HTTP/2 with prior knowledge.
     Http,
-    /// As [`Scheme::Http`], with a redirect to TLS as the only response.
+    /// Same protocols as [`Scheme::Http`]; the only response is a redirect to TLS.
     Redirect(Https),
     /// HTTP/1.1 and HTTP/2 over TLS, selected by ALPN.
     Https(Arc<Tls>),
-    /// As [`Scheme::Http`], for the administration: metrics, status and the API need no login.
+    /// Same protocols as [`Scheme::Http`], for administration: metrics, status and the API need no
+    /// login.
     Admin,
 }
 
-/// Location of the TLS listener.
+/// TLS listener that clients are redirected to.
 #[derive(Clone, Debug)]
 pub struct Https {
-    /// Certificates and their hosts.
+    /// Certificates, which determine the host names that redirects may contain.
     pub tls: Arc<Tls>,
     /// Port that clients connect to.
     pub port: u16,
 }
 
-/// Returns the host of a valid authority; an IPv6 address keeps its brackets.
+/// Returns the host of a valid authority, without the port. An IPv6 address keeps its brackets.
 pub(crate) fn without_port(authority: &str) -> &str {
     match authority.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => host,

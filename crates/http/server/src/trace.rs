@@ -1,18 +1,19 @@
 //! `traceparent` of requests, W3C Trace Context Level 1 §3.2, and `traceresponse` of responses.
 //!
-//! A client with a trace learns the span of the access log's record, in the field that the editors'
-//! draft of Trace Context defines. Without a log there is no span, and the field is omitted. A
-//! request without a trace starts none: a proxy in front decides that.
+//! To a client that sends a trace, the response names the span of the access log's record, in the
+//! field that the editors' draft of Trace Context defines. Without an access log there is no span,
+//! and the field is omitted. For a request without a trace the server starts none: that is left to
+//! a proxy in front.
 
 use crate::request_id::RequestId;
 use crate::response::Response;
 
-/// Caller of a request, within its trace.
+/// Parsed `traceparent` field: the trace of a request, and the caller's span in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Traceparent<'a> {
-    /// 32 hexadecimal digits.
+    /// Id of the trace, 32 hexadecimal digits.
     pub(crate) trace_id: &'a str,
-    /// Span of the caller, 16 hexadecimal digits.
+    /// Id of the caller's span, 16 hexadecimal digits.
     pub(crate) parent_id: &'a str,
 }
 
@@ -47,18 +48,19 @@ impl<'a> Traceparent<'a> {
     }
 }
 
-/// Trace of a logged request.
+/// Trace id of a logged request, as hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TraceId([u8; 32]);
 
 impl TraceId {
-    /// Returns the trace of `traceparent`.
+    /// Returns the trace id of `traceparent`.
     pub(crate) fn of(traceparent: &Traceparent<'_>) -> TraceId {
         let digits = traceparent.trace_id.as_bytes();
         TraceId(digits.try_into().expect("a trace id has 32 digits"))
     }
 
-    /// Adds the field with the span to `response`, whose request id is `next_id` if it has none.
+    /// Adds the `traceresponse` field to `response`. The span derives from the request id of the
+    /// response; if it has none yet, `next_id` supplies one.
     pub(crate) fn add_field(self, response: &mut Response, next_id: impl FnOnce() -> RequestId) {
         let id = *response.request_id.get_or_insert_with(next_id);
         response
@@ -66,7 +68,8 @@ impl TraceId {
             .push(("traceresponse".into(), self.response(id).into()));
     }
 
-    /// Formats version, trace, span and the flag that the span is recorded.
+    /// Formats the value of `traceresponse`: version, trace, span, and the flag which says that the
+    /// span is recorded.
     fn response(self, id: RequestId) -> String {
         let trace_id = str::from_utf8(&self.0).expect("hexadecimal digits are ASCII");
         format!("00-{trace_id}-{:016x}-01", id.span())

@@ -9,31 +9,33 @@ use openmetrics::Text;
 use super::add;
 
 /// Upper bounds of the buckets, in microseconds. From 5 ms on they are OpenTelemetry's for
-/// `http.server.request.duration`; the finer ones before are needed because the first standard
-/// bucket would contain every hit.
+/// `http.server.request.duration`. Smaller bounds are added because the first standard bucket would
+/// contain every cache hit.
 const BOUNDS_US: [u64; 26] = [
     10, 25, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000,
     75_000, 100_000, 250_000, 500_000, 750_000, 1_000_000, 2_500_000, 5_000_000, 7_500_000,
     10_000_000,
 ];
 
-/// OpenTelemetry's names of each [`Method`]; an unparsed request counts as the last.
+/// OpenTelemetry's name of each [`Method`]; a request that could not be parsed counts under the
+/// last name.
 const METHODS: [&str; 4] = ["GET", "HEAD", "OPTIONS", "_OTHER"];
 
-/// Distinguished statuses, frequent ones first; all others count as the last.
+/// Statuses that are counted separately, frequent ones first; all other statuses count as the last
+/// one.
 const STATUSES: [u16; 21] = [
     200, 206, 304, 404, 204, 303, 308, 400, 405, 408, 412, 413, 414, 416, 421, 422, 431, 501, 503,
     505, 500,
 ];
 
-/// Durations of one core.
+/// Durations of one core's responses, by status and method.
 #[derive(Debug)]
 pub(super) struct Durations([[Histogram; METHODS.len()]; STATUSES.len()]);
 
-/// Histogram of one method and status.
+/// Histogram of the durations for one method and status.
 #[derive(Debug)]
 struct Histogram {
-    /// Counters of the buckets; the last has no upper bound.
+    /// Number of responses per bucket; the last bucket has no upper bound.
     buckets: [AtomicU64; BOUNDS_US.len() + 1],
     sum_us: AtomicU64,
 }
