@@ -36,15 +36,15 @@ enum DetectedProtocol {
     Http2(Input),
 }
 
-/// Reads until the protocol of the client is clear. The connection then stays with that protocol.
+/// Reads until the client's protocol is clear. The protocol then applies to the whole connection.
 async fn begin(conn: &mut Conn) -> Result<DetectedProtocol, Ended> {
     let mut input = Input::default();
     loop {
         let ended = input.read(conn).await? == 0;
         let bytes = input.bytes();
         let compared = bytes.len().min(h2::PREFACE.len());
-        // No method and target begin like the preface, which was designed so that HTTP/1.1 rejects
-        // it.
+        // No request of HTTP/1.1 begins like the preface of HTTP/2, which was designed so that
+        // HTTP/1.1 servers reject it.
         if ended || bytes[..compared] != h2::PREFACE[..compared] {
             return Ok(DetectedProtocol::Http1(input));
         }

@@ -1,11 +1,12 @@
-//! Icon for browsers, if the library has none.
+//! Default icon for browsers, used if the library has none.
 
 use crate::metrics::Served;
 use crate::response::{Fields, Payload, Response};
 
 /// Path that browsers request.
 pub(crate) const PATH: &str = "/favicon.ico";
-/// A ring around a point, 32 by 32 pixels. Browsers use the media type, not the file name.
+/// PNG of a ring around a point, 32 by 32 pixels. Browsers go by the media type, not by the file
+/// name.
 const ICON: &[u8] = include_bytes!("favicon.png");
 
 /// Returns the response with the icon; `bodiless` for HEAD.

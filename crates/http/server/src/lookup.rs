@@ -1,4 +1,4 @@
-//! Lookup of the response to a request for a file: among the ready ones, or by the choice of a
+//! Lookup of the response to a request for a file: among the ready responses, or else by choosing a
 //! representation, which may convert the original.
 
 use std::io;
@@ -21,11 +21,12 @@ use crate::problem::Problem;
 use crate::ready::Entry;
 use crate::representation::{Conversion, Found, Representation};
 
-/// Number of times that a representation may disappear between choice and opening.
+/// Maximum number of attempts to choose a representation and open it, since it may disappear in
+/// between.
 const ATTEMPTS_MAX: usize = 3;
 
 impl Core {
-    /// Returns the response to `request` if it is ready.
+    /// Returns the response to `request` if it is among the ready ones.
     pub(crate) fn lookup_ready(
         &self,
         request: &Request<'_>,
@@ -66,7 +67,7 @@ impl Core {
         let (path, query) = (file.path()?, file.query()?);
         let begun = Instant::now();
         for _ in 0..ATTEMPTS_MAX {
-            // A conversion takes time in which the original may change, so trust begins before it.
+            // The original may change during a conversion, so the trusted period starts before it.
             let trusted_until_ms = self.trusted_until_ms();
             let choice = self.service.choose(path, query.recipe, file.accepts);
             let choice = choice.await?;
@@ -86,7 +87,7 @@ impl Core {
             let is_cached = !matches!(choice.body, Body::Uncached(..));
             match self.prepare(choice, path).await {
                 Ok(representation) => {
-                    // All waiters of this core, and later requests, share the response.
+                    // Other waiters of this core, and later requests, use this response.
                     if is_cached {
                         let entry = Entry {
                             representation: Rc::clone(&representation),
@@ -110,7 +111,7 @@ impl Core {
         Err(Problem::Host)
     }
 
-    /// Returns `plain`, the response to `file`, in `coding`.
+    /// Returns the encoding of `plain`, the response to `file`, in `coding`.
     async fn encode(
         &self,
         file: &FileRequest<'_>,
@@ -153,8 +154,8 @@ impl Core {
         prepared.map(Rc::new)
     }
 
-    /// Returns the track at `path` transcoded by `plan`. With the caller's consent the track may
-    /// still be in production.
+    /// Returns the track at `path` transcoded by `plan`. If the caller allows streaming, the track
+    /// may still be in production.
     pub(crate) async fn find_track(
         &self,
         path: &str,

@@ -20,7 +20,7 @@ use crate::request_context::RequestContext;
 use crate::response::{Fields, Payload, Response, Shape};
 
 impl Core {
-    /// Lets `mount` respond.
+    /// Calls `mount` and turns its reply into a response.
     pub(crate) async fn call_mount(
         &self,
         mount: &dyn Mount,
@@ -58,7 +58,7 @@ impl Core {
                 if request.method != Method::Head {
                     internal.method = Method::Get;
                 }
-                // A client may have supplied the target that the mount names.
+                // The target that the mount names may contain text from a client.
                 let mut response = match mount.reaches_internal() {
                     true => self.internal_file_response(&internal).await,
                     false => {
@@ -219,7 +219,7 @@ fn whole(status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Respon
     }
 }
 
-/// Fields that belong to the connection or the server.
+/// Names of fields that mounts cannot set, because they belong to the connection or to the server.
 const RESERVED_FIELDS: [&str; 9] = [
     "connection",
     "content-length",
@@ -232,7 +232,7 @@ const RESERVED_FIELDS: [&str; 9] = [
     "upgrade",
 ];
 
-/// Returns the fields that a mount may set, with names in lower case.
+/// Returns those of `fields` that a mount may set, with names in lower case.
 fn admitted(fields: Vec<Field>) -> Vec<Field> {
     let judged = fields.into_iter().filter_map(|(name, value)| {
         let known = HeaderName::from_bytes(name.as_bytes()).ok();

@@ -11,13 +11,13 @@ use reactor::Ended;
 
 use crate::representation::{Bytes, Representation};
 
-/// Body of type `multipart/byteranges` whose bytes are in a file, with its read position.
+/// Body of type `multipart/byteranges` that is being sent, with its position.
 #[derive(Debug)]
 pub(crate) struct Parted {
     source: Bytes,
     steps: VecDeque<Step>,
     reading: Option<Chunks>,
-    /// Total length in bytes.
+    /// Total length of the body in bytes.
     pub(crate) length: u64,
 }
 
@@ -54,7 +54,7 @@ impl Parted {
         }
     }
 
-    /// Returns the body in one piece if the representation is in memory.
+    /// Returns the whole body if the representation is in memory.
     pub(crate) fn joined(&self) -> Option<Vec<u8>> {
         let Bytes::Memory(bytes) = &self.source else {
             return None;
@@ -71,7 +71,7 @@ impl Parted {
         Some(out)
     }
 
-    /// Returns the next piece, of at most `bytes_max`, and whether it is the last.
+    /// Returns the next piece, of at most `bytes_max` bytes, and whether it is the last.
     ///
     /// # Errors
     /// If the file cannot be read, or has shrunk.
@@ -109,7 +109,7 @@ impl Parted {
     }
 }
 
-/// Returns the file that contains `bytes`, and their offset.
+/// Returns the file that contains `bytes`, and their offset in it; `None` if they are in memory.
 fn file(bytes: &Bytes) -> Option<(&File, u64)> {
     match bytes {
         Bytes::Memory(_) => None,

@@ -1,5 +1,5 @@
-//! Representation that is ready to be sent: its head is prepared, its bytes are in memory or behind
-//! an open descriptor.
+//! Representation that is ready to be sent: its head is prepared, and its bytes are in memory or in
+//! an open file.
 
 mod prepare;
 
@@ -25,8 +25,8 @@ use crate::fields::Field;
 use crate::fields::listed;
 use crate::metrics::Served;
 
-/// Bytes and prepared head for one target and one set of accepted formats. Says nothing of the
-/// request that it was made for, so that later requests share it.
+/// Body and prepared head for one target and one set of accepted formats. Contains nothing about
+/// the request for which it was prepared, so that later requests can share it.
 #[derive(Debug)]
 pub struct Representation {
     whole: Template,
@@ -35,23 +35,24 @@ pub struct Representation {
     lines: OnceCell<(Vec<EncodedField>, EncodedField)>,
     etag: String,
     modified_unix_s: Option<i64>,
-    /// True if the target has no other representation, so that its date distinguishes two versions.
+    /// True if the target has no other representation, so that Last-Modified alone distinguishes
+    /// two versions.
     is_only: bool,
-    /// True for text that is also sent in content codings.
+    /// True for text, which can also be sent in content codings.
     pub(crate) is_codable: bool,
     /// Size of the body in bytes.
     pub length: u64,
-    /// Location of the body.
+    /// Bytes of the body, or the file that contains them.
     pub bytes: Bytes,
-    /// Variant whose use must be recorded, if any.
+    /// Variant whose last use must be updated when it is sent, if any.
     pub variant: Option<Arc<Variant>>,
     /// Version of the original.
     pub identity: Identity,
-    /// True if another `Accept` could have produced another representation.
+    /// True if a different `Accept` field could lead to a different representation.
     pub negotiated: bool,
     /// True if an improvement will replace the representation.
     pub provisional: bool,
-    /// Category in the metrics of requests that need not wait.
+    /// Source of the body for the metrics, if the request need not wait for a conversion.
     pub served: Served,
 }
 
@@ -60,14 +61,14 @@ pub struct Representation {
 pub enum Bytes {
     /// Small body, sent together with its head.
     Memory(Arc<[u8]>),
-    /// Large body, sent by the kernel.
+    /// Large body, sent from its file by the kernel.
     File(Arc<File>),
-    /// Body that the disk did not accept.
+    /// Body in memory because it could not be written to the disk.
     Sealed(Arc<Sealed>),
 }
 
 impl Bytes {
-    /// Reads all `length` bytes. May sleep.
+    /// Reads all `length` bytes. May block on the disk.
     pub(crate) fn read(&self, length: u64) -> io::Result<Arc<[u8]>> {
         let (file, begin) = match self {
             Bytes::Memory(bytes) => return Ok(Arc::clone(bytes)),
@@ -91,14 +92,15 @@ pub(crate) struct Found {
 /// Conversion that a request waited for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conversion {
-    /// Time that the request waited.
+    /// Duration for which the request waited.
     took: Duration,
-    /// True if the cache has the result.
+    /// True if the result was stored in the cache.
     is_stored: bool,
 }
 
 impl Conversion {
-    /// Returns the conversion that `choice` needed, if any, for a request that waits since `begun`.
+    /// Returns the conversion that `choice` needed, if any, for a request that has waited since
+    /// `begun`.
     pub(crate) fn of(choice: &Choice, begun: Instant) -> Option<Conversion> {
         choice.made.then(|| Conversion {
             took: begun.elapsed(),
@@ -106,7 +108,8 @@ impl Conversion {
         })
     }
 
-    /// Returns the fields that tell the client of the conversion.
+    /// Returns the header fields that inform the client about the conversion: Cache-Status and
+    /// Server-Timing.
     pub(crate) fn fields(self) -> [Field; 2] {
         let cache_status = if self.is_stored {
             "Pelton; fwd=uri-miss; stored"
@@ -135,8 +138,9 @@ impl Representation {
     /// Returns the validators for preconditions and ranges.
     #[must_use]
     pub fn validators(&self, now_unix_s: i64) -> Validators<'_> {
-        // RFC 9110 §8.8.2.2: the file may change again within the second that its date names. Where
-        // formats are negotiated or variants replaced, a date tells nothing apart at all.
+        // RFC 9110 §8.8.2.2: a date is a strong validator only once its second is over, since the
+        // file may change again within it. If formats are negotiated or variants replaced, a date
+        // distinguishes nothing.
         let is_past = |modified_s| modified_s + 1 < now_unix_s;
         Validators {
             etag: &self.etag,
@@ -166,7 +170,7 @@ impl Representation {
         self.whole.write(out, date, connection);
     }
 
-    /// Appends the head of a 206 response with the bytes `start..end`.
+    /// Appends the head of a 206 response that contains the bytes `start..end`.
     pub fn write_part(
         &self,
         out: &mut Vec<u8>,
@@ -185,11 +189,12 @@ impl Representation {
             .finish(connection);
     }
 
-    /// Fields that RFC 9110 §15.4.5 requires in a 304 response.
+    /// Names of the fields that RFC 9110 §15.4.5 requires in a 304 response.
     pub(crate) const NOT_MODIFIED_FIELDS: [&str; 4] =
         ["etag", "cache-control", "vary", "last-modified"];
 
-    /// Fields that many representations share, so that HTTP/2 clients should remember them.
+    /// Names of fields whose values many representations share, so that they are worth an entry in
+    /// HTTP/2's header table.
     const SHARED: [&str; 12] = [
         "accept-ranges",
         "access-control-allow-origin",
@@ -205,8 +210,8 @@ impl Representation {
         "x-content-type-options",
     ];
 
-    /// Returns the fields of a 200 response prepared for HTTP/2, and the length. The first call
-    /// prepares them.
+    /// Returns the fields of a 200 response, and the Content-Length field, both prepared for
+    /// HTTP/2. The first call prepares them.
     pub(crate) fn lines(&self) -> &(Vec<EncodedField>, EncodedField) {
         self.lines.get_or_init(|| {
             let lines = self.fields.iter().map(|(name, text)| {
@@ -230,7 +235,7 @@ impl Representation {
             .map(|(_, line)| line)
     }
 
-    /// Returns the fields of a 200 response as a map. The first call prepares it.
+    /// Returns the fields of a 200 response as a map, which the first call creates.
     pub(crate) fn header_map(&self) -> &HeaderMap {
         self.header_map.get_or_init(|| {
             let fields = self.fields.iter().map(|(name, text)| (&**name, &**text));
@@ -258,7 +263,8 @@ impl Representation {
         found.map_or("application/octet-stream", |(_, value)| value)
     }
 
-    /// Returns the fields of a 206 response with several ranges.
+    /// Returns the fields of a 206 response with several ranges, whose body has the given boundary
+    /// and length.
     pub(crate) fn parted_fields(&self, boundary: &str, length: u64) -> Vec<Field> {
         let fields = self.fields.iter().map(|(name, value)| match &**name {
             "content-type" => {
@@ -294,7 +300,8 @@ impl Representation {
         }
     }
 
-    /// Returns the memory that grows with the body, in bytes.
+    /// Returns the bytes of memory that the body occupies, directly or as a copy in the prepared
+    /// head.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         match &self.bytes {

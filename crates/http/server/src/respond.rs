@@ -1,5 +1,5 @@
-//! Responses from what was found: a representation by preconditions and ranges, a track in
-//! production, or an error.
+//! Responses from the result of a lookup: a representation, to which preconditions and ranges
+//! apply, a track in production, or an error.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use crate::problem::Problem;
 use crate::representation::{Found, Representation};
 use crate::response::{ALLOW, Fields, Payload, Response, Shape};
 
-/// RFC 7617 §2.1: names and passwords are UTF-8.
+/// Value of WWW-Authenticate. RFC 7617 §2.1: `charset` says that names and passwords are UTF-8.
 const CHALLENGE: &str = "Basic realm=\"Pelton\", charset=\"UTF-8\"";
-/// Host faults need an operator, so clients are asked to back off.
+/// Seconds in Retry-After for a fault of the host, which an operator must fix.
 const HOST_RETRY_AFTER_S: &str = "30";
 
 impl Core {
-    /// Responds with the representation that was found.
+    /// Responds with the representation in `found`.
     pub(crate) fn respond_with(&self, found: Found, request: &Request<'_>) -> Response {
         let mut response = self.representation_response(found.representation, request);
         if let Some(conversion) = found.conversion {
@@ -94,7 +94,7 @@ impl Core {
         parts: &range::Parts,
         request: &Request<'_>,
     ) -> Response {
-        // The boundary contains the request id, which the author of the file could not know.
+        // The boundary depends on the request id, which the author of the file could not predict.
         let named = format!("{} {}", self.next_request_id(), self.now_unix_s());
         let boundary = &blake3::hash(named.as_bytes()).to_hex()[..32];
         let parted = Parted::new(representation, parts, boundary);
@@ -111,8 +111,8 @@ impl Core {
         }
     }
 
-    /// Returns the fields that depend on the origin of `request`. Empty if all origins are treated
-    /// alike.
+    /// Returns the fields that depend on the Origin of `request`. Empty if the response is the same
+    /// for all origins.
     fn reflected(&self, request: &Request<'_>) -> Vec<Field> {
         let field = self.service.settings.cors.reflected(request);
         field.into_iter().collect()
@@ -178,7 +178,7 @@ impl Core {
         }
     }
 
-    /// Counts a body in memory until its client has received it. Returns `None` if the limit is
+    /// Counts a body in memory until it is sent. Returns `None` if the limit for such bodies is
     /// reached.
     pub(crate) fn hold(&self, body: bytes::Bytes) -> Option<bytes::Bytes> {
         let bytes_max = self.service.settings.limits.mount_answers_bytes;

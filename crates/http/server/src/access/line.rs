@@ -9,7 +9,8 @@ use crate::metrics::{ResponseRecord, Served};
 use crate::request_id::RequestId;
 use crate::trace::Traceparent;
 
-/// Request as the client sent it. A request that could not be parsed has its address only.
+/// Request as the client sent it, for the log. If the request could not be parsed, only the address
+/// is set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogRequest<'a> {
     pub(crate) remote: IpAddr,
@@ -70,7 +71,8 @@ impl<'a> LogRequest<'a> {
         asked
     }
 
-    /// Appends the members that the request determines. Texts are truncated to `field_bytes_max`.
+    /// Appends the JSON members that the request determines. Strings are truncated to
+    /// `field_bytes_max`.
     pub(crate) fn write(&self, field_bytes_max: usize, out: &mut Vec<u8>) {
         write!(out, ",\"remote\":\"{}\"", self.remote).expect("writing to a Vec cannot fail");
         let texts = [
@@ -99,7 +101,7 @@ impl<'a> LogRequest<'a> {
     }
 }
 
-/// Response and its time.
+/// Response, and the time at which it was logged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogResponse {
     pub(crate) unix_ms: u64,
@@ -111,10 +113,10 @@ pub(crate) struct LogResponse {
 }
 
 impl LogResponse {
-    /// Upper bound of the size of the members below, with their longest numbers.
+    /// Maximum size of the JSON members that describe the response, in bytes.
     pub(crate) const BYTES_MAX: usize = 256;
 
-    /// Returns the record that the request `id` got `record`.
+    /// Returns the log record of the response `record` to the request `id`.
     pub(crate) fn to(
         record: &ResponseRecord,
         id: RequestId,
@@ -131,7 +133,8 @@ impl LogResponse {
         }
     }
 
-    /// Appends the whole line, with the output of [`LogRequest::write`] in its middle.
+    /// Appends the whole line. `asked` is the output of [`LogRequest::write`], which is inserted in
+    /// the middle.
     pub(crate) fn write(&self, asked: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"time\":\"");
         out.extend_from_slice(&timestamp(self.unix_ms));
@@ -180,7 +183,7 @@ fn timestamp(unix_ms: u64) -> [u8; 24] {
 }
 
 /// Appends bytes as a JSON string (RFC 8259 §7). Fields are ASCII except for obs-text (RFC 9110
-/// §5.5), which has no defined encoding: such a byte becomes the character with its number.
+/// §5.5), which has no defined encoding: each such byte becomes the character with that code.
 fn json_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
     for byte in bytes {

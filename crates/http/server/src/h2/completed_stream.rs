@@ -15,19 +15,19 @@ use crate::request_id::RequestId;
 use crate::response::Response;
 use crate::trace::TraceId;
 
-/// Record of a request.
+/// Record of a request on one stream.
 #[derive(Debug)]
 pub(super) struct RequestInfo {
     begun: Instant,
     pub(super) method: Method,
-    /// Record for the access log; empty if the log is off.
+    /// The request's record for the access log; empty if the log is off.
     asked: Vec<u8>,
-    /// Trace of the request, if it is logged.
+    /// Trace id of the request, if the request is logged.
     trace: Option<TraceId>,
 }
 
 impl RequestInfo {
-    /// Records the client and time of a request with `head`, rejected or not.
+    /// Records the client, the time and the head of a request, which may be rejected later.
     pub(super) fn new(core: &Core, head: &Head, peer: IpAddr, begun: Instant) -> RequestInfo {
         let mut request_info = RequestInfo {
             begun,
@@ -44,7 +44,7 @@ impl RequestInfo {
         request_info
     }
 
-    /// Adds the field that names the span of the trace.
+    /// Adds the `traceresponse` field to `response`, if the request has a trace.
     pub(super) fn add_trace_field(&self, response: &mut Response, core: &Core) {
         if let Some(trace) = self.trace {
             trace.add_field(response, || core.next_request_id());
@@ -52,7 +52,7 @@ impl RequestInfo {
     }
 }
 
-/// Record of a response; bytes of its body count when they are handed over.
+/// Record of a response. The bytes of its body are counted when they are queued for writing.
 #[derive(Debug)]
 pub(super) struct CompletedStream {
     request_info: RequestInfo,

@@ -1,4 +1,5 @@
-//! Flood guard: decides what a client is waited for, and whether it is worth waiting for.
+//! Flood guard: decides which event the server waits for on a connection, and whether the client
+//! abuses it.
 //!
 //! ```text
 //!   a response is in preparation ─► nothing is armed
@@ -6,48 +7,52 @@
 //!   else, a frame or a head is incomplete ─► Wait::Head, renewed by each request
 //!   else ─► Wait::Idle
 //! ```
+//!
+//! A step is the progress of `step_bytes` body bytes, or of one whole response.
 
 use reactor::{Deadline, Wait};
 
 use super::limits::Limits;
 
-/// Counters by which a connection is judged.
+/// Counters that show whether a client makes progress or abuses the connection.
 #[derive(Debug)]
 pub(super) struct FloodGuard {
     limits: Limits,
-    /// Bytes of bodies per step: what the client must read within one wait.
+    /// Number of body bytes per step. The client must accept that many within one wait.
     step_bytes: u64,
-    /// Bytes since the last step.
+    /// Number of body bytes written since the last step.
     since_step: u64,
-    /// Number of steps, and of responses handed over whole.
+    /// Number of steps so far. A response that was queued as a whole is a step too.
     steps: u64,
-    /// Number of requests.
+    /// Number of requests so far.
     requests: u64,
-    /// Bytes received since the last request or step.
+    /// Number of bytes received since the last request or step, without those of request bodies.
     idle_bytes: usize,
-    /// Streams reset by the client, minus the streams it completed.
+    /// Number of streams that ended without their response, minus the streams that were completed.
     resets: u32,
-    /// Armed wait, after the first bytes of the client.
+    /// Armed wait; `None` until the client's first bytes arrive.
     armed: Option<Armed>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Armed {
     Nothing,
-    /// Armed at this number of steps.
+    /// Wait for writing, armed when this number of steps had been made.
     Write(u64),
-    /// Armed at this number of requests: a client that sends single bytes gets no extra time.
+    /// Wait for the rest of a head or frame, armed when this number of requests had arrived. A
+    /// client that sends single bytes gets no extra time.
     Head(u64),
-    /// Armed at this number of steps: responses that left at once are a sign of life too.
+    /// Wait for the next request, armed when this number of steps had been made: a response that
+    /// was sent at once is progress too, and restarts the wait.
     Idle(u64),
 }
 
-/// State of a connection's work.
+/// State of a connection, which decides the event to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Work {
     /// True if a response is in preparation.
     pub(super) makes: bool,
-    /// True if bytes wait for the client.
+    /// True if bytes wait to be written to the client.
     pub(super) sends: bool,
     /// True if a frame, or a head of several frames, is incomplete.
     pub(super) has_partial_input: bool,
@@ -73,7 +78,7 @@ impl FloodGuard {
         self.idle_bytes += bytes;
     }
 
-    /// Records that some of the received bytes belong to a body.
+    /// Records that `bytes` of the received bytes belong to a request body, and so are not idle.
     pub(super) fn expected(&mut self, bytes: usize) {
         self.idle_bytes = self.idle_bytes.saturating_sub(bytes);
     }
@@ -84,7 +89,8 @@ impl FloodGuard {
         self.idle_bytes = 0;
     }
 
-    /// Records written bytes of bodies. Responses to noise do not count.
+    /// Records that body bytes were written. Responses to frames other than requests, such as
+    /// pings, do not count.
     pub(super) fn took(&mut self, bytes: usize) {
         self.since_step += bytes as u64;
         if self.step_bytes <= self.since_step {
@@ -98,7 +104,7 @@ impl FloodGuard {
         self.idle_bytes = 0;
     }
 
-    /// Records a response that was handed over whole.
+    /// Records a response that was queued as a whole.
     pub(super) fn note_whole_response(&mut self) {
         self.resets = self.resets.saturating_sub(1);
         self.step();
@@ -109,12 +115,14 @@ impl FloodGuard {
         self.resets += 1;
     }
 
-    /// Returns whether the client mostly sends noise, or requests that it then resets.
+    /// Returns whether the client sends too much besides requests, or too many requests that it
+    /// then resets.
     pub(super) fn is_abused(&self) -> bool {
         self.limits.idle_bytes_max < self.idle_bytes || self.limits.resets_max < self.resets
     }
 
-    /// Arms the wait for the current state. Before the first bytes the initial wait stays.
+    /// Arms the deadline for the current state. Until the first bytes arrive, the initial deadline
+    /// remains.
     pub(super) fn settle(&mut self, deadline: &Deadline, work: Work) {
         let Some(armed) = self.armed else {
             return;

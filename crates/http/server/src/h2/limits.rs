@@ -1,20 +1,22 @@
-//! Bounds of HTTP/2 connections.
+//! Limits of HTTP/2 connections.
 
-/// Bounds of one HTTP/2 connection. Heads are bounded as in HTTP/1.1.
+/// Limits of one HTTP/2 connection. The limits on request heads are those of HTTP/1.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Concurrent streams; RFC 9113 §6.5.2 recommends at least 100. Default 100.
+    /// Maximum concurrent streams; RFC 9113 §6.5.2 recommends at least 100. Default 100.
     pub streams_max: u32,
-    /// Bytes read from files that wait for the client, over all streams; one more chunk is
-    /// possible. Shared memory does not count. Default 16 KiB.
+    /// Maximum bytes that were read from files and wait to be sent, over all streams; may be
+    /// exceeded by one chunk. Memory that responses share does not count. Default 16 KiB.
     pub buffer_bytes_max: usize,
-    /// Responses in preparation, over all streams; further ones wait for their turn. Default 32.
+    /// Maximum number of responses in preparation, over all streams. Further requests wait. Default
+    /// 32.
     pub making_max: usize,
-    /// Bytes that a client may send without a new request and without reading a response. Default
-    /// 256 KiB.
+    /// Maximum bytes that a client may send without a new request and without reading a response.
+    /// Default 256 KiB.
     pub idle_bytes_max: usize,
-    /// Streams that the client reset before their response was sent, or that were refused for its
-    /// errors, beyond the streams it completed. Default 256.
+    /// Maximum number by which failed streams may exceed completed ones. A stream fails if the
+    /// client resets it before its response was sent, or if it is refused for the client's errors.
+    /// Default 256.
     pub resets_max: u32,
 }
 

@@ -1,5 +1,5 @@
-//! Queue of bytes to the client, in order. Heads and small bodies are copied one behind the other;
-//! larger ones are referenced.
+//! Queue of bytes to the client, in order. Heads and small bodies are copied one behind the other
+//! into a buffer; larger bodies are referenced.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -13,34 +13,36 @@ use tokio::io::AsyncWrite;
 
 use crate::batch::Batch;
 
-/// Pieces per system call.
+/// Maximum number of pieces per system call.
 const PIECES_AT_ONCE: usize = 32;
-/// Written bytes of the buffer that are kept until all of it is written; beyond, the rest moves to
-/// the front.
+/// Maximum number of written bytes that stay at the front of the buffer. Above this number, the
+/// unwritten bytes are moved to the front.
 const WRITTEN_TEXT_MAX: usize = 64 << 10;
 
 /// Queue of bytes to be written.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
-    /// Buffer of frames in the capacity of a batch; appended bytes follow all pieces.
+    /// Buffer of frames, with the memory of a batch. Frames after `text_sealed` follow all pieces.
     text: Vec<u8>,
-    /// Bytes of `text` that are written, and those that belong to a piece.
+    /// Number of bytes of `text` that are written (`text_written`), and that belong to a piece
+    /// (`text_sealed`).
     text_written: usize,
     text_sealed: usize,
     pieces: VecDeque<Piece>,
-    /// Bytes of the first piece that are written.
+    /// Number of bytes of the first piece that are written.
     begun: usize,
-    /// Bytes of all pieces, and of the pieces that are not shared.
+    /// Total bytes of all pieces (`piece_bytes`), and of the pieces in memory of their own
+    /// (`own_bytes`).
     piece_bytes: usize,
     own_bytes: usize,
-    /// Bytes of completely written pieces, without frames, since the last query.
+    /// Bytes of pieces that were completely written since the last query, without pieces of frames.
     written_bytes: usize,
 }
 
-/// Piece of the queue.
+/// Part of the queue that lies in one place in memory.
 #[derive(Debug)]
 pub(super) enum Piece {
-    /// The next bytes of the buffer.
+    /// This number of bytes of the buffer, which follow those of earlier pieces.
     Text(usize),
     Shared(Arc<[u8]>, Range<usize>),
     Owned(Bytes),
@@ -56,7 +58,7 @@ impl Outgoing {
         &mut self.text
     }
 
-    /// Appends a piece behind all frames.
+    /// Appends a piece behind all frames queued so far.
     pub(super) fn push(&mut self, piece: Piece) {
         self.seal();
         self.piece_bytes += self.bytes(&piece).len();
@@ -73,22 +75,24 @@ impl Outgoing {
         self.piece_bytes - self.begun + self.text.len() - self.text_sealed
     }
 
-    /// Returns the number of waiting bytes that are not shared, without frames.
+    /// Returns the number of waiting bytes in memory of their own, which no other response shares,
+    /// without frames.
     pub(super) fn own_bytes(&self) -> usize {
         self.own_bytes
     }
 
-    /// Returns the bytes of bodies written since the last query, without those in the buffer.
+    /// Returns the number of body bytes written since the last query. Bodies that were copied into
+    /// the buffer are not counted.
     pub(super) fn take_written(&mut self) -> usize {
         std::mem::take(&mut self.written_bytes)
     }
 
-    /// Returns the bytes of frames that wait.
+    /// Returns the number of bytes of the buffer that wait to be written.
     pub(super) fn text_bytes(&self) -> usize {
         self.text.len() - self.text_written
     }
 
-    /// Makes the new part of the buffer a piece.
+    /// Makes the frames that belong to no piece yet a piece.
     fn seal(&mut self) {
         let bytes = self.text.len() - self.text_sealed;
         if bytes != 0 {
@@ -107,7 +111,7 @@ impl Outgoing {
         }
     }
 
-    /// Writes once and returns how much.
+    /// Writes once and returns the number of bytes written.
     pub(super) fn poll_write<S: AsyncWrite + Unpin>(
         &mut self,
         stream: &mut S,
@@ -119,7 +123,7 @@ impl Outgoing {
         let mut text_begin = self.text_written;
         for (part, piece) in parts.iter_mut().zip(&self.pieces) {
             let bytes = match piece {
-                // Later frames lie behind those of earlier pieces.
+                // The frames of this piece follow those of earlier pieces in the buffer.
                 Piece::Text(bytes) => {
                     let range = text_begin..text_begin + bytes;
                     text_begin = range.end;

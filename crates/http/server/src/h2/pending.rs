@@ -1,4 +1,5 @@
-//! Responses that need waiting: each a task on its core, a limited number at a time.
+//! Responses that cannot be prepared at once. A task on the core prepares each; the number of
+//! concurrent tasks is limited.
 
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
@@ -23,7 +24,7 @@ pub(super) struct PendingRequest {
     pub(super) context: RequestContext,
 }
 
-/// Responses in preparation, and requests that wait for their turn.
+/// Responses in preparation, and requests whose preparation has not started.
 #[derive(Debug, Default)]
 pub(super) struct PendingResponses {
     tasks: JoinSet<(u32, Response)>,
@@ -32,7 +33,7 @@ pub(super) struct PendingResponses {
 }
 
 impl PendingResponses {
-    /// Returns the number of both.
+    /// Returns the number of responses in preparation and of waiting requests together.
     pub(super) fn len(&self) -> usize {
         self.begun.len() + self.waiting.len()
     }
@@ -41,7 +42,8 @@ impl PendingResponses {
         self.waiting.push_back(order);
     }
 
-    /// Starts requests until `making_max` are in preparation.
+    /// Starts waiting requests until `making_max` responses are in preparation. Returns whether it
+    /// started any.
     pub(super) fn begin(&mut self, core: &Rc<Core>, making_max: usize) -> bool {
         let mut any = false;
         while self.begun.len() < making_max
@@ -93,7 +95,7 @@ impl PendingResponses {
         Some(request_info)
     }
 
-    /// Cancels the response of a stream.
+    /// Cancels the response on a stream, in preparation or waiting.
     pub(super) fn drop(&mut self, stream: u32) {
         self.waiting.retain(|order| order.stream != stream);
         if let Some(index) = self.begun.iter().position(|(begun, ..)| *begun == stream) {

@@ -1,4 +1,4 @@
-//! Response whose body is handed over in parts.
+//! Response whose body is queued for writing in parts.
 
 use std::fs::File;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::archive::Archive;
 use crate::parted::Parted;
 use crate::response::Payload;
 
-/// Response in progress.
+/// Response whose head is queued and whose body is not complete yet.
 #[derive(Debug)]
 pub(super) struct Sending {
     pub(super) stream: u32,
@@ -25,11 +25,11 @@ pub(super) struct Sending {
     left: RemainingBody,
 }
 
-/// Remaining body.
+/// Rest of the body, which is not queued for writing yet.
 #[derive(Debug)]
 enum RemainingBody {
     Memory(Arc<[u8]>, Range<usize>),
-    /// Memory of this stream alone, which keeps its turn until the memory is handed over.
+    /// Memory that only this stream uses. Other streams get no turn until all of it is queued.
     Owned(Bytes),
     File(BodyFile, Chunks),
     Parted(Box<Parted>),
@@ -43,17 +43,17 @@ enum BodyFile {
     Sealed(Arc<Sealed>),
 }
 
-/// Part of a body.
+/// Part of a body, to be queued for writing.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) piece: Piece,
     pub(super) bytes: usize,
-    /// True for the last part.
+    /// True for the last part of the body.
     pub(super) is_last: bool,
 }
 
 impl Sending {
-    /// Creates the state for a body. Returns `None` if there is no body.
+    /// Creates the state that sends `payload`. Returns `None` if there is no body.
     pub(super) fn new(
         stream: u32,
         completed: CompletedStream,
@@ -80,7 +80,7 @@ impl Sending {
         })
     }
 
-    /// Returns whether the body occupies memory of its own.
+    /// Returns whether the body is in memory that only this stream uses.
     pub(super) fn is_owned(&self) -> bool {
         matches!(self.left, RemainingBody::Owned(_))
     }
@@ -174,7 +174,7 @@ impl Sending {
 fn log_failure(ended: Ended) -> Ended {
     match &ended {
         Ended::File(err) => tracing::error!(%err, "file cannot be read; stream reset"),
-        // The other end that chunks can have.
+        // The only other failure of chunks: the file is shorter than before.
         ended => tracing::warn!(?ended, "original shrank while it was sent; stream reset"),
     }
     ended

@@ -1,8 +1,8 @@
-//! Conversion of a stream's head to the form of HTTP/1.1, so that one set of rules validates
-//! targets, hosts, limits and preconditions of both.
+//! Conversion of a stream's head to the form of HTTP/1.1, so that the same code validates targets,
+//! hosts, limits and preconditions of both protocols.
 //!
-//! The converted text is never sent, and no value can leave its line: values contain no CR, LF or
-//! NUL. Fields of framing and of the connection belong to HTTP/2 and are left out.
+//! The converted text is never sent. No value can extend beyond its line, since values contain no
+//! CR, LF or NUL. Fields of framing and of the connection belong to HTTP/2 and are left out.
 
 use std::net::IpAddr;
 
@@ -12,11 +12,12 @@ use http2::Head;
 use crate::access::LogRequest;
 use crate::trace::Traceparent;
 
-/// Validates `head` by way of `text`, which must be empty and which the request borrows.
+/// Validates `head`: converts it into `text`, which must be empty, and parses that. The returned
+/// request borrows `text`.
 ///
 /// # Errors
-/// As [`http1::parse`]. The stream gets the response and the connection continues: the framing of
-/// HTTP/2 is not in doubt.
+/// As [`http1::parse`]. The stream gets the error response and the connection continues, since the
+/// framing of HTTP/2 remains intact.
 pub(super) fn request<'t>(
     head: &Head,
     text: &'t mut Vec<u8>,
@@ -33,7 +34,7 @@ pub(super) fn request<'t>(
     read(text, limits)
 }
 
-/// Parses a request that was converted before.
+/// Parses `text` again, which [`request`] has filled.
 ///
 /// # Errors
 /// As [`request`].
@@ -80,8 +81,8 @@ fn write(head: &Head, text: &mut Vec<u8>) -> Result<(), Reject> {
     Ok(())
 }
 
-/// Rejects targets that mean different things in HTTP/1.1 and HTTP/2. RFC 9113 §8.3.1: `:path` is a
-/// path, the scheme stands beside it. CONNECT has neither.
+/// Rejects targets whose meaning differs between HTTP/1.1 and HTTP/2. RFC 9113 §8.3.1: `:path` is a
+/// path, and the scheme has a field of its own. CONNECT has neither.
 fn judge_target(head: &Head) -> Result<(), Reject> {
     const NO_PATH: Reject = Reject {
         status: 400,
@@ -151,7 +152,7 @@ pub(super) fn log_request(head: &Head, remote: IpAddr) -> LogRequest<'_> {
     }
 }
 
-/// Returns the target; for CONNECT, the authority.
+/// Returns the path; for CONNECT, which has none, the authority.
 fn target(head: &Head) -> &[u8] {
     match (head.path(), head.authority()) {
         (b"", Some(authority)) => authority,

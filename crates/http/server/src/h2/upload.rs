@@ -1,4 +1,5 @@
-//! Request whose body is being received. The response follows the whole body.
+//! Uploads: requests whose body is being received. The response is prepared after the whole body
+//! has arrived.
 
 use std::time::Duration;
 
@@ -9,21 +10,21 @@ use super::completed_stream::RequestInfo;
 use crate::core::Core;
 use crate::request_context::RequestContext;
 
-/// Upload of one request.
+/// Request whose body is being received.
 #[derive(Debug)]
 pub(super) struct Upload {
     pub(super) stream: u32,
     pub(super) request_info: RequestInfo,
-    /// Head in the form of HTTP/1.1.
+    /// Head of the request, converted to the form of HTTP/1.1.
     pub(super) text: Vec<u8>,
     pub(super) context: RequestContext,
-    /// True if a mount needs the body.
+    /// True if a mount needs the body; otherwise its bytes are dropped.
     pub(super) is_kept: bool,
-    /// Bytes that may still arrive.
+    /// Number of body bytes that may still arrive.
     left: u64,
-    /// Bytes that arrived since the timer was restarted.
+    /// Number of body bytes that have arrived since `due` was last set.
     window_bytes: u64,
-    /// Time at which the upload is too slow: RFC 9110 §15.5.9.
+    /// Time at which the upload is rejected as too slow: RFC 9110 §15.5.9.
     pub(super) due: Instant,
 }
 
@@ -51,7 +52,7 @@ impl Upload {
         }
     }
 
-    /// Appends or drops the next part.
+    /// Appends the next part of the body, or drops it if no mount needs the body.
     ///
     /// # Errors
     /// If the body is too large.

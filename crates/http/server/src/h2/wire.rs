@@ -8,7 +8,7 @@ use tokio_rustls::server::TlsStream;
 
 use crate::transport::Secured;
 
-/// A socket, or TLS over a socket.
+/// Transport of an HTTP/2 connection: a socket, or TLS over a socket.
 pub(crate) trait Carrier: Unpin + 'static {
     /// Stream with [`AsyncRead`] and [`AsyncWrite`].
     type Stream: AsyncRead + AsyncWrite + Unpin;
@@ -18,7 +18,7 @@ pub(crate) trait Carrier: Unpin + 'static {
     /// Returns the number of bytes that the client has acknowledged.
     fn acked_bytes(&self) -> io::Result<u64>;
 
-    /// As [`reactor::reset_when_closed`].
+    /// Makes closing the socket reset the connection, as [`reactor::reset_when_closed`] does.
     fn reset_when_closed(&self);
 }
 

@@ -1,4 +1,4 @@
-//! Preparation of a representation that was chosen: its bytes are opened, its head is composed.
+//! Preparation of the representation that was chosen: opens its bytes and composes its head.
 
 use std::cell::OnceCell;
 use std::io;
@@ -14,11 +14,11 @@ use crate::coding::{CODED_BYTES_MIN, extended_vary, is_text};
 use crate::metrics::Served;
 use crate::service::Service;
 
-/// Policy for SVG and unknown files, which may contain scripts: browsers must neither run them nor
-/// fetch for them.
+/// Content-Security-Policy for SVG and unknown files, which may contain scripts: browsers must
+/// neither run these scripts nor load other resources for the file.
 const INERT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
-/// Facts that the fields of a representation express.
+/// Data from which the fields of a representation are composed.
 struct Described<'a> {
     choice: &'a Choice,
     path: &'a LibraryPath,
@@ -28,10 +28,10 @@ struct Described<'a> {
 }
 
 impl Service {
-    /// Opens the bytes of `choice` and prepares its head. May sleep on the disk.
+    /// Opens the bytes of `choice` and prepares its head. May block on the disk.
     ///
     /// # Errors
-    /// If the bytes are gone by now: choose again.
+    /// If the bytes no longer exist; the caller chooses again.
     pub fn prepare(
         &self,
         choice: &Choice,
@@ -93,8 +93,9 @@ impl Service {
             Body::Uncached(_, key, _) => (None, format!("\"{key}\"")),
             Body::Original(_) => (None, choice.identity.etag()),
         };
-        // A better variant will replace this one without the original changing, so its date would
-        // prove nothing. RFC 9110 §8.8.2.1: a date to come is replaced by that of the answer.
+        // A provisional representation will be replaced while the original and its date stay the
+        // same, so it gets no date. RFC 9110 §8.8.2.1: a date in the future is replaced by that of
+        // the response.
         let modified_s = choice.identity.modified_s;
         let modified_unix_s = (!choice.provisional).then_some(modified_s.min(now_unix_s));
         let is_codable = is_text(choice.body.media_type())
@@ -154,7 +155,7 @@ impl Service {
             ("accept-ranges", "bytes".to_owned()),
             ("x-content-type-options", "nosniff".to_owned()),
             ("x-compression-rate", format!("{rate:.2}")),
-            // The response to a request that waited for a conversion replaces these two.
+            // If the request waited for a conversion, its response replaces these two fields.
             ("cache-status", "Pelton; hit".to_owned()),
             ("server-timing", "cache;desc=hit".to_owned()),
         ];
@@ -169,12 +170,12 @@ impl Service {
         let own = fields
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value));
-        // The freshness of provisional responses is not configurable by the operator's fields.
+        // The operator's fields cannot change the freshness of provisional responses.
         let is_set = |name: &str| !(choice.provisional && name == "cache-control");
         self.settings.headers.over(own.collect(), is_set)
     }
 
-    /// Appends the fields for caches and the browser's security policies.
+    /// Appends the fields that control caches and the browser's security policies.
     fn policies(
         &self,
         choice: &Choice,
