@@ -5,10 +5,10 @@
 //! core 1 ─► lines ─┴─► thread `access` ─► file or stderr
 //! ```
 //!
-//! A core writes into memory that it owns and never waits: if the lock is held or the buffer is
-//! full, the line is dropped and counted. The thread polls every [`PAUSE`] and is woken when a
-//! buffer is half full, so that a line costs no system call. The file is opened for appending, and
-//! reopened on request after another program has moved it.
+//! A core writes into a buffer of its own and never waits: if the lock is held or the buffer is
+//! full, the line is dropped and counted. The thread polls every [`PAUSE`], and is woken earlier
+//! when a buffer is half full, so that a line usually costs no system call. The file is opened for
+//! appending, and reopened on request after another program has moved it.
 
 mod line;
 #[cfg(test)]
@@ -24,34 +24,35 @@ use std::time::{Duration, Instant};
 
 pub(crate) use line::{LogRequest, LogResponse};
 
-/// Longest time that a line waits to be written.
+/// Maximum time between two polls of the buffers by the thread.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Largest write, in bytes, so that progress is visible.
+/// Maximum bytes per write, so that progress is visible.
 const WRITE_BYTES_MAX: usize = 64 << 10;
-/// Time that the end of the log waits for a file or reader that accepts nothing.
+/// Maximum time without progress at shutdown, when the file or reader accepts no lines.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Attempts of a core to take the lock, which is held for a swap, before it drops the line.
+/// Number of times that a core tries to take the lock before it drops the line. The thread holds
+/// the lock only for a swap.
 const TRIES: usize = 64;
 
-/// Destination of the lines.
+/// Destination of the log lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Sink {
     /// No lines are written.
     #[default]
     Off,
-    /// Stderr, among the lines of the other log.
+    /// Standard error, between the lines of the general log.
     Stderr,
-    /// The end of this file.
+    /// This file, to which lines are appended.
     File(PathBuf),
 }
 
-/// Bounds of the access log.
+/// Limits of the access log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of waiting lines per core; beyond the limit, lines are dropped and counted. Default 1
-    /// MiB.
+    /// Maximum bytes of waiting lines per core. When it is reached, lines are dropped and counted.
+    /// Default 1 MiB.
     pub buffer_bytes: usize,
-    /// Bytes of each client-supplied text, such as the User-Agent. Default 512.
+    /// Maximum bytes of each client-supplied string, such as the User-Agent. Default 512.
     pub field_bytes_max: usize,
 }
 
@@ -82,7 +83,7 @@ struct Shared {
     ends: AtomicBool,
 }
 
-/// Lines of one core, on cache lines of their own.
+/// Buffer and counters of one core, on cache lines of their own.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Lines {
@@ -128,12 +129,13 @@ impl AccessLog {
         }))
     }
 
-    /// Returns the largest size of a client-supplied text, in bytes.
+    /// Returns the maximum size of a client-supplied string, in bytes.
     pub(crate) fn field_bytes_max(&self) -> usize {
         self.shared.limits.field_bytes_max
     }
 
-    /// Adds a line of one core: `asked` from [`LogRequest::write`], and the response.
+    /// Adds a line of one core, made of `asked`, the output of [`LogRequest::write`], and of the
+    /// response `said`.
     pub(crate) fn add(&self, core: usize, asked: &[u8], said: &LogResponse) {
         let lines = &self.shared.cores[core];
         let room = self.shared.limits.buffer_bytes;
@@ -160,8 +162,8 @@ impl AccessLog {
         self.thread.unpark();
     }
 
-    /// Writes the waiting lines, as long as some are accepted each second, and ends the log. Later
-    /// lines are lost.
+    /// Stops the log after writing the waiting lines; gives up if none is accepted for a second.
+    /// Later lines are lost.
     pub fn finish(&self) {
         self.shared.ends.store(true, Relaxed);
         self.thread.unpark();
@@ -207,7 +209,8 @@ fn count(counter: &AtomicU64) {
 }
 
 impl Lines {
-    /// Runs `work` on the waiting lines, unless the lock is held for longer than a swap takes.
+    /// Runs `work` on the waiting lines. Returns `None` if the lock cannot be taken in [`TRIES`]
+    /// attempts.
     fn try_with<T>(&self, work: impl FnOnce(&mut Vec<u8>) -> Option<T>) -> Option<T> {
         for _ in 0..TRIES {
             match self.waiting.try_lock() {
@@ -234,7 +237,7 @@ impl Shared {
     fn write(&self, mut out: Box<dyn Write + Send>, sink: &Sink) {
         let mut taken = Vec::with_capacity(self.limits.buffer_bytes);
         loop {
-            // Read before the lines, so that lines from before the end are written.
+            // Read before the lines, so that all lines added before the stop are written.
             let ends = self.ends.load(Relaxed);
             for core in &self.cores {
                 let mut waiting = core.waiting.lock().unwrap_or_else(PoisonError::into_inner);

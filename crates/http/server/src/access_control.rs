@@ -16,8 +16,8 @@ use crate::response::{Fields, Payload, Response};
 use crate::scheme::{Scheme, without_port};
 
 impl Core {
-    /// Decides whether a ready file may be sent for `request`. Returns `None` if the decision needs
-    /// more time, or is a refusal.
+    /// Decides whether a ready file may be sent for `request`. Returns `None` if the request must
+    /// be refused, or if the decision needs a slower check.
     pub(crate) fn check_ready_access(
         &self,
         listener: usize,
@@ -38,7 +38,8 @@ impl Core {
         self.remembered(authorization).map(|_| Admission::Known)
     }
 
-    /// Decides whether `request` may be answered, except for what only the file itself determines.
+    /// Decides whether `request` may be answered. What depends on the file itself is decided by
+    /// [`Core::check_file_access`].
     pub(crate) async fn check_access(
         &self,
         request: &Request<'_>,
@@ -54,7 +55,8 @@ impl Core {
             return Err(Problem::UnknownHost);
         }
         let is_open = gate.is_open(part);
-        // Any page can make a browser send credentials that the browser stores.
+        // A browser adds its stored credentials to requests of any page. Players' requests contain
+        // credentials of their own.
         let brings_credentials = part == Part::Players;
         if (is_listing || !is_open) && !brings_credentials && is_foreign_change(gate, request) {
             return Err(Problem::ForeignOrigin);
@@ -79,7 +81,8 @@ impl Core {
         }
     }
 
-    /// Decides whether a file that was found may be sent to a client that passed so far.
+    /// Decides whether a file may be sent to a client whose request [`Core::check_access`] has
+    /// admitted.
     pub(crate) async fn check_file_access(
         &self,
         admission: Admission,
@@ -99,8 +102,9 @@ impl Core {
         self.service.settings.gate.login == RequireLogin::Music && representation.is_sound()
     }
 
-    /// Returns whether a request names this server. Over TLS the certificate has shown that;
-    /// browsers always send a name.
+    /// Returns whether the host name of a request belongs to this server. On a TLS listener, the
+    /// certificate has proved that. A request without a host name passes, since browsers always
+    /// send one.
     fn is_our_host(&self, listener: usize, request: &Request<'_>) -> bool {
         let is_certified = |scheme: &Scheme, host: &str| match scheme {
             Scheme::Https(tls) => tls.covers(without_port(host)),
@@ -116,7 +120,7 @@ impl Core {
     fn has_token(&self, request: &Request<'_>) -> bool {
         let token = self.service.settings.gate.token;
         let sent = authorization(request).and_then(|it| it.strip_prefix("Bearer "));
-        // Hashes compare in constant time.
+        // The comparison of hashes takes constant time.
         token.is_some_and(|token| sent.is_some_and(|it| Token::new(it.trim()) == token))
     }
 
@@ -152,7 +156,7 @@ impl Core {
         (self.reactor.clock().now_ms() < until_ms).then_some(login)
     }
 
-    /// Lets pages of trusted origins read the responses of `part`.
+    /// Adds the CORS fields that let pages of trusted origins read a response of the API.
     pub(crate) fn allow_origin(&self, request: &Request<'_>, response: &mut Response) {
         let gate = &self.service.settings.gate;
         if gate.origins.is_empty() || self.service.part_of(request.target.path) != Part::Api {
@@ -194,7 +198,7 @@ impl Core {
     }
 }
 
-/// Returns whether a page of an untrusted origin makes a browser change something.
+/// Returns whether the request would change something on behalf of a page of an untrusted origin.
 fn is_foreign_change(gate: &Gate, request: &Request<'_>) -> bool {
     if matches!(request.method, Method::Get | Method::Head | Method::Options) {
         return false;
@@ -216,7 +220,7 @@ fn authorization<'a>(request: &Request<'a>) -> Option<&'a str> {
     field(request, "authorization")
 }
 
-/// Returns the first field of this name; empty if its value is not text.
+/// Returns the value of the first field called `name`, if any; empty if the value is not UTF-8.
 fn field<'a>(request: &Request<'a>, name: &str) -> Option<&'a str> {
     let mut fields = request.fields();
     let (_, value) = fields.find(|(other, _)| other.eq_ignore_ascii_case(name))?;

@@ -1,4 +1,4 @@
-//! Choice of a representation for a request, before it is prepared.
+//! Representation that was chosen for a request and is not prepared yet.
 
 use std::sync::Arc;
 
@@ -12,32 +12,33 @@ use crate::known::Known;
 /// Representation that was chosen for a request.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// Location of the bytes.
+    /// Bytes of the representation, by their location.
     pub body: Body,
-    /// Original that the representation is made from, or is.
+    /// Version of the original from which the representation is made, or which it is.
     pub identity: Identity,
-    /// True if another `Accept` could have chosen another representation.
+    /// True if a different `Accept` field could lead to a different representation.
     pub negotiated: bool,
     /// True if an improvement will replace the representation.
     pub provisional: bool,
     /// True if the representation was converted for this request.
     pub made: bool,
-    /// True if the target has one representation only, whatever is accepted or converted later.
+    /// True if the target has only this representation, whatever clients accept and whatever is
+    /// converted later.
     pub is_only: bool,
 }
 
-/// Choice for a player.
+/// Response that was chosen for a player's request for a track.
 #[derive(Clone, Debug)]
 pub enum SoundChoice {
-    /// A finished track, or the file.
+    /// A complete transcoded track, or the original file.
     Whole(Choice),
     /// A track in production, which will be stored under this key.
     Growing(Key, Arc<Growing>),
-    /// The original has changed: choose again.
+    /// The original has changed, so the choice must be made again.
     Changed,
 }
 
-/// Returns the media type for the field Content-Type.
+/// Media type, as sent in the field Content-Type.
 pub type MediaType = &'static str;
 
 /// Location of a representation's bytes.
@@ -62,7 +63,7 @@ impl Body {
 }
 
 impl Choice {
-    /// Returns whether the bytes are in memory, so that preparing the response cannot sleep.
+    /// Returns whether the bytes are in memory, so that preparing the response cannot block.
     pub(crate) fn is_in_memory(&self, memory_body_bytes_max: u64) -> bool {
         match &self.body {
             Body::Variant(variant, sealed, _) => {

@@ -12,11 +12,12 @@ use flate2::write::GzEncoder;
 use http1::{Request, accept};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-/// Smallest body whose compression is worth its cost, in bytes.
+/// Minimum size of a body that is compressed, in bytes; for smaller ones the saving is not worth
+/// the cost.
 pub(crate) const CODED_BYTES_MIN: u64 = 256;
-/// Brotli's quality, from 0 to 11. Quality 5 takes 20 ms per megabyte of JSON.
+/// Quality setting of Brotli, from 0 to 11. At quality 5, a megabyte of JSON takes 20 ms.
 const BROTLI_QUALITY: i32 = 5;
-/// Brotli's window, from 10 to 24, as a power of two.
+/// Window size of Brotli as a power of two, from 10 to 24.
 const BROTLI_WINDOW: i32 = 20;
 
 /// Content coding.
@@ -50,7 +51,8 @@ impl Coding {
         wanted.find_map(|(coding, reads)| reads.then_some(coding))
     }
 
-    /// Encodes `bytes`. Returns `None` if that saves nothing. Slow.
+    /// Encodes `bytes`. Returns `None` if the result is not smaller. Slow, so call it on the
+    /// blocking pool.
     pub(crate) fn encode(self, bytes: &[u8]) -> Option<Vec<u8>> {
         const IN_MEMORY: &str = "writing to memory cannot fail";
         let coded = match self {
@@ -91,7 +93,7 @@ pub(crate) fn is_text(media_type: &str) -> bool {
         )
 }
 
-/// Returns the entity tag for a coding of the representation with `etag`: RFC 9110 §8.8.3.3.
+/// Returns the entity tag of the representation `etag` in a content coding: RFC 9110 §8.8.3.3.
 pub(crate) fn coded_etag(etag: &str, coding: Coding) -> String {
     let tag = etag.strip_suffix('"').unwrap_or(etag);
     format!("{tag}-{}\"", coding.name())

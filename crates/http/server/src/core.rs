@@ -1,4 +1,4 @@
-//! State of the service on one core, which touches nothing shared for a hit.
+//! State of the service on one core. A cache hit accesses no memory that cores share.
 
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
@@ -15,7 +15,7 @@ use crate::scheme::Scheme;
 use crate::service::Service;
 use crate::tls::handshakes::Handshakes;
 
-/// State of the service on one core. It never leaves its thread.
+/// State of the service on one core. It stays on that core's thread.
 #[derive(Debug)]
 pub struct Core {
     pub(crate) service: Arc<Service>,
@@ -24,7 +24,7 @@ pub struct Core {
     pub(crate) verified: Verified,
     pub(crate) ready: RefCell<ReadyResponses>,
     requests: Cell<u64>,
-    /// Bytes of request bodies whose responses are pending.
+    /// Request bodies in memory whose responses are pending, and their total size.
     pub(crate) uploads: Rc<Uploads>,
     live: Arc<Live>,
     generation: u64,
@@ -33,7 +33,7 @@ pub struct Core {
 impl Core {
     /// Returns the state for the reactor's core `reactor`.
     pub(crate) fn new(live: &Arc<Live>, reactor: reactor::Core) -> Core {
-        // This order ensures that a reload in between is noticed.
+        // The generation is read first, so that a reload between the two reads is noticed.
         let generation = live.generation();
         let service = live.current();
         let limits = &service.settings.limits;
@@ -56,8 +56,8 @@ impl Core {
         }
     }
 
-    /// Returns the state of the same core for the current configuration. Open handshakes and bodies
-    /// stay counted.
+    /// Returns the state of the same core for the current configuration. Handshakes in progress and
+    /// request bodies are still counted.
     pub(crate) fn renewed(&self) -> Core {
         Core {
             handshakes: Rc::clone(&self.handshakes),

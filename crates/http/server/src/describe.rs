@@ -1,4 +1,4 @@
-//! `meta=full`: facts about a picture as JSON, with the names of WebP Server Go.
+//! `meta=full`: facts about a picture as JSON, with the member names of WebP Server Go.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -11,12 +11,13 @@ use crate::known::Known;
 use crate::problem::{Problem, json_string};
 use crate::service::Service;
 
-/// Side of the variant that is created only for the placeholder, in pixels.
+/// Maximum width and height of the variant that is created only to compute the placeholder, in
+/// pixels.
 const TINY_PX: u32 = 64;
 
 impl Service {
-    /// Returns the size and format that a request without `meta` and without a format would start
-    /// from.
+    /// Returns a JSON description of the picture at `path`, with the size that the same request
+    /// without `meta` would give.
     ///
     /// `blurhash`, `thumbhash` and `colour` need the pixels: if the original was never converted, a
     /// tiny variant is created. A picture that cannot be converted lacks them.
@@ -90,7 +91,7 @@ impl Service {
             format: Some(Target::Webp),
             ..Recipe::default()
         };
-        // If the conversion fails, there is no placeholder; a request for the picture gets the
+        // If the conversion fails, there is no placeholder; a request for the picture reports the
         // reason.
         self.choose(path, tiny, Accepts::default()).await.ok()?;
         find().await

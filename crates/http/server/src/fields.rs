@@ -1,4 +1,4 @@
-//! Fields of responses: their form, and those that the operator configured.
+//! Fields of responses: their types, and the fields that the operator configured.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -9,7 +9,8 @@ use http1::Request;
 /// Name and value of a field.
 pub type Field = (Cow<'static, str>, Cow<'static, str>);
 
-/// Fields of every response; they replace the server's fields of the same name.
+/// Fields that the operator configured for every response; they replace the server's fields of the
+/// same name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers(Vec<(String, String)>);
 
@@ -64,7 +65,8 @@ impl Headers {
         self.0.iter().map(|(name, value)| (&**name, &**value))
     }
 
-    /// Returns the fields `own`, replaced by these where names are equal and `is_set` allows it.
+    /// Returns `own` combined with the operator's fields. An operator's field replaces fields of
+    /// the same name; those for which `is_set` returns false are left out.
     pub(crate) fn over(
         &self,
         mut own: Vec<(String, String)>,
@@ -77,7 +79,7 @@ impl Headers {
         own
     }
 
-    /// Adds the fields that a response lacks.
+    /// Adds to `fields` the operator's fields whose names it lacks.
     pub(crate) fn complete(&self, fields: &mut Vec<Field>) {
         for (name, value) in self.iter() {
             if !fields.iter().any(|(known, _)| known == name) {
@@ -92,7 +94,7 @@ impl Headers {
 pub struct Cors(BTreeSet<String>);
 
 impl Cors {
-    /// Creates the list; `*` matches every origin.
+    /// Creates the list of `origins`; `*` matches every origin.
     #[must_use]
     pub fn new(origins: impl IntoIterator<Item = String>) -> Cors {
         let origins: BTreeSet<String> = origins.into_iter().collect();
@@ -107,7 +109,7 @@ impl Cors {
         1 < self.0.len()
     }
 
-    /// Returns the fields of every response.
+    /// Returns the CORS fields that are the same in every response.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, String)> {
         let only = self.0.first().filter(|_| !self.is_reflected());
         let exposed = ("access-control-expose-headers", "*".to_owned());
@@ -115,7 +117,8 @@ impl Cors {
         allowed.into_iter().chain(self.0.first().map(|_| exposed))
     }
 
-    /// Returns the field for the origin of `request`, if its pages may read the response.
+    /// Returns the CORS field for the Origin of `request`, if pages of that origin may read the
+    /// response.
     pub(crate) fn reflected(&self, request: &Request<'_>) -> Option<Field> {
         if !self.is_reflected() {
             return None;

@@ -1,4 +1,4 @@
-//! Request for a file of the library, parsed once on its way from the route to the response.
+//! Request for a file of the library, which is parsed only once.
 
 use http1::{Request, Target, accept};
 use image_plan::{Accepts, Grammar, ImageQuery};
@@ -16,11 +16,11 @@ pub(crate) struct FileRequest<'r> {
     pub(crate) accepts: Accepts,
     /// Content coding that the client prefers, if any.
     pub(crate) coding: Option<Coding>,
-    /// True if clients cannot name the file.
+    /// True if clients cannot request the file themselves.
     pub(crate) is_internal: bool,
-    /// Path of the target, if it can be that of a file.
+    /// Path in the library; `None` if the target cannot be the path of a file.
     path: Option<LibraryPath>,
-    /// Parameters of the target, or the reason why they are invalid.
+    /// Query parameters of the target, or the reason why they are invalid.
     query: Result<ImageQuery, String>,
 }
 
@@ -65,7 +65,7 @@ impl<'r> FileRequest<'r> {
         self.path.as_ref().ok_or(Problem::NotFound)
     }
 
-    /// Returns the parameters.
+    /// Returns the query parameters.
     ///
     /// # Errors
     /// [`Problem::BadParameter`] if they are invalid.

@@ -13,17 +13,18 @@ use crate::paths::PAGE;
 use crate::problem::Problem;
 use crate::service::Service;
 
-/// Path of the folders' pages. A folder is also found directly below [`PAGE`], unless its name is
-/// taken there, such as `music` and `api`.
+/// Path below which the folders' pages are found. A folder's page is also found directly below
+/// [`PAGE`], unless another page, such as `music` or `api`, has that name.
 const FOLDERS: &str = "/-/at/";
 /// Path of the music page, if it is mounted.
 const MUSIC: &str = "/-/music";
-/// Policy that allows only our own pictures and the inline style of the page.
+/// Content-Security-Policy that allows only this server's pictures and the inline style of the
+/// page.
 pub(crate) const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// Folders per page that are represented by a picture; on a rotating disk each takes 10 ms. Others
-/// are plain links.
+/// Maximum number of folders per page that are shown with a picture; on a rotating disk each takes
+/// 10 ms. Further folders are plain links.
 const FRONTS_MAX: usize = 100;
-/// Entries of a folder that are examined for its picture.
+/// Maximum number of entries of a folder that are examined to find its picture.
 const FRONT_ENTRIES_MAX: usize = 100;
 /// Extensions of files that are shown as pictures; their content is examined on request.
 const SHOWN: [&str; 9] = [
@@ -79,8 +80,8 @@ impl Service {
     }
 }
 
-/// Returns the first picture of each folder in `folders`, if it has one. Examines at most
-/// `entries_max` entries.
+/// Returns the name of the first picture of each of `folders`; `None` if a folder has none.
+/// Examines at most `entries_max` entries.
 fn fronts(
     library: &Library,
     folder: Option<&LibraryPath>,
@@ -105,8 +106,8 @@ fn fronts(
     folders.iter().enumerate().map(front).collect()
 }
 
-/// Renders a page. `fronts` maps folders to their pictures. `colour` returns a picture's colour for
-/// CSS, if known, which fills its place until it is loaded.
+/// Renders a page. `fronts` contains the picture of each folder. `colour` returns the colour of a
+/// picture for CSS, if known, which is shown until the picture is loaded.
 fn render(
     folder: Option<&LibraryPath>,
     listed: &Listed,
@@ -190,7 +191,7 @@ fn link(out: &mut String, target: &str, label: &str) {
     write!(out, "<a href=\"{target}\">{label}</a>").expect("writing to a string cannot fail");
 }
 
-/// Returns the target of a folder's entry.
+/// Returns the request target of an entry of `folder`.
 fn target_of(folder: Option<&LibraryPath>, name: impl AsRef<Path>) -> String {
     let folder = folder.map_or(Path::new(""), LibraryPath::as_path);
     format!("/{}", encode(&folder.join(name)))

@@ -5,11 +5,11 @@
 //! request ─► known host? ─► may this page change it? ─► part of the server ─► login, if needed
 //! ```
 //!
-//! The page of any web site can make its own host name resolve to this machine, and is then of the
-//! same origin as the responses it reads here (DNS rebinding). Browsers send that host name with
-//! each request. Pages that list the library or describe or change the server therefore accept only
-//! hosts that an attacker cannot own: IP addresses, names that public DNS never contains, names of
-//! the certificates, and names of the settings.
+//! The page of any web site can make its own host name resolve to this machine. To the browser, the
+//! responses read from here then have the same origin as that page (DNS rebinding). Browsers send
+//! that host name with each request. Pages that list the library, or describe or change the server,
+//! therefore accept only hosts that an attacker cannot own: IP addresses, names that public DNS
+//! never contains, names of the certificates, and names in the settings.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -20,29 +20,31 @@ use lru::LruCache;
 
 use crate::scheme::without_port;
 
-/// Logins that a core caches, for as long as it trusts cached facts of files.
+/// Maximum number of verified logins that a core caches; each is trusted as long as cached facts of
+/// files.
 const VERIFIED_MAX: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 /// Endings of names that public DNS never contains: RFC 6761, 6762 and 8375, and ICANN's
 /// reservation of 2024.
 const PRIVATE_ENDINGS: [&str; 4] = [".localhost", ".local", ".home.arpa", ".internal"];
 
-/// Rules that the operator configured.
+/// The operator's rules of access: logins, host names, origins and the token.
 #[derive(Clone, Debug, Default)]
 pub struct Gate {
     /// Parts that need a login.
     pub login: RequireLogin,
-    /// Names of this server, in lower case: `example.org`, `*.example.org`, or `*` for any. If
-    /// empty, files are served under every name, all else under names that an attacker cannot own.
+    /// Names of this server, in lower case: `example.org`, `*.example.org`, or `*` for any. If the
+    /// list is empty, files are served under every name, and everything else only under names that
+    /// an attacker cannot own.
     pub hosts: Vec<String>,
-    /// Origins whose pages may use the API.
+    /// Origins (scheme, host and port) whose pages may use the API.
     pub origins: Vec<String>,
-    /// Token for the administration and the API, if any.
+    /// Token that grants access to the administration and the API, if any.
     pub token: Option<Token>,
     /// True if the administration has a listener of its own.
     pub has_admin_listener: bool,
 }
 
-/// Secret of a program, stored as its hash.
+/// Secret that a program sends instead of a login, stored as its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token(blake3::Hash);
 
@@ -57,7 +59,7 @@ impl Token {
 /// Parts that need a login.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RequireLogin {
-    /// Only players log in.
+    /// Only players need a login.
     #[default]
     Off,
     /// Music, covers, music pages and the API need a login.
@@ -66,28 +68,29 @@ pub enum RequireLogin {
     All,
 }
 
-/// Part of the server, for access control.
+/// Part of the server that access control distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Health checks, which need no login.
     Open,
     /// Players' endpoints, whose requests carry their own credentials.
     Players,
-    /// Metrics and the state of cells.
+    /// Metrics and the state of the sandbox's cells.
     Admin,
-    /// The library as JSON.
+    /// API that serves the library as JSON.
     Api,
-    /// Music for browsers, and covers.
+    /// Pages that play music in a browser, and covers.
     Music,
     /// Pages that list folders.
     Pages,
-    /// Files, and programs of the operator.
+    /// Files of the library, and programs of the operator.
     Files,
 }
 
-/// Verification of logins.
+/// Store of users, which verifies logins.
 pub trait Users: Send + Sync {
-    /// Returns the user that the value of an Authorization field identifies. May sleep.
+    /// Returns the login of the user that the value of an Authorization field identifies. May block
+    /// on the disk.
     ///
     /// # Errors
     /// [`LoginFailure`]
@@ -101,31 +104,31 @@ pub struct Login {
     pub is_admin: bool,
 }
 
-/// Reason of a failed login.
+/// Reason why a login failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginFailure {
     /// Unknown user, wrong password or unknown key.
     Unknown,
-    /// Too many failed logins.
+    /// Too many logins from this client failed.
     Guessing {
         /// Seconds until the next try is allowed.
         retry_after_s: u64,
     },
-    /// Users cannot be read now.
+    /// The host failed: the list of users cannot be read.
     Host,
 }
 
-/// Way in which a request passed.
+/// Reason why access control admitted a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// The request needed no credentials.
     Open,
-    /// The request passed by a login or a token, so its response is private.
+    /// The request has a valid login or token, so its response is private.
     Known,
 }
 
-/// Verified logins of a core, by a hash of the credentials, each with the time until which it is
-/// trusted.
+/// Verified logins of a core. The key is a hash of the credentials; the value includes the time
+/// until which the login is trusted.
 pub(crate) struct Verified(pub(crate) RefCell<LruCache<blake3::Hash, (Login, u64)>>);
 
 impl Default for Verified {
@@ -173,7 +176,7 @@ impl Gate {
         }
     }
 
-    /// Paths that need no login on the administration's own listener.
+    /// Paths that need no login on the separate listener for administration.
     pub const ADMIN_PARTS: [&str; 3] = ["/-/api", "/-/metrics", "/-/status"];
 
     /// Returns the parts that need no credentials, for a warning.

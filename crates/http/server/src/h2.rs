@@ -35,11 +35,11 @@ pub(crate) use http2::PREFACE;
 use session::Session;
 use wire::Carrier;
 
-/// Bytes that are dropped after the end of a connection whose client made an error or floods: it
-/// has only a GOAWAY to read.
+/// Maximum bytes that are read and dropped after a connection was closed because its client made an
+/// error or sent a flood of frames. Such a client has only a GOAWAY left to read.
 const FAULT_LINGER_BYTES_MAX: usize = 64 << 10;
 
-/// Serves `conn`, of which `begun` has been read, until either side closes it.
+/// Serves `conn` until either side closes it. `begun` contains the bytes that were read already.
 pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Input) {
     let (stream, conn) = conn.swap(());
     let mut drained = pin!(core.reactor.drain_started());
@@ -61,14 +61,14 @@ pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Inpu
     let ended = conn.deadline.within_while(serving, reads_fast_enough).await;
     let mut session = session.into_inner();
     if ended.is_err() {
-        // The client took too long, or its place is needed.
+        // The client took too long, or the connection was evicted or drained.
         if conn.deadline.is_armed(Wait::Write) {
             session.stream.reset_when_closed();
         }
         session.leave_now();
         conn.deadline.arm(Wait::Linger);
         let leaving = poll_fn(|context| session.poll(context));
-        // The result does not matter any more.
+        // The connection closes in any case, so the result is ignored.
         drop(conn.deadline.within(leaving).await);
     }
     if session.is_sound() {
@@ -81,8 +81,8 @@ pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Inpu
     }
 }
 
-/// Closes the sending side and drops what the client still sends. Closing with unread bytes would
-/// send a reset, which discards the last bytes in flight.
+/// Closes the sending side, then reads and drops the bytes that the client still sends. Closing
+/// with unread bytes would send a reset, which discards the last response bytes in flight.
 async fn linger<S: Carrier>(stream: &mut S, mut bounds: Linger<'_>) {
     let mut stream = Pin::new(stream.stream());
     if poll_fn(|context| stream.as_mut().poll_shutdown(context))

@@ -77,7 +77,8 @@ impl Response {
             return fields;
         }
         let mut added = listed(self.added.iter().map(|(name, text)| (&**name, &**text)));
-        // The problem's own fields win, above all its Cache-Control.
+        // In an error response, the fields of the problem document replace added ones of the same
+        // name, above all its Cache-Control. In other responses, added fields replace.
         let (kept, replaced) = match self.status {
             400.. => (&mut fields, &mut added),
             _ => (&mut added, &mut fields),

@@ -1,4 +1,4 @@
-//! Type of a file of the library, read from its head once per version.
+//! Type of a file of the library, detected from the first bytes once per version of the file.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -15,20 +15,21 @@ use crate::problem::Problem;
 pub enum Known {
     /// Picture that can be converted.
     Picture(Facts),
-    /// Picture by its magic bytes, with an invalid header.
+    /// File with the magic bytes of a picture, but an invalid header.
     Damaged,
     /// Picture of a format that is not converted, with its media type.
     Untouched(&'static str),
     /// Audio of this media type.
     Audio(&'static str),
-    /// File of an allowed type.
+    /// Other file whose extension the operator allowed, with its media type.
     Allowed(&'static str),
     /// File that is not served.
     NotServed,
 }
 
 impl Known {
-    /// Returns the media type of the original. A damaged picture is sent as bytes.
+    /// Returns the media type of the original. A damaged picture is sent as
+    /// `application/octet-stream`.
     #[must_use]
     pub fn media_type(&self) -> &'static str {
         match self {
@@ -51,7 +52,7 @@ impl Known {
     }
 }
 
-/// Reads the head of a file and returns its type and version.
+/// Reads the first bytes of a file, and returns its type and version.
 pub(crate) fn look(
     library: &Library,
     path: &LibraryPath,

@@ -47,7 +47,7 @@ impl Live {
         &self.schemes
     }
 
-    /// Returns a number that grows with each [`Live::replace`].
+    /// Returns the number of calls of [`Live::replace`] so far.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Relaxed)
     }

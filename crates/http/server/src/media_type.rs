@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tags::{Container, ErrorKind};
 
-/// Returns the media type of audio that begins with `head`.
+/// Returns the media type of a file whose first bytes `head` identify it as audio.
 #[must_use]
 pub fn audio(head: &[u8]) -> Option<&'static str> {
     let at = |offset: usize, magic: &[u8]| {
@@ -31,7 +31,7 @@ pub fn audio(head: &[u8]) -> Option<&'static str> {
         _ if at(0, b"FORM") && (at(8, b"AIFF") || at(8, b"AIFC")) => Some("audio/aiff"),
         _ if frame_sync(head) => Some("audio/mpeg"),
         _ if at(0, b"wvpk") => Some("audio/x-wavpack"),
-        // Text may begin with these letters, but has no version behind them.
+        // Text may begin with the letters `MAC `, but is not followed by a version.
         _ if at(0, b"MAC ") && (at(5, &[0x0e]) || at(5, &[0x0f])) => Some("audio/x-ape"),
         _ if at(0, b"MPCK") => Some("audio/x-musepack"),
         _ if at(0, b"MP+\x07") || at(0, b"MP+\x17") => Some("audio/x-musepack"),
@@ -43,14 +43,14 @@ pub fn audio(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Extensions of music that its first bytes need not identify: MP4 of any brand, ASF and Matroska,
-/// which may be films, and streams recorded from the middle of a frame.
+/// Extensions of music that is not always recognised by its first bytes: MP4 of any brand, ASF and
+/// Matroska, which may be films, and streams recorded from the middle of a frame.
 const MUSIC: [&str; 13] = [
     "aac", "m4a", "m4b", "m4r", "mka", "mp1", "mp2", "mp3", "mp4", "mpga", "weba", "webm", "wma",
 ];
 
-/// Returns the media type of music with such an extension, which is read as a scan of the library
-/// reads it. An `.mp4` with moving pictures is not music.
+/// Returns the media type of a file with an extension of [`MUSIC`], if the file is music. Parses it
+/// as a scan of the library does. An `.mp4` with moving pictures is not music.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -105,10 +105,10 @@ const BY_EXTENSION: &[(&str, &str)] = &[
     ("zip", "application/zip"),
 ];
 
-/// Set of file extensions.
+/// Set of file extensions that the operator configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowedTypes {
-    /// True if every extension belongs to the set, and files without one.
+    /// True if the set contains all files, including those without an extension.
     pub all: bool,
     /// Extensions in lower case, without the dot.
     pub extensions: BTreeSet<String>,

@@ -11,7 +11,7 @@ use openmetrics::Text;
 
 use duration::Durations;
 
-/// Counters of one core.
+/// Counters of one core's responses and handshakes.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct CoreMetrics {
@@ -19,7 +19,7 @@ pub struct CoreMetrics {
     status: [AtomicU64; 6],
     /// Responses by [`Served`].
     served: [AtomicU64; SERVED.len()],
-    /// Bytes of bodies handed to the kernel.
+    /// Total bytes of response bodies passed to the kernel.
     body_bytes: AtomicU64,
     durations: Durations,
     /// Responses by [`Protocol`].
@@ -28,7 +28,7 @@ pub struct CoreMetrics {
     handshakes: [AtomicU64; 3],
 }
 
-/// Response as it is counted after it was written.
+/// Properties of a response that are counted after it was written.
 #[derive(Clone, Copy, Debug)]
 pub struct ResponseRecord {
     /// Method of the request.
@@ -53,7 +53,7 @@ pub enum Protocol {
 /// Result of a TLS handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handshake {
-    /// Completed with a signature.
+    /// Completed with a full key exchange and a signature.
     Full,
     /// Resumed from an earlier session or ticket.
     Resumed,
@@ -72,7 +72,7 @@ pub enum Served {
     Original,
     /// Anything else: errors, documents, metrics.
     Other,
-    /// A mount.
+    /// The response of a mount.
     Mount,
 }
 
@@ -99,7 +99,7 @@ impl CoreMetrics {
 }
 
 impl Served {
-    /// Returns the name in metrics and in the access log.
+    /// Returns the name of this source in metrics and in the access log.
     pub(crate) fn name(self) -> &'static str {
         SERVED[self as usize]
     }

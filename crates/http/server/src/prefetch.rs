@@ -1,5 +1,5 @@
-//! Prefetch: creates variants ahead of requests, in every enabled format, under the keys that
-//! requests use.
+//! Prefetch: creation of variants ahead of requests, in every enabled format. They are stored under
+//! the same keys as variants created on request.
 
 use std::fs;
 use std::path::Path;
@@ -15,30 +15,30 @@ use variants::library::{Identity, LibraryPath, Mount};
 use crate::known::{Known, look};
 use crate::service::Service;
 
-/// Deepest folder that is visited; deeper ones are logged and skipped.
+/// Maximum depth of folders that are visited; deeper ones are logged and skipped.
 const DEPTH_MAX: usize = 64;
 
-/// Figures of a prefetch, while it runs or at its end.
+/// Progress of a prefetch, while it runs or at its end.
 #[derive(Debug, Default)]
 pub struct PrefetchProgress {
-    /// Finished recipes of originals.
+    /// Number of finished pairs of original and recipe.
     pub files: AtomicU64,
-    /// Created variants.
+    /// Number of variants created.
     pub made: AtomicU64,
-    /// Variants that existed, or were known to save nothing.
+    /// Number of variants that existed already, or were known to be no smaller than the original.
     pub known: AtomicU64,
-    /// Results that were no smaller than their original.
+    /// Number of conversion results that were no smaller than their original.
     pub larger: AtomicU64,
-    /// Failed conversions; the log has the reasons.
+    /// Number of failed conversions; the log has the reasons.
     pub failed: AtomicU64,
-    /// Bytes of the originals, once per created variant.
+    /// Total bytes of the originals, each added once per created variant.
     pub original_bytes: AtomicU64,
-    /// Bytes of the created variants.
+    /// Total bytes of the created variants.
     pub variant_bytes: AtomicU64,
 }
 
 impl Service {
-    /// Returns every file that requests can name, in order of path.
+    /// Returns every file that clients can request, in order of path.
     #[must_use]
     pub fn list(&self) -> Vec<LibraryPath> {
         let mut found = Vec::new();
@@ -123,7 +123,7 @@ impl Service {
             }
         }
         if !tasks.is_empty() {
-            // The number of threads bounds the memory.
+            // Memory needs no further limit here: the number of threads bounds it.
             let mut terms = Terms {
                 cancel: None,
                 claim: &mut |_| true,
@@ -157,7 +157,7 @@ impl PrefetchProgress {
     }
 }
 
-/// Adds the files below `folder` of a mount, without following links to folders.
+/// Adds the files below `folder` of a mount to `found`, without following links to folders.
 fn walk(mount: &Mount, folder: &Path, depth: usize, found: &mut Vec<LibraryPath>) {
     let directory = mount.directory.join(folder);
     let entries = match fs::read_dir(&directory) {

@@ -16,7 +16,7 @@ pub enum Problem {
     BadRequest {
         /// Status 4xx or 5xx from `http1`.
         status: u16,
-        /// Violated rule.
+        /// Name of the violated rule.
         phrase: &'static str,
     },
     /// A query parameter is invalid; the text names it.
@@ -33,7 +33,7 @@ pub enum Problem {
     TooLarge,
     /// The original cannot be decoded, and a change was requested.
     Undecodable,
-    /// The original is of a kind that cannot be changed as requested.
+    /// The original cannot be changed as requested because of its type.
     Unsupported,
     /// The requested range lies outside a representation of this size in bytes.
     RangeNotSatisfiable(u64),
@@ -57,7 +57,7 @@ pub enum Problem {
     },
     /// The archive would contain too many files.
     ArchiveTooLarge,
-    /// Clients have not read the mounts' responses, which fill their memory.
+    /// The limit on memory for responses that clients have not read is reached.
     ResponseMemoryFull {
         /// Seconds until a retry may succeed.
         retry_after_s: u64,
@@ -67,14 +67,15 @@ pub enum Problem {
         /// Seconds until a retry may succeed.
         retry_after_s: u64,
     },
-    /// The worker failed, and there is no fallback.
+    /// The worker failed, and the original is not an acceptable response.
     Worker,
-    /// The host failed.
+    /// The host failed, for example its disk.
     Host,
 }
 
 impl Problem {
-    /// Returns the problem for a client if a verdict leaves nothing else to send.
+    /// Returns the problem for a client if a conversion ended with `verdict`; `None` if the
+    /// original can be sent.
     pub(crate) fn of_verdict(verdict: Verdict) -> Option<Problem> {
         match verdict {
             Verdict::Larger | Verdict::Unimproved => None,
@@ -85,7 +86,7 @@ impl Problem {
         }
     }
 
-    /// Returns the problem for a path without an original, and logs the host's error.
+    /// Returns the problem for a path whose original cannot be opened. Logs errors of the host.
     #[must_use]
     pub fn of_missing(path: &LibraryPath, missing: Missing) -> Problem {
         match missing {
@@ -110,7 +111,8 @@ impl Problem {
             Problem::PreconditionFailed => 412,
             Problem::RangeNotSatisfiable(_) => 416,
             Problem::Misdirected | Problem::UnknownHost => 421,
-            // RFC 9110 §15.5.14: 413 describes content that the client sent.
+            // RFC 9110 §15.5.14: 413 refers to content that the client sent, so it does not fit
+            // here.
             Problem::Undecodable
             | Problem::Unsupported
             | Problem::TooLarge
@@ -129,7 +131,8 @@ impl Problem {
         )
     }
 
-    /// Returns the public phrase, which is fixed, so that nothing about the host leaks.
+    /// Returns the title of the problem document: a fixed phrase, so that nothing about the host
+    /// leaks.
     #[must_use]
     pub fn title(&self) -> &'static str {
         match self {
@@ -159,7 +162,7 @@ impl Problem {
         }
     }
 
-    /// Returns the problem document. `request_id` identifies the log line.
+    /// Returns the problem document as JSON. `request_id` identifies the line in the log.
     #[must_use]
     pub(crate) fn document(&self, request_id: RequestId) -> String {
         let mut out = String::with_capacity(160);

@@ -1,4 +1,5 @@
-//! Context of a request: what is known besides its head, above all a body that a mount will take.
+//! Context of a request: the data that its head does not contain, above all a body that a mount
+//! will receive.
 
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
@@ -21,12 +22,12 @@ pub(crate) struct RequestContext {
     pub(crate) supports_streaming: bool,
 }
 
-/// Bodies of requests to mounts on one core whose responses are pending.
+/// Bodies of those requests to mounts, on one core, whose responses are pending.
 #[derive(Debug, Default)]
 pub(crate) struct Uploads {
     /// Total size in bytes.
     bytes: Cell<usize>,
-    /// Bodies that no mount has taken yet, oldest first.
+    /// Bodies that no mount has received yet, oldest first.
     coming: RefCell<Vec<Rc<IncomingBody>>>,
 }
 
@@ -35,13 +36,13 @@ pub(crate) struct Uploads {
 struct IncomingBody {
     begun: Instant,
     counted: Cell<usize>,
-    /// Bytes so far; `None` after the body was dropped, or taken by a mount.
+    /// Bytes received so far; `None` after the body was dropped, or passed to a mount.
     bytes: RefCell<Option<Vec<u8>>>,
 }
 
 impl Uploads {
-    /// Drops the oldest body that has been arriving for [`SLOW_TIME`] and is not `wanted`. Returns
-    /// whether there was one.
+    /// Drops the oldest body, other than `wanted`, that has been arriving for at least
+    /// [`SLOW_TIME`]. Returns whether such a body existed.
     fn drop_slow_body(&self, wanted: Option<&Rc<IncomingBody>>) -> bool {
         let mut coming = self.coming.borrow_mut();
         let is_slow = |it: &Rc<IncomingBody>| {
@@ -71,7 +72,7 @@ pub(crate) const TOO_SLOW: Reject = Reject {
     reason: "the body arrived too slowly",
 };
 
-/// Body of a request to a mount. It counts among its core's bodies until the response.
+/// Body of a request to a mount. It counts towards the core's limit until the response is ready.
 #[derive(Debug)]
 pub(crate) struct Upload {
     /// `None` until the first bytes arrive.
@@ -86,7 +87,7 @@ const BODY_DROPPED: Reject = Reject {
 };
 
 impl Upload {
-    /// Returns an empty body that counts in `all`.
+    /// Returns an empty body that is counted in `all`.
     pub(crate) fn new(all: &Rc<Uploads>) -> Upload {
         Upload {
             coming: None,
@@ -94,8 +95,8 @@ impl Upload {
         }
     }
 
-    /// Appends received bytes. If all bodies of the core together would exceed `all_bytes_max`,
-    /// slow ones are dropped; without a slow one, this body is refused.
+    /// Appends received bytes. If the bodies of the core would exceed `all_bytes_max` in total,
+    /// slow bodies are dropped; if there is none, this body is rejected.
     pub(crate) fn add(&mut self, part: &[u8], all_bytes_max: usize) -> Result<(), Reject> {
         const MEMORY_FULL: Reject = Reject {
             status: 503,
@@ -122,7 +123,7 @@ impl Upload {
         Ok(())
     }
 
-    /// Returns the received bytes.
+    /// Removes and returns the received bytes.
     ///
     /// # Errors
     /// If the body was dropped.

@@ -23,8 +23,8 @@ pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) served: Served,
     pub(crate) fields: Fields,
-    /// Further fields, which replace fields of the same name. A mount adds them to a file of the
-    /// library.
+    /// Additional fields, which replace fields of the same name; set when a mount responds with a
+    /// file of the library.
     pub(crate) added: Vec<Field>,
     pub(crate) payload: Payload,
     /// Request id that the body contains, if any.
@@ -78,7 +78,7 @@ impl Payload {
 
     pub(crate) fn len(&self) -> u64 {
         match self {
-            // The length is unknown; bytes are counted as they are sent.
+            // The length is unknown; body bytes are counted as they are sent.
             Payload::None | Payload::Growing(_) => 0,
             Payload::Owned(bytes) => bytes.len() as u64,
             Payload::Archive(archive) => archive.left(),
@@ -94,7 +94,7 @@ impl Payload {
 pub(crate) struct Shape {
     /// True for HEAD: the body is omitted.
     pub(crate) bodiless: bool,
-    /// True if another `Accept` could have produced another response.
+    /// True if a different `Accept` field could lead to a different response.
     pub(crate) negotiable: bool,
 }
 
@@ -106,7 +106,7 @@ impl Shape {
     };
 }
 
-/// Value of the field Allow.
+/// Value of the field Allow: the methods that files support.
 pub(crate) const ALLOW: &str = "GET, HEAD, OPTIONS";
 
 impl Response {

@@ -1,25 +1,25 @@
-//! Memory of responses without a file that clients have not read yet, over all cores: responses of
-//! mounts, pages, metrics, and their compressed forms. Without a limit, slow readers of long
-//! documents would occupy all memory.
+//! Memory of responses that come from no file and that clients have not read yet, over all cores:
+//! responses of mounts, pages, metrics, and their compressed forms. Without a limit, slow readers
+//! of long documents could occupy all memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 
-/// Counter of the held bytes.
+/// Total bytes of the responses in memory.
 #[derive(Debug, Default)]
 pub(crate) struct ResponseMemory(Arc<AtomicUsize>);
 
-/// Body that counts until its last part is dropped.
+/// Body that is counted until its last part is dropped.
 struct CountedBody {
     body: Bytes,
     held: Arc<AtomicUsize>,
 }
 
 impl ResponseMemory {
-    /// Counts `body`, unless bodies of `bytes_max` are held already. The body that reaches the
-    /// limit may exceed it, so that no body is too large to be sent at all.
+    /// Counts `body`; returns `None` if `bytes_max` bytes or more are counted already. The body
+    /// that reaches the limit may exceed it, so that a body of any size can be sent.
     pub(crate) fn hold(&self, body: Bytes, bytes_max: usize) -> Option<Bytes> {
         let length = body.len();
         if bytes_max <= self.0.fetch_add(length, Ordering::Relaxed) {
@@ -30,7 +30,7 @@ impl ResponseMemory {
         Some(Bytes::from_owner(CountedBody { body, held }))
     }
 
-    /// Shares the counter with the service that takes over.
+    /// Returns a second handle to the counter, for the service that replaces this one.
     pub(crate) fn share(&self) -> ResponseMemory {
         ResponseMemory(Arc::clone(&self.0))
     }

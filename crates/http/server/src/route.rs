@@ -37,7 +37,7 @@ impl Document {
 }
 
 impl Core {
-    /// Returns the response if it needs no waiting: a cache hit, or a target of another listener.
+    /// Returns the response if it needs no waiting: a cache hit, or a redirect to another listener.
     pub(crate) fn lookup(&self, listener: usize, request: &Request<'_>) -> Option<Response> {
         if let Scheme::Redirect(https) = self.scheme(listener)
             && let Some(response) = self.redirect_to_https(https, request)
@@ -75,7 +75,8 @@ impl Core {
         self.compress(response, request).await
     }
 
-    /// Routes a request that passed the gate so far to the part of the server that responds.
+    /// Passes a request to the part of the server that responds. The checks before routing have
+    /// admitted the request.
     async fn route(
         &self,
         request: &Request<'_>,
@@ -140,8 +141,8 @@ impl Core {
         }
     }
 
-    /// Responds with a file to a client that passed the gate so far. The file may turn out to need
-    /// a login.
+    /// Responds with a file. The checks so far have admitted the client, but the file may turn out
+    /// to need a login.
     pub(crate) async fn respond_with_file(
         &self,
         request: &Request<'_>,
@@ -235,7 +236,8 @@ impl Core {
     }
 
     fn document_response(&self, document: Document, shape: Shape) -> Response {
-        /// Shorter bodies are always sent, so that a full memory does not fail health checks.
+        /// Minimum size of a body that counts towards the memory limit. Shorter bodies are always
+        /// sent, so that health checks succeed when the limit is reached.
         const HELD_BYTES_MIN: usize = 1_024;
         let length = document.text.len();
         let payload = if shape.bodiless || length == 0 {

@@ -50,9 +50,9 @@ pub struct Service {
 /// Error at the start of the service; the operator must fix its cause.
 #[derive(Debug)]
 pub struct OpenError {
-    /// Step that failed.
+    /// Description of the step that failed.
     pub doing: &'static str,
-    /// Path of the step.
+    /// Path that the step used.
     pub path: PathBuf,
     /// Error of the host.
     pub source: io::Error,
@@ -184,7 +184,7 @@ impl Service {
         &self.variants
     }
 
-    /// Returns the placeholders of originals, as far as they were converted.
+    /// Returns the placeholders of those originals that were converted.
     #[must_use]
     pub fn looks(&self) -> &Arc<Looks> {
         &self.flights.converter().looks
@@ -229,7 +229,7 @@ impl Service {
         &self.flights.converter().metrics
     }
 
-    /// Returns the isolation in force around a conversion.
+    /// Returns the isolation mechanisms in force for conversions.
     #[must_use]
     pub fn posture(&self) -> sandbox::Posture {
         self.flights.converter().pool.posture()
@@ -245,7 +245,7 @@ impl Service {
         }
     }
 
-    /// Returns the recipe with the operator's quality if the request names none.
+    /// Returns `recipe`, with the operator's default quality if the request specifies none.
     pub(crate) fn planned(&self, recipe: Recipe) -> Recipe {
         Recipe {
             quality_pct: recipe.quality_pct.or(Some(self.settings.quality)),
@@ -253,8 +253,8 @@ impl Service {
         }
     }
 
-    /// Returns whether the extension of `path` allows it to be served. Paths below
-    /// [`INTERNAL_FOLDER`] are internal.
+    /// Returns whether the extension of `path` allows the file to be served. Paths below
+    /// [`INTERNAL_FOLDER`] are always allowed.
     pub(crate) fn admits(&self, path: &Path) -> bool {
         self.settings.only_types.admits(path) || path.starts_with(INTERNAL_FOLDER)
     }

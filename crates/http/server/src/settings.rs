@@ -17,33 +17,33 @@ use crate::media_type::AllowedTypes;
 /// Settings of the operator, which `pelton check` prints.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Directories of originals.
+    /// Directories of originals, with the paths under which they are served.
     pub mounts: Vec<Mount>,
-    /// Directory of the variants.
+    /// Directory in which variants are stored.
     pub data: PathBuf,
     /// Output formats that clients may get if they accept them.
     pub formats: Accepts,
-    /// Quality of requests that name none, on the JPEG scale.
+    /// Default quality of requests that specify none, on the JPEG scale.
     pub quality: u8,
     /// True if variants are encoded again at higher effort when cores are idle.
     pub improve: bool,
-    /// Files that are served although they are neither pictures nor audio.
+    /// Extensions of files that are served although they are neither pictures nor audio.
     pub allowed_types: AllowedTypes,
-    /// Files that are served at all, by extension.
+    /// Extensions of the files that are served; no other file is.
     pub only_types: AllowedTypes,
-    /// Grammar of queries.
+    /// Grammar of the queries that select size, format and quality.
     pub grammar: Grammar,
-    /// Allowed files whose scripts browsers may run.
+    /// Extensions of allowed files whose scripts browsers may run.
     pub active_types: AllowedTypes,
-    /// Fields of every response.
+    /// Operator's fields, which every response gets.
     pub headers: Headers,
     /// Origins whose pages may read the library's responses.
     pub cors: Cors,
     /// Cross-Origin-Resource-Policy of the library's responses.
     pub resource_policy: Option<&'static str>,
-    /// Freshness of final responses, in seconds.
+    /// Seconds for which final responses are fresh (`max-age`).
     pub max_age_s: u32,
-    /// Freshness of provisional responses, in seconds.
+    /// Seconds for which provisional responses are fresh.
     pub provisional_age_s: u32,
     /// Limits on requests.
     pub http: http1::Limits,
@@ -61,53 +61,58 @@ pub struct Settings {
     pub access_limits: access::Limits,
     /// Limits on the shared index.
     pub ledger: shared_index::Limits,
-    /// Rules of access.
+    /// Rules of access: logins, host names, origins and the token.
     pub gate: Gate,
 }
 
-/// Bounds of the service's caches and responses.
+/// Limits of the service's caches and responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of variants on disk.
+    /// Maximum bytes of variants on disk.
     pub variants_bytes_max: u64,
-    /// Originals whose facts are cached in memory; about 150 bytes each.
+    /// Maximum number of originals whose facts are cached in memory; about 150 bytes each.
     pub facts_max: NonZeroUsize,
-    /// Originals whose placeholders are kept, in memory and on disk; about 150 bytes each.
+    /// Maximum number of originals whose placeholders are kept, in memory and on disk; about 150
+    /// bytes each.
     pub looks_max: NonZeroUsize,
-    /// Largest body that is sent from memory, in bytes; larger ones are sent by `sendfile`.
+    /// Maximum size of a body that is sent from memory, in bytes; larger ones are sent by
+    /// `sendfile`.
     pub memory_body_bytes_max: u64,
-    /// Bytes of bodies that one core caches in memory.
+    /// Maximum bytes of bodies that one core caches in memory.
     pub core_body_bytes_max: u64,
-    /// Responses that one core keeps ready; each with a larger body holds a descriptor.
+    /// Maximum number of responses that one core keeps ready. Each response whose body is not in
+    /// memory holds an open file.
     pub core_answers_max: NonZeroUsize,
     /// Time for which a core trusts cached facts of a file, in milliseconds.
     pub core_trust_ms: u64,
-    /// Largest text that is compressed in memory, in bytes.
+    /// Maximum size of a text that is compressed in memory, in bytes.
     pub coded_bytes_max: u64,
-    /// Entries of a folder that its page shows.
+    /// Maximum number of entries of a folder that its page shows.
     pub gallery_entries_max: usize,
-    /// Largest original that is converted, in bytes; larger ones are sent unconverted.
+    /// Maximum size of an original that is converted, in bytes; larger ones are sent unconverted.
     pub original_bytes_max: u64,
-    /// TLS handshakes in progress on one core; beyond the limit, the oldest is closed.
+    /// Maximum number of TLS handshakes in progress on one core. When it is reached, each new one
+    /// closes the oldest.
     pub handshakes_max: usize,
-    /// Bytes of one TLS connection that are encrypted, or wait to be, and that the client has not
-    /// read.
+    /// Maximum response bytes in memory of one TLS connection, encrypted or not, that the client
+    /// has not read.
     pub tls_buffer_bytes_max: usize,
     /// Limits on HTTP/2 connections.
     pub h2: Http2Limits,
-    /// Bytes of waiting responses that trigger a write, however many requests remain.
+    /// Number of bytes of prepared responses at which they are written, even if more pipelined
+    /// requests are waiting.
     pub queued_bytes_max: usize,
-    /// Requests per connection; the last response closes it.
+    /// Maximum number of requests per connection; the response to the last one closes it.
     pub connection_requests_max: u32,
-    /// Longest conversion, in milliseconds, whatever its estimate.
+    /// Maximum duration of a conversion, in milliseconds, whatever its estimate.
     pub conversion_wall_ms_max: u32,
-    /// Largest body of one request to a mount, in bytes on the wire.
+    /// Maximum size of the body of a request to a mount, in bytes on the wire.
     pub request_body_bytes: usize,
-    /// Bytes of such bodies on one core whose responses are pending. Beyond the limit a slow one is
-    /// dropped, or the response is 503.
+    /// Maximum total bytes of such request bodies on one core whose responses are pending. Above
+    /// the limit, a body that arrives slowly is dropped; if there is none, the response is 503.
     pub core_request_body_bytes: usize,
-    /// Bytes of mounts' responses that clients have not read; beyond the limit, the response is
-    /// 503.
+    /// Maximum total bytes of mounts' responses that clients have not read. Above the limit, the
+    /// response is 503.
     pub mount_answers_bytes: usize,
 }
 

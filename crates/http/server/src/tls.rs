@@ -26,17 +26,17 @@ pub use error::{Error, ErrorKind};
 use keyring::{Keyring, Resolver};
 pub use pair::Pair;
 
-/// Certificates and sessions.
+/// TLS configuration: certificates and resumable sessions.
 #[derive(Debug)]
 pub struct Tls {
     config: Arc<ServerConfig>,
     resolver: Arc<Resolver>,
     pairs: Vec<Pair>,
-    /// Modification times of the files at the last check.
+    /// Modification times of the certificate and key files at the last check.
     seen: Mutex<Vec<Option<SystemTime>>>,
 }
 
-/// Result of a check.
+/// Result of a check of the certificate files for changes.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Reload {
     /// The files have not changed.
@@ -108,7 +108,8 @@ impl Tls {
         self.reload().map(Reload::Changed)
     }
 
-    /// Returns whether a certificate matches `host`: a name, or an address in the form of URLs.
+    /// Returns whether a certificate matches `host`: a name, or an IP address as it is written in a
+    /// URL.
     #[must_use]
     pub fn covers(&self, host: &str) -> bool {
         self.resolver.covers(host)
@@ -121,6 +122,6 @@ fn written(pairs: &[Pair]) -> Vec<Option<SystemTime>> {
         .iter()
         .flat_map(|pair| [&pair.certificates, &pair.key]);
     let written = files.map(|file| std::fs::metadata(file).and_then(|file| file.modified()));
-    // The error is reported when the file is read.
+    // An error here is ignored: reading the file will report it.
     written.map(Result::ok).collect()
 }

@@ -1,7 +1,7 @@
 //! Transports of an HTTP/1.1 connection: a socket, or TLS over a socket.
 //!
-//! The transport is chosen when the connection starts, and static from then on: a hit on a plain
-//! socket pays nothing for TLS.
+//! The transport is chosen when the connection starts, and its type is static from then on, so that
+//! a hit on a plain socket costs nothing for TLS.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -25,7 +25,8 @@ pub(crate) struct Secured {
     /// TLS stream; boxed, because each state of a task that holds it would otherwise grow by a
     /// kilobyte.
     pub(crate) tls: Box<TlsStream<CountedStream>>,
-    /// Bytes that the client had acknowledged when the time for its response last started.
+    /// Number of bytes that the client had acknowledged when the deadline for writing was last
+    /// armed.
     acked_bytes: Cell<u64>,
 }
 
@@ -38,7 +39,7 @@ impl Secured {
     }
 }
 
-/// Connection with a deadline for each call.
+/// Connection whose calls wait no longer than its deadline.
 pub(crate) trait Transport {
     /// Returns the address of the client.
     fn remote(&self) -> IpAddr;
@@ -119,7 +120,7 @@ impl Transport for Conn<TcpStream> {
     async fn close(self) {}
 
     async fn linger(self) {
-        // The result does not matter any more.
+        // The connection closes in any case, so the result is ignored.
         drop(Conn::linger(self).await);
     }
 
@@ -143,7 +144,7 @@ impl Transport for Conn<Secured> {
 
     async fn readable(&mut self) -> Result<(), Ended> {
         let (socket, session) = self.stream.tls.get_ref();
-        // The socket does not announce bytes that are decrypted already.
+        // Bytes that are already decrypted do not make the socket readable.
         if !session.wants_read() {
             return Ok(());
         }
@@ -186,7 +187,8 @@ impl Transport for Conn<Secured> {
         let mut head = head;
         let mut chunks = Chunks::new(range);
         loop {
-            // Nothing is read ahead of a slow client: the data waits in the file, or encrypted.
+            // Everything is written before the next chunk is read, so that a slow client holds at
+            // most one chunk in memory.
             writing(self, |stream, context| stream.poll_flush(context)).await?;
             let chunk = poll_fn(|context| chunks.poll_next(file, CHUNK_BYTES, context)).await?;
             let Some(chunk) = chunk else { break };
@@ -198,15 +200,15 @@ impl Transport for Conn<Secured> {
                 IoSlice::advance_slices(&mut left, written);
             }
             head = &[];
-            // Other connections get their turn.
+            // Let other connections of the core run.
             tokio::task::yield_now().await;
         }
         Transport::write_all(self, &mut [IoSlice::new(head)]).await
     }
 
     async fn close(mut self) {
-        // RFC 8446 §6.1: shows that nothing was cut off. A client that does not wait for it knows
-        // the length.
+        // RFC 8446 §6.1: `close_notify` proves that nothing was cut off. A client that does not
+        // wait for it knows the length.
         self.deadline.arm(Wait::Linger);
         let Conn {
             stream, deadline, ..
@@ -238,7 +240,7 @@ impl Transport for Conn<Secured> {
     }
 }
 
-/// Writes some of `parts` and returns how much.
+/// Writes some of `parts` and returns the number of bytes written.
 async fn write_some(conn: &mut Conn<Secured>, parts: &[IoSlice<'_>]) -> Result<usize, Ended> {
     let written = writing(conn, |stream, context| {
         stream.poll_write_vectored(context, parts)

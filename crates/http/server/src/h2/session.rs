@@ -1,4 +1,4 @@
-//! Loop of one connection: answer the received frames, write what is ready, repeat.
+//! Loop of one connection: handle the received frames, write what is ready, repeat.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -27,17 +27,18 @@ use crate::problem::Problem;
 use crate::request_context::TOO_SLOW;
 use crate::response::{Payload, Response, Shape};
 
-/// Largest body, or part of one, that is copied behind its head, in bytes.
+/// Maximum size of a body, or of a part of one, that is copied behind its head, in bytes.
 const COPY_BYTES_MAX: usize = 4 << 10;
-/// Bytes handed over at a time, so that streams take turns and a reset is noticed soon.
+/// Number of waiting bytes at which no more body parts are queued, so that streams alternate and a
+/// reset takes effect soon.
 const QUEUED_BYTES_MAX: usize = 128 << 10;
-/// Bytes of waiting frames, mostly responses to unsolicited frames, beyond which nothing more is
-/// read.
+/// Number of waiting bytes of frames, mostly responses to unsolicited frames, above which nothing
+/// more is read.
 const TEXT_BYTES_MAX: usize = 64 << 10;
-/// Responses that are counted at a time.
+/// Maximum number of finished responses that are collected before they are counted.
 const DONE_MAX: usize = 256;
 
-/// State of a connection.
+/// State of an HTTP/2 connection.
 pub(super) struct Session<'c, S> {
     core: &'c Rc<Core>,
     conn: &'c Conn<()>,
@@ -45,28 +46,28 @@ pub(super) struct Session<'c, S> {
     http2: Connection,
     input: Input,
     out: Outgoing,
-    /// Bodies in progress, whose next parts are handed over in turn.
+    /// Responses whose bodies are not complete; their next parts are queued for writing in turn.
     sending: VecDeque<Sending>,
-    /// Responses that are handed over and not yet written.
+    /// Responses that are queued completely and not yet written.
     done: Vec<CompletedStream>,
     pending: PendingResponses,
     uploads: Vec<Upload>,
-    /// Timer of the first upload that is due.
+    /// Timer for the upload that is due first.
     upload_due: Option<Pin<Box<Sleep>>>,
     flood_guard: FloodGuard,
     /// Bytes that the client had acknowledged at the last query.
     acked_bytes: Cell<u64>,
     requests: u32,
-    /// Buffer for a head in the form of HTTP/1.1.
+    /// Buffer in which a head is converted to the form of HTTP/1.1.
     text: Vec<u8>,
-    /// Current date as a field.
+    /// Current date, and the Date field encoded from it.
     date: Option<([u8; 29], EncodedField)>,
-    /// Time of the last received bytes.
+    /// Time at which bytes were last received.
     now: Instant,
     state: State,
     /// True if the client closed its sending side.
     has_ended: bool,
-    /// True if the GOAWAY for the client's error was sent, or attempted.
+    /// True if the GOAWAY for the client's error was sent, or could not be sent.
     has_told: bool,
     needs_flush: bool,
 }
@@ -74,9 +75,9 @@ pub(super) struct Session<'c, S> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Serving,
-    /// No new streams are accepted.
+    /// A GOAWAY was sent; open streams finish.
     Leaving,
-    /// The client was given enough time to leave.
+    /// The final GOAWAY was sent, after the client had enough time to stop opening streams.
     Left,
     /// The client made an error and gets a GOAWAY.
     Failed,
@@ -128,18 +129,20 @@ impl<'c, S: Carrier> Session<'c, S> {
         self.state != State::Serving
     }
 
-    /// Returns whether the connection has reached its limit of requests, plus `more`.
+    /// Returns whether the number of requests has reached the connection's limit plus `more`.
     pub(super) fn has_reached_request_limit(&self, more: u32) -> bool {
         let requests_max = self.core.service.settings.limits.connection_requests_max;
         requests_max.saturating_add(more) <= self.requests
     }
 
-    /// Returns whether the client reads what it is sent, so that a GOAWAY is useful.
+    /// Returns whether the socket works and everything queued was written, so that the client will
+    /// read a GOAWAY.
     pub(super) fn is_sound(&self) -> bool {
         self.state != State::Broken && !self.has_ended && self.is_written()
     }
 
-    /// Returns whether the connection ended because of an error or a flood of its client.
+    /// Returns whether the connection ended because the client made an error or sent a flood of
+    /// frames.
     pub(super) fn is_at_fault(&self) -> bool {
         self.state == State::Failed
     }
@@ -148,9 +151,9 @@ impl<'c, S: Carrier> Session<'c, S> {
         self.out.is_empty() && !self.needs_flush
     }
 
-    /// Returns whether the client reads its responses fast enough. A partially written piece may
-    /// still be in flight. Acknowledged bytes are compared with the previous query, so a connection
-    /// once gets the time of one wait too much.
+    /// Returns whether the client acknowledges bytes at the minimum rate, while the deadline for
+    /// writing is armed. The bytes are counted since the previous call, so that the first call may
+    /// allow one wait too many.
     pub(super) fn reads_fast_enough(&self) -> bool {
         self.conn.deadline.is_armed(reactor::Wait::Write)
             && self.stream.acked_bytes().is_ok_and(|acked| {
@@ -159,13 +162,13 @@ impl<'c, S: Carrier> Session<'c, S> {
             })
     }
 
-    /// Asks the client to open no more streams: RFC 9113 §6.8.
+    /// Sends a GOAWAY, which requests that the client open no more streams: RFC 9113 §6.8.
     pub(super) fn leave(&mut self) {
         self.state = State::Leaving;
         self.http2.leave(self.out.text());
     }
 
-    /// Leaves at once; deadlines no longer belong to the session.
+    /// Sends the final GOAWAY. Afterwards the caller, not the session, controls the deadline.
     pub(super) fn leave_now(&mut self) {
         if !matches!(self.state, State::Failed | State::Broken) {
             self.state = State::Left;
@@ -173,7 +176,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         }
     }
 
-    /// Runs until it must wait; ready when the connection is over.
+    /// Makes all progress that is possible without waiting; ready when the connection is over.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             let mut moved = false;
@@ -209,14 +212,15 @@ impl<'c, S: Carrier> Session<'c, S> {
     fn is_over(&self) -> bool {
         match self.state {
             State::Broken => true,
-            // The client was sent its GOAWAY; a client that reads nothing is not waited for.
+            // The connection is over once the GOAWAY was sent; the server does not wait until the
+            // client reads it.
             State::Failed => self.has_told,
             _ if self.has_ended => self.is_written() && self.http2.streams() == 0,
             _ => self.is_written() && self.http2.is_over(),
         }
     }
 
-    /// Sends responses that became ready, and starts those whose turn it is.
+    /// Sends responses that are ready, and starts to prepare waiting ones.
     fn poll_answers(&mut self, context: &mut Context<'_>) -> bool {
         let mut moved = false;
         while let Some((stream, request_info, response)) = self.pending.poll_response(context) {
@@ -231,7 +235,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         moved | self.poll_uploads(context)
     }
 
-    /// Responds to uploads that are too slow.
+    /// Sends an error response to each upload that is too slow.
     fn poll_uploads(&mut self, context: &mut Context<'_>) -> bool {
         let Some(first) = self.uploads.iter().map(|upload| upload.due).min() else {
             self.upload_due = None;
@@ -358,7 +362,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         }
     }
 
-    /// Forgets a stream that has ended; what was sent of its response counts.
+    /// Removes a stream that has ended; the bytes sent of its response are counted.
     fn drop_stream(&mut self, stream: u32) {
         self.pending.drop(stream);
         self.uploads.retain(|upload| upload.stream != stream);
@@ -371,7 +375,8 @@ impl<'c, S: Carrier> Session<'c, S> {
 
     fn request(&mut self, stream: u32, ends: bool) {
         self.requests = self.requests.saturating_add(1);
-        // All frames in flight have arrived; a client that continues ignored the GOAWAY.
+        // The client has opened more streams than could be in flight when the GOAWAY was sent, so
+        // it ignored the GOAWAY.
         if self.has_reached_request_limit(self.core.service.settings.limits.h2.streams_max) {
             self.http2.leave_now(self.out.text());
         }
@@ -415,12 +420,12 @@ impl<'c, S: Carrier> Session<'c, S> {
         let Some(index) = self.uploads.iter().position(|it| it.stream == stream) else {
             return self.http2.skip(bytes.len(), self.out.text());
         };
-        // The window is released at once because the bytes are processed at once.
+        // The bytes are processed at once, so the client may send as many again.
         self.http2.release(stream, bytes.len(), self.out.text());
         match self.uploads[index].take(self.core, bytes) {
             Ok(()) if !ends => return,
             Ok(()) => {}
-            // The response does not depend on the body, which is too long to wait for.
+            // The response does not depend on the body, and the body is too long to wait for.
             Err(_) if !self.uploads[index].is_kept => {}
             Err(reject) => {
                 let upload = self.uploads.swap_remove(index);
@@ -460,7 +465,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         self.send_response(stream, request_info, response);
     }
 
-    /// Hands over the head of a response and queues its body.
+    /// Queues the head of a response for writing, and then its body, at once or in parts.
     fn send_response(&mut self, stream: u32, request_info: RequestInfo, mut response: Response) {
         response.complete(&self.core.service.settings.headers);
         request_info.add_trace_field(&mut response, self.core);
@@ -486,7 +491,8 @@ impl<'c, S: Carrier> Session<'c, S> {
                 return self.complete_stream(completed);
             }
         };
-        // Most bodies are handed over whole at once. A body that must be read waits for its turn.
+        // Most bodies are queued whole at once. A body that must be read from a file waits for its
+        // turn.
         if self.sending.is_empty() && !sending.is_read() {
             let context = &mut Context::from_waker(Waker::noop());
             if let SendStep::Last = self.hand_over_part(&mut sending, context) {
@@ -504,8 +510,8 @@ impl<'c, S: Carrier> Session<'c, S> {
         }
     }
 
-    /// Hands over as much as the client's windows and the limits allow: a part of each body in
-    /// turn.
+    /// Queues for writing as much as the client's windows and the limits allow: a part of each body
+    /// in turn.
     fn hand_over(&mut self, context: &mut Context<'_>) {
         let mut waiting = 0;
         while waiting < self.sending.len() && self.out.queued_bytes() < QUEUED_BYTES_MAX {
@@ -565,7 +571,7 @@ impl<'c, S: Carrier> Session<'c, S> {
 }
 
 impl<S> Drop for Session<'_, S> {
-    /// Counts what was sent of unfinished responses.
+    /// Counts the responses that were not finished, with the bytes sent so far.
     fn drop(&mut self) {
         self.done
             .extend(self.sending.drain(..).map(|sending| sending.completed));
@@ -573,7 +579,7 @@ impl<S> Drop for Session<'_, S> {
     }
 }
 
-/// Counts finished responses.
+/// Counts and logs finished responses.
 fn count(core: &Core, done: &mut Vec<CompletedStream>) {
     if done.is_empty() {
         return;
@@ -584,9 +590,9 @@ fn count(core: &Core, done: &mut Vec<CompletedStream>) {
     }
 }
 
-/// Result of a body's turn.
+/// Result of one attempt to queue a part of a body.
 enum SendStep {
-    /// The client, the disk or a limit makes it wait.
+    /// No part was queued: the client, the disk or a limit makes the body wait.
     Nothing,
     Part,
     Last,

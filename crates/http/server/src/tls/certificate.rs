@@ -12,7 +12,8 @@ use x509_cert::ext::pkix::name::GeneralName;
 
 use super::error::{Error, ErrorKind};
 
-/// Days before the expiry at which the operator is warned: less than automatic renewal leaves.
+/// Number of days before the expiry at which the operator is warned. Automatic renewal happens
+/// earlier, so it causes no warning.
 const RENEW_DAYS: i64 = 14;
 
 /// Warning about a certificate that clients may reject. The certificate is used all the same.
@@ -33,7 +34,7 @@ impl fmt::Display for CertificateWarning {
 /// Names and validity of a certificate.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct CertificateInfo {
-    /// Names in lower case; `*.` stands for one label.
+    /// Host names in lower case; a leading `*.` stands for one label.
     pub(super) names: Vec<String>,
     pub(super) addresses: Vec<IpAddr>,
     begin_unix_s: i64,
@@ -70,7 +71,7 @@ impl CertificateInfo {
         })
     }
 
-    /// Returns the warnings at the time `now_unix_s`.
+    /// Returns warnings about names and validity, as of the time `now_unix_s`.
     pub(super) fn concerns(&self, now_unix_s: i64, path: &Path) -> Vec<CertificateWarning> {
         let mut what = Vec::new();
         let day = |unix_s| {

@@ -1,4 +1,4 @@
-//! Errors of certificates, and what to do about them. The operator must fix their cause.
+//! Errors of certificates and keys, with advice for the operator, who must fix their cause.
 
 use std::fmt;
 use std::io;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub struct Error {
     /// Kind of the error.
     pub kind: ErrorKind,
-    /// Affected file.
+    /// Path of the affected file.
     pub path: PathBuf,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 
 use tokio::sync::oneshot::{self, Receiver, Sender};
 
-/// Handshakes in progress. Beyond the limit the oldest is closed, not the newest refused. An
-/// attacker who occupies all places could otherwise lock out other clients for the duration of a
-/// handshake; this way each occupied place costs a new handshake, in the time that an honest one
-/// takes.
+/// Handshakes in progress. When the limit is reached, a new handshake closes the oldest instead of
+/// being refused. If new ones were refused, an attacker who occupies all slots could lock out other
+/// clients for the duration of a handshake. As it is, the attacker must start a new handshake for
+/// each slot in the time that an honest one takes.
 #[derive(Debug)]
 pub(crate) struct Handshakes {
     max: usize,
@@ -17,7 +17,7 @@ pub(crate) struct Handshakes {
     running: RefCell<VecDeque<(u64, Sender<()>)>>,
 }
 
-/// Slot of one handshake.
+/// Slot of one handshake in the count, released on drop.
 #[derive(Debug)]
 pub(crate) struct HandshakeSlot<'a> {
     handshakes: &'a Handshakes,
@@ -53,9 +53,9 @@ impl Handshakes {
 }
 
 impl HandshakeSlot<'_> {
-    /// Waits until the slot is needed for another handshake. Cancel-safe.
+    /// Waits until the slot is taken away for a newer handshake. Cancel-safe.
     pub(crate) async fn taken(&mut self) {
-        // The sender is only ever dropped.
+        // Nothing is ever sent, so this waits until the sender is dropped.
         drop((&mut self.ended).await);
     }
 }

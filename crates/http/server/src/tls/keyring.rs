@@ -18,7 +18,7 @@ use super::certificate::CertificateWarning;
 use super::error::{Error, ErrorKind};
 use super::pair::Pair;
 
-/// Bytes read of one file: some hundred certificates.
+/// Maximum bytes read of one file: enough for some hundred certificates.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// All loaded certificates.
@@ -26,16 +26,16 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 pub(super) struct Keyring {
     /// Certificates by name, those with cheaper signatures first.
     by_name: HashMap<String, Vec<Arc<CertifiedKey>>>,
-    /// Wildcard certificates, by the name behind `*.`.
+    /// Wildcard certificates, by the name that follows `*.`.
     by_parent: HashMap<String, Vec<Arc<CertifiedKey>>>,
     addresses: HashSet<IpAddr>,
-    /// Certificates that match a name of the first pair, or the first alone, for clients that send
-    /// no known name.
+    /// Certificates for clients that send no known name: those that match a name of the first pair;
+    /// if there are none, that of the first pair.
     default: Vec<Arc<CertifiedKey>>,
 }
 
 impl Keyring {
-    /// Loads the files and returns warnings about the certificates.
+    /// Loads the files, and returns the keyring with warnings about the certificates.
     pub(super) fn read(pairs: &[Pair]) -> Result<(Keyring, Vec<CertificateWarning>), Error> {
         let mut keyring = Keyring {
             by_name: HashMap::new(),
@@ -66,14 +66,16 @@ impl Keyring {
         Ok((keyring, concerns))
     }
 
-    /// Returns the certificate for a client that sends `name` and can verify `schemes`.
+    /// Returns the certificate for a client that sends the server name `name` and can verify the
+    /// signature schemes `schemes`.
     fn choose(&self, name: Option<&str>, schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
         let found = name.and_then(|name| self.named(&name.to_ascii_lowercase()));
         let candidates = found.unwrap_or(&self.default);
         let fitting = candidates
             .iter()
             .find(|certified| certified.key.choose_scheme(schemes).is_some());
-        // A client that can verify none may not verify at all.
+        // If the client can verify none of the certificates, send the first: the client may not
+        // verify at all.
         fitting.or_else(|| candidates.first()).cloned()
     }
 
@@ -94,7 +96,8 @@ impl Keyring {
     }
 }
 
-/// Inserts in order of the cost of a signature: RSA takes ten times as long as ECDSA.
+/// Inserts `certified` so that certificates with cheaper signatures come first: RSA takes ten times
+/// as long as ECDSA.
 fn insert(candidates: &mut Vec<Arc<CertifiedKey>>, certified: &Arc<CertifiedKey>) {
     let cost = |certified: &CertifiedKey| certified.key.algorithm() == SignatureAlgorithm::RSA;
     let index = candidates.partition_point(|before| cost(before) <= cost(certified));
@@ -138,8 +141,8 @@ fn io_read(file: std::fs::File, bytes: &mut Vec<u8>) -> std::io::Result<usize> {
     file.take(FILE_BYTES_MAX).read_to_end(bytes)
 }
 
-/// Current keyring. All cores meet here: it is read once per handshake, written once per reload,
-/// and the lock is held for neither's work.
+/// Current keyring, shared by all cores: it is read once per handshake and replaced once per
+/// reload. The lock is held only to copy or replace the pointer.
 #[derive(Debug)]
 pub(super) struct Resolver(RwLock<Arc<Keyring>>);
 
