@@ -145,7 +145,7 @@ fn loopback() -> SocketAddr {
     "127.0.0.1:0".parse().expect("an address")
 }
 
-/// Returns `count` cores, which share processors if there are fewer.
+/// Returns `count` cores. If fewer processors are usable, several cores share one.
 fn some_cores(count: usize) -> Vec<CoreId> {
     let usable = usable_cores(&Limits::default()).expect("the kernel answers");
     usable.into_iter().cycle().take(count).collect()
@@ -725,7 +725,7 @@ fn serve_with_few_descriptors() {
             assert!(matches!(end, Ok(0) | Err(Ended::Evicted)), "{end:?}");
         }
     });
-    // From here on the core opens only connections.
+    // From here on the core opens descriptors only for connections.
     started.recv().expect("the core starts");
     let open = std::fs::read_dir("/proc/self/fd").expect("/proc is there");
     let few = Rlimit {

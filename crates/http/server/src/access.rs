@@ -209,8 +209,8 @@ fn count(counter: &AtomicU64) {
 }
 
 impl Lines {
-    /// Runs `work` on the waiting lines. Returns `None` if the lock cannot be taken in [`TRIES`]
-    /// attempts.
+    /// Runs `work` on the waiting lines. Returns `None` if `work` does, or if the lock cannot be
+    /// taken in [`TRIES`] attempts.
     fn try_with<T>(&self, work: impl FnOnce(&mut Vec<u8>) -> Option<T>) -> Option<T> {
         for _ in 0..TRIES {
             match self.waiting.try_lock() {

@@ -109,7 +109,7 @@ pub struct Login {
 pub enum LoginFailure {
     /// Unknown user, wrong password or unknown key.
     Unknown,
-    /// Too many logins from this client failed.
+    /// Too many logins failed recently.
     Guessing {
         /// Seconds until the next try is allowed.
         retry_after_s: u64,

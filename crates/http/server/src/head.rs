@@ -77,8 +77,9 @@ impl Response {
             return fields;
         }
         let mut added = listed(self.added.iter().map(|(name, text)| (&**name, &**text)));
-        // In an error response, the fields of the problem document replace added ones of the same
-        // name, above all its Cache-Control. In other responses, added fields replace.
+        // In an error response, the fields of the problem document replace added fields of the same
+        // name, above all Cache-Control. In other responses, added fields replace those of the
+        // response.
         let (kept, replaced) = match self.status {
             400.. => (&mut fields, &mut added),
             _ => (&mut added, &mut fields),

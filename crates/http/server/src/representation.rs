@@ -300,8 +300,8 @@ impl Representation {
         }
     }
 
-    /// Returns the bytes of memory that the body occupies, directly or as a copy in the prepared
-    /// head.
+    /// Returns the memory that the prepared head and a body of kind [`Bytes::Memory`] occupy, in
+    /// bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         match &self.bytes {

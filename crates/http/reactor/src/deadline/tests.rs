@@ -36,7 +36,7 @@ fn core() -> Core {
     Core::new(0, CoreId(0), LIMITS, Clock::new(0, 0), counters)
 }
 
-/// Counts how often a task is woken.
+/// Waker that counts how often a task is woken.
 #[derive(Default)]
 struct Wakes(AtomicUsize);
 

@@ -16,7 +16,8 @@ fn connections_are_followed_only_where_they_arrive_evenly() {
     let even = [100, 100, 100, 100];
     let rows = [
         (Hash, [100, 90, 110, 100, 0], even, IncomingCpu),
-        // One client, or a network card with one queue.
+        // All packets arrive on one processor, as with a single client or a network card with one
+        // queue.
         (Hash, [400, 0, 0, 0, 0], even, Hash),
         (Hash, [200, 200, 10, 10, 0], even, Hash),
         // Many connections arrive on processors without a core.

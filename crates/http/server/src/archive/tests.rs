@@ -71,8 +71,8 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> usize {
     u64::from_le_bytes(number) as usize
 }
 
-/// Parses an archive by its central directory into names and contents. Panics if a local header
-/// contradicts the directory or a checksum is wrong.
+/// Parses an archive by its directory, and returns the names and contents of its members. Panics if
+/// a local header contradicts the directory or a checksum is wrong.
 fn read(zip: &[u8]) -> Vec<(String, Vec<u8>)> {
     let end = zip.len() - 22;
     assert_eq!(&zip[end..end + 4], b"PK\x05\x06");

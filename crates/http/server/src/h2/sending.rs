@@ -29,7 +29,8 @@ pub(super) struct Sending {
 #[derive(Debug)]
 enum RemainingBody {
     Memory(Arc<[u8]>, Range<usize>),
-    /// Memory that only this stream uses. Other streams get no turn until all of it is queued.
+    /// Memory that only this stream uses. Until all of it is queued, the stream counts towards the
+    /// limit `making_max` of responses in preparation.
     Owned(Bytes),
     File(BodyFile, Chunks),
     Parted(Box<Parted>),

@@ -91,7 +91,7 @@ impl Mount for Odd {
     }
 }
 
-/// Mount that responds with as many bytes as its query says: random hexadecimal digits, which
+/// Mount that responds with the number of bytes in its query: random hexadecimal digits, which
 /// content codings shrink only to a little more than half.
 struct Long;
 

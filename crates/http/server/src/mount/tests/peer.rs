@@ -46,8 +46,8 @@ impl House {
         let limits = reactor::Limits {
             cores_max: 1,
             drain_ms_max: 0,
-            // The core reads and drops what a test sent too much, so that a connection ends without
-            // a reset.
+            // The core reads and drops surplus bytes that a test sends, so that a connection ends
+            // without a reset.
             linger_bytes_max: 1 << 20,
             ..reactor::Limits::default()
         };
@@ -127,7 +127,7 @@ impl House {
         shown(&status[9..12], fields, body)
     }
 
-    /// Does the same as [`House::ask_http1`] over HTTP/2.
+    /// Sends a request over HTTP/2. Returns the same as [`House::ask_http1`].
     pub(super) fn ask_http2(&self, method: &str, target: &str, fields: &str, body: &str) -> String {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
