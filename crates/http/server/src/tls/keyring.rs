@@ -29,8 +29,8 @@ pub(super) struct Keyring {
     /// Wildcard certificates, by the name that follows `*.`.
     by_parent: HashMap<String, Vec<Arc<CertifiedKey>>>,
     addresses: HashSet<IpAddr>,
-    /// Certificates for clients that send no known name: those that match a name of the first pair;
-    /// if there are none, that of the first pair.
+    /// Certificates for clients that send no known name: that of the first pair, and all others
+    /// that share a name with it.
     default: Vec<Arc<CertifiedKey>>,
 }
 
