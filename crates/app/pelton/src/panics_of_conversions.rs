@@ -25,7 +25,7 @@ fn wait_for_a_panicking_conversion() {
     });
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let outcome = runtime.expect("a runtime").block_on(waiter.wait());
-    eprintln!("the waiter got {outcome:?}");
+    report::line(format_args!("the waiter got {outcome:?}"));
     drop(converting.expect("a thread").join());
 }
 
