@@ -117,7 +117,7 @@ fn http_limits(config: &Config) -> http1::Limits {
     }
 }
 
-/// Returns the settings of the service.
+/// Returns the settings of the HTTP service, which runs up to `concurrency` conversions at a time.
 pub fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> {
     limits(config)?;
     let limits = &config.limits;
@@ -177,7 +177,7 @@ pub fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> 
     })
 }
 
-/// Minimum length of the admin token: 16 random characters cannot be guessed.
+/// Minimum length of the admin token in bytes: 16 random characters cannot be guessed.
 const TOKEN_BYTES_MIN: usize = 16;
 
 /// Returns the rules of access: logins, host names, origins and the admin token.
@@ -247,18 +247,18 @@ fn caches(config: &Config) -> Result<server::Limits, Error> {
     })
 }
 
-/// Folder of the catalog in the data directory.
+/// Name of the folder, within the data directory, that contains the catalog.
 const CATALOG: &str = "catalog";
-/// Folder in the data directory of covers that were extracted from music files.
+/// Name of the folder, within the data directory, for covers that were extracted from music files.
 pub const COVERS: &str = "covers";
-/// Path prefix of extracted covers; only internal targets lead there.
+/// Path prefix of extracted covers. Clients cannot request it: only internal targets lead there.
 pub const ART: &str = "/-/art";
 
-/// Folder in the data directory of users and their data.
+/// Name of the folder, within the data directory, for users and their data.
 pub const USERS: &str = "users";
-/// Folder in the data directory of users' avatars.
+/// Name of the folder, within the data directory, for users' avatars.
 pub const AVATARS: &str = "avatars";
-/// Path prefix of avatars; only internal targets lead there.
+/// Path prefix of avatars. Clients cannot request it: only internal targets lead there.
 pub const AVATAR: &str = "/-/avatar";
 
 /// Returns the separators that split a tag into several artists or genres, and the names that are

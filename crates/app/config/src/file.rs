@@ -1,4 +1,4 @@
-//! Assignments of a TOML file, each with its line.
+//! Reader of TOML configuration files, which returns assignments with their line numbers.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,7 +40,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads the keys of a table; `prefix` is its name with a dot, or empty at the top.
+    /// Reads the keys of a table. `prefix` is the name of the table with a dot after it, or empty
+    /// for the top level.
     fn table(&mut self, prefix: &str, table: &DeTable<'_>) {
         let mut members: Vec<_> = table.iter().collect();
         members.sort_by_key(|(name, _)| name.span().start);
@@ -87,7 +88,7 @@ impl Reader<'_> {
     }
 }
 
-/// Converts a value, without its position.
+/// Converts a TOML value; its position in the file is dropped.
 pub(super) fn raw(value: &Spanned<DeValue<'_>>) -> Raw {
     match value.get_ref() {
         DeValue::String(text) => Raw::Text(text.to_string()),
@@ -108,7 +109,7 @@ pub(super) fn raw(value: &Spanned<DeValue<'_>>) -> Raw {
     }
 }
 
-/// Returns the line, from 1, of the byte at `offset`.
+/// Returns the number of the line, counted from 1, that contains the byte at `offset`.
 pub(crate) fn line_at(text: &str, offset: usize) -> usize {
     let before = &text.as_bytes()[..offset.min(text.len())];
     before.iter().filter(|byte| **byte == b'\n').count() + 1

@@ -1,4 +1,4 @@
-//! Reads of the files that a configuration consists of.
+//! Loading of the configuration: reads the files that contribute to it, and resolves it.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -16,13 +16,14 @@ use super::value::Raw;
 
 /// Configuration file that is read if no other is named and it exists.
 const FILE_DEFAULT: &str = "pelton.toml";
-/// Setting for which `pelton user add` asks.
+/// Name of the setting whose value `pelton user add` prompts for when it adds the first user.
 pub const REQUIRE_LOGIN: &str = "require_login";
 /// Maximum size of a configuration file.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// Resolves the configuration from `flags`, the environment, and the configuration file: `file`,
-/// the one that a variable names, or else the default file.
+/// Resolves the configuration from `flags`, the environment and the configuration file. That file
+/// is `file` if given, otherwise the one that `PELTON_CONFIG` names, otherwise the default file if
+/// it exists. The file of [`answer_file`] sets `require_login` if no other input does.
 pub fn load(
     file: Option<PathBuf>,
     variables: Vec<(OsString, OsString)>,

@@ -14,7 +14,8 @@ pub(crate) fn nearest<'a>(
     let folded = unknown.to_ascii_lowercase();
     let distance = |name: &str| {
         let whole = strsim::osa_distance(&folded, &name.to_ascii_lowercase());
-        // One more, so that an equal distance of the whole names wins.
+        // The added 1 prefers a name that is near as a whole over a name whose last segment is
+        // equally near.
         let last = strsim::osa_distance(last_segment(&folded), last_segment(name)) + 1;
         whole.min(last)
     };

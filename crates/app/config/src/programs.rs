@@ -19,7 +19,7 @@ const CHAIN_MAX: usize = 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Programs(pub Vec<Entry>);
 
-/// Table of one program or chain.
+/// Settings of one program or chain, from its table `[programs.NAME]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// `NAME` of the table.
@@ -60,7 +60,8 @@ pub struct Entry {
     pub max_answer: Bytes,
     /// Maximum size of the store in which the program keeps state between requests.
     pub max_state: Bytes,
-    /// Number of requests that the program must answer before it gets those of clients.
+    /// Number of synthetic requests that the program must answer before it gets requests of
+    /// clients.
     pub warmup: u32,
 }
 
@@ -71,9 +72,9 @@ pub enum OnError<'a> {
     Tell,
     /// A response with the body of the request.
     Input,
-    /// A response with this target of the library.
+    /// The response to a request for this target of the library.
     Target(&'a str),
-    /// The response of this program.
+    /// The response of the program with this name.
     Program(&'a str),
 }
 
@@ -122,7 +123,7 @@ impl Entry {
         }
     }
 
-    /// Returns the first fault of this entry alone, if any.
+    /// Returns a description of the first fault within this entry, if any.
     fn fault(&self) -> Option<String> {
         let has_path = !self.path.as_os_str().is_empty();
         let fault = match () {
@@ -160,7 +161,8 @@ impl Programs {
         self.0.iter().find(|entry| entry.name == name)
     }
 
-    /// Returns the first fault of an entry or between entries, if any.
+    /// Returns a description of the first fault, if any: a fault within an entry, or a
+    /// contradiction between entries.
     fn fault(&self) -> Option<String> {
         let is_program = |name: &str| self.named(name).is_some_and(|entry| !entry.is_chain());
         let mut routes = BTreeSet::new();
@@ -226,7 +228,8 @@ impl Value for Programs {
     }
 }
 
-/// Parses the tables in a flag or variable, which is an inline table of TOML.
+/// Parses the value of a flag or variable, which is an inline TOML table with one table per
+/// program. Returns these tables with the names of their programs.
 fn inline(text: &str) -> Option<Vec<(String, Raw)>> {
     let value = DeValue::parse(text).ok()?;
     match file::raw(&value) {
@@ -235,7 +238,7 @@ fn inline(text: &str) -> Option<Vec<(String, Raw)>> {
     }
 }
 
-/// Key of a program's table.
+/// Key that the table of a program may contain.
 struct Member {
     name: &'static str,
     expected: &'static str,
@@ -284,7 +287,7 @@ fn bare(shown: &str) -> String {
     shown.to_owned()
 }
 
-/// Formats a size: bare if it is only a number, quoted if it has a unit.
+/// Formats a displayed size as TOML: bare if it is only a number, quoted if it has a unit.
 fn measured(shown: &str) -> String {
     match shown.parse::<u64>() {
         Ok(_) => bare(shown),

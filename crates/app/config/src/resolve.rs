@@ -18,8 +18,8 @@ use super::source::{Assignment, Note, NoteKind, Source};
 use super::value::{Queries, Raw, Value, Wrong};
 use super::{file, wsg};
 
-/// Variables that begin with `PELTON_` but are not settings: the path of the configuration file,
-/// and those that the build and upgrades read.
+/// Variables that begin with `PELTON_` but are not settings: `PELTON_CONFIG` is the path of the
+/// configuration file; the others are used by the build and by upgrades.
 const OTHER_VARIABLES: [&str; 4] = [
     "PELTON_CACHE",
     "PELTON_CONFIG",
@@ -27,14 +27,16 @@ const OTHER_VARIABLES: [&str; 4] = [
     "PELTON_WORKER",
 ];
 
-/// Row in the form of [`wsg::OTHER_DEFAULTS`] for `queries`: with settings of WebP Server Go its
-/// value becomes `webp-server-go`, which is the default of neither program.
+/// Data for a note about `queries`, in the form of a row of [`wsg::OTHER_DEFAULTS`]. If settings of
+/// WebP Server Go are used, `queries` becomes `webp-server-go`, which is the default of neither
+/// program.
 const QUERIES_OF_WSG: (&str, &str, &str) = ("queries", "ENABLE_EXTRA_PARAMS", "meta-only");
 
 /// Inputs of the configuration, apart from the defaults.
 #[derive(Default)]
 pub struct Inputs {
-    /// Path and text of the configuration file. A file named `….json` is one of WebP Server Go.
+    /// Path and text of the configuration file. If the name ends in `.json`, the file is parsed as
+    /// a configuration of WebP Server Go, otherwise as TOML.
     pub file: Option<(PathBuf, String)>,
     /// Environment variables, of which only `PELTON_…` and `WEBP_…` are read.
     pub variables: Vec<(OsString, OsString)>,
@@ -47,7 +49,7 @@ pub struct Inputs {
 pub struct Resolved {
     /// Values of all settings.
     pub config: Config,
-    /// Notes to the operator.
+    /// Notes to the operator about settings of WebP Server Go.
     pub notes: Vec<Note>,
     sources: BTreeMap<&'static str, Source>,
 }
@@ -58,7 +60,7 @@ impl Resolved {
         self.sources.get(key.name).unwrap_or(&Source::Default)
     }
 
-    /// Applies a value, unless another input has already set its key.
+    /// Assigns a value, unless another input has already set the same key.
     pub fn complete(&mut self, one: Assignment) -> Result<(), Error> {
         if self.sources.contains_key(one.key.name) {
             return Ok(());
@@ -95,7 +97,7 @@ struct Resolver {
     sources: BTreeMap<&'static str, Source>,
     notes: Vec<Note>,
     errors: Vec<Error>,
-    /// Path of the configuration file, if it is one of WebP Server Go.
+    /// Path of the configuration file, if it is a file of WebP Server Go.
     wsg_file: Option<Arc<PathBuf>>,
     /// Origin of the first setting of WebP Server Go that was applied, if any.
     wsg_source: Option<Source>,
@@ -157,8 +159,8 @@ impl Resolver {
         }
     }
 
-    /// Returns notes about the settings that were not given and whose default differs from that of
-    /// WebP Server Go.
+    /// Returns notes about the settings that were not given and whose default in Pelton differs
+    /// from that in WebP Server Go.
     fn other_defaults(&self) -> Vec<Note> {
         let rows = wsg::OTHER_DEFAULTS.iter();
         rows.filter_map(|row| self.other_default(row)).collect()
@@ -179,8 +181,8 @@ impl Resolver {
         })
     }
 
-    /// Selects WebP Server Go's query grammar if its settings are used and no setting chooses a
-    /// grammar: the existing pages were written for it.
+    /// Selects the query grammar of WebP Server Go if settings of that program are used and no
+    /// setting selects a grammar, because the operator's web pages were written for it.
     fn queries_of_wsg(&mut self) {
         let is_given = |name| self.sources.contains_key(name);
         if let Some(source) = &self.wsg_source
@@ -223,7 +225,7 @@ fn is_injected(name: &str) -> bool {
 }
 
 fn unknown_variable(name: &str) -> Error {
-    // Compares without the common prefix, which would make all names look similar.
+    // Compares the names without `PELTON_`, which would make all of them look similar.
     let rest = |variable: &str| variable["PELTON_".len()..].to_owned();
     let known: Vec<String> = KEYS.iter().map(|key| rest(&key.variable())).collect();
     let near = nearest(&rest(name), known.iter().map(String::as_str));

@@ -28,8 +28,8 @@ pub enum Source {
 }
 
 impl Source {
-    /// Returns the origin, and for a file also the key's name there, to begin a message about the
-    /// value.
+    /// Returns the beginning of a message about the value: its origin, and for a value from a file
+    /// also the name of the key there.
     pub fn with_name(&self) -> String {
         match self {
             Source::File { name, .. } => format!("{self}: {name}"),
@@ -51,7 +51,7 @@ impl fmt::Display for Source {
 /// Unparsed value that is to be assigned to a setting.
 #[derive(Clone)]
 pub struct Assignment {
-    /// Setting.
+    /// Setting to which the value is assigned.
     pub key: &'static Key,
     /// Value as it was given.
     pub raw: Raw,
@@ -62,25 +62,25 @@ pub struct Assignment {
 /// Kind of a note about a setting of WebP Server Go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteKind {
-    /// The setting was applied, with the difference that the note describes.
+    /// The setting was applied, but works differently here, as the note describes.
     Taken,
     /// The setting was ignored without loss, because it has no effect in either program.
     NoEffect,
-    /// The setting asks for an unsupported feature, which `pelton check` counts as a finding.
+    /// The setting requests an unsupported feature, which `pelton check` counts as a finding.
     Unsupported,
 }
 
 /// Note to the operator about a configuration that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Effect of the setting.
+    /// Kind of the note: the effect of the setting.
     pub kind: NoteKind,
     /// Message, which begins with the origin of the value.
     pub text: String,
 }
 
 impl Note {
-    /// Returns whether the server would not do what the setting asks for.
+    /// Returns whether the setting requests a feature that the server does not have.
     pub fn is_finding(&self) -> bool {
         self.kind == NoteKind::Unsupported
     }

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use super::{Assignment, Inputs, KEYS, Key, Raw, Source, resolve};
 
-/// Configuration file with its name, variables and flags.
+/// Inputs of a test: a configuration file (its name and text), variables and flags.
 #[derive(Default)]
 struct Written<'a> {
     file: Option<(&'a str, &'a str)>,
@@ -21,8 +21,8 @@ struct Written<'a> {
     flags: &'a [(&'a str, &'a str)],
 }
 
-/// Resolves the inputs. Returns every key that is not at its default, with its origin, then the
-/// notes; or the errors.
+/// Resolves the inputs. Returns every key that is not at its default, with its value and origin,
+/// followed by the notes; or the errors, if there are any.
 fn outcome(written: &Written<'_>) -> String {
     let text_of = |(name, text): (&str, &str)| (PathBuf::from(name), text.to_owned());
     let flag = |(name, value): &(&str, &str)| Assignment {
@@ -656,7 +656,8 @@ fn paths_need_not_be_unicode() {
 }
 
 proptest! {
-    /// Asserts only that resolving ends: any file is either refused or accepted.
+    /// Asserts only that no file makes the resolution panic: any file is either refused or
+    /// accepted.
     #[test]
     fn no_file_reaches_a_panic(
         name in "f\\.(toml|json)",
@@ -666,7 +667,8 @@ proptest! {
         outcome(&Written { file, ..Written::default() });
     }
 
-    /// Asserts the same for variables, which may hold any bytes.
+    /// Asserts that a variable, which may contain any bytes, is either accepted or refused with one
+    /// error.
     #[test]
     fn no_variable_reaches_a_panic(row in 0..KEYS.len(), value: Vec<u8>) {
         let name = KEYS[row].variable();

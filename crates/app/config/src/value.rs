@@ -1,5 +1,5 @@
-//! Types of settings: parsing and display. A displayed value can be passed back as a flag or an
-//! environment variable.
+//! Types of the values of settings, with parsing and display. A displayed value can be passed back
+//! as a flag or an environment variable.
 
 mod gate;
 mod library;
@@ -62,8 +62,8 @@ impl Raw {
         }
     }
 
-    /// Returns the elements of a list. A `Word` is split at its commas, and empty elements are
-    /// dropped.
+    /// Returns the elements of a list. A `Word` is split at its commas; spaces around elements and
+    /// empty elements are dropped.
     fn elements(&self) -> Option<Vec<Raw>> {
         match self {
             Raw::List(list) => Some(list.clone()),
@@ -99,7 +99,7 @@ impl fmt::Display for Raw {
 pub enum Wrong {
     /// Value of a wrong type or outside the accepted range; holds a description of the value.
     Found(String),
-    /// Valid value that asks for an unsupported feature; holds the message.
+    /// Valid value that requests an unsupported feature; holds the message.
     Unsupported(String),
     /// Fault inside the value, or a contradiction between its parts; holds the message.
     Because(String),
@@ -111,7 +111,7 @@ impl Wrong {
     }
 }
 
-/// Type of a setting.
+/// Type of a setting's value.
 pub(crate) trait Value: Sized {
     /// Description of the accepted values, which completes "expected …" in error messages.
     const EXPECTED: &'static str;
@@ -213,7 +213,7 @@ impl Value for NonZeroU64 {
     }
 }
 
-/// Count that by default follows the number of cores.
+/// Number of cores or of concurrent jobs: fixed, or derived from the number of usable cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PerCore {
     /// Derived from the number of cores that this process may use.
@@ -316,7 +316,7 @@ impl Value for Bytes {
     }
 }
 
-/// Units of time in milliseconds, largest first as in [`BINARY_UNITS`].
+/// Units of time and their lengths in milliseconds, largest first like [`BINARY_UNITS`].
 const TIME_UNITS: [(&str, u64); 5] = [
     ("d", 86_400_000),
     ("h", 3_600_000),
@@ -325,7 +325,7 @@ const TIME_UNITS: [(&str, u64); 5] = [
     ("ms", 1),
 ];
 
-/// Longest timeout. It is so short that adding it to a clock cannot overflow.
+/// Longest accepted timeout: one day. Adding it to a point in time cannot overflow.
 const TIMEOUT_MAX: Duration = Duration::from_secs(86_400);
 /// Longest freshness lifetime: one year. Caches (RFC 9111) gain nothing from a longer one.
 const FRESH_MAX: Duration = Duration::from_secs(365 * 86_400);
@@ -415,7 +415,8 @@ impl Value for Formats {
     }
 }
 
-/// Grammar of query strings. The strict grammar has a setting of its own, `strict_query`.
+/// Grammar by which query strings are parsed. The strict grammar is not among the values, because
+/// the setting `strict_query` selects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queries(pub Grammar);
 
@@ -601,8 +602,8 @@ pub struct Mapping {
     pub directory: PathBuf,
 }
 
-/// Directories besides the root, longest prefix first, so that the first match is the most
-/// specific.
+/// Directories that are served besides the root, sorted by the length of their prefixes, longest
+/// first, so that the first prefix that matches a path is the most specific.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mappings(pub Vec<Mapping>);
 
@@ -798,7 +799,7 @@ impl Value for AccessLog {
     }
 }
 
-/// Address to listen on, if any.
+/// Address to listen on, or `None` if the setting is "off".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaybeAddress(pub Option<SocketAddr>);
 
@@ -818,7 +819,7 @@ impl Value for MaybeAddress {
     }
 }
 
-/// Directory, if any.
+/// Directory, or `None` if the setting is "off".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MaybeFolder(pub Option<PathBuf>);
 
@@ -837,7 +838,7 @@ impl Value for MaybeFolder {
     }
 }
 
-/// URL of an external store, if any.
+/// URL of an external store, or `None` if the setting is "off".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MaybeUrl(pub Option<store::Url>);
 
@@ -892,8 +893,9 @@ fn digits(text: &str) -> Option<u64> {
     if all_digits { text.parse().ok() } else { None }
 }
 
-/// Parses a number followed by one of `units`, in any case and with or without spaces between them.
-/// Returns `None` for other text, and if the result exceeds 64 bits.
+/// Parses a number followed by the name of one of `units`, in upper or lower case, with or without
+/// spaces between number and name. Returns `None` for other text, and if the result exceeds 64
+/// bits.
 fn measured<'a>(text: &str, mut units: impl Iterator<Item = &'a (&'a str, u64)>) -> Option<u64> {
     let text = text.trim();
     let number_bytes = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -903,8 +905,8 @@ fn measured<'a>(text: &str, mut units: impl Iterator<Item = &'a (&'a str, u64)>)
     digits(number)?.checked_mul(*factor)
 }
 
-/// Formats `amount` in the first of `units` that divides it. Returns `None` if no unit does, or if
-/// `amount` is zero.
+/// Formats `amount` in the first of `units` that divides it without remainder. Returns `None` if
+/// there is no such unit, or if `amount` is zero.
 fn show_measured(amount: u64, units: &[(&str, u64)]) -> Option<String> {
     let (name, factor) = units
         .iter()
@@ -921,7 +923,7 @@ fn show_time(time: Duration) -> String {
     show_measured(ms, &TIME_UNITS).unwrap_or_else(|| "0s".to_owned())
 }
 
-/// Minimum isolation of the cells.
+/// Minimum level of isolation that every cell must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MinIsolation(pub Isolation);
 

@@ -23,7 +23,7 @@ use super::value::Raw;
 
 pub(crate) use meaning::Taken;
 
-/// Meaning of a key of WebP Server Go.
+/// Meaning of a key of WebP Server Go: the setting of Pelton to which it is translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     Host,
@@ -33,14 +33,14 @@ enum Meaning {
     Quality,
     AllowedTypes,
     ConvertTypes,
-    /// Switch for this format, which is older than CONVERT_TYPES.
+    /// Switch that enables this output format. Keys of this kind are older than CONVERT_TYPES.
     Switch(&'static str),
     ImgMap,
     CacheSize,
     ExtraParams,
     Crop,
     StripMetadata,
-    /// No meaning; holds the text of the note.
+    /// No effect; holds the text of the note to the operator.
     Nothing(&'static str),
 }
 
@@ -100,7 +100,8 @@ const WSG_KEYS: &[WsgKey] = &[
     both("MAX_CACHE_SIZE", Meaning::CacheSize),
 ];
 
-/// Keys whose defaults differ: our name, the name in WebP Server Go, and the default there.
+/// Settings whose defaults differ between the two programs: the name in Pelton, the name in WebP
+/// Server Go, and the default in WebP Server Go.
 pub(crate) const OTHER_DEFAULTS: [(&str, &str, &str); 3] = [
     ("root", "IMG_PATH", "./pics"),
     ("listen", "HOST", "0.0.0.0:3333"),
@@ -206,7 +207,7 @@ pub(crate) fn variables(variables: &[(OsString, OsString)]) -> Given {
     given
 }
 
-/// Members of the outermost object in their order, each value as it is written in the text.
+/// Members of the outermost JSON object, in the order of the file. Each value is its unparsed text.
 struct Pairs<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Pairs<'de> {
@@ -234,7 +235,8 @@ impl<'de> Deserialize<'de> for Pairs<'de> {
 fn raw(value: &RawValue) -> Raw {
     match serde_json::from_str(value.get()) {
         Ok(value) => raw_of(value),
-        // Lone surrogates, numbers out of range, or nesting beyond serde_json's limit.
+        // The value contains a lone surrogate, a number out of range, or more levels of nesting
+        // than serde_json supports.
         Err(err) => Raw::Other(err.to_string()),
     }
 }

@@ -122,7 +122,7 @@ fn wrong_values() {
 
 #[test]
 fn formats() {
-    // The switches add to the list; without a list, the list is WebP.
+    // The switches add formats to CONVERT_TYPES, which contains only WebP if it is not given.
     check_json(
         r#"{ "CONVERT_TYPES": ["avif"], "ENABLE_WEBP": true }"#,
         expect![[r#"

@@ -54,7 +54,7 @@ impl Value for Hosts {
     }
 }
 
-/// Origins in the form in which browsers send them.
+/// Origins of web pages (scheme, host and port), in the form in which browsers send them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origins(pub Vec<String>);
 
@@ -78,7 +78,7 @@ impl Value for Origins {
     }
 }
 
-/// File, if any.
+/// Path of a file, or `None` if the setting is "off".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MaybeFile(pub Option<PathBuf>);
 
@@ -97,7 +97,7 @@ impl Value for MaybeFile {
     }
 }
 
-/// Returns the elements of a list in lower case. Each of them must satisfy `fits`.
+/// Parses a list of strings and returns them in lower case. Every string must satisfy `fits`.
 fn texts(raw: &Raw, fits: impl Fn(&str) -> bool) -> Result<Vec<String>, Wrong> {
     let elements = raw.elements().ok_or_else(|| Wrong::found(raw))?;
     let read = |element: &Raw| {

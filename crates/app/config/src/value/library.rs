@@ -8,8 +8,8 @@ use scan::WatchMode;
 
 use super::{Raw, Value, Wrong};
 
-/// List of texts in which every character counts. In a flag or variable, an element may stand in
-/// quotes, which keep the spaces at its ends.
+/// List of strings in which every character counts, spaces included. In a flag or variable, an
+/// element may stand in quotes, which keep the spaces at its ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Texts(pub Vec<String>);
 
@@ -113,7 +113,7 @@ impl Value for WatchMeans {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sides(pub Vec<u32>);
 
-/// Largest side of a picture that is converted ahead of requests.
+/// Maximum side length, in pixels, of a picture that is converted ahead of requests.
 const SIDE_PX_MAX: u32 = 4_096;
 
 impl Value for Sides {

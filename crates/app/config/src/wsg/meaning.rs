@@ -1,4 +1,4 @@
-//! Translation of WebP Server Go's settings to ours.
+//! Translation of the settings of WebP Server Go to settings of Pelton.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -17,7 +17,7 @@ const PICTURES: [&str; 8] = ["jpg", "jpeg", "png", "gif", "bmp", "webp", "avif",
 /// Extensions of pictures that WebP Server Go converts, but Pelton does not.
 const UNCONVERTED: [&str; 3] = ["heic", "nef", "jxl"];
 
-/// Result of [`Given::meaning`].
+/// Result of the translation by [`Given::meaning`].
 pub(crate) struct Taken {
     pub(crate) assignments: Vec<Assignment>,
     pub(crate) notes: Vec<Note>,
@@ -25,8 +25,8 @@ pub(crate) struct Taken {
 }
 
 impl Given {
-    /// Translates the settings. HOST and PORT are parts of `listen`; a part that is not given keeps
-    /// its value.
+    /// Translates the settings. HOST and PORT replace the two parts of `listen`; if only one of
+    /// them is given, the other part keeps its value.
     pub(crate) fn meaning(self, listen: SocketAddr) -> Taken {
         let mut taken = Taken {
             assignments: Vec::new(),
@@ -71,7 +71,7 @@ impl Entry {
         bool::read(&self.raw).ok()
     }
 
-    /// Returns a whole number, which a file may also give as a string.
+    /// Returns the value as a non-negative integer; a file may also contain it as a string.
     fn whole(&self) -> Option<u64> {
         match &self.raw {
             Raw::Integer(number) => u64::try_from(*number).ok(),
@@ -79,7 +79,7 @@ impl Entry {
         }
     }
 
-    /// Returns the strings of a list in lower case; a variable separates them by commas.
+    /// Returns the strings of a list in lower case. In a variable, commas separate them.
     fn list(&self) -> Option<Vec<String>> {
         match &self.raw {
             Raw::List(elements) => elements
@@ -122,8 +122,8 @@ impl Taken {
         self.errors.push(Error::usage(format!("{place}: {text}")));
     }
 
-    /// Returns the position of a switch. A variable that is neither `true` nor `false` is only
-    /// noted, because WebP Server Go only warns about it as well.
+    /// Returns the value of a boolean setting. A variable that is neither `true` nor `false` causes
+    /// a note, not an error, because WebP Server Go only warns about it as well.
     fn boolean(&mut self, entry: &Entry) -> Option<bool> {
         let truth = entry.boolean();
         match (&entry.raw, truth) {
@@ -221,10 +221,10 @@ impl Formats {
         let Some(source) = self.source else {
             return;
         };
-        // The switches add to the list. A list that is not given contains only WebP.
+        // The switches add formats to CONVERT_TYPES, which contains only WebP if it is not given.
         let mut names = self.listed.unwrap_or_else(|| vec!["webp"]);
         names.extend(self.switched_on);
-        // AVIF first, as in our own default.
+        // The sorted order puts AVIF first, as in Pelton's default.
         names.sort_unstable();
         let names = names.iter().map(|name| Raw::Text((*name).to_owned()));
         taken.assign("formats", Raw::List(names.collect()), source);
@@ -272,9 +272,9 @@ fn quality(entry: Entry, taken: &mut Taken) {
     taken.assign("quality", Raw::Integer(ours.into()), entry.source);
 }
 
-/// Returns the highest quality on our scale for which WebP is encoded with `webp` or less. WebP
-/// Server Go passes one number to every encoder; its users chose this number for WebP, its default
-/// format and for a long time its only one.
+/// Converts a quality of WebP Server Go to the highest quality on Pelton's scale for which the WebP
+/// encoder gets `webp` or less. WebP Server Go passes one number to every encoder. Its users chose
+/// this number for WebP, its default format and for a long time its only one.
 fn alike(webp: u8) -> u8 {
     (1..=100)
         .rev()
@@ -302,7 +302,7 @@ fn allowed_types(entry: Entry, taken: &mut Taken) {
         );
         taken.note(NoteKind::Taken, &entry, &text);
     }
-    // In WebP Server Go, "*" allows nothing unless it is first in the list.
+    // In WebP Server Go, "*" has an effect only as the first element of the list.
     let admitted: Vec<String> = listed.into_iter().filter(|it| it != "*").collect();
     let others = admitted
         .iter()
