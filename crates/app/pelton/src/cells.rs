@@ -11,8 +11,8 @@ use sandbox::{Backend, Isolation, Reproducer, Service};
 use crate::flags::Cell;
 use crate::{print, worker};
 
-/// Starts a cell and prints the posture and the cost of a job, or the page tables, or the outcome
-/// of a replayed job.
+/// Prints, as the flags select: the posture of a cell and the cost of a job, the page tables of a
+/// cell, or the outcome of a replayed job.
 pub(crate) fn run(typed: &Cell, config: &Config) -> Result<u8, Vec<Error>> {
     if let Some(path) = &typed.replay {
         return replay(path, config);
@@ -43,7 +43,8 @@ fn replay(path: &Path, config: &Config) -> Result<u8, Vec<Error>> {
     let job = Reproducer::read(path).map_err(|err| vec![unreadable(err)])?;
     let pool = pool_for(&job, config).map_err(|err| vec![err])?;
     let runs = job.program.as_deref().unwrap_or("the worker");
-    // The file does not contain the program's state, so the program gets an empty store.
+    // The file of a saved job does not contain the program's state, so the program gets an empty
+    // store.
     let entry = job.program.as_deref();
     let entry = entry.and_then(|name| config.programs.named(name));
     let state = entry.and_then(functions::empty);

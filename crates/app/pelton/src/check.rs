@@ -40,8 +40,8 @@ pub(crate) fn table(resolved: &Resolved, out: &mut impl Write) -> io::Result<()>
     Ok(())
 }
 
-/// Returns the problems that keep the server from starting with this configuration, or from doing
-/// what it asks for.
+/// Returns the problems because of which the server would not start with this configuration, or
+/// would not do what the configuration requests.
 pub(crate) fn findings(resolved: &Resolved) -> Vec<Error> {
     let config = &resolved.config;
     let unsupported = resolved
@@ -103,8 +103,8 @@ fn readable(key: &str, root: &Path) -> Option<Error> {
     }
 }
 
-/// Returns a finding if the data directory cannot be written. It is created when it is needed, so
-/// its nearest existing parent must be writable.
+/// Returns a finding if the data directory cannot be written. The server creates this directory
+/// when it first needs it, so its nearest existing parent must be writable.
 fn data(data: &Path) -> Option<Error> {
     let existing = data.ancestors().find(|path| path.exists());
     let existing = existing

@@ -95,11 +95,12 @@ fn write(output: &Path, sealed: &Sealed) -> io::Result<()> {
     let mut file = File::create_new(&beside)?;
     let written = io::copy(&mut (&*sealed.file).take(sealed.bytes), &mut file);
     written
-        // A power cut must not replace a whole picture by half of one.
+        // The data is synced before the rename, so that a power cut cannot replace a whole picture
+        // by half of one.
         .and_then(|_| file.sync_data())
         .and_then(|()| fs::rename(&beside, output))
         .inspect_err(|_| {
-            // The error that led here is reported, not one of the removal.
+            // The earlier error is returned; an error of this removal is ignored.
             drop(fs::remove_file(&beside));
         })
 }

@@ -11,10 +11,10 @@ use server::{Https, Scheme};
 use config::{Config, Redirect};
 use report::Error;
 
-/// Certificates in use.
+/// Certificates that were loaded, and the problems found in them.
 pub(crate) struct Loaded {
     pub(crate) tls: Arc<Tls>,
-    /// Problems of the certificates that clients may object to.
+    /// Problems of the certificates because of which clients may refuse them.
     pub(crate) concerns: Vec<CertificateWarning>,
 }
 
@@ -69,8 +69,8 @@ pub(crate) fn addresses(config: &Config, loaded: Option<&Loaded>) -> Vec<SocketA
         .collect()
 }
 
-/// Returns the scheme of each address in `bound`, which are those of [`addresses`] with the ports
-/// that the kernel chose.
+/// Returns the scheme of each address in `bound`. These are the addresses that [`addresses`]
+/// returns, in the same order, but with the ports that the kernel chose.
 pub(crate) fn schemes(
     config: &Config,
     tls: Option<Arc<Tls>>,
@@ -104,7 +104,7 @@ pub(crate) fn origins(addresses: &[SocketAddr], schemes: &[Scheme]) -> Vec<Strin
         .collect()
 }
 
-/// Starts the thread that polls for renewed certificates, until the process ends.
+/// Starts the thread that polls for renewed certificates. It runs until the process ends.
 pub(crate) fn watch(tls: Arc<Tls>, check_time: Duration) -> Result<(), Error> {
     let watching = move || {
         loop {
@@ -143,7 +143,7 @@ fn kept(err: &tls::Error) {
     tracing::error!(%err, hint = err.hint(), "cannot load the renewed certificates: the old ones stay in use");
 }
 
-/// Logs the problems that clients may object to.
+/// Logs the problems of certificates because of which clients may refuse them.
 pub(crate) fn warn(concerns: &[CertificateWarning]) {
     for concern in concerns {
         tracing::warn!("{concern}");

@@ -24,7 +24,7 @@ use signal_hook::iterator::Signals;
 use crate::https;
 use crate::reload::Configured;
 
-/// State that signals act on.
+/// Parts of the server that signals stop, reload or upgrade.
 pub(crate) struct Life {
     pub(crate) stop: Stop,
     pub(crate) live: Arc<Live>,
@@ -34,11 +34,11 @@ pub(crate) struct Life {
     pub(crate) upgrade: Arc<Upgrade>,
 }
 
-/// Resources that a new process needs, and whether one is being started.
+/// Resources that an upgrade passes to a new process.
 pub(crate) struct Upgrade {
     program: Program,
-    /// Listening sockets for the new process. Empty while one is being started, and once this
-    /// process stops.
+    /// Listening sockets for the new process. Empty while a new process is being started, and after
+    /// this process has begun to stop.
     sockets: Mutex<Vec<TcpListener>>,
     patience: Duration,
     is_running: AtomicBool,
@@ -58,8 +58,8 @@ impl Upgrade {
         })
     }
 
-    /// Takes the sockets. The caller drops them before the cores stop; otherwise connections would
-    /// wait in their backlogs without being accepted.
+    /// Removes and returns the sockets. The caller drops them before the cores stop; otherwise
+    /// connections would wait in their backlogs without being accepted.
     fn take(&self) -> Vec<TcpListener> {
         std::mem::take(&mut *self.sockets.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -109,7 +109,7 @@ impl Life {
                 }
                 SIGUSR1 => self.reopen(),
                 SIGUSR2 => self.upgrade(),
-                // The sender of a second signal does not want to wait.
+                // A second TERM or INT ends the process at once: its sender does not want to wait.
                 _ if self.stop.is_triggered() => end_at_once(),
                 _ => self.end(signal),
             }
@@ -180,7 +180,7 @@ pub(crate) fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
             );
             stop.trigger();
         }
-        // The sender of a second signal does not want to wait.
+        // The sender of a second signal does not want to wait for open requests.
         if asked.next().is_some() {
             end_at_once();
         }

@@ -1,5 +1,5 @@
-//! Test of the panic policy with a thread of conversions. It is here because only the program links
-//! both.
+//! Test that a panic on a thread of conversions ends the process. It is in this crate because only
+//! the program links both the panic policy and the conversions.
 
 use std::env;
 use std::os::unix::process::ExitStatusExt as _;
@@ -8,7 +8,7 @@ use std::thread;
 
 use conversion::single_flight::SingleFlight;
 
-/// Variable that is set in the second process.
+/// Environment variable that marks the second process, in which the conversion panics.
 const SECOND: &str = "PELTON_TEST_PANICS";
 
 const SIGABRT: i32 = 6;

@@ -32,7 +32,7 @@ pub(crate) fn run(resolved: &Resolved, quick: bool) -> Result<u8, Vec<Error>> {
     log::begin().map_err(|err| vec![err])?;
     wiring::readable(&config.root).map_err(|err| vec![err])?;
     let pool = wiring::conversions(config).map_err(|err| vec![err])?;
-    // No store: the next server adds these variants to the shared index.
+    // No store is used: the next server adds these variants to the shared index.
     let service = wiring::service(config, pool, Arc::new([]), Mounts::default(), None);
     let service = service.map_err(|err| vec![err])?;
     let wanted = wanted(config, &service).map_err(|err| vec![err])?;
@@ -86,7 +86,7 @@ fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe
     });
     let whole = wanted.into_iter().map(|path| (path, Recipe::default()));
     let mut all: Vec<_> = whole.chain(sized).collect();
-    // The recipes of one picture stand together, so that they share one decode.
+    // The recipes of one picture are adjacent, so that they share one decode.
     all.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(all)
 }

@@ -29,11 +29,11 @@ pub(crate) enum Record {
 /// Thread of the store in this process, if there is one.
 pub(crate) struct Running(Option<(Stop, JoinHandle<()>)>);
 
-/// Store in this process, as the service uses it.
+/// Implementation of [`Store`] by the store in this process.
 #[derive(Debug)]
 struct Own(Handle);
 
-/// External store, as the service uses it.
+/// Implementation of [`Store`] by an external store.
 #[derive(Debug)]
 pub(crate) struct Elsewhere(Remote);
 
@@ -98,7 +98,7 @@ impl Record {
         Ok(Record::Own(Box::new(server)))
     }
 
-    /// Returns the store in the form that the service uses, if there is one.
+    /// Returns the store behind the trait through which the service uses it, if there is a store.
     pub(crate) fn store(&self) -> Option<Arc<dyn Store>> {
         match self {
             Record::Off => None,
@@ -107,7 +107,8 @@ impl Record {
         }
     }
 
-    /// Returns the sockets that a new process takes over.
+    /// Returns the listening sockets of the store in this process, which an upgrade passes to the
+    /// new process.
     pub(crate) fn sockets(&self) -> Result<Vec<TcpListener>, Error> {
         match self {
             Record::Own(server) => {

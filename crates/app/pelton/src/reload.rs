@@ -17,7 +17,7 @@ pub(crate) struct Configured {
     beside: Beside,
 }
 
-/// Configuration that was read again.
+/// Result of reading the configuration again.
 struct Reread {
     config: Config,
     settings: Settings,
@@ -36,8 +36,8 @@ impl Configured {
         }
     }
 
-    /// Reads the file and the variables again, and applies them to the service. If they have
-    /// errors, logs them and keeps the old configuration.
+    /// Reads the configuration file and the variables again, and applies them to the service. If
+    /// they have errors, logs the errors and keeps the old configuration.
     pub(crate) fn reload(&mut self, live: &Live) {
         match self.reread() {
             Ok(reread) => {

@@ -14,7 +14,7 @@ use sandbox_protocol::JobLimits;
 use crate::flags::Run;
 use crate::{print, worker};
 
-/// Runs the program once.
+/// Runs the program once and copies its output to stdout, and the text of its stderr to stderr.
 pub(crate) fn run(typed: &Run, config: &Config) -> Result<u8, Vec<Error>> {
     let finished = job(typed, config).map_err(|err| vec![err])?;
     if !finished.remark.is_empty() {
@@ -35,7 +35,8 @@ fn job(typed: &Run, config: &Config) -> Result<Finished, Error> {
     })?;
     let task = Task {
         original: input.as_fd(),
-        // No environment besides the program's own.
+        // Size of the variables that precede the input: none, because only the program's own
+        // environment is set.
         plan: &0_u32.to_le_bytes(),
         size_px: None,
         limits: JobLimits {
@@ -99,7 +100,7 @@ fn limits(config: &Config) -> Result<Limits, Error> {
     Ok(Limits { backend, ..limits })
 }
 
-/// Copies standard input into an anonymous file, the form that a cell takes.
+/// Copies standard input into an anonymous file, because a cell gets its input as a file.
 fn input(bytes_max: u64) -> Result<File, Error> {
     let failed = |err: io::Error| Error::host(format!("cannot read standard input: {err}"));
     let memory = memfd_create("input", MemfdFlags::CLOEXEC).map_err(|err| failed(err.into()))?;

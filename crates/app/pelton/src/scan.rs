@@ -81,7 +81,7 @@ fn order<'a>(setup: &'a Setup, only: &'a [Vec<u8>]) -> ScanRequest<'a> {
     }
 }
 
-/// Returns the path of a folder in the form of the catalog.
+/// Returns the path of a folder as the catalog stores it: relative, with `/` between names.
 fn below(folder: &Path) -> Result<Vec<u8>, Error> {
     let parts = folder.components().map(|part| match part {
         Component::Normal(name) => Some(name.as_encoded_bytes()),

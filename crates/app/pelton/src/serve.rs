@@ -21,7 +21,7 @@ use crate::reload::Configured;
 use crate::wiring::{self, Beside};
 use crate::worker;
 
-/// Response to a connection beyond the limit of connections.
+/// Response to a connection that exceeds the maximum number of connections.
 const SHED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nretry-after: 5\r\nconnection: close\r\n\r\n";
 
 /// Serves until SIGTERM or SIGINT, then finishes open requests. `typed` holds the flags from which
@@ -41,7 +41,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let loaded = https::load(config)?;
     let record = Record::open(config, &mut inherited)?;
     let listeners = listen(config, loaded.as_ref(), predecessor.is_none(), inherited)?;
-    // Every connection, and every large response that is kept ready, takes a descriptor.
+    // Every connection uses a file descriptor, and so does every large response that is kept ready.
     reactor::raise_descriptors_max().map_err(reactor_error)?;
     let limits = components::reactor_limits(config);
     let pool = wiring::conversions(config)?;
@@ -76,7 +76,8 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
         upgrade: Upgrade::new(Program::own().map_err(reactor_error)?, sockets, patience),
     };
     life.begin()?;
-    // Signals are handled before these lines are logged, because their reader may send one.
+    // The handler of signals starts before these lines are logged, because a program that reads the
+    // lines may react with a signal.
     let cores = listeners.counters().len();
     announce(config, origins, cores, &posture);
     let not_ready = AtomicUsize::new(cores);
@@ -97,9 +98,9 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     }
     record.stop();
     tracing::info!(dropped = drained.dropped, "stopped");
-    // Improvements that still run may take minutes, and no client waits for them, so the service is
-    // not dropped. Cells end with this process, and files that are half written are recognised by
-    // their names.
+    // The service is leaked, because dropping it would wait for running improvements. These may
+    // take minutes, and no client waits for them. Cells end with this process, and files that are
+    // half written are recognised by their names.
     std::mem::forget((service, live));
     Ok(EXIT_OK)
 }
@@ -129,7 +130,7 @@ fn hold(config: &Config, has_predecessor: bool) -> Result<Option<DirLock>, Error
     Ok(held)
 }
 
-/// Warns of parts that other machines can reach without credentials.
+/// Warns of parts of the server that other machines can reach without credentials.
 fn warn_of_openness(gate: &Gate, addresses: &[SocketAddr]) {
     let public = addresses.len() - usize::from(gate.has_admin_listener);
     let (public, admin) = addresses.split_at(public);

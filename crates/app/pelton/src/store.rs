@@ -21,14 +21,15 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     };
     let mut held = wiring::hold(config.dir(), sharing, "store: directory")?;
     let detaches = config.detaches();
-    // Every client takes a descriptor.
+    // Every client uses a file descriptor, so the maximum number of clients is adapted to that of
+    // descriptors.
     config.fit_clients(reactor::raise_descriptors_max().map_err(reactor_error)?);
     let cores = reactor::usable_cores(&reactor::Limits::default()).map_err(reactor_error)?;
     let mut server =
         Server::bind(config, Limits::default(), cores[0], &mut Vec::new()).map_err(told)?;
     server.on_log_level(|level| log::set_level(least(level)));
-    // The process detaches after its sockets are open, so that its starter gets the errors until
-    // then.
+    // The process detaches only after its sockets are open, so that the process which started it
+    // still receives errors about them.
     if detaches && reactor::detach().map_err(reactor_error)? == Side::Starter {
         log::forget();
         return Ok(EXIT_OK);
@@ -43,7 +44,7 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     for address in server.addresses() {
         tracing::info!(%address, pid = std::process::id(), "the store accepts connections");
     }
-    // Ready already while the data is loaded, because clients that connect then wait.
+    // The process is ready before its data is loaded, because clients that connect meanwhile wait.
     notify::ready();
     let ended = server.run(&stop).map_err(told);
     notify::stopping();
@@ -58,7 +59,7 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     Ok(EXIT_OK)
 }
 
-/// Returns the least severe level that the log writes.
+/// Converts a log level of redis-server to the least severe level of events that are logged.
 fn least(level: LogLevel) -> Level {
     match level {
         LogLevel::Debug => Level::DEBUG,
@@ -80,7 +81,7 @@ fn start_log(config: &Config) -> Result<(), Error> {
         ))
     };
     if file.parent() == Some(config.dir()) {
-        // The store creates its directory too, but later.
+        // The log's file is in the store's directory, which the store itself creates only later.
         std::fs::create_dir_all(config.dir()).map_err(told)?;
     }
     log::start_in(level, file.clone()).map_err(told)

@@ -44,7 +44,7 @@ pub(crate) fn run(does: &UserDoes, resolved: &Resolved) -> Result<u8, Vec<Error>
     }
 }
 
-/// Returns a finding about damaged parts of the journal, if any.
+/// Returns a finding about damaged parts of the users' journal, if there are any.
 fn damaged(damage: Damage, folder: &Path, does: &UserDoes) -> Option<Error> {
     let Damage { stretches, bytes } = damage;
     let hint = match does {
@@ -75,8 +75,8 @@ fn carry_out(does: &UserDoes, store: &Store, resolved: &Resolved) -> Result<u8, 
             let users = store
                 .users()
                 .map_err(|err| vec![told(&UserError::Store(err))])?;
-            // Asked before the first user exists: if the question is aborted, the next command asks
-            // again.
+            // The value of `require_login` is requested before the first user exists. If the prompt
+            // is aborted, the next command prompts again.
             let answer = match users.is_empty() {
                 true => decide_openness(resolved).map_err(|err| vec![err])?,
                 false => None,
@@ -138,7 +138,7 @@ fn decide_openness(resolved: &Resolved) -> Result<Option<String>, Error> {
     }
 }
 
-/// Stores that value for servers that start later.
+/// Stores `answer` as the value of `require_login` for servers that start or reload later.
 fn keep_openness(data: &Path, answer: &str) -> Result<(), Error> {
     let path = config::answer_file(data);
     let kept = replace(&path, |mut file| writeln!(file, "{answer}"));
@@ -167,7 +167,7 @@ fn replace(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Resu
     written.inspect_err(|_| drop(fs::remove_file(&partial)))
 }
 
-/// Asks at the terminal until the answer is valid.
+/// Prompts at the terminal for the value of `require_login`, until the answer is valid.
 fn ask_openness(key: &Key) -> Result<String, Error> {
     let failed = |err: io::Error| Error::host(format!("user: cannot read the answer: {err}"));
     loop {
@@ -200,8 +200,8 @@ fn not_there(name: &str, err: &io::Error) -> Error {
     }
 }
 
-/// Copies the picture in `file` to `name` in the folder of avatars. The copy is written beside it
-/// and renamed, because a server may be reading the old one.
+/// Copies the picture in `file` to `name` in the folder of avatars. The copy is first written to a
+/// temporary file and then renamed, because a server may be reading the old avatar.
 fn keep_avatar(file: &Path, avatars: &Path, name: &str) -> Result<(), Error> {
     let unfit = |why: &dyn Display| Error::usage(format!("user: {}: {why}", file.display()));
     let picture = File::open(file).map_err(|err| unfit(&err))?;

@@ -46,8 +46,8 @@ pub(crate) fn service(
     })
 }
 
-/// Locks a directory that `what` writes to, until the lock is dropped. If the host refuses to lock,
-/// logs a warning and returns `None`.
+/// Locks a directory against other processes until the returned lock is dropped. `what` is the
+/// beginning of the error message. If the host refuses to lock, logs a warning and returns `None`.
 pub(crate) fn hold(dir: &Path, sharing: Sharing, what: &str) -> Result<Option<DirLock>, Error> {
     match DirLock::take(dir, sharing) {
         Ok(lock) => Ok(Some(lock)),
@@ -96,10 +96,10 @@ pub(crate) fn readable(root: &Path) -> Result<(), Error> {
     })
 }
 
-/// Handlers of all requests outside the library.
+/// Handlers of all requests that the library does not answer, and the users that may log in.
 pub(crate) struct Beside {
     pub(crate) programs: Arc<Programs>,
-    /// Mounts that a reload does not change.
+    /// Mounts other than programs; a reload does not change them.
     pub(crate) others: Vec<(String, Arc<dyn Mount>)>,
     /// Users that may log in, if any; a reload does not change them.
     pub(crate) users: Option<Arc<dyn Users>>,
@@ -112,7 +112,7 @@ impl Beside {
         mounts.with_users(self.users.clone())
     }
 
-    /// Applies another configuration.
+    /// Applies another configuration to the programs.
     ///
     /// # Errors
     /// If a new program fails to boot, see [`Programs::apply`].

@@ -48,7 +48,7 @@ pub(crate) enum Topic {
     Command(Vec<String>),
 }
 
-/// Returns the text of a topic.
+/// Returns the text that `pelton help` prints for a topic.
 pub(super) fn text(help: &Help) -> Result<String, Error> {
     match &help.topic {
         None => explain(&[]),
@@ -68,7 +68,7 @@ pub(super) fn text(help: &Help) -> Result<String, Error> {
     }
 }
 
-/// Returns what the command prints for `--help`.
+/// Returns the text that the command prints for `--help`.
 fn explain(words: &[String]) -> Result<String, Error> {
     let words = [PROGRAM]
         .into_iter()
@@ -93,7 +93,7 @@ fn as_text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).expect("the names and the help of all flags are UTF-8")
 }
 
-/// Returns the command that `words` name, below `whole`.
+/// Returns the subcommand of `whole` to which the names in `words` lead.
 fn find(mut whole: clap::Command, words: &[String]) -> Result<clap::Command, Error> {
     whole.build();
     let mut found = &whole;
@@ -106,7 +106,7 @@ fn find(mut whole: clap::Command, words: &[String]) -> Result<clap::Command, Err
     Ok(found.clone())
 }
 
-/// Returns `command` with the settings that help hides.
+/// Returns `command` with all settings visible, including those that `--help` hides.
 fn with_all_settings(command: clap::Command) -> clap::Command {
     command
         .mut_args(|argument| argument.hide(false))

@@ -1,8 +1,8 @@
 //! The command line in two stages: syntax, then meaning.
 //!
-//! The first stage, `typed`, is clap's: it knows spelling and help. The second stage, `meaning`,
-//! resolves the configuration of a command; the code behind it reads no flags, variables or
-//! configuration files.
+//! In the first stage, `typed`, clap parses the words into a command and its flags, and prints
+//! help. In the second stage, `meaning`, the configuration of the command is resolved. After these
+//! stages, no code reads flags, variables or configuration files.
 
 mod help;
 mod meaning;

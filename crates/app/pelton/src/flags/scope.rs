@@ -1,14 +1,14 @@
-//! Settings that each command uses. A command refuses the flags of all others; their keys in the
-//! file and their variables are shared by all commands.
+//! Settings that each command uses. A command accepts only the flags of its own settings. The
+//! configuration file and the environment may also set all others, because the commands share them.
 
-/// Part of the settings.
+/// Set of the settings whose flags a command accepts.
 pub(crate) trait Scope {
     /// Names of the settings. A name that ends in a dot stands for a group.
     const ACCEPTED: &[&str];
     /// Settings that `-h` and `--help` show; the others are accepted, too.
     const SHOWN: &[&str];
 
-    /// Returns whether the setting called `name` is one of them.
+    /// Returns whether the setting called `name` is in the set.
     fn accepts(name: &str) -> bool {
         Self::ACCEPTED.iter().any(|accepted| {
             *accepted == name || accepted.ends_with('.') && name.starts_with(accepted)
@@ -39,7 +39,7 @@ impl Scope for Everything {
     }
 }
 
-/// Settings of conversions ahead of requests.
+/// Settings of `pelton prefetch`.
 pub(crate) struct Prefetching;
 
 impl Scope for Prefetching {
@@ -75,7 +75,7 @@ impl Scope for Prefetching {
     ];
 }
 
-/// Settings of the conversion of one picture.
+/// Settings of `pelton convert`, which converts one picture.
 pub(crate) struct Conversion;
 
 impl Scope for Conversion {
@@ -94,7 +94,7 @@ impl Scope for Conversion {
     ];
 }
 
-/// Settings of a scan.
+/// Settings of `pelton scan`.
 pub(crate) struct Scanning;
 
 impl Scope for Scanning {
@@ -108,7 +108,7 @@ impl Scope for Scanning {
     const SHOWN: &[&str] = Self::ACCEPTED;
 }
 
-/// Settings of cells.
+/// Settings of `pelton run`: those of cells.
 pub(crate) struct Cells;
 
 impl Scope for Cells {
@@ -131,7 +131,7 @@ impl Scope for CellsAndPrograms {
     const SHOWN: &[&str] = Cells::SHOWN;
 }
 
-/// The data directory.
+/// Settings of commands that need only the data directory.
 pub(crate) struct Data;
 
 impl Scope for Data {
@@ -139,7 +139,7 @@ impl Scope for Data {
     const SHOWN: &[&str] = Self::ACCEPTED;
 }
 
-/// Settings of the first user, for whom the server may become closed.
+/// Settings of `pelton user add`. It stores `require_login` together with the first user.
 pub(crate) struct DataAndLogin;
 
 impl Scope for DataAndLogin {

@@ -19,7 +19,7 @@ pub(crate) struct SettingFlags {
     pub(crate) assignments: Vec<Assignment>,
 }
 
-/// Settings on the command line of a command that uses those of the scope `S`.
+/// Settings on the command line of a command that accepts the flags of the scope `S`.
 pub(crate) struct SettingsOf<S>(SettingFlags, PhantomData<S>);
 
 impl<S> Deref for SettingsOf<S> {

@@ -360,7 +360,7 @@ fn help_settings_lists_every_setting() {
         data
             PELTON_DATA, --data
     "#]].assert_eq(&(first.join("\n") + "\n"));
-    // Lists of defaults are not broken.
+    // Lines with a default may be longer, because they are not wrapped.
     let long = list
         .lines()
         .filter(|line| HELP_COLUMNS < line.chars().count());

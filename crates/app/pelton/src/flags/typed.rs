@@ -14,7 +14,8 @@ use super::scope::{
 };
 use super::settings::{SettingFlags, SettingsOf};
 
-/// Width of help texts, on every terminal, so that documents show what users see.
+/// Width of help texts in columns. It is the same on every terminal, so that documents show what
+/// users see.
 pub(super) const HELP_COLUMNS: usize = 100;
 
 const HELP: &str =
@@ -378,7 +379,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Returns whether only the version is requested, in the way of redis-server.
+    /// Returns whether only the version is requested, with one of the flags of redis-server.
     pub(crate) fn asks_for_version(&self) -> bool {
         matches!(self.words.as_slice(), [word] if word == "-v" || word == "--version")
     }
@@ -435,7 +436,8 @@ fn with_more_settings(command: clap::Command) -> clap::Command {
     command.after_help(format!("{MORE_SETTINGS}{examples}"))
 }
 
-/// Flags of WebP Server Go, with one dash or two, and the equivalent here.
+/// Flags of WebP Server Go, which accepts them with one dash or two, and the equivalent commands of
+/// Pelton.
 const OF_WSG: [(&str, &str); 6] = [
     ("config", "pelton serve --config FILE"),
     ("prefetch", "pelton prefetch ROOT"),
@@ -451,12 +453,12 @@ const OF_WSG: [(&str, &str); 6] = [
     ("verbose", "pelton serve --log-level debug"),
 ];
 
-/// Returns the equivalent of the first flag of WebP Server Go among `words`, if any.
+/// Returns a hint about the first flag of WebP Server Go among `words`, if any.
 fn of_wsg(words: &[OsString]) -> Option<String> {
     let same = |(index, word): (usize, &OsString)| {
         let word = word.to_str()?;
         let (name, is_ours) = match word.strip_prefix("--") {
-            // After a command, the name is one of our own flags.
+            // After a command, a name that begins with `config` is a flag of Pelton.
             Some(name) => (name, 1 < index && name.starts_with("config")),
             None => (word.strip_prefix('-')?, false),
         };
@@ -467,8 +469,8 @@ fn of_wsg(words: &[OsString]) -> Option<String> {
     words.iter().enumerate().skip(1).find_map(same)
 }
 
-/// Converts an error of clap, `error: …`, perhaps `tip: …`, then the usage, into the form of all
-/// other errors.
+/// Converts an error of clap into the form of all other errors. The text of clap is `error: …`,
+/// perhaps `tip: …`, then the usage.
 pub(super) fn in_our_words(err: &clap::Error) -> Error {
     let text = err.render().to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -489,7 +491,7 @@ pub(super) fn in_our_words(err: &clap::Error) -> Error {
     }
 }
 
-/// Returns the setting whose flag the command refuses, if `err` is about one.
+/// Returns the name of a setting if `err` says that its flag is unknown to the command.
 fn elsewhere(err: &clap::Error) -> Option<&'static str> {
     let Some(ContextValue::String(flag)) = err.get(ContextKind::InvalidArg) else {
         return None;
