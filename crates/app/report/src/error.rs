@@ -15,10 +15,10 @@ pub const EXIT_USAGE: u8 = 2;
 /// Exit code if the machine refused an operation.
 pub const EXIT_HOST: u8 = 3;
 
-/// Kind of an error by fault, which alone selects the exit code.
+/// Kind of an error, by the party at fault. The kind alone selects the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ErrorKind {
-    /// Finding of a command that was carried out.
+    /// Problem that a command found; the command itself was carried out.
     Finding,
     /// Fault of the command line or the configuration.
     Usage,
@@ -41,13 +41,13 @@ impl Error {
         Error::new(ErrorKind::Finding, what.into())
     }
 
-    /// Creates an error of the user. `what` names the objects from the outside in, without a full
-    /// stop.
+    /// Creates an error in the command line or the configuration. `what` names the objects from the
+    /// outside in, without a full stop.
     pub fn usage(what: impl Into<String>) -> Error {
         Error::new(ErrorKind::Usage, what.into())
     }
 
-    /// Creates an error of the machine.
+    /// Creates an error of the machine. `what` is written as for [`Error::usage`].
     pub fn host(what: impl Into<String>) -> Error {
         Error::new(ErrorKind::Host, what.into())
     }
@@ -61,7 +61,7 @@ impl Error {
         }
     }
 
-    /// Adds the cause.
+    /// Adds the cause of the error, which is printed on a line of its own.
     pub fn because(mut self, cause: impl Into<String>) -> Error {
         self.cause = Some(cause.into());
         self

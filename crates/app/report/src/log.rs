@@ -74,11 +74,8 @@ fn install(form: Form, level: Level) {
     set_global_default(lines).expect("`main` starts the log once");
 }
 
-/// Starts the thread that writes lines. A process that forks must fork before, because the thread
-/// exists on one side of a fork only.
-///
-/// # Errors
-/// The host refuses to start a thread.
+/// Starts the thread that writes lines. A process that forks must do so before this call, because a
+/// forked child has no copy of the thread.
 pub fn begin() -> Result<(), Error> {
     let begun = OUTLET.begin();
     begun.map_err(|err| Error::host(format!("cannot start the log's thread: {err}")))
@@ -89,7 +86,7 @@ pub fn forget() {
     OUTLET.forget();
 }
 
-/// Writes a line as it is, for people to read.
+/// Queues a line for people to read, without a time or a level.
 pub fn say(line: &dyn Display) {
     OUTLET.push(format!("{line}\n").as_bytes());
 }
@@ -125,7 +122,8 @@ where
     }
 }
 
-/// Adds filters to the subscriber: by level, and for [`is_of_wire`].
+/// Adds two filters to the subscriber: one by level, and one that drops the events of
+/// [`is_of_wire`] unless `level` is at least DEBUG.
 fn limited<S>(lines: S, level: Level) -> Box<dyn tracing::Subscriber + Send + Sync>
 where
     S: tracing::Subscriber + Send + Sync + 'static,

@@ -14,11 +14,11 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Maximum size of all lines that wait.
+/// Maximum total size, in bytes, of the lines that wait to be written.
 const WAITING_BYTES_MAX: usize = 1 << 20;
-/// Maximum size of one write; small, so that progress is visible.
+/// Maximum size of one write in bytes. It is small, so that [`Outlet::finish`] sees progress.
 const WRITE_BYTES_MAX: usize = 4 << 10;
-/// Time for which the end of the process waits for a reader that accepts nothing.
+/// Maximum time for which the end of the process waits while the output accepts no bytes.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Function that opens the output for the next write.
@@ -56,12 +56,13 @@ impl Outlet {
         }
     }
 
-    /// Sets an output other than stderr. Must be called before the thread starts.
+    /// Sets an output other than stderr. Must be called before [`Outlet::begin`].
     pub(super) fn set_sink(&self, sink: Sink) {
         self.lock().sink = Some(sink);
     }
 
-    /// Starts the thread, unless it runs already. Until then, lines wait.
+    /// Starts the thread that writes lines, if it does not run yet. Until then, lines wait in
+    /// memory.
     pub(super) fn begin(&'static self) -> io::Result<()> {
         let mut queue = self.lock();
         if !queue.has_thread {
@@ -94,7 +95,7 @@ impl Outlet {
         self.lock().waiting.clear();
     }
 
-    /// Waits until all lines are written, as long as the output accepts some of them within
+    /// Waits until all lines are written, or until the output has accepted no bytes for
     /// [`PATIENCE`].
     pub(super) fn finish(&'static self) {
         if self.begin().is_err() {
@@ -122,7 +123,7 @@ impl Outlet {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the waiting lines for ever, as the body of the thread.
+    /// Writes lines as they are queued, and never returns. This is the body of the log's thread.
     fn write(&self, sink: &mut Sink) {
         let mut taken = Vec::new();
         loop {

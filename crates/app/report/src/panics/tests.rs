@@ -9,7 +9,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::{MESSAGE_BYTES_MAX, abort_on_panic};
 
-/// Variable that is set in the second process.
+/// Environment variable that marks the second process, in which the test panics.
 const SECOND: &str = "PELTON_TEST_PANICS";
 
 const SIGABRT: i32 = 6;
@@ -68,8 +68,8 @@ fn a_full_pipe_does_not_keep_the_process_from_ending() {
     assert_eq!(output.status.signal(), Some(SIGABRT));
 }
 
-/// Reads the source of `main`, because no input can cause a panic: the hook must be installed
-/// before other code runs.
+/// Checks the source of `main`: it must install the hook before other code runs. A test cannot
+/// provoke a panic in the program instead, because no input causes one.
 #[test]
 fn the_program_begins_with_the_policy() {
     let main = include_str!("../../../pelton/src/main.rs");
