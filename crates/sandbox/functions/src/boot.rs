@@ -45,7 +45,7 @@ impl Stamp {
     }
 }
 
-/// Inputs of a program's boot, except for its file.
+/// Inputs of a program's boot, except for the contents of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Bootable {
     pub(super) entry: Entry,
@@ -54,7 +54,7 @@ pub(super) struct Bootable {
     pub(super) crashes: Option<ReproducerFolder>,
 }
 
-/// Program that is ready for requests.
+/// Cells of a booted program, and the stamp of the file that they run.
 pub(super) struct Booted {
     pub(super) pool: Pool,
     pub(super) stamp: Stamp,
@@ -66,8 +66,8 @@ impl Bootable {
         let millis = |time: config::Timeout| time.0.as_millis() as u32;
         let common = components::cell_limits(config, entry.concurrency.get() as usize);
         let limits = Limits {
-            // A persistent program needs no spare cell, because it is never wiped, and a renewal
-            // would lose its state.
+            // A persistent program needs no spare cell, because its cells are never wiped. They are
+            // not renewed either, because a renewal would lose the program's state.
             spare: if entry.ephemeral { common.spare } else { 0 },
             jobs_per_zygote: if entry.ephemeral {
                 common.jobs_per_zygote
@@ -123,8 +123,8 @@ impl Bootable {
         Ok(Booted { pool, stamp })
     }
 
-    /// Sends one synthetic request, to which any well-formed response will do. State that the
-    /// program stores meanwhile is dropped.
+    /// Sends one synthetic request, and accepts any well-formed response. State that the program
+    /// stores meanwhile is dropped.
     fn warm(&self, pool: &Pool, deadline: Instant) -> Result<(), Error> {
         let state = state::empty(&self.entry);
         let request = cgi::Request {
@@ -173,7 +173,7 @@ impl Bootable {
     }
 }
 
-/// Reads the program of an entry, and the stamp of its file.
+/// Reads the file of an entry's program; returns the program and the stamp of the file.
 fn read(entry: &Entry) -> Result<(Program, Stamp), Error> {
     let (name, path) = (&entry.name, &entry.path);
     let unreadable = |err: io::Error| {
@@ -220,8 +220,8 @@ pub(super) struct Output {
     pub(super) remark: String,
 }
 
-/// Runs the program of `pool` once, with its persistent `state`, if any. Copies `body` once into
-/// the input, and the output once.
+/// Runs the program of `pool` once, with its persistent `state`, if any. `body` and the output are
+/// copied once each.
 pub(super) fn run(
     pool: &Pool,
     state: Option<&Embedded>,

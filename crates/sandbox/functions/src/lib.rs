@@ -9,11 +9,12 @@
 //!                      └─► the fallback that `on_error` names, if a unit fails
 //! ```
 //!
-//! A request has its whole body before it asks for a cell, and it holds a cell only while a program
-//! runs: slow clients and the other programs of a chain occupy none. Threads: cores look the table
-//! up and wait; each unit has as many threads as it may run requests at a time; the signals' thread
-//! and the thread that polls for changed files boot programs. Locks are held for reads and swaps of
-//! pointers, never during a boot or a run.
+//! The whole body of a request is received before the request waits for a cell, and the request
+//! holds a cell only while a program runs: slow clients and the other programs of a chain occupy no
+//! cell. Threads: cores of the server look up the table and wait for results; each unit has as many
+//! threads as it may run requests at a time; programs are booted by the thread that handles signals
+//! and by the thread that polls for changed files. Locks that requests take are held for reads and
+//! swaps of pointers, never during a boot or a run.
 
 #![forbid(unsafe_code)]
 

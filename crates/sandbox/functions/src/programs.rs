@@ -24,11 +24,12 @@ pub struct Programs {
     worker: &'static [u8],
 }
 
-/// Programs and routes between two reloads.
+/// Programs and routes of one configuration. A reload replaces the whole table.
 #[derive(Default)]
 pub(super) struct Table {
     pub(super) units: BTreeMap<String, Arc<Unit>>,
-    /// Sorted by the length of the path, longest first.
+    /// Routes, sorted by the length of their paths, longest first, so that the most specific one is
+    /// found first.
     pub(super) routes: Vec<Arc<Route>>,
 }
 
@@ -50,7 +51,8 @@ pub(super) enum Fallback {
     Program(Arc<Unit>),
 }
 
-/// Starts the cells of one program, without reproducers of its failures.
+/// Starts the cells of the program `name` only, for a replay of a saved job. Its failures are not
+/// saved as reproducers.
 pub fn alone(
     config: &Config,
     name: &str,
@@ -66,8 +68,8 @@ pub fn alone(
 }
 
 impl Programs {
-    /// Boots all programs of `config`. `conversions` is the pool of workers, whose backend is the
-    /// one that [`sandbox::Backend::Auto`] selects on this host.
+    /// Boots all programs of `config`. `conversions` is the pool of workers that convert pictures.
+    /// The programs use its backend, which is never [`sandbox::Backend::Auto`].
     pub fn start(
         config: &Config,
         conversions: Arc<sandbox::Pool>,
@@ -143,8 +145,8 @@ impl Programs {
         self.table().routes.iter().find(fits).map(Arc::clone)
     }
 
-    /// Starts the thread that polls for changed files at the given interval, until the programs are
-    /// dropped.
+    /// Starts the thread that polls for changed files at the interval `every`. The thread ends
+    /// after the programs are dropped.
     fn watch(self: &Arc<Programs>, every: Duration) -> Result<(), Error> {
         let programs = Arc::downgrade(self);
         let look = move || {
@@ -164,9 +166,9 @@ impl Programs {
         Ok(())
     }
 
-    /// Boots programs whose files differ from those that run, once a file is unchanged between two
-    /// polls, because a copy over it is complete then. `seen` holds the stamps that the last poll
-    /// saw of files that differ.
+    /// Boots programs whose files have changed. A changed file is booted only if two successive
+    /// polls find it in the same state, because a copy that was being written over it is complete
+    /// then. `seen` holds the stamps of the changed files at the last poll.
     fn look(&self, seen: &mut BTreeMap<String, Stamp>) {
         let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         for (name, unit) in &self.table().units {

@@ -17,9 +17,10 @@ use server::mount::{Field, Mount, MountRequest, Reply, Transcoding};
 use super::programs::{Fallback, Programs, Route};
 use super::unit::Unit;
 
-/// Time limit of a program that runs as a fallback.
+/// Maximum time for which a program may run as a fallback.
 const FALLBACK_TIME_MAX: Duration = Duration::from_secs(1);
-/// Maximum size of a program's environment, which is also the bound of the cells.
+/// Maximum size in bytes of the CGI variables of a request. The protocol of cells has the same
+/// limit.
 const VARIABLES_BYTES_MAX: usize = 32 << 10;
 /// Media type of bytes whose format is unknown.
 const BYTES: &str = "application/octet-stream";
@@ -61,15 +62,15 @@ fn is_inert(content_type: &str) -> bool {
     essence == "text/plain" || is_media && essence != Format::Svg.media_type()
 }
 
-/// Returns whether `head` is not empty and `bytes` begins with it, in any case.
+/// Returns whether `head` is not empty and `bytes` begins with it, without regard to ASCII case.
 fn begins_alike(bytes: &[u8], head: &[u8]) -> bool {
     let begin = bytes.get(..head.len());
     !head.is_empty() && begin.is_some_and(|begin| begin.eq_ignore_ascii_case(head))
 }
 
-/// Reason why there is no output of the program to send.
+/// Reason why a route has no output of its programs to send.
 enum Stop {
-    /// Status and phrase of a request that the client has to change.
+    /// Error status and phrase for a request that the client has to change.
     Refused(u16, &'static str),
     /// Name of the program that failed, and its failure, which may be the host's fault.
     Failed(String, Failure),
@@ -141,7 +142,7 @@ impl Route {
         unreachable!("the last stage always returns")
     }
 
-    /// Runs the fallback program and returns its reply, unless it fails too.
+    /// Runs the fallback program and returns its reply. Returns `None` if this program fails too.
     async fn stand_in(&self, unit: &Unit, visit: &MountRequest<'_>, came: Body) -> Option<Reply> {
         let said = self
             .stage(unit, visit, &came, Some(FALLBACK_TIME_MAX))
@@ -204,10 +205,10 @@ enum Said {
 }
 
 impl Said {
-    /// Parses a program's output. If the request's body begins with the same head, the client wrote
-    /// this head, and a program that knows nothing of CGI has echoed it. The whole output is then
-    /// treated as plain bytes: otherwise any web page could make a browser show arbitrary content
-    /// in the name of this server.
+    /// Parses a program's output. If the request's body begins with the same head as the output,
+    /// the client wrote this head, and the program, which does not use CGI, has echoed it. The
+    /// whole output is then treated as plain bytes: otherwise any web page could make a browser
+    /// show arbitrary content in the name of this server.
     fn read(output: &Bytes, sent: &[u8]) -> Result<Said, cgi::Malformed> {
         Ok(match Answer::parse(output, &Limits::default())? {
             Answer::Document { body_at, .. } if begins_alike(sent, &output[..body_at]) => {

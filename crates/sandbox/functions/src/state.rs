@@ -30,7 +30,7 @@ pub(super) fn inherited(before: Option<&Arc<Embedded>>, next: &Entry) -> Option<
     store.or_else(|| empty(next))
 }
 
-/// Session of one run with its store.
+/// Session in which one run of a program uses the program's store.
 pub struct Questions<'a>(EmbeddedSession<'a>);
 
 impl<'a> Questions<'a> {

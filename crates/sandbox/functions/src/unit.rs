@@ -22,7 +22,7 @@ pub(super) struct Unit {
     worker: &'static [u8],
     running: RwLock<Arc<Running>>,
     past: Mutex<Past>,
-    /// Number of requests that wait for a place.
+    /// Number of requests that wait for a place among the requests that run at the same time.
     waiting: AtomicU32,
     pub(super) counts: UnitCounts,
 }
@@ -30,13 +30,13 @@ pub(super) struct Unit {
 /// Counters of a unit besides those of its pools. They only grow.
 #[derive(Debug, Default)]
 pub(super) struct UnitCounts {
-    /// Time that requests waited for a place, in microseconds.
+    /// Total time in microseconds that requests waited for a place.
     pub(super) wait_us: AtomicU64,
-    /// Requests that got no place in time, or found the queue full.
+    /// Number of requests that got no place in time, or found the queue full.
     pub(super) refused: AtomicU64,
-    /// Files and settings that replaced earlier ones.
+    /// Number of times that a new file or new settings replaced the running program.
     pub(super) reloads: AtomicU64,
-    /// Files and settings that failed to boot.
+    /// Number of times that a new file or new settings failed to boot.
     pub(super) reload_failures: AtomicU64,
 }
 
@@ -44,14 +44,14 @@ pub(super) struct UnitCounts {
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     pub(super) requests: AtomicU64,
-    /// Requests in which a program failed.
+    /// Number of requests in which a program failed.
     pub(super) failures: AtomicU64,
-    /// Failed requests that `on_error` answered.
+    /// Number of failed requests that the fallback of `on_error` answered.
     pub(super) fallbacks: AtomicU64,
 }
 
-/// Booted program with its threads. The threads end when this is dropped and they have answered the
-/// pending orders.
+/// Booted program with its threads. After this is dropped, the threads answer the pending orders
+/// and end.
 struct Running {
     plan: Bootable,
     booted: Arc<Booted>,
@@ -61,13 +61,14 @@ struct Running {
     places: Arc<Semaphore>,
 }
 
-/// Pools that were replaced.
+/// Pools of earlier versions of the program, which reloads have replaced.
 #[derive(Default)]
 struct Past {
     sums: Stats,
     /// Replaced pools, of which some may still run requests.
     leaving: Vec<Arc<Booted>>,
-    /// Stamp of the last file that failed to boot; the file is retried only after it has changed.
+    /// Stamp of the last file that failed to boot. The poll does not boot a file with this stamp
+    /// again.
     refused: Option<Stamp>,
 }
 
@@ -166,7 +167,8 @@ impl Unit {
         Ok(place.expect("the semaphore is never closed"))
     }
 
-    /// Applies new settings or a new file, if they differ. If they fail to boot, nothing changes.
+    /// Replaces the running program if its settings or its file have changed. If the new program
+    /// fails to boot, the old one keeps running.
     pub(super) fn renew(&self, plan: Bootable) {
         let running = self.running();
         let stamp = Stamp::of(&plan.entry.path);
@@ -182,8 +184,8 @@ impl Unit {
         self.replace(self.running().plan.clone());
     }
 
-    /// Returns the stamp of the file if it is not the running one and has not failed to boot
-    /// already.
+    /// Returns the stamp of the program's file if it differs from that of the running program,
+    /// unless a file with this stamp has already failed to boot.
     pub(super) fn changed(&self) -> Option<Stamp> {
         let running = self.running();
         let stamp = Stamp::of(&running.plan.entry.path).ok()?;
@@ -259,10 +261,10 @@ impl Unit {
     }
 }
 
-/// Waiting request, counted until this is dropped.
+/// Entry in the count of waiting requests. Dropping the entry decrements the count.
 struct Turn<'a> {
     waiting: &'a AtomicU32,
-    /// Number of waiting requests, including this one.
+    /// Number of waiting requests when this one was added, including this one.
     number: u32,
 }
 
@@ -310,7 +312,7 @@ impl Running {
     }
 }
 
-/// Runs orders until all senders are dropped.
+/// Runs the program for each queued request, until all senders of requests are dropped.
 fn serve(booted: &Booted, state: Option<&Embedded>, ordered: &Mutex<Receiver<Order>>) {
     loop {
         let order = ordered
