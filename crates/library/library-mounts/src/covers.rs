@@ -1,11 +1,12 @@
-//! Covers of the music: resolve the id of a track, disc, album or artist to a picture in the
+//! Covers of the music: resolution of the id of a track, disc, album or artist to a picture in the
 //! library.
 //!
 //! ```text
 //! al-0123456789abcdef ─ Catalog::cover ─┬─ folder art ───────────► /Band/Album/cover.jpg?w=300
 //!                                       └─ embedded ─ extracted ─► /-/art/ab/HASH.jpg?w=300
 //! ```
-//! Both are ordinary targets: negotiated, converted in a cell, and cached.
+//! Both results are ordinary targets: their pictures are negotiated, converted in a cell, and
+//! cached.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -24,13 +25,14 @@ use variants::placeholders::Looks;
 
 use config::{Config, components};
 
-/// Finder of covers.
+/// Finder of the covers of tracks, discs, albums and artists.
 #[derive(Debug)]
 pub struct Covers {
     rules: CoverRules,
-    /// Covers embedded in music, or `None` if the data directory is not writable.
+    /// Store of covers that were embedded in music, or `None` if the data directory is not
+    /// writable.
     inside: Option<scan::Covers>,
-    /// Placeholders and library of the service, once there is one.
+    /// Placeholders and library of the service, once [`Covers::attach`] has set them.
     seen: OnceLock<(Arc<Looks>, Arc<Library>)>,
 }
 
@@ -62,7 +64,7 @@ impl Covers {
         }
     }
 
-    /// Attaches the placeholders and the library of `service`.
+    /// Gives this finder access to the placeholders and the library of `service`.
     pub(crate) fn attach(&self, service: &Service) {
         let seen = (Arc::clone(service.looks()), Arc::clone(service.library()));
         assert!(
@@ -71,24 +73,25 @@ impl Covers {
         );
     }
 
-    /// Returns whether there is a cover of `of`.
+    /// Returns whether the track, disc, album or artist `of` has a cover.
     pub(crate) fn has(&self, catalog: &Index, of: CoverOwner) -> bool {
         catalog.cover(of, &self.rules).is_some()
     }
 
-    /// Returns the placeholder of the cover of `of`, if known. May sleep, as [`Covers::path`].
+    /// Returns the placeholder of the cover that `of` has, if it is known. May block, as
+    /// [`Covers::path`].
     pub(crate) fn look(&self, catalog: &Index, of: CoverOwner) -> Option<Placeholder> {
         self.look_at(&self.path(catalog, of)?)
     }
 
-    /// Returns the placeholder of a picture, if known. May sleep.
+    /// Returns the placeholder of a picture, if it is known. May block on the file system.
     pub(crate) fn look_at(&self, path: &LibraryPath) -> Option<Placeholder> {
         let (looks, library) = self.seen.get()?;
         looks.find(&library.identify(path, Wait::Allowed).ok()?)
     }
 
-    /// Returns the target of the cover of `of`, with `query`. May sleep, because the picture may
-    /// have to be extracted from a file.
+    /// Returns the target of the cover that `of` has, with `query`. May block, because the picture
+    /// may have to be extracted from a file.
     pub(crate) fn target(&self, catalog: &Index, of: CoverOwner, query: &str) -> Option<String> {
         let path = self.path(catalog, of)?;
         Some(match query {
@@ -97,7 +100,8 @@ impl Covers {
         })
     }
 
-    /// Returns the path of the cover of `of` in the library. May sleep, as [`Covers::target`].
+    /// Returns the path, in the library, of the cover that `of` has. May block, as
+    /// [`Covers::target`].
     pub fn path(&self, catalog: &Index, of: CoverOwner) -> Option<LibraryPath> {
         let cover = catalog.cover(of, &self.rules)?;
         let Some(inside) = &cover.inside else {

@@ -9,9 +9,9 @@
 //!                                        └─► a target of the library, which the server answers
 //! ```
 //!
-//! `library-api` and `server` do not know each other; this crate passes requests to `library-api`
-//! and its answers to `server`. Threads: cores wait; responses are composed on blocking threads, at
-//! most `limits.answers_making_max` at a time.
+//! `library-api` and `server` do not depend on each other; this crate passes requests to
+//! `library-api` and its answers to `server`. Threads: cores wait; responses are composed on
+//! blocking threads, at most `limits.answers_making_max` at a time.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Catalog of a server: the indexer that keeps it up to date, and the mounts that use it.
+//! Catalog of the music: the indexer that keeps it up to date, and the mounts that use it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl Music {
         })
     }
 
-    /// Attaches the placeholders and the library of `service`.
+    /// Gives the finder of covers access to the placeholders and the library of `service`.
     pub fn attach(&self, service: &Service) {
         self.covers.attach(service);
     }
@@ -54,19 +54,19 @@ impl Music {
         mounts
     }
 
-    /// Returns the users that may log in, if users can be stored.
+    /// Returns the verifier of users' logins, or `None` if users cannot be stored.
     pub fn users(&self) -> Option<Arc<dyn Users>> {
         self.players.as_ref().map(Players::users)
     }
 
-    /// Stops the scan that runs, if any; the last complete catalog stays.
+    /// Stops the running scan, if any. The last complete catalog remains valid.
     pub fn stop(&self) {
         self.keeper.stop();
     }
 }
 
-/// Appends the metrics of the indexer, above all whether changes are detected by inotify, by
-/// polling, or not at all.
+/// Appends the metrics of the indexer. The most important one states if changes are detected by
+/// inotify, by polling, or not at all.
 pub(crate) fn metrics(status: &Status, out: &mut String) {
     let (by, folders) = match &status.watch {
         Watch::Off => ("off", 0),

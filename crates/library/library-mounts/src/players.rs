@@ -43,9 +43,9 @@ pub(crate) struct Players {
     making: Arc<Making>,
 }
 
-/// Limit of the responses that are composed at the same time, over all cores. A list of a hundred
-/// thousand tracks takes more than a hundred megabytes while it is composed, and only then counts
-/// as a response in memory.
+/// Limit on the number of responses that are composed at the same time, on all cores together.
+/// While a list of a hundred thousand tracks is composed, it takes more than a hundred megabytes,
+/// which the limit of responses in memory counts only afterwards.
 #[derive(Debug)]
 struct Making(Semaphore);
 
@@ -182,7 +182,7 @@ impl House for Shelf {
 
     fn unreadable(&self, index: &Index) -> Vec<(Vec<u8>, String)> {
         match self.keeper.status().report {
-            // The report also knows folders that cannot be read; the index knows only files.
+            // The report also contains folders that cannot be read; the index contains only files.
             Some(report) => {
                 let faults = report.faults.iter();
                 faults
@@ -255,7 +255,7 @@ impl House for Shelf {
     }
 }
 
-/// File whose tags are read.
+/// Music file, as the reader of tags accesses it.
 struct Source(File);
 
 impl tags::ReadAt for Source {
@@ -325,12 +325,12 @@ impl Mount for Rest {
         .expect("writing to a string cannot fail");
     }
 
-    /// Returns true: the protocol sends passwords in queries.
+    /// Returns true, because the protocol sends passwords in queries.
     fn has_secret_queries(&self) -> bool {
         true
     }
 
-    /// Returns true: embedded covers and avatars are internal targets.
+    /// Returns true, because embedded covers and avatars are served as internal targets.
     fn reaches_internal(&self) -> bool {
         true
     }
@@ -436,12 +436,13 @@ impl Shares {
 }
 
 impl Mount for Shares {
-    /// Returns the part that checks credentials itself: here, the link is the credential.
+    /// Returns the part of the server whose handlers check credentials themselves: here, the link
+    /// is the credential.
     fn part(&self) -> Part {
         Part::Players
     }
 
-    /// Returns true: shared music needs no login.
+    /// Returns true, because shared music is served without a login.
     fn reaches_internal(&self) -> bool {
         true
     }
@@ -451,7 +452,7 @@ impl Mount for Shares {
     }
 }
 
-/// Returns the scheme and host that a client sent a request to.
+/// Returns the scheme and host of the URL to which a client sent its request.
 fn base(visit: &MountRequest<'_>) -> String {
     let scheme = if visit.secure { "https" } else { "http" };
     let mut fields = visit.fields.clone();
