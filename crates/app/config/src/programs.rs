@@ -52,9 +52,9 @@ pub struct Entry {
     pub max_boot_time: Timeout,
     /// Time limit of one request, both by the wall clock and in CPU time.
     pub max_request_time: Timeout,
-    /// Limit of the memory that the program uses before a request.
+    /// Maximum memory that the program may use before a request.
     pub max_memory: Bytes,
-    /// Limit of the memory that a request may add.
+    /// Maximum memory that one request may use in addition.
     pub max_work_memory: Bytes,
     /// Maximum size of a response.
     pub max_answer: Bytes,

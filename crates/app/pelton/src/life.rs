@@ -34,7 +34,7 @@ pub(crate) struct Life {
     pub(crate) upgrade: Arc<Upgrade>,
 }
 
-/// Resources that an upgrade passes to a new process.
+/// State of upgrades, and the resources that an upgrade passes to the new process.
 pub(crate) struct Upgrade {
     program: Program,
     /// Listening sockets for the new process. Empty while a new process is being started, and after

@@ -78,7 +78,7 @@ fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe
         .into_iter()
         .flat_map(|path| boxes.iter().map(move |recipe| (path.clone(), *recipe)));
     let mut wanted = service.list();
-    // Clients do not request extracted covers in their own size.
+    // Clients do not request extracted covers in full size.
     wanted.retain(|path| {
         !path
             .as_path()

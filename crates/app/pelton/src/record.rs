@@ -98,7 +98,7 @@ impl Record {
         Ok(Record::Own(Box::new(server)))
     }
 
-    /// Returns the store behind the trait through which the service uses it, if there is a store.
+    /// Returns the store as the trait object that the service uses, if there is a store.
     pub(crate) fn store(&self) -> Option<Arc<dyn Store>> {
         match self {
             Record::Off => None,

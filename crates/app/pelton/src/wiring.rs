@@ -106,7 +106,7 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// Returns all mounts in the form that the service takes.
+    /// Returns all mounts, together with the users, as the service needs them.
     pub(crate) fn mounts(&self) -> Mounts {
         let mounts = Mounts::new([self.others.clone(), self.programs.mounts()].concat());
         mounts.with_users(self.users.clone())

@@ -24,7 +24,7 @@ use tracing_subscriber::reload;
 
 use crate::Error;
 
-/// Function that sets the level of the log, once it is started.
+/// Function that sets the level of the log. It exists once the log is started.
 static SET_LEVEL: OnceLock<Box<dyn Fn(Level) + Send + Sync>> = OnceLock::new();
 
 /// Output of all lines of this process.

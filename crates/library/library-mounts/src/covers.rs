@@ -29,7 +29,7 @@ use config::{Config, components};
 #[derive(Debug)]
 pub struct Covers {
     rules: CoverRules,
-    /// Store of covers that were embedded in music, or `None` if the data directory is not
+    /// Folder of covers that were embedded in music, or `None` if the data directory is not
     /// writable.
     inside: Option<scan::Covers>,
     /// Placeholders and library of the service, once [`Covers::attach`] has set them.

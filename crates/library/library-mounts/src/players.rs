@@ -478,8 +478,8 @@ fn fields(listed: &[(&'static str, &'static str)]) -> Vec<Field> {
         .collect()
 }
 
-/// Converts an answer to a player. `busy` is sent instead if the answer is a transcode that cannot
-/// run at the moment.
+/// Converts an answer of `library_api` to a reply of the server. If the answer is a transcode that
+/// cannot run at the moment, the server sends `busy` instead.
 fn reply(answer: Answer, busy: Answer) -> Reply {
     match answer {
         Answer::Transcoded {

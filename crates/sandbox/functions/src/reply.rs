@@ -81,7 +81,8 @@ impl Mount for Programs {
         Box::pin(async move {
             match self.route(visit.path) {
                 Some(route) => route.answer(&visit).await,
-                // A reload does not replace the mounts and the table in one step.
+                // A reload does not replace the mounts and the table in one step, so a mount may
+                // have lost its route.
                 None => problem(404, "no such program"),
             }
         })

@@ -75,7 +75,7 @@ fn explain(words: &[String]) -> Result<String, Error> {
         .chain(words.iter().map(String::as_str));
     match parse(words.chain(["--help"]).map(OsString::from))? {
         Parsed::Text(text) => Ok(text),
-        // `pelton store` takes the words after its name as directives.
+        // `pelton store` parses all words after its name as directives, even `--help`.
         Parsed::Command(_) => explain(&["store".to_owned()]),
     }
 }
