@@ -1,5 +1,6 @@
-//! `conform cells`: sandbox tests in full, of which the gate runs a short part. They search memory
-//! and registers for secrets of earlier jobs, and make system calls with arbitrary arguments.
+//! `conform cells`: the complete sandbox tests, which the gate runs with fewer repetitions. They
+//! search memory and registers for secrets of earlier jobs, and make system calls with arbitrary
+//! arguments.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,14 +10,15 @@ use toolkit::build::Build;
 use toolkit::command::{succeed, timed};
 use toolkit::stop::Stop;
 
-/// Number of jobs that hide a secret, and of jobs that search for it, per backend.
+/// Number of jobs per backend that hide a secret, and of jobs that then search for it.
 const ROUNDS: &str = "10000";
 
-/// Time that a hostile program may run, in milliseconds. It must have ended 50 ms later.
+/// Time limit of a hostile program, in milliseconds. A test fails if the program has not ended 50
+/// ms after the limit.
 const HOSTILE_MS: &str = "8000";
 
-/// Runs the tests in full, then those that show that an incomplete wipe is detected. The tests
-/// print the backends that they covered.
+/// Runs the complete tests, then the tests that check that an incomplete wipe is detected, then the
+/// tests with hostile programs. The tests print the backends that they covered.
 ///
 /// # Errors
 /// When the tests cannot be built, or one fails.
@@ -40,8 +42,8 @@ pub(crate) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, St
     hostile.args(["--package", "sandbox", "--test", "it", "--", "--nocapture"]);
     hostile.args(["--test-threads=1", "hostile::"]);
     hostile.env("CELL_IT_HOSTILE_MS", HOSTILE_MS);
-    // The test process runs only one test at a time already, so the test need not start itself
-    // again in a process of its own.
+    // This variable keeps the test from starting itself again in a process of its own. That is not
+    // needed here, because the test process runs only one test at a time.
     hostile.env("CELL_IT_CHILD", "1");
     timed("conform cells, hostile programs", || succeed(&mut hostile))?;
     Ok(ExitCode::SUCCESS)

@@ -8,20 +8,20 @@
 
 use fastrand::Rng;
 
-/// Parsed line of the grammar.
+/// One line of the grammar, parsed into the parts of a command.
 pub(crate) struct Sentence(Vec<Part>);
 
 enum Part {
     Word(String),
     /// Name of a placeholder, which the caller fills.
     Hole(String),
-    /// One of these sentences; with `true`, possibly none.
+    /// One of these sentences, chosen at random. If the flag is true, the choice can also be none.
     Choice(Vec<Sentence>, bool),
     Repeated(Box<Sentence>),
 }
 
 impl Sentence {
-    /// Parses a line of our own grammar. A mistake in it is a bug, and panics.
+    /// Parses a line of our own grammar. Panics if the line is malformed, because that is a bug.
     pub(crate) fn parse(line: &str) -> Self {
         let mut rest = line;
         let sentence = Self::parse_until(&mut rest, None);

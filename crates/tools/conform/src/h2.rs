@@ -13,8 +13,8 @@ use toolkit::{debian, tools};
 
 use crate::served::Served;
 
-/// Cases that fail by intention: scheme, name and reason. h2spec is as old as RFC 7540, which RFC
-/// 9113 has replaced.
+/// Cases of h2spec that are expected to fail, as scheme, name and reason. h2spec tests RFC 7540,
+/// which RFC 9113 has replaced.
 const EXPECTED: &[(&str, &str, &str)] = &[(
     "http",
     "Sends invalid connection preface",
@@ -24,10 +24,10 @@ const EXPECTED: &[(&str, &str, &str)] = &[(
     "the port also speaks HTTP/1.1, and responds in it",
 )];
 
-/// Size of the served file, in bytes. One case needs a window smaller than the body.
+/// Size of the served file, in bytes. One case needs a flow-control window smaller than the body.
 const BODY_BYTES: usize = 40_000;
 
-/// Runs all cases over both schemes. The suite takes no arguments.
+/// Runs all cases of h2spec over `http`, then over `https`. The suite takes no arguments.
 ///
 /// # Errors
 /// When the suite cannot be run, when a case fails unexpectedly, or when a case passes that is
@@ -97,15 +97,15 @@ fn prepare(folder: &Path) -> Result<(), Stop> {
     output(&mut openssl).map(drop)
 }
 
-/// One case of the report.
+/// Case in h2spec's report, with its result.
 #[derive(Debug, PartialEq, Eq)]
 struct Case {
     name: String,
     passed: bool,
 }
 
-/// Parses the cases of h2spec's JUnit report: a line each, followed by `<failure>`, `<error>` or
-/// `<skipped>` if the case did not pass.
+/// Parses the cases of h2spec's JUnit report. Each case has one line, followed by `<failure>`,
+/// `<error>` or `<skipped>` if the case did not pass.
 fn cases(report: &str) -> Vec<Case> {
     let parts = report.split("<testcase ").skip(1);
     let case = |part: &str| {

@@ -1,10 +1,10 @@
 //! `conform http1`: differential test of our HTTP/1.1 parser against those of hyper and h11.
 //!
 //! Principal type: [`reading::Reading`], a server's interpretation of the bytes of one connection.
-//! We and each oracle read every case. A case that we accept and an oracle refuses or frames
-//! differently is a finding, unless it is on the list of reviewed differences, whose every line
-//! gives a reason. Cases that we refuse and an oracle accepts are only counted: a stricter reader
-//! does not enable request smuggling.
+//! Our parser and each oracle parse every case. A case that we accept and an oracle refuses or
+//! frames differently is a finding, unless it is on the list of reviewed differences, whose every
+//! line gives a reason. Cases that we refuse and an oracle accepts are only counted, because a
+//! stricter parser does not enable request smuggling.
 //!
 //! ```text
 //! http1's tables ─► cases ─► mutations ─┬─► ours ──────────┐

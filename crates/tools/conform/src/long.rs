@@ -1,4 +1,4 @@
-//! Tests of the gate against the real server, with far more repetitions.
+//! Tests of the gate that run against the real server, here with far more repetitions.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -32,15 +32,15 @@ const SOAK: Long = Long {
     repetitions: "10000000",
 };
 
-/// New processes that take over from old ones under load.
+/// New processes that take over the listening sockets from old ones under load.
 const UPGRADE: Long = Long {
     name: "conform upgrade",
     tests: &["life::new_processes_take_over_and_no_request_fails"],
     repetitions: "100",
 };
 
-/// Kills scans, then checks by strace which files a scan opens. The first argument, if any, is the
-/// number of repetitions.
+/// Runs the test that kills scans, then checks with strace which files a scan opens. The first
+/// argument, if any, is the number of repetitions.
 ///
 /// # Errors
 /// When the tests cannot be built, an index is incomplete, or a scan opened an unchanged file.
@@ -68,7 +68,8 @@ pub(crate) fn soak(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, St
     run(root, &SOAK, arguments)
 }
 
-/// Runs the handovers. The first argument, if any, is the number of repetitions.
+/// Runs the test of handovers between processes. The first argument, if any, is the number of
+/// repetitions.
 ///
 /// # Errors
 /// When the test cannot be built, or a request fails.
@@ -76,7 +77,7 @@ pub(crate) fn upgrade(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode,
     run(root, &UPGRADE, arguments)
 }
 
-/// Kills the store. The first argument, if any, is the number of repetitions.
+/// Runs the tests that kill the store. The first argument, if any, is the number of repetitions.
 ///
 /// # Errors
 /// When the tests cannot be built, or an acknowledged write is lost.

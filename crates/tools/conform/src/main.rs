@@ -1,4 +1,4 @@
-//! Outside conformance suites, oracles and long proofs, each run in full.
+//! Third-party conformance suites, comparisons with oracles, and long-running tests, each in full.
 //!
 //! `cargo xtask conform NAME ARGS` builds and starts this program. A suite is a row of a table: a
 //! name, and a function that gets the checkout and the arguments. The suites that need the server
@@ -48,7 +48,7 @@ struct Typed {
     args: Vec<OsString>,
 }
 
-/// One suite.
+/// Suite, with the function that runs it on a checkout and the arguments after the suite's name.
 struct Suite {
     name: &'static str,
     run: fn(PathBuf, &[OsString]) -> Result<ExitCode, Stop>,

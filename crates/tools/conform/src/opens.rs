@@ -1,5 +1,5 @@
-//! Second half of `conform scan`: counts with strace, over a generated library, the files that a
-//! scan opens and its requests for file metadata.
+//! Second half of `conform scan`: runs scans of a generated library under strace, and counts the
+//! files that a scan opens and its requests for file metadata.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use toolkit::command::{timed, unstartable};
 use toolkit::debian;
 use toolkit::stop::{Stop, at};
 
-/// Number of tracks in the library, enough for every kind of file.
+/// Number of tracks in the library. This is enough for files of every kind.
 const TRACKS: u32 = 2000;
 /// Number of files that are changed, to check that the count detects changes.
 const CHANGED: usize = 10;
@@ -125,7 +125,7 @@ fn trace(program: &Path, library: &Path, folder: &Path) -> Result<Calls, Stop> {
     })
 }
 
-/// Returns the path in a line of strace, if a scan reads files of that name.
+/// Returns the path in a line of strace, if its extension is one that a scan reads.
 fn named(line: &str) -> Option<&str> {
     if line.contains("O_DIRECTORY") {
         return None;
@@ -141,7 +141,8 @@ fn matters(path: &str) -> bool {
     ending.is_some_and(|ending| ENDINGS.iter().any(|it| ending.eq_ignore_ascii_case(it)))
 }
 
-/// Counts the files below a folder that a scan reads. Links are not counted.
+/// Counts the files below `folder` whose extension is one that a scan reads. Symbolic links are not
+/// counted.
 fn count(folder: &Path) -> Result<usize, Stop> {
     let mut files = 0;
     for entry in fs::read_dir(folder).map_err(at(folder))? {

@@ -61,7 +61,7 @@ impl Oracle {
         )))
     }
 
-    /// Sends one command, and returns its reply as bytes and parsed.
+    /// Sends one command, and returns its reply twice: as bytes, and parsed.
     pub(crate) fn ask(&mut self, args: &[Bytes]) -> Result<(Bytes, Reply), Stop> {
         let mut request = format!("*{}\r\n", args.len()).into_bytes();
         for arg in args {

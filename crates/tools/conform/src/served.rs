@@ -21,7 +21,7 @@ impl Served {
     /// Returns once the server serves.
     ///
     /// # Errors
-    /// When the server cannot be started, or ends before it serves: the host's fault.
+    /// When the server cannot be started, or exits before it serves. Both are faults of the host.
     pub(crate) fn start(command: &mut Command) -> Result<Served, Stop> {
         let is_tls = command.get_args().any(|word| word == "--tls-listen");
         let mut child = command

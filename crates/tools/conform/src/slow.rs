@@ -1,8 +1,8 @@
 //! `conform slow`: slowhttptest attacks the server with thousands of clients that send heads and
 //! bodies, or read responses, as slowly as they can.
 //!
-//! The server runs with its defaults. Once a second, slowhttptest also sends a normal request. Each
-//! of those must be answered in time.
+//! The server runs with its defaults. Once a second, slowhttptest also sends a normal request, and
+//! the server must answer each normal request in time.
 
 use std::ffi::OsString;
 use std::fs;
@@ -55,7 +55,7 @@ pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
             .current_dir(&folder);
         let served = Served::start(&mut serve)?;
         let course = timed(name, || attack(name, words, served.http, &folder))?;
-        // The server's count is used, because an attacker may not notice for minutes that its
+        // The server's own count is used, because an attacker may not notice for minutes that its
         // connection is closed: it still reads the bytes that arrived before, as slowly as it can.
         let ended = served.metric("pelton_timeouts_total")?;
         println!(
@@ -88,7 +88,7 @@ fn attack(name: &str, words: &str, port: u16, folder: &Path) -> Result<Course, S
         .ok_or_else(|| Stop::host(format!("cannot parse slowhttptest's report of slow {name}")))
 }
 
-/// Course of one attack, from a report with a line per second.
+/// Course of one attack, summed up from slowhttptest's report, which has one line per second.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Course {
     seconds: usize,

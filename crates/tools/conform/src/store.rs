@@ -1,5 +1,6 @@
-//! `conform store`: the test suite of Redis 7.0 against `pelton store`. Units of implemented
-//! commands run in external mode. Units that start servers themselves get our server in place of
+//! `conform store`: the test suite of Redis 7.0 against `pelton store`. The suite consists of test
+//! files, which it calls units. Units of implemented commands run in the suite's external mode,
+//! against a server that already runs. Units that start servers themselves start ours in place of
 //! redis-server.
 //!
 //! The suite is taken from Debian's source package, unpacked in the cache and never committed. Each
@@ -19,7 +20,7 @@ use toolkit::command::{output, succeed, timed};
 use toolkit::debian;
 use toolkit::stop::{EXIT_FINDINGS, Stop, at};
 
-/// Upstream name and version of the package, which is also the name of its folder.
+/// Upstream name and version of Debian's source package, which is also the name of its folder.
 const SUITE: &str = "redis-7.0.15";
 const SKIPPED: &str = include_str!("store_skip.txt");
 
@@ -82,14 +83,14 @@ port=$(awk '$1 == "port" { port = $2 } END { print port }' "$1")
 exec "$PELTON" store "$@"
 "#;
 
-/// Minimum share of the tests run that must pass, in per cent.
+/// Minimum share of passed tests among those run, in per cent.
 const PASS_PCT_MIN: usize = 95;
 
-/// Number of tests in its own suite that Redis 7.4.1 passes in external mode. Our result on the
-/// whole suite is a share of it.
+/// Number of tests in its own suite that Redis 7.4.1 passes in external mode. It counts as 100 %
+/// when our result on the whole suite is printed.
 const REDIS_PASSES: usize = 2_181;
 
-/// Results of one unit.
+/// Numbers of passed and failed tests of one unit.
 struct Counted {
     passed: usize,
     failed: Vec<String>,
@@ -149,8 +150,7 @@ pub(crate) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
     })
 }
 
-/// Returns a text with our share of the tests that Redis passes, and the names of the units left
-/// out.
+/// Formats our share of the tests that Redis passes, and the names of the units that are not run.
 fn share(passed: usize, external: usize, left_out: &[String]) -> String {
     let percent = |part: usize| 100.0 * part as f64 / REDIS_PASSES as f64;
     format!(

@@ -40,10 +40,11 @@ const PYTHON_FILES: &[&str] = &[
     "tests/test_pubsub.py",
 ];
 
-/// Minimum share of redis-py's tests run that must pass, in per cent.
+/// Minimum share of passed tests among those of redis-py that are run, in per cent.
 const PASS_PCT_MIN: usize = 95;
 
-/// One client and its test, which runs in a folder of its own against the store at a port.
+/// Client library or program, and its test, which runs in a folder of its own against the store at
+/// a port.
 struct Client {
     name: &'static str,
     run: fn(&Path, &str) -> Result<(), Stop>,
@@ -208,7 +209,7 @@ fn judge_python(protocol: &str, all: usize, said: &str) -> Result<(), Stop> {
     }
 }
 
-/// Returns the number before `word` in pytest's last line: `3 failed, 20 passed in 1.2s`.
+/// Returns the number before `word` in pytest's last line, such as `3 failed, 20 passed in 1.2s`.
 fn counted(line: &str, word: &str) -> Option<usize> {
     let words: Vec<&str> = line
         .split([' ', ','])
@@ -270,8 +271,8 @@ fn jedis(folder: &Path, port: &str) -> Result<(), Stop> {
     )
 }
 
-/// Runs redis-cli in both protocols. On its own, it asks for the documentation of the commands, and
-/// for statistics of all keys.
+/// Runs redis-cli in both protocols, and its own statistics of all keys. redis-cli itself also
+/// requests the documentation of the commands.
 fn redis_cli(_folder: &Path, port: &str) -> Result<(), Stop> {
     let cli = |words: &[&str]| output(Command::new("redis-cli").args(["-p", port]).args(words));
     let said = [

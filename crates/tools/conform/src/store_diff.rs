@@ -1,9 +1,9 @@
 //! `conform store-diff`: sends random commands to the keyspace in this process and to redis-server,
-//! and compares reply by reply.
+//! and compares the two servers reply by reply.
 //!
-//! Replies must be equal byte for byte. The exceptions are in tables here: replies whose order has
-//! no meaning, and times, which the two servers read a moment apart. At intervals, all data of both
-//! is compared. The descriptions of the commands are compared first.
+//! Replies must be equal byte for byte. Tables in this file list the exceptions: replies whose
+//! order has no meaning, and times, which the two servers read a moment apart. At intervals, all
+//! data of both servers is compared. The descriptions of the commands are compared first.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -38,20 +38,22 @@ struct Typed {
 const GRAMMAR: &str = include_str!("store_diff.txt");
 /// Number of commands between two comparisons of all data.
 const WHOLE_EVERY: u64 = 5000;
-/// One in this many commands is spoilt: an argument is added, removed or replaced by nonsense.
+/// Average number of commands per spoilt command, in which an argument is added, removed or
+/// replaced by nonsense.
 const SPOIL_EVERY: u32 = 25;
-/// Number of commands that are remembered. Of those on the same keys, at most [`SHOWN`] are printed
-/// with a difference.
+/// Number of recent commands that are remembered. When replies differ, the remembered commands on
+/// the same keys are printed, at most [`SHOWN`] of them.
 const RECENT: usize = 1000;
 const SHOWN: usize = 30;
-/// Maximum distance of two times that count as equal, in milliseconds.
+/// Maximum difference of two times that count as equal, in milliseconds.
 const SKEW_MS: i64 = 2500;
-/// Pause after which a key that was due on one server is due on both.
+/// Pause after which a key that had expired on only one server has expired on both.
 const MOMENT: Duration = Duration::from_millis(5);
 /// Number of differences after which the comparison stops.
 const DIFFERENCES_MAX: u64 = 40;
 
-/// Commands whose replies have elements in no order. BY stands for SORT with that option.
+/// Commands whose replies have elements in no particular order. `BY` stands for SORT with the
+/// option BY.
 const UNORDERED: &[&str] = &[
     "BY",
     "OBJECT",
@@ -68,10 +70,11 @@ const UNORDERED: &[&str] = &[
     "SSCAN",
     "EXEC",
 ];
-/// Commands whose replies have pairs of elements in no order.
+/// Commands whose replies have pairs of elements in no particular order.
 const UNORDERED_PAIRS: &[&str] = &["HGETALL", "HRANDFIELD", "ZRANDMEMBER", "HSCAN", "ZSCAN"];
-/// Commands for which 7.2 returns errors or replies that Debian's 7.0 does not: they check all
-/// arguments before they read the key, or accept more arguments.
+/// Commands for which Redis 7.2, and therefore our store, returns errors or replies that Debian's
+/// 7.0 does not: in 7.2 they check all arguments before they read the key, or accept more
+/// arguments.
 const STRICTER: &[&str] = &["BITPOS", "BITCOUNT", "ZRANK", "ZREVRANK"];
 const ENCODINGS: &[&[u8]] = &[b"listpack", b"quicklist", b"hashtable", b"skiplist"];
 const TIMES: &[&str] = &["TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME"];
@@ -230,8 +233,9 @@ fn value(rng: &mut Rng) -> Vec<u8> {
 }
 
 fn spoil(rng: &mut Rng, words: &mut Vec<Vec<u8>>) {
-    // Commands that end in RANK accept one more argument in 7.2, so they would differ. Commands
-    // with random elements return a random reply if they get fewer arguments.
+    // Commands whose names end in RANK accept one more argument in Redis 7.2, as ours do, so their
+    // replies would differ. Commands with random elements return a random reply if they get fewer
+    // arguments.
     let name = String::from_utf8_lossy(&words[0]).into_owned();
     let is_fragile = name.ends_with("RANK") || name.contains("RAND") || name == "SPOP";
     if rng.u32(..SPOIL_EVERY) != 0 || is_fragile {
@@ -239,7 +243,7 @@ fn spoil(rng: &mut Rng, words: &mut Vec<Vec<u8>>) {
     }
     let at = rng.usize(..words.len());
     match rng.u8(..4) {
-        // COMMAND without arguments returns the whole table of commands, and ours is shorter.
+        // COMMAND without arguments returns the whole table of commands, and our table is shorter.
         0 if 0 < at && words[0] != b"COMMAND" => drop(words.remove(at)),
         1 => words.push(b"extra".to_vec()),
         2 if 0 < at => words[at] = b"nonsense".to_vec(),
@@ -341,8 +345,8 @@ impl Pair {
         Ok(false)
     }
 
-    /// Does the same as [`Self::agree`] for a command that only reads, but tries twice. A key that
-    /// became due between the two replies is gone from both servers a moment later.
+    /// Does the same as [`Self::agree`] for a command that only reads, but retries once after a
+    /// short pause: a key that expired between the two replies has then expired on both servers.
     fn agree_soon(&mut self, args: &[Bytes]) -> Result<bool, Stop> {
         if self.difference(args)?.is_none() {
             return Ok(true);
@@ -363,13 +367,13 @@ impl Pair {
         let ours = self.ours(args);
         match raw.as_ref() {
             b"+QUEUED\r\n" => self.queued.push(shown.join(" ")),
-            // MULTI within a transaction is an error, and the transaction goes on.
+            // MULTI within a transaction is an error, and the transaction continues.
             b"+OK\r\n" if name == "MULTI" => self.queued.clear(),
             _ => {}
         }
         let has = |word: &str| shown.iter().any(|it| it.eq_ignore_ascii_case(word));
-        // Redis compares texts only up to a NUL, and returns texts that are equal up to there in
-        // any order.
+        // Redis compares strings only up to a NUL, and returns strings that are equal up to there
+        // in any order.
         let is_cut = name == "SORT" && has("alpha") && raw.contains(&0);
         let name = match has("by") || is_cut {
             true => "BY",
@@ -378,8 +382,8 @@ impl Pair {
         if raw == ours || is_same(name, &theirs, &ours) {
             return Ok(None);
         }
-        // The reply has some of the elements in no order. Any of them are correct, so only the
-        // numbers must be equal.
+        // The reply has only some of the elements, in no particular order. Any of the elements are
+        // correct, so only the numbers of elements must be equal.
         let is_part = (has("nosort") || is_cut) && has("limit");
         if is_part && counts(&raw).is_some_and(|it| Some(it) == counts(&ours)) {
             return Ok(None);
@@ -444,7 +448,7 @@ impl Pair {
         self.recent.clear();
     }
 
-    /// Makes each server restore the value that the other one dumped.
+    /// Makes each server restore the value of `key` that the other server dumped.
     fn exchange(&mut self, key: &[u8]) -> Result<(), Stop> {
         let dump = call(&["DUMP"], key);
         let (_, theirs) = self.oracle.ask(&dump)?;
@@ -507,7 +511,7 @@ const LOOKS: &[&[&str]] = &[
     &["SMEMBERS"],
     &["ZRANGE", "0", "-1", "WITHSCORES"],
 ];
-/// Key under which each server restores the value that the other one dumped.
+/// Key under which each server restores the value that the other server dumped.
 const COPY: &[u8] = b"copy";
 
 fn words(line: &[&str]) -> Vec<Bytes> {
@@ -532,7 +536,7 @@ fn counts(reply: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the index and the two elements at which two arrays first differ.
+/// Returns the first index at which two arrays differ, and the two elements at that index.
 fn first_difference(theirs: &[u8], ours: &[u8]) -> Option<(usize, Reply, Reply)> {
     let read = |raw: &[u8]| Reply::take(&mut BytesMut::from(raw), &ReplyLimits::default());
     let (Ok(Some(Reply::Array(theirs))), Ok(Some(Reply::Array(ours)))) = (read(theirs), read(ours))
@@ -551,8 +555,8 @@ fn is_key(word: &str) -> bool {
         && word.as_bytes()[1].is_ascii_digit()
 }
 
-/// Returns whether two times may be readings of two servers at one moment. A negative number is not
-/// a time.
+/// Returns whether two replies can be the same time, read by the two servers a moment apart. A
+/// negative number is not a time.
 fn is_near(theirs: i64, ours: i64) -> bool {
     (theirs - ours).abs() <= SKEW_MS && 0 <= theirs && 0 <= ours
 }
@@ -590,8 +594,8 @@ fn sorted(reply: &Reply, step: usize) -> String {
             texts.sort_unstable();
             format!("{{{}}}", texts.join(", "))
         }
-        // Small lists and sets have other encodings in 7.0, and SORT in 7.0 leaves a sorted set
-        // unpacked.
+        // Small lists and sets have other encodings in Redis 7.0, and SORT in 7.0 converts a sorted
+        // set to a skip list.
         Reply::Bulk(name) if ENCODINGS.contains(&name.as_ref()) => "some encoding".to_owned(),
         // Large numbers are times inside a transaction, so they are rounded.
         Reply::Int(number) if 1000 < *number => format!("about {}", number / 10_000_000_000),

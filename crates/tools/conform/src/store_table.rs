@@ -2,8 +2,8 @@
 
 use resp::Reply;
 
-/// Commands that 7.2 describes differently from Debian's 7.0: it lets scripts run blocking
-/// commands, and it added arguments.
+/// Commands that Redis 7.2, and therefore our table, describes differently from Debian's 7.0:
+/// scripts may run blocking commands in 7.2, and some commands got arguments.
 const NEWER: &[&str] = &[
     "blmove",
     "blpop",
@@ -17,8 +17,9 @@ const NEWER: &[&str] = &[
     "zrank",
     "zrevrank",
 ];
-/// Commands whose arguments are described differently: by 7.2, or because ours accept more, or
-/// because a group of one argument is described as that argument.
+/// Commands whose arguments our table describes differently from Debian's Redis 7.0: because 7.2
+/// changed them, because our commands accept more, or because a group of one argument is described
+/// as that argument.
 const NEWER_ARGUMENTS: &[&str] = &[
     "bitop",
     "client|kill",
@@ -31,12 +32,12 @@ const NEWER_ARGUMENTS: &[&str] = &[
     "zrank",
     "zrevrank",
 ];
-/// Number of fields of a row that are compared. The subcommands come last, and are compared in rows
-/// of their own.
+/// Number of compared fields in a row of the command table. The subcommands are the last field of a
+/// row, and are compared in rows of their own.
 const FIELDS: usize = 9;
 
-/// Returns the fields that differ in the two rows of a command, each as a pair of texts:
-/// redis-server's and ours. A command that one of them does not know has no differences.
+/// Returns the fields that differ in the two rows of a command, each as a pair of strings:
+/// redis-server's and ours. A command that one of the servers lacks has no differences.
 pub(crate) fn differences(name: &str, theirs: &Reply, ours: &Reply) -> Vec<(String, String)> {
     let both = (row(theirs), row(ours));
     let (Some(theirs), Some(ours)) = both else {
@@ -65,7 +66,7 @@ pub(crate) fn argument_differences(
     (both.0 != both.1 && !NEWER_ARGUMENTS.contains(&name)).then_some(both)
 }
 
-/// Formats the compared properties of each argument.
+/// Formats those properties of each argument that are compared.
 fn told(arguments: &Reply) -> String {
     let Reply::Array(arguments) = arguments else {
         return format!("{arguments:?}");
@@ -124,8 +125,8 @@ fn row(reply: &Reply) -> Option<&[Reply]> {
     }
 }
 
-/// Formats a field. Elements without an order are sorted, and notes are left out, because they are
-/// prose.
+/// Formats a field for the comparison. Elements in no particular order are sorted, and notes are
+/// left out, because they are prose.
 fn meaning(field: &Reply) -> String {
     let is_note = |reply: &Reply| matches!(reply, Reply::Bulk(name) if name == "notes");
     let is_word = |it: &Reply| match it {
@@ -135,7 +136,7 @@ fn meaning(field: &Reply) -> String {
     };
     match field {
         Reply::Set(elements) => format!("set of {}", listed(elements, true)),
-        // In protocol 2, a set is an array: of simple strings, or of bulk strings if they are tips.
+        // In protocol 2, a set is an array of simple strings, or of bulk strings if they are tips.
         Reply::Array(elements) => match elements.iter().position(is_note) {
             Some(at) => listed(&[&elements[..at], &elements[at + 2..]].concat(), false),
             None => listed(elements, elements.iter().all(is_word)),

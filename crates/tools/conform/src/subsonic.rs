@@ -2,7 +2,7 @@
 //! library.
 //!
 //! py-sonic browses, searches, syncs, stars, seeks, and compares XML with JSON. subsonic-api does
-//! the same from JavaScript, and opensubsonic from Rust, where every member has a type.
+//! the same from JavaScript, and opensubsonic from Rust, which checks the type of every member.
 
 use std::ffi::OsString;
 use std::fs;
@@ -62,7 +62,8 @@ pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the script beside the library that it imports, and returns its path.
+/// Writes the script that tests subsonic-api, installs that library beside it, and returns the
+/// script's path.
 fn javascript(folder: &Path) -> Result<PathBuf, Stop> {
     let script = folder.join("client.mjs");
     fs::write(&script, JAVASCRIPT).map_err(at(&script))?;

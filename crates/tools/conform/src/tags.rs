@@ -30,8 +30,8 @@ use toolkit::{cache, debian};
 const MUTAGEN: &str = "mutagen==1.48.1";
 const SCRIPT: &str = include_str!("tags/mutagen.py");
 
-/// Difference at which two durations count as different, in milliseconds. Each program rounds in
-/// its own way.
+/// Minimum distance of two durations that counts as a difference, in milliseconds. Smaller
+/// distances come from rounding, which each program does in its own way.
 const DURATION_TOLERANCE_MS: u64 = 2;
 
 /// Arguments after the suite's name.
@@ -53,7 +53,7 @@ struct Typed {
 struct Explained {
     /// Name of the oracle.
     oracle: &'static str,
-    /// End of the file's name.
+    /// Suffix of the names of the files that differ.
     ending: &'static str,
     /// Property that differs.
     what: &'static str,
@@ -130,7 +130,7 @@ struct Said {
     cover_bytes: Option<u64>,
 }
 
-/// A file on disk.
+/// File on disk, as a source of bytes for `tags`.
 struct OnDisk(File);
 
 impl ReadAt for OnDisk {
@@ -292,8 +292,8 @@ fn differs(ours: &Result<Media, tags::Error>, said: &Said, exact: bool) -> Vec<D
     found
 }
 
-/// Returns the size of a picture in bytes. The size in base64 leaves up to two bytes undetermined;
-/// `said` is returned if it fits.
+/// Returns the size of a picture in bytes, after decoding. For base64, the encoded size determines
+/// it only to within two bytes, so `said` is returned if it is in that range.
 fn plain_bytes(cover: &Picture, said: Option<u64>) -> u64 {
     match cover.stored {
         Stored::Base64 | Stored::OggBase64 => {

@@ -14,13 +14,13 @@ use toolkit::{debian, tools};
 use crate::served::Served;
 
 const SSLYZE: &str = "6.3.1";
-/// Prefix of the names of testssl.sh's last rows.
+/// Prefix of the names in the rows that testssl.sh writes last.
 const LAST_TEST: &str = "clientsimulation-";
 
 /// Findings that need no change here, each with the reason.
 const EXPECTED: &[(&str, &str)] = &[
-    // Mozilla's intermediate configuration requires this: every cipher is good, and a phone knows
-    // which of them its hardware supports.
+    // In Mozilla's intermediate configuration, the client chooses the cipher: every cipher is good,
+    // and a client such as a phone prefers those that its hardware supports.
     (
         "cipher_order",
         "the client chooses among ciphers that are all good",
@@ -91,7 +91,7 @@ pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     }
 }
 
-/// Creates a library, and a certificate issued by a root of its own.
+/// Creates a library, and a certificate with a root certificate that issued it.
 fn prepare(folder: &Path) -> Result<(), Stop> {
     let library = folder.join("library");
     fs::create_dir_all(&library).map_err(at(&library))?;
@@ -160,7 +160,7 @@ fn testssl(folder: &Path, at_port: &str) -> Result<Vec<Finding>, Stop> {
         .arg(folder.join("root.pem"))
         .arg(format!("https://{at_port}/-/"))
         .stdin(std::process::Stdio::null());
-    // testssl.sh's exit code counts its findings.
+    // testssl.sh's exit code is the number of its findings, so it is ignored.
     command
         .output()
         .map_err(|err| Stop::host(format!("testssl: {err}")))?;
@@ -192,7 +192,7 @@ fn testssl_findings(report: &str) -> Option<Vec<Finding>> {
 fn sslyze(python: &Path, at_port: &str) -> Result<Vec<Finding>, Stop> {
     let mut command = Command::new(python);
     command.args(["-m", "sslyze", "--mozilla_config=intermediate", at_port]);
-    // sslyze's exit code says that it has findings.
+    // sslyze's exit code only says that it has findings, so it is ignored.
     let output = command
         .output()
         .map_err(|err| Stop::host(format!("sslyze: {err}")))?;

@@ -1,5 +1,5 @@
-//! Cases of the comparison: the rows of http1's tables, each alone and followed by a request that
-//! shows where the row ends, and mutations of them.
+//! Cases of the comparison: the rows of http1's test tables, each alone and followed by a request
+//! that shows where the row ends, and mutations of these cases.
 
 use testkit::table::rows;
 
@@ -9,16 +9,17 @@ const REQUESTS: &str = include_str!("../../../../http/http1/src/tests/requests.t
 const BODIES: &str = include_str!("../../../../http/http1/src/tests/bodies.txt");
 const STREAMS: &str = include_str!("../../../../http/http1/src/tests/streams.txt");
 
-/// Request that starts where the case ends, if all readers agree on that byte.
+/// Request that is appended to a row. A parser sees it as a request of its own only if, for that
+/// parser, the row ends where the sentinel starts.
 const SENTINEL: &[u8] = b"GET /sentinel HTTP/1.1\r\nHost: s\r\n\r\n";
 
 /// Longest case that is mutated, in bytes. Longer cases would not show more differences.
 const MUTATED_BYTES_MAX: usize = 600;
 
-/// Bytes with a meaning in the grammar of HTTP, and neighbours of such bytes.
+/// Bytes that have a meaning in the grammar of HTTP, and bytes with values next to theirs.
 const SPECIAL: &[u8] = b"\r\n \t:;,=\"\\\0/?#%+-_.@[]*09afAF\x0b\x0c\x7f\x80\xff";
 
-/// Fragments that affect framing.
+/// Fragments that mutations insert because they affect framing.
 const WORDS: &[&[u8]] = &[
     b"\r\n",
     b"\r\n\r\n",
@@ -112,7 +113,8 @@ impl Mutations {
             }
             6 => self.move_line(case),
             _ => {
-                // Appends the end of another row, or all of it, which gives pipelined requests.
+                // Appends either another whole row, which gives pipelined requests, or cuts the
+                // case and appends the end of another row.
                 let other = self.row();
                 let from = self.below(other.len() + 1);
                 let from = if self.below(2) == 0 { from } else { 0 };

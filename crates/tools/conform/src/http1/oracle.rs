@@ -1,4 +1,4 @@
-//! Readings of other HTTP implementations.
+//! Interpretations of a case by other HTTP implementations.
 
 pub(crate) mod h11;
 pub(crate) mod hyper;

@@ -1,4 +1,4 @@
-//! Our own reading: the steps of `server`'s connection, without a socket.
+//! Our own interpretation of a case, by the steps of a connection in `server`, without a socket.
 
 use http1::body::BodyDecoder;
 use http1::{Framing, Limits, Reject, Request, parse};

@@ -19,9 +19,9 @@ pub(crate) struct Reading {
 pub(crate) struct Seen {
     /// Method and target as in the request line; each byte is one character.
     pub(crate) line: String,
-    /// Length of its content in bytes, if the reader counts it.
+    /// Length of the request's content in bytes, if the parser counts it.
     pub(crate) content_bytes: Option<u64>,
-    /// True if its body is complete.
+    /// True if the request's body is complete.
     pub(crate) whole: bool,
 }
 
@@ -31,19 +31,19 @@ pub(crate) struct Seen {
 pub(crate) enum End {
     /// The server waits for more bytes.
     Waits,
-    /// The server closes the connection, as a request or the server itself demands, and never reads
-    /// the remaining bytes.
+    /// The server closes the connection without reading the remaining bytes, because a request or
+    /// the server itself demands it.
     Closes,
-    /// The server refuses the remaining bytes, for this reason.
+    /// The server refuses the remaining bytes, for the reason given.
     Refuses(String),
 }
 
-/// Difference between an oracle's reading and ours that counts against us.
+/// Difference between an oracle's interpretation and ours that counts against us.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Difference {
-    /// We accept, and the oracle refuses for this reason.
+    /// We accept the bytes, and the oracle refuses them for the reason given.
     RefusedThere(String),
-    /// Both accept, and frame the bytes differently.
+    /// Both accept the bytes, but frame them differently in the way given.
     Framed(&'static str),
 }
 
@@ -58,7 +58,7 @@ impl Reading {
         let count = self.requests.len().max(theirs.requests.len());
         for at in 0..count {
             let difference = match (self.requests.get(at), theirs.requests.get(at)) {
-                // We accepted the head and refused the body.
+                // We accepted the head and refused the body, so we are not the laxer parser.
                 (Some(ours), _) if !ours.whole && matches!(self.end, End::Refuses(_)) => None,
                 (Some(ours), Some(their)) => match Reading::request_difference(ours, their, theirs)
                 {
@@ -94,7 +94,8 @@ impl Reading {
         }
     }
 
-    /// Returns the difference if this oracle lacks `what`, which our reading has.
+    /// Returns the difference, if it counts, when this oracle's interpretation lacks `what`, which
+    /// ours has.
     fn missing(&self, what: &'static str) -> Option<Difference> {
         match &self.end {
             End::Closes => None,
@@ -107,7 +108,8 @@ impl Reading {
 /// Result of the comparison of one pair of requests.
 enum Step {
     Same,
-    /// The readings part here, so later requests cannot be compared.
+    /// The interpretations diverge here, so later requests cannot be compared. `None` if this
+    /// difference does not count.
     Parted(Option<Difference>),
 }
 
@@ -129,7 +131,7 @@ fn canonical(line: &str) -> String {
     format!("{method} {scheme}://{authority}{slash}{path}")
 }
 
-/// Returns each byte as one character.
+/// Converts each byte to the character with the same code.
 pub(crate) fn text(bytes: &[u8]) -> String {
     bytes.iter().map(|&byte| char::from(byte)).collect()
 }

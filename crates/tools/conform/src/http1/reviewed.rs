@@ -4,7 +4,7 @@ use super::reading::Difference;
 
 const LIST: &str = include_str!("reviewed.txt");
 
-/// Line of the list. The first line of the file names the parts.
+/// Line of the list of reviewed differences. The first line of the file names the parts of a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     oracle: &'static str,
@@ -12,7 +12,7 @@ pub(crate) struct Line {
     bytes: &'static str,
 }
 
-/// Parses the list.
+/// Parses the list of reviewed differences.
 pub(crate) fn list() -> Vec<Line> {
     let lines = LIST
         .lines()

@@ -1,4 +1,4 @@
-//! Comparison of our reading with the oracles'.
+//! Comparison of our interpretation of each case with those of the oracles.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,10 +11,11 @@ use super::ours;
 use super::reading::{Difference, End, Reading};
 use super::reviewed::{self, Line};
 
-/// Findings printed per kind; further ones are only counted.
+/// Maximum number of findings printed per kind; further ones are only counted.
 const SHOWN_MAX: u64 = 3;
 
-/// Compares all readings of every case, prints the findings, and returns their number.
+/// Compares our interpretation of every case with those of the oracles, prints the findings, and
+/// returns their number.
 ///
 /// # Errors
 /// If h11 does not run.
@@ -37,13 +38,14 @@ pub(crate) fn run(python: &Path, mutations: u64, seed: u64) -> io::Result<u64> {
 
 struct Comparison {
     reviewed: Vec<Line>,
-    /// Number of differences that each line of the list covers.
+    /// Number of differences that each line of the list of reviewed differences covers.
     covered: Vec<u64>,
     /// Number of findings by oracle and difference.
     findings: BTreeMap<String, u64>,
-    /// Cases in which we accept at least one complete request. Only these can yield findings.
+    /// Number of cases in which we accept at least one complete request. Only these can yield
+    /// findings.
     accepted: u64,
-    /// Cases that we refuse and an oracle accepts.
+    /// Number of cases that we refuse and an oracle accepts.
     stricter: u64,
 }
 
@@ -96,8 +98,8 @@ impl Comparison {
         }
     }
 
-    /// Adds a finding for each line of the list that covers no row of the tables: such a line would
-    /// hide differences that were never reviewed.
+    /// Adds a finding for each line of the list of reviewed differences that covers no row of the
+    /// tables: such a line would hide differences that were never reviewed.
     fn find_idle_lines(&mut self) {
         for (line, covered) in self.reviewed.iter().zip(&self.covered) {
             if *covered == 0 {

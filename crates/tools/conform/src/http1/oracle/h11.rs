@@ -1,4 +1,4 @@
-//! h11 in a Python process, which reads one case after the other.
+//! h11 in a Python process, which parses one case after the other.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::http1::reading::Reading;
 
 const PROGRAM: &str = include_str!("h11.py");
 
-/// Running interpreter, which ends when its stdin is closed.
+/// Running Python interpreter with h11. It exits when its stdin is closed.
 pub(crate) struct H11 {
     child: Child,
     stdin: ChildStdin,
@@ -36,10 +36,10 @@ impl H11 {
         })
     }
 
-    /// Returns h11's reading of `bytes`.
+    /// Returns h11's interpretation of `bytes`.
     ///
     /// # Errors
-    /// If the interpreter ends, or prints something other than a reading.
+    /// If the interpreter exits, or prints anything other than a [`Reading`].
     pub(crate) fn read(&mut self, bytes: &[u8]) -> io::Result<Reading> {
         let length = u32::try_from(bytes.len()).expect("cases are small");
         self.stdin.write_all(&length.to_le_bytes())?;
@@ -52,7 +52,7 @@ impl H11 {
         Ok(serde_json::from_str(&line)?)
     }
 
-    /// Ends the interpreter.
+    /// Stops the interpreter, and waits until it has exited.
     ///
     /// # Errors
     /// If it exits with an error.

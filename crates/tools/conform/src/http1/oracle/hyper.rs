@@ -1,5 +1,5 @@
-//! hyper's HTTP/1 server on bytes that are all present, without a runtime: it is polled until it
-//! neither reads nor responds any more.
+//! hyper's HTTP/1 server, run over the bytes of one case without a socket or a runtime. It is
+//! polled until it neither reads nor responds any more.
 
 use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
