@@ -26,12 +26,12 @@ const DRAWN: &[(&str, u32, u32, u32)] = &[
     ("z.jpg", 3600, 60, 1),
 ];
 
-/// All pictures, the large one last.
+/// Pictures for covers and folder art, the large one last.
 pub struct Art {
     pictures: Vec<Cover>,
 }
 
-/// One picture.
+/// JPEG or PNG file that can be embedded as a cover.
 #[derive(Clone)]
 pub struct Cover {
     /// True for PNG, false for JPEG.
@@ -66,13 +66,14 @@ impl Art {
         Ok(Art { pictures })
     }
 
-    /// Returns art of the given pictures, without ffmpeg.
+    /// Returns an [`Art`] with these pictures, for callers without ffmpeg. The last is the large
+    /// one.
     pub fn from_pictures(pictures: Vec<Cover>) -> Art {
         Art { pictures }
     }
 
-    /// Returns a picture, the large one or a random other, with a random comment that makes its
-    /// bytes unique.
+    /// Returns the large picture, or a random one of the others, with a random comment that makes
+    /// its bytes unique.
     pub(crate) fn cover(&self, random: &mut Random, large: bool) -> Cover {
         let usual = self.pictures.len() - 1;
         let picture = if large { usual } else { random.below(usual) };

@@ -57,13 +57,13 @@ pub fn generated(tracks: u32, seed: u64, out: PathBuf) -> Result<PathBuf, Stop> 
     Ok(out)
 }
 
-/// Returns the folder of a library for which the user named none.
+/// Returns the folder in the cache for a library, used if the user named no folder.
 fn default_folder(cache: &Path, tracks: u32, seed: u64) -> PathBuf {
     cache.join(format!("media-{tracks}-{seed}"))
 }
 
-/// Writes a library. A rename puts its folder in place when it is complete; a complete library is
-/// left as it is.
+/// Writes a library, unless its folder is already complete. The folder gets its final name only
+/// when it is complete.
 ///
 /// # Errors
 /// When the disk refuses a write.

@@ -12,7 +12,7 @@ const ODD_PCT: u32 = 2;
 struct Trick {
     name: &'static str,
     verdict: &'static str,
-    /// Kind of file to spoil, or `None` if the result does not depend on the file's format.
+    /// Kind of file to spoil, or `None` if the result does not depend on the kind.
     kind: Option<Kind>,
     spoil: fn(&[u8]) -> Vec<u8>,
 }
@@ -92,7 +92,8 @@ pub(super) fn files<'a>(
     order: &'a Order<'_>,
 ) -> impl Iterator<Item = (Vec<u8>, Vec<u8>, Expected)> + 'a {
     let count = (order.tracks * ODD_PCT).div_ceil(100) as usize;
-    // The songs to spoil belong to a second library, which is not written.
+    // The files to spoil are written from the songs of a second library, which is not generated
+    // itself.
     let mut sound: Vec<Song> = albums(order.seed ^ 1, 4)
         .flat_map(|album| album.songs)
         .collect();

@@ -10,7 +10,7 @@ use toolkit::stop::{Stop, at};
 use crate::plan::Kind;
 use crate::random::Random;
 
-/// Sample rate, channels, bits per sample and seconds of each sound that is encoded.
+/// Sounds to encode, each as sample rate, number of channels, bits per sample and seconds.
 const SOURCES: &[(u32, u16, u8, u32)] = &[
     (44_100, 2, 16, 3),
     (44_100, 2, 16, 8),
@@ -30,7 +30,7 @@ pub struct Payloads {
     pub(crate) vorbis: Vec<Ogg>,
 }
 
-/// STREAMINFO block, and frames of equal duration.
+/// FLAC payload: the STREAMINFO block, and frames of equal duration.
 pub(crate) struct Flac {
     pub(crate) info: [u8; 34],
     pub(crate) block_samples: u64,
@@ -39,7 +39,7 @@ pub(crate) struct Flac {
     pub(crate) frames: Vec<Vec<u8>>,
 }
 
-/// Frame with the encoder's header, and the audio frames.
+/// MP3 payload: the frame with the encoder's header, and the audio frames.
 pub(crate) struct Mp3 {
     pub(crate) head: Vec<u8>,
     pub(crate) sample_rate_hz: u32,
@@ -50,7 +50,7 @@ pub(crate) struct Mp3 {
     pub(crate) frames: Vec<Vec<u8>>,
 }
 
-/// Boxes of `moov` except user data, and the content of `mdat`.
+/// MP4 payload: the boxes of `moov` except user data, and the content of `mdat`.
 pub(crate) struct Mp4 {
     pub(crate) moov: Vec<Vec<u8>>,
     pub(crate) mdat: Vec<u8>,
@@ -61,7 +61,7 @@ pub(crate) struct Mp4 {
     pub(crate) channels: u16,
 }
 
-/// Header packets except the comments, and pages of audio.
+/// Ogg payload: the header packets except the comments, and the pages of audio.
 pub(crate) struct Ogg {
     pub(crate) first: Vec<u8>,
     pub(crate) setup: Option<Vec<u8>>,
@@ -71,7 +71,7 @@ pub(crate) struct Ogg {
     pub(crate) pages: Vec<Page>,
 }
 
-/// One page: its flags, granule position, table of segment lengths, and content.
+/// Ogg page: its flags, granule position, table of segment lengths, and content.
 pub(crate) struct Page {
     pub(crate) flags: u8,
     pub(crate) granule: u64,
@@ -113,7 +113,7 @@ impl Payloads {
         Ok(payloads)
     }
 
-    /// Splits a file made by an encoder, and adds it.
+    /// Splits a file made by an encoder, and adds it to the payloads of its kind.
     ///
     /// # Panics
     /// When `file` is not a file of that kind.
@@ -279,7 +279,8 @@ fn flac(file: &[u8]) -> Flac {
         .filter(|&at| file[at..].starts_with(FLAC_SYNC))
         .collect();
     starts.retain({
-        // A sync code inside audio data has a frame number that is not the next one.
+        // Only the start of a frame has a sync code that is followed by the next frame number. A
+        // sync code that occurs inside audio data does not.
         let mut expected = 0;
         move |&start| {
             let is_next = frame_number(&file[start + 4..]) == expected;
@@ -301,7 +302,7 @@ fn flac(file: &[u8]) -> Flac {
     }
 }
 
-/// Decodes a frame number, which FLAC codes as UTF-8 codes a character.
+/// Decodes a FLAC frame number, whose bytes are coded like a character in UTF-8.
 fn frame_number(bytes: &[u8]) -> u64 {
     let first = bytes[0];
     let more = match first.leading_ones() {
@@ -394,8 +395,8 @@ fn mp4(file: &[u8]) -> Mp4 {
     }
 }
 
-/// Returns the number of channels from the decoder configuration, a descriptor of type 5. The
-/// sample entry of AAC is not reliable: it mostly says two.
+/// Returns the number of channels in the decoder configuration, a descriptor of type 5. The number
+/// in the sample entry is not reliable for AAC: it is mostly two.
 fn aac_channels(entry: &[u8]) -> Option<u16> {
     let esds = entry.windows(4).position(|kind| kind == b"esds")?;
     let settings = entry[esds..]

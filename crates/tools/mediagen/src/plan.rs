@@ -4,7 +4,7 @@ use crate::art::{Art, Cover};
 use crate::names;
 use crate::random::Random;
 
-/// Kinds of files, each with its share of the albums in per cent.
+/// Kinds of files, each with the share of albums that have it, in per cent.
 const KINDS: &[(Kind, usize)] = &[
     (Kind::Flac, 60),
     (Kind::Mp3, 25),
@@ -51,18 +51,19 @@ impl Kind {
     }
 }
 
-/// One album.
+/// Album of the plan: a folder of songs that share a cover.
 pub(crate) struct Album {
     seed: u64,
     folder: Vec<u8>,
     pub(crate) songs: Vec<Song>,
 }
 
-/// One song.
+/// Song of the plan, with all that is needed to write its file.
 pub(crate) struct Song {
     pub(crate) kind: Kind,
     pub(crate) path: Vec<u8>,
-    /// Random stream for choices that do not change the expected result: padding, versions, order.
+    /// Random stream for choices that do not change the expected result, such as padding, versions
+    /// of tags, and order.
     pub(crate) random: Random,
     /// Pairs of a Vorbis comment name and a value, in an order that a tagger would write.
     pub(crate) fields: Vec<(&'static str, String)>,
@@ -139,7 +140,7 @@ fn album(seed: u64, number: u64, artist_count: usize, left: usize) -> Album {
         kind: kinds.map_or(Kind::Flac, |(kind, _)| *kind),
         title: names::title(&mut random),
         artist: {
-            // The lower of two draws, so that few artists have many albums.
+            // The lower of two random numbers is used, so that few artists have many albums.
             let (one, two) = (random.below(artist_count), random.below(artist_count));
             artist(seed, one.min(two))
         },
@@ -178,7 +179,7 @@ fn folder(shared: &Shared, random: &mut Random, number: u64) -> Vec<u8> {
         &shared.artist.0
     };
     let artist = names::file_name(artist);
-    // The number keeps albums apart that have the same title by chance.
+    // The number distinguishes albums that have the same title by chance.
     let folder = match random.below(10) {
         0..7 => format!("{artist}/{} - {title} {number}", shared.year),
         7..9 => format!("{artist}/{title} {number} ({})", shared.year),

@@ -98,8 +98,8 @@ fn comments(fields: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// Returns the song's fields as Vorbis comments. `upper` selects the case of the keys, in which
-/// taggers differ.
+/// Returns the song's fields as Vorbis comments. With `upper`, their names are in upper case;
+/// taggers differ in this.
 fn comment_fields(song: &Song, upper: bool) -> Vec<Vec<u8>> {
     let fields = song.fields.iter().map(|(name, value)| {
         let name = if upper {

@@ -1,4 +1,4 @@
-//! Tags in ID3v2, in three versions, and ID3v1.
+//! ID3 tags: ID3v2 in three versions, and ID3v1.
 
 use crate::art::Cover;
 use crate::plan::Song;

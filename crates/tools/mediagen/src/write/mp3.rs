@@ -32,7 +32,8 @@ pub(super) fn write(song: &Song, cover: Option<&Cover>, payloads: &[Mp3]) -> (Ve
     (out, audio)
 }
 
-/// Returns the tag alone, padded to an even length, for a chunk of a WAV or AIFF file.
+/// Returns the ID3v2 tag without audio, padded to an even length, for a chunk of a WAV or AIFF
+/// file.
 pub(super) fn tag_only(song: &Song, cover: Option<&Cover>) -> Vec<u8> {
     let mut tag = id3::tag(song, cover, &mut song.random.clone());
     tag.resize(tag.len() + tag.len() % 2, 0);

@@ -41,7 +41,8 @@ pub(super) fn write(song: &Song, cover: Option<&Cover>, payloads: &[Ogg]) -> (Ve
             setup.clone(),
         ],
     };
-    // Encoders fill pages; some taggers end them at 4 KiB.
+    // Encoders fill pages up to 255 segments. Some taggers write pages of at most 4 KiB, which is
+    // 16 segments.
     let segments_max = if random.percent(70) { 255 } else { 16 };
     let mut stream = Stream {
         serial: random.next() as u32,

@@ -5,7 +5,8 @@ use crate::art::Cover;
 use crate::payload;
 use crate::plan::Song;
 
-/// Sample rate, channels, bits per sample and seconds of the sound in PCM files.
+/// Sample rate, number of channels, bits per sample and seconds of the sound that all PCM files
+/// use.
 const SOURCE: (u32, u16, u8, u32) = (22_050, 1, 16, 3);
 static SAMPLES: LazyLock<Vec<u8>> = LazyLock::new(|| payload::samples(SOURCE, 99));
 
@@ -31,7 +32,7 @@ pub(super) fn wav(song: &Song, cover: Option<&Cover>) -> (Vec<u8>, Audio) {
     )
 }
 
-/// Returns a WAV file with one more chunk after the samples.
+/// Returns a WAV file with `chunk` after the samples.
 pub(crate) fn wav_file(
     rate: u32,
     channels: u16,
@@ -65,8 +66,8 @@ pub(super) fn aiff(song: &Song, cover: Option<&Cover>) -> (Vec<u8>, Audio) {
     let mut common = SOURCE.1.to_be_bytes().to_vec();
     common.extend((samples.len() as u32 / 2).to_be_bytes());
     common.extend(u16::from(SOURCE.2).to_be_bytes());
-    // An 80-bit float: the exponent of the highest bit, then the number shifted so that this bit
-    // comes first.
+    // The sample rate is written as an 80-bit float: the exponent of the highest bit, then the
+    // number shifted so that this bit comes first.
     let shift = SOURCE.0.leading_zeros();
     common.extend((16383 + 31 - shift as u16).to_be_bytes());
     common.extend((SOURCE.0 << shift).to_be_bytes());
