@@ -21,9 +21,9 @@ use std::process::ExitCode;
 #[derive(Clone, Copy)]
 struct Operation {
     name: &'static str,
-    /// Number of repetitions that makes the cost of a start negligible.
+    /// Number of repetitions that makes the cost of the program's start negligible.
     count: usize,
-    /// Runs the operation this many times, and returns a checksum of the results.
+    /// Runs the operation the given number of times, and returns a checksum of the results.
     run: fn(usize) -> u64,
 }
 

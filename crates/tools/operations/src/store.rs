@@ -90,7 +90,7 @@ fn repeat(count: usize, command: &str, arguments: fn(usize) -> Vec<String>) -> u
         server.call(&request("RPUSH", &["l".to_owned(), key("e", n)]));
     }
     let requests: Vec<_> = (0..KEYS).map(|n| request(command, &arguments(n))).collect();
-    // The first call for each key creates what the command needs.
+    // Before the measured calls, one call per key creates the values that the command needs.
     for request in &requests {
         server.call(request);
     }

@@ -1,4 +1,4 @@
-//! Readers of tags, each on a file of the crate `tags`.
+//! Tag readers, each run on a test file of the crate `tags`.
 
 use std::hint::black_box;
 
