@@ -47,7 +47,8 @@ impl Build {
         let mut claim = Claim::wait(&target_dir, &root)?;
         if let Some(from) = &claim.from {
             // Cargo treats crates at the same place in two checkouts as one crate, and compares
-            // only file times. Without this, it would reuse artifacts of the other checkout's code.
+            // only file times. Without a clean, it would reuse artifacts of the other checkout's
+            // code.
             eprintln!("{}: taking the build folder over from {from}", program());
             let mut clean = cargo_in(&root, &triple, &target_dir, "clean");
             succeed(clean.args(["--quiet", "--workspace"]))?;
@@ -74,7 +75,8 @@ impl Build {
         &self.cache
     }
 
-    /// Returns a cargo command that builds with the same flags and folder as every other.
+    /// Returns a cargo command with the same compiler flags and build folder as all other cargo
+    /// commands.
     pub fn cargo(&self, subcommand: &str) -> Command {
         let mut cargo = cargo_in(&self.root, &self.triple, &self.target_dir, subcommand);
         if let Some(worker) = &self.worker {
@@ -84,8 +86,8 @@ impl Build {
         cargo
     }
 
-    /// Builds the worker, strips it, and returns its path. Everything that contains the server
-    /// needs the worker first.
+    /// Builds the worker, strips it, and returns its path. The server embeds the worker, so the
+    /// worker must be built before every crate that contains the server.
     ///
     /// # Errors
     /// When the worker does not build.
@@ -100,8 +102,8 @@ impl Build {
         let program = self.program("worker")?;
         let stripped = self.target_dir.join("worker.stripped");
         succeed(Command::new("strip").arg("-o").arg(&stripped).arg(&program))?;
-        // Replaced only if its content differs, because a newer file makes cargo build the server
-        // again.
+        // The embedded file is replaced only if its content differs, because a newer file makes
+        // cargo build the server again.
         let fresh = fs::read(&stripped).map_err(at(&stripped))?;
         if !fs::read(&embedded).is_ok_and(|old| old == fresh) {
             fs::rename(&stripped, &embedded).map_err(at(&embedded))?;
@@ -109,7 +111,7 @@ impl Build {
         Ok(self.worker.insert(embedded).clone())
     }
 
-    /// Builds the server, and before it the worker unless it is built already.
+    /// Builds the server, after the worker if that is not built yet, and returns the server's path.
     ///
     /// # Errors
     /// When one of them does not build.
@@ -120,10 +122,10 @@ impl Build {
         self.program("pelton")
     }
 
-    /// Builds the program of one crate and returns its path.
+    /// Builds the program of the crate `name`, and returns the program's path.
     ///
     /// # Errors
-    /// When it does not build.
+    /// When the program does not build.
     pub fn program(&self, name: &str) -> Result<PathBuf, Stop> {
         timed(name, || {
             succeed(self.cargo("build").args(["--package", name]))
@@ -131,7 +133,7 @@ impl Build {
         Ok(self.program_path(name))
     }
 
-    /// Returns the path of a crate's program, built or not.
+    /// Returns the path of the program of the crate `name`, which may not be built yet.
     pub fn program_path(&self, name: &str) -> PathBuf {
         self.target_dir
             .join(&self.triple)
@@ -154,7 +156,8 @@ pub fn checkout() -> Result<PathBuf, Stop> {
     })
 }
 
-/// Returns the cargo that runs us.
+/// Returns the path of the cargo that runs this program, or `cargo` if the program was started
+/// without cargo.
 pub fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

@@ -19,11 +19,12 @@ use std::time::SystemTime;
 
 use crate::stop::{Stop, at, program};
 
-/// Maximum number of build folders, including the one in use. The second spares a rebuild when the
-/// user switches between two branches.
+/// Maximum number of build folders, including the one in use. A second folder saves a rebuild when
+/// the user switches between two branches.
 const BUILDS_MAX: usize = 2;
 
-/// Packages that compile C for minutes. No other package in the lock file changes the key.
+/// Packages that compile C for minutes. No other package in the lock file changes the key of the
+/// build folder.
 pub const C_CODECS: &[&str] = &[
     "libaom-sys",
     "libavif-sys",
@@ -35,7 +36,7 @@ pub const C_CODECS: &[&str] = &[
 /// Returns the cache folder, which contains all build folders and tools.
 ///
 /// # Errors
-/// When the environment names no folder for it: the host's fault.
+/// When the environment names no folder for the cache, which is the host's fault.
 pub fn folder() -> Result<PathBuf, Stop> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let chosen = variable("PELTON_CACHE").map(PathBuf::from);
@@ -50,8 +51,8 @@ pub fn folder() -> Result<PathBuf, Stop> {
 
 /// Returns the key of a build folder: a hash of the compiler's version and of the locked C codecs.
 pub(crate) fn key(rustc_version: &str, lock: &str) -> String {
-    // This hasher is stable only within one version of the standard library. That version is hashed
-    // too: it is the compiler's.
+    // This hasher is stable only within one version of the standard library. A change of that
+    // version changes the key anyway, because it is the compiler's version, which is hashed too.
     let mut hasher = DefaultHasher::new();
     hasher.write(rustc_version.as_bytes());
     for package in lock
@@ -75,9 +76,9 @@ fn is_codec(package: &str) -> bool {
     name.is_some_and(|name| C_CODECS.contains(&name.trim_matches('"')))
 }
 
-/// Exclusive use of a build folder, until this is dropped.
+/// Exclusive use of a build folder, until the claim is dropped.
 pub(crate) struct Claim {
-    /// Checkout that used this folder last, if it was another one.
+    /// Checkout that used this folder last, if it was another one than ours.
     pub(crate) from: Option<String>,
     owner: File,
 }
@@ -132,8 +133,8 @@ impl Claim {
     }
 }
 
-/// Removes all but the newest build folders in `cache`, and prints the path of each. A folder in
-/// use stays.
+/// Removes all but the newest build folders in `cache`, and prints the path of each removed folder.
+/// Folders in use are kept.
 ///
 /// # Errors
 /// When a folder cannot be read or removed.
@@ -163,7 +164,7 @@ pub(crate) fn prune(cache: &Path) -> Result<(), Stop> {
 }
 
 /// Returns the time at which a build folder was last claimed. A folder without an owner file was
-/// never finished, and counts as the oldest.
+/// never claimed, and counts as the oldest.
 fn used(build: &Path) -> SystemTime {
     let owner = fs::metadata(build.join("owner"));
     let time = owner.and_then(|owner| owner.modified());

@@ -1,4 +1,4 @@
-//! Child processes: run to their end, captured, or timed.
+//! Child processes: run until they exit, with output shown or captured, and timed.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use crate::stop::{Stop, program};
 
-/// Runs a program to its end. It writes to our stdout and stderr.
+/// Runs a program until it exits. The program writes to our stdout and stderr.
 ///
 /// # Errors
-/// [`Stop::findings`] when it fails, [`Stop::host`] when it cannot be started.
+/// [`Stop::findings`] when the program fails, [`Stop::host`] when it cannot be started.
 pub fn succeed(command: &mut Command) -> Result<(), Stop> {
     let status = command.status().map_err(|err| unstartable(command, &err))?;
     if status.success() {
@@ -21,7 +21,7 @@ pub fn succeed(command: &mut Command) -> Result<(), Stop> {
     )))
 }
 
-/// Returns the stdout of a program. Its stderr is shown only if it fails.
+/// Runs a program, and returns its stdout. Its stderr is shown only if it fails.
 ///
 /// # Errors
 /// As for [`succeed`], and [`Stop::host`] when the output is not UTF-8.
@@ -52,8 +52,8 @@ pub fn unstartable(command: &Command, err: &std::io::Error) -> Stop {
     Stop::host(format!("{program}: {err}"))
 }
 
-/// Returns the program's name and its first words, which identify a command in an error: at most
-/// four words, up to the first that begins with `--`.
+/// Returns the part of a command that identifies it in an error: the program's name, and at most
+/// four arguments, up to the first that begins with `--`.
 fn words(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let program = program.file_name().unwrap_or(program.as_os_str());

@@ -47,8 +47,8 @@ const PEERS: &[(&str, &[&str])] = &[
     ("scan", &["libvips-tools", "strace"]),
 ];
 
-/// Returns the packages of the peers of benchmark `name`. For an unknown name there are none; the
-/// lab itself reports it.
+/// Returns the packages of the peers of benchmark `name`. The list is empty for an unknown name,
+/// which the lab itself reports.
 pub fn peers(name: &str) -> &'static [&'static str] {
     PEERS
         .iter()
@@ -56,7 +56,8 @@ pub fn peers(name: &str) -> &'static [&'static str] {
         .map_or(&[], |(_, packages)| packages)
 }
 
-/// Installs those of `packages` that are missing, or returns the command for it as an error.
+/// Installs those of `packages` that are missing. If this user may not install them, the error
+/// contains the command that does.
 ///
 /// # Errors
 /// When packages are missing and this user may not install them, or when apt-get fails: the host's
@@ -122,8 +123,8 @@ pub fn apt_get(rows: &[&[&str]]) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Returns the words to put before a command that needs root, or `None` if this user is not root
-/// and has no sudo without a password.
+/// Returns the words to put before a command that needs root, or `None` if this user neither is
+/// root nor has sudo without a password.
 fn privilege() -> Option<&'static [&'static str]> {
     if output(Command::new("id").arg("-u")).is_ok_and(|uid| uid.trim() == "0") {
         return Some(&[]);
@@ -133,8 +134,8 @@ fn privilege() -> Option<&'static [&'static str]> {
         .then_some(&["sudo", "-n"])
 }
 
-/// Returns those of `packages` that `listed` does not call installed. Each line of `listed` has a
-/// status and a name.
+/// Returns those of `packages` that `listed` does not list as installed. Each line of `listed` has
+/// a status and a name.
 fn missing<'a>(packages: &[&'a str], listed: &str) -> Vec<&'a str> {
     let installed = |package: &str| {
         let mut lines = listed.lines().filter_map(|line| line.split_once(' '));

