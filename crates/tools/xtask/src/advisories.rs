@@ -32,13 +32,13 @@ const LIST: &str = "crates/tools/xtask/src/advisories/list.tsv";
 /// All lock files of the checkout.
 const LOCKS: &[&str] = &["Cargo.lock", "fuzz/Cargo.lock"];
 
-/// One advisory, a line of the list.
+/// Advisory of the database, which is one line of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Advisory {
     id: String,
     package: String,
     kind: String,
-    /// Versions in which the flaw is fixed; `unaffected` has those that never had it.
+    /// Versions in which the flaw is fixed. `unaffected` has the versions that never had the flaw.
     patched: Vec<VersionReq>,
     unaffected: Vec<VersionReq>,
     title: String,
@@ -129,7 +129,7 @@ pub(crate) fn check(root: &Path) -> Result<usize, Stop> {
     Ok(failures.count())
 }
 
-/// Writes the list again, from a checkout of RustSec's advisory-db.
+/// Replaces the list by the advisories in a checkout of RustSec's advisory-db.
 ///
 /// # Errors
 /// When `checkout` is not a git checkout, or an advisory in it cannot be read.
@@ -229,8 +229,8 @@ fn findings<'a>(
     findings
 }
 
-/// Parses one document of the database: a TOML table in a Markdown fence, then prose. A withdrawn
-/// advisory is `None`.
+/// Parses one document of the database: a TOML table in a Markdown fence, then prose. Returns
+/// `None` for a withdrawn advisory.
 fn parse_document(text: &str) -> Result<Option<Advisory>, String> {
     #[derive(Deserialize)]
     struct Facts {

@@ -1,5 +1,5 @@
-//! C libraries inside the worker, and those of their functions that must not be linked because of
-//! known flaws.
+//! Check that the worker, which contains C libraries, links none of their functions with known
+//! flaws.
 //!
 //! RustSec covers crates, and few of the C libraries that some crates bundle. `docs/THREATS.md`
 //! lists those libraries by hand. A test here compares the versions in that list with `Cargo.lock`;
@@ -17,7 +17,7 @@ use toolkit::stop::Stop;
 /// Function of a bundled library that has a known flaw in the bundled version.
 struct Flawed {
     symbol: &'static str,
-    /// Identifier of the flaw.
+    /// CVE number of the flaw.
     flaw: &'static str,
 }
 
@@ -26,7 +26,7 @@ const FLAWED: &[Flawed] = &[Flawed {
     flaw: "CVE-2025-48175",
 }];
 
-/// Function that every worker links. A symbol list without it is not from an unstripped worker.
+/// Function that every worker links. If a list of symbols lacks it, the worker was stripped.
 const LINKED: &str = "avifEncoderFinish";
 
 /// Checks that no function with a known flaw is linked into `worker`, which must not be stripped.

@@ -1,4 +1,4 @@
-//! `cargo xtask conform`: builds the crate `conform`, and then becomes it.
+//! `cargo xtask conform`: builds the crate `conform`, and replaces this process with its program.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -19,14 +19,14 @@ const GATE_MUTATIONS: &str = "5000";
 pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let build = Build::open(root)?;
     let program = build.program("conform")?;
-    // The suite claims the build folder itself, if it needs it.
+    // Releases the build folder, because a suite that needs the folder claims it itself.
     drop(build);
     let failed = Command::new(&program).arg(name).args(arguments).exec();
     Err(Stop::host(format!("exec {}: {failed}", program.display())))
 }
 
-/// Runs a short part of the suite `http1` for the gate. That suite does not claim the build folder,
-/// which the gate keeps.
+/// Runs the suite `http1` for the gate, with fewer mutations than by default. The gate keeps its
+/// claim on the build folder, which this suite does not need.
 ///
 /// # Errors
 /// When `conform` cannot be built or run, or finds a difference.

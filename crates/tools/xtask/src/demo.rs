@@ -17,8 +17,8 @@ const SEED: u64 = 1;
 /// Folder of the pictures inside the package, with the folders abstract, desktop and nature.
 const PICTURES: &str = "usr/share/backgrounds/mate";
 
-/// Returns the folder `demo` of the checkout, after creating it if it is missing. A rename puts it
-/// there when it is complete.
+/// Returns the folder `demo` of the checkout, after creating it if it is missing. The folder gets
+/// that name only when it is complete.
 ///
 /// # Errors
 /// When the package cannot be downloaded or the folder cannot be written: the host's fault.

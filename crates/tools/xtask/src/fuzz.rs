@@ -17,14 +17,14 @@ use toolkit::command::{succeed, timed};
 use toolkit::stop::{EXIT_FINDINGS, Stop, at};
 use toolkit::{cache, tools};
 
-/// Maximum length of an input, in bytes. Request heads have at most 16 KiB, but no code that parses
-/// them needs an input longer than this to be reached.
+/// Maximum length of an input, in bytes. Request heads may have up to 16 KiB, but inputs of this
+/// length reach all code that parses them.
 const INPUT_BYTES_MAX: u32 = 4_096;
 /// Maximum memory of one fuzzer, in MiB.
 const MEMORY_MIB_MAX: u32 = 1_500;
 
-/// Fuzzes the target called `name`, or each in turn, for `seconds` each. A crash ends the run of
-/// its target and is printed.
+/// Fuzzes the target called `name` for `seconds`; without a name, fuzzes every target in turn for
+/// `seconds` each. A crash ends the run of its target and is printed.
 ///
 /// # Errors
 /// When there is no target of that name, or the fuzzers cannot be built.
@@ -97,7 +97,8 @@ impl Fuzz<'_> {
                 "-dict={}",
                 self.root.join("fuzz/words.dict").display()
             ))
-            // The trailing slash makes it a folder: libFuzzer appends a file name to this text.
+            // libFuzzer appends a file name to this prefix, so the trailing slash makes it a
+            // folder.
             .arg(format!("-artifact_prefix={}/", artifacts.display()))
             .arg("-print_final_stats=1");
         succeed(&mut fuzzer).map_err(|stop| {
@@ -109,8 +110,8 @@ impl Fuzz<'_> {
         })
     }
 
-    /// Replaces the committed corpus by the fewest inputs that reach as much code as all inputs
-    /// found so far. Inputs whose name is not a hash were added by hand, and stay.
+    /// Replaces the committed corpus by the smallest set of inputs that reaches as much code as all
+    /// inputs found so far. Inputs whose name is not a hash were added by hand, and are kept.
     fn minimise(&self, target: &str) -> Result<(), Stop> {
         let fewest = self.folder.join("fewest").join(target);
         if fewest.exists() {
@@ -119,7 +120,8 @@ impl Fuzz<'_> {
         let fewest = made(fewest)?;
         let (grown, corpus) = (self.folder.join("corpus").join(target), self.corpus(target));
         let mut merge = self.fuzzer(target, &[&fewest, &grown, &corpus]);
-        // With counters, the merge would keep one input for each number of iterations of a loop.
+        // If counters were used, the merge would keep one input for each number of iterations of a
+        // loop.
         merge.args(["-set_cover_merge=1", "-use_counters=0"]);
         merge.arg(format!("-max_len={INPUT_BYTES_MAX}"));
         succeed(&mut merge)?;
@@ -133,8 +135,8 @@ impl Fuzz<'_> {
         Ok(())
     }
 
-    /// Returns the command that runs libFuzzer on `corpora`. It writes new inputs to the first
-    /// folder only.
+    /// Returns the command that runs libFuzzer on the folders `corpora`. libFuzzer writes new
+    /// inputs to the first of these folders only.
     fn fuzzer(&self, target: &str, corpora: &[&Path]) -> Command {
         let mut command = Command::new(&self.tool);
         command
@@ -164,7 +166,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Stop> {
     Ok(files)
 }
 
-/// Returns whether libFuzzer named the file, which it does by the SHA-1 of the file's bytes.
+/// Returns whether libFuzzer named the file. Its file names are the SHA-1 of the content.
 fn is_hash(path: &Path) -> bool {
     path.file_name().is_some_and(|name| {
         let name = name.as_encoded_bytes();

@@ -24,7 +24,7 @@ struct Step {
     run: fn(&Gate) -> Result<Count, Stop>,
 }
 
-/// All steps in the order they run. Cheap steps run first, because they find the most.
+/// All steps, in the order in which they run. Cheap steps run first, because they find the most.
 const STEPS: &[Step] = &[
     Step {
         name: "fmt",
@@ -151,7 +151,8 @@ pub(crate) fn run(build: Build, name: Option<&str>, bless: bool) -> Result<ExitC
     Ok(summary(&rows))
 }
 
-/// Counts a step that could not run as failed, and prints its error at once.
+/// Returns the count of a step. A step that could not run counts as failed, and its error is
+/// printed at once.
 fn judge(result: Result<Count, Stop>) -> Count {
     result.unwrap_or_else(|stop| {
         eprintln!("{stop}");
@@ -248,7 +249,7 @@ fn unit(gate: &Gate) -> Result<Count, Stop> {
     }
     let status = child.wait().map_err(|err| unstartable(&cargo, &err))?;
     if !status.success() && count.failed == 0 {
-        // A crate did not compile, or a test ended its process before the counts were printed.
+        // A crate did not compile, or a test process ended before it printed its counts.
         count.failed = 1;
     }
     Ok(count)
@@ -265,12 +266,13 @@ fn result_line(line: &str) -> Option<Count> {
     })
 }
 
-/// Checks that hits, commands of the store and tag readers take no more instructions than recorded.
+/// Checks that cache hits, store commands and tag readers do not need more instructions than
+/// recorded.
 fn instructions(gate: &Gate) -> Result<Count, Stop> {
     instructions::check(&gate.build, gate.bless).map(|()| Count::PASS)
 }
 
-/// Runs a short part of the suite that `cargo xtask conform http1` runs in full.
+/// Runs the suite that `cargo xtask conform http1` runs in full, with fewer mutations.
 fn conform(gate: &Gate) -> Result<Count, Stop> {
     conform::gate(&gate.build).map(|()| Count::PASS)
 }

@@ -1,13 +1,14 @@
-//! Instruction-count gate: counts the instructions of the operations of the crate `operations`,
-//! and compares them with the recorded counts.
+//! Instruction-count gate: counts the instructions of the operations of the crate `operations`, and
+//! compares them with the recorded counts.
 //!
 //! ```text
 //! operations NAME n  ─ cachegrind ─► a ─┐
 //! operations NAME 2n ─ cachegrind ─► b ─┴─► (b − a) / n ─► lab/instructions.tsv, ± 2 %
 //! ```
 //!
-//! Times differ from run to run and from machine to machine; instructions do not. They do depend on
-//! the compiler: counts recorded with another compiler are shown, and not judged.
+//! Times differ from run to run and from machine to machine; instruction counts do not. Instruction
+//! counts depend on the compiler, so those recorded with another compiler are shown, but cannot
+//! fail the gate.
 
 #[cfg(test)]
 mod tests;
@@ -25,18 +26,18 @@ use toolkit::stop::{Stop, at, program};
 /// File with the recorded counts, relative to the checkout.
 const RECORD: &str = "lab/instructions.tsv";
 
-/// Maximum growth of a count, in per mille of the recorded one. The counts of two runs differ by
-/// less than a tenth of it.
+/// Maximum growth of a count, in per mille of the recorded count. The counts of two runs of the
+/// same program differ by less than a tenth of this.
 const GROWTH_PER_MILLE_MAX: u64 = 20;
 
-/// Start of the line that names the compiler.
+/// Start of the line of the record that names the compiler.
 const COMPILER: &str = "# ";
 
 /// Counts per operation, and the compiler of the counted program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Record {
     compiler: String,
-    /// Instructions of one repetition by the name of the operation.
+    /// Instructions of one repetition, by name of the operation.
     counts: BTreeMap<String, u64>,
 }
 
@@ -95,7 +96,7 @@ fn count(program: &Path, root: &Path) -> Result<Record, Stop> {
         });
         let (name, count) =
             parsed.ok_or_else(|| Stop::findings(format!("operations printed {line}")))?;
-        // Both runs at once, on machines with two cores.
+        // Both runs execute at the same time, to use two cores if there are two.
         let once = start(program, name, count)?;
         let twice = start(program, name, 2 * count)?;
         let (once, twice) = (once.finish()?, twice.finish()?);
@@ -127,7 +128,7 @@ fn start(program: &Path, name: &str, count: u64) -> Result<Run, Stop> {
 }
 
 impl Run {
-    /// Waits for the end, and returns the number of instructions.
+    /// Waits until the program exits, and returns the number of instructions that it executed.
     fn finish(self) -> Result<u64, Stop> {
         let ended = self.child.wait_with_output();
         let ended = ended.map_err(|err| unstartable(&self.command, &err))?;
@@ -168,7 +169,8 @@ impl Record {
         format!("{COMPILER}{}\n{rows}", self.compiler)
     }
 
-    /// Returns a message for each count that has grown too much, or that only one side has.
+    /// Returns a message for each count that has grown too much, or that is in only one of the two
+    /// records.
     fn compare(&self, counted: &Record) -> Vec<String> {
         let mut findings = Vec::new();
         for (name, now) in &counted.counts {

@@ -1,4 +1,5 @@
-//! `cargo xtask lab`: installs the peers, builds the programs, and then becomes the benchmark.
+//! `cargo xtask lab`: installs the peers, builds the programs, and replaces this process with the
+//! benchmark.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -11,7 +12,7 @@ use toolkit::{debian, tools};
 
 use crate::demo;
 
-/// Size of the music library that the benchmark `scan` reads, in tracks.
+/// Number of tracks in the music library that the benchmark `scan` reads.
 const LIBRARY_TRACKS: u32 = 16_000;
 const LIBRARY_SEED: u64 = 1;
 

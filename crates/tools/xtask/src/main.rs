@@ -1,8 +1,8 @@
-//! `cargo xtask`: every command that a developer, the gate or a first user needs.
+//! `cargo xtask`: the commands for developers, for the gate, and for users who try Pelton.
 //!
 //! Principal type: [`toolkit::build::Build`], the one way to call cargo. Every crate, test and lint
 //! is built in release mode, for the host's triple, as a static program, into one target directory
-//! outside the checkout. So the C codecs are built once for all of them:
+//! outside the checkout. So the C codecs are built only once, and all commands share them:
 //!
 //! ```text
 //! debian packages ─► worker (static ELF, stripped) ─► pelton (embeds it) ─► serve, lab
@@ -168,7 +168,8 @@ fn media(tracks: u32, seed: u64, out: Option<PathBuf>) -> Result<ExitCode, Stop>
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds the server, then becomes it, so that signals and the exit code are the server's.
+/// Builds the server, then replaces this process with it, so that signals reach the server and its
+/// exit code is the command's.
 fn serve(root: PathBuf, dir: Option<PathBuf>, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let mut build = Build::open(root)?;
     let server = build.server()?;

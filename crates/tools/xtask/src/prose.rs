@@ -49,7 +49,7 @@ pub(crate) fn sample(root: &Path, seed: u64, count: usize) -> Result<ExitCode, S
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints every message outside test code as `path:line: text`.
+/// Prints every message that is outside test code, in the form `path:line: text`.
 ///
 /// # Errors
 /// When the checkout cannot be read, or a file is not Rust.
@@ -131,7 +131,8 @@ fn strings(tokens: TokenStream) -> Vec<(usize, String)> {
     found
 }
 
-/// Counts the words that consist of letters only, apart from punctuation: paths and formats do not.
+/// Counts the words that consist of letters only, apart from punctuation around them. Paths and
+/// placeholders are not counted.
 fn words(text: &str) -> usize {
     let words = text.split_whitespace();
     words

@@ -64,7 +64,8 @@ pub(crate) fn run(root: &Path) -> Result<usize, Stop> {
     Ok(count)
 }
 
-/// Returns the path and text of every Rust file that git tracks, or would track.
+/// Returns the path and text of every Rust file that git tracks, and of every new one that git does
+/// not ignore.
 ///
 /// # Errors
 /// When the checkout cannot be read.
@@ -89,7 +90,7 @@ fn read(root: &Path) -> Result<Tree, Stop> {
     })
 }
 
-/// Reads every file that git tracks, or would track.
+/// Reads every file that git tracks, and every new file that git does not ignore.
 fn contents(root: &Path) -> Result<Vec<(String, Vec<u8>)>, Stop> {
     let mut git = Command::new("git");
     git.args([

@@ -13,8 +13,8 @@ use toolkit::stop::Stop;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Workspace {
     pub(crate) members: Vec<Member>,
-    /// Direct dependencies by package name, without dev-dependencies: the edges along which a
-    /// program contains packages.
+    /// Direct dependencies of each package by name, without dev-dependencies. A program contains
+    /// the packages that can be reached along these edges.
     pub(crate) links: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Import {
 }
 
 impl Workspace {
-    /// Reads the output of `cargo metadata`.
+    /// Reads the workspace at `root` from the output of `cargo metadata`.
     ///
     /// # Errors
     /// When cargo refuses the manifests.

@@ -20,8 +20,8 @@ unaffected = ["< 1.1.0"]
 The title is followed by prose.
 "#;
 
-/// Parses `document` into a list of one advisory, and prints a line for each of `versions` that the
-/// list has a finding for.
+/// Parses `document` into a list of one advisory, and checks the findings of that list for
+/// `versions` of the package, one line each.
 fn check(document: &str, versions: &[&str], deny: &str, expect: Expect) {
     let advisory = parse_document(document).expect("a document");
     let list = format!("# copy of a day\n{}\n", advisory.expect("not withdrawn"));

@@ -18,8 +18,8 @@ fn a_stripped_worker_is_refused() {
     assert!(first_flaw("").is_err());
 }
 
-/// Checks that the list has each bundled library in the locked version, so that an update of a
-/// library forces an update of the list.
+/// Checks that `docs/THREATS.md` lists each bundled library in the locked version, so that an
+/// update of a library forces an update of that list.
 #[test]
 fn the_list_of_bundled_libraries_names_the_locked_versions() {
     let threats = include_str!("../../../../../docs/THREATS.md");

@@ -1,9 +1,10 @@
 //! Rule about circles of files that import each other.
 //!
-//! The files of a circle can only be understood together: each needs all others. Files are nodes;
-//! an edge leads from a file to each file of the same crate that it imports or names by a path.
-//! Re-exports are no edges, but are followed: a name that `lib.rs` re-exports is an edge to the
-//! file that defines it. Test code, and paths inside macro calls, are left out.
+//! The files of a circle can only be understood together, because each needs all others. The rule
+//! builds a graph per crate. Its nodes are files; an edge leads from a file to each file of the
+//! same crate that it imports or names by a path. A re-export is not an edge, but is followed: the
+//! use of a name that `lib.rs` re-exports is an edge to the file that defines the name. Test code,
+//! and paths inside macro calls, are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +15,8 @@ use super::tree::{Finding, Rule, Tree, TreeFile};
 const CIRCLE_FILES_MAX: usize = 5;
 
 /// Larger circles that exist today: a crate, and the number of files of each of its circles.
-/// Numbers may only fall, and rows may only go. The rule asks for the new number when a circle
-/// shrinks.
+/// Numbers may only decrease, and rows may only be removed. When a circle shrinks, the rule demands
+/// that its number is lowered here.
 const KNOWN: &[(&str, &[usize])] = &[
     ("audio", &[8]),
     ("image-plan", &[9]),
@@ -26,7 +27,7 @@ const KNOWN: &[(&str, &[usize])] = &[
     ("scan", &[8]),
 ];
 
-/// Maximum number of re-exports from a path to the file that defines its name.
+/// Maximum number of re-exports that are followed from a path to the file that defines its name.
 const REEXPORTS_MAX: usize = 8;
 
 pub(super) const RULES: &[Rule] = &[Rule {
@@ -46,7 +47,8 @@ type Circle = Vec<String>;
 /// Edges from each module to the modules that it imports.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// Returns the findings about circles that `known` does not list with their present size.
+/// Returns a finding for each circle whose present size is not in `known`, and for each size in
+/// `known` that no circle has.
 pub(super) fn circles(tree: &Tree, known: &[(&str, &[usize])]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, modules) in crates(tree) {
@@ -93,7 +95,7 @@ fn display(module: &str) -> &str {
     if module.is_empty() { "crate" } else { module }
 }
 
-/// Returns the files of each crate.
+/// Returns the files of each crate, by crate name.
 fn crates(tree: &Tree) -> BTreeMap<&str, Modules<'_>> {
     let mut crates: BTreeMap<&str, Modules<'_>> = BTreeMap::new();
     for (file, source) in tree.sources() {
@@ -123,7 +125,8 @@ fn graph(modules: &Modules<'_>) -> Graph {
         let imports = source.imports.iter();
         let imports = imports.filter(|import| !import.is_reexport);
         let imports = imports.map(|import| import.path.text.as_str());
-        // The last name of any other path is an item, and can have the name of a module as well.
+        // The last name of any other path is an item, so it is cut off, even if a module has the
+        // same name.
         let items = source.paths.iter().filter(|path| !is_import(source, path));
         let items = items.filter_map(|path| Some(path.text.rsplit_once("::")?.0));
         let targets = imports
@@ -139,8 +142,8 @@ fn is_import(source: &Source, path: &Mention) -> bool {
     source.imports.iter().any(|import| import.path == *path)
 }
 
-/// Returns the module that `path`, as written in the module `from`, leads to, if it is of this
-/// crate. At most `depth` re-exports are followed.
+/// Returns the module of this crate, if any, to which `path` leads when it is written in the module
+/// `from`. At most `depth` re-exports are followed.
 fn resolve(modules: &Modules<'_>, from: &str, path: &str, depth: usize) -> Option<String> {
     let mut rest: Vec<&str> = path.split("::").collect();
     let mut at = match rest[0] {
@@ -180,7 +183,7 @@ fn child(module: &str, name: &str) -> String {
     }
 }
 
-/// Returns the circles with too many files, the largest first.
+/// Returns the circles with more than [`CIRCLE_FILES_MAX`] files, the largest first.
 fn large(graph: &Graph) -> Vec<Circle> {
     let mut seen = BTreeSet::new();
     let mut circles = Vec::new();
@@ -214,7 +217,7 @@ fn reversed(graph: &Graph) -> Graph {
     back
 }
 
-/// Returns the modules that a chain of imports leads to, and `module` itself.
+/// Returns `module` and all modules that a chain of imports from it leads to.
 fn reached(graph: &Graph, module: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::from([module.to_owned()]);
     let mut open = vec![module.to_owned()];
@@ -228,7 +231,8 @@ fn reached(graph: &Graph, module: &str) -> BTreeSet<String> {
     found
 }
 
-/// Returns the import whose removal leaves the smallest largest circle, and that circle's size.
+/// Returns the import to remove so that the largest circle left is as small as possible, as
+/// importer and imported module, and the size of that circle.
 fn weakest<'a>(graph: &'a Graph, circle: &'a Circle) -> Option<(&'a str, &'a str, usize)> {
     let inside = |module: &&String| circle.contains(module);
     let edges = circle.iter().flat_map(|from| {

@@ -1,5 +1,5 @@
-//! Rules about dependencies: the layer of each crate, and the interfaces that the pure layers must
-//! not use.
+//! Rules about dependencies: the layer of each crate, and the interfaces that layers without I/O
+//! must not use.
 
 use toolkit::cache::C_CODECS;
 
@@ -47,8 +47,8 @@ const LAYERS: &[(&str, u8)] = &[
     ("xtask", 5),
 ];
 
-/// Allowed imports within a layer: a request leads to a conversion, and a conversion to a variant;
-/// the program wires together what its configuration describes.
+/// Allowed imports within a layer, as importer and imported crate: a request leads to a conversion,
+/// and a conversion to a variant; the program wires together what its configuration describes.
 const STEPS: &[(&str, &str)] = &[
     ("image-plan", "read-at"),
     ("tags", "read-at"),
@@ -68,7 +68,7 @@ const STEPS: &[(&str, &str)] = &[
 const TESTKIT: &str = "testkit";
 const TEST_PROGRAM: &str = "conform";
 
-/// Highest layer without clocks, files, sockets and threads.
+/// Highest layer whose crates must not use clocks, files, sockets or threads.
 const PURE_LAYER_MAX: u8 = 2;
 
 /// Names that layers without I/O must not use. Each matches consecutive whole names of a path.
@@ -156,7 +156,7 @@ fn wrong_import(member: &Member, import: &Import) -> Option<String> {
         return (!import.dev && name != TEST_PROGRAM)
             .then(|| format!("{name} imports {TESTKIT} outside its tests"));
     }
-    // `testkit` may import every library.
+    // `testkit` counts as layer 5, so that it may import every library.
     let from = if name == TESTKIT { 5 } else { number(name)? };
     let to = number(&import.name)?;
     if STEPS.contains(&(name, &import.name)) {
@@ -197,7 +197,7 @@ fn pure(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Returns whether `path` contains `part` as whole names.
+/// Returns whether `path` contains the names of `part` as consecutive whole names.
 fn within(path: &str, part: &str) -> bool {
     format!("::{path}::").contains(&format!("::{part}::"))
 }
@@ -240,7 +240,7 @@ fn manifest(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Returns the names under `[workspace.dependencies]`, with their lines.
+/// Returns the names under `[workspace.dependencies]`, each with its line number.
 fn declared(manifest: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = (1..).zip(manifest.lines());
     lines

@@ -43,7 +43,7 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Returns the comment lines of a source file as line number and text, slashes included.
+/// Returns the comment lines of a source file, each as a line number and the text with its slashes.
 fn comments(file: &TreeFile) -> Vec<(usize, &str)> {
     if file.source.is_none() {
         return Vec::new();
@@ -54,7 +54,8 @@ fn comments(file: &TreeFile) -> Vec<(usize, &str)> {
         .collect()
 }
 
-/// Applies `check` to each comment line. It also gets the line before, if that is a comment too.
+/// Calls `check` for each comment line, with the line before if that is a comment too. Returns the
+/// findings.
 fn each_comment(tree: &Tree, check: impl Fn(Option<&str>, &str) -> Option<String>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in &tree.files {

@@ -6,10 +6,10 @@ use super::tree::{Finding, Rule, Tree};
 /// Maximum length of a function, in lines: it fits a screen.
 const FUNCTION_LINES_MAX: usize = 70;
 const PARAMETERS_MAX: usize = 5;
-/// Maximum share of functions that may be longer with a stated reason, in per cent.
+/// Maximum share of functions that may exceed the maximum length with a stated reason, in per cent.
 const EXCUSED_PCT_MAX: usize = 2;
 const FILE_LINES_MAX: usize = 1000;
-/// Number of lines at the top of a long file, in which the reason must be.
+/// Number of lines at the top of a long file in which the reason for its length must be.
 const HEAD_LINES: usize = 40;
 const MAIN_LINES_MAX: usize = 200;
 /// Start of a comment that excuses a length; the reason follows.

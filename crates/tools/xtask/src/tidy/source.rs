@@ -64,7 +64,7 @@ pub(super) struct Import {
     pub(super) is_reexport: bool,
 }
 
-/// Attribute with its arguments, which are tokens as text.
+/// Attribute, with the text of its arguments.
 #[derive(Debug)]
 pub(super) struct Attribute {
     pub(super) line: usize,
@@ -210,7 +210,8 @@ fn joined(path: &syn::Path) -> String {
     names.collect::<Vec<_>>().join("::")
 }
 
-/// Adds the imports of a use tree to `found`, each as a whole path and the name in this file.
+/// Adds the imports of a use tree to `found`, each as its whole path and the name that it gets in
+/// this file.
 fn imports(tree: &syn::UseTree, prefix: &str, found: &mut Vec<(String, String)>) {
     match tree {
         syn::UseTree::Path(path) => {
@@ -346,7 +347,8 @@ fn comments(text: &str, tokens: TokenStream) -> Vec<Mention> {
     };
     for range in ranges(tokens) {
         if range.end <= end {
-            // A doc comment is several tokens, each of which spans all of it.
+            // A doc comment is several tokens, each of which spans the whole comment. The comment
+            // was recorded with the first of them.
             continue;
         }
         take(end, range.start, true);

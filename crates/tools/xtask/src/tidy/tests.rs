@@ -1,4 +1,4 @@
-//! One test per rule: code that it finds, and code that it accepts.
+//! One test per rule, with code that breaks the rule and code that it accepts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -403,7 +403,7 @@ fn ignored_test() {
 
 #[test]
 fn machine_path() {
-    // Written in parts, because the rule checks this file too.
+    // The paths are written in parts, because the rule checks this file too.
     let [home, work] = ["home", "work"].map(|folder| format!("/{folder}/x"));
     check(
         "machine-path",
@@ -518,7 +518,7 @@ fn every_rule_has_a_test_and_a_cure() {
     }
 }
 
-/// Six files, each of which imports the next, and the last the first.
+/// Six files, each of which imports the next one, and the last of which imports the first.
 const RING: &[(&str, &str)] = &[
     (
         "crates/any/turbine/src/lib.rs",
@@ -559,7 +559,7 @@ fn circle() {
             crates/any/turbine/src/a.rs:0 is in a circle of 6 files: a, b, c, d, e, f; without the import of b in a, 5 files remain
         "#]],
     );
-    // Test code and the names of a parent module make no circle.
+    // Neither test code nor the names of a parent module make a circle.
     let mut files = RING.to_vec();
     files[6].1 = "#[cfg(test)] mod tests { use super::super::a::A; } pub(super) struct F;";
     check("circle", &files, expect![""]);

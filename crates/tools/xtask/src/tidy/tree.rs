@@ -5,14 +5,14 @@ use std::path::Path;
 use super::source::Source;
 use crate::workspace::{Member, Workspace};
 
-/// One rule.
+/// Rule with its name, a check that returns the places that break it, and advice on the cure.
 pub(super) struct Rule {
     pub(super) name: &'static str,
     pub(super) cure: &'static str,
     pub(super) check: fn(&Tree) -> Vec<Finding>,
 }
 
-/// Place in a file that breaks a rule.
+/// Finding of a rule: a place in a file, and a message about it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) path: String,
@@ -28,7 +28,7 @@ pub(super) struct Tree {
     pub(super) files: Vec<TreeFile>,
 }
 
-/// One file that git tracks, or would track.
+/// File that git tracks, or a new one that git does not ignore.
 #[derive(Debug)]
 pub(super) struct TreeFile {
     /// Path relative to the checkout.
@@ -85,7 +85,8 @@ impl Tree {
             .filter_map(|file| Some((file, file.source.as_ref()?.as_ref().ok()?)))
     }
 
-    /// Returns the findings of a check that needs one Rust file at a time.
+    /// Applies `check` to every Rust file, and returns its findings. A finding of `check` is a line
+    /// number and a message.
     pub(super) fn each_source(
         &self,
         check: impl Fn(&Source) -> Vec<(usize, String)>,
@@ -97,8 +98,8 @@ impl Tree {
         found.collect()
     }
 
-    /// Returns the root file of every library and program of these crates. Programs for tests are
-    /// left out, as test code.
+    /// Returns the root file of every library and program of the crates `members`. Test programs
+    /// are left out, because they are test code.
     pub(super) fn roots<'a>(
         &'a self,
         members: impl Iterator<Item = &'a Member>,

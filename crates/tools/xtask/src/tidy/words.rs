@@ -5,10 +5,10 @@ use super::tree::{Finding, Rule, Tree};
 
 /// Minimum number of words in a crate's documentation, which says what the crate is and is not.
 const CRATE_DOC_WORDS_MIN: usize = 12;
-/// Minimum number of words in a proof. The shortest, of a call without obligations, is "takes
-/// numbers only".
+/// Minimum number of words in a proof, which is the text of a SAFETY comment. The shortest proof is
+/// "takes numbers only", for a call without obligations.
 const SAFETY_WORDS_MIN: usize = 3;
-/// Phrases of proofs that would fit any call, and so prove nothing.
+/// Phrases that would fit the proof of any call, and so prove nothing.
 const RITUALS: &[&str] = &[
     "valid parameters",
     "valid arguments",
