@@ -86,7 +86,7 @@ pub(crate) fn run(build: &mut Build) -> Result<(), Stop> {
 struct Calls {
     /// Paths of opened files.
     opened: Vec<String>,
-    /// Number of requests for the metadata of a named file.
+    /// Number of system calls that request the metadata of a file by its name.
     stats: usize,
 }
 

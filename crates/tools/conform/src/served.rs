@@ -10,9 +10,9 @@ use toolkit::stop::Stop;
 /// A running server, killed when dropped.
 pub(crate) struct Served {
     child: Child,
-    /// Port for cleartext.
+    /// Port for cleartext connections.
     pub(crate) http: u16,
-    /// Port for TLS; 0 without TLS.
+    /// Port for TLS connections; 0 if the server has no TLS.
     pub(crate) https: u16,
 }
 

@@ -1,6 +1,6 @@
 //! `conform store-clients`: common clients against `pelton store`. redis-py runs its own tests over
-//! both protocols; ioredis, node-redis, go-redis and Jedis run the same short script; then come
-//! redis-cli and redis-benchmark.
+//! both protocols; ioredis, node-redis, go-redis and Jedis run the same short script; redis-cli and
+//! redis-benchmark run last.
 //!
 //! Each client is installed by its own package manager, at a fixed version, into a folder of the
 //! cache.

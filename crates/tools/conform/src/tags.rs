@@ -51,7 +51,7 @@ struct Typed {
 
 /// Difference that was investigated, and whose cause is known.
 struct Explained {
-    /// Name of the oracle.
+    /// Name of the oracle that reports the difference.
     oracle: &'static str,
     /// Suffix of the names of the files that differ.
     ending: &'static str,

@@ -20,7 +20,7 @@ const PACKAGES: &[&str] = &["ffmpeg", "flac", "lame", "opus-tools", "vorbis-tool
 pub struct Order<'a> {
     /// Number of tracks.
     pub tracks: u32,
-    /// Seed of all choices.
+    /// Seed of all random choices.
     pub seed: u64,
     /// Folder to write to.
     pub out: &'a Path,

@@ -21,7 +21,7 @@ pub struct Line {
 /// Result that a reader must get from a file.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub enum Expected {
-    /// Readable music.
+    /// Music that can be read, with the properties that a reader must find.
     Music {
         /// Duration in milliseconds.
         duration_ms: u64,
@@ -29,7 +29,7 @@ pub enum Expected {
         sample_rate_hz: u32,
         /// Number of channels.
         channels: u16,
-        /// Pairs of a Vorbis comment name and a value.
+        /// Tags, each as the name of a Vorbis comment and a value.
         fields: Vec<(String, String)>,
         /// Size of the cover in bytes, if there is one.
         cover_bytes: Option<u64>,

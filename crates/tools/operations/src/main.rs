@@ -17,7 +17,7 @@ mod track;
 
 use std::process::ExitCode;
 
-/// One operation.
+/// Operation whose instructions are counted.
 #[derive(Clone, Copy)]
 struct Operation {
     name: &'static str,

@@ -107,7 +107,7 @@ fn count(program: &Path, root: &Path) -> Result<Record, Stop> {
     Ok(record)
 }
 
-/// A run under cachegrind.
+/// Run of one operation under cachegrind.
 struct Run {
     command: Command,
     child: std::process::Child,

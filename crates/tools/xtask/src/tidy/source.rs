@@ -76,7 +76,7 @@ impl Source {
     /// Parses a file. `test` is true if all of the file is test code.
     ///
     /// # Errors
-    /// The parser's message.
+    /// When the file is not Rust: the parser's message.
     pub(super) fn parse(text: &str, test: bool) -> Result<Source, String> {
         let file = syn::parse_file(text).map_err(|err| err.to_string())?;
         let tokens: TokenStream = text.parse().map_err(|_| "not Rust".to_owned())?;

@@ -32,7 +32,7 @@ fn what_parts_two_readings_is_named() {
     let refused = |why: &str| Some(Difference::RefusedThere(why.to_owned()));
     let framed = |what| Some(Difference::Framed(what));
     let rows = [
-        // Same reading, or ours is stricter.
+        // No difference counts: the interpretations are equal, or ours is stricter.
         ("GET /, waits", "GET /, waits", None),
         ("GET /, 400", "GET /, GET /b, waits", None),
         ("GET /, closes", "GET /, GET /b, waits", None),
@@ -47,7 +47,7 @@ fn what_parts_two_readings_is_named() {
         ("GET /, GET /b, waits", "GET /, 400", refused("400")),
         ("POST /+5, waits", "POST /…, 400", refused("400")),
         ("POST /+5…, waits", "400", refused("400")),
-        // Both accept, and differ.
+        // Both accept, but their interpretations differ.
         (
             "GET /, waits",
             "GET /b, waits",
