@@ -11,7 +11,7 @@ use crate::{DecodeOptions, Decoded, Error, ErrorKind, Limits, Shrink, buffer};
 
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
     let mut handle = Handle::new(tj::TJINIT_TJINIT_DECOMPRESS)?;
-    set_limits(&mut handle, &options.limits)?;
+    set_limits(&mut handle, options)?;
     let header = read_header(&mut handle, bytes)?;
     options
         .limits
@@ -54,11 +54,15 @@ enum Form {
     Packed(Layout),
 }
 
-fn set_limits(handle: &mut Handle, limits: &Limits) -> Result<(), Error> {
+fn set_limits(handle: &mut Handle, options: &DecodeOptions) -> Result<(), Error> {
+    let limits = &options.limits;
     let whole = |limit: usize| i32::try_from(limit).unwrap_or(i32::MAX);
+    // TurboJPEG counts the pixels before it shrinks the picture.
+    let shrink = options.shrink.divisor() as usize;
+    let pixels = (limits.pixels_max as usize).saturating_mul(shrink * shrink);
     // Each limit is at least 1, because 0 means no limit to TurboJPEG.
     let scans = whole(limits.jpeg_scans_max as usize).max(1);
-    let pixels = whole(limits.pixels_max as usize).max(1);
+    let pixels = whole(pixels).max(1);
     let scratch_mb = whole(limits.scratch_bytes_max >> 20).max(1);
     handle.set(tj::TJPARAM_TJPARAM_SCANLIMIT, scans)?;
     handle.set(tj::TJPARAM_TJPARAM_MAXPIXELS, pixels)?;
