@@ -71,7 +71,10 @@ fn answered(data: &Path) -> Result<Option<Assignment>, Error> {
             },
         })),
         Err(err) if matches!(err.kind(), NotFound | NotADirectory) => Ok(None),
-        Err(err) => Err(Error::host(format!("read {}: {err}", path.display()))),
+        Err(err) => Err(Error::host(format!(
+            "cannot read {}: {err}",
+            path.display()
+        ))),
     }
 }
 
@@ -87,5 +90,8 @@ fn read(path: &Path) -> io::Result<(PathBuf, String)> {
 }
 
 fn unreadable(path: &Path, err: &io::Error) -> Error {
-    Error::usage(format!("read configuration {}: {err}", path.display()))
+    Error::usage(format!(
+        "cannot read configuration {}: {err}",
+        path.display()
+    ))
 }

@@ -83,7 +83,7 @@ pub fn predecessor() -> Result<Option<(Predecessor, Vec<TcpListener>)>, Error> {
     }
     let failed = |err: io::Error| {
         Error::host("take over from the old process", err).with_hint(format!(
-            "{VARIABLE} is set by Pelton itself; unset it to start on its own"
+            "Pelton itself sets {VARIABLE} for an upgrade; unset it to start normally"
         ))
     };
     let stream = io::stdin().as_fd().try_clone_to_owned().map_err(failed)?;

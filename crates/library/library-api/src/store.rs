@@ -56,7 +56,7 @@ struct Held {
 
 /// Failure to read or write user data: a fault of the host.
 #[derive(Debug, Error)]
-#[error("{doing} {}", .path.display())]
+#[error("cannot {doing} {}", .path.display())]
 pub struct StoreError {
     /// Operation that failed, as a verb phrase such as `append to`.
     pub doing: &'static str,

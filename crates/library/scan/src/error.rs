@@ -8,7 +8,7 @@ use thiserror::Error;
 pub enum ScanError {
     /// The host refused an operation: the library's root cannot be read, or the index cannot be
     /// read or written.
-    #[error("{doing} {}", .path.display())]
+    #[error("cannot {doing} {}", .path.display())]
     Host {
         /// Operation that failed, as a verb phrase before the path: "read index".
         doing: &'static str,
@@ -18,7 +18,7 @@ pub enum ScanError {
         source: io::Error,
     },
     /// There are more files than [`crate::Limits::files_max`].
-    #[error("more files than the limit allows")]
+    #[error("the library has more files than the limit allows")]
     TooManyFiles,
     /// The scan was cancelled by [`crate::Progress::cancel`].
     #[error("cancelled")]

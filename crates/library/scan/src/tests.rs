@@ -601,7 +601,7 @@ fn no_library_is_an_error_that_names_it() {
     let (library, index) = (home.library().join("absent"), home.0.join("index"));
     let err = scan(&home.order((&library, &index)), None, &Progress::default())
         .expect_err("nothing is there");
-    assert!(err.to_string().starts_with("open library "), "{err}");
+    assert!(err.to_string().starts_with("cannot open library "), "{err}");
     assert!(err.to_string().ends_with("absent"), "{err}");
 }
 
