@@ -236,7 +236,10 @@ fn a_rewrite_without_a_journal_begins_none() {
     ask(&mut client, "BGREWRITEAOF").expect("a reply");
     assert_eq!(listed(1), "file appendonly.aof.1.base.rdb seq 1 type b\n");
     ask(&mut client, "SET b 1").expect("a reply");
-    ask(&mut client, "DEBUG LOADAOF").expect("a reply");
+    // Refused until the rewrite has ended, which is a moment after its file is listed.
+    eventually("the journal is loaded", || {
+        (ask(&mut client, "DEBUG LOADAOF").expect("a reply") == "+OK").then_some(())
+    });
     assert_eq!(ask(&mut client, "EXISTS a b").expect("a reply"), ":1");
     ask(&mut client, "SET b 1").expect("a reply");
     ask(&mut client, "CONFIG SET appendonly yes").expect("a reply");
