@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! operations NAME n  ─ cachegrind ─► a ─┐
-//! operations NAME 2n ─ cachegrind ─► b ─┴─► (b − a) / n ─► lab/instructions.tsv, ± 2 %
+//! operations NAME 2n ─ cachegrind ─► b ─┴─► (b − a) / n ─► lab/instructions.tsv, ± 5 %
 //! ```
 //!
 //! Times differ from run to run and from machine to machine; instruction counts do not. Instruction
@@ -26,9 +26,10 @@ use toolkit::stop::{Stop, at, program};
 /// File with the recorded counts, relative to the checkout.
 const RECORD: &str = "lab/instructions.tsv";
 
-/// Maximum growth of a count, in per mille of the recorded count. The counts of two runs of the
-/// same program differ by less than a tenth of this.
-const GROWTH_PER_MILLE_MAX: u64 = 20;
+/// Maximum growth of a count, in per mille of the recorded count. Two runs of the same program have
+/// equal counts, but the path of the checkout and the names of functions decide how the compiler
+/// divides a crate into units, and renames alone have changed a count by 2.3 %.
+const GROWTH_PER_MILLE_MAX: u64 = 50;
 
 /// Start of the line of the record that names the compiler.
 const COMPILER: &str = "# ";
@@ -41,7 +42,7 @@ struct Record {
     counts: BTreeMap<String, u64>,
 }
 
-/// Counts the instructions of every operation, and fails if a count has grown by more than 2 %.
+/// Counts the instructions of every operation, and fails if a count has grown by more than 5 %.
 /// With `bless`, records the counts instead. Without valgrind, prints a message and checks nothing.
 ///
 /// # Errors
