@@ -55,7 +55,8 @@ impl Input {
                 self.filled += read;
                 return Ok(read);
             }
-            // A socket may be reported readable before bytes arrive.
+            // Nothing was read, because a socket may be reported readable before bytes arrive. The
+            // empty buffer is released until the next attempt.
             self.drop_front(0);
         }
     }

@@ -31,7 +31,7 @@ pub enum Problem {
     PreconditionFailed,
     /// The original, or the requested size, has more pixels than a limit.
     TooLarge,
-    /// The original cannot be decoded, and a change was requested.
+    /// The original cannot be decoded, and the request asks for a conversion.
     Undecodable,
     /// The original cannot be changed as requested because of its type.
     Unsupported,

@@ -288,7 +288,7 @@ fn read_folder(folder: &Path) -> io::Result<Vec<(Quarantined, u32)>> {
             (Err(err), _) => {
                 tracing::warn!(file = %file.path().display(), %err, "quarantine cannot be read");
             }
-            // The file is being written, or is not a description.
+            // Skipped: the file is still being written, or does not describe an original.
             (Ok(_), _) => {}
         }
     }

@@ -100,8 +100,8 @@ impl Covers {
         })
     }
 
-    /// Returns the path, in the library, of the cover that `of` has. May block, as
-    /// [`Covers::target`].
+    /// Returns the path in the library of the cover of a track, album, artist or disc. May block,
+    /// as [`Covers::target`] may.
     pub fn path(&self, catalog: &Index, of: CoverOwner) -> Option<LibraryPath> {
         let cover = catalog.cover(of, &self.rules)?;
         let Some(inside) = &cover.inside else {
@@ -194,7 +194,7 @@ impl Mount for CoverMount {
         Box::pin(self.reply(visit))
     }
 
-    /// Returns true: covers embedded in music are internal targets.
+    /// Returns true, because covers embedded in music have paths that clients cannot request.
     fn reaches_internal(&self) -> bool {
         true
     }

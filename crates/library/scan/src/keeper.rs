@@ -383,7 +383,7 @@ impl Shared {
         }
     }
 
-    /// Starts polling, and records in `why` the reason for not using inotify.
+    /// Starts polling. The returned source keeps `why`, the reason for not using inotify.
     fn look(&self, why: String) -> ChangeSource {
         let every = self.setup.watching.look;
         let watch = Watch::Polling { every, why };

@@ -370,9 +370,8 @@ fn the_kernel_sees_no_file_opened_where_nothing_changed() {
         names
     };
     home.scan();
-    // `opened` returns the files of all events, so it also shows that the index was read. It would
-    // show `index.partial` if the index had been written, as the next assertion checks after a
-    // write.
+    // `opened` returns each file with an event of inotify. Here it is `index` alone, which was read
+    // and not written: a write also creates `index.partial`, as below.
     assert_eq!(opened(), BTreeSet::from(["index".to_owned()]));
     home.write("One/First/0 - sine.flac", sine("sine.flac"));
     opened();

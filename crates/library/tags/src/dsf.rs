@@ -1,7 +1,8 @@
 //! DSF (Sony's file format for DSD) and True Audio: headers with all properties, and an ID3v2 tag.
+//! Each entry below is an offset, the field or its fixed value, and the type of the field.
 //!
 //! ```text
-//! DSF: "DSD " · 4 28 u64 · 12 bytes of the file u64 · 20 offset of the tag u64
+//! DSF: "DSD " · 4 28 u64 · 12 file size u64 · 20 tag offset u64
 //!      28 "fmt " · 32 52 u64 · 40 version u32 · 44 id u32 · 48 channel type u32
 //!      52 channels u32 · 56 rate u32 · 60 bits u32 · 64 samples per channel u64
 //! TTA: "TTA1" · 4 format u16 · 6 channels u16 · 8 bits u16 · 10 rate u32 · 14 samples u32

@@ -166,7 +166,8 @@ impl SampleCounts {
             .saturating_mul(rate_hz.into())
             .checked_div(bytes_per_second);
         let stated = u64::from(self.samples);
-        // Some writers state the number of bytes instead, or leave a placeholder.
+        // The field should hold the number of samples. Some writers store the number of bytes
+        // there, or a placeholder.
         let is_likely = by_rate
             .is_none_or(|by_rate| (by_rate / 4..=by_rate.saturating_mul(4)).contains(&stated));
         if stated != 0 && is_likely {

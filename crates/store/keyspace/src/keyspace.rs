@@ -247,8 +247,9 @@ impl Keyspace {
         self.watches.touch(db, key);
     }
 
-    /// Gives a new version to each watched key of database `db` that exists in `db`, or that is
-    /// valid in database `other`: for SWAPDB, FLUSHDB and FLUSHALL.
+    /// Gives a new version to each watched key of database `db` that is stored in `db`, expired or
+    /// not, or that is stored and not expired in database `other`: for SWAPDB, FLUSHDB and
+    /// FLUSHALL.
     pub(crate) fn touch_all(&mut self, db: usize, other: usize, now: i64) {
         let dbs = (&self.dbs[db], &self.dbs[other]);
         self.watches.touch_all(db, dbs, now);

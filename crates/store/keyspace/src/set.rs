@@ -220,7 +220,8 @@ impl Set {
         }
     }
 
-    /// Visits guarded members until `visit` returns `false`. Returns whether all were visited.
+    /// Passes the members, as they were when [`Set::guard`] was called, to `visit` until it returns
+    /// `false`; the next call continues there. Returns whether all were passed.
     pub(crate) fn take_guarded(&mut self, mut visit: impl FnMut(&[u8]) -> bool) -> bool {
         match self {
             Self::Table(table) => table.take_guarded(|member| visit(member.name.bytes())),

@@ -148,7 +148,7 @@ fn requests_are_found_ahead_and_what_is_none_is_told_behind_them() {
     assert_eq!(found, [vec!["PING"], vec!["GET", "k"]]);
     assert!(!parser.is_between_requests());
     assert_eq!(parser.next(&mut input), Ok(true));
-    // A turn may end with requests ahead.
+    // The buffer may be released while parsed requests still wait to run; they must be kept.
     parser.release();
     assert_eq!(parser.held_bytes(), 4 + 2 * size_of::<Bytes>());
     assert_eq!(parser.next(&mut input), Ok(true));

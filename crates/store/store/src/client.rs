@@ -82,8 +82,8 @@ pub(crate) struct Client {
     /// Ranges of `out` that hold replies to commands whose changes may not be on disk yet. While
     /// there are any, no output is sent.
     pub(crate) unwritten: Vec<(Mark, Mark)>,
-    /// Number of the flush of all databases that this client requested, while its reply waits for
-    /// the snapshot after that flush.
+    /// Sequence number of this client's FLUSHALL while its reply waits for the snapshot that
+    /// follows; otherwise `None`.
     pub(crate) flush: Option<u64>,
     /// Messages that arrived while the client's own command ran; they follow its reply.
     pub(crate) later: Out,

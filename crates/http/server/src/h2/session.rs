@@ -55,7 +55,7 @@ pub(super) struct Session<'c, S> {
     /// Timer for the upload that is due first.
     upload_due: Option<Pin<Box<Sleep>>>,
     flood_guard: FloodGuard,
-    /// Bytes that the client had acknowledged at the last query.
+    /// Bytes that the client's TCP had acknowledged when the kernel was last asked.
     acked_bytes: Cell<u64>,
     requests: u32,
     /// Buffer in which a head is converted to the form of HTTP/1.1.

@@ -30,9 +30,9 @@ const PARTITION_LIMITS: [c_int; 2] = [0, 100];
 /// First method with which VP8 searches by rate and distortion.
 const METHOD_WITH_SEARCH: u8 = 3;
 
-/// Deblocking strength in decoders, 0…100, for methods without search. libwebp's default of 60
-/// suits methods with search, which prefer encodings that need little deblocking. On photographs
-/// this value gives fewer bytes at equal SSIMULACRA2, with no change in time.
+/// Deblocking strength in decoders, 0…100, for methods below [`METHOD_WITH_SEARCH`]. libwebp's
+/// default of 60 suits the methods with search, which prefer encodings that need little deblocking.
+/// On photographs this value gives fewer bytes at equal SSIMULACRA2, with no change in time.
 const FILTER_STRENGTH_UNSEARCHED: c_int = 80;
 
 /// Search effort of VP8L, passed in the quality setting; libwebp's default.

@@ -34,7 +34,7 @@ const THREADS_MAX: u64 = microvm::THREADS_MAX as u64;
 pub(super) struct Launch {
     pub(super) program: OwnedFd,
     pub(super) words: StartArguments,
-    /// Address space of a program before it allocates any for its job.
+    /// Maximum address space of a program in bytes, without the memory that it allocates for a job.
     pub(super) max_memory_bytes: u64,
     /// Further address space that a program may allocate for a job.
     pub(super) max_work_memory_bytes: u64,

@@ -104,9 +104,9 @@ pub(super) fn wipe(setting: &Setting, elf: &[u8], side_px: u32, work: &Work) -> 
 pub(super) struct Memory {
     /// Number of bytes that a job dirties.
     pub(super) job_bytes: u64,
-    /// Time to request this amount of memory from the kernel and return it, in microseconds.
+    /// Time to request `job_bytes` of memory from the kernel and return it, in microseconds.
     pub(super) fresh_us: f64,
-    /// Time to overwrite this amount of memory with zeros instead, in microseconds.
+    /// Time to overwrite `job_bytes` of memory with zeros, in microseconds.
     pub(super) zeroed_us: f64,
 }
 

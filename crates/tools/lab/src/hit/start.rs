@@ -23,9 +23,10 @@ pub(super) struct Definition {
 /// Wall time and CPU time of one start.
 #[derive(Serialize)]
 pub(super) struct Start {
-    /// Time from the start of the process until the response to a hit is complete.
+    /// Time from the start of the process until the response to a hit is complete, in
+    /// microseconds.
     wall_us: u64,
-    /// CPU time that the server and its cells used during that period.
+    /// CPU time that the server and its cells used until that response, in microseconds.
     cpu_us: u64,
 }
 

@@ -5,8 +5,8 @@ use super::tree::{Finding, Rule, Tree};
 
 /// Minimum number of words in a crate's documentation, which says what the crate is and is not.
 const CRATE_DOC_WORDS_MIN: usize = 12;
-/// Minimum number of words in a proof, which is the text of a SAFETY comment. The shortest proof is
-/// "takes numbers only", for a call without obligations.
+/// Minimum number of words in a SAFETY comment, which proves that a call is sound. The shortest is
+/// "takes numbers only", for a call without preconditions.
 const SAFETY_WORDS_MIN: usize = 3;
 /// Phrases that would fit the proof of any call, and so prove nothing.
 const RITUALS: &[&str] = &[
