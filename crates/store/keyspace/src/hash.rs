@@ -225,7 +225,8 @@ impl Hash {
         }
     }
 
-    /// Visits guarded fields until `visit` returns `false`. Returns whether all were visited.
+    /// Passes the fields, as they were when the guard was set, to `visit` until it returns `false`.
+    /// The next call continues there. Returns whether all were passed.
     pub(crate) fn take_guarded(
         &mut self,
         mut visit: impl FnMut(&[u8], FieldValue<'_>) -> bool,

@@ -347,7 +347,8 @@ impl Zset {
         }
     }
 
-    /// Visits guarded members until `visit` returns `false`. Returns whether all were visited.
+    /// Passes the members, as they were when the guard was set, to `visit`, until it returns
+    /// `false`. The next call continues there. Returns whether all were passed.
     pub(crate) fn take_guarded(&mut self, mut visit: impl FnMut(&[u8], f64) -> bool) -> bool {
         match self {
             Self::Large(large) => large
