@@ -72,3 +72,8 @@ pub use limits::{FIELDS_BOUND, Limits};
 pub use parse::parse;
 pub use reject::Reject;
 pub use request::{Framing, Method, Request, Target, Version};
+
+/// Tests the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -76,3 +76,8 @@ pub use error::{ErrorCode, Fault};
 pub use frame::{FRAME_BYTES_MAX, FRAME_HEAD_BYTES, PREFACE};
 pub use head::{Head, Malformed};
 pub use limits::Limits;
+
+/// Tests the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
