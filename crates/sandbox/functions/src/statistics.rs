@@ -14,7 +14,7 @@ use super::programs::{Programs, Route, Table};
 use super::reply::not_here;
 use super::unit::Unit;
 
-/// Path of the mount.
+/// Path at which the statistics are mounted.
 pub(super) const PATH: &str = "/-/api/cells";
 
 /// Mount that shows the statistics of all cells.

@@ -11,7 +11,7 @@ use server::mount::{Mount, MountRequest, Reply};
 use super::programs::Programs;
 use super::reply::not_here;
 
-/// Path of the mount.
+/// Path at which the status is mounted.
 pub(super) const PATH: &str = "/-/status";
 
 /// Mount that shows the posture of conversions and of each program, as `pelton cell --probe` prints

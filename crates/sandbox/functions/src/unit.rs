@@ -30,9 +30,9 @@ pub(super) struct Unit {
 /// Counters of a unit besides those of its pools. They only grow.
 #[derive(Debug, Default)]
 pub(super) struct UnitCounts {
-    /// Total time in microseconds that requests waited for a place.
+    /// Total time in microseconds that requests waited until fewer than `concurrency` others ran.
     pub(super) wait_us: AtomicU64,
-    /// Number of requests that got no place in time, or found the queue full.
+    /// Number of requests that were refused because they waited too long or found the queue full.
     pub(super) refused: AtomicU64,
     /// Number of times that a new file or new settings replaced the running program.
     pub(super) reloads: AtomicU64,
@@ -50,7 +50,7 @@ pub(super) struct Counts {
     pub(super) fallbacks: AtomicU64,
 }
 
-/// Booted program with its threads. After this is dropped, the threads answer the pending orders
+/// Booted program with its threads. After this is dropped, the threads answer the queued requests
 /// and end.
 struct Running {
     plan: Bootable,

@@ -63,7 +63,7 @@ const PROGRAM_CALLS: &[(libc::c_long, Serve)] = &[
     (libc::SYS_epoll_pwait, events::epoll_wait),
     // libc falls back to `clone`, whose flags are not behind a pointer.
     (libc::SYS_clone3, |_, _, _| fails(libc::ENOSYS)),
-    // Go's runtime tries to name its mappings, and can do without.
+    // Go's runtime tries to name its mappings, and continues if the call fails.
     (libc::SYS_prctl, |_, _, _| fails(libc::EINVAL)),
 ];
 

@@ -26,7 +26,7 @@ pub struct Image {
 pub(crate) struct Segment {
     /// Addresses of the segment, before relocation.
     pub(crate) memory: Range<u64>,
-    /// Range of the file that is loaded at the start of these addresses; zeros follow it.
+    /// Range of the file that is loaded at the start of `memory`; the rest of `memory` is zero.
     pub(crate) file: Range<usize>,
     pub(crate) write: bool,
     pub(crate) execute: bool,

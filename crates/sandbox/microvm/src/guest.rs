@@ -27,7 +27,7 @@ use super::stack::StartArguments;
 pub enum JobProtocol {
     /// The program requests jobs, as a worker does.
     Jobs,
-    /// The program's input and output are one job: it starts anew for each.
+    /// The program's input and output are one job: the program starts anew for each job.
     Streams,
     /// The program's input and output are requests and answers, one after another.
     Records,

@@ -36,7 +36,8 @@ pub(crate) struct Memory {
     wiped: Vec<Range<u64>>,
     /// Ranges that are zero until a job writes to them; a wipe makes them zero again.
     fresh: Vec<Range<u64>>,
-    /// True if the memory does not come from a template: its program is being loaded.
+    /// True while the guest boots: its memory does not come from a template, and its code can be
+    /// written.
     boots: bool,
 }
 
@@ -97,8 +98,8 @@ impl Memory {
             let large = match chunk {
                 Chunk::Code => hugepages,
                 Chunk::Fresh => work_hugepages,
-                // Ring 0 uses only a few pages, and the advice does not apply to the template's
-                // file.
+                // No large pages: ring 0 uses only a few small ones, and the advice does not apply
+                // to the template's file.
                 Chunk::System | Chunk::Data => false,
             };
             if large {

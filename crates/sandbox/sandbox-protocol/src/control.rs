@@ -24,7 +24,7 @@ pub struct Jail {
     pub filter_len: u32,
     /// ABI version of Landlock; 0 if the kernel has no Landlock.
     pub landlock_abi: u32,
-    /// True if neither the zygote nor its descendants gain privileges by exec.
+    /// True if neither the zygote nor its descendants can gain privileges by exec.
     pub no_new_privs: bool,
     /// True if the zygote still holds a capability.
     pub capabilities: bool,
@@ -55,28 +55,29 @@ pub struct Start {
     pub hugepages: bool,
     /// True if huge pages are used for the memory that a job allocates.
     pub work_hugepages: bool,
-    /// Maximum memory before a job, in bytes.
+    /// Maximum memory that a zygote may allocate before any job, in bytes.
     pub max_memory_bytes: u64,
-    /// Maximum memory that a job may allocate in addition, in bytes.
+    /// Maximum memory that a job may allocate, in bytes, in addition to `max_memory_bytes`.
     pub max_work_memory_bytes: u64,
     /// Maximum number of children at a time.
     pub children: u64,
-    /// Number of [`Command::ProgramText`] that follow.
+    /// Number of [`Command::ProgramText`] packets that follow this one.
     pub words: u64,
 }
 
 /// Report that a child is ready for its next job, sent by children that run several jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChildReady {
-    /// CPU time consumed since the previous report.
+    /// CPU time that the child consumed since its previous report, in microseconds.
     pub cpu_us: u64,
-    /// Duration of the wipe.
+    /// Duration of the wipe after the previous job, in microseconds.
     pub wipe_us: u64,
-    /// Bytes of memory that the wipe freed.
+    /// Bytes of memory that the wipe after the previous job freed.
     pub dirty_bytes: u64,
-    /// Number of the job's system calls that the guest does not implement and refused.
+    /// Number of system calls of the previous job that the guest does not implement and refused.
     pub refused_calls: u64,
-    /// True if the wipe failed: a value written before it as a test was still there after it.
+    /// True if the wipe after the previous job failed: a test value that was written before the
+    /// wipe was still there after it.
     pub leaked: bool,
 }
 
@@ -111,7 +112,7 @@ pub enum Report {
     Ready(Jail),
     /// A child was forked; its pidfd accompanies this packet.
     Forked(SlotId),
-    /// `fork` failed with this error number.
+    /// The zygote could not fork this child; the number is the error of `fork`.
     Refused(SlotId, i32),
     /// The child ended.
     Reaped(SlotId, ExitReport),

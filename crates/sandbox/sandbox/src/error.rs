@@ -67,24 +67,26 @@ impl std::error::Error for Error {
 /// Kind of a job's failure, which also says who is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// Media: the original cannot be decoded.
+    /// The original cannot be decoded; the media is at fault.
     Undecodable,
-    /// Media: the original uses a feature that the worker does not support.
+    /// The original uses a feature that the worker does not support; the media is at fault.
     Unsupported,
-    /// Media: the job needed more memory or a longer answer than its limits allow.
+    /// The job needed more memory or a longer answer than its limits allow; the media is at fault.
     TooLarge,
-    /// Worker: the job exceeded its limit of CPU or wall time.
+    /// The job exceeded its limit of CPU or wall time; the worker is at fault.
     TimedOut,
-    /// Worker: the encoder failed on this picture with these settings. The worker itself is sound.
+    /// The encoder failed on this picture with these settings. The worker is at fault, but can run
+    /// further jobs.
     Unencodable,
-    /// Worker: the cell died, was killed for a denied system call, or reported a failure of its
-    /// own.
+    /// The cell died, was killed for a denied system call, or reported a failure of its own; the
+    /// worker is at fault.
     Crashed,
-    /// Worker: the reply contradicts the job (a protocol violation).
+    /// The reply contradicts the job (a protocol violation); the worker is at fault.
     ProtocolViolation,
-    /// Host: no cell was free in time, or the host refused a resource that a cell needs.
+    /// No cell was free in time, or the host refused a resource that a cell needs; the host is at
+    /// fault.
     Host,
-    /// Caller: it cancelled the job; see [`Pool::run_unless`](crate::Pool::run_unless).
+    /// The caller cancelled the job; see [`Pool::run_unless`](crate::Pool::run_unless).
     Cancelled,
 }
 

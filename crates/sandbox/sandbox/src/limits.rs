@@ -31,8 +31,8 @@ pub struct Limits {
     pub max_work_memory_bytes: u64,
     /// Largest answer, in bytes; a task may request less. Default 256 MiB.
     pub max_answer_bytes: u64,
-    /// Longest pause before the restart of a zygote that died, in milliseconds. The pause starts at
-    /// 10 and doubles. Default 5,000.
+    /// Longest pause before the restart of a zygote that died, in milliseconds. The first pause is
+    /// 10 ms; each further one is twice as long, up to this limit. Default 5,000.
     pub max_restart_pause_ms: u32,
     /// True if memory that exists before a job is backed by transparent huge pages, where the host
     /// has them. Default true.

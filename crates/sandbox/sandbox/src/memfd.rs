@@ -40,8 +40,8 @@ pub(crate) fn dup_above(descriptor: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     fcntl_dupfd_cloexec(descriptor, DESCRIPTOR_MIN)
 }
 
-/// File that receives a job's answer. Its size is fixed at the limit of the answer, so no read of
-/// the server can end in `SIGBUS`.
+/// File that receives a job's answer. Its size is fixed at the maximum length of an answer, so no
+/// read by the server can raise `SIGBUS`.
 pub(crate) struct Answer(OwnedFd);
 
 impl Answer {

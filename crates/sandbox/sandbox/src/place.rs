@@ -26,7 +26,7 @@ struct Core {
     jobs: u32,
 }
 
-/// Index of a core, as the kernel counts.
+/// Index of a core, in the kernel's numbering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CoreId(usize);
 

@@ -54,7 +54,7 @@ pub struct Task<'a> {
     pub limits: JobLimits,
     /// Longest wall time of the job, in milliseconds, lowered to the pool's limit.
     pub wall_ms_max: u32,
-    /// True if the job runs only when a core is otherwise idle. The time that it waits for one
+    /// True if the job runs only when a core is otherwise idle. The job's wait for an idle core
     /// counts as wall time.
     pub idle: bool,
 }
@@ -221,7 +221,8 @@ impl Pool {
         });
         let (started, first) = mpsc::sync_channel(1);
         let supervisor = Supervisor::new(Arc::clone(&shared), zygote_source, started);
-        // A worker is killed when the thread that started it ends, so one thread starts them all.
+        // A worker is killed when the thread that started it ends, so the supervisor's thread
+        // starts all workers.
         let supervisor = std::thread::Builder::new()
             .name(String::from("cell supervisor"))
             .spawn(move || supervisor.run())
@@ -440,8 +441,8 @@ impl Pool {
         let begin = Instant::now();
         loop {
             let (slot, permit) = self.acquire(begin, idle)?;
-            // Measured before the job is sent: the child may take this thread's core and keep it
-            // for a time slice.
+            // The wait for a child is measured before the job is sent: the child may take this
+            // thread's core and keep it for a time slice.
             let acquired = begin.elapsed();
             let placed = slot.process.zip(permit.core);
             let placed = placed.filter(|(child, core)| place::wake_on(*child, *core));
@@ -544,9 +545,9 @@ impl Pool {
             .map_err(|lie| self.lie(&format!("{lie:?}")))
     }
 
-    /// Releases a child after its job, or a child that had none. A single-use child is killed,
-    /// which is its wipe. A reusable child whose reply was valid goes back to the supervisor until
-    /// it reports ready; any other is killed.
+    /// Releases a child after its job, or a child that had no job. A single-use child is killed,
+    /// which is its wipe. A reusable child whose reply was valid (`honest`) goes back to the
+    /// supervisor until it reports ready; a reusable child whose reply was invalid is killed.
     fn leave(&self, mut slot: Slot, honest: bool) {
         if !self.shared.stays || !honest || !slot.restore_weight() {
             slot.kill();

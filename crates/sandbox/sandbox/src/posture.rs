@@ -31,11 +31,12 @@ pub enum Isolation {
     /// A seccomp filter and no way to gain privileges; every cell has at least these.
     #[default]
     Filter,
-    /// Landlock in addition, so that two mechanisms of the kernel deny files and sockets.
+    /// All of [`Isolation::Filter`], and Landlock, so that two mechanisms of the kernel deny files
+    /// and sockets.
     Landlock,
-    /// Separate namespaces in addition.
+    /// All of [`Isolation::Landlock`], and separate namespaces.
     Namespaces,
-    /// A virtual machine of its own in addition.
+    /// All of [`Isolation::Namespaces`], and a virtual machine per cell.
     MicroVm,
 }
 

@@ -53,7 +53,8 @@ pub(crate) struct State<S> {
 pub(crate) struct ZygoteFacts {
     /// Posture of the last zygote that became ready.
     pub(crate) posture: Option<Posture>,
-    /// Page tables of that zygote's guest, as text; empty without a guest.
+    /// Page tables of the guest of the zygote that last became ready, as text; empty if that zygote
+    /// has no guest.
     pub(crate) page_tables: String,
     /// Reason why there is no zygote at the moment; `None` if there is one.
     pub(crate) trouble: Option<String>,
@@ -67,7 +68,8 @@ pub(crate) struct Permit<'a, S, W: Signal> {
 }
 
 impl<S, W: Signal> Queue<S, W> {
-    /// Returns an empty queue of at most `slots_max` slots, of which `concurrency` run at a time.
+    /// Returns an empty queue for at most `slots_max` slots and at most `concurrency` jobs at a
+    /// time.
     pub(crate) fn new(slots_max: usize, concurrency: u32, cores: Cores, wake: W) -> Queue<S, W> {
         Queue {
             state: Mutex::new(State {

@@ -28,7 +28,8 @@ pub struct Stats {
     pub kills_filter: u64,
     /// Children killed because the caller cancelled the job.
     pub cancelled: u64,
-    /// Children that died in any other way before their reply.
+    /// Children that died before their reply, but not by a limit, a denied system call or a
+    /// cancellation.
     pub crashes: u64,
     /// Protocol violations: replies that contradict their job.
     pub lies: u64,

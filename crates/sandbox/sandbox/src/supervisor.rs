@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 /// First pause after a zygote died or could not fork.
 const PAUSE_MIN: Duration = Duration::from_millis(10);
 
-/// Number of forks ordered in advance, in addition to the children that may live. A larger number
+/// Number of forks ordered in addition to the maximum number of live children. A larger number
 /// would delay the renewal of a zygote by as many jobs.
 const ORDERED_AHEAD: usize = 2;
 

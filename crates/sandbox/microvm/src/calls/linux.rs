@@ -34,7 +34,8 @@ pub(crate) enum Next {
     },
     /// The guest replied to its job with these bytes.
     Reply(Vec<u8>),
-    /// A persistent program has completed its answer. Its system call is to return this number.
+    /// A persistent program has completed its answer. The write that completed it is to return this
+    /// number.
     Answered(u64),
     /// The guest cannot start, for the reason in its report.
     Broken(Vec<u8>),

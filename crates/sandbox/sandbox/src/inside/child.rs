@@ -137,8 +137,8 @@ pub(super) fn place(socket: OwnedFd) -> Result<ManuallyDrop<OwnedFd>, Errno> {
         dup3(socket, &mut place, DupFlags::CLOEXEC)?;
         place
     };
-    // A process group of its own, in which all descendants stay: the group has one scheduling
-    // weight.
+    // This process becomes the leader of a process group in which all its descendants stay: the
+    // group has one scheduling weight.
     setpgid(None, None)?;
     // SAFETY: the number is the pool's socket to the zygote, which no code of this process uses.
     unsafe { rustix::io::close(CONTROL_FD) };
@@ -197,7 +197,8 @@ fn limit(limits: &JobLimits, rules: &Rules) -> Result<(), Errno> {
         set_limit(Resource::Fsize, limits.answer_bytes_max)?;
         set_limit(Resource::Cpu, u64::from(limits.cpu_ms_max / 1_000) + 1)?;
     } else {
-        // The next job may have higher limits, and the limit on CPU time would count all jobs.
+        // The next job must be able to raise these limits again. RLIMIT_CPU is not set, because it
+        // would count the CPU time of all jobs.
         set_soft_limit(Resource::As, memory)?;
         set_soft_limit(Resource::Fsize, limits.answer_bytes_max)?;
     }

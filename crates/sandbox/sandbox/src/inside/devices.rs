@@ -31,7 +31,8 @@ impl Devices {
     /// Builds the devices from the descriptors of the command `Start`, and receives the strings
     /// that follow it.
     pub(super) fn receive(control: Control, start: &Start, descriptors: Vec<OwnedFd>) -> Devices {
-        // Moved up, since a child uses the low numbers for other descriptors.
+        // All descriptors are moved to high numbers, since a child uses the low ones for other
+        // files.
         let mut descriptors = descriptors
             .into_iter()
             .filter_map(|low| dup_above(low.as_fd()).ok());

@@ -14,7 +14,7 @@ use std::os::fd::{BorrowedFd, FromRawFd};
 const ORIGINAL_FD: i32 = JOB_FD + 1;
 const ANSWER_FD: i32 = JOB_FD + 2;
 
-/// Returns whether this process is a guest.
+/// Returns whether this process runs in a microVM.
 pub(super) fn is_here() -> bool {
     std::env::var_os(MARK).is_some_and(|mark| mark == MARK_GUEST)
 }

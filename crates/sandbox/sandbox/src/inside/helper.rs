@@ -22,8 +22,8 @@ pub(super) struct Host {
     pub(super) ephemeral: bool,
 }
 
-/// Creates a machine and serves jobs from `socket` until it closes. `signals` is the zygote's
-/// signalfd.
+/// Creates a machine and serves jobs from `socket` until the socket is closed. `signals` is the
+/// zygote's signalfd.
 pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
     let socket = match child::place(socket) {
         Ok(socket) => socket,

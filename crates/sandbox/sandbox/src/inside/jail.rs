@@ -134,7 +134,8 @@ pub(super) fn set_soft_limit(resource: Resource, bound: u64) -> Result<(), Errno
     setrlimit(resource, limit)
 }
 
-/// Sets both limits of a resource, or keeps a hard limit that is lower.
+/// Sets the soft and the hard limit of a resource to `bound`, or to the present hard limit if that
+/// is lower.
 pub(super) fn set_limit(resource: Resource, bound: u64) -> Result<(), Errno> {
     let outer = rustix::process::getrlimit(resource).maximum;
     let bound = Some(outer.map_or(bound, |outer| outer.min(bound)));

@@ -36,7 +36,8 @@ pub(super) struct Launch {
     pub(super) words: StartArguments,
     /// Maximum address space of a program in bytes, without the memory that it allocates for a job.
     pub(super) max_memory_bytes: u64,
-    /// Further address space that a program may allocate for a job.
+    /// Address space in bytes that a program may allocate for a job, in addition to
+    /// `max_memory_bytes`.
     pub(super) max_work_memory_bytes: u64,
     /// True if the program starts anew for each job.
     pub(super) ephemeral: bool,

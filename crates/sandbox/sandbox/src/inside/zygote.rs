@@ -121,8 +121,8 @@ impl Zygote {
     pub(super) fn serve(mut self, work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply) -> ! {
         loop {
             let ended = self.reap();
-            // Fork the next child first, then report the end of the last: the pool wakes once for
-            // both.
+            // Fork the next child first, then report the end of the previous one: the pool wakes
+            // once for both.
             while !self.full()
                 && let Some((slot, socket)) = self.order()
             {
