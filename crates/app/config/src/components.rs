@@ -251,14 +251,16 @@ fn caches(config: &Config) -> Result<server::Limits, Error> {
 const CATALOG: &str = "catalog";
 /// Name of the folder, within the data directory, for covers that were extracted from music files.
 pub const COVERS: &str = "covers";
-/// Path prefix of extracted covers. Clients cannot request it: only internal targets lead there.
+/// Path prefix of extracted covers. Clients cannot request such a path: only the server does, when
+/// it answers a request for a cover.
 pub const ART: &str = "/-/art";
 
 /// Name of the folder, within the data directory, for users and their data.
 pub const USERS: &str = "users";
 /// Name of the folder, within the data directory, for users' avatars.
 pub const AVATARS: &str = "avatars";
-/// Path prefix of avatars. Clients cannot request it: only internal targets lead there.
+/// Path prefix of avatars. Clients cannot request such a path: only the server does, when it
+/// answers a request for an avatar.
 pub const AVATAR: &str = "/-/avatar";
 
 /// Returns the separators that split a tag into several artists or genres, and the names that are

@@ -54,7 +54,7 @@ pub struct Entry {
     pub max_request_time: Timeout,
     /// Maximum memory that the program may use before a request.
     pub max_memory: Bytes,
-    /// Maximum memory that one request may use in addition.
+    /// Maximum memory that one request may use, in addition to `max_memory`.
     pub max_work_memory: Bytes,
     /// Maximum size of a response.
     pub max_answer: Bytes,

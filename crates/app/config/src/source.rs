@@ -18,7 +18,7 @@ pub enum Source {
         path: Arc<PathBuf>,
         /// Line number, from 1.
         line: usize,
-        /// Name of the key in that file.
+        /// Name of the key in the configuration file.
         name: String,
     },
     /// Environment variable of this name.

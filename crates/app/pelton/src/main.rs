@@ -5,7 +5,7 @@
 //! ```
 
 #![forbid(unsafe_code)]
-// These macros panic if the line cannot be written, and block if it is not read.
+// `eprintln!` and `println!` panic if the line cannot be written, and block if it is not read.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod life;

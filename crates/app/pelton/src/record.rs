@@ -119,8 +119,8 @@ impl Record {
         }
     }
 
-    /// Runs the store in this process on a thread of its own. If it ends early, the service
-    /// continues without it.
+    /// Runs the store in this process on a thread of its own. If the store fails while the server
+    /// runs, the service continues without it.
     pub(crate) fn run(self) -> Result<Running, Error> {
         let Record::Own(server) = self else {
             return Ok(Running(None));

@@ -76,8 +76,8 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
         upgrade: Upgrade::new(Program::own().map_err(reactor_error)?, sockets, patience),
     };
     life.begin()?;
-    // The handler of signals starts before these lines are logged, because a program that reads the
-    // lines may react with a signal.
+    // The handler of signals was started before the origins are logged, because a program that
+    // reads the log may react with a signal.
     let cores = listeners.counters().len();
     announce(config, origins, cores, &posture);
     let not_ready = AtomicUsize::new(cores);

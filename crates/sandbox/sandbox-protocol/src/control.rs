@@ -55,7 +55,7 @@ pub struct Start {
     pub hugepages: bool,
     /// True if huge pages are used for the memory that a job allocates.
     pub work_hugepages: bool,
-    /// Maximum memory that a zygote may allocate before any job, in bytes.
+    /// Maximum memory that may be allocated before the first job, in bytes.
     pub max_memory_bytes: u64,
     /// Maximum memory that a job may allocate, in bytes, in addition to `max_memory_bytes`.
     pub max_work_memory_bytes: u64,

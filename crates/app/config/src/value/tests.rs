@@ -78,7 +78,8 @@ fn times() {
 proptest! {
     #[test]
     fn what_is_shown_is_read_back(bytes: u64, shift in 0..64_u32, ms in 1..=86_400_000_u64) {
-        // The shifts make every unit appear.
+        // The shifts produce multiples of large units, so that every unit is displayed in some
+        // case.
         let bytes = Bytes((bytes >> shift) << (shift / 2));
         prop_assert_eq!(Bytes::read(&Raw::Word(bytes.show().into())), Ok(bytes));
         let time = Timeout(Duration::from_millis(ms));

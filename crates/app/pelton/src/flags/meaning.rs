@@ -33,8 +33,8 @@ pub(crate) fn with_store(flags: SettingFlags, url: Option<String>) -> SettingFla
     with(flags, "store.url", "--store", url)
 }
 
-/// Adds `word`, if any, to the flags as the value of the setting `name`. `source` names its place
-/// on the command line.
+/// Adds `word`, if any, to the flags as the value of the setting `name`. `source` is the flag or
+/// the positional argument in which the user gave it.
 fn with(
     mut flags: SettingFlags,
     name: &str,

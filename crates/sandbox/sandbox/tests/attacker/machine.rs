@@ -120,7 +120,7 @@ fn calls(scene: &Scene<'_>) -> AllegedReply {
     ];
     for _ in 0..CALLS {
         let number = draw(340);
-        // These calls end the job as they should.
+        // The calls `exit`, `exit_group`, `kill`, `tkill` and `tgkill` end the job, as they should.
         if [60, 231, 62, 200, 234].contains(&number) {
             continue;
         }

@@ -96,8 +96,8 @@ fn poison(scene: &Scene<'_>) -> AllegedReply {
         // them.
         unsafe { attacker_fill_512(secret) };
     } else {
-        // SAFETY: as above, for the registers of a processor with AVX2, which every host of these
-        // tests has.
+        // SAFETY: the call changes only registers that a callee may change. This processor has
+        // them: every host of these tests has AVX2.
         unsafe { attacker_fill_256(secret) };
     }
     reply

@@ -33,9 +33,9 @@ fn cores() -> u32 {
 /// Minimum share of the CPU that honest jobs must get.
 const LEAST: f64 = 0.95;
 
-/// Returns the maximum number of measurements, one of which must reach the share. On a machine with
-/// other load, a core may be free for one side only. That lowers the share of the honest jobs and
-/// never raises it.
+/// Returns the maximum number of measurements, one of which must reach the share [`LEAST`]. On a
+/// machine with other load, a core may be free for one side only. That lowers the share of the
+/// honest jobs and never raises it.
 fn tries() -> u32 {
     match std::env::var(TIME) {
         Ok(_) => 1,
@@ -77,13 +77,14 @@ fn p3_the_others_keep_their_share_beside_hostile_programs() {
             let kept = shares.any(|share| LEAST <= share);
             assert!(kept, "{backend}: {what}");
         }
-        // Without deprioritization the share is lower.
+        // The measurement can fail: without deprioritization the share is lower.
         let share = share(*backend, "loop", 0);
         assert!(share < LEAST, "{backend}: {share:.3}");
     }
 }
 
-/// Returns the honest jobs' share of the CPU time that they and these hostile programs use.
+/// Returns the honest jobs' share of the CPU time that they and hostile programs of the kind `what`
+/// use together.
 fn share(backend: Backend, what: &str, give_way_time_ms: u32) -> f64 {
     let cores = cores();
     let quiet = std::env::var(TIME).is_ok();
@@ -128,7 +129,7 @@ fn share(backend: Backend, what: &str, give_way_time_ms: u32) -> f64 {
             std::thread::sleep((time / 5).saturating_sub(begin.elapsed()));
             used_us()
         };
-        // Measured while the programs run: the usage of a killed program is not reported.
+        // CPU time is read while the programs run: the usage of a killed program is not reported.
         std::thread::sleep((time * 9 / 10).saturating_sub(begin.elapsed()));
         let (hostile_us, honest_us) = used_us();
         let hostile_us = hostile_us.saturating_sub(hostile_before_us);

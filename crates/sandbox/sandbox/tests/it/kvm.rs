@@ -1,4 +1,5 @@
-//! Properties of microVMs. On a host without KVM, these tests say so and prove nothing.
+//! Properties of microVMs. On a host without KVM, these tests print that they check nothing, and
+//! succeed.
 
 use crate::host::{Without, alone};
 use crate::{JOB_LIMITS, assert_works, poison, run, run_in, start};
@@ -407,8 +408,8 @@ fn p6_no_answer_waits_for_its_wipe() {
         let stats = pool.stats();
         not_yet_wiped += u64::from(stats.wipes < stats.runs);
     }
-    // If this thread gets no CPU for long enough, the wipe is done before it looks, so not every
-    // round counts.
+    // If this thread gets no CPU for long enough, the wipe is done before the thread reads the
+    // counter, so not every round counts.
     assert!(ROUNDS / 4 < not_yet_wiped, "{not_yet_wiped}");
     let stats = pool.stats();
     assert!((ROUNDS - 1) * DIRTY_BYTES <= stats.dirty_bytes, "{stats:?}");

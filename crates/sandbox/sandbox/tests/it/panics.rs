@@ -129,7 +129,7 @@ fn abort_on_panic_beside_two_callers() -> ! {
     std::process::exit(0);
 }
 
-/// Without that hook, in programs that do not abort on panics, callers fail in bounded time.
+/// Without a hook that aborts, callers fail in bounded time when the supervisor panics.
 #[test]
 fn without_the_policy_callers_fail_in_bounded_time_and_no_cell_is_left() {
     const NAME: &str =

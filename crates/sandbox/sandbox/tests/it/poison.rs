@@ -4,8 +4,8 @@ use crate::kvm::microvms;
 use crate::{run, start};
 use sandbox::{Limits, Pool};
 
-/// Environment variable by which `cargo xtask conform cells` sets the number of rounds of the long
-/// proof.
+/// Environment variable by which `cargo xtask conform cells` sets the number of rounds, for a
+/// longer run than that of `cargo test`.
 const ROUNDS_NAME: &str = "CELL_IT_ROUNDS";
 const ROUNDS: u32 = 300;
 const ROUNDS_KVM: u32 = 100;
@@ -15,7 +15,7 @@ pub(crate) fn rounds(usual: u32) -> u32 {
 }
 
 /// Returns limits with a long wall time: on a busy machine one job of ten thousand takes seconds,
-/// which would make the proof fail.
+/// and a shorter limit would make the test fail.
 fn patient() -> Limits {
     Limits {
         max_request_time_ms: 60_000,
@@ -84,8 +84,8 @@ fn n3_no_register_survives_its_job_in_a_microvm() {
     }
 }
 
-/// Shows that the search above finds values that were not wiped: without a wipe, the next job in
-/// the same microVM sees the registers of the previous one.
+/// Shows that the search for a secret in registers finds values that were not wiped: without a
+/// wipe, the next job in the same microVM sees the registers of the previous one.
 #[test]
 fn n3_without_a_wipe_registers_do_survive() {
     let Some(pool) = microvms(one_cell(false)) else {

@@ -75,7 +75,7 @@ pub(crate) fn run_in(
     pool.run(task(&file, &head_bytes(&head), limits, wall_ms_max))
 }
 
-/// Runs the program with a service, within these limits and this wall time.
+/// Runs the program with a service, within the given limits and wall time.
 pub(crate) fn run_served(
     pool: &Pool,
     environment: &[&str],
@@ -296,7 +296,7 @@ fn threads_in_a_microvm_are_bounded() {
         let ended = run_in(&pool, &[&ask], b"", JOB_LIMITS, 200).expect_err("it never ends");
         assert_eq!(ended.kind, FailureKind::TimedOut, "{what}");
     }
-    // The next job is not affected by those threads.
+    // The next job is not affected by the threads of the previous one.
     assert_eq!(run(&pool, &["DO=nothing"], b"").as_deref(), Ok(""));
     assert_eq!(
         run(&pool, &["DO=threads"], b"").as_deref(),

@@ -8,7 +8,7 @@ use sandbox_protocol::JobLimits;
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
-/// Wall time that is long enough for all of these runs.
+/// Wall time that is long enough for every run in these tests.
 const WALL_MS: u32 = 60_000;
 
 /// Service that repeats its input in capitals, line by line.

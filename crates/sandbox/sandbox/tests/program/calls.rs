@@ -19,8 +19,8 @@ const CALLS: [libc::c_long; 14] = [
     libc::SYS_tgkill,
 ];
 
-/// Makes the system calls with arguments at boundary values. If a call starts a thread, the thread
-/// has a stack of zeros, which makes it crash.
+/// Makes system calls drawn from `seed`, with arguments at boundary values. If a call starts a
+/// thread, the thread has a stack of zeros, which makes it crash.
 pub(crate) fn any(seed: u64) {
     const COUNT: u32 = 200;
     // Flags of a thread in libc. The mask below keeps at least those that every thread needs.

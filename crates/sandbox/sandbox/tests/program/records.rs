@@ -32,7 +32,8 @@ pub(crate) fn serve() {
                 answer(&mut output, b"");
             }
             "slowly" => {
-                // Send the head in two pieces, and the body byte by byte.
+                // Send the head in two pieces, and the body byte by byte: the launcher must accept
+                // pieces of any size.
                 let bytes = (body.len() as u32).to_le_bytes();
                 for piece in [&bytes[..1], &bytes[1..]].into_iter().chain(body.chunks(1)) {
                     output.write_all(piece).expect("standard output takes it");

@@ -13,7 +13,8 @@ pub(crate) fn work() {
         .map(|number| {
             let (count, barrier) = (Arc::clone(&count), Arc::clone(&barrier));
             std::thread::spawn(move || {
-                // Each thread has its own vector registers.
+                // The sum is kept in vector registers, so it is wrong if a switch of threads does
+                // not save them.
                 let mut sum = f64::from(number);
                 for _ in 0..100 {
                     barrier.wait();
