@@ -49,7 +49,7 @@ use flags::{Command, Parsed};
 use reactor::{CountingAllocator, Jemalloc};
 use report::{EXIT_OK, Error, log, panics};
 
-/// Counts the allocations of each core, to prove that a cache hit allocates nothing.
+/// Counts the allocations of each core, so that tests can check that a cache hit allocates nothing.
 #[global_allocator]
 static ALLOCATOR: CountingAllocator<Jemalloc> = CountingAllocator(Jemalloc);
 

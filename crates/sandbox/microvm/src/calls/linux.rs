@@ -37,7 +37,7 @@ pub(crate) enum Next {
     /// A persistent program has completed its answer. The write that completed it is to return this
     /// number.
     Answered(u64),
-    /// The guest cannot start, for the reason in its report.
+    /// The guest cannot start, or its program violated the protocol of records; holds the reason.
     Broken(Vec<u8>),
     Exited(i32),
     Died(String),

@@ -110,7 +110,8 @@ fn statics() -> (usize, usize) {
     (&raw const __data_start as usize, &raw const _end as usize)
 }
 
-/// Returns the range of the heap's last 2 MiB in use, and the 2 MiB after them.
+/// Returns the range from 2 MiB before to 2 MiB after the start of a newly allocated block of the
+/// heap.
 fn heap() -> (usize, usize) {
     const HALF_BYTES: usize = 2 << 20;
     let block: Vec<u8> = Vec::with_capacity(1 << 20);
