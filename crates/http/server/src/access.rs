@@ -77,7 +77,7 @@ pub struct AccessLog {
 struct Shared {
     cores: Box<[Lines]>,
     limits: Limits,
-    /// Bytes written in total.
+    /// Total bytes of log lines written to the file or to standard error.
     written: AtomicU64,
     reopen: AtomicBool,
     ends: AtomicBool,
@@ -134,8 +134,8 @@ impl AccessLog {
         self.shared.limits.field_bytes_max
     }
 
-    /// Adds a line of one core, made of `asked`, the output of [`LogRequest::write`], and of the
-    /// response `said`.
+    /// Appends a line to the buffer of `core`. `asked` is the request's part of the line, the
+    /// output of [`LogRequest::write`]; `said` is the response.
     pub(crate) fn add(&self, core: usize, asked: &[u8], said: &LogResponse) {
         let lines = &self.shared.cores[core];
         let room = self.shared.limits.buffer_bytes;
@@ -162,8 +162,8 @@ impl AccessLog {
         self.thread.unpark();
     }
 
-    /// Stops the log after writing the waiting lines; gives up if none is accepted for a second.
-    /// Later lines are lost.
+    /// Stops the log after writing the waiting lines; gives up if the file or reader accepts
+    /// nothing for a second ([`PATIENCE`]). Later lines are lost.
     pub fn finish(&self) {
         self.shared.ends.store(true, Relaxed);
         self.thread.unpark();
@@ -189,7 +189,7 @@ impl AccessLog {
         }
     }
 
-    /// Returns the number of accepted and of dropped lines.
+    /// Returns the numbers of accepted and of dropped lines, each summed over all cores.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let sum = |pick: fn(&Lines) -> &AtomicU64| {
             let counts = self
@@ -224,7 +224,7 @@ impl Lines {
 }
 
 impl Shared {
-    /// Writes in pieces and counts them.
+    /// Writes `bytes` to `out` in pieces, and counts the bytes of each piece once it is written.
     fn write_out(&self, out: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
         for piece in bytes.chunks(WRITE_BYTES_MAX) {
             out.write_all(piece)?;

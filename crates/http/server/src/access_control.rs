@@ -38,8 +38,8 @@ impl Core {
         self.remembered(authorization).map(|_| Admission::Known)
     }
 
-    /// Decides whether `request` may be answered. What depends on the file itself is decided by
-    /// [`Core::check_file_access`].
+    /// Decides whether `request` may be answered, as far as that does not depend on the requested
+    /// file; [`Core::check_file_access`] decides the rest.
     pub(crate) async fn check_access(
         &self,
         request: &Request<'_>,

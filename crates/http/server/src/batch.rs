@@ -33,7 +33,7 @@ pub(crate) struct Batch {
 pub(crate) struct Entry {
     pub(crate) record: ResponseRecord,
     pub(crate) id: RequestId,
-    /// End of the request's record in `asked`.
+    /// Offset in [`Batch::asked`] at which the access-log record of the request ends.
     pub(crate) asked_end: usize,
 }
 

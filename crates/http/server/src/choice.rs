@@ -18,7 +18,7 @@ pub struct Choice {
     pub identity: Identity,
     /// True if a different `Accept` field could lead to a different representation.
     pub negotiated: bool,
-    /// True if an improvement will replace the representation.
+    /// True if a variant that is encoded later at higher effort will replace this representation.
     pub provisional: bool,
     /// True if the representation was converted for this request.
     pub made: bool,

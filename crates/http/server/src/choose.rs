@@ -41,18 +41,19 @@ const ATTEMPTS_MAX: usize = 3;
 struct Candidate {
     quick: (Key, Plan),
     better: (Key, Plan),
-    /// Entry of the index for `better`, or else for `quick`.
+    /// Entry of the index under the key of `better`, the variant at higher effort, or else under
+    /// the key of `quick`, the one at low effort.
     known: Option<Arc<Variant>>,
     /// Bytes of `known`, if it was converted for this request.
     sealed: Option<Arc<Sealed>>,
     /// True if `known` is the best entry that can be produced.
     settled: bool,
-    /// True if an improvement may be queued now. After a failure that may be the server's fault,
-    /// the improvement is delayed.
+    /// True if an improvement, an encode at higher effort, may be queued now. After a failure that
+    /// may be the server's fault, the improvement is delayed.
     improvable: bool,
 }
 
-/// Result of the flight that encodes a candidate.
+/// Result of the flight, the conversion that several requests may share, that encodes a candidate.
 enum FlightResult {
     /// The entry that the index now has, and the bytes if the entry is a variant.
     Kept(Arc<Variant>, Option<Arc<Sealed>>),
@@ -463,8 +464,8 @@ impl Candidate {
     /// Stores the entry that a conversion at low effort produced.
     fn take(&mut self, variant: Arc<Variant>, sealed: Option<Arc<Sealed>>) {
         if !variant.is_useful() {
-            // The conversion at higher effort would fail as well; after a failure that expires, it
-            // is tried again.
+            // The conversion at higher effort would fail as well, so none is queued. If the failure
+            // expires, the candidate is not settled, and a later request tries again.
             self.settled = variant.expires_ms().is_none();
             self.improvable = false;
         }

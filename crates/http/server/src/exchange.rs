@@ -100,7 +100,7 @@ struct Step {
     /// Number of bytes of the input that the request occupied.
     taken: usize,
     next: Next,
-    /// Body that must still be written; its head is in `out`.
+    /// Body that must still be written; its head is already in the batch's buffer, [`Batch::out`].
     payload: Option<Payload>,
 }
 
@@ -389,7 +389,7 @@ impl Exchange {
         response.write_head(&mut self.batch.out, &date, connection);
     }
 
-    /// Adds the record of a response whose head is in `out` to the batch.
+    /// Adds to the batch the record of `response`, whose head is in [`Batch::out`].
     fn note(&mut self, response: &Response) {
         let id = response.request_id;
         self.batch.entries.push(Entry {
@@ -404,7 +404,7 @@ impl Exchange {
         });
     }
 
-    /// Appends a small body to its head in `out`, and returns any other body.
+    /// Appends `payload` to its head in [`Batch::out`] if it is a small body; otherwise returns it.
     fn copy(&mut self, payload: Payload) -> Option<Payload> {
         let bytes = match &payload {
             Payload::None => return None,
@@ -425,8 +425,8 @@ impl Exchange {
         None
     }
 
-    /// Writes `out`, which ends with the head of this body, and then the body. Adds the written
-    /// bytes of the body to its record.
+    /// Writes [`Batch::out`], which ends with the head of `payload`, and then `payload`. Adds the
+    /// number of body bytes written to the record of the response.
     async fn send(&mut self, conn: &mut impl Transport, payload: Payload) -> Result<(), Ended> {
         let out = &mut self.batch.out;
         let length = payload.len();
@@ -446,7 +446,7 @@ impl Exchange {
             Payload::Sealed(sealed, range) => conn.write_file(out, &sealed.file, range).await,
             // Boxed, so that its state does not enlarge every connection's task.
             Payload::Parted(parted) => Box::pin(send_parted(conn, out, *parted)).await,
-            // Boxed for the same reason.
+            // Boxed, so that its state does not enlarge every connection's task.
             Payload::Growing(growing) => {
                 Box::pin(send_pieces(conn, out, growing, &mut pieces_bytes)).await
             }

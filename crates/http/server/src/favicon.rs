@@ -9,7 +9,7 @@ pub(crate) const PATH: &str = "/favicon.ico";
 /// name.
 const ICON: &[u8] = include_bytes!("favicon.png");
 
-/// Returns the response with the icon; `bodiless` for HEAD.
+/// Returns the response with the icon, without its body if `bodiless`, as for HEAD.
 pub(crate) fn response(bodiless: bool) -> Response {
     Response {
         status: 200,

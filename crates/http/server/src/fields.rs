@@ -66,7 +66,8 @@ impl Headers {
     }
 
     /// Returns `own` combined with the operator's fields. An operator's field replaces fields of
-    /// the same name; those for which `is_set` returns false are left out.
+    /// the same name in `own`; operator's fields for whose name `is_set` returns false are left
+    /// out.
     pub(crate) fn over(
         &self,
         mut own: Vec<(String, String)>,
@@ -150,7 +151,10 @@ impl Cors {
     }
 }
 
-/// Returns fields whose names are literals or were validated.
+/// Returns `fields` as a map. The names must be literals or validated before.
+///
+/// # Panics
+/// If a name is not a token.
 pub(crate) fn listed<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> HeaderMap {
     let mut listed = HeaderMap::new();
     for (name, text) in fields {
@@ -160,7 +164,8 @@ pub(crate) fn listed<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> He
     listed
 }
 
-/// Returns a field value; control characters become spaces, as in [`Head::field`]. RFC 9110 §5.5.
+/// Returns `text` as a field value; control characters become spaces, as in [`Head::field`]. RFC
+/// 9110 §5.5.
 pub(crate) fn value(text: &str) -> HeaderValue {
     let clean: Vec<u8> = text
         .bytes()

@@ -39,7 +39,7 @@ span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;fon
 .folder{color:#ddd;font-size:1rem}";
 
 impl Service {
-    /// Returns the page of the folder that `target` names, which begins with [`PAGE`].
+    /// Returns the page of the folder that `target`, a path that begins with [`PAGE`], names.
     ///
     /// # Errors
     /// [`Problem::NotFound`], or a failure of the host.

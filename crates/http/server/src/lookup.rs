@@ -67,7 +67,8 @@ impl Core {
         let (path, query) = (file.path()?, file.query()?);
         let begun = Instant::now();
         for _ in 0..ATTEMPTS_MAX {
-            // The original may change during a conversion, so the trusted period starts before it.
+            // The original may change during a conversion, so the period in which the response is
+            // trusted without checking the original starts before the conversion.
             let trusted_until_ms = self.trusted_until_ms();
             let choice = self.service.choose(path, query.recipe, file.accepts);
             let choice = choice.await?;

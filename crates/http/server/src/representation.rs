@@ -50,7 +50,7 @@ pub struct Representation {
     pub identity: Identity,
     /// True if a different `Accept` field could lead to a different representation.
     pub negotiated: bool,
-    /// True if an improvement will replace the representation.
+    /// True if a variant that is encoded later at higher effort will replace this representation.
     pub provisional: bool,
     /// Source of the body for the metrics, if the request need not wait for a conversion.
     pub served: Served,

@@ -25,7 +25,7 @@ pub(crate) struct RequestContext {
 /// Bodies of those requests to mounts, on one core, whose responses are pending.
 #[derive(Debug, Default)]
 pub(crate) struct Uploads {
-    /// Total size in bytes.
+    /// Total size of the request bodies on this core whose responses are pending, in bytes.
     bytes: Cell<usize>,
     /// Bodies that no mount has received yet, oldest first.
     coming: RefCell<Vec<Rc<IncomingBody>>>,
@@ -75,7 +75,7 @@ pub(crate) const TOO_SLOW: Reject = Reject {
 /// Body of a request to a mount. It counts towards the core's limit until the response is ready.
 #[derive(Debug)]
 pub(crate) struct Upload {
-    /// `None` until the first bytes arrive.
+    /// Received part of the body; `None` until the first bytes arrive.
     coming: Option<Rc<IncomingBody>>,
     all: Rc<Uploads>,
 }

@@ -95,7 +95,8 @@ impl Core {
                         self.description_response(&file, query.recipe, request)
                             .await
                     }
-                    // An invalid query is reported behind a path that cannot be a file's.
+                    // A file or an error: a path that cannot be a file's is reported before an
+                    // invalid query.
                     _ => {
                         return self
                             .respond_with_file(request, &file, context, admission)

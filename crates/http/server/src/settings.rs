@@ -41,9 +41,10 @@ pub struct Settings {
     pub cors: Cors,
     /// Cross-Origin-Resource-Policy of the library's responses.
     pub resource_policy: Option<&'static str>,
-    /// Seconds for which final responses are fresh (`max-age`).
+    /// Seconds for which responses that are not provisional are fresh (`max-age`).
     pub max_age_s: u32,
-    /// Seconds for which provisional responses are fresh.
+    /// Seconds for which provisional responses are fresh: those that a better variant will replace
+    /// soon.
     pub provisional_age_s: u32,
     /// Limits on requests.
     pub http: http1::Limits,
@@ -104,12 +105,13 @@ pub struct Limits {
     pub queued_bytes_max: usize,
     /// Maximum number of requests per connection; the response to the last one closes it.
     pub connection_requests_max: u32,
-    /// Maximum duration of a conversion, in milliseconds, whatever its estimate.
+    /// Maximum duration of a conversion, in milliseconds, even if its estimate is longer.
     pub conversion_wall_ms_max: u32,
     /// Maximum size of the body of a request to a mount, in bytes on the wire.
     pub request_body_bytes: usize,
-    /// Maximum total bytes of such request bodies on one core whose responses are pending. Above
-    /// the limit, a body that arrives slowly is dropped; if there is none, the response is 503.
+    /// Maximum total bytes of the bodies of requests to mounts, on one core, while their responses
+    /// are pending. Above the limit, a body that arrives slowly is dropped; if there is none, the
+    /// response is 503.
     pub core_request_body_bytes: usize,
     /// Maximum total bytes of mounts' responses that clients have not read. Above the limit, the
     /// response is 503.

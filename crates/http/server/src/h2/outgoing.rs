@@ -22,7 +22,8 @@ const WRITTEN_TEXT_MAX: usize = 64 << 10;
 /// Queue of bytes to be written.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
-    /// Buffer of frames, with the memory of a batch. Frames after `text_sealed` follow all pieces.
+    /// Buffer of frames; its memory comes from a [`Batch`]. Frames behind the offset `text_sealed`
+    /// belong to no piece yet, and are sent after all pieces.
     text: Vec<u8>,
     /// Number of bytes of `text` that are written (`text_written`), and that belong to a piece
     /// (`text_sealed`).
@@ -31,11 +32,12 @@ pub(super) struct Outgoing {
     pieces: VecDeque<Piece>,
     /// Number of bytes of the first piece that are written.
     begun: usize,
-    /// Total bytes of all pieces (`piece_bytes`), and of the pieces in memory of their own
-    /// (`own_bytes`).
+    /// Total bytes of all pieces (`piece_bytes`), and of the pieces whose memory no other response
+    /// shares (`own_bytes`).
     piece_bytes: usize,
     own_bytes: usize,
-    /// Bytes of pieces that were completely written since the last query, without pieces of frames.
+    /// Bytes of pieces that were completely written since the last call of
+    /// [`Outgoing::take_written`], without pieces that lie in the buffer of frames.
     written_bytes: usize,
 }
 
@@ -75,14 +77,13 @@ impl Outgoing {
         self.piece_bytes - self.begun + self.text.len() - self.text_sealed
     }
 
-    /// Returns the number of waiting bytes in memory of their own, which no other response shares,
-    /// without frames.
+    /// Returns the number of waiting body bytes in memory that no other response shares.
     pub(super) fn own_bytes(&self) -> usize {
         self.own_bytes
     }
 
-    /// Returns the number of body bytes written since the last query. Bodies that were copied into
-    /// the buffer are not counted.
+    /// Returns the number of body bytes written since the last call. Bodies that were copied into
+    /// the buffer of frames are not counted.
     pub(super) fn take_written(&mut self) -> usize {
         std::mem::take(&mut self.written_bytes)
     }

@@ -328,7 +328,8 @@ fn a_slow_body_gives_its_room_to_others() {
     });
 }
 
-/// The limit holds with and without a content coding, for every kind of response.
+/// The limit on response bytes in memory holds with and without a content coding, for every kind of
+/// response.
 #[test]
 fn answers_that_clients_do_not_take_are_bounded_together() {
     for coding in ["identity", "br", "gzip"] {
