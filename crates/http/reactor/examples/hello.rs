@@ -1,6 +1,6 @@
 //! A minimal HTTP server on the reactor: one fixed response of about 150 bytes, to measure the cost
-//! of a turn of the event loop without any processing of the request. It only counts blank lines to
-//! find the ends of requests.
+//! of one iteration of the event loop without any processing of the request. It only counts blank
+//! lines to find the ends of requests.
 //!
 //! `hello [ADDRESS] [CORES] [FILE]`; with FILE each response is that file, sent with `sendfile`.
 

@@ -96,7 +96,8 @@ fn counted(address: IpAddr) -> IpAddr {
 pub(crate) struct Addresses {
     most: usize,
     exempt: Vec<Network>,
-    /// The map never has more entries than there are connections.
+    /// Number of open connections by the address that [`counted`] returns. An address without
+    /// connections has no entry.
     open: Mutex<HashMap<IpAddr, usize>>,
 }
 

@@ -36,7 +36,8 @@ pub struct Conn<S = TcpStream> {
     pub core: Core,
     /// Response bytes written so far: to the socket, or to the layer that encrypts them.
     pub written_bytes: Cell<u64>,
-    /// Bytes that the client had acknowledged at the start of the current write window.
+    /// Bytes that the client had acknowledged at the start of the current window of
+    /// `write_stall_ms`.
     acked_bytes: Cell<u64>,
     /// Registration of the connection in the count of its address.
     _place: Option<AddressSlot>,

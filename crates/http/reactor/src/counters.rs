@@ -108,7 +108,8 @@ impl Counters {
         self.located.value()
     }
 
-    /// Returns the number of these sampled connections that arrived on the core's own processor.
+    /// Returns the number of connections that arrived on the core's own processor, among those that
+    /// [`Counters::located`] counts.
     #[must_use]
     pub fn local(&self) -> u64 {
         self.local.value()
@@ -127,7 +128,7 @@ impl Counters {
         self.allocations.value()
     }
 
-    /// Returns the number of connections in the state `wait` at the last tick.
+    /// Returns the number of connections that waited for the event `wait` at the last tick.
     #[must_use]
     pub fn waiting(&self, wait: Wait) -> u64 {
         self.waiting[wait as usize].value()
@@ -146,7 +147,8 @@ impl Counters {
         self.queued_bytes.value()
     }
 
-    /// Returns the number of connections ended because `wait` took too long.
+    /// Returns the number of connections ended because the event `wait`, which they waited for, did
+    /// not occur in time.
     #[must_use]
     pub fn timed_out(&self, wait: Wait) -> u64 {
         self.timed_out[wait as usize].value()

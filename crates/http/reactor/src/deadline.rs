@@ -115,7 +115,8 @@ pub struct Deadline {
 
 #[derive(Debug)]
 struct Entry {
-    /// `None` if the connection waits for nothing from outside; then nothing is due.
+    /// Event that the connection waits for; `None` if it waits for nothing from outside, so that
+    /// nothing is due.
     wait: Cell<Option<Wait>>,
     due_ms: Cell<u64>,
     evicted: Cell<bool>,
@@ -299,8 +300,8 @@ impl Linger<'_> {
     }
 
     /// Notes that `bytes` arrived, where 0 means that the client closed. Returns whether to
-    /// continue reading. Each call allows the client to be silent for `linger_ms` again, within the
-    /// total time.
+    /// continue reading. Each call allows the client to be silent for `linger_ms` again, until
+    /// `linger_ms_max` have passed in total.
     pub fn received(&mut self, bytes: usize) -> bool {
         self.bytes_left = self.bytes_left.saturating_sub(bytes);
         self.deadline.arm(Wait::Linger);

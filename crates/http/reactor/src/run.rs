@@ -271,7 +271,7 @@ struct RunningCore<'a, H> {
     ticks: Interval,
     /// Steering that the listeners are set to.
     steering: Steering,
-    /// Counts at the last decision of `Steering::Auto`.
+    /// Counts of arrived and accepted connections at the last decision of `Steering::Auto`.
     seen: ArrivalCounts,
 }
 
@@ -354,8 +354,8 @@ where
             }
         };
         let open = self.shared.open.load(Relaxed);
-        // An evicted connection ends within this turn, so the limit is exceeded for one turn at
-        // most.
+        // An evicted connection ends before the core polls its sockets again, so the limit is
+        // exceeded only until then.
         if self.shared.limits.connections_max <= open && !self.core.evict() {
             return acceptor.shed(accepted.stream);
         }

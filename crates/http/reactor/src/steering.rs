@@ -78,7 +78,8 @@ pub(crate) struct SteeringState {
     cores: Box<[CoreId]>,
 }
 
-/// Counts at the last decision, or the counts since then.
+/// Counts of arrived and accepted connections: the totals at the last decision of
+/// [`Steering::Auto`], or the increase since then.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ArrivalCounts {
     /// Indexed as [`SteeringState::arrived`].
@@ -149,7 +150,8 @@ fn since(now: &[u64], before: &[u64]) -> Vec<u64> {
 }
 
 impl ArrivalCounts {
-    /// Returns the steering for the next period, given the steering `now` in force.
+    /// Decides the steering from these counts, which were collected while the steering `now` was in
+    /// force.
     fn verdict(&self, now: Steering) -> Steering {
         let (elsewhere, here) = self
             .arrived

@@ -68,9 +68,10 @@ impl Running {
 /// Reactor that echoes, and reports events.
 struct Echo {
     server: Running,
-    /// Each permit lets one connection finish its `work`.
+    /// Each permit lets one connection that has received the line `work` respond to it.
     permits: Arc<Semaphore>,
-    /// `work` when a connection starts to work, and the reason why each connection ended.
+    /// Events: `work` when a connection has received the line `work`, and the reason why each
+    /// connection ended.
     events: mpsc::Receiver<String>,
 }
 

@@ -33,7 +33,8 @@ const READY: u8 = b'R';
 pub struct Program(PathBuf);
 
 impl Program {
-    /// Returns the running program. Must be called at the start, before its file is replaced.
+    /// Returns the running program. Must be called at the start, before the program's file is
+    /// replaced.
     pub fn own() -> Result<Program, Error> {
         let path = std::fs::read_link("/proc/self/exe");
         path.map(Program)

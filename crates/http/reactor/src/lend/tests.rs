@@ -150,7 +150,7 @@ fn what_waits_in_a_socket_outlives_its_value() {
 
 #[test]
 fn what_waits_in_a_unix_socket_outlives_its_value() {
-    // Fits into the default buffer of a Unix socket.
+    // Size of a value that fits into the default buffer of a Unix socket.
     const BYTES: usize = 100_000;
     run(async {
         let zero_copy_writer = ZeroCopyWriter::new().expect("a pipe");

@@ -14,6 +14,8 @@ fn verdict(now: Steering, arrived: &[u64], accepted: &[u64]) -> Steering {
 #[test]
 fn connections_are_followed_only_where_they_arrive_evenly() {
     let even = [100, 100, 100, 100];
+    // Columns: the steering in force; the sampled arrivals per core, and last those on processors
+    // without a core; the accepted connections per core; the expected decision.
     let rows = [
         (Hash, [100, 90, 110, 100, 0], even, IncomingCpu),
         // All packets arrive on one processor, as with a single client or a network card with one
