@@ -19,9 +19,9 @@ pub const CHUNK_BYTES: usize = 16 << 10;
 #[derive(Debug)]
 pub struct Chunks {
     left: Range<u64>,
-    /// A read that waits for the disk.
+    /// Read in progress that waits for the disk, if any.
     reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
-    /// Bytes that were read beyond the current demand.
+    /// Bytes that were read but not returned yet, because the caller requested fewer.
     rest: Vec<u8>,
 }
 
@@ -35,7 +35,7 @@ impl Chunks {
         }
     }
 
-    /// Returns the bytes that remain.
+    /// Returns the number of bytes that remain.
     pub fn left(&self) -> u64 {
         self.left.end - self.left.start + self.rest.len() as u64
     }
@@ -77,7 +77,8 @@ impl Chunks {
             }));
         }
         self.left.start += chunk.len() as u64;
-        // Demand may have shrunk while the read waited for the disk.
+        // The caller may request fewer bytes now than when the read, which waited for the disk,
+        // started.
         self.rest = chunk;
         Poll::Ready(Ok(Some(self.take_rest(bytes_max))))
     }

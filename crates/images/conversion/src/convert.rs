@@ -66,7 +66,7 @@ pub struct Task {
     /// True if the untouched original could serve the same request, so that only a smaller result
     /// is kept.
     pub original_competes: bool,
-    /// Key of the quick variant that the result replaces, if any.
+    /// Key of the quick variant, encoded at low effort, that the result replaces, if any.
     pub replaces: Option<Key>,
     /// Scheduling priority of the job.
     pub pace: Pace,
@@ -118,8 +118,9 @@ pub enum Outcome {
 pub struct Terms<'a> {
     /// Descriptor whose readability cancels the job.
     pub cancel: Option<BorrowedFd<'a>>,
-    /// Replaces the reservation of memory for the job by one of this many bytes, and blocks until
-    /// they are free. Returns false, with nothing reserved, if that takes too long.
+    /// Function that replaces the reservation of memory for the job by one of the given number of
+    /// bytes, and blocks until these are free. It returns false, with nothing reserved, if that
+    /// takes too long.
     pub claim: &'a mut dyn FnMut(u64) -> bool,
 }
 
@@ -606,7 +607,8 @@ fn run_order(
         plan: &bytes,
         size_px,
         limits,
-        // Waiting for a busy core is not the job's fault.
+        // A job that runs on idle cores only may wait long for one, which is not the job's fault,
+        // so only the general limit applies to it.
         wall_ms_max: match bounds.pace {
             Pace::Idle => bounds.wall_ms_max,
             Pace::Awaited => bounds

@@ -34,7 +34,8 @@ use crate::single_flight::{Abandoned, Crowded, Leader, SingleFlight, Waiter};
 /// Bounds of the conversion queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of concurrent conversions for requests. As many improvements may run besides.
+    /// Maximum number of concurrent conversions for requests. As many improvements, conversions at
+    /// higher effort without a waiting request, may run besides.
     pub concurrency: usize,
     /// Maximum number of conversions that wait for a thread.
     pub waiting_max: usize,
@@ -397,7 +398,7 @@ impl Shared {
         }
     }
 
-    /// Cancels improvements until a request will have the memory it needs.
+    /// Cancels improvements until `wanted_bytes` of memory will be free for a request.
     fn make_room(&self, state: &mut State, wanted_bytes: u64) {
         let free_bytes = self
             .limits

@@ -52,7 +52,7 @@ struct State {
 }
 
 impl State {
-    /// Number of bytes that may be sent.
+    /// Returns the number of bytes that may be sent.
     fn believed_bytes(&self) -> u64 {
         match self.end {
             End::Whole(bytes) => bytes,

@@ -72,11 +72,11 @@ pub struct Death<'a> {
 /// Original in quarantine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quarantined {
-    /// BLAKE3 of its bytes, in hexadecimal.
+    /// BLAKE3 hash of the original's bytes, in hexadecimal.
     pub hash: String,
-    /// Printable path at the time of the last crash.
+    /// Printable path of the original at the time of the last crash.
     pub path: String,
-    /// Size in bytes.
+    /// Size of the original in bytes.
     pub bytes: u64,
     /// Start of the quarantine, in seconds since 1970.
     pub since_unix_s: u64,

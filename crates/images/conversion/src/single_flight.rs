@@ -64,11 +64,11 @@ pub struct Waiter<T, P = ()> {
     progress: Arc<Progress<P>>,
 }
 
-/// The leader was dropped without a result.
+/// Error: the leader was dropped without a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abandoned;
 
-/// As many callers as allowed wait for a key already.
+/// Error: the maximum number of callers waits for the key already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crowded;
 
@@ -82,7 +82,8 @@ impl<K: Eq + Hash + Clone, T, P: Default> SingleFlight<K, T, P> {
         }
     }
 
-    /// Joins the work for `key`. Returns `None` if there is none, so that the caller may lead.
+    /// Joins the work in progress for `key`. Returns `None` if no work is in progress, so that the
+    /// caller may start it with [`SingleFlight::lead`].
     ///
     /// # Errors
     /// [`Crowded`] if too many callers wait for the key.

@@ -54,7 +54,7 @@ pub struct Limits {
     /// Maximum number of waiting tracks. Above this limit, requests of the user with the most
     /// waiting tracks get 429.
     pub waiting_max: usize,
-    /// Maximum time that a track waits for its turn, in milliseconds. Then the response is 429.
+    /// Maximum time that a track waits for a thread, in milliseconds. Then the response is 429.
     pub waiting_ms_max: u64,
     /// Maximum number of requests that wait for the same track.
     pub waiters_max: usize,
@@ -131,7 +131,7 @@ struct Shared {
 struct State {
     /// Flights of all tracks, queued or in production.
     tracks: SingleFlight<Key, Outcome, Production>,
-    /// Tracks that no thread has started, in the order of their turns.
+    /// Tracks that no thread has started, in the order in which threads will start them.
     waiting: VecDeque<QueuedTrack>,
     /// Estimated CPU time of all tracks in `tracks`, in milliseconds.
     cpu_ms: u64,
@@ -214,7 +214,7 @@ impl Transcoder {
         Ok(waiter)
     }
 
-    /// Returns the longest time that a track waits for its turn.
+    /// Returns the longest time that a track waits for a thread.
     pub fn waiting_max(&self) -> Duration {
         Duration::from_millis(self.shared.limits.waiting_ms_max)
     }

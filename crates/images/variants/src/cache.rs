@@ -105,7 +105,8 @@ impl std::fmt::Debug for Key {
 pub enum Verdict {
     /// The result was no smaller than the original.
     Larger,
-    /// The improvement was not smaller than the quick variant, which remains in the cache.
+    /// The conversion at higher effort gave no smaller result than the quick variant, the one at
+    /// low effort, which remains in the cache.
     Unimproved,
     /// The original cannot be decoded.
     Undecodable,
@@ -114,7 +115,8 @@ pub enum Verdict {
     /// The job exceeded its memory or time limit. Never written to disk: limits may be higher after
     /// the next start.
     TooCostly,
-    /// The encoder failed with these settings, or an improvement crashed its worker.
+    /// The encoder failed with the settings of the plan, or a conversion at higher effort crashed
+    /// its worker.
     Unencodable,
     /// The worker crashed, hung or violated the protocol. Never written to disk: the server may be
     /// at fault, so the original is tried again later.
@@ -275,7 +277,7 @@ pub struct Variants {
     index: Mutex<Index>,
     /// True once the directory has been read completely.
     loaded: AtomicBool,
-    /// True if the last write succeeded; a change is logged once.
+    /// True if the last write succeeded; a change of this state is logged once.
     writable: AtomicBool,
     temporary: AtomicU64,
     evicted: AtomicU64,
@@ -295,7 +297,7 @@ struct Index {
 pub struct VariantStats {
     /// Entries in the index.
     pub entries: u64,
-    /// Bytes charged for the entries.
+    /// Bytes of the budget that the entries use.
     pub bytes: u64,
     /// Entries that were evicted.
     pub evicted: u64,

@@ -40,14 +40,15 @@ type Key = [u8; KEY_BYTES];
 pub struct Looks {
     path: PathBuf,
     looks_max: NonZeroUsize,
-    /// `None` until the file has been read, at the first use.
+    /// Placeholders, and the file they are written to; `None` until the file is read, at the first
+    /// use.
     kept: Mutex<Option<Kept>>,
 }
 
 #[derive(Debug)]
 struct Kept {
     looks: LruCache<Key, Placeholder>,
-    /// `None` after a write failed, which was logged then.
+    /// File to which records are appended; `None` after a failed write, which was logged.
     file: Option<File>,
     file_bytes: u64,
 }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 /// Result of a job in a sealed memory file, which no process can change.
 #[derive(Debug)]
 pub struct Sealed {
-    /// Sealed memory file.
+    /// Memory file that contains the result.
     pub file: Arc<File>,
-    /// Offset of the bytes in the file.
+    /// Offset of the result in the file, in bytes.
     pub start: u64,
-    /// Number of bytes.
+    /// Length of the result in bytes.
     pub bytes: u64,
     /// CPU time of the job as reported by the worker, in microseconds. If a job has several
     /// results, each gets an equal share.

@@ -78,7 +78,7 @@ impl Default for Limits {
 pub enum Change {
     /// The entry was added, or has changed.
     Kept(Arc<Variant>),
-    /// The entry was converted from this original.
+    /// The entry was converted from an original, which is described here.
     Made(Made),
     /// The entry no longer exists.
     Gone(Key),
@@ -117,7 +117,7 @@ pub struct Flight<'a> {
     pub files: &'a str,
     /// Path of the original.
     pub path: &'a LibraryPath,
-    /// Maximum duration of the conversion, in milliseconds. Its lock expires then.
+    /// Maximum duration of the conversion, in milliseconds. The lock expires after this time.
     pub wall_ms_max: u32,
 }
 
@@ -133,7 +133,7 @@ impl Flight<'_> {
 pub enum Lock {
     /// The caller holds the lock, until it notes [`Change::Ended`].
     Ours,
-    /// Another process holds it and converts into the same folder.
+    /// Another process holds the lock and converts into the same folder.
     Shared,
     /// Another process holds the lock and converts into another folder, so its result will not be
     /// available here. Also the state without a lock, if the store is unreachable.
@@ -158,8 +158,8 @@ pub struct Ledger {
     limits: Limits,
     pending: Mutex<Pending>,
     changed: Condvar,
-    /// Checked before the store is used, so that an unreachable store costs one timeout per poll,
-    /// not per conversion.
+    /// True if the store answered the last commands. Checked before the store is used, so that an
+    /// unreachable store costs one timeout per poll, not per conversion.
     is_reachable: AtomicBool,
     errors: AtomicU64,
     publications: AtomicU64,
@@ -169,7 +169,8 @@ pub struct Ledger {
 #[derive(Debug, Default)]
 struct Pending {
     changes: Vec<Change>,
-    /// True if changes were dropped.
+    /// True if changes were dropped because the queue was full, so that the whole index must be
+    /// written again.
     overflowed: bool,
 }
 
@@ -285,7 +286,8 @@ impl Ledger {
         if overflowed || !is_here || grew_whole {
             self.publish(variants, kept)?;
         }
-        // Needed after a publication too, because that writes no paths of originals.
+        // Written after a publication of the whole index too, because that contains no paths of
+        // originals.
         for batch in changes.chunks(self.limits.batch_max) {
             let commands = batch
                 .iter()

@@ -59,8 +59,8 @@ fn only_whole_pages_are_believed_however_they_are_written() {
         let written = at as u64 + 1;
         let whole = ends().into_iter().rfind(|end| *end <= written);
         let believed = growing.look();
-        // Unwritten bytes of the memory file are zeros, so a page that ends with zeros is complete
-        // before they are written.
+        // Unwritten bytes of the memory file are zeros. A page that ends with zeros is therefore
+        // complete before these zeros are written.
         let zeros = OPUS[at + 1..].iter().take_while(|byte| **byte == 0).count() as u64;
         let early = ends().into_iter().rfind(|end| *end <= written + zeros);
         assert!(

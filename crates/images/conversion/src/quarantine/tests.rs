@@ -146,7 +146,8 @@ fn what_is_lifted_is_tried_again_by_a_server_that_runs() {
         assert_eq!(lifted, std::slice::from_ref(&entry));
         assert!(!holds(&quarantine, "evil"));
         assert_eq!((quarantine.count(), data.listed()), (0, vec![]));
-        // After that, the original is in quarantine again only after `DEATHS_MAX` further crashes.
+        // After the quarantine was lifted, only `DEATHS_MAX` further crashes put the original into
+        // quarantine again.
         for _ in 0..DEATHS_MAX {
             assert!(!holds(&quarantine, "evil"));
             note(&quarantine, "evil");

@@ -80,7 +80,8 @@ const LIMITS: Limits = Limits {
     memory_bytes_max: 1,
 };
 
-/// Removes all waiting tracks and returns their users in the order of their turns.
+/// Removes all waiting tracks and returns their users, in the order in which threads would start
+/// the tracks.
 fn turns(state: &mut State) -> Vec<Arc<str>> {
     let next = || Some(state.take_next()?.task.user);
     std::iter::from_fn(next).collect()
