@@ -37,8 +37,8 @@ pub(crate) struct CoreSocket {
 }
 
 impl Listeners {
-    /// Exempts `networks` from the limit on connections per address, such as proxies that forward
-    /// many clients, and this host itself.
+    /// Exempts connections from `networks` from the limit on connections per address: for example
+    /// those of proxies that forward many clients, and of this host itself.
     #[must_use]
     pub fn exempt(mut self, networks: Vec<Network>) -> Listeners {
         self.exempt = networks;

@@ -509,6 +509,7 @@ fn a_file_reaches_a_slow_reader_whole() {
         sendfile_slice_bytes: 10_007,
         ..limits
     };
+    // Columns: limits of the reactor, offset of the range in the file, length of the range.
     let parts = [
         (limits, 0, 10_000_000),
         (odd_slices, 4_097, 5_000_001),

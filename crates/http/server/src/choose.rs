@@ -119,7 +119,8 @@ impl Service {
     }
 
     /// Makes one attempt to choose: looks up the candidates and converts them one after the other
-    /// until one of them decides the response. Returns `None` if the original changed meanwhile.
+    /// until one of them decides the response. Returns `None` if the original changed during the
+    /// attempt.
     async fn choose_once(&self, request: &ImageRequest<'_>) -> Result<Option<Choice>, Problem> {
         let mut candidates = self.look_up_candidates(request).await?;
         let (mut made, mut is_too_large) = (false, false);
@@ -203,8 +204,8 @@ impl Service {
             }
             None => match self.find(quick.0).await {
                 Some(found) if found.is_useful() => (Some(found), !improve, improve),
-                // The failure does not depend on the effort, so a retry at another effort is
-                // pointless.
+                // The conversion at low effort failed. Its failure does not depend on the effort,
+                // so a conversion at higher effort is pointless.
                 Some(found) => {
                     let settled = lasts(&found);
                     (Some(found), settled, false)

@@ -302,7 +302,7 @@ impl Exchange {
     }
 
     /// Returns whether the connection closes after the response to `request`. Called after the
-    /// response was prepared, since a drain may have started meanwhile.
+    /// response was prepared, since a drain may have started during the preparation.
     fn is_last(&self, request: &Request<'_>, conn: &mut impl Transport) -> bool {
         let requests_max = self.core.service.settings.limits.connection_requests_max;
         !request.keep_alive

@@ -20,8 +20,8 @@ use lru::LruCache;
 
 use crate::scheme::without_port;
 
-/// Maximum number of verified logins that a core caches; each is trusted as long as cached facts of
-/// files.
+/// Maximum number of verified logins that a core caches; each is trusted for the same time as
+/// cached facts of files (`core_trust_ms`).
 const VERIFIED_MAX: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 /// Endings of names that public DNS never contains: RFC 6761, 6762 and 8375, and ICANN's
 /// reservation of 2024.

@@ -51,9 +51,10 @@ impl Service {
         found
     }
 
-    /// Creates the missing variants for these recipes, at low or high effort, on as many threads as
-    /// there are concurrent conversions. Another thread may read `tally` meanwhile. Consecutive
-    /// recipes of one original share a decode if possible.
+    /// Creates the missing variants for the pairs of original and recipe in `wanted`, at low or
+    /// high effort, on as many threads as there are concurrent conversions. Counts its progress in
+    /// `tally`, which another thread may read at the same time. Consecutive recipes of one original
+    /// share a decode if possible.
     pub fn prefetch(
         &self,
         wanted: &[(LibraryPath, Recipe)],

@@ -178,8 +178,8 @@ impl Core {
         }
     }
 
-    /// Counts a body in memory until it is sent. Returns `None` if the limit for such bodies is
-    /// reached.
+    /// Counts a body in memory until it is sent. Returns `None` if the limit on the memory of
+    /// responses is reached.
     pub(crate) fn hold(&self, body: bytes::Bytes) -> Option<bytes::Bytes> {
         let bytes_max = self.service.settings.limits.mount_answers_bytes;
         self.service.response_memory.hold(body, bytes_max)

@@ -207,8 +207,8 @@ impl Transport for Conn<Secured> {
     }
 
     async fn close(mut self) {
-        // RFC 8446 §6.1: `close_notify` proves that nothing was cut off. A client that does not
-        // wait for it knows the length.
+        // RFC 8446 §6.1: `close_notify` proves that nothing was cut off. A client that closes
+        // before it arrives knows from the length that its response is complete.
         self.deadline.arm(Wait::Linger);
         let Conn {
             stream, deadline, ..

@@ -1,5 +1,5 @@
 //! Conversions: the queue, the rule that one key is converted once at a time, and the jobs in
-//! cells. It knows no protocol.
+//! cells. The crate is independent of protocols.
 //!
 //! Principal types: [`flight::Flights`], the queue of picture conversions,
 //! [`transcode::Transcoder`], that of tracks, and [`convert::Converter`], which runs one conversion

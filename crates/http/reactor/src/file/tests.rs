@@ -33,6 +33,7 @@ fn what_was_loaded_is_cached() {
     let file = cold_file();
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     runtime.expect("a runtime").block_on(async {
+        // Columns: offset and length of the range in bytes.
         let parts = [
             (0, 1),
             (4_095, 2),

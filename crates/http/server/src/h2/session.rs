@@ -491,8 +491,8 @@ impl<'c, S: Carrier> Session<'c, S> {
                 return self.complete_stream(completed);
             }
         };
-        // Most bodies are queued whole at once. A body that must be read from a file waits for its
-        // turn.
+        // Most bodies are queued whole at once. A body that must be read from a file is queued in
+        // parts, alternating with those of other streams.
         if self.sending.is_empty() && !sending.is_read() {
             let context = &mut Context::from_waker(Waker::noop());
             if let SendStep::Last = self.hand_over_part(&mut sending, context) {

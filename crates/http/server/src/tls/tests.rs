@@ -73,6 +73,7 @@ fn what_is_wrong_is_named_with_its_file() {
         "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n".to_owned(),
     );
     let (certificates, key) = (&good.certificates, &good.key);
+    // Columns: file of the certificates, file of the key, expected error, file that it names.
     for (certificates, key, kind, at) in [
         (&missing, key, ErrorKind::Unreadable, &missing),
         (certificates, &missing, ErrorKind::Unreadable, &missing),

@@ -85,7 +85,9 @@ fn a_leader_that_panics_fails_its_waiters_and_frees_the_key() {
     assert_eq!(poll(&mut waiter), Some(Ok(1)));
 }
 
-/// A waiter may lead the next flight before the former leader has sent its result to all others.
+/// A waiter that has its result may lead the next flight while the former leader still sends the
+/// result to the other waiters. The former leader must not remove the new flight when it is
+/// dropped.
 #[test]
 fn a_finished_leader_leaves_the_next_one_alone() {
     let flights = Arc::new(Flights::new(8));

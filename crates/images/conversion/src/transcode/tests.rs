@@ -125,7 +125,8 @@ fn a_full_queue_is_shared_evenly() {
     assert_eq!(dropped, [false, false, true, true], "the last ones go");
     assert!(!bob.into_iter().any(|mut waiter| is_dropped(&mut waiter)));
     assert_eq!(state.tracks.len(), 4);
-    // Dropping all waiters of a track frees its place.
+    // Once all waiters of a track are dropped, the track leaves the queue, so another track fits
+    // into it.
     drop(of_ann);
     let cid = state.admit(tasks.task("cid"), &LIMITS);
     cid.expect("abandoned tracks leave the queue");
