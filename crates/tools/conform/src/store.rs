@@ -66,8 +66,8 @@ const STARTING: &[&str] = &[
     "integration/aof",
 ];
 
-/// Script that these units run as redis-server. The suite expects the process id in the output,
-/// whether the server serves or has ended.
+/// Script that the units in [`STARTING`] run in place of redis-server. The suite expects the
+/// process id in the output, whether the server serves or has ended.
 const START: &str = r#"#!/bin/bash
 port=$(awk '$1 == "port" { port = $2 } END { print port }' "$1")
 (

@@ -3,7 +3,8 @@
 //!
 //! Replies must be equal byte for byte. Tables in this file list the exceptions: replies whose
 //! order has no meaning, and times, which the two servers read a moment apart. At intervals, all
-//! data of both servers is compared. The descriptions of the commands are compared first.
+//! data of both servers is compared. The replies to COMMAND INFO and COMMAND DOCS are compared
+//! first.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -49,7 +50,7 @@ const SHOWN: usize = 30;
 const SKEW_MS: i64 = 2500;
 /// Pause after which a key that had expired on only one server has expired on both.
 const MOMENT: Duration = Duration::from_millis(5);
-/// Number of differences after which the comparison stops.
+/// Maximum number of differences. The comparison stops when it reaches this number.
 const DIFFERENCES_MAX: u64 = 40;
 
 /// Commands whose replies have elements in no particular order. `BY` stands for SORT with the
@@ -298,7 +299,8 @@ impl Pair {
         }
     }
 
-    /// Compares the descriptions of the commands that both servers have.
+    /// Compares the replies of both servers to COMMAND INFO and COMMAND DOCS, for each command of
+    /// our store.
     fn compare_tables(&mut self) -> Result<u64, Stop> {
         let mut differences = 0;
         for command in keyspace::commands() {

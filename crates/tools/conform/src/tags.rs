@@ -30,8 +30,9 @@ use toolkit::{cache, debian};
 const MUTAGEN: &str = "mutagen==1.48.1";
 const SCRIPT: &str = include_str!("tags/mutagen.py");
 
-/// Minimum distance of two durations that counts as a difference, in milliseconds. Smaller
-/// distances come from rounding, which each program does in its own way.
+/// Tolerance for durations, in milliseconds: two durations that are this far apart, or farther,
+/// count as different. Smaller distances come from rounding, which each program does in its own
+/// way.
 const DURATION_TOLERANCE_MS: u64 = 2;
 
 /// Arguments after the suite's name.
@@ -57,7 +58,8 @@ struct Explained {
     ending: &'static str,
     /// Property that differs.
     what: &'static str,
-    /// Maximum distance of two durations, in milliseconds; 0 for other properties.
+    /// Maximum distance between two durations that the explanation covers, in milliseconds; 0 if
+    /// the property is not a duration.
     apart_ms: u64,
     why: &'static str,
 }
@@ -110,7 +112,7 @@ const EXPLAINED: &[Explained] = &[
 /// One difference between `tags` and the manifest or an oracle.
 struct Difference {
     what: String,
-    /// Distance of two durations, in milliseconds; 0 for other properties.
+    /// Distance between the two durations, in milliseconds; 0 if the property is not a duration.
     apart_ms: u64,
     text: String,
 }

@@ -35,8 +35,8 @@ const EXPECTED: &[(&str, &str)] = &[
     ),
     ("DNS_CAArecord", "localhost has no records"),
     // testssl.sh uses `openssl s_client` with its input closed. The client disconnects as soon as
-    // the handshake is done, and a ticket of TLS 1.3 follows the handshake. The tests of `pelton`
-    // resume sessions.
+    // the handshake is done, so it misses the session ticket, which TLS 1.3 sends after the
+    // handshake. The tests of `pelton` resume sessions.
     (
         "sessionresumption_ticket",
         "the scanner's client disconnects before its ticket arrives, one time in three",

@@ -82,11 +82,13 @@ struct Summary {
     contender: String,
     per_second: Spread,
     /// Throughput of this contender divided by that of plain processes in the same round. The
-    /// latter is the mean of [`FIRST`] and [`LAST`], or only [`FIRST`] if this contender is one of
-    /// them.
+    /// throughput of plain processes is the mean of [`FIRST`] and [`LAST`], or only [`FIRST`] if
+    /// this contender is itself one of these two.
     ratio: Ratio,
     cpu_us: Spread,
-    /// CPU time of plain processes divided by that of this contender, computed in the same way.
+    /// CPU time of plain processes divided by that of this contender in the same round. The CPU
+    /// time of plain processes is the mean of [`FIRST`] and [`LAST`], or only [`FIRST`] if this
+    /// contender is itself one of these two.
     cpu_ratio: Ratio,
     p50_us: Spread,
     p99_us: Spread,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use toolkit::stop::Stop;
 
-/// Read timeout, longer than any conversion that the server admits.
+/// Maximum time to wait for bytes of a response: longer than any conversion that the server admits.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(150);
 
 /// Complete HTTP response.

@@ -1,5 +1,5 @@
 //! Rules of this repository that neither the compiler nor clippy checks. Each is a row of a table:
-//! a name, a check, and a cure.
+//! a name, a check, and advice on how to fix a finding.
 
 mod circles;
 mod layers;

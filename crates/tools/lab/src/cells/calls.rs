@@ -14,7 +14,8 @@ use crate::server::Server;
 use crate::stats::Spread;
 use crate::usage;
 
-/// C program that sends `INCR` commands in batches of one write each. The query gives their number.
+/// C program that sends `INCR` commands in batches, with one write per batch. The query string
+/// `CALLS-BATCH` gives the total number of commands and the number per batch.
 const SOURCE: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>

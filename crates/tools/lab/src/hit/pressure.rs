@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(Deserialize)]
 pub(super) struct Definition {
     photographs: Vec<String>,
-    /// Width of the originals, which are the photographs above, enlarged.
+    /// Width of the originals, which are made by enlarging `photographs`.
     width_px: u32,
     height_px: u32,
     quality: u8,

@@ -26,7 +26,8 @@ pub(super) struct Start {
     /// Time from the start of the process until the response to a hit is complete, in
     /// microseconds.
     wall_us: u64,
-    /// CPU time that the server and its cells used until that response, in microseconds.
+    /// CPU time that the server and its cells used from the start of the process until the response
+    /// to the first hit was complete, in microseconds.
     cpu_us: u64,
 }
 

@@ -66,8 +66,9 @@ pub(super) struct Took {
     pub(super) cpu_us: u64,
     pub(super) wall_us: u64,
     pub(super) read_bytes: u64,
-    /// Wall time of the walk over the folders, and below, of reading the files and of building the
-    /// index. All three are 0 for contenders other than our scanner.
+    /// Wall time of the walk over the folders. `read_us` is the wall time of reading the files, and
+    /// `build_us` that of building the index. All three are 0 for contenders other than our
+    /// scanner.
     pub(super) walk_us: u64,
     pub(super) read_us: u64,
     pub(super) build_us: u64,

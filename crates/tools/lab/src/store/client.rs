@@ -43,8 +43,8 @@ impl Client {
         self.reply()
     }
 
-    /// Runs one command for each number below `numbers`, in pipelined batches. An error reply stops
-    /// it.
+    /// Runs one command for each number below `numbers`, in pipelined batches. Stops at the first
+    /// error reply.
     pub(super) fn fill<W: AsRef<[u8]>>(
         &mut self,
         numbers: usize,

@@ -125,8 +125,8 @@ fn graph(modules: &Modules<'_>) -> Graph {
         let imports = source.imports.iter();
         let imports = imports.filter(|import| !import.is_reexport);
         let imports = imports.map(|import| import.path.text.as_str());
-        // The last name of any other path is an item, so it is cut off, even if a module has the
-        // same name.
+        // In a path that is not an import, the last name is an item, so it is cut off, even if a
+        // module has the same name.
         let items = source.paths.iter().filter(|path| !is_import(source, path));
         let items = items.filter_map(|path| Some(path.text.rsplit_once("::")?.0));
         let targets = imports

@@ -47,8 +47,10 @@ const LAYERS: &[(&str, u8)] = &[
     ("xtask", 5),
 ];
 
-/// Allowed imports within a layer, as importer and imported crate: a request leads to a conversion,
-/// and a conversion to a variant; the program wires together what its configuration describes.
+/// Allowed imports between crates of the same layer, as importer and imported crate. A request
+/// starts a conversion, and a conversion makes a variant, so `server` imports `conversion`, and
+/// `conversion` imports `variants`. The program puts together the parts that its configuration
+/// describes.
 const STEPS: &[(&str, &str)] = &[
     ("image-plan", "read-at"),
     ("tags", "read-at"),

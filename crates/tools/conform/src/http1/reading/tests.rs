@@ -2,8 +2,8 @@ use super::{Difference, End, Reading, Seen};
 use crate::http1::oracle::hyper;
 use crate::http1::ours;
 
-/// Parses a reading from one line: requests as `METHOD TARGET`, with `+N` for content and `…` for
-/// an incomplete body, then the end of the connection.
+/// Parses a [`Reading`] from one line: requests as `METHOD TARGET`, with `+N` for N bytes of
+/// content and `…` for an incomplete body, then the state of the connection after the last request.
 fn reading(text: &str) -> Reading {
     let (requests, end) = text.rsplit_once(", ").unwrap_or(("", text));
     let requests = requests.split(", ").filter(|request| !request.is_empty());
@@ -32,7 +32,8 @@ fn what_parts_two_readings_is_named() {
     let refused = |why: &str| Some(Difference::RefusedThere(why.to_owned()));
     let framed = |what| Some(Difference::Framed(what));
     let rows = [
-        // No difference counts: the interpretations are equal, or ours is stricter.
+        // Cases without a difference that counts: the interpretations are equal, or ours is
+        // stricter.
         ("GET /, waits", "GET /, waits", None),
         ("GET /, 400", "GET /, GET /b, waits", None),
         ("GET /, closes", "GET /, GET /b, waits", None),
