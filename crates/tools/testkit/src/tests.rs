@@ -3,8 +3,8 @@ use std::path::Path;
 
 use crate::fuzz::TARGETS;
 
-/// Maximum number of files in a corpus, and below, of bytes. The tests replay each corpus, so it
-/// must stay short.
+/// Maximum number of files in a corpus. The tests replay each corpus, so this number and the total
+/// size ([`CORPUS_BYTES_MAX`]) must stay small.
 const CORPUS_FILES_MAX: usize = 200;
 const CORPUS_BYTES_MAX: usize = 200_000;
 

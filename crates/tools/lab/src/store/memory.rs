@@ -28,7 +28,7 @@ pub(super) struct Memory {
     contender: &'static str,
     round: usize,
     /// Proportional set size of the server before the keys were set; `full_bytes` is the size after
-    /// that.
+    /// the keys were set.
     empty_bytes: u64,
     full_bytes: u64,
     bytes_a_key: f64,

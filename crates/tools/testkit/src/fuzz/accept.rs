@@ -17,8 +17,8 @@ pub fn accept(bytes: &[u8]) {
         assert_eq!(fold(request.accept(), &[WEBP, AVIF]), [webp, avif]);
         assert!(!avif || is_within(AVIF, request));
         assert!(!webp || is_within(WEBP, request));
-        // An acceptable type is always named. The converse does not hold: a type that is listed
-        // twice, once with weight zero, is named but not acceptable.
+        // `names` must find every acceptable type. The converse does not hold: a type that is
+        // listed twice, once with weight zero, is found by `names` but not acceptable.
         assert!(names(request.accept(), "image/") || !(avif || webp));
         let has_quotes = values(request, "accept")
             .iter()

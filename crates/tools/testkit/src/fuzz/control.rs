@@ -19,7 +19,7 @@ pub fn control(bytes: &[u8]) {
         let again = Report::from_bytes(&packet);
         match &report {
             // Invalid UTF-8 becomes longer when it is replaced, and the encoder then truncates the
-            // text.
+            // text, so the decoded report may differ from the first one.
             Report::Broken(text) | Report::Tables(text) if TEXT_BYTES_MAX < text.len() => {
                 assert!(again.is_some());
             }

@@ -559,11 +559,11 @@ fn circle() {
             crates/any/turbine/src/a.rs:0 is in a circle of 6 files: a, b, c, d, e, f; without the import of b in a, 5 files remain
         "#]],
     );
-    // Neither test code nor the names of a parent module make a circle.
+    // Neither an import in test code nor `pub(super)`, which names a parent module, makes a circle.
     let mut files = RING.to_vec();
     files[6].1 = "#[cfg(test)] mod tests { use super::super::a::A; } pub(super) struct F;";
     check("circle", &files, expect![""]);
-    // A function can have the name of a module.
+    // `super::a` is a function here. It has the name of a module, but does not import it.
     files[6].1 = "pub(crate) fn f() { super::a() }";
     check("circle", &files, expect![""]);
 }

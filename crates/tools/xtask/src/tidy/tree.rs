@@ -5,7 +5,8 @@ use std::path::Path;
 use super::source::Source;
 use crate::workspace::{Member, Workspace};
 
-/// Rule with its name, a check that returns the places that break it, and advice on the cure.
+/// Rule with its name, a check that returns the places that break it, and advice on how to fix such
+/// a place.
 pub(super) struct Rule {
     pub(super) name: &'static str,
     pub(super) cure: &'static str,

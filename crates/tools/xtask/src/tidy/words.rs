@@ -8,7 +8,7 @@ const CRATE_DOC_WORDS_MIN: usize = 12;
 /// Minimum number of words in a SAFETY comment, which proves that a call is sound. The shortest is
 /// "takes numbers only", for a call without preconditions.
 const SAFETY_WORDS_MIN: usize = 3;
-/// Phrases that would fit the proof of any call, and so prove nothing.
+/// Phrases that would fit in the SAFETY comment of any call, and so prove nothing.
 const RITUALS: &[&str] = &[
     "valid parameters",
     "valid arguments",
