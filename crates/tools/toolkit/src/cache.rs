@@ -78,7 +78,8 @@ fn is_codec(package: &str) -> bool {
 
 /// Exclusive use of a build folder, until the claim is dropped.
 pub(crate) struct Claim {
-    /// Checkout that used this folder last, if it was another one than ours.
+    /// Checkout that used this folder last, if it was a checkout other than the one that claims the
+    /// folder now.
     pub(crate) from: Option<String>,
     owner: File,
 }

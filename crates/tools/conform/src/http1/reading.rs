@@ -89,7 +89,7 @@ impl Reading {
             },
             (true, false) => Step::Parted(theirs.missing("a body that ends here")),
             (false, true) => Step::Parted(Some(Difference::Framed("a body that ends there"))),
-            // Neither server has received the whole body, so this request is not accepted yet.
+            // The request is complete for neither server, so it is not accepted yet.
             (false, false) => Step::Parted(None),
         }
     }
