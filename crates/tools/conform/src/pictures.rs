@@ -16,7 +16,7 @@ const PACKAGES: [&str; 3] = [
     "mate-backgrounds",
     "plasma-workspace-wallpapers",
 ];
-/// Folders in which these packages install their pictures.
+/// Folders in which the packages in [`PACKAGES`] install their pictures.
 const FOLDERS: [&str; 2] = ["/usr/share/backgrounds", "/usr/share/wallpapers"];
 /// Crates and their integration tests that convert the pictures. The first measures the quality,
 /// the second sends requests to a server.

@@ -33,7 +33,8 @@ const ATTACKS: &[(&str, &str)] = &[
 /// Runs the attacks. The suite takes no arguments.
 ///
 /// # Errors
-/// When the attacks cannot be run, or when the server did not answer normal requests meanwhile.
+/// When the attacks cannot be run, or when the server did not answer normal requests during an
+/// attack.
 pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     if !arguments.is_empty() {
         return Err(Stop::usage("conform slow takes no arguments"));

@@ -235,8 +235,9 @@ impl Drop for Served {
 fn run_unit(unit: &str, server: &Path, suite: &Path, skips: &Path) -> Result<Counted, Stop> {
     let served = Served::start(
         server,
-        // The suite is that of 7.0, and sets are listpacks only since 7.2. Servers that the suite
-        // starts itself may change protected settings, so ours may too.
+        // The suite is that of Redis 7.0, in which sets are never listpacks (they are since 7.2),
+        // so listpacks are switched off for sets. A server that the suite starts itself permits
+        // changes of protected settings, so ours permits them too.
         &[
             "--set-max-listpack-entries",
             "0",

@@ -25,8 +25,10 @@ pub(super) struct Definition {
     bytes: usize,
 }
 
-/// Distances that a disk's head would travel in bytes, for several orders of the files. Each is the
-/// sum of the distances between the first extents of successive files.
+/// Distances in bytes that a disk's head would travel to read the files: in the order of our scan,
+/// of inode numbers, and of paths. Each is the sum of the distances between the first extents of
+/// successive files. `one_sweep` is the minimum for any order: the distance from the lowest first
+/// extent to the highest.
 #[derive(Serialize)]
 pub(super) struct Travel {
     rotates: Option<bool>,
@@ -55,7 +57,7 @@ pub(super) fn run(library: &Path, definition: &Definition) -> Result<Travel, Sto
         })?;
         places.insert(path.clone(), place);
         // Drop the file from the page cache. A cached file moves no head, so a scan would read it
-        // without querying its place on the disk.
+        // without querying its position on the disk.
         file.sync_all().map_err(at(path))?;
         let evicted = nix::fcntl::posix_fadvise(
             &file,
@@ -122,13 +124,13 @@ fn write_shuffled(root: &Path, definition: &Definition) -> Result<Vec<PathBuf>, 
         fs::create_dir_all(folder).map_err(at(folder))?;
         fs::write(&path, &content).map_err(at(&path))?;
     }
-    // The file system allocates the files' places only when it writes the data to the disk.
+    // The file system chooses the positions of the files only when it writes the data to the disk.
     run_command(Command::new("sync").arg("-f").arg(root))?;
     Ok(paths)
 }
 
-/// Returns the files in the order in which each was opened for the last time. Earlier opens may
-/// only query the file's place on the disk.
+/// Returns the files in the order in which each was opened for the last time. An earlier open of a
+/// file may only serve to query the file's position on the disk.
 fn last_opened(log: &str, places: &HashMap<PathBuf, u64>) -> Vec<PathBuf> {
     let opened = log.lines().filter_map(|line| {
         let (_, rest) = line.split_once('"')?;
