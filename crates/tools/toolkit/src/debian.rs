@@ -1,4 +1,4 @@
-//! Debian packages: which commands need which, which are missing, and their installation.
+//! Debian packages: those that each command needs, those that are missing, and their installation.
 
 #[cfg(test)]
 mod tests;

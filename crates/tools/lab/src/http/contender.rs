@@ -105,8 +105,8 @@ impl Site<'_> {
             "1",
             "--allowed-types",
             "json",
-            // The other servers have the same limit: h2load does not reconnect after a connection's
-            // last request.
+            // h2load does not reconnect after a connection's last request, so connections must
+            // never reach this limit. The other servers have the same limit.
             "--limits-connection-requests-max",
             "1000000000",
         ];

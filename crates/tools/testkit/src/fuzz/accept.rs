@@ -40,8 +40,7 @@ fn is_within(media_type: &str, request: &Request<'_>) -> bool {
     values(request, "accept").into_iter().any(has)
 }
 
-/// Checks the effect of a further Accept line: which results it changes, and which it must not
-/// change.
+/// Checks that a further Accept line changes only the results that it should change.
 fn assert_more_lines(request: &Request<'_>, [avif, webp]: [bool; 2]) {
     let lines = lines_of(request, |_| true);
     let with = |more: &str, check: &dyn Fn([bool; 2])| {

@@ -60,7 +60,8 @@ impl Function {
     }
 }
 
-/// Returns whether a comment from the line above `first` to `last` excuses the length.
+/// Returns whether a comment that begins with [`EXCUSE`], on the line above `first` or on a line up
+/// to `last`, excuses the length of the item.
 fn excused(source: &Source, first: usize, last: usize) -> bool {
     let within = first.saturating_sub(1)..=last;
     let mut comments = source.comments.iter();
