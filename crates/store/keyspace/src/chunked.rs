@@ -4,8 +4,8 @@
 use crate::memory::reallocate_vec;
 use crate::memory::room_bytes;
 
-/// Elements per chunk, as a power of two. The first chunk grows like a plain vector, so that small
-/// collections stay small.
+/// Base-2 logarithm of the number of elements per chunk. The first chunk grows like a plain vector,
+/// so that small collections stay small.
 const CHUNK_BITS: u32 = 12;
 const CHUNK: usize = 1 << CHUNK_BITS;
 

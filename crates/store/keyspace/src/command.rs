@@ -91,10 +91,10 @@ flags! {
 }
 
 impl Flags {
-    /// The empty set.
+    /// The set without any property.
     pub const NONE: Self = Self(0);
 
-    /// Returns whether all of `other` are set.
+    /// Returns whether all properties in `other` are set.
     #[must_use]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -127,7 +127,7 @@ pub enum Keys {
     },
     /// Keys follow an argument that gives their number.
     Counted {
-        /// Index of the count.
+        /// Index of the argument that gives the number of keys.
         at: usize,
     },
     /// The first argument is a key, and the second gives the number of further keys.
@@ -225,7 +225,7 @@ pub enum Group {
 }
 
 impl Group {
-    /// Returns the name in COMMAND DOCS.
+    /// Returns the name of the family in COMMAND DOCS.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -81,7 +81,7 @@ fn positive(cx: &Context<'_>, at: usize) -> Result<usize, Fault> {
         .ok_or(Fault::NOT_POSITIVE)
 }
 
-/// Parses `numkeys key …` and returns the keys.
+/// Parses `numkeys key …`, where `numkeys` is the argument at index `at`, and returns the keys.
 fn counted_keys<'a>(cx: &Context<'a>, at: usize) -> Result<&'a [Bytes], Fault> {
     let count = resp::parse_int(&cx.args[at]).and_then(|count| usize::try_from(count).ok());
     let count = count.filter(|&count| 0 < count);

@@ -31,7 +31,7 @@ const VACANT_PART_MIN: usize = 8;
 pub(crate) struct Entry {
     pub(crate) key: Key,
     pub(crate) value: Value,
-    /// Unix time in milliseconds, or [`NEVER`].
+    /// Deadline of the key in Unix milliseconds, or [`NEVER`].
     pub(crate) deadline_ms: i64,
     pub(crate) access: u32,
     link: u32,

@@ -15,7 +15,8 @@
 
 use crate::db::Db;
 
-/// Position of the current pass, if one is in progress.
+/// Progress of a defragmentation: the position of the current pass over the data, if one is in
+/// progress.
 #[derive(Debug, Default)]
 pub(crate) struct Defrag(Option<Position>);
 

@@ -215,7 +215,8 @@ impl<T: Item> Dict<T> {
     }
 
     /// Returns the item in a slot, if it is occupied. The caller may reallocate the item, but must
-    /// keep it equal to its old value, because the guard does not copy it.
+    /// keep it equal to its old value, because this function, unlike [`Dict::change`], makes no
+    /// copy for a snapshot in progress.
     pub(crate) fn peek_mut(&mut self, slot: u32) -> Option<&mut T> {
         self.slots.at_mut(slot as usize).as_mut()
     }
@@ -228,8 +229,8 @@ impl<T: Item> Dict<T> {
         item.expect("a slot's number is kept only as long as its item")
     }
 
-    /// Returns the item in an occupied slot, to change its value. If the item is guarded, the guard
-    /// copies it first.
+    /// Returns the item in an occupied slot, to change its value. If [`Dict::guard`] protects the
+    /// item and it has not changed since, it is copied first.
     pub(crate) fn change(&mut self, slot: u32) -> &mut T {
         self.guard.changes(slot, &self.slots);
         self.at_mut(slot)
@@ -265,7 +266,8 @@ impl<T: Item> Dict<T> {
             None => {
                 let slot = self.slots();
                 assert!(slot < NONE, "a table holds at most 2^32 - 1 items");
-                // A table that became empty starts with slot 0 again, which may be guarded.
+                // A table that became empty starts with slot 0 again, which a snapshot may not have
+                // visited.
                 self.guard.changes(slot, &self.slots);
                 self.slots.push(Some(item));
                 slot
@@ -356,10 +358,11 @@ impl<T: Item> Dict<T> {
         self.free = Vec::new();
     }
 
-    /// Makes one step of a compaction: moves the last item into the lowest vacant slot, or searches
-    /// for either.
+    /// Makes one step of a compaction: moves the last item into the lowest vacant slot, or
+    /// continues the search for one of these two slots.
     ///
     /// # Panics
+    ///
     /// If a snapshot guards the items, because it identifies them by their slots.
     pub(crate) fn compact(&mut self) -> Compaction {
         assert!(self.guard.is_none(), "guarded items keep their slots");
@@ -494,8 +497,9 @@ impl<T: Item> Dict<T> {
         self.guard = Guarded::none();
     }
 
-    /// Visits each guarded item once, in its guarded state, until `visit` returns `false`. Returns
-    /// whether all were visited; the guard is then removed.
+    /// Passes each item that [`Dict::guard`] protects once, as it was at that call, to `visit`,
+    /// until `visit` returns `false`; the next call continues there. Returns whether all were
+    /// passed; the protection then ends.
     pub(crate) fn take_guarded(&mut self, visit: impl FnMut(&T) -> bool) -> bool {
         self.guard.take(&self.slots, visit)
     }

@@ -1,4 +1,5 @@
-//! Lazy free: removed values that are too large to be freed at once are freed over several turns.
+//! Lazy free: removed values that are too large to be freed at once are freed over several turns of
+//! the event loop.
 
 use bytes::{Bytes, BytesMut};
 

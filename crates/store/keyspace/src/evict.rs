@@ -25,7 +25,8 @@ const STAMP_MASK: u32 = 0x0fff_ffff;
 const TICKS_PER_S: i64 = 16;
 /// Maximum number of sampled keys that are remembered for later evictions.
 const POOL_MAX: usize = 16;
-/// Bit of `Entry::access` under SIEVE: the key was used since the hand last passed it.
+/// Bit of `Entry::access` under SIEVE: the key was used since the hand, which is the position of
+/// SIEVE in its circular walk over all keys, last passed it.
 const VISITED: u32 = 1 << 28;
 /// Initial value of an LFU counter, so that new keys are not the first to be evicted.
 const COUNTER_START: u32 = 5;
@@ -98,7 +99,8 @@ impl Share {
 /// A key that was sampled for an eviction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Sampled {
-    /// Idle ticks, or 255 minus the LFU counter, at the last update; the highest is evicted first.
+    /// Suitability for eviction at the last update: under LRU the time since the last use in ticks,
+    /// under LFU 255 minus the counter. The key with the highest value is evicted first.
     badness: u32,
     db: usize,
     slot: u32,

@@ -188,9 +188,9 @@ impl Hash {
         }
     }
 
-    /// Visits fields from `place` on (0 is the first) until `visit` returns `false`. Returns the
-    /// next place, unless the end was reached. Places are valid until the hash changes; a packed
-    /// hash is visited as a whole.
+    /// Visits fields from position `place` on (0 is the start) until `visit` returns `false`.
+    /// Returns the next position, unless the end was reached. Positions are valid until the hash
+    /// changes; a packed hash is visited as a whole.
     pub(crate) fn each_from<'a>(
         &'a self,
         place: usize,
@@ -212,7 +212,8 @@ impl Hash {
         matches!(self, Self::Table(_))
     }
 
-    /// Guards the fields of a table from `place` on, for [`Hash::take_guarded`].
+    /// Protects the fields of a table from position `place` on, for [`Hash::take_guarded`]: a field
+    /// is copied before its first change.
     pub(crate) fn guard(&mut self, place: usize, copied_bytes: &Arc<AtomicUsize>) {
         if let Self::Table(table) = self {
             table.guard(place, copied_bytes);
@@ -225,8 +226,8 @@ impl Hash {
         }
     }
 
-    /// Passes the fields, as they were when the guard was set, to `visit` until it returns `false`.
-    /// The next call continues there. Returns whether all were passed.
+    /// Passes the fields, as they were when [`Hash::guard`] was called, to `visit` until it returns
+    /// `false`; the next call continues there. Returns whether all were passed.
     pub(crate) fn take_guarded(
         &mut self,
         mut visit: impl FnMut(&[u8], FieldValue<'_>) -> bool,

@@ -56,7 +56,8 @@ pub struct Effects {
     pub journal: Vec<(usize, Vec<Bytes>)>,
     /// Events of the classes enabled in [`Notify`].
     pub events: Vec<Event>,
-    /// Keys that clients block on and that got a value, in order.
+    /// Keys that got a value and that clients block on, each with the index of its database, in the
+    /// order in which they got the value.
     pub ready: Vec<(usize, Bytes)>,
     /// Changes since the start; save points compare against this counter.
     pub changes: u64,

@@ -97,7 +97,8 @@ impl Node {
         self.clone()
     }
 
-    /// Turns a shared node into one that may be changed; copies it if the snapshot still has it.
+    /// Turns a shared node into one that may be changed; copies it if a snapshot still refers to
+    /// its memory.
     fn own(&mut self) {
         if let Self::Shared(packed) = self {
             let packed = std::mem::take(packed);

@@ -25,9 +25,9 @@ pub enum Class {
     Stream,
     /// `d`: key types of modules; never sent.
     Module,
-    /// `m`: a read missed; not part of `A`.
+    /// `m`: a read missed; not among the classes that the letter `A` enables.
     KeyMiss,
-    /// `n`: a key was created; not part of `A`.
+    /// `n`: a key was created; not among the classes that the letter `A` enables.
     New,
 }
 
@@ -47,7 +47,7 @@ const LETTERS: [(u8, Class); 12] = [
 ];
 const KEYSPACE: u32 = 1 << 30;
 const KEYEVENT: u32 = 1 << 31;
-/// Mask of the classes that `A` stands for.
+/// Mask of the classes that the letter `A` in `notify-keyspace-events` enables.
 const ALL: u32 = (1 << 10) - 1;
 
 /// Enabled classes and channels: the value of `notify-keyspace-events`.

@@ -49,7 +49,7 @@ impl Packed {
         self.count == 0
     }
 
-    /// Returns the bytes of all records.
+    /// Returns the total size of all records, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.len()
     }

@@ -180,9 +180,9 @@ impl Set {
         }
     }
 
-    /// Visits members from `place` on (0 is the first) until `visit` returns `false`. Returns the
-    /// next place, unless the end was reached. Places are valid until the set changes; a small set
-    /// is visited as a whole.
+    /// Visits members from position `place` on (0 is the start) until `visit` returns `false`.
+    /// Returns the next position, unless the end was reached. Positions are valid until the set
+    /// changes; a small set is visited as a whole.
     pub(crate) fn each_from(
         &self,
         place: usize,
@@ -207,7 +207,8 @@ impl Set {
         matches!(self, Self::Table(_))
     }
 
-    /// Guards the members of a table from `place` on, for [`Set::take_guarded`].
+    /// Protects the members of a table from position `place` on, for [`Set::take_guarded`]: a
+    /// member is copied before its removal.
     pub(crate) fn guard(&mut self, place: usize, copied_bytes: &Arc<AtomicUsize>) {
         if let Self::Table(table) = self {
             table.guard(place, copied_bytes);

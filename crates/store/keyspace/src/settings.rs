@@ -9,11 +9,11 @@ pub struct Limits {
     pub databases: usize,
     /// Maximum length of a string that a command builds, in bytes: `proto-max-bulk-len`.
     pub string_bytes_max: usize,
-    /// Maximum number of due keys removed per turn.
+    /// Maximum number of due keys removed per turn of the event loop.
     pub expire_keys_per_turn: usize,
-    /// Maximum number of elements of removed collections freed per turn.
+    /// Maximum number of elements of removed collections freed per turn of the event loop.
     pub free_elements_per_turn: usize,
-    /// Maximum number of keys evicted before a command or per turn.
+    /// Maximum number of keys evicted before a command or per turn of the event loop.
     pub evict_keys_per_turn: usize,
     /// Maximum number of build locks (`GETORLOCK`) per database. While it is reached, `GETORLOCK`
     /// lets every client compute the value itself.
@@ -24,13 +24,13 @@ pub struct Limits {
     /// bounds all other data, and neither part can use the memory of the other. 0 means that
     /// `maxmemory_bytes` bounds all data together.
     pub maxmemory_blob_bytes: u64,
-    /// Choice of the keys to evict when the limit is exceeded: `maxmemory-policy`.
+    /// Choice of the keys to evict when memory exceeds its limit: `maxmemory-policy`.
     pub policy: Policy,
     /// Number of keys compared per eviction: `maxmemory-samples`.
     pub samples: usize,
     /// Factor that slows the growth of the LFU counters: `lfu-log-factor`.
     pub lfu_log_factor: u32,
-    /// Minutes after which the counter of an unused key falls by one: `lfu-decay-time`.
+    /// Minutes after which the LFU counter of an unused key falls by one: `lfu-decay-time`.
     pub lfu_decay_minutes: u32,
     /// Sizes at which collections change their encoding.
     pub encodings: Encodings,
@@ -112,7 +112,8 @@ pub enum Policy {
     /// The key with the nearest deadline.
     VolatileTtl,
     /// SIEVE: first a new key that uses more than a sixteenth of the limit and was never read, else
-    /// the next key that was not used since the hand last passed it.
+    /// the next key that was not used since the hand, which walks over all keys in a circle, last
+    /// passed it.
     AllKeysSieve,
 }
 

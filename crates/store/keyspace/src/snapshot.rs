@@ -48,7 +48,7 @@ const VACANT_WORK: usize = 8;
 /// The current epoch, and the snapshot in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshots {
-    /// [`EPOCH`] or 0.
+    /// Current epoch, which new keys get: [`EPOCH`] or 0.
     epoch: u32,
     under_way: Option<Snapshot>,
 }
@@ -341,7 +341,8 @@ impl Snapshots {
     }
 
     /// Must be called before an entry's value changes: if a snapshot needs the entry, the snapshot
-    /// writes it now, or protects it if it is being written in parts.
+    /// writes it now or, if the value is being written in parts, makes sure that the old elements
+    /// are kept.
     #[inline]
     pub(crate) fn before_change(&mut self, dbs: &mut [Db], db: usize, slot: u32) {
         self.before_removal(dbs, db, slot);
@@ -367,8 +368,8 @@ impl Snapshots {
         }
     }
 
-    /// Takes ownership of a value that was removed from an entry with this `access`, if the value
-    /// is being written; otherwise returns the value.
+    /// Takes ownership of a value that was removed from an entry whose flags are `access`, if the
+    /// value is being written; otherwise returns the value.
     #[inline]
     pub(crate) fn take(
         &mut self,

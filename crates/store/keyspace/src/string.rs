@@ -46,7 +46,7 @@ pub(crate) enum Str {
         reason = "a value has 24 bytes, its tag included"
     )]
     Raw(Box<Vec<u8>>),
-    /// Bytes shared with replies that are still being sent.
+    /// Bytes that replies refer to without a copy; at least [`BLOB_BYTES_MIN`] of them.
     Blob(Box<Bytes>),
 }
 

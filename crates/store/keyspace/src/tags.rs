@@ -28,9 +28,10 @@ type Tag = Node<TagUses>;
 #[derive(Clone, Debug, Default)]
 struct TagUses {
     generation: u64,
-    /// Number of keys of the current generation.
+    /// Number of keys that got the tag in its current generation.
     keys: usize,
-    /// Number of keys of any generation.
+    /// Number of keys that have the tag, from any generation: keys of earlier generations count as
+    /// removed, but are still in memory.
     references: usize,
 }
 

@@ -75,7 +75,7 @@ impl Value {
         }
     }
 
-    /// Returns the approximate number of allocations of a value.
+    /// Returns the number of elements of a collection; 1 for a string.
     #[inline]
     pub(crate) fn elements(&self) -> usize {
         match self {
@@ -142,7 +142,7 @@ impl Value {
     }
 }
 
-/// A type of value, as a view into [`Value`].
+/// A type of value, which can be borrowed from a [`Value`] of this type.
 pub(crate) trait Kind: Sized {
     fn of(value: &Value) -> Option<&Self>;
     fn of_mut(value: &mut Value) -> Option<&mut Self>;

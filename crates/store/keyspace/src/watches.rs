@@ -62,7 +62,7 @@ impl Watches {
         watch.version
     }
 
-    /// Removes these watches of one client.
+    /// Removes the watches in `all`, which belong to one client.
     pub(crate) fn unwatch(&mut self, all: impl Iterator<Item = Watched>) {
         for watched in all {
             let watches = &mut self.dbs[watched.db];

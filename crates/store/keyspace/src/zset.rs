@@ -310,9 +310,9 @@ impl Zset {
         matches!(self, Self::Large(_))
     }
 
-    /// Visits members from `place` on (0 is the first), in no particular order, until `visit`
-    /// returns `false`. Returns the next place, unless the end was reached. Places are valid until
-    /// the sorted set changes; a packed one is visited as a whole.
+    /// Visits members from position `place` on (0 is the start), in no particular order, until
+    /// `visit` returns `false`. Returns the next position, unless the end was reached. Positions
+    /// are valid until the sorted set changes; a packed one is visited as a whole.
     pub(crate) fn each_from(
         &self,
         place: usize,
@@ -334,7 +334,8 @@ impl Zset {
         }
     }
 
-    /// Guards the members of a large sorted set from `place` on, for [`Zset::take_guarded`].
+    /// Protects the members of a large sorted set from position `place` on, for
+    /// [`Zset::take_guarded`]: a member is copied before its first change.
     pub(crate) fn guard(&mut self, place: usize, copied_bytes: &Arc<AtomicUsize>) {
         if let Self::Large(large) = self {
             large.members.guard(place, copied_bytes);
@@ -347,8 +348,8 @@ impl Zset {
         }
     }
 
-    /// Passes the members, as they were when the guard was set, to `visit`, until it returns
-    /// `false`. The next call continues there. Returns whether all were passed.
+    /// Passes the members, as they were when [`Zset::guard`] was called, to `visit` until it
+    /// returns `false`; the next call continues there. Returns whether all were passed.
     pub(crate) fn take_guarded(&mut self, mut visit: impl FnMut(&[u8], f64) -> bool) -> bool {
         match self {
             Self::Large(large) => large

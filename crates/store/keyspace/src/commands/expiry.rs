@@ -10,7 +10,8 @@ use crate::notify::Class;
 
 type Done = Result<(), Fault>;
 
-/// Unit and base of an expire time, and the index of its argument.
+/// Interpretation of an argument that gives an expire time: its unit, whether it is a point in time
+/// or a duration, and the index of the argument.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expire {
     is_seconds: bool,
@@ -44,7 +45,8 @@ impl Expire {
         }
     }
 
-    /// Returns the option of SET and GETEX with this name.
+    /// Returns the interpretation that the option EX, PX, EXAT or PXAT of SET and GETEX selects;
+    /// `None` for any other word.
     pub(crate) fn option(word: &[u8]) -> Option<Self> {
         let found = if word.eq_ignore_ascii_case(b"ex") {
             Self::seconds(0)

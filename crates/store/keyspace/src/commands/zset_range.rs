@@ -147,8 +147,8 @@ struct Fixed {
 }
 
 impl<'a> Request<'a> {
-    /// Parses the range at `at` and the options after it. `None` for `fixed` means that options
-    /// choose unit and direction (ZRANGE).
+    /// Parses the range at argument index `at` and the options after it. If `fixed` is `None`,
+    /// options choose the kind and direction of the range (ZRANGE).
     fn parse(
         cx: &Context<'a>,
         at: usize,

@@ -20,9 +20,10 @@ pub(crate) struct Guarded<T>(Option<Box<Guard<T>>>);
 
 #[derive(Debug)]
 struct Guard<T> {
-    /// Slots that were not visited yet.
+    /// Slots that [`Guard::take`] has not visited yet.
     slots: Range<u32>,
-    /// One bit per slot: the slot has changed, and `copies` has its former item, if there was one.
+    /// One bit per slot, set once the slot has changed since the guard was created; `copies` then
+    /// has the former item of the slot, if there was one.
     changed: Vec<u64>,
     copies: Vec<T>,
     /// Total bytes of the copies in all guards of one snapshot.

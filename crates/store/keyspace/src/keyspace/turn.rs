@@ -1,5 +1,5 @@
-//! Background work of a turn, and functions that let callers in the process use the data without
-//! commands.
+//! Background work of a turn (one pass of the event loop), and functions that let callers in the
+//! process use the data without commands.
 
 use bytes::Bytes;
 

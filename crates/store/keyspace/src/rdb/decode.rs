@@ -119,7 +119,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A decoded string in its stored form.
+/// A decoded string: a part of the input, an integer, or a decompressed string.
 pub(crate) enum Text<'a> {
     Plain(&'a [u8]),
     Int(i64),
@@ -143,7 +143,8 @@ pub(crate) struct Reading {
     pub(crate) string_bytes_max: usize,
 }
 
-/// Reads a value of this type. Returns `None` for an empty collection, since no key may hold one.
+/// Reads a value of the RDB type `kind`. Returns `None` for an empty collection, since no key may
+/// hold one.
 pub(crate) fn read_value(
     kind: u8,
     from: &mut Cursor<'_>,

@@ -14,7 +14,7 @@ use crate::value::Value;
 /// pictures, and compressing one would block the core for longer than a turn may take.
 const COMPRESS_BYTES_MIN: usize = 20;
 
-/// Work of writing a string besides its bytes, measured in bytes.
+/// Fixed part of the work of writing one string, in the unit of [`Writer::work`]: bytes.
 const STRING_WORK: usize = 16;
 
 /// Writer that appends to a file or a payload.
@@ -159,8 +159,8 @@ pub(crate) fn value_kind(value: &Value) -> u8 {
 pub(crate) fn write_value(value: &Value, writer: &mut Writer<'_>) {
     write_count(value, writer);
     match value {
-        // Highest score first, as Redis does, so that a skip list is built by insertions at its
-        // front.
+        // Highest score first, as Redis does: a server that loads the file then builds its skip
+        // list by insertions at the front.
         Value::Zset(zset) => zset.each(0..zset.len(), true, |name, score| {
             writer.scored(name, score);
             true
@@ -186,9 +186,9 @@ pub(crate) fn write_count(value: &Value, writer: &mut Writer<'_>) {
     }
 }
 
-/// Writes elements from `place` on (0 is the first) until the writer has done `work_max`. Returns
-/// the next place, unless the value is complete. Places are valid until the value changes; those of
-/// a table are its slots.
+/// Writes elements from position `place` on (0 is the start) until the work of the writer reaches
+/// `work_max`. Returns the next position, unless the value is complete. Positions are valid until
+/// the value changes; those of a table are its slots.
 pub(crate) fn write_part(
     value: &Value,
     place: usize,
@@ -229,8 +229,8 @@ pub(crate) fn write_part(
     }
 }
 
-/// Writes guarded elements of a table, in their guarded state, until the writer has done
-/// `work_max`. Returns whether none are left.
+/// Writes elements of a protected table, as they were when the protection started, until the work
+/// of the writer reaches `work_max`. Returns whether none are left.
 pub(crate) fn write_protected(value: &mut Value, work_max: usize, writer: &mut Writer<'_>) -> bool {
     match value {
         Value::Str(_) | Value::List(_) => unreachable!("only tables are guarded"),

@@ -53,7 +53,7 @@ pub struct Loader {
     crc: u64,
     version: Option<u16>,
     db: usize,
-    /// Cache tags of the following key.
+    /// Cache tags that were read for the next key in the file.
     tags: Vec<Bytes>,
     is_done: bool,
     keep: fn(BytesMut) -> Bytes,

@@ -4,6 +4,9 @@
 //! 000LLLLL               L + 1 literal bytes follow
 //! LLLooooo oooooooo      copy L + 2 bytes from o + 1 bytes back; L = 7: one more length byte first
 //! ```
+//!
+//! The first column is the first one or two bytes of an item in bits: the bits `L` form the number
+//! L, and the bits `o` the number o.
 
 /// Maximum number of literal bytes per run.
 const RUN_MAX: usize = 32;

@@ -38,6 +38,9 @@ fn number(bytes: &[u8]) -> usize {
 /// ```text
 /// bytes 4 │ count 2 │ (encoding and data │ length of both, backwards) … │ 255
 /// ```
+///
+/// `bytes` is the size of the listpack, and `count` the number of elements; 4 and 2 are the widths
+/// of these fields in bytes. 255 is the last byte.
 pub(super) fn listpack(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
     let total = number(pack.get(..4)?);
     let mut rest = pack.get(6..)?;
@@ -94,6 +97,9 @@ pub(super) fn listpack(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
 /// ```text
 /// bytes 4 │ last 4 │ count 2 │ (length of the one before │ encoding │ data) … │ 255
 /// ```
+///
+/// `bytes` is the size of the ziplist, `last` the offset of the last element, and `count` the
+/// number of elements; 4 and 2 are the widths of these fields in bytes. 255 is the last byte.
 pub(super) fn ziplist(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
     let total = number(pack.get(..4)?);
     let mut rest = pack.get(10..)?;
@@ -140,6 +146,9 @@ pub(super) fn ziplist(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
 /// count 1 │ (length │ field │ length │ unused 1 │ value │ unused bytes) … │ 255
 /// length: 1, or 254 and 4 bytes
 /// ```
+///
+/// `count` is the number of pairs, and `unused` the number of unused bytes after the value; 1 and 4
+/// are widths in bytes. 255 is the last byte.
 pub(super) fn zipmap(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
     let mut rest = pack.get(1..)?;
     let mut pieces = Vec::new();
@@ -166,6 +175,9 @@ pub(super) fn zipmap(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
 /// ```text
 /// width 4 │ count 4 │ numbers
 /// ```
+///
+/// `width` is the number of bytes per member, and `count` the number of members; each of these two
+/// fields has 4 bytes.
 pub(super) fn intset(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
     let width = number(pack.get(..4)?);
     let count = number(pack.get(4..8)?);

@@ -17,7 +17,7 @@ mod tests;
 pub(crate) struct Argument {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// Literal token before the argument, or the token itself.
+    /// Literal token before the argument, or the whole argument if it is only a token.
     pub(crate) token: Option<&'static str>,
     pub(crate) is_optional: bool,
     /// True if the argument may be repeated.
@@ -39,9 +39,9 @@ pub(crate) enum Kind {
     UnixTime,
     /// A literal token.
     Token,
-    /// Exactly one of the parts is given.
+    /// Alternatives: a call gives exactly one of the argument's parts.
     OneOf,
-    /// All of the parts are given together.
+    /// A group: a call gives all of the argument's parts together.
     Block,
 }
 

@@ -159,9 +159,10 @@ pub(crate) struct Spec {
 
 /// Positions of the keys of a [`Spec`].
 pub(crate) enum KeyPosition {
-    /// First key at `at`; `last` is relative to it, or counts from the end if negative.
+    /// Keys from the argument at index `at` to the argument `last`, every `step` arguments; `last`
+    /// is relative to `at`, or counts from the end if negative.
     Range { at: usize, last: i32, step: usize },
-    /// Keys after a count at this index.
+    /// Keys after the argument at index `at`, which gives their number.
     Counted { at: usize },
     /// Positions that only the command itself can determine.
     Unknown,
