@@ -120,7 +120,7 @@ pub enum Keys {
     Range {
         /// Index of the first key.
         first: usize,
-        /// Index of the last key.
+        /// Index of the last key; a negative index counts from the end.
         last: i32,
         /// Distance between two keys, in arguments.
         step: usize,
@@ -140,7 +140,7 @@ pub enum Keys {
     /// No keys, but channels from the first argument to the last; a negative `last` counts from the
     /// end.
     Channels {
-        /// Index of the last channel.
+        /// Index of the last channel; a negative index counts from the end.
         last: i32,
     },
 }

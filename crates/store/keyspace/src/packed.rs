@@ -31,7 +31,7 @@ pub(crate) struct Element<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
-/// Returns the packed size of a string.
+/// Returns the packed size of a string of `len` bytes, in bytes.
 pub(crate) fn record_bytes(len: usize) -> usize {
     len + 2 * length_bytes(len)
 }

@@ -322,8 +322,8 @@ impl Snapshots {
         })
     }
 
-    /// Cancels the snapshot. It is over when [`Snapshots::write_part`] returns `true`; the caller
-    /// discards the bytes.
+    /// Cancels the snapshot. The snapshot ends when [`Snapshots::write_part`] returns `true`; the
+    /// caller discards the bytes of the file.
     pub(crate) fn cancel(&mut self, dbs: &mut [Db]) {
         if let Some(snapshot) = &mut self.under_way {
             snapshot.is_cancelled = true;

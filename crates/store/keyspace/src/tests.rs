@@ -262,7 +262,7 @@ fn deadlines_pass_and_memory_is_bounded() {
         "-OOM command not allowed when used memory > 'maxmemory'."
     );
     assert_eq!(client.send("EXISTS a"), ":0");
-    // Queued commands use memory too.
+    // A queued command uses memory, so even EXISTS is refused inside a transaction.
     assert_eq!(client.send("MULTI"), "+OK");
     assert!(client.send("EXISTS a").starts_with("-OOM"));
     assert_eq!(client.send("DISCARD"), "+OK");
@@ -588,8 +588,8 @@ fn large_collections_are_freed_in_turns() {
     assert_eq!(client.send("SET other string"), "+OK");
     assert_eq!(client.send("EXISTS set zset"), ":0");
     assert_eq!(client.keyspace.discarded(), 2);
-    // The first part of freeing a sorted set is its tree, leaf by leaf; its members follow one by
-    // one.
+    // The set and the sorted set have 30,000 members each, and a turn frees 1,000 elements. Of a
+    // sorted set, the tree is freed first, leaf by leaf, and then the members.
     let needed = turns(&mut client);
     assert!((60..70).contains(&needed), "{needed} turns");
     assert_eq!(client.keyspace.discarded(), 0);
@@ -602,7 +602,7 @@ fn large_collections_are_freed_in_turns() {
         "queued values no longer count as data"
     );
     let needed = turns(&mut client);
-    // The keys are freed first, then their deadlines.
+    // A turn frees 1,000 elements: first 30,000 keys, then their 30,000 deadlines.
     assert!((60..70).contains(&needed), "{needed} turns");
 }
 
@@ -625,7 +625,8 @@ fn a_blob_that_a_command_made_is_freed_by_who_keeps_blobs() {
         client.send(end);
         assert_eq!(kept(), BYTES, "{end}");
     }
-    // A reply still shares the blob, and frees it.
+    // A reply still shares the blob when the key is removed: the blob is freed with the reply, and
+    // is not passed to the blob freezer.
     client.send("DEL key");
     client.send(&format!("SETRANGE key {} x", BYTES - 1));
     let sent = client.keyspace.get(0, b"key", client.now_ms);
@@ -728,7 +729,7 @@ fn sieve_keeps_what_is_used_from_large_values_that_are_not() {
     };
     let (sieve, lru) = (hits(Policy::AllKeysSieve), hits(Policy::AllKeysLru));
     assert!(lru <= sieve, "{sieve} hits with SIEVE, {lru} with LRU");
-    // Less than two misses per hot key.
+    // Of the 20,000 reads, fewer than two per hot key miss with SIEVE.
     assert!(20_000 - 2 * HOT < sieve, "{sieve}");
 }
 
@@ -740,7 +741,8 @@ fn keys_in_use_stay_though_all_others_came_within_a_second() {
         for number in 0..200 {
             client.send(&format!("SET {} v EX 1000", hot(number)));
         }
-        // Ten thousand other keys are written in two seconds; about five thousand fit.
+        // Ten thousand other keys are written in two seconds. Memory has room for about five
+        // thousand, so the others must be evicted while the hot keys stay in use.
         for round in 0..200 {
             client.now_ms += 10;
             for number in 0..50 {

@@ -56,8 +56,8 @@ impl Keyspace {
         self.snapshots.waiting_bytes()
     }
 
-    /// Cancels the snapshot. It is over when [`Keyspace::write_snapshot_part`] returns `true`; the
-    /// caller discards the bytes.
+    /// Cancels the snapshot. The snapshot ends when [`Keyspace::write_snapshot_part`] returns
+    /// `true`; the caller discards the bytes of the file.
     pub fn cancel_snapshot(&mut self) {
         self.snapshots.cancel(&mut self.dbs);
     }

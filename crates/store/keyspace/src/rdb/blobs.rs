@@ -1,4 +1,5 @@
-//! Blobs that belong into written data and are held by reference.
+//! Blobs that belong in a written file, held by reference until they are copied to the caller's
+//! buffer.
 
 use std::collections::VecDeque;
 

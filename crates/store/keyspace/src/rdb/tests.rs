@@ -302,7 +302,8 @@ fn what_changes_between_turns_is_handed_over_in_parts() {
         assert!(bytes <= 3 * BUDGET, "{bytes} bytes in one turn");
     }
     assert_eq!(file.len(), quiet.len());
-    // The same with each key changed instead of flushed.
+    // The same test, but during the snapshot each key is changed by APPEND, instead of all keys
+    // being removed by FLUSHALL.
     run(&mut keyspace, "FLUSHALL");
     for number in 0..2_000 {
         run(

@@ -55,7 +55,7 @@ enum ValueSource {
 #[derive(Debug, Default)]
 pub(crate) struct ValueQueue {
     queue: VecDeque<QueuedValue>,
-    /// True if the head of the first value is written.
+    /// True if the bytes that precede the first value's elements are written.
     pub(crate) is_open: bool,
     copied_bytes: Arc<AtomicUsize>,
     own_bytes: usize,
