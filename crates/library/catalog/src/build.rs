@@ -542,7 +542,7 @@ fn words_of(library: &Library) -> FoundWords {
 }
 
 /// Posting: index of a word, kind and row (packed) of an object whose names contain the word, and
-/// the fact about both.
+/// the [`Fact`] about the word in this object.
 type Posting = (u32, u32, Fact);
 
 /// Words of all names, in the order in which they were found.

@@ -31,7 +31,8 @@ pub enum Source {
     /// A file of this name in the folder of the music; for an artist, in the folder that contains
     /// the albums. `*` matches any characters; case is ignored.
     File(String),
-    /// Any picture in that folder.
+    /// Any picture in the folder of the music; for an artist, in the folder that contains the
+    /// albums.
     Any,
     /// The picture inside a music file.
     Embedded,

@@ -123,7 +123,7 @@ pub struct Genre<'a> {
 pub struct DatedPhoto {
     /// Capture time by the camera's clock, else the file's modification time; seconds since 1970.
     pub taken_s: i64,
-    /// Row of its file.
+    /// Row of the photograph's file.
     pub file: u32,
 }
 
@@ -134,9 +134,9 @@ pub struct Playlist<'a> {
     pub id: PlaylistId,
     /// Name given in the playlist, else its file name without the extension.
     pub name: &'a str,
-    /// Row of its file.
+    /// Row of the playlist file.
     pub file: u32,
-    /// Rows of its tracks, in order; a track may occur twice.
+    /// Rows of the playlist's tracks, in order; a track may occur twice.
     pub tracks: Vec<u32>,
     /// Number of entries that match no track of the library.
     pub missing: u32,

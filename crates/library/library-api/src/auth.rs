@@ -91,8 +91,8 @@ fn token_of(password: &str, salt: &str) -> String {
     format!("{:x}", md5::compute(format!("{password}{salt}")))
 }
 
-/// Returns whether `a` equals `b`. The hashes of `a` and `b` are compared instead, so that the
-/// duration does not reveal the length of a common prefix.
+/// Returns whether `a` equals `b`. Compares the hashes of `a` and `b`, so that the duration does
+/// not reveal the length of a common prefix.
 fn is_same(a: &[u8], b: &[u8]) -> bool {
     blake3::hash(a) == blake3::hash(b)
 }

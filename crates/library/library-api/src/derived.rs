@@ -13,7 +13,7 @@ use crate::songs::own_albums;
 /// Articles that are ignored at the beginning of a name for sorting.
 pub(crate) const ARTICLES: &str = "The El La Los Las Le Les Der Die Das";
 
-/// Maximum lead that is accepted for the clock of another machine that wrote a file.
+/// Maximum time by which the clock of another machine that wrote a file may be ahead.
 const CLOCKS_APART_MS: i64 = 86_400_000;
 
 /// Sort orders, dates and lookup tables of one index.
@@ -108,8 +108,8 @@ impl Derived {
 
 /// Returns the time of a file's last change, in milliseconds since 1970 and at most `now_ms`. A
 /// time more than [`CLOCKS_APART_MS`] in the future is due to a wrong clock, and would keep the
-/// file's album the newest for years: the creation time replaces it, or 0 if that is in the future
-/// too.
+/// file's album the newest for years. In that case, returns the file's creation time, or 0 if the
+/// creation time is in the future too.
 pub(crate) fn changed_ms(stat: &Stat, now_ms: i64) -> i64 {
     let [changed_ms, born_ms] = [stat.mtime_ns, stat.born_ns].map(|ns| ns.div_euclid(1_000_000));
     if changed_ms <= now_ms.saturating_add(CLOCKS_APART_MS) {

@@ -10,7 +10,7 @@ use crate::{
 
 /// Function that writes the response document.
 pub(crate) type Read = fn(&Call<'_>, &Seen<'_>, &mut Writer) -> Result<(), Fault>;
-/// Function that returns the changes to make.
+/// Function that returns the changes of the stored state that the request makes.
 pub(crate) type Decide = fn(&Call<'_>, &Seen<'_>) -> Changes;
 
 /// Handler of an endpoint.

@@ -24,21 +24,21 @@ pub trait House: Send + Sync {
     /// Cancels the running scan, if any; the index stays unchanged.
     fn cancel_scan(&self);
 
-    /// Returns the target of the cover of `of`, with this query, if there is a cover. May extract
-    /// the cover from a file.
+    /// Returns the target (path and query) at which the program serves the cover of the object
+    /// `of`, if there is a cover. The target ends with `query`. May extract the cover from a file.
     fn cover(&self, index: &Index, of: CoverOwner, query: &str) -> Option<String>;
 
-    /// Returns whether `of` has a cover.
+    /// Returns whether the object `of` has a cover.
     fn has_cover(&self, index: &Index, of: CoverOwner) -> bool;
 
-    /// Returns the placeholder of the cover of `of`, if it is known. May extract the cover from a
-    /// file.
+    /// Returns the placeholder of the cover of the object `of`, if it is known. May extract the
+    /// cover from a file.
     fn look(&self, index: &Index, of: CoverOwner) -> Option<Placeholder>;
 
     /// Returns the placeholder of the picture at this path of the library, if it is known.
     fn look_of_file(&self, path: &[u8]) -> Option<Placeholder>;
 
-    /// Returns the target of the avatar with this file name, if the avatar exists.
+    /// Returns the target (path and query) of the avatar with this file name, if the avatar exists.
     /// [`Store::avatar`](crate::Store::avatar) returns the file name.
     fn avatar(&self, name: &str) -> Option<String>;
 
@@ -58,9 +58,9 @@ pub struct Scanning {
     pub reading: Option<Reading>,
     /// End of the last completed scan, in milliseconds since 1970.
     pub ended_ms: Option<i64>,
-    /// Error of the scan that failed after the last completed scan, if one did.
+    /// Error of the latest scan, if that scan failed; `None` if it was completed.
     pub failed: Option<String>,
-    /// Number of folders with changes that have not settled yet.
+    /// Number of folders that changed and have not been quiet long enough to be scanned.
     pub unsettled: u64,
     /// Way in which changes of the library are detected.
     pub watch: Watching,
@@ -69,13 +69,14 @@ pub struct Scanning {
 /// Progress of reading files.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reading {
-    /// Files read.
+    /// Number of files that the scan has read so far.
     pub done: u64,
-    /// Files to read.
+    /// Number of files that the scan reads in total.
     pub of: u64,
-    /// Files per second, so far.
+    /// Files read per second, averaged since the reading of files started.
     pub per_second: f64,
-    /// Estimated seconds left, at the present rate.
+    /// Estimated seconds until all files are read, at the average rate so far; `None` before the
+    /// first file.
     pub left_s: Option<f64>,
 }
 

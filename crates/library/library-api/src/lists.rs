@@ -15,7 +15,8 @@ use crate::write::Writer;
 
 type Done = Result<(), Fault>;
 
-/// Time for which a reported track counts as playing; few tracks are longer.
+/// Time after a player's report during which the reported track counts as playing. Few tracks are
+/// longer.
 const PLAYING_MS: i64 = 20 * 60_000;
 
 pub(crate) fn albums(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {

@@ -6,7 +6,7 @@ use crate::limits::Limits;
 use crate::server::{Call, Changes, Players, Playing, Seen};
 use crate::store::Change;
 
-/// Maximum lead that is accepted for a player's clock: one day.
+/// Maximum time by which a player's clock may be ahead of the server's: one day.
 const AHEAD_MS_MAX: i64 = 24 * 3600 * 1000;
 
 impl Call<'_> {
@@ -68,8 +68,8 @@ pub(crate) fn set_rating(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     }])
 }
 
-/// Returns the changes that count plays. With `submission=false` it only records the track that the
-/// player started.
+/// Returns the changes that count plays. With `submission=false` no play is counted: the server
+/// only records the track that the player started.
 pub(crate) fn scrobble(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     let ids = call.params.all("id").map(Id::parse);
     let ids: Option<Vec<Id>> = ids.collect();

@@ -8,7 +8,7 @@ use crate::fault::Fault;
 use crate::server::{Call, Seen};
 use crate::write::Writer;
 
-/// Rows of one kind: all rows of the index, or the found ones.
+/// Rows of artists, albums or songs: all rows of the index, or the rows that a search found.
 enum Rows {
     All(u32),
     Found(Vec<u32>),

@@ -399,7 +399,7 @@ impl Seen<'_> {
     }
 }
 
-/// Changes that an endpoint decides on.
+/// Changes of the stored state that an endpoint decides on, or the error for the client.
 pub(crate) type Changes = Result<Vec<Change>, Fault>;
 
 /// Logs a store error and returns the error for the client, which contains no details of the host.

@@ -73,13 +73,13 @@ impl Covers {
         );
     }
 
-    /// Returns whether the track, disc, album or artist `of` has a cover.
+    /// Returns whether the object `of` has a cover.
     pub(crate) fn has(&self, catalog: &Index, of: CoverOwner) -> bool {
         catalog.cover(of, &self.rules).is_some()
     }
 
-    /// Returns the placeholder of the cover that `of` has, if it is known. May block, as
-    /// [`Covers::path`].
+    /// Returns the placeholder of the cover of the object `of`, if it is known. May block, as
+    /// [`Covers::path`] may.
     pub(crate) fn look(&self, catalog: &Index, of: CoverOwner) -> Option<Placeholder> {
         self.look_at(&self.path(catalog, of)?)
     }
@@ -90,8 +90,8 @@ impl Covers {
         looks.find(&library.identify(path, Wait::Allowed).ok()?)
     }
 
-    /// Returns the target of the cover that `of` has, with `query`. May block, because the picture
-    /// may have to be extracted from a file.
+    /// Returns the target of the cover of the object `of`, with `query` as its query. May block,
+    /// because the picture may have to be extracted from a file.
     pub(crate) fn target(&self, catalog: &Index, of: CoverOwner, query: &str) -> Option<String> {
         let path = self.path(catalog, of)?;
         Some(match query {

@@ -330,7 +330,7 @@ impl Mount for Rest {
         true
     }
 
-    /// Returns true, because embedded covers and avatars are served as internal targets.
+    /// Returns true, because embedded covers and avatars have paths that clients cannot request.
     fn reaches_internal(&self) -> bool {
         true
     }

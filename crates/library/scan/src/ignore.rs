@@ -159,8 +159,9 @@ struct Level {
 }
 
 impl Rules {
-    /// Returns the rules for the contents of `folder`, given the rules above it and its own
-    /// exclusions `exclusions`. Returns `None` if the folder is excluded.
+    /// Returns the rules for the contents of `folder`: `declared`, which are the folder's own
+    /// exclusions, added to the rules of the folders above it. Returns `None` if the folder is
+    /// excluded.
     pub(crate) fn below(&self, folder: &[u8], declared: Declared) -> Option<Rules> {
         match declared {
             Declared::Nothing => Some(self.clone()),

@@ -66,8 +66,8 @@ impl Identity {
     }
 }
 
-/// Minimum number of stretches that are checked by two threads; fewer do not repay the second
-/// thread.
+/// Minimum number of checksummed stretches of an index that are checked by two threads; fewer do
+/// not repay the second thread.
 const STRETCHES_APART_MIN: usize = 16;
 
 /// Loads the last complete index in `folder`. Returns `None` if there is no index, or if it is

@@ -71,7 +71,7 @@ pub enum WatchMode {
 pub struct Status {
     /// Progress of the running scan, if any.
     pub snapshot: Option<ProgressSnapshot>,
-    /// Means of detection in use.
+    /// Means by which changes are detected at present.
     pub watch: Watch,
     /// Number of folders that changed and have not been quiet long enough to be scanned.
     pub unsettled: usize,
@@ -249,7 +249,8 @@ impl Shared {
             }
             if !quiet.is_empty() {
                 // An operator has to fix what made a scan fail. The next attempt scans the whole
-                // library. The delay before it doubles with each failure, up to 1,024 times `look`.
+                // library. The delay before an attempt doubles with each failure, up to 1,024 times
+                // `look`.
                 let only = if failures == 0 { &quiet[..] } else { &[] };
                 failures = if self.scan(&mut last, only) {
                     0

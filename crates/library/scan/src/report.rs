@@ -23,7 +23,7 @@ pub struct Report {
     pub links: u64,
     /// Number of read calls on opened files.
     pub reads: u64,
-    /// Bytes requested by these reads.
+    /// Bytes requested by the read calls on opened files.
     pub bytes: u64,
     /// Opened music files with partly broken tags, sorted by path, with the reasons.
     pub broken_tags: Vec<Fault>,

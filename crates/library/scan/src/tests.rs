@@ -515,7 +515,8 @@ fn our_own_data_is_left_out_under_whatever_path() {
     let home = Home::new("hidden-identity");
     home.write("elsewhere/variants/picture.png", PNG);
     let data = stat(home.library().join("elsewhere")).expect("it was made");
-    // As with a second mount of the data directory: its path does not identify it.
+    // Simulates a second mount of the data directory: its path is unknown, and only device and
+    // inode identify it.
     let hidden = Hidden {
         path: None,
         identity: Some((data.st_dev, data.st_ino)),
@@ -713,7 +714,7 @@ fn a_scan_takes_an_index_and_returns_it_unless_the_folder_has_another() {
         again(Some(&first)).0.catalog(),
         first.catalog()
     ));
-    // Another process scans: its index is taken.
+    // Another process scans: the next scan starts from the index which that process wrote.
     home.write("One/First/9.flac", sine("sine.flac"));
     home.scan();
     let (second, report) = again(Some(&first));

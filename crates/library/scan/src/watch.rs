@@ -130,7 +130,7 @@ impl Watches {
                 return Err(WatchError::Overflow);
             }
             if events.contains(ReadFlags::IGNORED) {
-                // The path may have another watch by now, which stays.
+                // The path may have got another watch meanwhile; that watch is kept.
                 if let Some(path) = self.paths.remove(&event.wd())
                     && self.watches.get(&path) == Some(&event.wd())
                 {
@@ -148,8 +148,8 @@ impl Watches {
                     changed(folder);
                 }
                 if MARKS.contains(&name.to_bytes()) {
-                    // The changed file may exclude fewer folders than before; the others need a
-                    // watch now.
+                    // After its change, the file may exclude fewer folders than before. Folders
+                    // that it no longer excludes need a watch now.
                     new.push(folder.clone());
                     changed(folder);
                 }

@@ -134,8 +134,8 @@ fn a_panic_of_the_indexer_reaches_the_hook_of_the_program() {
     assert!(report.contains("Some(\"scan\")"), "{report}");
 }
 
-/// In a program without such a hook, the thread that stops the indexer gets the panic instead of
-/// waiting; readers keep the last catalog.
+/// In a program whose panic hook does not end the process, the thread that stops the indexer gets
+/// the panic instead of waiting; readers keep the last catalog.
 #[test]
 fn nobody_waits_for_an_indexer_that_panicked() {
     if let Some(home) = env::var_os(SECOND) {

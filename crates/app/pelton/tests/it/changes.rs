@@ -34,7 +34,7 @@ fn a_rewritten_original_is_noticed() {
         home.put("new.jpg", &media::photo(96, 64, 3));
         fs::rename(home.library().join("new.jpg"), home.library().join("p.jpg"))
             .expect("the home can be written");
-        // A core that served the first version may trust it for as long as the second.
+        // Another core, which still trusts the first version, may send that version for a while.
         let third = eventually("the change is noticed", || {
             let third = changed(&server, target, &second);
             (third.etag() != first.etag()).then_some(third)

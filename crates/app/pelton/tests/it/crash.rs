@@ -60,7 +60,7 @@ fn moment(round: u32, server: &Server, home: &Home, clients: &mut [Client]) {
             2 => !home.temporaries().is_empty(),
             // A file was renamed to its final name.
             3 => home.variants().len() != before,
-            // More than this number of responses have started to arrive.
+            // More than `round % clients.len()` responses have started to arrive.
             _ => round as usize % clients.len() < begun,
         };
         (come || begun == clients.len()).then_some(())

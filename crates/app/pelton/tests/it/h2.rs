@@ -252,12 +252,13 @@ fn an_idle_connection_is_told_to_go() {
     );
 }
 
-/// Responses count as activity.
+/// A connection with requests is not closed as idle: each response restarts the idle timeout.
 #[test]
 fn a_busy_connection_is_not_idle() {
     let (_home, server) = served(&["--limits-idle-timeout", "2s"]);
     let mut client = Frames::connect(server.address(), &[]);
-    // The server may act on a deadline up to one second late.
+    // The server may act on the timeout up to one second late, so requests continue for more than
+    // three seconds.
     for number in 0..8 {
         let asked = request(2 * number + 1, "/digits.txt");
         client.send(&asked).expect("the connection goes on");

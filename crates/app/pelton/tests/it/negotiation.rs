@@ -257,7 +257,7 @@ fn what_came_out_no_smaller_is_remembered() {
         assert_eq!(server.metrics().conversions(), conversions, "{accept}");
     }
     server.stop();
-    // The verdict survives a restart.
+    // The server remembers across a restart that no format makes this picture smaller.
     let server = Server::plain(&home, &[]);
     for accept in ["image/avif", "image/webp"] {
         let answer = server.get_as("/small.jpg", accept);

@@ -94,7 +94,8 @@ fn nobody_waits_longer_for_their_turn_than_was_chosen() {
     eventually("a cell is at work", || {
         (server.metrics().get("pelton_cells_running") == 1).then_some(())
     });
-    // The conversion stays in its cell while the cell is stopped.
+    // Stop the cells, so that the first conversion occupies its cell until the second request is
+    // refused.
     let workers = Workers::below(server.pid());
     for cell in &workers.cells {
         signal(*cell, Signal::STOP);

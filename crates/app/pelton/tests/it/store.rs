@@ -163,8 +163,8 @@ fn kill_loses_no_acknowledged_write() {
     assert!(0 < acknowledged);
 }
 
-/// A killed process loses only the writes that it has not passed to the kernel. The setting
-/// promises a limit of one second, but usually no write is lost.
+/// A killed process loses only the writes that it has not passed to the kernel. `appendfsync
+/// everysec` promises that at most one second of writes is lost, but usually none is.
 #[test]
 fn kill_loses_a_second_at_most_where_that_was_chosen() {
     const SECOND: Duration = Duration::from_secs(1);
@@ -236,7 +236,8 @@ fn a_rewrite_without_a_journal_begins_none() {
     ask(&mut client, "BGREWRITEAOF").expect("a reply");
     assert_eq!(listed(1), "file appendonly.aof.1.base.rdb seq 1 type b\n");
     ask(&mut client, "SET b 1").expect("a reply");
-    // Refused until the rewrite has ended, which is a moment after its file is listed.
+    // `DEBUG LOADAOF` is refused until the rewrite has ended, which is a moment after its file is
+    // listed.
     eventually("the journal is loaded", || {
         (ask(&mut client, "DEBUG LOADAOF").expect("a reply") == "+OK").then_some(())
     });

@@ -375,7 +375,7 @@ fn idle_connections_cost_hardly_anything() {
     let before = server.memory("VmRSS");
     let clients: Vec<_> = (0..CLIENTS).map(|_| ask()).collect();
     let each = server.memory("VmRSS").saturating_sub(before) / CLIENTS;
-    // This includes rustls's read buffer of 4 KiB, which it keeps.
+    // The memory of each connection includes rustls's read buffer of 4 KiB, which rustls keeps.
     assert!(each <= 13 << 10, "{each} bytes each");
     drop((warm, clients));
 }

@@ -203,8 +203,8 @@ fn what_cannot_be_decoded_is_sent_as_it_is_and_not_tried_again() {
         refused.text()
     );
     let metrics = server.metrics();
-    // The stream failed. The second request's plan has the same rate as the first one's, and thus
-    // the same remembered verdict.
+    // Only one conversion ran, and it failed: the plan of `getTranscodeStream` has the same rate as
+    // that of `stream`, so the remembered failure applies to both.
     assert_eq!(metrics.sum("pelton_conversion_failures_total"), 1);
     assert_eq!(metrics.get("pelton_transcodings_total"), 0);
     server.stop();

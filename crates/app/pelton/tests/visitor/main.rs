@@ -33,8 +33,8 @@ fn main() {
             let run = RUNS.fetch_add(1, Ordering::Relaxed) + 1;
             say(format!("Content-Type: text/plain\n\n{run}").as_bytes());
         }
-        // The request's body contains commands; the reply to the PING after them marks the end of
-        // theirs.
+        // The request's body contains commands. The reply to the PING after these commands marks
+        // the end of their replies.
         "state" => {
             const END: &[u8] = b"+PONG\r\n";
             let number: i32 = variable("PELTON_STATE").parse().expect("a number");

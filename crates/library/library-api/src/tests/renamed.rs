@@ -40,7 +40,8 @@ fn stars_and_ratings_stay_with_names_that_have_another_id() {
         ["1970-01-01T00:00:02.000Z"]
     );
     assert_eq!(scene.all("getStarred2", "album.userRating"), ["2"]);
-    // Objects that are not in the library keep their marks; the former ids of the others have none.
+    // The album that is not in the library keeps its stars and ratings. The former ids of the other
+    // objects have none left.
     let marked = scene.store().read(|state| {
         let ann = &state.users["ann"];
         OLD.map(|id| {

@@ -18,7 +18,7 @@ pub(super) fn example(heading: &str, language: &str) -> &'static str {
 }
 
 /// Checks promise P1 of the specification: `ephemeral = false` keeps a program's state between
-/// requests, and the reported posture says so.
+/// requests, and `/-/api/cells` reports this setting as part of the `posture`.
 #[test]
 fn p1_a_program_is_kept_where_its_table_says_so() {
     let home = Home::new();
@@ -41,7 +41,7 @@ fn p1_a_program_is_kept_where_its_table_says_so() {
         let table = program("c", &in_c, kept) + &program("rust", &in_rust, kept);
         let server = serve(&home, backend, &table);
         for name in ["c", "rust"] {
-            // The warm-up was the first request.
+            // The warm-up was the program's first request, so the count of the next one is 2.
             for count in 2..=6 {
                 let answer = server.get(&format!("/x/{name}?{count}"));
                 assert_eq!(answer.text(), count.to_string(), "{backend}: {name}");
