@@ -170,8 +170,8 @@ fn number_ids(entries: &[Entry], songs: &mut [Song]) {
 /// Ids of artists by name. An id is derived from the MusicBrainz id if the files state exactly one
 /// for the name, otherwise from the name.
 struct ArtistIds {
-    /// For each name as written, pairs of a MusicBrainz id that files give with it, if any, and the
-    /// id of the artist.
+    /// Ids by name as written. Each pair holds a MusicBrainz id that files state for the name, or
+    /// `None`, and the id that the index gives the artist.
     known: HashMap<String, Vec<(Option<String>, u64)>>,
 }
 

@@ -12,7 +12,8 @@
 //! unreadable: string
 //! ```
 //! Counts and numbers have 7 bits per byte, lowest first; signed numbers are zigzag-encoded.
-//! Strings are references.
+//! Strings are references to the table of strings. `stored` is the encoding of a picture's bytes,
+//! and `skip` the length of the fields before it that are skipped after decoding.
 
 use std::borrow::Cow;
 

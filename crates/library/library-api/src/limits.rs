@@ -17,8 +17,8 @@ pub struct Limits {
     pub text_bytes_max: usize,
     /// Longest track that is transcoded, in milliseconds; 0 disables transcoding. Default 1 hour.
     pub transcoded_ms_max: u64,
-    /// Maximum players whose current track is remembered. Above this limit, the oldest is dropped.
-    /// Default 1,000.
+    /// Maximum players whose current track is remembered. Above this limit, the player with the
+    /// oldest report is forgotten. Default 1,000.
     pub players_max: usize,
     /// Maximum players of one user whose current track is remembered. Default 16.
     pub user_players_max: usize,

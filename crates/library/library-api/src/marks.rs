@@ -138,8 +138,8 @@ fn playing(call: &Call<'_>, id: Option<Id>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Removes a player if a limit leaves no room for another one of `user`: the oldest of that user at
-/// the limit per user, the oldest of all at the total limit.
+/// Makes room for another player of `user`: at the limit per user, removes the oldest player of
+/// this user; at the total limit, removes the oldest player of all users.
 fn make_room(playing: &mut Players, user: &str, limits: &Limits) {
     let own = playing.keys().filter(|(of, _)| of == user).count();
     let is_candidate: &dyn Fn(&str) -> bool = if limits.user_players_max <= own {

@@ -277,7 +277,8 @@ impl Server {
             Ok(())
         });
         if let Err(err) = handed {
-            // The marks stay with the former ids; the next index triggers another attempt.
+            // The stars and ratings stay with the former ids; the next index triggers another
+            // attempt.
             tracing::error!(%err, cause = %err.source, "cannot transfer stars and ratings to new ids; the next index triggers another attempt");
         }
     }

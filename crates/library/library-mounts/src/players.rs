@@ -442,7 +442,7 @@ impl Mount for Shares {
         Part::Players
     }
 
-    /// Returns true, because shared music is served without a login.
+    /// Returns true, because shared music is served without a login, even if its files need one.
     fn reaches_internal(&self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! Originals that crashed cells, as JSON at `/-/api/quarantine`.
+//! Originals whose conversion crashed cells (sandboxed processes), as JSON at `/-/api/quarantine`.
 
 use std::path::PathBuf;
 use std::pin::Pin;

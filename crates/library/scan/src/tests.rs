@@ -370,8 +370,8 @@ fn the_kernel_sees_no_file_opened_where_nothing_changed() {
         names
     };
     home.scan();
-    // `opened` returns each file with an event of inotify. Here it is `index` alone, which was read
-    // and not written: a write also creates `index.partial`, as below.
+    // `opened` returns the files with events of inotify. Here it returns only `index`, which was
+    // read and not written: a write would also create `index.partial`, as below.
     assert_eq!(opened(), BTreeSet::from(["index".to_owned()]));
     home.write("One/First/0 - sine.flac", sine("sine.flac"));
     opened();

@@ -220,7 +220,8 @@ impl Watches {
         });
         match added {
             Ok(watch) => {
-                // A moved folder keeps its watch descriptor, so that of its former path is dropped.
+                // A moved folder keeps its watch descriptor, so the entry of its former path is
+                // removed.
                 if let Some(before) = self.paths.insert(watch, folder.clone()) {
                     self.watches.remove(&before);
                 }
@@ -288,7 +289,7 @@ pub(crate) fn remote(root: BorrowedFd<'_>) -> Option<&'static str> {
     found.map(|(_, name)| *name)
 }
 
-/// Result of the last poll.
+/// Detector of changes by polling. It keeps the last walk, with which the next one is compared.
 #[derive(Debug, Default)]
 pub(crate) struct Poller {
     last: Option<Walked>,

@@ -120,7 +120,7 @@ fn data() -> Vec<Vec<String>> {
     commands
 }
 
-/// Returns commands that read the data.
+/// Returns commands that read all that the commands of [`data`] have created.
 fn looks() -> Vec<Vec<String>> {
     let mut lines = Vec::new();
     for db in [0, 5] {

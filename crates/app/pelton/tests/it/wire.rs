@@ -178,7 +178,8 @@ fn answers_do_not_wait_for_the_body_behind_them() {
     assert_eq!(client.answer().body, b"0123456789");
     client.send("body");
     assert_eq!(client.answer().status, 405);
-    // The response is also sent if the later body never becomes complete.
+    // The response to the first request is also sent if the body of the second one stays
+    // incomplete.
     client.request("GET", "/digits.txt", "range: bytes=3-\r\n");
     client.request("POST", "/digits.txt", "content-length: 4\r\n");
     client.send("bo");

@@ -35,7 +35,7 @@ impl Home {
         home
     }
 
-    /// Returns the directory that contains everything else.
+    /// Returns the directory of the test, which contains the library and the data directory.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
