@@ -312,7 +312,8 @@ fn the_quarantine_is_listed_and_lifted_by_command_and_over_http() {
     server.stop();
 }
 
-/// An improvement that crashes costs only the better variant; no request fails.
+/// An improvement is a conversion in the background: if it crashes, only the better variant is
+/// missing, and no request fails.
 #[test]
 fn improvements_that_crash_never_count_against_requests() {
     let home = home();

@@ -1,4 +1,5 @@
-//! Conversion of pictures into every format, at the quick effort and at that of the improvement.
+//! Conversion of pictures into every format, at the quick effort of the first response and at the
+//! effort of the improvement in the background.
 //!
 //! `cargo xtask conform pictures` uses all pictures of Debian's wallpaper packages instead of a few
 //! generated ones.

@@ -11,7 +11,8 @@ const STREAMS: &str = include_str!("../../../../http/http1/src/tests/streams.txt
 /// Longest row that is sent byte by byte; longer rows are sent in larger pieces.
 const BYTE_BY_BYTE_MAX: usize = 200;
 
-/// Returns the status with which the request is refused, if `verdict` is a refusal.
+/// Returns the status with which the server refuses the request, if `verdict`, the expected result
+/// in the table, is a refusal.
 fn refusal(verdict: &str) -> Option<u16> {
     verdict.split(' ').next()?.parse().ok()
 }

@@ -61,7 +61,7 @@ impl Secret {
         hex(&nonce) + &hex(&sealed)
     }
 
-    /// Decrypts a string; `None` if it was not encrypted with this key for `whose`.
+    /// Decrypts a string; `None` if it was not encrypted with this key for the user `whose`.
     pub(crate) fn open_sealed(&self, whose: &str, sealed: &str) -> Option<String> {
         let bytes = unhex(sealed)?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LEN>()?;
