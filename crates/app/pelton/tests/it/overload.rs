@@ -114,7 +114,8 @@ fn nobody_waits_longer_for_their_turn_than_was_chosen() {
     server.stop();
 }
 
-/// All conversions share one memory budget, of which an improvement that runs alone may use most.
+/// All conversions share one memory budget. An improvement, which converts in the background, may
+/// use most of it while no other conversion runs.
 #[test]
 fn a_request_gets_the_memory_that_an_improvement_holds() {
     let home = Home::with(&[
@@ -278,7 +279,7 @@ fn connections_beyond_the_limit_make_room_or_are_told_so() {
         let answer = server.get("/-/metrics");
         (answer.status == 200).then(|| Metrics::parse(answer.text()))
     });
-    // The requests for the metrics may have been shed as well.
+    // Connections of the requests for the metrics may have been shed (closed at once) as well.
     assert!(shed <= metrics.get("pelton_connections_shed_total"));
     let made_room = metrics.get("pelton_connections_evicted_total");
     assert!(3 * LIMIT as u64 <= shed + made_room);
