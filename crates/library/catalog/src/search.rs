@@ -62,7 +62,8 @@ struct Candidate {
     posting: u32,
     score: u32,
     fact: Fact,
-    /// True if each word so far equals a word of the title, rather than being only a prefix.
+    /// True if each word of the query compared so far equals a word of the title, rather than being
+    /// only a prefix of one.
     is_whole: bool,
 }
 

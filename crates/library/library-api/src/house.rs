@@ -58,7 +58,7 @@ pub struct Scanning {
     pub reading: Option<Reading>,
     /// End of the last completed scan, in milliseconds since 1970.
     pub ended_ms: Option<i64>,
-    /// Error of the latest scan, if that scan failed; `None` if it was completed.
+    /// Reason why the latest scan failed or was cancelled; `None` if it was completed.
     pub failed: Option<String>,
     /// Number of folders that changed and have not been quiet long enough to be scanned.
     pub unsettled: u64,

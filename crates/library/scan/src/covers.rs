@@ -78,7 +78,7 @@ type PicturePlace = (Stat, u64);
 #[derive(Debug)]
 struct ExtractedFiles {
     places: LruCache<PicturePlace, String>,
-    /// Lengths in bytes of the extracted files, by name.
+    /// Lengths in bytes of the extracted files, by file name.
     files: LruCache<String, u64>,
     bytes: u64,
 }
