@@ -40,12 +40,12 @@ impl BlockedClients {
         self.clients
     }
 
-    /// Returns the first deadline, if any.
+    /// Returns the earliest deadline of a blocked client, in Unix milliseconds, if any.
     pub(crate) fn next_due_ms(&self) -> Option<u64> {
         self.due.first().map(|(due_ms, _)| *due_ms)
     }
 
-    /// Returns the client with the first deadline, if that deadline has passed.
+    /// Returns the blocked client with the earliest deadline, if that deadline has passed.
     pub(crate) fn first_due(&self, now_ms: u64) -> Option<ClientKey> {
         let first = self.due.first().filter(|(due_ms, _)| *due_ms <= now_ms);
         first.map(|(_, key)| *key)
@@ -129,8 +129,8 @@ impl BlockedClients {
     }
 }
 
-/// Returns `arg` in a form that may be kept after this turn: a short argument is copied, because it
-/// is a slice of the read buffer.
+/// Returns `arg` in a form that a blocked client may keep: a short argument is copied, because it
+/// is a slice of the read buffer and would keep the whole buffer alive.
 fn keep(arg: &Bytes) -> Bytes {
     match arg.len() < resp::BLOB_BYTES_MIN {
         true => Bytes::copy_from_slice(arg),

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use keyspace::{Block, Command, Session};
 use resp::{Mark, Out, Proto};
 
-/// Index in the table of clients; reused after the client has disconnected.
+/// Index of a client in the table of clients; reused after the client has disconnected.
 pub(crate) type ClientKey = usize;
 
 /// Facts about a connection that are known at its start.
@@ -82,8 +82,8 @@ pub(crate) struct Client {
     /// Ranges of `out` that hold replies to commands whose changes may not be on disk yet. While
     /// there are any, no output is sent.
     pub(crate) unwritten: Vec<(Mark, Mark)>,
-    /// Sequence number of this client's FLUSHALL while its reply waits for the snapshot that
-    /// follows; otherwise `None`.
+    /// Sequence number of this client's FLUSHALL while its reply waits for the snapshot of the
+    /// emptied databases; otherwise `None`.
     pub(crate) flush: Option<u64>,
     /// Messages that arrived while the client's own command ran; they follow its reply.
     pub(crate) later: Out,
@@ -101,7 +101,8 @@ pub(crate) struct Client {
     pub(crate) closing: Closing,
     pub(crate) created_ms: u64,
     pub(crate) active_ms: u64,
-    /// Time since which the soft output limit has been exceeded.
+    /// Unix time, in milliseconds, since which the client's output has exceeded the soft limit of
+    /// `client-output-buffer-limit`; `None` while it does not.
     pub(crate) over_soft_since_ms: Option<u64>,
     /// The client's last command.
     pub(crate) last: Option<&'static Command>,

@@ -38,7 +38,8 @@ struct Bounds {
     /// Maximum bytes of all clients together (`maxmemory-clients`); 0 for no limit.
     bytes_max: u64,
     output: OutputLimits,
-    /// Maximum bytes of output that wait for one client, whatever `output` allows.
+    /// Maximum bytes of output that wait for one client, even if `client-output-buffer-limit`
+    /// allows more.
     out_bytes_max: u64,
     /// Bytes of waiting output below which no client exceeds any limit.
     output_bytes_min: u64,
@@ -151,7 +152,7 @@ impl Clients {
         self.by_id.get(&id).copied()
     }
 
-    /// Returns all keys, in the order in which the clients connected.
+    /// Returns the keys of all clients, in the order in which the clients connected.
     pub(crate) fn keys(&self) -> impl Iterator<Item = ClientKey> {
         self.by_id.values().copied()
     }
@@ -176,7 +177,7 @@ impl Clients {
         self.bytes
     }
 
-    /// Updates the total with the bytes that a client holds now.
+    /// Updates the total of all clients' memory with the bytes that this client holds now.
     pub(crate) fn recount(&mut self, key: ClientKey) {
         let client = &mut self.table[key];
         let held = client.held_bytes();

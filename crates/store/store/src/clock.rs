@@ -1,4 +1,4 @@
-//! The time of day, read once per turn.
+//! The time of day, read once per pass of the core's event loop (a turn).
 
 use std::cell::Cell;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -9,18 +9,19 @@ use tokio::time::Instant;
 /// Unix time that advances with the runtime's clock, so that tests can pause it.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    /// Unix time at `base`.
+    /// Unix time, in microseconds, at the instant `base`.
     base_us: Cell<u64>,
     base: Cell<Instant>,
     now_us: Cell<u64>,
-    /// End of the previous command, or start of the turn.
+    /// End of the previous command, or start of the event loop's current pass if no command has run
+    /// in it.
     lap: Cell<Instant>,
     turn_started: Cell<Instant>,
     turns: Cell<Turns>,
 }
 
-/// Number of the core's turns since the start, and the total time from each turn's start to the end
-/// of its last command.
+/// Number of passes of the core's event loop since the start, and the total time from each pass's
+/// start to the end of its last command.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turns {
     pub(crate) count: u64,
@@ -52,7 +53,7 @@ impl Clock {
         self.start_turn();
     }
 
-    /// Starts a turn: reads the time that all commands of this turn use.
+    /// Starts a turn, one pass of the event loop: reads the time that all commands of the turn use.
     pub(crate) fn start_turn(&self) {
         let now = Instant::now();
         let passed = now.saturating_duration_since(self.base.get());

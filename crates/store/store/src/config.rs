@@ -86,8 +86,8 @@ pub struct Config {
     pub(crate) dbfilename: Name,
     /// Conditions under which a snapshot is due.
     pub(crate) save: Vec<SavePoint>,
-    /// True if a `save` line was read. The first such line replaces the defaults; further lines add
-    /// to it.
+    /// True if a `save` line was read. The first `save` line replaces the default save points;
+    /// further lines add save points.
     pub(crate) save_given: bool,
     /// True if long strings in a snapshot are compressed.
     pub(crate) rdbcompression: bool,

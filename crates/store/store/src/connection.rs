@@ -139,7 +139,8 @@ impl Connection {
         }
     }
 
-    /// Waits until the replies may be sent.
+    /// Waits until the client's replies may be sent: until the changes that they report are as
+    /// durable as promised, or writing them has failed.
     async fn settle_replies(&self) {
         let ClientGuard { shared, key } = &self.place;
         let is_written = shared.committed().await;

@@ -46,7 +46,7 @@ pub(crate) enum Occasion {
     /// A key that the command waits for is ready. If it has to wait again, it keeps its place in
     /// the queue.
     KeyReady,
-    /// The deadline of the wait has passed.
+    /// The deadline until which the client was blocked has passed.
     Deadline,
 }
 
@@ -268,8 +268,8 @@ fn show(state: &mut State, key: ClientKey, args: &[Bytes]) {
     }
 }
 
-/// Completes the reply that starts at `mark`: removes it if the client wants none, records whether
-/// it must wait for the disk, and appends the messages that arrived meanwhile.
+/// Completes the reply that starts at `mark`: removes it if the client wants no reply, records
+/// whether it must wait for the disk, and appends the messages that arrived while the command ran.
 fn end_reply(state: &mut State, key: ClientKey, command: Option<&'static Command>, mark: Mark) {
     let client = &mut state.clients[key];
     if client.replies != Replies::On {

@@ -116,8 +116,8 @@ fn is_compute_command(command: &Bytes) -> bool {
     command.eq_ignore_ascii_case(b"getorlock")
 }
 
-/// Removes keys whose cache tags were dropped, up to the limit of one turn. Returns whether all
-/// such keys are removed.
+/// Removes keys whose cache tags were dropped, up to the limit for one pass of the event loop.
+/// Returns whether all such keys are removed.
 pub(crate) fn sweep_tagged(state: &mut State) -> bool {
     let is_swept = state.keyspace.sweep_tagged();
     settle(state);

@@ -12,7 +12,7 @@ use crate::pace::Pace;
 use crate::shared::Shared;
 use crate::state::State;
 
-/// Interval at which work that waits for a snapshot polls for its end.
+/// Interval at which work that must wait for a snapshot checks whether the snapshot is complete.
 const SNAPSHOT_POLL: Duration = Duration::from_millis(100);
 
 /// Runs the timed work: ticks, deadlines of blocked clients, the end of a pause.
@@ -59,8 +59,8 @@ fn ticks_of(hz: Hertz) -> Interval {
     ticks
 }
 
-/// Removes expired keys and evicts, within the bounds of one turn. Returns whether there is more to
-/// do.
+/// Removes expired keys and evicts, within the limits for one pass of the event loop. Returns
+/// whether there is more to do.
 fn turn(shared: &Shared) -> bool {
     let state = &mut *shared.state.borrow_mut();
     state.clock.start_turn();
@@ -100,8 +100,9 @@ fn handle_due(state: &mut State) {
     }
 }
 
-/// Defragments, up to the limit of one turn; after the last turn of a pass, the allocator returns
-/// free memory to the system. Returns whether there is more to move.
+/// Defragments, up to the limit for one pass of the event loop; when the defragmentation is
+/// complete, the allocator returns free memory to the system. Returns whether there is more to
+/// move.
 fn defrag_turn(state: &mut State) -> bool {
     let keyspace = &mut state.keyspace;
     if !keyspace.is_defragmenting() {

@@ -13,9 +13,10 @@
 //!              └────────────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! A turn: a connection reads once, runs every complete command of the bytes it read, waits for the
-//! AOF if `appendfsync` is `always`, and writes all replies with one system call. Large values are
-//! read into their final place and written from there.
+//! A turn is one pass of the core's event loop: a connection reads once, runs every complete
+//! command of the bytes it read, waits for the AOF if `appendfsync` is `always`, and writes all
+//! replies with one system call. Large values are read into their final place and written from
+//! there.
 //!
 //! Threads: one core owns the data, so a command borrows one cell and takes no lock; the other
 //! cores of the process are not involved. To use more cores, `keyspace` would be split into

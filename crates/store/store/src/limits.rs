@@ -17,7 +17,8 @@ pub struct Limits {
     /// Maximum number of requests of one client that are parsed before the first of them runs, so
     /// that the memory they need is prefetched together. Default 16.
     pub requests_ahead_max: usize,
-    /// Maximum bytes read from a client while it is blocked or postponed. Default 1 MiB.
+    /// Maximum bytes read from a client while it is blocked or a pause (`CLIENT PAUSE`) holds its
+    /// commands back. Default 1 MiB.
     pub ahead_bytes_max: usize,
     /// Maximum number of samples kept per event of `LATENCY`. Default 160.
     pub latency_samples_max: usize,
@@ -29,14 +30,14 @@ pub struct Limits {
     /// Maximum number of batches of commands from this process that wait for the core; above this
     /// limit, their senders wait. Default 64.
     pub local_requests_max: usize,
-    /// Maximum bytes that a snapshot reads per turn, including the table around the values; this
-    /// takes about 0.1 ms. Default 64 KiB.
+    /// Maximum bytes that a snapshot reads per pass of the event loop, including the table around
+    /// the values; this takes about 0.1 ms. Default 64 KiB.
     pub snapshot_turn_bytes: usize,
     /// Maximum bytes of a snapshot that wait for the disk because clients changed keys that the
     /// snapshot had not reached; above this limit, clients wait. Default 32 MiB.
     pub snapshot_bytes_max: usize,
-    /// Maximum number of elements that defragmentation moves per turn; this takes about 0.1 ms.
-    /// Default 256.
+    /// Maximum number of elements that defragmentation moves per pass of the event loop; this takes
+    /// about 0.1 ms. Default 256.
     pub defrag_elements_per_turn: usize,
 }
 

@@ -97,7 +97,7 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// Returns a handle and its queue, which holds at most `waiting_max` batches.
+/// Returns a handle and the queue of its requests, which holds at most `waiting_max` batches.
 pub(crate) fn channel(waiting_max: usize) -> (Handle, Requests) {
     let (requests, arriving) = mpsc::channel(waiting_max);
     (Handle { requests }, arriving)
@@ -121,9 +121,10 @@ impl Handle {
     }
 
     /// Returns the string at a key of database 0, by reference if it is large. If there is none,
-    /// sets the key to the result of `compute` and returns that. Of all callers for a key, in this
-    /// process and over RESP by `GETORLOCK`, one computes and the others wait; if it fails, panics
-    /// or exceeds `terms`, the next one computes. Blocks.
+    /// sets the key to the result of `compute` and returns that result. Of all callers for a key,
+    /// in this process and over RESP by `GETORLOCK`, one computes and the others wait; if the
+    /// computation fails, panics or exceeds the build time of `terms`, the next caller computes.
+    /// Blocks.
     ///
     /// # Errors
     /// [`ComputeError`] says whether the store or `compute` failed.
@@ -297,8 +298,8 @@ async fn run_until_answered(shared: &Rc<Shared>, key: ClientKey, command: &[Byte
     }
 }
 
-/// Runs commands. Returns their replies, and the indices of replies whose changes must be on disk
-/// first.
+/// Runs commands. Returns their replies, and the indices of those replies that may be sent only
+/// once their changes are on disk.
 fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> (Vec<Reply>, Vec<usize>) {
     let (place, key) = match admit(shared) {
         Ok(admitted) => admitted,

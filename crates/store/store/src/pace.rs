@@ -1,4 +1,5 @@
-//! Background work on the core: one piece per turn, paced so that clients get most of the core.
+//! Background work on the core: one piece per pass of the event loop, paced so that clients get
+//! most of the core.
 //!
 //! While clients send commands, background work uses at most a third of the core. It rests in
 //! between, because the kernel's scheduler makes a thread that is always busy wait for other
@@ -21,9 +22,9 @@ const REST: Duration = Duration::from_millis(1);
 /// Measurements of a series of pieces of work.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
-    /// CPU time of the pieces since the last rest.
+    /// CPU time of the pieces of work since the last rest.
     worked: Duration,
-    /// CPU time of the last piece.
+    /// CPU time of the last piece of work.
     pub(crate) last: Duration,
     /// Number of commands received from clients up to the last rest.
     commands: u64,

@@ -10,7 +10,7 @@ use crate::clients::Clients;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pause {
     pub(crate) until_ms: u64,
-    /// True if reads are held back too.
+    /// True if commands that only read are held back too.
     pub(crate) all: bool,
 }
 
@@ -18,7 +18,7 @@ pub(crate) struct Pause {
 #[derive(Debug)]
 pub(crate) struct Pauses {
     current: Option<Pause>,
-    /// Notified when the deadline changes.
+    /// Notified when the deadline of the pause changes.
     deadline_changed: Rc<Notify>,
 }
 

@@ -80,7 +80,8 @@ pub(crate) struct Persist {
     manifest: Manifest,
     /// Bytes of the AOF's files after the last rewrite.
     rewritten_bytes: u64,
-    /// The running job, its start in milliseconds, and the change count at its start.
+    /// The running job, its start in Unix milliseconds, and the number of changes to the data at
+    /// its start.
     running: Option<(Job, u64, u64)>,
     /// Jobs that are queued to run.
     wanted: Vec<Job>,
@@ -93,12 +94,13 @@ pub(crate) struct Persist {
     rewrites: Record,
     /// Number of consecutive failed rewrites.
     failed_rewrites: u64,
-    /// Longest turn of the running snapshot, or of the last one if none is running.
+    /// Longest time for which one piece of the running snapshot occupied the core; of the last
+    /// snapshot if none is running.
     longest_turn: Duration,
     last_save_ms: u64,
     /// Time of the last automatic attempt, in milliseconds: a due save, or a start of the AOF.
     tried_ms: u64,
-    /// Change count at the start of the last successful snapshot.
+    /// Number of changes to the data at the start of the last successful snapshot.
     saved_changes: u64,
     /// Clients blocked in `SAVE` until the snapshot is done.
     save_waiters: Vec<ClientKey>,
@@ -106,9 +108,10 @@ pub(crate) struct Persist {
     flushes: u64,
     /// Value of `flushes` when the running snapshot started.
     flushes_at_start: u64,
-    /// Number of flushes whose snapshot was written or failed, so that no client waits for it.
+    /// Number of flushes (all databases emptied) whose snapshot was written or failed, so that no
+    /// client waits for it.
     flushes_done: u64,
-    /// Number of flushes that a snapshot on disk includes.
+    /// Number of flushes (all databases emptied) that a snapshot on disk includes.
     flushes_saved: u64,
     /// True if the databases were emptied after the running snapshot started; its file is then
     /// discarded.
@@ -240,12 +243,13 @@ impl Persist {
         self.journal.as_ref()?.commit(bytes_max)
     }
 
-    /// Records that a turn of the snapshot occupied the core for `took`.
+    /// Records that a piece of the snapshot occupied the core for `took`.
     fn note_turn(&mut self, took: Duration) {
         self.longest_turn = self.longest_turn.max(took);
     }
 
-    /// Returns the longest time, in microseconds, that a turn of the snapshot occupied the core.
+    /// Returns the longest time, in microseconds, for which a piece of the snapshot occupied the
+    /// core.
     pub(crate) fn longest_turn_us(&self) -> u128 {
         self.longest_turn.as_micros()
     }
@@ -333,7 +337,7 @@ impl Persist {
         }
     }
 
-    /// Queues a snapshot; its point in time is the start of a later turn.
+    /// Queues a snapshot; it shows the data as of the moment at which the queued job starts.
     pub(crate) fn start_save(&mut self) -> Result<(), String> {
         match self.running {
             Some((Job::Save, ..)) => {

@@ -5,8 +5,8 @@ use resp::BlobAllocator;
 
 use crate::config::Config;
 
-/// Maximum number of keys compared per eviction, even if `maxmemory-samples` is higher: it bounds a
-/// turn's length.
+/// Maximum number of keys compared per eviction, even if `maxmemory-samples` is higher: it bounds
+/// the time for which an eviction occupies the core.
 const SAMPLES_MAX: usize = 64;
 
 /// Returns the limits of the keyspace that `config` sets.
@@ -45,7 +45,8 @@ pub(crate) fn parser_limits(config: &Config) -> resp::Limits {
     }
 }
 
-/// Allocator of blobs: they are read into memory from which they can be sent without a copy.
+/// Allocator of blobs (large arguments): they are read into memory from which they can be sent
+/// without a copy.
 pub(crate) const LENDABLE: BlobAllocator = BlobAllocator {
     make: reactor::place,
     keep: reactor::zero_copy_within,

@@ -9,7 +9,7 @@ use crate::state::State;
 /// One running command.
 pub(crate) struct Call<'a> {
     pub(crate) state: &'a mut State,
-    /// The client that sent it.
+    /// The client that sent the command.
     pub(crate) key: ClientKey,
     pub(crate) args: &'a [Bytes],
 }

@@ -97,8 +97,8 @@ fn set(call: &mut Call<'_>) {
     call.out().ok();
 }
 
-/// Checks whether all of these names can be set, before any value is read. Unknown names are
-/// reported first.
+/// Checks whether all directives that `words` names can be set, before any value is parsed. Unknown
+/// names are reported first.
 fn may_set(call: &Call<'_>, words: &[String]) -> Result<(), String> {
     let may_protected = may_change_protected(call);
     let mut seen: Vec<String> = Vec::new();

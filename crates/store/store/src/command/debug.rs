@@ -39,7 +39,7 @@ const HELP: &[&str] = &[
     "    Blocks all commands for that time.",
 ];
 
-/// Maximum number of keys that POPULATE creates, as it runs in one turn.
+/// Maximum number of keys that POPULATE creates, as it occupies the core until it is done.
 const POPULATE_MAX: i64 = 2_000_000;
 
 /// DEBUG subcommand

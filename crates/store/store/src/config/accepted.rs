@@ -29,7 +29,7 @@ enum Kind {
     Bytes(u64, u64),
     /// Bytes, or a percentage of `maxmemory`.
     BytesOrPercent,
-    /// One of these words.
+    /// One word of the given list.
     Choice(&'static [&'static str]),
     /// Any of the words in [`SHUTDOWN`].
     Shutdown,

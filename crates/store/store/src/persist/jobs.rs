@@ -55,8 +55,8 @@ pub(crate) async fn run_jobs(shared: Rc<Shared>) {
     }
 }
 
-/// Writes the snapshot in progress to a file: the core encodes one piece per turn, a thread writes
-/// the pieces. Returns the file's length.
+/// Writes the snapshot in progress to a file: the core encodes one piece per pass of its event
+/// loop, a thread writes the pieces. Returns the file's length.
 async fn write_snapshot(shared: &Shared, path: PathBuf) -> io::Result<u64> {
     let (sender, receiver) = channel(PIECES_MAX);
     let writer = spawn_blocking(move || snapshot::write_file(&path, receiver));

@@ -5,12 +5,13 @@
 //! thread                       └─► write, and sync per `appendfsync` ─► Progress ─► replies
 //! ```
 //!
-//! The changes that all connections make in one turn form one batch. While a batch is being written
-//! the next one fills, so the slower the disk, the larger the batches. A failed write may leave a
-//! partial batch in the file; it is cut off, and the batch is retried each second. Nothing is ever
-//! appended behind a partial batch. Meanwhile replies that would promise that a change is on disk
-//! are replaced by an error, and all other replies are sent. A failed sync stops the server, since
-//! the state of the disk is unknown after it.
+//! The changes that all connections make in one turn (one pass of the core's event loop) form one
+//! batch. While a batch is being written, the changes of several turns collect in the next one, so
+//! the slower the disk, the larger the batches. A failed write may leave a partial batch in the
+//! file; it is cut off, and the batch is retried each second. Nothing is ever appended behind a
+//! partial batch. Meanwhile replies that would promise that a change is on disk are replaced by an
+//! error, and all other replies are sent. A failed sync stops the server, since the state of the
+//! disk is unknown after it.
 //!
 //! After every few kilobytes of changes their checksum follows, in an annotation that Redis 7
 //! ignores:
@@ -162,8 +163,8 @@ enum Order {
 }
 
 impl Journal {
-    /// Starts the thread, which appends to `file`. `bytes` is the length of all the AOF's files,
-    /// this one included.
+    /// Starts the thread that writes the AOF by appending to `file`. `bytes` is the length of all
+    /// the AOF's files, including `file`.
     pub(crate) fn start(
         file: File,
         bytes: u64,
@@ -415,11 +416,11 @@ struct Writer {
     file: Box<dyn Disk>,
     /// Length of the file up to the end of the last complete batch.
     len: u64,
-    /// True if a partial batch may follow `len`.
+    /// True if a partial batch may follow the last complete batch in the file.
     torn: bool,
-    /// Checksum of the bytes since the last annotation.
+    /// Checksum of the bytes since the last checksum annotation in the file.
     sum: Sum,
-    /// True if this writer has appended nothing since the last annotation.
+    /// True if this writer has appended nothing since the last checksum annotation.
     sealed: bool,
     unsynced: bool,
     /// True if unsynced bytes must be synced within a second.

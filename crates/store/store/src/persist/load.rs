@@ -197,9 +197,9 @@ struct Replay<'a> {
     may_cut: bool,
     /// Offset of the first byte that no checksum covers yet.
     summed: u64,
-    /// Checksum of the bytes from `summed` on, once the file is read.
+    /// Checksum of the bytes that no checksum annotation covers; set once the file is read.
     sum: Sum,
-    /// Offset of the incomplete command, if any.
+    /// Offset of the incomplete command at which parsing of the file stopped, if any.
     torn: Option<u64>,
 }
 
@@ -442,7 +442,7 @@ impl<'a> Replay<'a> {
 struct Source {
     file: File,
     input: BytesMut,
-    /// Bytes read from the file.
+    /// Number of bytes read from the file.
     read: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Manifest of the AOF's files: one line `file NAME seq N type b|i|h` per file, as Redis 7 writes
-//! it.
+//! Manifest of the AOF's files: one line `file NAME seq N type b|i|h` per file (base, increment or
+//! history), as Redis 7 writes it.
 
 use std::fmt::Write;
 

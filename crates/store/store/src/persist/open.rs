@@ -24,7 +24,7 @@ pub(crate) struct Opened {
     pub(super) manifest: Manifest,
     pub(super) bytes: u64,
     pub(super) base_bytes: u64,
-    /// Checksum state at the end of the file.
+    /// Checksum state at the end of the AOF file to append to.
     pub(super) sum: Sum,
 }
 

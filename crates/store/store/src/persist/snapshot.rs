@@ -14,7 +14,7 @@ use crate::config::Config;
 /// syncs for its whole duration.
 const SYNC_BYTES: u64 = 8 << 20;
 
-/// Returns the options of a snapshot, or of the AOF's base.
+/// Returns the encoding options of a snapshot file or, if `aof_base` is true, of the AOF's base.
 pub(crate) fn options(config: &Config, aof_base: bool, now_ms: u64) -> rdb::Options {
     rdb::Options {
         version: config.rdb_version.0 as u16,

@@ -142,7 +142,7 @@ fn a_journal_cut_at_any_byte_loads_to_the_last_whole_command() {
     let config = dir.config("");
     write(&config, &["SET a 1", "SET a 2", "SET a 3"]);
     let whole = fs::read(dir.increment()).expect("written");
-    // Ends of the commands (SELECT, then three more), followed by their checksum.
+    // Starts of the commands (SELECT, then three more) and of the checksum annotation after them.
     let begins = |at: &usize| matches!(whole[*at], b'*' | b'#');
     let starts: Vec<usize> = (0..whole.len()).filter(begins).collect();
     for cut in 0..=whole.len() {
@@ -315,7 +315,8 @@ fn a_snapshot_of_valkey_is_read_alone_and_before_a_journal() {
         open(&dir.config("appendonly no")).expect_err("refused");
     }
 
-    // As the base of an AOF, and as the start of a single-file AOF.
+    // The same snapshot, followed by a command, is also accepted as a single-file AOF and then as
+    // the base of the converted AOF.
     fs::remove_file(&path).expect("there");
     snapshot.extend_from_slice(b"*3\r\n$3\r\nSET\r\n$5\r\nother\r\n$1\r\n1\r\n");
     fs::write(dir.0.join("appendonly.aof"), &snapshot).expect("written");

@@ -12,7 +12,7 @@ use crate::clock::thread_cpu_time;
 
 const NOW_MS: u64 = 1_700_000_000_000;
 const ELEMENTS: usize = 1_000_000;
-/// Maximum duration of a turn.
+/// Maximum CPU time for which one piece of a snapshot may occupy the core.
 const PAUSE_MAX: Duration = Duration::from_millis(1);
 /// Number of runs, of which one must meet the limit. On a shared processor, other programs evict
 /// its caches at times, and page faults cost time.
