@@ -104,7 +104,7 @@ fn translate_error(error: httparse::Error) -> Reject {
         httparse::Error::HeaderName => {
             Reject::bad("a field line does not begin with a name and a colon")
         }
-        // RFC 9110 §5.5.
+        // RFC 9110 §5.5: a field value contains no control characters other than tabs.
         httparse::Error::HeaderValue => Reject::bad("a field value has a control character"),
         _ => Reject::bad("a line does not end in CRLF"),
     }

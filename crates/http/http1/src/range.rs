@@ -23,8 +23,8 @@ pub enum Served {
     Unsatisfiable,
 }
 
-/// Maximum ranges per request. With more, the whole representation is sent, as §14.2 lets a server
-/// do.
+/// Maximum number of ranges per request. With more, the whole representation is sent, as §14.2 lets
+/// a server do.
 pub const PARTS_MAX: usize = 10;
 
 /// Maximum gap between two ranges that are merged into one part: the bytes of the gap are sent too,

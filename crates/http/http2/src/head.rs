@@ -20,7 +20,7 @@ pub struct Head {
     malformed: Option<Malformed>,
 }
 
-/// Position of a field in the bytes.
+/// Position of a field's name and value in the head's `bytes`.
 #[derive(Clone, Copy, Debug)]
 struct FieldSpan {
     begin: u32,

@@ -1,4 +1,4 @@
-//! Limits of one client.
+//! Limits of one connection.
 
 /// Limits of one connection. The defaults are those of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,11 +26,11 @@ pub(crate) struct Stream {
 pub(crate) enum End {
     /// Request and response were complete.
     Both,
-    /// The client reset it.
+    /// The client reset the stream.
     ByClient,
-    /// We reset it; the client may not have received the reset yet.
+    /// We reset the stream; the client may not have received the reset yet.
     ByServer,
-    /// Unknown: it ended too long ago, or was never opened.
+    /// Unknown: the stream ended too long ago, or was never opened.
     Unknown,
 }
 

@@ -30,8 +30,8 @@
 //!
 //! Blobs: an argument of at least [`BLOB_BYTES_MIN`] bytes gets its own allocation, and the part
 //! that has not arrived yet is read from the socket straight into it ([`Parser::blob_mut`]). A
-//! shorter argument is a slice of the read buffer: a caller that needs it after the turn must copy
-//! it, since the slice would keep the whole buffer alive. A blob in a reply is appended by
+//! shorter argument is a slice of the read buffer: a caller that needs it after the next read must
+//! copy it, since the slice would keep the whole buffer alive. A blob in a reply is appended by
 //! reference, never copied.
 //!
 //! Units and limits: lengths are bytes; [`Limits`] bounds a request, [`ReplyLimits`] a reply. The

@@ -16,7 +16,8 @@ pub struct Limits {
     /// Maximum bytes of all arguments of one unfinished command: `client-query-buffer-limit`.
     /// Default 1 GiB.
     pub query_bytes_max: usize,
-    /// Maximum bytes of an inline command, or of a line with a length. Default 64 KiB.
+    /// Maximum bytes of an inline command, or of a line that states a length, such as `$3`. Default
+    /// 64 KiB.
     pub line_bytes_max: usize,
     /// Maximum number of arguments per command before the client has authenticated. Default 10.
     pub unauthenticated_args_max: usize,

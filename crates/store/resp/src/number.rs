@@ -35,7 +35,7 @@ pub fn double(value: f64, out: &mut Vec<u8>) {
     if value.is_infinite() {
         return out.extend_from_slice(if value < 0.0 { b"-inf" } else { b"inf" });
     }
-    // From 2⁵² on, Redis prints integers in the general form.
+    // From 2⁵² on, Redis formats integers like other numbers, which may add an exponent.
     if value.fract() == 0.0 && value.abs() < 4_503_599_627_370_496.0 {
         if value == 0.0 && value.is_sign_negative() {
             return out.extend_from_slice(b"-0");

@@ -137,7 +137,7 @@ impl Parser {
     /// returns the requests before the violation, then the error.
     ///
     /// # Panics
-    /// If there are requests ahead.
+    /// If [`Parser::next`] has not yet returned all requests that were parsed ahead before.
     pub fn parse_ahead(&mut self, input: &mut BytesMut, requests_max: usize) {
         assert!(!self.has_ahead(), "requests ahead must be taken first");
         self.drop_current();
@@ -180,7 +180,7 @@ impl Parser {
         }
     }
 
-    /// Parses until a request is complete. Returns whether it is.
+    /// Parses `input` until a request is complete. Returns `false` if more bytes are needed.
     fn find(&mut self, input: &mut BytesMut) -> Result<bool, ProtocolError> {
         loop {
             match &mut self.state {
@@ -253,8 +253,9 @@ impl Parser {
         self.args[current].iter_mut().map(std::mem::take).collect()
     }
 
-    /// Releases the read buffer at the end of a turn: drops the arguments of the last request, and
-    /// copies those of requests ahead and of the incomplete request.
+    /// Releases the read buffer before the next read: drops the arguments of the last request, and
+    /// copies the arguments of requests that were parsed ahead and of the incomplete request,
+    /// except blobs.
     pub fn release(&mut self) {
         self.drop_current();
         self.ends.drain(..self.taken);
@@ -282,8 +283,8 @@ impl Parser {
         matches!(self.state, State::Idle) && !self.has_ahead()
     }
 
-    /// Returns the bytes of memory that requests ahead and the incomplete request use outside the
-    /// read buffer.
+    /// Returns the bytes of memory that requests parsed ahead and the incomplete request use
+    /// outside the read buffer.
     pub fn held_bytes(&self) -> usize {
         let blob = match &self.state {
             State::Blob { blob, head, .. } => blob.get_ref().len() - head,

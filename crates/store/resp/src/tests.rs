@@ -1,4 +1,5 @@
-//! Tests over bytes: those of requests become arguments, and replies become bytes.
+//! Tests of the parser and of the output: bytes of requests become arguments, and replies become
+//! bytes.
 
 use std::fmt::Write;
 use std::io::IoSlice;

@@ -194,7 +194,8 @@ impl Connection {
             return Ok(None);
         }
         if self.limits.streams_max as usize <= self.streams.len() {
-            // This is not an error of the client, which may not have received the limit yet.
+            // Too many streams are not an error of the client, which may not have received our
+            // limit yet.
             frame::write_reset(out, id, ErrorCode::RefusedStream);
             self.streams.end(id, End::ByServer);
             return Ok(None);

@@ -89,7 +89,7 @@ impl EncodedField {
         }
     }
 
-    /// Returns the bytes that the line holds in memory.
+    /// Returns the bytes that the encoded field holds in memory.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.encoding.len()
@@ -109,7 +109,8 @@ pub struct Encoder {
 
 #[derive(Clone, Copy, Debug)]
 struct Resized {
-    /// Smallest size requested since the last block; entries that did not fit into it were evicted.
+    /// Smallest table size requested since the last block; entries that did not fit into that size
+    /// were evicted.
     least: usize,
 }
 

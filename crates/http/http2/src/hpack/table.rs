@@ -103,7 +103,8 @@ impl Table {
         }
     }
 
-    /// Returns the name and value of an index. The static entries have the lowest indexes.
+    /// Returns the name and value of the field at index `number`. The static entries have the
+    /// lowest indexes.
     pub(super) fn get(&self, number: usize) -> Option<(&[u8], &[u8])> {
         let index = number.checked_sub(1)?;
         if let Some((name, value)) = STATIC.get(index) {

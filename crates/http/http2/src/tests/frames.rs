@@ -18,12 +18,12 @@ pub(super) const END_STREAM: u8 = 0x1;
 pub(super) const END_HEADERS: u8 = 0x4;
 pub(super) const PADDED: u8 = 0x8;
 pub(super) const WITH_PRIORITY: u8 = 0x20;
-/// END_STREAM and END_HEADERS.
+/// Flags of a HEADERS frame that is a whole request: END_STREAM and END_HEADERS.
 pub(super) const WHOLE: u8 = END_STREAM | END_HEADERS;
 
-/// GET, http, "/", and the authority "h" as a literal.
+/// HPACK block of a request: GET, http, "/", and the authority "h" as a literal.
 pub(super) const GET: &[u8] = b"\x82\x86\x84\x01\x01h";
-/// POST with otherwise the same fields.
+/// HPACK block of a request: POST, with the other fields of [`GET`].
 pub(super) const POST: &[u8] = b"\x83\x86\x84\x01\x01h";
 
 pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -44,7 +44,8 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// Returns a peer after the preface and empty settings, whose replies are dropped.
+    /// Returns a peer that has received the preface and empty settings. Its replies to them are
+    /// dropped.
     pub(super) fn greeted() -> Peer {
         let mut peer = Peer::silent();
         let greeting = [&PREFACE[..], &frame(SETTINGS, 0, 0, b"")].concat();

@@ -4,7 +4,7 @@
 use super::frames::*;
 use crate::{ErrorCode, PREFACE};
 
-/// Expected outcome of a row.
+/// Expected outcome of sending the frames of a row.
 enum Outcome {
     /// The connection ends with this code.
     Fault(ErrorCode),
@@ -53,6 +53,7 @@ fn check(clause: &str, frames: &[Vec<u8>], comes: &Outcome) {
 
 #[test]
 fn frames_are_judged_by_their_form() {
+    // Each row: the clause of RFC 9113 with the case, the frames that the client sends, the outcome.
     let get = || frame(HEADERS, WHOLE, 1, GET);
     let post = || frame(HEADERS, END_HEADERS, 1, POST);
     let rows: &[(&str, Vec<Vec<u8>>, Outcome)] = &[
@@ -386,6 +387,10 @@ fn frames_are_judged_by_their_form() {
 
 #[test]
 fn heads_are_judged_by_their_fields() {
+    // Each row: the clause of RFC 9113 with the case, the frames that the client sends, the outcome.
+    // Heads are HPACK. Indexed fields: \x82 and \x83 are the methods GET and POST, \x84 is the path
+    // "/", \x86 is the scheme "http", \x88 is the status 200. Literal fields: \x00 precedes a name
+    // and a value, each after its length; \x0f\x0d precedes a value of content-length.
     let rows: &[(&str, Vec<Vec<u8>>, Outcome)] = &[
         (
             "8.2 a capital",

@@ -34,7 +34,8 @@ fn windows_bound_what_is_sent() {
     peer.send(&window(1, 2)).expect("room");
     assert_eq!(peer.connection.room(1), 0);
     peer.send(&window(1, 100_000)).expect("room");
-    // The room is at most one frame, and within the window of the connection.
+    // The window of the stream is large now: `room` is limited by the size of one frame, then by
+    // the window of the connection.
     assert_eq!(peer.connection.room(1), 16_384);
     for _ in 0..3 {
         peer.connection.send_data(1, 16_384, false, &mut Vec::new());
@@ -137,7 +138,8 @@ fn leave_is_taken_in_two_steps() {
     peer.send(&frame(PING, ACK, 0, b"leaving."))
         .expect("the echo");
     assert_eq!(peer.replies(), ["GOAWAY 0 0 8 [0, 0, 0, 3, 0, 0, 0, 0]"]);
-    // This stream and all its frames are ignored.
+    // The client opens this stream after the final GOAWAY, so the stream and all its frames are
+    // ignored.
     peer.send(&frame(HEADERS, END_HEADERS, 5, POST))
         .expect("too late");
     peer.send(&frame(DATA, 0, 5, b"x")).expect("too late");

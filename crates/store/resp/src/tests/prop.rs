@@ -49,7 +49,8 @@ proptest! {
                 }
                 prop_assert_eq!(prefetched.as_deref(), Some(parser.args()));
                 seen.push(parser.take_args());
-                // As at the end of a turn, with or without requests ahead.
+                // A server releases the read buffer between reads, whether or not requests that
+                // were parsed ahead still wait to run.
                 if seen.len() % 2 == 0 {
                     parser.release();
                 }

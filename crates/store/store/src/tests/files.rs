@@ -315,8 +315,8 @@ fn a_snapshot_of_valkey_is_read_alone_and_before_a_journal() {
         open(&dir.config("appendonly no")).expect_err("refused");
     }
 
-    // The same snapshot, followed by a command, is also accepted as a single-file AOF and then as
-    // the base of the converted AOF.
+    // The snapshot is also accepted at the start of a single-file AOF, which becomes the base of
+    // the new AOF.
     fs::remove_file(&path).expect("there");
     snapshot.extend_from_slice(b"*3\r\n$3\r\nSET\r\n$5\r\nother\r\n$1\r\n1\r\n");
     fs::write(dir.0.join("appendonly.aof"), &snapshot).expect("written");
