@@ -53,7 +53,8 @@ fn the_examples_with_huffman_are_read() {
     assert_eq!(read(&mut decoder, &third).as_deref(), Ok(expected));
 }
 
-/// RFC 7541 §4, §5, §6: each row is a block for which the connection must be closed.
+/// RFC 7541 §4, §5, §6: each row is a case and, in hexadecimal, a block for which the connection
+/// must be closed.
 #[test]
 fn blocks_that_make_no_sense_are_broken() {
     let rows: &[(&str, &str)] = &[
@@ -92,7 +93,7 @@ fn sizes_may_change_before_a_block() {
 #[test]
 fn the_oldest_is_forgotten() {
     let mut decoder = Decoder::default();
-    // 34 bytes per entry: 120 fit into 4096.
+    // Each block adds the field `a: b`, an entry of 34 bytes: 120 entries fit into 4096 bytes.
     for _ in 0..120 {
         assert!(read(&mut decoder, &bytes("4001610162")).is_ok());
     }

@@ -354,7 +354,8 @@ fn stats(state: &State, fields: &mut Fields) {
         ],
         0,
     );
-    // A cycle here is a turn: all commands of one read of a connection, or timed work.
+    // A cycle of Redis's event loop is here one read of a connection with all its commands, or
+    // timed work.
     let turns = state.clock.turns();
     fields.add("eventloop_cycles", turns.count);
     fields.add("eventloop_duration_sum", turns.took_us);

@@ -1,5 +1,5 @@
-//! Measurement of the time for which a snapshot's turns occupy the core. It is the CPU time of one
-//! thread, which excludes the time that other threads run.
+//! Measurement of the time for which the pieces of a snapshot occupy the core. It is the CPU time
+//! of one thread, which excludes the time that other threads run.
 
 use std::time::Duration;
 
@@ -73,8 +73,8 @@ impl Store {
         assert!(started);
     }
 
-    /// Writes a snapshot while the data changes. Returns the durations of its longest turn and of
-    /// the longest command.
+    /// Writes a snapshot while the data changes. Returns the durations of the snapshot's longest
+    /// piece and of the longest command.
     fn snapshot(&mut self) -> (Duration, Duration) {
         let work_bytes = Limits::default().snapshot_turn_bytes;
         let (mut turn, mut command) = (Duration::ZERO, Duration::ZERO);
