@@ -34,7 +34,7 @@ use crate::shared::Shared;
 use crate::state::State;
 use crate::{Config, Limits, settings};
 
-/// Runs a script against a server with these directives.
+/// Runs a script against a server with the given directives of redis.conf.
 fn check(directives: &str, script: &str) {
     last_reply(directives, script, None);
 }

@@ -6,7 +6,7 @@ use super::value::Value;
 /// One directive of redis.conf, which is also a parameter of `CONFIG GET` and `CONFIG SET`.
 pub(crate) struct Directive {
     pub(crate) name: &'static str,
-    /// The other name of the same directive, if any.
+    /// Second name of the directive, if any.
     pub(crate) alias: Option<&'static str>,
     /// True if `CONFIG SET` may change it.
     pub(crate) live: bool,

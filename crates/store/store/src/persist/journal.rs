@@ -332,8 +332,8 @@ impl Journal {
     }
 
     fn order(&self, order: Order) {
-        // After a failed sync the thread has ended and the send fails; no reply promises these
-        // bytes.
+        // After a failed sync the thread has ended and the send fails; no reply promises that this
+        // order's bytes are on disk.
         drop(self.orders.send(order));
     }
 }
@@ -513,8 +513,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the checksum of the last bytes. If there is no room for it, the next start cuts off
-    /// the partial annotation.
+    /// Writes the checksum of the bytes since the last checksum annotation. If the disk has no room
+    /// for it, the next start cuts off the partial annotation.
     fn seal(&mut self) {
         if self.sealed || self.torn {
             return;

@@ -182,7 +182,7 @@ fn empty(keyspace: &mut Keyspace, now_ms: u64) {
     session.set_replay(true);
     let flush = [Bytes::from_static(b"FLUSHALL")];
     keyspace.execute(&mut session, &flush, now_ms, &mut Out::new(Proto::Resp2));
-    // The data loaded next is on disk already, so no snapshot is needed for this flush.
+    // The data loaded next is on disk already, so the removal of the old data needs no snapshot.
     keyspace.effects.flushed_all = false;
 }
 
@@ -190,7 +190,7 @@ fn empty(keyspace: &mut Keyspace, now_ms: u64) {
 struct Replay<'a> {
     keyspace: &'a mut Keyspace,
     session: Session,
-    /// Renamed commands: the AOF may have been written with these names.
+    /// Renamed commands: the AOF may contain commands under their new names.
     renames: &'a Renames,
     now_ms: u64,
     check_crc: bool,
