@@ -1,5 +1,6 @@
 //! AAC in ADTS, as radio streams and cameras write it. No header counts the frames, so a long
-//! file's duration is estimated from a sample of its frames.
+//! file's duration is estimated from a sample of its frames. In the table, the number before a
+//! field is its width in bits, and `…` stands for ignored bits.
 //!
 //! ```text
 //! frame: 12 bits sync · 1 version · 2 layer, 0 · 1 no CRC · 2 profile · 4 rate · 1 private

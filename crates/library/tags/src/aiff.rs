@@ -1,4 +1,5 @@
-//! AIFF and AIFF-C: chunks of an IFF file; the samples are skipped.
+//! AIFF and AIFF-C: chunks of an IFF file; the samples are skipped. In the table, each number
+//! before a field of `COMM` and `SSND` is its offset in the chunk's content.
 //!
 //! ```text
 //! "FORM" · length u32 · "AIFF" or "AIFC" · chunks: type · length u32 · content, padded to even
@@ -20,7 +21,7 @@ pub(crate) fn is_aiff(head: &[u8]) -> bool {
 /// Bytes of the sound chunk before its samples.
 const DATA_HEAD_BYTES: u64 = 8;
 
-/// A packet of IMA ADPCM: its samples, of one channel, and its bytes.
+/// Samples in a packet of IMA ADPCM, which covers one channel; below, the packet's bytes.
 const IMA4_SAMPLES: u64 = 64;
 const IMA4_BYTES: u64 = 34;
 

@@ -1,4 +1,5 @@
-//! APEv2 tags, at the end of a file, before an ID3v1 tag.
+//! APEv2 tags, at the end of a file, before an ID3v1 tag. In the table, each number before a field
+//! of the footer is its offset in bytes.
 //!
 //! ```text
 //! items · footer: 0 "APETAGEX" · 8 version · 12 bytes of items and footer u32

@@ -1,7 +1,9 @@
-//! Windows Media Audio: the header of an ASF file, and the location of its audio.
+//! Windows Media Audio: the header of an ASF file, and the location of its audio. In the table,
+//! each number is the offset of the field after it within the object's content; for `object`,
+//! `header` and `data object`, it is the offset from the object's start.
 //!
 //! ```text
-//! object: 0 GUID · 16 bytes of all of it u64 · 24 content
+//! object: 0 GUID · 16 bytes of the whole object u64 · 24 content
 //! header: 24 number of objects u32 · 28 reserved · 30 objects
 //! data object, after the header: 24 file id · … · 50 packets
 //! file properties: 0 file id · 40 duration u64, 100 ns · 56 preroll u64, ms
@@ -34,7 +36,8 @@ const METADATA: &[u8; 16] = b"\xea\xcb\xf8\xc5\xaf\x5b\x77\x48\x84\x67\xaa\x8c\x
 const LIBRARY: &[u8; 16] = b"\x94\x1c\x23\x44\x98\x94\xd1\x49\xa1\x41\x1d\x13\x4e\x45\x70\x54";
 
 const HEAD_BYTES: u64 = 24;
-/// Bytes of the header before its objects, and of the data object before its packets.
+/// Bytes from the start of the header to its objects; below, bytes from the start of the data
+/// object to its packets.
 const HEADER_BYTES: u64 = 30;
 const DATA_BYTES: u64 = 50;
 const BROADCAST: u32 = 1;
@@ -294,7 +297,8 @@ fn push(
     Ok(())
 }
 
-/// Reads a picture: kind u8 · length u32 · MIME type, 0 · description, 0 · picture.
+/// Reads a picture, whose value consists of: kind u8 · length u32 · MIME type, 0 · description, 0 ·
+/// picture.
 fn picture(input: &mut Input<'_>, value: &Range<u64>, media: &mut Media) -> Result<(), Error> {
     if input.limits.pictures_max <= media.pictures.len() {
         media.issue("more pictures than the limit allows");

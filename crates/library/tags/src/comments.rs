@@ -14,7 +14,8 @@ use std::ops::Range;
 /// Sequential reader: over a block of a FLAC file, or over a packet that spans the pages of an Ogg
 /// stream.
 pub(crate) trait Flow {
-    /// Returns an upper bound of the remaining bytes, without reading further pages.
+    /// Returns an upper bound of the remaining bytes, without reading further pages of an Ogg
+    /// stream.
     fn left(&self) -> u64;
     /// Returns the file offset of the next byte.
     fn offset(&mut self) -> Result<u64, Error>;
@@ -165,8 +166,8 @@ fn comment(
     Ok(())
 }
 
-/// Parses the fields before the picture in FLAC's block. The last value returned is their length in
-/// bytes.
+/// Parses the fields before the picture in FLAC's picture block. The last value returned is their
+/// length in bytes. Numbers before the first two fields are their offsets in bytes:
 ///
 /// ```text
 /// 0 kind u32 · 4 length u32 · mime · length u32 · description ·

@@ -1,11 +1,11 @@
 /// A date of day, month or year precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date {
-    /// 1 to 9999.
+    /// Year, 1 to 9999.
     pub year: u16,
-    /// 1 to 12; 0 if unknown.
+    /// Month, 1 to 12; 0 if unknown.
     pub month: u8,
-    /// 1 to 31; 0 if unknown.
+    /// Day of the month, 1 to 31; 0 if unknown.
     pub day: u8,
 }
 
@@ -39,7 +39,7 @@ impl Date {
                 let month = named_month(text).or_else(&mut next);
                 Date::new(first, month, next())
             }
-            // In the longer ones, the digits of a time of day follow the date.
+            // In the longer numbers, the digits of a time of day follow the date.
             6 | 8 | 12 | 14 => Date::of_digits(first),
             _ => Date::year_last(text),
         }

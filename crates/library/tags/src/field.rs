@@ -29,7 +29,7 @@ pub enum Field {
     Engineer,
     Mixer,
     DjMixer,
-    /// Date of this release.
+    /// Date of this release, which may be later than [`Field::OriginalDate`].
     Date,
     OriginalDate,
     ReleaseDate,

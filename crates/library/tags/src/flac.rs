@@ -1,4 +1,5 @@
-//! FLAC: block headers, comments, and the locations of pictures.
+//! FLAC: block headers, comments, and the locations of pictures. In the table, each number before a
+//! field is its offset in bytes.
 //!
 //! ```text
 //! "fLaC" · blocks: last bit and type u8 · length u24 · … · frames
@@ -106,7 +107,7 @@ fn stream_info(
 }
 
 /// Finds the header of the last frame, and returns the total number of samples up to the end of
-/// that frame. In a stream written to a pipe, no other field states the total.
+/// that frame. If an encoder wrote the stream to a pipe, no header field states this total.
 fn last_sample(input: &mut Input<'_>, audio: u64, info: &StreamInfo) -> Result<Option<u64>, Error> {
     let mut end = input.len();
     let first = end.saturating_sub(TAIL_BYTES_MAX).max(audio);
@@ -127,7 +128,8 @@ fn last_sample(input: &mut Input<'_>, audio: u64, info: &StreamInfo) -> Result<O
 }
 
 impl StreamInfo {
-    /// Returns the total of samples up to the end of the frame with this header (RFC 9639 §9.1):
+    /// Returns the total of samples up to the end of the frame with this header (RFC 9639 §9.1). In
+    /// the table, each number before a field is its offset in bytes:
     ///
     /// ```text
     /// 0 sync 15 bits, variable 1 · 2 samples 4 bits, rate 4 bits · 3 channels 4 bits, bits 3, 0

@@ -1,4 +1,5 @@
-//! ID3v1: the last 128 bytes.
+//! ID3v1: the last 128 bytes. In the table, each number before a field is its offset in bytes; a
+//! comment of 28 bytes may be followed by a zero byte and the track number.
 //!
 //! ```text
 //! 0 "TAG" · 3 title · 33 artist · 63 album · 93 year · 97 comment, or 28 bytes, 0 and the track

@@ -1,4 +1,5 @@
-//! ID3v2.2, 2.3 and 2.4: frame headers, text, and the locations of pictures.
+//! ID3v2.2, 2.3 and 2.4: frame headers, text, and the locations of pictures. In the table, each
+//! number before a field of `tag` is its offset in bytes.
 //!
 //! ```text
 //! tag: 0 "ID3" · 3 version · 5 flags · 6 length in 4 × 7 bits, without these 10 bytes and a footer
@@ -234,8 +235,8 @@ impl Walk {
                 flags: if self.head.version == 2 { 0 } else { flags },
                 tag_unsynchronised: self.head.version == 4 && self.head.flags & UNSYNCHRONISED != 0,
             };
-            // Read here, since reading the next frame's header may move the window past the
-            // picture.
+            // The picture's fields are read now, since reading the next frame's header may move the
+            // window past the picture.
             let picture = frame.picture_head(input, body, range.end)?;
             let bytes = self.length(input, length, body, &range)?;
             if range.end < body + bytes {

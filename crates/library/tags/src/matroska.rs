@@ -193,11 +193,12 @@ fn last_block(input: &mut Input<'_>, cluster: &Range<u64>) -> Result<u64, Error>
                     _ => continue,
                 }
             }
-            // These mark the end of a cluster of unknown length.
+            // Cue points or tags mark the end of a cluster of unknown length.
             CUES | TAGS => break,
             _ => continue,
         };
-        // Block: track number, nearly always one byte · time relative to the cluster i16.
+        // A block consists of the track number, nearly always one byte, and the time relative to
+        // the cluster, i16, before its content.
         let since = i16::from_be_bytes(input.field(&block, 1)?);
         last = last.max(start.saturating_add_signed(since.into()));
     }

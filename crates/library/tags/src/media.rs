@@ -237,11 +237,11 @@ pub struct Picture {
     pub mime: Mime,
     /// Encoding of the picture's bytes in the file.
     pub stored: Stored,
-    /// Offset in the file.
+    /// Offset of the picture in the file.
     pub offset: u64,
-    /// Length in the file as the tag states it; it does not exceed the file.
+    /// Length of the picture in the file as the tag states it; it does not exceed the file.
     pub bytes: u64,
-    /// Length of the fields before the picture, to be skipped after decoding.
+    /// Length of the fields before the picture, to be skipped after the stored bytes are decoded.
     pub skip: u32,
 }
 
@@ -303,12 +303,12 @@ impl Mime {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Stored {
-    /// Unencoded.
+    /// Stored as they are, without an encoding.
     Plain = 0,
     /// Base64, in one contiguous piece.
     Base64 = 1,
     /// Base64, interrupted by the headers of Ogg pages.
     OggBase64 = 2,
-    /// With a zero byte after each FF, as in ID3v2.
+    /// Stored with a zero byte inserted after each FF, as in ID3v2.
     Unsynchronised = 3,
 }

@@ -1,4 +1,5 @@
-//! Monkey's Audio: the header, and the tags at the end.
+//! Monkey's Audio: the header, and the tags at the end. In the table, each number before a field is
+//! its offset in bytes.
 //!
 //! ```text
 //! from 3.98 on: 0 "MAC " · 4 version × 1000 u16 · 8 bytes of this descriptor u32 · … · 36 MD5

@@ -1,5 +1,6 @@
 //! MP4 and related formats: boxes down to the first sound track and the list of items; sample
-//! tables and `mdat` are skipped.
+//! tables and `mdat` are skipped. In the table, braces enclose the boxes inside a box, and each
+//! number before a field is its offset in bytes.
 //!
 //! ```text
 //! ftyp · moov { mvhd ·

@@ -1,4 +1,6 @@
-//! Bare MPEG audio: the tags before and after it, and its duration.
+//! Bare MPEG audio: the tags before and after it, and its duration. In the table, numbers before
+//! the fields of `frame head` are their widths in bits; bracketed fields of `Xing or Info` are
+//! present if the flag before the colon is set; `at` gives an offset in bytes.
 //!
 //! ```text
 //! ID3v2 · frames, the first perhaps with a Xing, Info or VBRI header, not audio · APEv2 · ID3v1
@@ -6,11 +8,11 @@
 //!             1 padding · 1 private · 2 channels · …
 //! Xing or Info: flags u32 · [1: frames u32] · [2: bytes u32] · [4: 100 bytes] · [8: quality u32]
 //!             LAME: 9 bytes name … at 21 of that: delay 12 bits, padding 12 bits
-//! VBRI: at 10 bytes u32 · 14 frames u32
+//! VBRI: at 10 bytes u32 · at 14 frames u32
 //! ```
-//! Without such a header, frames sampled at a few offsets show whether the bit rate is constant;
-//! if it is not, the duration is estimated from their mean. Sources: ISO 11172-3 §2.4,
-//! ISO 13818-3, the Xing and VBRI documents of their vendors.
+//! Without such a header, frames sampled at a few offsets show whether the bit rate is constant; if
+//! it is not, the duration is estimated from their mean. Sources: ISO 11172-3 §2.4, ISO 13818-3,
+//! the Xing and VBRI documents of their vendors.
 
 use crate::input::Input;
 use crate::media::{AudioHash, Codec};

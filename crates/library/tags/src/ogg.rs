@@ -1,5 +1,6 @@
 //! Ogg with Vorbis, Opus, FLAC or Speex: the first two packets of the first stream, and its last
-//! page. In a file of chained streams, the same is read of each stream.
+//! page. In a file of chained streams, the same is read of each stream. In the table, each number
+//! before a field is its offset in bytes.
 //!
 //! ```text
 //! page: 0 "OggS" · 4 version · 5 flags · 6 granule u64 · 14 serial u32 · 18 sequence u32 · 22 CRC

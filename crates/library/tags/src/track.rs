@@ -20,7 +20,8 @@ pub struct Track {
     pub people: Vec<Person>,
     pub genres: Vec<String>,
     pub moods: Vec<String>,
-    /// Track number; 0 if unknown, as in the next three fields.
+    /// Track number; 0 if unknown, as in the three fields below: total, disc number and total of
+    /// discs.
     pub number: u16,
     pub total: u16,
     pub disc: u16,
@@ -28,7 +29,7 @@ pub struct Track {
     pub disc_title: Option<String>,
     pub date: Option<Date>,
     pub original_date: Option<Date>,
-    /// `album`, `live`, `compilation` and so on, in lower case.
+    /// Types of the release, such as `album`, `live` or `compilation`, in lower case.
     pub release_types: Vec<String>,
     pub compilation: bool,
     pub explicit: bool,
@@ -40,7 +41,7 @@ pub struct Track {
     /// Peak of the track in millionths of full scale.
     pub track_peak_ppm: Option<u32>,
     pub album_peak_ppm: Option<u32>,
-    /// MusicBrainz id of the recording. The next three fields are MusicBrainz ids, too.
+    /// MusicBrainz id of the recording; the other three `…_id` fields are MusicBrainz ids, too.
     pub recording_id: Option<String>,
     pub release_track_id: Option<String>,
     pub release_id: Option<String>,
@@ -100,7 +101,7 @@ const ROLES: &[(Role, Field, Option<Field>)] = &[
 /// Maximum number of names per role, of genres and of moods; a file with more is bogus or meant to
 /// fill the index.
 const NAMES_MAX: usize = 1024;
-/// Number of sides of a vinyl record.
+/// Number of sides of one vinyl record.
 const SIDES: u16 = 2;
 /// Album artist of a compilation whose tags name no album artist.
 const VARIOUS: &str = "Various Artists";

@@ -1,4 +1,5 @@
-//! WAV: chunks of a RIFF file; the samples are skipped.
+//! WAV: chunks of a RIFF file; the samples are skipped. In the table, each number before a field is
+//! its offset in the chunk's content.
 //!
 //! ```text
 //! "RIFF" · length u32 · "WAVE" · chunks: type · length u32 · content, padded to even
@@ -7,8 +8,8 @@
 //! "fact": samples u32
 //! "LIST": "INFO" · chunks of text      "id3 ": an ID3v2 tag      "ds64": lengths of RF64 and BW64
 //! ```
-//! Little-endian. Sources: Microsoft's multimedia programming interface, EBU Tech 3306,
-//! ITU-R BS.2088.
+//! Little-endian. Sources: Microsoft's multimedia programming interface, EBU Tech 3306, ITU-R
+//! BS.2088.
 
 use crate::input::Input;
 use crate::media::{AudioHash, Codec, Container};
@@ -131,8 +132,8 @@ fn finish(
     media.audio.channels = u16_at(2);
     media.audio.sample_rate_hz = u32::from(u16_at(4)) | u32::from(u16_at(6)) << 16;
     media.audio.bits = u8::try_from(u16_at(14)).unwrap_or(0);
-    // 1 is integers, 3 floats, and 0xfffe the extensible format, which nearly always contains one
-    // of the two.
+    // Format code 1 means integers, 3 floats, and 0xfffe the extensible format, which nearly always
+    // contains one of the two.
     if !matches!(coding, 1 | 3 | 0xfffe) {
         media.audio.codec = Codec::Other;
         media.audio.exact = false;
@@ -156,8 +157,8 @@ fn finish(
 }
 
 impl SampleCounts {
-    /// Returns the number of samples in `bytes` bytes of audio: as the file states it; or computed
-    /// from whole frames; or from the mean rate.
+    /// Returns the number of samples in `bytes` bytes of audio. The number is the one that the file
+    /// states, or else is computed from whole frames, or else from the mean rate.
     fn samples(&self, format: &[u8; 16], bytes: u64, rate_hz: u32) -> u64 {
         let u16_at = |at: usize| u64::from(u16::from_le_bytes([format[at], format[at + 1]]));
         let (coding, frame_bytes) = (u16_at(0), u16_at(12));

@@ -1,4 +1,5 @@
-//! WavPack: the headers of the first blocks, and the tags at the end.
+//! WavPack: the headers of the first blocks, and the tags at the end. In the table, each number
+//! before a field of `block` is its offset in bytes.
 //!
 //! ```text
 //! block: 0 "wvpk" · 4 bytes after these 8 u32 · 8 version u16 · 10 index, upper 8 bits
@@ -7,8 +8,8 @@
 //! flags: 2 bits bytes per sample − 1 · bit 2 mono · … · bit 12 last block of a frame
 //!        5 bits at 13 shift · 4 bits at 23 rate · bit 31 DSD
 //! ```
-//! Little-endian. A frame of more than two channels consists of several blocks. Source:
-//! WavPack 4 & 5 Binary File / Block Format.
+//! Little-endian. A frame of more than two channels consists of several blocks. Source: WavPack 4 &
+//! 5 Binary File / Block Format.
 
 use crate::input::Input;
 use crate::media::{AudioHash, Codec, Container};
@@ -86,8 +87,8 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
         false => Some(stated),
     };
     media.audio.exact = counted.is_some();
-    // DSD blocks state the number of bytes, of eight samples each, and the number of bytes per
-    // second.
+    // DSD blocks state the number of bytes, each of eight one-bit samples, and the number of bytes
+    // per second.
     let bits = if is_dsd { 8 } else { 1 };
     let rate_hz = (u64::from(rate_hz) * bits) << rate.doublings;
     media.audio.sample_rate_hz = u32::try_from(rate_hz).unwrap_or(u32::MAX);

@@ -9,7 +9,8 @@
 //! trun: 1 flags u24 · 4 samples u32 · [1: offset u32] · [4: flags u32]
 //!       samples: [100: duration u32] · [200] · [400] · [800]
 //! ```
-//! Bracketed fields are present if the flag, in hexadecimal, is set. Source: ISO 14496-12 §8.8.
+//! A number before a field is its offset in bytes. Bracketed fields are present if the flag before
+//! the colon, in hexadecimal, is set. Source: ISO 14496-12 §8.8.
 
 use super::sound::Sound;
 use super::{find, next};
@@ -52,7 +53,7 @@ pub(super) fn lengthen(
     Ok(())
 }
 
-/// Returns the duration of each sample in fragments that do not state one.
+/// Returns the default duration of a sample (`trex`), for fragments that do not state one.
 fn usual_duration(input: &mut Input<'_>, mvex: &Range<u64>, id: u32) -> Result<u32, Error> {
     let mut at = mvex.start;
     while let Some(atom) = next(input, &mut at, mvex)? {

@@ -12,9 +12,9 @@ enum Form {
     Text,
     /// A big-endian number of one to eight bytes.
     Number,
-    /// Two numbers: 2 number u16 · 4 total u16.
+    /// Two numbers, such as track and total: a u16 at offset 2 and a u16 at offset 4.
     Pair,
-    /// ID3v1's genre number plus one, u16.
+    /// A u16: ID3v1's genre number plus one.
     Genre,
 }
 

@@ -6,7 +6,7 @@ use crate::media::{AudioHash, Codec};
 use crate::{Error, Media};
 use std::ops::Range;
 
-/// Bytes of the table of sample sizes that are included in the audio hash.
+/// Bytes of the table of sample sizes (`stsz`) that are included in the audio hash.
 const SIZES_BYTES: u64 = 256;
 /// Bytes of the table of sample durations read at a time.
 const TIMES_BYTES: u64 = 64 << 10;
@@ -75,15 +75,15 @@ pub(super) fn read(
     Ok(Some(sound))
 }
 
-/// Returns the track id. Version 0: 12 id u32. Version 1: 20 id u32.
+/// Returns the track id from `tkhd`: a u32 at offset 12 in version 0, or at offset 20 in version 1.
 fn track_id(input: &mut Input<'_>, tkhd: &Range<u64>) -> Result<u32, Error> {
     let [version] = input.field(tkhd, 0)?;
     let id = input.field(tkhd, if version == 1 { 20 } else { 12 })?;
     Ok(u32::from_be_bytes(id))
 }
 
-/// Returns the total duration of the samples: 4 count u32 · 8 (samples u32 · duration of each u32)
-/// …
+/// Returns the total duration of the samples. `stts`, with offsets in bytes: 4 count u32 · 8
+/// (samples u32 · duration of each u32) …
 fn times(input: &mut Input<'_>, stts: &Range<u64>) -> Result<u64, Error> {
     let count = u32::from_be_bytes(input.field(stts, 4)?);
     let bytes = (stts.end - stts.start - 8).min(u64::from(count) * 8);
@@ -104,8 +104,9 @@ fn times(input: &mut Input<'_>, stts: &Range<u64>) -> Result<u64, Error> {
     Ok(duration)
 }
 
-/// Returns the time scale and the duration. Version 0: 12 scale u32 · 16 duration u32. Version 1:
-/// 20 scale u32 · 24 duration u64. All ones: unknown.
+/// Returns the time scale and the duration from `mdhd`. With offsets in bytes, version 0: 12 scale
+/// u32 · 16 duration u32. Version 1: 20 scale u32 · 24 duration u64. A duration of all ones means
+/// that it is unknown.
 fn media_head(input: &mut Input<'_>, body: &Range<u64>) -> Result<(u32, u64), Error> {
     let [version] = input.field(body, 0)?;
     let (scale, duration) = match version {
@@ -126,7 +127,8 @@ fn media_head(input: &mut Input<'_>, body: &Range<u64>) -> Result<(u32, u64), Er
     }
 }
 
-/// Reads the first sample entry, which follows a count:
+/// Reads the first sample entry, which follows a count. Each number before a field is its offset in
+/// bytes:
 ///
 /// ```text
 /// 0 length u32 · 4 format · 8 reserved · 16 version u16 · 24 channels u16 · 26 bits u16 ·
@@ -173,7 +175,8 @@ fn entry(input: &mut Input<'_>, body: &Range<u64>, media: &mut Media) -> Result<
     }
 }
 
-/// Reads ALAC's settings, which follow a version: 5 bits u8 · 9 channels u8 · 20 rate u32.
+/// Reads ALAC's settings, which follow a version. With offsets in bytes: 5 bits u8 · 9 channels u8
+/// · 20 rate u32.
 fn alac(input: &mut Input<'_>, boxes: &Range<u64>, media: &mut Media) -> Result<(), Error> {
     let Some(config) = find(input, boxes, b"alac")? else {
         return Ok(());

@@ -15,7 +15,7 @@ use std::ops::Range;
 /// Maximum number of measured links, and of concurrent streams in a link.
 const LINKS_MAX: usize = 16;
 const STREAMS_MAX: usize = 16;
-/// Bytes read per step of the search for a page, and maximum bytes searched, which are more than
+/// Bytes read per step of the search for a page; below, the maximum bytes searched, which exceed
 /// the longest page.
 const STEP_BYTES: u64 = 8 << 10;
 const SEARCH_BYTES: u64 = 68 << 10;
@@ -62,7 +62,7 @@ pub(super) fn measure(
 
 struct Walk {
     first: Audio,
-    /// Samples of the links before `at`.
+    /// Number of samples of the links before `at`, at the first link's rate.
     samples: u64,
     /// Start of the first link that is not measured yet.
     at: u64,

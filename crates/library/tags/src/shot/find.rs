@@ -36,7 +36,8 @@ pub(super) fn exif(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     Ok(Some(block.start + skip..block.end.min(input.len())))
 }
 
-/// Searches the segments before the first scan: FF · marker · length u16 · …
+/// Searches the segments before the first scan. A segment consists of FF · marker · length u16 ·
+/// content.
 fn jpeg(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     let (mut at, mut garbage) = (2, 0);
     loop {
@@ -161,8 +162,8 @@ impl Fields<'_, '_> {
 }
 
 /// Returns the range of an item. `iloc`: version u8 · flags u24 · widths of offset, length, base
-/// and index, 4 bits each · count · items: id · [1, 2: method u16] · 2 bytes · base · count u16 ·
-/// ([index] · offset · length)…
+/// and index, 4 bits each · count · items: id · [method u16, in versions 1 and 2] · 2 bytes · base
+/// · count u16 · ([index] · offset · length)…
 fn place(
     input: &mut Input<'_>,
     places: Range<u64>,

@@ -1,7 +1,7 @@
-//! The directories of a TIFF file.
+//! The directories of a TIFF file. In the table, each number before a field is its offset in bytes.
 //!
 //! ```text
-//! 0 "II" little-endian or "MM" big-endian · 2  42 · 4 offset of the first directory
+//! 0 "II" little-endian or "MM" big-endian · 2 the number 42 · 4 offset of the first directory
 //! directory: count u16 · count × (tag u16 · type u16 · values u32 · value or its offset u32)
 //! ```
 
@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// Maximum number of parsed entries per directory; cameras write some dozens.
 const ENTRIES_MAX: u16 = 256;
-/// Maximum bytes of a text.
+/// Maximum bytes of a text value, such as the camera's name.
 const TEXT_BYTES_MAX: u64 = 256;
 
 const MAKE: u16 = 0x010f;

@@ -17,7 +17,7 @@ fn pages(mut file: &[u8]) -> Vec<Vec<u8>> {
     pages
 }
 
-/// Returns the pages of a file of half a second, with another serial number.
+/// Returns the pages of a test file, half a second long, with another serial number.
 fn stream(name: &str, serial: u32) -> Vec<Vec<u8>> {
     let mut pages = pages(sine(name));
     for page in &mut pages {

@@ -24,7 +24,8 @@ fn duration(file: &[u8]) -> (u64, bool) {
 
 #[test]
 fn flac_from_a_pipe_is_as_long_as_its_last_frame_says() {
-    // The count's upper four bits share a byte with the sample size.
+    // In STREAMINFO, the upper four bits of the sample count share a byte with the sample size,
+    // which is kept.
     let sine = sine("flac");
     let open = with(sine, 21, &[sine[21] & 0xf0, 0, 0, 0, 0]);
     assert_eq!(duration(&open), (500, true));
@@ -46,7 +47,7 @@ fn wavpack_from_a_pipe_is_as_long_as_its_last_block_says() {
         let first = with(sine, 12, &open.to_le_bytes());
         assert_eq!(duration(&first), (500, true));
         assert_eq!(duration(&[&first[..], &second].concat()), (1000, true));
-        // A truncated block does not count.
+        // A truncated block does not count towards the duration.
         let cut = [&first[..], &second[..second.len() - 1]].concat();
         assert_eq!(duration(&cut), (500, true));
     }
@@ -119,7 +120,8 @@ fn coded_samples_in_wav_last_as_long_as_their_frames() {
         wav(17, 11_100, 1024, 2041, None),
         // The stated count is ignored: it is implausible, being in bytes of PCM.
         wav(17, 11_100, 1024, 2041, Some(4_410_000)),
-        // MP3 with a count, with a mean rate only, with a count only, and with neither.
+        // MP3 in WAV: with a sample count, with a mean rate only, with a count only, and with
+        // neither.
         wav(0x55, 11_250, 1, 0, Some(44_100)),
         wav(0x55, 11_250, 1, 0, None),
         wav(0x55, 0, 1152, 0, Some(44_100)),
@@ -206,7 +208,8 @@ fn mp4_without_a_duration_lasts_as_long_as_its_samples() {
 #[test]
 fn mp4_in_fragments_lasts_until_the_last_one_ends() {
     expect![[r#"Aac 628 ms 8000 Hz 1 ch 0 bit 24 kbit/s [("title", "Sine"), ("artist", "Ann")] 0 pictures []"#]].assert_eq(&summary(FRAGMENTS));
-    // More fragments than are walked: the last one is found from the end, and states its own start.
+    // If the file has more fragments than are walked, the last one is found from the end, and
+    // states its own start.
     let (first, last) = places(FRAGMENTS, b"moof");
     let (tfdt, _) = places(&FRAGMENTS[last..], b"tfdt");
     let end = places(FRAGMENTS, b"mfra").0 - 4;
@@ -238,7 +241,7 @@ fn matroska_from_a_pipe_lasts_until_its_last_block() {
         r#"Opus 501 ms 48000 Hz 1 ch 0 bit 30 kbit/s about [("title", "Sine")] 0 pictures []"#
     ]]
     .assert_eq(&summary(LIVE));
-    // Several clusters: the last one states its own start.
+    // If the file has several clusters, the last one states its own start.
     let (cluster, _) = places(LIVE, b"\x1f\x43\xb6\x75");
     let (timestamp, _) = places(&LIVE[cluster..], b"\xe7");
     let one = &LIVE[cluster..];
@@ -263,7 +266,7 @@ fn wav_and_aiff_from_a_pipe_last_as_long_as_their_files() {
     let wav = sine("wav");
     let (data, _) = places(wav, b"data");
     assert_eq!(duration(&with(wav, data + 4, &[0; 4])), duration(wav));
-    // No samples at all; and an empty chunk followed by another chunk.
+    // First a file without samples; then one whose empty chunk is followed by another chunk.
     assert_eq!(duration(&with(&wav[..data + 8], data + 4, &[0; 4])).0, 0);
     let none = [&wav[..data + 4], &[0; 4], b"LIST\x04\0\0\0INFO"].concat();
     assert_eq!(duration(&none).0, 0);

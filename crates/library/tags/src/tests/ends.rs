@@ -159,7 +159,7 @@ fn a_stream_that_was_recorded_from_its_middle_on_is_music() {
 
 #[test]
 fn layer_i_is_read() {
-    // 32 kbit/s at 44.1 kHz: 8 slots of four bytes, 384 samples.
+    // At 32 kbit/s and 44.1 kHz, a layer I frame has 8 slots of four bytes and 384 samples.
     let frame = [&b"\xff\xff\x10\xc0"[..], &[0; 28]].concat();
     expect!["Mp1 1000 ms 44100 Hz 1 ch 0 bit 32 kbit/s [] 0 pictures []"]
         .assert_eq(&summary(&frame.repeat(125)));

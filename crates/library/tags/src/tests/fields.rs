@@ -110,7 +110,8 @@ const FIELDS: &[(ItemKey, Field, &[&str])] = &[
     (ItemKey::MusicBrainzWorkId, Field::WorkId, &[WORK]),
 ];
 
-/// Formats, each with a kind of tag that occurs in it, and whether an ID3v2 tag has version 2.3.
+/// Formats, each with a kind of tag that occurs in it. The last value is true if this is an ID3v2
+/// tag of version 2.3.
 const FORMATS: &[(&str, TagType, bool)] = &[
     ("flac", TagType::VorbisComments, false),
     ("ogg", TagType::VorbisComments, false),
@@ -193,7 +194,7 @@ fn vorbis_comments_by_hand() {
     for name in ["flac", "ogg", "opus"] {
         let mut comments = VorbisComments::default();
         comments.push("COMPOSERSORT".to_owned(), "Beethoven".to_owned());
-        // Keys in another case, and keys of other writers.
+        // The keys are in another case, or those of other writers.
         comments.push("performer".to_owned(), "Eve (piano)".to_owned());
         comments.push("YEAR".to_owned(), "1810".to_owned());
         let mut file = Cursor::new(sine(name).to_vec());

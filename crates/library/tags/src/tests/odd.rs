@@ -125,8 +125,8 @@ fn reasons() {
 
 #[test]
 fn ogg_without_a_page_of_sound_cannot_be_read() {
-    // The file's three pages begin at 0, 58 and 3,536. They contain the header; the comments with
-    // the setup; and all audio.
+    // The file's three pages begin at 0, 58 and 3,536. The first contains the header, the second
+    // the comments and the setup, the third all audio.
     let vorbis = sine("ogg");
     for end in [200, 3_536, 3_540] {
         expect!["Truncated: ogg ends before its audio begins"].assert_eq(&summary(&vorbis[..end]));
@@ -147,7 +147,8 @@ fn ogg_without_a_page_of_sound_cannot_be_read() {
 
 #[test]
 fn aiff_lasts_as_long_as_the_samples_that_are_there() {
-    // 4,000 samples of one byte at 8 kHz, after 54 bytes; only 1,000 of them exist.
+    // The header states 4,000 samples of one byte at 8 kHz, after 54 bytes; only 1,000 of them
+    // exist.
     expect![[
         r#"Pcm 125 ms 8000 Hz 1 ch 8 bit 64 kbit/s [] 0 pictures ["a chunk is longer than the file"]"#
     ]]

@@ -42,7 +42,7 @@ fn monkey() -> Vec<u8> {
     file
 }
 
-/// Returns such a file in the older format, which has no descriptor.
+/// Returns a Monkey's Audio file in the format before version 3.98, which has no descriptor.
 fn old_monkey() -> Vec<u8> {
     let mut file = b"MAC ".to_vec();
     file.extend(halves(&[3970, 2000, 0, 2]));
@@ -75,7 +75,7 @@ fn musepack_7() -> Vec<u8> {
     file
 }
 
-/// Returns a second of stereo DSD64.
+/// Returns a DSF file of one second of stereo DSD64.
 fn dsf() -> Vec<u8> {
     let sound = vec![0x69; 4096];
     let mut file = b"DSD ".to_vec();
