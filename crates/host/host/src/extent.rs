@@ -36,7 +36,8 @@ struct Extent {
 
 /// `FS_IOC_FIEMAP`; its number encodes the size of `struct fiemap` without extents.
 const FIEMAP: Opcode = opcode::read_write::<Head>(b'f', 11);
-/// Flags of an extent whose place is unknown, or that is not allocated yet.
+/// Flags of an extent whose position on the device is unknown (0x0002), or that is not allocated
+/// yet (0x0004).
 const UNKNOWN: u32 = 0x0002 | 0x0004;
 
 /// Returns the offset of an open file's first extent on its device; `None` if the file has no

@@ -11,13 +11,14 @@ use std::time::Duration;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Interval at which the lease is checked for a process that waits to change the file.
+/// Interval at which the thread checks whether another process waits for the lease in order to
+/// change the file.
 const LEASE_POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// Minimum number of seconds that the kernel must wait for a lease to be given up. With less, the
 /// kernel could break the lease and let the file change before we react.
 const BREAK_S_MIN: u32 = 15;
-/// File with the number of seconds that the kernel waits for a lease to be given up. After that
-/// time, the kernel breaks the lease.
+/// File in `/proc` that contains the number of seconds that the kernel waits for a lease to be
+/// given up. After this time, the kernel breaks the lease.
 const BREAK_TIME: &str = "/proc/sys/fs/lease-break-time";
 /// `fcntl` command that sets the signal sent when a lease must be given up. `libc` defines this
 /// constant for some targets only.

@@ -6,11 +6,11 @@ use moxcms::{CicpProfile, ColorProfile, MatrixCoefficients};
 
 use crate::{Error, ErrorKind};
 
-/// Codes of primaries that are treated as sRGB (H.273 §8.1). 1 is BT.709, whose primaries sRGB
-/// shares. 2 is "unspecified", which on the web always means sRGB.
+/// Codes of primaries that are treated as sRGB (H.273 §8.1). Code 1 is BT.709, whose primaries sRGB
+/// shares. Code 2 is "unspecified", which on the web always means sRGB.
 const SRGB_PRIMARIES: [u16; 2] = [1, 2];
-/// Codes of transfer characteristics that are treated as sRGB (H.273 §8.2). 13 is sRGB. 2 is
-/// "unspecified". The other four are BT.709's curve, which browsers show as sRGB's.
+/// Codes of transfer characteristics that are treated as sRGB (H.273 §8.2). Code 13 is sRGB, and
+/// code 2 is "unspecified". The other four are BT.709's curve, which browsers show as sRGB's.
 const SRGB_TRANSFERS: [u16; 6] = [1, 2, 6, 13, 14, 15];
 const TRANSFER_SRGB: u16 = 13;
 const TRANSFER_PQ: u16 = 16;
@@ -37,7 +37,8 @@ pub(crate) fn profile(primaries: u16, transfer: u16) -> Result<Option<Vec<u8>>, 
     } else {
         transfer
     };
-    // 2 is "unspecified" and means sRGB's primaries, also together with another curve.
+    // Code 2 is "unspecified". It means sRGB's primaries, also together with a curve other than
+    // sRGB's.
     let gamut = if primaries == 2 { 1 } else { primaries };
     let numbers = CicpProfile {
         color_primaries: narrow(gamut, &unsupported)?,
@@ -62,7 +63,7 @@ pub(crate) fn profile(primaries: u16, transfer: u16) -> Result<Option<Vec<u8>>, 
 
 /// Returns the matrix of AV1 planes; `None` for the identity matrix, which means RGB.
 pub(crate) fn matrix(coefficients: u16, primaries: u16) -> Result<Option<Matrix>, Error> {
-    // 12 means "derived from the primaries" (H.273 §8.3, equations 39 to 44).
+    // Code 12 means "derived from the primaries" (H.273 §8.3, equations 39 to 44).
     let coefficients = match (coefficients, primaries) {
         (12, 1 | 9) => primaries,
         (12, 5 | 6) => 6,
@@ -71,7 +72,7 @@ pub(crate) fn matrix(coefficients: u16, primaries: u16) -> Result<Option<Matrix>
     match coefficients {
         0 => Ok(None),
         1 => Ok(Some(Matrix::Bt709)),
-        // 2 means "unspecified"; MIAF (ISO/IEC 23000-22 §7.3.6.4) then requires BT.601.
+        // Code 2 means "unspecified"; MIAF (ISO/IEC 23000-22 §7.3.6.4) then requires BT.601.
         2 | 5 | 6 => Ok(Some(Matrix::Bt601)),
         9 => Ok(Some(Matrix::Bt2020)),
         _ => {

@@ -36,11 +36,11 @@ pub enum Shrink {
     /// Full size, without shrinking.
     #[default]
     Whole = 1,
-    /// Half of each side.
+    /// Half of the width and height.
     Half = 2,
-    /// A quarter of each side.
+    /// A quarter of the width and height.
     Quarter = 4,
-    /// An eighth of each side: one sample per DCT block.
+    /// An eighth of the width and height: one sample per DCT block.
     Eighth = 8,
 }
 
@@ -98,7 +98,7 @@ impl Limits {
         self.admit_shrunk(codec, stated, Shrink::Whole, expected)
     }
 
-    /// As [`Limits::admit`], for a picture that is shrunk while it is decoded.
+    /// Does the same as [`Limits::admit`] for a picture that is shrunk while it is decoded.
     pub(crate) fn admit_shrunk(
         &self,
         codec: &str,

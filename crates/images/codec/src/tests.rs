@@ -162,8 +162,8 @@ fn alpha_that_hides_nothing_is_left_out() {
 #[test]
 fn every_container_carries_the_profile() {
     let size = Size::new(33, 31);
-    // Longer than the 65,519 bytes of a single JPEG marker, and of odd length, so that WebP pads
-    // it.
+    // The profile is longer than the 65,519 bytes that a single JPEG marker can hold, and its
+    // length is odd, so that WebP pads it.
     let profile = noise(150_001, 7);
     let full = Raster::Yuv(yuv(size, Subsampling::S420, Range::Full));
     let limited = Raster::Yuv(yuv(size, Subsampling::S420, Range::Limited));
@@ -373,7 +373,8 @@ fn encoders_refuse_what_they_do_not_take() {
     }
 }
 
-/// The fields of a raster are public, and the C encoders rely on them.
+/// The fields of a raster are public, and the C encoders rely on the sizes in them, so `encode`
+/// must check them.
 #[test]
 fn rasters_that_lie_about_their_sizes_are_refused() {
     let size = Size::new(8, 8);

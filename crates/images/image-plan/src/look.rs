@@ -1,5 +1,5 @@
 //! Placeholder of a picture, shown until the picture has loaded: a dominant colour, a BlurHash and
-//! a ThumbHash.
+//! a ThumbHash. In the table, each number before a field is its offset in bytes.
 //!
 //! ```text
 //! 0 colour, RGB · 3 length of the BlurHash u8 · 4 BlurHash, 28 bytes

@@ -1,5 +1,5 @@
 //! Batch of several outputs from one decode: the job that a worker receives, and the layout of its
-//! outputs.
+//! outputs. In the row `batch`, each number before a field is its offset in bytes.
 //!
 //! ```text
 //! batch    0 "ORD1" · 4 plans u8 · placeholder u8 · zero u16 · 8 plans, each as its own bytes
@@ -138,10 +138,7 @@ impl Plan {
     }
 }
 
-/// Concatenates `answers`, the outputs of a batch, and appends their lengths.
-///
-/// # Panics
-/// If an output has 4 GiB or more, which the limits of every batch exclude.
+/// Concatenates `answers`, the outputs of a batch, and appends the list of their lengths.
 #[must_use]
 pub fn join_outputs(answers: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = answers.concat();

@@ -188,8 +188,8 @@ impl Encoding {
     }
 }
 
-/// Minimum number of pixels that a decoded JPEG must have if the decoder halves its sides. After a
-/// stronger reduction, it must have [`DECODED_PIXELS_MIN`] pixels; see [`Plan::shrink`].
+/// Minimum number of pixels that a decoded JPEG must have if the decoder halves its sides; below,
+/// the minimum after a stronger reduction. See [`Plan::shrink`].
 const HALVED_PIXELS_MIN: u64 = 240_000;
 const DECODED_PIXELS_MIN: u64 = 360_000;
 
@@ -219,7 +219,7 @@ pub struct Plan {
     pub orientation: Orientation,
     /// Part of the upright picture that is kept.
     pub crop: Rect,
-    /// Size after scaling; equal to `crop.size` if nothing is scaled.
+    /// Size of the picture after scaling; equal to `crop.size` if nothing is scaled.
     pub inner: Size,
     /// Size of the output. It is larger than `inner` only for `fit=contain`, which centres the
     /// picture on white, or on transparent pixels if the picture has alpha.

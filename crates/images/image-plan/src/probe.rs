@@ -25,7 +25,7 @@ pub use read_at::ReadAt;
 pub struct Facts {
     /// Format, detected by magic bytes.
     pub format: Format,
-    /// Size as stored, before orientation; 1 × 1 for SVG, which has no pixels.
+    /// Size of the picture as stored, before orientation; 1 × 1 for SVG, which has no pixels.
     pub stored: Size,
     /// Transformation that makes the picture upright, from EXIF, or from AVIF's `irot` and `imir`.
     pub orientation: Orientation,

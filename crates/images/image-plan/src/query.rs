@@ -177,7 +177,8 @@ pub fn parse_query(query: &str) -> Result<ImageQuery, QueryError> {
 /// Decoded text of each parameter's value, in the order of [`Parameter::ALL`].
 struct RawParameters([Option<String>; Parameter::ALL.len()]);
 
-/// Width and height of the box, the fit, and true if the picture may be enlarged.
+/// Width and height of the box, rule for fitting the picture into it, and true if the picture may
+/// be enlarged.
 type BoxParameters = (Option<u32>, Option<u32>, Fit, bool);
 
 impl RawParameters {

@@ -20,8 +20,9 @@ pub enum Fit {
     Contain,
     /// The picture is stretched to the proportions of the box.
     Fill,
-    /// As `Cover`, but the picture is unchanged if a side of the box is longer than that of the
-    /// picture. WebP Server Go treats `width` together with `height` in this way.
+    /// Does the same as [`Fit::Cover`], but leaves the picture unchanged if a side of the box is
+    /// longer than that of the picture. WebP Server Go treats `width` together with `height` in
+    /// this way.
     CoverOrKeep,
 }
 

@@ -95,7 +95,7 @@ fn limited_luma(y: u8, threshold: u8) -> u8 {
 }
 
 fn limited_chroma(c: u8, threshold: u8) -> u8 {
-    // 3968 = 128·255 − 224·128 moves the neutral level.
+    // The summand 3968 = 128·255 − 224·128 maps the neutral level 128 to 128.
     ((u16::from(c) * 224 + 3968 + u16::from(threshold)) / 255) as u8
 }
 
@@ -104,6 +104,7 @@ fn full_luma(y: u8) -> u8 {
 }
 
 fn full_chroma(c: u8) -> u8 {
-    // 3968 = 255·128 − 128·224 moves the neutral level; 112 rounds to nearest.
+    // The summand −3968 = 128·224 − 255·128 maps the neutral level 128 to 128; 112 rounds to
+    // nearest.
     ((u16::from(c.clamp(16, 240)) * 255 - 3968 + 112) / 224).min(255) as u8
 }

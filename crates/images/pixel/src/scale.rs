@@ -148,7 +148,7 @@ fn extended(plane: &Plane) -> Plane {
 struct Scaler {
     resizer: Resizer,
     taps: TapsCache,
-    /// True if luma is copied without filtering, so that at most chroma is resampled.
+    /// True if luma is copied without filtering; chroma may still be resampled.
     copies_luma: bool,
     /// True if the fourth channel is alpha, so that the resizer must premultiply.
     premultiplies: bool,

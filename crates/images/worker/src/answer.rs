@@ -15,7 +15,7 @@ const WRITE_BYTES: usize = 32 << 10;
 /// Output of an image job, and the contents of its reply.
 struct Done {
     bytes: Vec<u8>,
-    /// Width and height of the picture; zeros for several pictures.
+    /// Width and height of the picture; zeros if the job has several outputs.
     size_px: (u32, u32),
     remarks: Vec<String>,
 }

@@ -43,11 +43,11 @@ pub fn convert(plan: &Plan, original: &[u8]) -> Result<ConvertedPicture, Error> 
     })
 }
 
-/// Executes all plans of `order` on `original`, which is decoded once. Each file has the same bytes
-/// as if its plan were executed alone.
+/// Executes all plans of `order`, a batch, on `original`, which is decoded once. Each file has the
+/// same bytes as if its plan were executed alone.
 ///
 /// # Errors
-/// As [`convert`]. If one plan fails, the whole order fails.
+/// As [`convert`]. If one plan fails, the whole batch fails.
 pub fn convert_batch(order: &Batch, original: &[u8]) -> Result<BatchOutput, Error> {
     let [others @ .., last] = order.plans() else {
         unreachable!("a batch has at least one plan");

@@ -10,9 +10,9 @@ const JPEG_FULL_CHROMA_QUALITY: u8 = 90;
 /// Pixel layout that an encoder accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EncoderInput {
-    /// Planes of this subsampling, range and matrix; grey has luma only.
+    /// Planes of this subsampling, range and matrix; a grey picture has only a luma plane.
     Planes(Subsampling, Range, Matrix),
-    /// As `Planes`, but grey pictures get neutral chroma planes.
+    /// Planes as in [`EncoderInput::Planes`], but a grey picture gets neutral chroma planes.
     ColourPlanes(Subsampling, Range, Matrix),
     /// Planes of this subsampling, in any range and matrix; the file states both.
     AnyPlanes(Subsampling),
@@ -73,7 +73,7 @@ impl EncoderInput {
                 chroma
             }
             EncoderInput::AnyPlanes(chroma) => chroma,
-            // Any other conversion goes through RGB, which has full chroma.
+            // A conversion to another matrix or to pixels goes through RGB, which has full chroma.
             _ => Subsampling::S444,
         }
     }

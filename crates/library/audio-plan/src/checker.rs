@@ -1,8 +1,9 @@
 //! Verification of Ogg Opus output: the worker's bytes are checked page by page against the plan
-//! before any client gets them.
+//! before any client gets them. `page` lists the fields of every page; the other rows describe
+//! particular pages of the stream.
 //!
 //! ```text
-//! page    0 "OggS" · 0 u8 · flags u8 · granule u64 · serial u32 · number u32 · CRC u32
+//! page    "OggS" · version 0 u8 · flags u8 · granule u64 · serial u32 · number u32 · CRC u32
 //!         segments u8 · their lengths · data
 //! first   flag 2 · one packet: "OpusHead" · version u8 · channels u8 · pre-skip u16 · rate u32
 //!         gain i16 · mapping u8
@@ -34,7 +35,7 @@ pub enum StreamViolation {
     Order,
     /// The stream's head contradicts the plan.
     Head,
-    /// The stream plays longer than the track, or its time decreases from one page to the next.
+    /// The stream plays longer than the track, or the granule decreases from one page to the next.
     Time,
     /// The stream has no last page.
     Truncated,

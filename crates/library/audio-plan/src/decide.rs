@@ -3,8 +3,8 @@
 use crate::plan::{Gain, Plan};
 use crate::source::{Codec, Source};
 
-/// Minimum and maximum bit rate of an Opus encoder: 6 to 510 kb/s for stereo, by RFC 6716 §2.1.1. A
-/// mono stream gets at most half of the maximum.
+/// Minimum bit rate of an Opus encoder, and below it the maximum: 6 to 510 kb/s for stereo, by RFC
+/// 6716 §2.1.1. A mono stream gets at most half of the maximum.
 const BIT_RATE_KBPS_MIN: u32 = 6;
 const BIT_RATE_KBPS_MAX: u32 = 510;
 /// Bit rate of the output if the player requests only a format. In stereo, most listeners do not
@@ -122,8 +122,8 @@ pub fn decide(wish: &AudioRequest, source: &Source, limits: &Limits) -> Decision
     })
 }
 
-/// Returns the bit rate: at most the requested one, and at most that of a lossy file, since more
-/// bits would only reproduce its artefacts.
+/// Returns the bit rate of the output: at most the requested one, and at most that of a lossy file,
+/// since more bits would only reproduce its artefacts.
 fn bit_rate_kbps(wish: &AudioRequest, source: &Source, codec: Codec) -> u32 {
     let asked = match wish.bit_rate_kbps_max {
         0 => BIT_RATE_KBPS_DEFAULT,

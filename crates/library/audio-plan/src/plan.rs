@@ -1,4 +1,5 @@
-//! Transcoding plan of a job, and its encoding:
+//! Transcoding plan of a job, and its encoding. Each number before a field is its offset in bytes;
+//! `gains there` has one bit per gain that is present:
 //!
 //! ```text
 //!  0 "SND1" · 4 codec u8 · channels u8 · gains there u8 · zero u8 · 8 bit rate u32
@@ -17,7 +18,7 @@ pub const TEXT_BYTES_MAX: usize = 120;
 const MAGIC: [u8; 4] = *b"SND1";
 const HEAD_BYTES: usize = 36;
 
-/// Playback gain in 1/256 dB relative to −23 LUFS: R128 of RFC 7845 §5.2.1.
+/// Playback gains in 1/256 dB relative to −23 LUFS, as the R128 tags of RFC 7845 §5.2.1 state them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gain {
     /// Gain of the track.
@@ -114,8 +115,8 @@ impl Plan {
         }
     }
 
-    /// Returns the maximum size of the output in bytes. It exceeds the estimate, since the encoder
-    /// only aims at an average bit rate, and difficult passages need more.
+    /// Returns the maximum size of the output in bytes. It exceeds the estimate in [`Cost::bytes`],
+    /// since the encoder only aims at an average bit rate, and difficult passages need more.
     #[must_use]
     pub fn answer_bytes_max(&self) -> u64 {
         const HEAD_BYTES: u64 = 64 << 10;

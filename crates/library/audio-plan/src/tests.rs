@@ -136,7 +136,8 @@ fn tracks_of_no_or_too_great_length_are_not_made() {
 
 #[test]
 fn replay_gain_is_told_against_the_other_level() {
-    // RFC 7845 §5.2.1: 1/256 dB relative to −23 LUFS, five decibels below ReplayGain.
+    // RFC 7845 §5.2.1 defines R128 gains in 1/256 dB relative to −23 LUFS, five decibels below
+    // ReplayGain.
     assert_eq!(Gain::of_replay_gain(0), -1_280);
     assert_eq!(Gain::of_replay_gain(-610), -2_842);
     assert_eq!(Gain::of_replay_gain(i16::MIN), i16::MIN);
@@ -285,7 +286,7 @@ fn every_lie_about_a_track_is_found() {
 
 #[test]
 fn the_checksum_is_that_of_other_programs() {
-    // The first page of a file that opusenc wrote.
+    // The page is the first one of a file that opusenc wrote.
     let file = include_bytes!("../../tags/testdata/sine.opus");
     let page = &file[..28 + usize::from(file[27])];
     assert_eq!(page_crc(page).to_le_bytes(), page[22..26]);

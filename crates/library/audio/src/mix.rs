@@ -8,9 +8,10 @@ enum Speaker {
     Left,
     Right,
     Centre,
-    /// Low-frequency loudspeaker, which is omitted in the downmix.
+    /// Low-frequency loudspeaker, whose channel is omitted in the downmix.
     Low,
-    /// Left side or left back; the following variants likewise for the right and the centre.
+    /// Left side or left back; `FarRight` and `FarCentre` are the same for the right and the
+    /// centre.
     FarLeft,
     FarRight,
     FarCentre,
@@ -68,7 +69,7 @@ const fn speakers(order: ChannelOrder, channels: u8) -> &'static [Speaker] {
 
 /// Downmix of a channel layout to one or two channels.
 pub(crate) struct Mix {
-    /// One row per input channel, one column per output channel.
+    /// Weights of the mix: one row per input channel, one column per output channel.
     weights: Vec<[f32; 2]>,
     channels: usize,
 }

@@ -28,7 +28,7 @@ pub(crate) struct Resampler {
     channels: Vec<Vec<f32>>,
     /// Number of samples per channel that were removed from the front of the buffers.
     dropped: u64,
-    /// Number of samples per channel received so far; `produced` is the number produced.
+    /// Number of samples per channel received so far; below, the number produced so far.
     received: u64,
     produced: u64,
 }

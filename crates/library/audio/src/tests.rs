@@ -26,7 +26,7 @@ fn plan(codec: Codec, channels: u8, seconds: u64) -> Plan {
     }
 }
 
-/// Transcodes `original` by `plan`, and verifies the output as the server does.
+/// Transcodes `original` by `plan`, and verifies the output with a [`Checker`], as the server does.
 fn made(plan: &Plan, original: &[u8]) -> Result<Transcoded<Vec<u8>>, Error> {
     let made = transcode(plan, Cursor::new(original), Vec::new())?;
     let mut checker = Checker::new(plan);

@@ -115,8 +115,8 @@ fn skip(decoder: &mut dyn Decoder, plan: &Plan, block: &mut Vec<f32>) -> Result<
     }
 }
 
-/// Encodes and decodes a short signal, so that first-use initialisation of the library is done
-/// before a job.
+/// Encodes and decodes a short signal, so that the library's first-use initialisation is done
+/// before any job.
 ///
 /// # Panics
 /// If encoding or decoding fails, which means that this build is broken.

@@ -8,7 +8,7 @@ use crate::{Error, ErrorKind};
 pub(super) enum DepthConversion {
     /// No conversion: the samples have 8 bits.
     Identity,
-    /// Lookup table from a sample of two bytes in native order to its 8-bit level.
+    /// Lookup table from a sample of two bytes, in native byte order, to its 8-bit level.
     Table(Vec<u8>),
 }
 
@@ -58,7 +58,7 @@ impl DepthConversion {
         }
     }
 
-    /// Converts one row of input samples `wide` to 8-bit samples in `out`.
+    /// Converts `wide`, one row of input samples, to 8-bit samples in `out`.
     pub(super) fn apply(&self, wide: &[u8], out: &mut [u8]) {
         match self {
             DepthConversion::Identity => out.copy_from_slice(wide),

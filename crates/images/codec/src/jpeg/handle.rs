@@ -115,7 +115,8 @@ impl Block {
         }
     }
 
-    /// Returns the places in which a call stores the address and the length of its allocation.
+    /// Returns the two variables in which a call stores the address and the length of its
+    /// allocation.
     pub(super) fn slots(&mut self) -> (&mut *mut u8, &mut tj::size_t) {
         (&mut self.start, &mut self.len)
     }
@@ -155,7 +156,8 @@ const WARNINGS: [&str; 7] = [
     "Warning: unknown JFIF revision number",
 ];
 
-/// Parts of messages that mean an error other than undecodable media; the first match applies.
+/// Substrings of messages, and the kind of error that each means. The first match applies; a
+/// message without a match means undecodable media.
 const ERRORS: [(&str, ErrorKind); 8] = [
     ("Memory allocation failure", ErrorKind::OutOfMemory),
     ("Insufficient memory", ErrorKind::OutOfMemory),

@@ -115,7 +115,7 @@ fn cmyk_without_adobes_marker_is_ink_as_it_stands() {
     let ink = packed(SIZE, Layout::Cmyk);
     let parameters = quality_and(&[(tj::TJPARAM_TJPARAM_COLORSPACE, tj::TJCS_TJCS_CMYK as i32)]);
     let mut file = compress(&ink, &parameters);
-    // The Adobe marker: FF EE 00 0E "Adobe" and 7 more bytes.
+    // The offset of the Adobe marker, which consists of FF EE 00 0E, "Adobe" and 7 more bytes.
     let marker = file
         .windows(5)
         .position(|five| five == b"Adobe")
@@ -215,10 +215,10 @@ fn scans_beyond_the_limit_are_refused() {
     for limit in [2, 9] {
         let refusal = decode(limit).expect_err("refused");
         assert_eq!(refusal.kind, ErrorKind::TooLarge);
-        // This message comes from the count of scans that precedes decoding.
+        // This message shows that the scans were counted before any of them was decoded.
         assert_eq!(refusal.detail, "jpeg: 10 scans exceed the limit");
     }
-    // libjpeg writes ten scans.
+    // The file has the ten scans that libjpeg writes, so a limit of ten accepts it.
     assert!(!decode(10).expect("decodes").damaged);
 }
 

@@ -10,7 +10,7 @@ use image_plan::Size;
 
 use crate::{Error, ErrorKind, buffer};
 
-/// Flag of `VP8X`: the file has an ICC profile. `HAS_ALPHA` is a flag of the same byte.
+/// Flag of `VP8X`: the file has an ICC profile. Below, the flag of the same byte for alpha.
 const HAS_PROFILE: u8 = 0x20;
 const HAS_ALPHA: u8 = 0x10;
 
@@ -45,7 +45,7 @@ pub(super) fn with_profile(file: &[u8], size: Size, profile: &[u8]) -> Result<Ve
     });
     let mut header = [0; VP8X_BYTES];
     header[0] = HAS_PROFILE | if has_alpha { HAS_ALPHA } else { 0 };
-    // Canvas width and height minus one, 24 bits each.
+    // The header stores the canvas width and height minus one, 24 bits each.
     header[4..7].copy_from_slice(&(size.width_px - 1).to_le_bytes()[..3]);
     header[7..10].copy_from_slice(&(size.height_px - 1).to_le_bytes()[..3]);
 

@@ -22,9 +22,9 @@ pub(crate) struct Effort {
     pub(crate) lossless: bool,
 }
 
-/// Values of `partition_limit` to try in this order: no effort, then maximum effort to keep the
-/// modes within the 512 KiB of VP8's partition 0. Some pictures of tens of megapixels at low
-/// methods need the second value.
+/// Values of libwebp's `partition_limit`, tried in this order. The value is the effort, 0…100, to
+/// keep the prediction modes within the 512 KiB of VP8's partition 0. Some pictures of tens of
+/// megapixels at low methods need the second value.
 const PARTITION_LIMITS: [c_int; 2] = [0, 100];
 
 /// First method with which VP8 searches by rate and distortion.
@@ -139,8 +139,8 @@ fn encode_packed(packed: &Packed, effort: Effort) -> Result<Vec<u8>, Error> {
         ));
     }
     let config = new_config(effort)?;
-    // SAFETY: the picture's pixels are the copy that the import above allocated and the picture
-    // owns.
+    // SAFETY: the picture's pixels are the copy that the import above allocated, and the picture
+    // owns this copy.
     let outcome = unsafe { run(&config, &mut picture.0) };
     outcome.map_err(|refusal| match refusal {
         EncodeFailure::Other(err) => err,

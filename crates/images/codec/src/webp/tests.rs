@@ -117,7 +117,7 @@ fn alpha_of_a_lossless_stream_is_announced() {
 
 #[test]
 fn animations_are_not_supported() {
-    // VP8X with the animation flag and a canvas of 1 × 1, and an ANIM chunk.
+    // The header states an animation and a canvas of 1 × 1 (VP8X); an ANIM chunk follows.
     let mut file = b"RIFF\x20\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x02\0\0\0\0\0\0\0\0\0".to_vec();
     file.extend_from_slice(b"ANIM\x06\x00\x00\x00\0\0\0\0\0\0");
     let refusal = decode(&file, &DecodeOptions::whole(Size::new(1, 1))).expect_err("refused");
@@ -125,6 +125,7 @@ fn animations_are_not_supported() {
 }
 
 /// Noise of this size needs 530 KB of prediction modes, but VP8's partition 0 holds only 512 KiB.
+/// The encoder must therefore save modes.
 #[test]
 fn modes_that_overflow_partition_0_are_rationed() {
     let size = Size::new(4400, 4400);

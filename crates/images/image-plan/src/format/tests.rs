@@ -18,8 +18,8 @@ fn formats_are_told_by_their_first_bytes() {
         (b"\0\0\0\x10ftypavif\0\0\0\0", Some(Format::Avif)),
         (b"\0\0\0\x18ftypmif1\0\0\0\0miafavif", Some(Format::Avif)),
         (b"\0\0\0\x18ftypmsf1\0\0\0\0msf1avis", Some(Format::Avif)),
-        // HEIC; a minor version that equals a brand; a brand after the end of the box; a box of
-        // size 0.
+        // The next four are not AVIF: HEIC; a minor version that equals a brand; a brand after the
+        // end of the box; a box of size 0.
         (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", None),
         (b"\0\0\0\x14ftypmif1avifmif1", None),
         (b"\0\0\0\x10ftypmif1\0\0\0\0avif", None),
@@ -52,8 +52,8 @@ fn pictures_that_are_not_converted_have_their_own_types() {
         (b"\xff\x0a\x7f", Some("image/jxl")),
         (b"\0\0\0\x0cJXL \r\n\x87\n", Some("image/jxl")),
         (b"\0\0\0\x0cjP  \r\n\x87\n", Some("image/jp2")),
-        // AVIF, whose brands may include those of HEIF; JPEG; music and films in the same container
-        // format.
+        // All others have no such type: AVIF, whose brands may include those of HEIF; JPEG; music
+        // and films in the same container format.
         (b"\0\0\0\x18ftypmif1\0\0\0\0miafavif", None),
         (b"\xff\xd8\xff\xe0", None),
         (b"\0\0\0\x14ftypM4A \0\0\0\0M4A ", None),

@@ -34,9 +34,10 @@ const fn rate(bytes_px: u128, ms_mp: u128) -> Rate {
     Rate { bytes_px, ms_mp }
 }
 
-/// Fixed memory per job: arena, codec tables, stacks.
+/// Fixed memory per job in bytes, for arena, codec tables and stacks.
 const BASE_BYTES: u128 = 16 << 20;
-/// Fixed CPU time per job: starting on warm pages, reading the input and writing the output.
+/// Fixed CPU time per job in milliseconds, for starting on warm pages, reading the input and
+/// writing the output.
 const BASE_MS: u128 = 2;
 /// Returns the number of bytes per pixel of a decoded raster. A JPEG has at most three planes,
 /// except for CMYK, which is rare.

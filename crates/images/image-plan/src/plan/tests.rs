@@ -368,8 +368,8 @@ fn an_original_too_short_for_its_pixels_is_refused() {
     assert_eq!(refused, Err(Refusal::SparseSource));
 }
 
-/// The picture has the size that the largest current cameras produce, and conversions may use a
-/// gigabyte by default.
+/// The picture has the size that the largest current cameras produce. By default, conversions may
+/// use a gigabyte, so such a picture must be convertible within it.
 #[test]
 fn a_photograph_of_102_megapixels_fits_into_a_gigabyte() {
     let facts = facts(Format::Jpeg, (11_648, 8_736));
@@ -408,12 +408,13 @@ fn bytes_that_no_planner_writes_are_refused() {
     assert_eq!(Plan::from_bytes(&long), Err(MalformedPlan::Length));
     let table: &[(usize, &[u8], MalformedPlan)] = &[
         (3, b"2", MalformedPlan::Magic),
-        // Source format: SVG, and a number after the last format.
+        // The source format is SVG, or a number after the last format.
         (4, &[6], MalformedPlan::Value),
         (4, &[7], MalformedPlan::Value),
         (5, &[0], MalformedPlan::Value),
         (5, &[9], MalformedPlan::Value),
-        // Orientation: without rotation, the picture is not high enough for the crop.
+        // The orientation is changed. Without rotation, the picture is not high enough for the
+        // crop.
         (5, &[1], MalformedPlan::Geometry),
         (6, &[4], MalformedPlan::Value),
         (7, &[2], MalformedPlan::Value),
@@ -421,18 +422,19 @@ fn bytes_that_no_planner_writes_are_refused() {
         (9, &[11], MalformedPlan::Value),
         (10, &[1], MalformedPlan::Value),
         (11, &[1], MalformedPlan::Value),
-        // JPEG of quality 0, lossless JPEG, lossy PNG, WebP of method 7.
+        // The encodings are JPEG of quality 0, lossless JPEG, lossy PNG, and WebP of method 7.
         (6, &[2, 0, 0, 0], MalformedPlan::Value),
         (6, &[2, 1, 9, 0], MalformedPlan::Value),
         (6, &[3, 0, 0, 0], MalformedPlan::Value),
         (6, &[1, 0, 9, 7], MalformedPlan::Value),
-        // Width 0; a crop that exceeds the picture by one column, by one row, and with overflow.
+        // The width is 0; or the crop exceeds the picture by one column, by one row, or with
+        // overflow.
         (12, &[0, 0], MalformedPlan::Geometry),
         (20, &[2], MalformedPlan::Geometry),
         (24, &[3], MalformedPlan::Geometry),
         (20, &[255, 255, 255, 255], MalformedPlan::Geometry),
         (28, &[0, 0], MalformedPlan::Geometry),
-        // `inner` of width 0, and `inner` wider or higher than the output.
+        // The width of `inner` is 0, or `inner` is wider or higher than the output.
         (36, &[0, 0], MalformedPlan::Geometry),
         (36, &[245, 1], MalformedPlan::Geometry),
         (40, &[89, 2], MalformedPlan::Geometry),

@@ -1,4 +1,5 @@
-//! Serialized plans, sent by the server to a worker of the same build.
+//! Serialized plans, sent by the server to a worker of the same build. Each number before a field
+//! is its offset in bytes; `inner` and `target` each consist of width u32 and height u32.
 //!
 //! ```text
 //!  0  "PLN1"        4  source u8 · orientation u8 · encoder u8 · lossless u8

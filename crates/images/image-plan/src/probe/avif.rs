@@ -136,7 +136,7 @@ fn apply(
             let [angle] = head.field(content, 0)?;
             let turn = match angle & 3 {
                 0 => Orientation::Upright,
-                // The unit is a quarter turn counter-clockwise.
+                // The property states the angle in quarter turns counter-clockwise.
                 1 => Orientation::Turn270,
                 2 => Orientation::Turn180,
                 _ => Orientation::Turn90,

@@ -1,4 +1,6 @@
-//! BMP: parses the file header, and those fields of the bitmap header that exist in its version.
+//! BMP: parses the file header, and those fields of the bitmap header that exist in its version. In
+//! the table, each number before a field is its offset in the file; `size` is the size of the
+//! bitmap header.
 //!
 //! ```text
 //! 0 "BM" · 2 size · 10 offset of pixels · 14 size of the bitmap header

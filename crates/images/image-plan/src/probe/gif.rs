@@ -1,5 +1,6 @@
 //! GIF: parses the screen descriptor, then all blocks until a second image shows that the file is
-//! animated.
+//! animated. In the table, 21, 2C and 3B are the hexadecimal bytes with which blocks start;
+//! bracketed fields are optional.
 //!
 //! ```text
 //! "GIF89a" · screen: width u16 · height u16 · flags · background · aspect · [global colours]

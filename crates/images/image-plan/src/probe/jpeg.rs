@@ -193,7 +193,7 @@ impl Segments {
 }
 
 impl Frame {
-    /// Reads a start-of-frame segment.
+    /// Reads a start-of-frame segment. Each number before a field is its offset in bytes.
     ///
     /// ```text
     /// 0 precision u8 · 1 height u16 · 3 width u16 · 5 components u8

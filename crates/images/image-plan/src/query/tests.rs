@@ -365,7 +365,8 @@ proptest! {
         }
     }
 
-    /// Removing the pairs that are not relevant to a grammar does not change the outcome.
+    /// A grammar must ignore the pairs that are not relevant to it: removing them must not change
+    /// the outcome.
     #[test]
     fn what_is_not_heeded_changes_nothing(
         query in "((w|h|v|width|max_width|meta|crop|%77|utm_a|fit)=?(1|20|x|full|%zz|cover)?&){0,6}"

@@ -61,7 +61,7 @@ impl Taps {
         let mut largest = 0.0_f64;
         for index in 0..axis.count {
             let centre = axis.start + (index as f64 + 0.5) * scale - 0.5;
-            // Casts to `usize` saturate: a negative start becomes 0.
+            // Casts to `usize` saturate, so a negative start becomes 0.
             let first = (centre - 3.0 * stretch).ceil() as usize;
             let last = (centre + 3.0 * stretch) as usize;
             let (first, last) = (first.min(axis.length - 1), last.min(axis.length - 1));

@@ -207,7 +207,7 @@ fn press_profile() -> Vec<u8> {
 #[test]
 fn ink_goes_through_its_table() {
     let profile = press_profile();
-    // Paper, black, cyan, yellow, and half black.
+    // The inks give paper, black, cyan, yellow, and half black.
     let inks = row(
         Layout::Cmyk,
         &[

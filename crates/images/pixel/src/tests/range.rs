@@ -71,7 +71,7 @@ fn limited_to_full_is_rounded_and_clamped() {
     let yuv = with_range(ramp(Range::Limited), Range::Full);
     let rounded = |map: &dyn Fn(f64) -> f64| -> Vec<u8> {
         let exact = LEVELS.map(|level| map(f64::from(level)));
-        // Rounds to nearest, and halves up.
+        // The expected samples are rounded to nearest, and halves are rounded up.
         let rounded = exact.map(|exact| (exact + 0.5 + 1e-9).floor().clamp(0.0, 255.0) as u8);
         rounded.to_vec()
     };

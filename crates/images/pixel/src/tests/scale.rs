@@ -172,7 +172,7 @@ fn halving_chroma_takes_the_means_of_blocks() {
 
 #[test]
 fn colours_of_transparent_pixels_do_not_bleed() {
-    // Opaque red next to transparent green.
+    // Opaque red lies next to transparent green, which must not bleed into it.
     let size = Size::new(64, 8);
     let data = (0..size.pixels())
         .flat_map(|at| {

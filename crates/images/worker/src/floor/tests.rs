@@ -33,7 +33,7 @@ fn tiles_are_spread_over_the_whole_picture() {
     assert_eq!(sample.size, Size::new(384, 384));
     let at = |x: usize, y: usize| &sample.data[3 * (384 * y + x)..][..2];
     let begins = [0, 128, 256].map(|begin| at(begin, begin).to_vec());
-    // Expected: the centres of the thirds minus half a tile, in units of 8 pixels.
+    // The expected starts are the centres of the thirds minus half a tile, in units of 8 pixels.
     assert_eq!(begins, [[28, 10], [104, 48], [178, 84]]);
     assert_eq!(at(383, 383), [178 + 15, 84 + 15]);
 }

@@ -8,7 +8,7 @@ use codec::{DecodeOptions, decode};
 use image_plan::{Encoding, Format, Layout, Packed, Plan, Range, Raster, Size, Subsampling};
 use pixel::{Area, flatten, scale, to_packed};
 
-/// Odd in both directions, so that chroma planes have incomplete samples.
+/// Size of the pictures, odd in both directions, so that chroma planes have incomplete samples.
 const SIZE: Size = Size::new(101, 67);
 const SMALL: Size = Size::new(45, 30);
 

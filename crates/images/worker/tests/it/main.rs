@@ -190,8 +190,9 @@ fn a_cell_gives_the_bytes_that_the_same_job_gives_outside() {
         .for_each(|backend| assert_same_bytes(*backend));
 }
 
-/// Checks promise N10 of the specification on small pictures: both backends give the same bytes as
-/// a conversion outside a sandbox, for every codec and every encoding, at full size and scaled.
+/// Checks that both backends give the same bytes (promise N10 of docs/SPEC.md), on small pictures:
+/// the bytes of a conversion outside a sandbox, for every codec and every encoding, at full size
+/// and scaled.
 fn assert_same_bytes(backend: Backend) {
     let pool = start(backend);
     for (source, stored, original) in originals() {
@@ -225,7 +226,8 @@ fn an_original_that_is_no_picture_fails_its_job_and_no_other() {
     );
 }
 
-/// libavif aborts if an allocation fails; libaom and dav1d return errors of their own.
+/// The codecs differ: libavif aborts if an allocation fails; libaom and dav1d return errors of
+/// their own. Either must be reported as a picture that is too large.
 #[test]
 fn memory_that_c_code_does_not_get_is_too_large_and_no_crash() {
     const LARGE: Size = Size::new(1_500, 1_000);
@@ -258,9 +260,9 @@ fn memory_that_c_code_does_not_get_is_too_large_and_no_crash() {
     }
 }
 
-/// Checks promise P11 of the specification: after warm-up, the first job of a pool takes no more
-/// CPU time than later jobs, within a tolerance. Uses the minimum over several pools, because the
-/// machine may do other work.
+/// Checks that the first job of a pool, after warm-up, takes no more CPU time than later jobs
+/// (promise P11 of docs/SPEC.md), within a tolerance. Uses the minimum over several pools, because
+/// the machine may do other work.
 #[test]
 fn p11_the_first_job_of_a_pool_takes_what_any_takes() {
     const POOLS: usize = 5;

@@ -210,7 +210,7 @@ fn five_channels_and_a_low_one_become_two_ears() {
 fn tone(codec: &str, seconds: u32, hz: u32, rate: u32, channels: &str) -> Vec<u8> {
     let source = format!("aevalsrc=0.5*sin(2*PI*{hz}*t)|0.5*sin(2*PI*{hz}*t):d={seconds}:s={rate}");
     let before = ["-f", "lavfi", "-i", &source];
-    // Distinct serial numbers; by default each link would have the same.
+    // The links need distinct serial numbers; by default, ffmpeg gives each the same.
     let serial = hz.to_string();
     let words = ["-f", "ogg", "-c:a", codec, "-ac", channels];
     ffmpeg(
@@ -283,7 +283,8 @@ fn no_more_is_made_than_the_plan_lets_through() {
     let long = tone("libopus", 20, 440, 48_000, "2");
     let plan = plan(Codec::Opus, 2, 4);
     let made = made(&plan, &long).expect("sound");
-    // The four seconds of the plan, ten seconds of tolerance, and an eighth of the duration.
+    // The limit is the sum of the four seconds of the plan, ten seconds of tolerance, and an eighth
+    // of the duration.
     assert_eq!(made.frames, 48_000 * 29 / 2);
     assert_eq!(
         made.remarks,

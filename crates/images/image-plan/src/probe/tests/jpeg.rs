@@ -212,7 +212,8 @@ fn a_jpegs_quality_reads_from_its_luma_table() {
             Some(stated as u8)
         );
     }
-    // A table twice as coarse as that of quality 50, and one that is finer than all of libjpeg's.
+    // The first table is twice as coarse as that of quality 50, the second finer than all of
+    // libjpeg's.
     assert_eq!(quality([vec![0], vec![115; 64]].concat()), Some(25));
     assert_eq!(quality([vec![0], vec![0; 64]].concat()), Some(100));
     // Without a luma table the quality is not estimated.
@@ -243,13 +244,13 @@ fn exif_orientations() {
         exif(false, 9),
         patched(6, b"IM"),
         patched(8, &[43]),
-        // Three directory offsets: after the end of the block, near the maximum of u32, and such
-        // that the directory crosses the end of the block.
+        // The directory offset lies after the end of the block, then near the maximum of u32, then
+        // so that the directory crosses the end of the block.
         patched(10, &1000u32.to_le_bytes()),
         patched(10, &u32::MAX.to_le_bytes()),
         patched(10, &(sound.len() as u32 - 7).to_le_bytes()),
-        // An orientation of type LONG; a directory without the tag; a directory with too many
-        // entries.
+        // First an orientation of type LONG, then a directory without the tag, then one with too
+        // many entries.
         patched(6 + 24, &[4]),
         patched(6 + 22, &[0x13]),
         [&patched(14, &[0xff, 0xff])[..20], &[0; 20]].concat(),
