@@ -188,9 +188,11 @@ impl Encoding {
     }
 }
 
-/// Minimum number of pixels that a decoded JPEG must have if the decoder halves its sides; below,
-/// the minimum after a stronger reduction. See [`Plan::shrink`].
+/// Minimum number of pixels that a decoded JPEG must have if the decoder halves its sides; see
+/// [`Plan::shrink`].
 const HALVED_PIXELS_MIN: u64 = 240_000;
+/// Minimum number of pixels that a decoded JPEG must have if the decoder reduces its sides to a
+/// quarter or an eighth; see [`Plan::shrink`].
 const DECODED_PIXELS_MIN: u64 = 360_000;
 
 /// Rectangle inside a picture, in pixels.

@@ -28,8 +28,9 @@ pub(crate) struct Resampler {
     channels: Vec<Vec<f32>>,
     /// Number of samples per channel that were removed from the front of the buffers.
     dropped: u64,
-    /// Number of samples per channel received so far; below, the number produced so far.
+    /// Number of samples per channel received so far.
     received: u64,
+    /// Number of samples per channel produced so far.
     produced: u64,
 }
 

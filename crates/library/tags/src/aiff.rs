@@ -21,8 +21,9 @@ pub(crate) fn is_aiff(head: &[u8]) -> bool {
 /// Bytes of the sound chunk before its samples.
 const DATA_HEAD_BYTES: u64 = 8;
 
-/// Samples in a packet of IMA ADPCM, which covers one channel; below, the packet's bytes.
+/// Number of samples in a packet of IMA ADPCM, which covers one channel.
 const IMA4_SAMPLES: u64 = 64;
+/// Size of a packet of IMA ADPCM in bytes.
 const IMA4_BYTES: u64 = 34;
 
 /// Types of text chunks, with the fields that they stand for.

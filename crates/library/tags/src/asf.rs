@@ -36,9 +36,9 @@ const METADATA: &[u8; 16] = b"\xea\xcb\xf8\xc5\xaf\x5b\x77\x48\x84\x67\xaa\x8c\x
 const LIBRARY: &[u8; 16] = b"\x94\x1c\x23\x44\x98\x94\xd1\x49\xa1\x41\x1d\x13\x4e\x45\x70\x54";
 
 const HEAD_BYTES: u64 = 24;
-/// Bytes from the start of the header to its objects; below, bytes from the start of the data
-/// object to its packets.
+/// Bytes of the header before its objects.
 const HEADER_BYTES: u64 = 30;
+/// Bytes of the data object before its packets.
 const DATA_BYTES: u64 = 50;
 const BROADCAST: u32 = 1;
 

@@ -20,9 +20,9 @@ const STREAMINFO: u8 = 0;
 const VORBIS_COMMENT: u8 = 4;
 const PICTURE: u8 = 6;
 
-/// Maximum bytes before the end of the file that are searched for the last frame, and the bytes
-/// read per step.
+/// Maximum bytes before the end of the file that are searched for the last frame.
 const TAIL_BYTES_MAX: u64 = 1 << 20;
+/// Bytes read per step of the search for the last frame.
 const STEP_BYTES: u64 = 64 << 10;
 /// Length of the longest frame header.
 const FRAME_HEAD_BYTES_MAX: usize = 16;

@@ -69,9 +69,9 @@ const HEAD_BYTES: usize = 12;
 const NAME_BYTES_MAX: u64 = 64;
 /// Maximum number of elements after the clusters that are read.
 const SEEKS_MAX: usize = 16;
-/// Maximum bytes before the end of the file that are searched for the last cluster, and the bytes
-/// read per step.
+/// Maximum bytes before the end of the file that are searched for the last cluster.
 const TAIL_BYTES_MAX: u64 = 1 << 20;
+/// Bytes read per step of the search for the last cluster.
 const STEP_BYTES: u64 = 64 << 10;
 /// Bytes from the first cluster that are included in the audio hash.
 const SOUND_BYTES: usize = 256;

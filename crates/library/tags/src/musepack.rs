@@ -18,8 +18,9 @@ pub(crate) const MAGIC_7: &[u8; 3] = b"MP+";
 pub(crate) const MAGIC_8: &[u8; 4] = b"MPCK";
 
 const RATES_HZ: [u32; 4] = [44_100, 48_000, 37_800, 32_000];
-/// Number of samples per frame of SV7; below, the delay of its decoder in samples.
+/// Number of samples per frame of SV7.
 const FRAME: u64 = 1152;
+/// Delay of SV7's decoder in samples.
 const DELAY: u64 = 481;
 /// Maximum number of packets before the stream header, which usually comes first but need not.
 const PACKETS_MAX: u32 = 16;

@@ -21,9 +21,9 @@ pub(crate) const MAGIC: &[u8; 4] = b"wvpk";
 const HEAD_BYTES: u64 = 32;
 /// Maximum number of blocks per frame; each holds one or two channels.
 const BLOCKS_MAX: u32 = 16;
-/// Maximum bytes before the end of the audio that are searched for the last block, and the bytes
-/// read per step.
+/// Maximum bytes before the end of the audio that are searched for the last block.
 const TAIL_BYTES_MAX: u64 = 1 << 20;
+/// Bytes read per step of the search for the last block.
 const STEP_BYTES: u64 = 64 << 10;
 /// Maximum number of metadata items of the first block that are searched for its sample rate.
 const ITEMS_MAX: u32 = 64;

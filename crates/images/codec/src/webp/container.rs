@@ -10,8 +10,9 @@ use image_plan::Size;
 
 use crate::{Error, ErrorKind, buffer};
 
-/// Flag of `VP8X`: the file has an ICC profile. Below, the flag of the same byte for alpha.
+/// Flag of `VP8X`: the file has an ICC profile.
 const HAS_PROFILE: u8 = 0x20;
+/// Flag of `VP8X`, in the same byte as `HAS_PROFILE`: the picture has alpha.
 const HAS_ALPHA: u8 = 0x10;
 
 const RIFF_HEADER_BYTES: usize = 12;

@@ -21,9 +21,9 @@ use std::ops::Range;
 /// Maximum number of boxes read from the first fragment on. If there are more, the last fragment is
 /// searched from the end of the file.
 const WALKED_MAX: usize = 64;
-/// Maximum bytes before the end of the file that are searched for the last fragment, and the bytes
-/// read per step.
+/// Maximum bytes before the end of the file that are searched for the last fragment.
 const TAIL_BYTES_MAX: u64 = 1 << 20;
+/// Bytes read per step of the search for the last fragment.
 const STEP_BYTES: u64 = 64 << 10;
 /// Bytes read at a time of the durations of samples.
 const SAMPLES_BYTES: u64 = 64 << 10;

@@ -12,12 +12,13 @@ use crate::media::Audio;
 use crate::{Error, ErrorKind};
 use std::ops::Range;
 
-/// Maximum number of measured links, and of concurrent streams in a link.
+/// Maximum number of measured links.
 const LINKS_MAX: usize = 16;
+/// Maximum number of concurrent streams in a link.
 const STREAMS_MAX: usize = 16;
-/// Bytes read per step of the search for a page; below, the maximum bytes searched, which exceed
-/// the longest page.
+/// Bytes read per step of the search for a page.
 const STEP_BYTES: u64 = 8 << 10;
+/// Maximum bytes searched for a page, which are more than the longest page.
 const SEARCH_BYTES: u64 = 68 << 10;
 
 /// Playing time of all links together.
