@@ -18,6 +18,7 @@ const FRAME_SAMPLES: u64 = 1024;
 /// Number of consecutive frames that are parsed at the start and at each of `SPOTS` further
 /// offsets.
 const FRAMES: u64 = 16;
+/// Number of offsets after the start at which frames are parsed.
 const SPOTS: u64 = 4;
 /// Bytes per step of the search for the start of a frame.
 const STEP_BYTES: usize = 4096;

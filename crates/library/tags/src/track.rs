@@ -20,11 +20,13 @@ pub struct Track {
     pub people: Vec<Person>,
     pub genres: Vec<String>,
     pub moods: Vec<String>,
-    /// Track number; 0 if unknown, as in the three fields below: total, disc number and total of
-    /// discs.
+    /// Track number; 0 if unknown.
     pub number: u16,
+    /// Number of tracks on the disc; 0 if unknown.
     pub total: u16,
+    /// Disc number; 0 if unknown.
     pub disc: u16,
+    /// Number of discs; 0 if unknown.
     pub discs: u16,
     pub disc_title: Option<String>,
     pub date: Option<Date>,
@@ -37,14 +39,19 @@ pub struct Track {
     pub bpm: u16,
     /// Gain of the track in 1/100 dB, relative to ReplayGain's reference level.
     pub track_gain_cdb: Option<i16>,
+    /// Gain of the album in 1/100 dB, relative to ReplayGain's reference level.
     pub album_gain_cdb: Option<i16>,
     /// Peak of the track in millionths of full scale.
     pub track_peak_ppm: Option<u32>,
+    /// Peak of the album in millionths of full scale.
     pub album_peak_ppm: Option<u32>,
-    /// MusicBrainz id of the recording; the other three `…_id` fields are MusicBrainz ids, too.
+    /// MusicBrainz id of the recording.
     pub recording_id: Option<String>,
+    /// MusicBrainz id of the track on the release.
     pub release_track_id: Option<String>,
+    /// MusicBrainz id of the release.
     pub release_id: Option<String>,
+    /// MusicBrainz id of the release group.
     pub release_group_id: Option<String>,
 }
 

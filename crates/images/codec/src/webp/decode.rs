@@ -241,10 +241,11 @@ impl Default for PlaneBuffer {
     }
 }
 
-/// Luma of rows that could not be decoded: the grey that libjpeg fills in too. `NEUTRAL` and
-/// `OPAQUE` are the values for chroma and alpha.
+/// Luma of rows that could not be decoded: the grey that libjpeg fills in too.
 const MID_GREY: u8 = 126;
+/// Chroma of rows that could not be decoded.
 const NEUTRAL: u8 = 128;
+/// Alpha of rows that could not be decoded.
 const OPAQUE: u8 = 255;
 
 fn fill_missing(plane: &mut Plane, first_row: u32, value: u8) {
