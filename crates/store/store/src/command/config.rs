@@ -42,7 +42,8 @@ fn rewrite(call: &mut Call<'_>) {
     }
 }
 
-/// CONFIG GET: a name without glob characters is returned as the client spelled it.
+/// CONFIG GET: a name without glob characters is returned as the client spelled it. Patterns do not
+/// list hidden names.
 fn get(call: &mut Call<'_>) {
     let all: Vec<_> = call.state.config.all().collect();
     let mut found: Vec<(String, &str)> = Vec::new();
@@ -54,7 +55,8 @@ fn get(call: &mut Call<'_>) {
             let is_new = !found
                 .iter()
                 .any(|(known, _)| known.eq_ignore_ascii_case(name));
-            if is_new && is_pattern && keyspace::glob(lower.as_bytes(), name.as_bytes()) {
+            let is_listed = is_pattern && !is_hidden(name);
+            if is_new && is_listed && keyspace::glob(lower.as_bytes(), name.as_bytes()) {
                 found.push(((*name).to_owned(), value));
             } else if is_new && lower == *name {
                 found.push((asked.clone().into_owned(), value));
@@ -130,6 +132,10 @@ fn may_set(call: &Call<'_>, words: &[String]) -> Result<(), String> {
         seen.push(name);
     }
     Ok(())
+}
+
+fn is_hidden(name: &str) -> bool {
+    accepted(name).is_some_and(|index| ACCEPTED[index].is_hidden(name))
 }
 
 fn may_change_protected(call: &Call<'_>) -> bool {

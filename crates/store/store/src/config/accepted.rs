@@ -9,6 +9,9 @@ pub(crate) struct Accepted {
     pub(crate) name: &'static str,
     /// The older name, if any.
     pub(crate) alias: Option<&'static str>,
+    /// Name that only Valkey has, if any. Patterns of `CONFIG GET` do not list it, because clients
+    /// of Redis 7.0 set every listed name but those that they know to be fixed.
+    pub(crate) hidden: Option<&'static str>,
     pub(crate) default: &'static str,
     kind: Kind,
     /// True if `CONFIG SET` may change it.
@@ -58,6 +61,7 @@ const fn row(name: &'static str, default: &'static str, kind: Kind) -> Accepted 
     Accepted {
         name,
         alias: None,
+        hidden: None,
         default,
         kind,
         live: true,
@@ -97,6 +101,20 @@ impl Accepted {
         }
     }
 
+    /// Adds the name that only Valkey has; for a directive that Redis has too.
+    const fn valkey(self, hidden: &'static str) -> Accepted {
+        Accepted {
+            hidden: Some(hidden),
+            ..self
+        }
+    }
+
+    /// Marks the directive as one that only Valkey has, and that `CONFIG SET` may not change.
+    const fn fixed_in_valkey(self) -> Accepted {
+        let name = self.name;
+        self.fixed().valkey(name)
+    }
+
     /// Marks the directive as one that `CONFIG SET` may not change.
     const fn fixed(self) -> Accepted {
         Accepted {
@@ -112,9 +130,16 @@ impl Accepted {
         }
     }
 
-    /// Returns the name and the alias, if any, in this order.
+    /// Returns the name, and the other names if any.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
-        std::iter::once(self.name).chain(self.alias)
+        let hidden = self.hidden.filter(|hidden| *hidden != self.name);
+        std::iter::once(self.name).chain(self.alias).chain(hidden)
+    }
+
+    /// Returns whether one of this directive's names is listed only if a client asks for it without
+    /// a pattern.
+    pub(crate) fn is_hidden(&self, name: &str) -> bool {
+        self.hidden == Some(name)
     }
 
     /// Parses the words of a line into the value that `CONFIG GET` shows. The errors are Redis's
@@ -293,12 +318,12 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
     flag("aof-rewrite-incremental-fsync", "yes"),
     flag("aof-timestamp-enabled", "no"),
     flag("aof-use-rdb-preamble", "yes"),
-    text("aof-rewrite-cpulist", "")
-        .alias("aof_rewrite_cpulist")
+    text("aof_rewrite_cpulist", "")
+        .valkey("aof-rewrite-cpulist")
         .fixed(),
-    text("bgsave-cpulist", "").alias("bgsave_cpulist").fixed(),
+    text("bgsave_cpulist", "").valkey("bgsave-cpulist").fixed(),
     text("bind-source-addr", ""),
-    text("bio-cpulist", "").alias("bio_cpulist").fixed(),
+    text("bio_cpulist", "").valkey("bio-cpulist").fixed(),
     int("busy-reply-threshold", "5000", 0, LONG).alias("lua-time-limit"),
     flag("cluster-allow-pubsubshard-when-down", "yes"),
     flag("cluster-allow-reads-when-down", "no"),
@@ -397,7 +422,7 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
         .fixed()
         .only_default(NO_REPLICATION),
     choice("sanitize-dump-payload", "no", &["no", "yes", "clients"]),
-    text("server-cpulist", "").alias("server_cpulist").fixed(),
+    text("server_cpulist", "").valkey("server-cpulist").fixed(),
     flag("set-proc-title", "yes").fixed(),
     row("shutdown-on-sigint", "default", Kind::Shutdown),
     row("shutdown-on-sigterm", "default", Kind::Shutdown),
@@ -459,12 +484,12 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
     int("max-new-tls-connections-per-cycle", "1", 1, 1000),
     int("prefetch-batch-max-size", "16", 0, 128),
     choice("rdb-version-check", "strict", &["strict", "relaxed"]),
-    text("rdma-bind", "").fixed(),
-    int("rdma-completion-vector", "-1", -1, 1024).fixed(),
+    text("rdma-bind", "").fixed_in_valkey(),
+    int("rdma-completion-vector", "-1", -1, 1024).fixed_in_valkey(),
     int("rdma-port", "0", 0, 65_535)
-        .fixed()
+        .fixed_in_valkey()
         .only_default("the store does not support RDMA"),
-    bytes("rdma-rx-size", "1048576", 64 << 10, 16 << 20).fixed(),
+    bytes("rdma-rx-size", "1048576", 64 << 10, 16 << 20).fixed_in_valkey(),
     int("tcp-keepalive-probes", "3", 1, INT),
-    text("unixsocketgroup", "").fixed(),
+    text("unixsocketgroup", "").fixed_in_valkey(),
 ];

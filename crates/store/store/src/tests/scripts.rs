@@ -398,6 +398,10 @@ fn settings_are_asked_for_and_changed_as_in_redis() {
         a< ["MAXMEMORY" "0"]
         a> CONFIG GET TIME*T timeout
         a< ["timeout" "0"]
+        a> CONFIG GET bgsave*cpulist rdma-port* rdma-port
+        a< ["bgsave_cpulist" "" "rdma-port" "0"]
+        a> CONFIG GET bgsave-cpulist
+        a< ["bgsave-cpulist" ""]
         a> CONFIG SET maxmemory-samples 65
         a< OK
         a> CONFIG SET hz 1000
