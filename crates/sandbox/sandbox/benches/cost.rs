@@ -30,7 +30,8 @@ fn main() {
     let only = arguments.iter().find(|argument| !argument.starts_with('-'));
     let elf = fs::read(env!("CARGO_BIN_EXE_attacker")).expect("cargo has built the attacker");
     let limits = Limits {
-        // The cost of a renewal of the zygote would otherwise be added to one of the rows.
+        // No renewal of the zygote during the benchmark: its cost would be added to one row of the
+        // output.
         jobs_per_zygote: u32::MAX,
         ..Limits::default()
     };
@@ -135,7 +136,8 @@ fn supervisor() -> String {
     panic!("no thread is called `cell supervisor`");
 }
 
-/// Returns the CPU time of all threads in a directory of tasks.
+/// Returns the CPU time, in nanoseconds, of all threads in `tasks`, the `/proc/…/task` folder of a
+/// process.
 fn thread_ns(tasks: &str) -> u64 {
     let mut sum = 0;
     for task in fs::read_dir(tasks).expect("the task still runs") {

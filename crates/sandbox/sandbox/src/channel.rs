@@ -16,7 +16,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 /// service.
 pub(crate) const DESCRIPTORS_MAX: usize = 3;
 
-/// Creates a connected pair; both ends close on exec.
+/// Creates a pair of connected sockets. Both are closed on exec.
 pub(crate) fn pair() -> Result<(OwnedFd, OwnedFd), Errno> {
     let flags = SocketFlags::CLOEXEC;
     socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)

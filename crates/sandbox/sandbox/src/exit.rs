@@ -11,7 +11,7 @@ pub(crate) struct PendingExit {
     changed: Condvar,
 }
 
-/// Known facts about the end of a child.
+/// Exit report of a child that ended, or `Unknown` if there is no report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitOutcome {
     Reaped(ExitReport),

@@ -28,7 +28,7 @@ pub(crate) fn program(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     dup_above(file.as_fd())
 }
 
-/// Opens the file again, read-only and under a new description, so that the worker shares its
+/// Opens the file again, read-only, as a new open file description, so that the worker shares its
 /// offset with no other process. Needs `/proc`.
 pub(crate) fn reopen(file: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());

@@ -114,7 +114,8 @@ mod tests {
         assert_eq!(taken, [CoreId(0), CoreId(1), CoreId(2)]);
         cores.leave(CoreId(1));
         assert_eq!(cores.take(), Some(CoreId(1)));
-        // One job more than there are cores, then one job per core again.
+        // A fourth job must share one of the three cores. After it and the job on core 0 have
+        // ended, core 0 is the only one without a job.
         let fourth = cores.take().expect("there are cores");
         cores.leave(fourth);
         cores.leave(CoreId(0));

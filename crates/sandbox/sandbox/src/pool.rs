@@ -201,8 +201,8 @@ impl Pool {
         let comes_back = rustix::process::geteuid().is_root();
         let may_deprioritize = program.is_some() && (limits.ephemeral || comes_back);
         let deprioritize_after = Duration::from_millis(u64::from(limits.give_way_time_ms));
-        // Jobs of programs are not placed: a process that a launcher starts would inherit the
-        // launcher's affinity to one core.
+        // No core is chosen for jobs of programs: a process that a launcher starts would inherit
+        // the launcher's affinity to one core.
         let cores = match program {
             None => Cores::own(),
             Some(_) => Cores::any(),

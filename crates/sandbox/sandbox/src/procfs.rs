@@ -1,5 +1,5 @@
-//! Facts about a child and its descendants from `/proc`. Where `/proc` is not available, every fact
-//! is absent or zero.
+//! Information about a child and its descendants from `/proc`. Where `/proc` is not available, each
+//! value is absent or zero.
 
 use rustix::process::Pid;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -13,7 +13,7 @@ pub(crate) fn id(pidfd: &OwnedFd) -> Option<Pid> {
     let about = format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd());
     let about = std::fs::read_to_string(about).ok()?;
     let number = about.lines().find_map(|line| line.strip_prefix("Pid:"))?;
-    // -1 for a process that ended, 0 for one in another namespace.
+    // The id is -1 for a process that ended, and 0 for one in another PID namespace.
     Pid::from_raw(number.trim().parse().ok()?).filter(|pid| 0 < pid.as_raw_nonzero().get())
 }
 

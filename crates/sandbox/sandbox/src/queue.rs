@@ -48,7 +48,7 @@ pub(crate) struct State<S> {
     pub(crate) zygote: ZygoteFacts,
 }
 
-/// Facts about the pool's zygotes, for callers.
+/// State of the pool's zygotes, for callers to read.
 #[derive(Default)]
 pub(crate) struct ZygoteFacts {
     /// Posture of the last zygote that became ready.

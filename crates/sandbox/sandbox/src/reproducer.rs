@@ -183,10 +183,7 @@ pub struct Reproducer {
 }
 
 impl Reproducer {
-    /// Reads a file that a pool kept.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or is not a reproducer.
+    /// Reads a reproducer from the file that a pool wrote.
     pub fn read(path: &Path) -> io::Result<Reproducer> {
         let file = File::open(path)?;
         let file_bytes = file.metadata()?.len();

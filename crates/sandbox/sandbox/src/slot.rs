@@ -1,7 +1,7 @@
 //! A slot: the server's handles of one child, with its socket, its pidfd and its exit report.
 //!
-//! Nothing here depends on the process behind the socket, so that a helper with a microVM can be
-//! there.
+//! Nothing here depends on what the child is: the process behind the socket may also be a helper
+//! with a microVM.
 
 use crate::exit::PendingExit;
 use crate::procfs;

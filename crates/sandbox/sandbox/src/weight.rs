@@ -19,7 +19,8 @@ pub(crate) enum Weight {
     /// The weight of other processes.
     Usual,
     /// A seventieth of the usual weight, if the server is not root. Such a server cannot raise a
-    /// weight again, and the children must run once more to exit.
+    /// weight again, and a killed child needs CPU time once more to exit, so the weight must not be
+    /// lower.
     Little,
     /// SCHED_IDLE, a three-hundredth of the usual weight, if the server is root. It raises the
     /// weight of a child again before it kills the child.

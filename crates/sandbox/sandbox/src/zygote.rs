@@ -1,4 +1,4 @@
-//! Server's end of one zygote.
+//! Server's side of one zygote: starts it, sends it commands, and receives its reports.
 
 use crate::channel;
 use crate::limits::Limits;
@@ -41,7 +41,8 @@ impl Zygote {
         let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         let null = dup_above(null.as_fd())?;
         let machine = zygote_source.device.is_some();
-        // If the host never provides huge pages, copying the code would gain nothing.
+        // Huge pages are requested only if the host provides them. Otherwise the zygote would copy
+        // its code to other small pages, which makes no job faster.
         let given = |wanted| HugePages::read(wanted) == HugePages::On;
         let start = Command::Start(Start {
             machine,
@@ -60,8 +61,9 @@ impl Zygote {
             Some(device) => vec![program.unwrap_or(worker), device.as_fd()],
             None => program.into_iter().collect(),
         };
-        // Sent before the process starts, so the peer cannot have hung up. A process that ends at
-        // once is thus always detected when its reports are read.
+        // The first command is sent before the process starts, so this call cannot fail because the
+        // process is gone. A process that ends at once is detected later, when its reports are
+        // read.
         let flags = SendFlags::DONTWAIT;
         channel::send(control.as_fd(), &start.to_bytes(), &beside, flags)?;
         for (word, text, file) in &zygote_source.words {
@@ -75,8 +77,8 @@ impl Zygote {
     }
 
     /// Orders the fork of a child that serves the other end of `socket`. The zygote forks it at
-    /// once, or when another child has ended. Returns `EAGAIN` if the zygote's queue of commands is
-    /// full.
+    /// once or, if the maximum number of children is alive, when one of them has ended. Returns
+    /// `EAGAIN` if the zygote's queue of commands is full.
     pub(crate) fn fork(&self, slot: SlotId, socket: BorrowedFd<'_>) -> Result<(), Errno> {
         let command = Command::Fork(slot).to_bytes();
         channel::send(

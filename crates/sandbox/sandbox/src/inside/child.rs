@@ -24,7 +24,7 @@ pub(super) struct Rules {
     /// Address space that the zygote has mapped, in bytes. A child inherits it before its job
     /// allocates anything.
     pub(super) mapped_bytes: u64,
-    /// Filter that denies `fork`, if no limit can deny it.
+    /// Filter that denies `fork`; `None` if a limit on the number of processes denies it.
     pub(super) filter: Option<Program>,
     /// True if a child exits after one job.
     pub(super) ephemeral: bool,
@@ -114,7 +114,8 @@ pub(super) fn send_to_pool(socket: BorrowedFd<'_>, bytes: &[u8]) {
     }
 }
 
-/// Reduces the child's descriptors to three streams and its socket, and denies it `fork`.
+/// Reduces the child's descriptors to the three standard streams and its socket, and denies it
+/// `fork`.
 fn finish_setup(socket: OwnedFd, filter: Option<&Program>) -> Result<ManuallyDrop<OwnedFd>, Errno> {
     let place = place(socket)?;
     close_from(JOB_FD + 1)?;
@@ -125,20 +126,20 @@ fn finish_setup(socket: OwnedFd, filter: Option<&Program>) -> Result<ManuallyDro
     Ok(place)
 }
 
-/// Moves the socket to [`JOB_FD`], and closes the zygote's own socket.
+/// Moves the socket to [`JOB_FD`], and closes this process's copy of the zygote's socket.
 pub(super) fn place(socket: OwnedFd) -> Result<ManuallyDrop<OwnedFd>, Errno> {
     let place = if socket.as_raw_fd() == JOB_FD {
         ManuallyDrop::new(socket)
     } else {
-        // SAFETY: the number may belong to a descriptor that the zygote still holds. This process
-        // is the zygote's copy, runs none of its code again, and replaces that descriptor. It is
-        // never closed: the process ends first. Breaks if a child returns to code of the zygote.
+        // SAFETY: if JOB_FD is open, it is a copy of a descriptor of the zygote. This process was
+        // forked from the zygote and runs no zygote code any more, so no other owner uses or closes
+        // the copy. `dup3` replaces it, and `ManuallyDrop` never closes the result. Breaks if a
+        // child returns to code of the zygote.
         let mut place = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(JOB_FD) });
         dup3(socket, &mut place, DupFlags::CLOEXEC)?;
         place
     };
-    // This process becomes the leader of a process group in which all its descendants stay: the
-    // group has one scheduling weight.
+    // This process becomes the leader of a process group, in which all its descendants stay.
     setpgid(None, None)?;
     // SAFETY: the number is the pool's socket to the zygote, which no code of this process uses.
     unsafe { rustix::io::close(CONTROL_FD) };
@@ -166,7 +167,8 @@ pub(super) fn limit_denies_fork() -> bool {
         }
         child => {
             let mut status = 0;
-            // SAFETY: the call writes a number of this frame, for the child just forked.
+            // SAFETY: the call writes only `status`, a local variable. It waits for the child just
+            // forked.
             let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
             waited == child && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == DENIED
         }

@@ -20,7 +20,8 @@ use std::rc::Rc;
 pub(super) const HOST_BYTES: u64 = 1 << 30;
 
 pub(super) struct Devices {
-    /// Open `/dev/kvm`. If it is set, so is `program`: the operator's program or the worker itself.
+    /// Open `/dev/kvm`, if children host microVMs. `program` is then set too: it is the operator's
+    /// program or the worker itself.
     pub(super) device: Option<OwnedFd>,
     pub(super) program: Option<OwnedFd>,
     pub(super) words: StartArguments,
@@ -91,7 +92,8 @@ impl Devices {
             hugepages: start.hugepages,
             work_hugepages: start.work_hugepages,
         };
-        // SAFETY: the descriptor is the device, and its owner gives it up here.
+        // SAFETY: `device` is the open `/dev/kvm` that the pool sent, and `into_raw_fd` gives up
+        // its ownership, so `Kvm` is the only owner.
         let kvm = unsafe { Kvm::from_raw_fd(device.into_raw_fd()) };
         let guest = Guest::boot(&kvm, plan)?;
         Ok(Host {
@@ -102,7 +104,9 @@ impl Devices {
     }
 }
 
-/// Turns an expected but missing descriptor into `None`; `Some(None)` means that none was expected.
+/// Checks that an expected descriptor arrived. In the argument, the outer option is set if one was
+/// expected, the inner one if it arrived. Returns `None` if an expected descriptor is missing, and
+/// `Some(None)` if none was expected.
 fn all(descriptor: Option<Option<OwnedFd>>) -> Option<Option<OwnedFd>> {
     match descriptor {
         Some(None) => None,

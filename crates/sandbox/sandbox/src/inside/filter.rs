@@ -16,9 +16,9 @@ use rustix::io::Errno;
 #[derive(Clone, Copy)]
 enum When {
     Always,
-    /// The argument's low half is this number, its high half zero.
+    /// The low 32 bits of the argument are this number, and the high 32 bits are zero.
     Is(u8, u32),
-    /// The argument's low half has none of these bits.
+    /// The low 32 bits of the argument have none of these bits.
     Lacks(u8, u32),
 }
 use When::{Always, Is, Lacks};
@@ -75,7 +75,7 @@ const SERVICE: u32 = crate::contract::SERVICE_FD as u32;
 /// that read a socket to the server, so a child whose server died is ended by the end of that
 /// socket or by its CPU limit.
 const ZYGOTE: &[Rule] = &[
-    // The job's original and answer; the child's reply.
+    // Reads of the job's original, writes to its answer, and the child's reply.
     allow(libc::SYS_read, Always),
     allow(libc::SYS_pread64, Always),
     allow(libc::SYS_readv, Always),
@@ -92,11 +92,11 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_munmap, Always),
     allow(libc::SYS_mremap, Always),
     allow(libc::SYS_madvise, Always),
-    // Locks and once-cells of libc and codecs wake without checking for waiters. With one thread
-    // there are none.
+    // Locks and once-cells of libc and codecs wake waiters without checking for any; a process with
+    // one thread has none.
     allow(libc::SYS_futex, Is(1, FUTEX_WAKE_PRIVATE)),
     allow(libc::SYS_futex, Is(1, libc::FUTEX_WAKE as u32)),
-    // Keys of hash tables.
+    // Random keys of hash tables.
     allow(libc::SYS_getrandom, Always),
     // The clock, on hosts where the vDSO cannot read it; the resource usage of the job.
     allow(libc::SYS_clock_gettime, Always),
@@ -114,7 +114,8 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_gettid, Always),
     answer(libc::SYS_tgkill, NOT_PERMITTED),
     allow(libc::SYS_exit_group, Always),
-    // The child: its job, its descriptor numbers, its limits, and its second filter if it has one.
+    // Setup of a child: it receives its job, sets its descriptor numbers and its limits, and
+    // installs its second filter if it has one.
     allow(libc::SYS_recvmsg, Always),
     allow(libc::SYS_setpgid, Is(0, 0)),
     allow(libc::SYS_dup3, Is(1, JOB)),
@@ -124,13 +125,14 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_sched_setscheduler, Is(0, 0)),
     allow(libc::SYS_seccomp, Is(0, FILTER_MODE)),
     allow(libc::SYS_set_robust_list, Always),
-    // The zygote: fork, reap, report. A child has no socket of this number, and loses `fork` by a
-    // limit or its second filter.
+    // Work of the zygote: it forks, reaps and reports. A child inherits these rules, but it has no
+    // socket with the number CONTROL, and a limit or its second filter denies it `fork`.
     allow(libc::SYS_clone, Is(0, FORK_FLAGS)),
     allow(libc::SYS_pidfd_open, Always),
     allow(libc::SYS_wait4, Always),
     allow(libc::SYS_sendmsg, Is(0, CONTROL)),
-    // The flags of `clone3` lie behind a pointer; libc falls back to `clone`.
+    // A filter cannot read the flags of `clone3`, which lie behind a pointer. After this error,
+    // libc falls back to `clone`.
     answer(libc::SYS_clone3, NO_SUCH_CALL),
     // Both calls take a path, or an empty path for a descriptor, and a filter cannot distinguish
     // the two.
@@ -284,15 +286,16 @@ impl Program {
         Program(compile(ZYGOTE, KILL))
     }
 
-    /// Compiles the filter of a zygote of launchers. `files` is true if its programs may open
-    /// files.
+    /// Compiles the filter of a zygote whose children are launchers. `files` is true if the
+    /// programs that they start may open files.
     pub(super) fn launcher(files: bool) -> Program {
         let files = if files { FILES } else { &[] };
         let rules = files.iter().chain(LAUNCHER).chain(ZYGOTE);
         Program(compile(rules, NO_SUCH_CALL))
     }
 
-    /// Compiles the filter of a zygote of helpers. The first matching rule of a call decides.
+    /// Compiles the filter of a zygote whose children are helpers. The first matching rule of a
+    /// call decides, so the rules for KVM precede the zygote's rule that denies `ioctl`.
     pub(super) fn machine() -> Program {
         let rules = MACHINE.iter().chain(ZYGOTE);
         Program(compile(rules, KILL))
@@ -302,12 +305,13 @@ impl Program {
         Program(compile(INIT, KILL))
     }
 
-    /// Compiles the filter of a program whose file is the descriptor `file`, on top of its
-    /// launcher's. The program may start threads but no process, stays in its process group, and
-    /// cannot undo its launcher's setup. It loses the calls that only the launcher needs: it cannot
-    /// change the signal that it gets at the launcher's death, cannot execute another file, and
-    /// cannot move or send a descriptor. The descriptor of its file closes as it starts, and no
-    /// other executable can take its number.
+    /// Compiles the filter of a program whose file is the descriptor `file`; it is installed in
+    /// addition to the launcher's filter. The program may start threads but no process, stays in
+    /// its process group, and cannot undo its launcher's setup. The filter denies the calls that
+    /// only the launcher needs: the program cannot change the signal that it gets at the launcher's
+    /// death, cannot execute another file, and cannot move or send a descriptor. `execveat` is
+    /// allowed for the number `file` only: that descriptor closes when the program starts, and no
+    /// other executable can get its number.
     pub(super) fn of_program(file: i32) -> Program {
         let mut program = vec![load(NUMBER)];
         for lost in LAUNCHER_ONLY {

@@ -40,7 +40,7 @@ pub(super) fn serve(
     loop {
         let len = match rustix::io::read(jobs, &mut bytes) {
             Ok(len @ 1..) => len,
-            // There is no host: a user has set the variable by hand.
+            // There is no host: a user has set the variable `MARK` by hand.
             Ok(_) | Err(_) => exit(EXIT_USAGE),
         };
         let Ok(job) = Job::from_bytes(&bytes[..len]) else {

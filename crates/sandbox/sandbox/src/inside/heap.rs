@@ -151,13 +151,13 @@ mod c {
 
     #[unsafe(no_mangle)]
     extern "C" fn __wrap_malloc(bytes: usize) -> *mut c_void {
-        // SAFETY: any number is allowed.
+        // SAFETY: `malloc` accepts any size.
         checked(unsafe { __libc_malloc(bytes) }.cast()).cast()
     }
 
     #[unsafe(no_mangle)]
     extern "C" fn __wrap_calloc(count: usize, bytes: usize) -> *mut c_void {
-        // SAFETY: any numbers are allowed.
+        // SAFETY: `calloc` accepts any count and any size.
         checked(unsafe { __libc_calloc(count, bytes) }.cast()).cast()
     }
 
@@ -174,7 +174,7 @@ mod c {
 
     #[unsafe(no_mangle)]
     extern "C" fn __wrap_memalign(alignment: usize, bytes: usize) -> *mut c_void {
-        // SAFETY: any numbers are allowed.
+        // SAFETY: `memalign` accepts any alignment and any size.
         checked(unsafe { __libc_memalign(alignment, bytes) }.cast()).cast()
     }
 

@@ -162,10 +162,10 @@ fn disable_page_merging() {
     let _unknown = unsafe { libc::prctl(PR_SET_MEMORY_MERGE, 0, 0, 0, 0) };
 }
 
-/// Moves this process to a user namespace of its own, and returns whether its processes and threads
-/// are now counted apart from others: the kernel counts those of one user in one user namespace.
-/// Call it before capabilities are dropped, since the creator of a user namespace holds all
-/// capabilities in it.
+/// Moves this process to a user namespace of its own. Returns whether its processes and threads are
+/// now counted apart from those of other processes, since the kernel counts them per user and user
+/// namespace. Call this function before capabilities are dropped, since the creator of a user
+/// namespace holds all capabilities in it.
 pub(super) fn count_separately() -> bool {
     // SAFETY: the call takes a number, and changes nothing that memory or descriptors depend on.
     // This process has one thread.
@@ -202,7 +202,8 @@ fn split_off_init() -> Result<(), Errno> {
 }
 
 fn wait_forever() -> ! {
-    // SAFETY: SIG_IGN is not a function of ours. It makes the kernel reap orphans.
+    // SAFETY: SIG_IGN installs no handler, so no code of ours runs on a signal. It makes the kernel
+    // reap orphans.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     // The name is for lists of processes.
     let _unnamed = set_name(c"pelton init");

@@ -67,9 +67,10 @@ pub(super) fn out_of_memory() {
 
 /// Writes a message. If the server is gone, the error does not matter.
 fn write(descriptor: i32, bytes: &[u8]) {
-    // SAFETY: `jail` and `child` set up these two numbers for the process's life, and nothing
-    // closes them. In a child without a job the number of the pool's socket is closed, and the
-    // write fails.
+    // SAFETY: CONTROL_FD is open for a zygote's whole life (`spawn`), and JOB_FD for a child's from
+    // `child::place` on; nothing closes them. A child without a job writes to CONTROL_FD, which
+    // `place` closed: the write fails, since the number is closed or belongs to a descriptor that
+    // refuses writes.
     let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
     let _sent = rustix::io::write(descriptor, bytes);
 }

@@ -77,7 +77,8 @@ pub(super) struct Start {
     pub(super) memory_bytes_max: u64,
     /// Maximum number of threads as in [`Launch::threads_max`]; `None` if threads are not bounded.
     pub(super) threads_max: Option<u64>,
-    /// Limits that the kernel enforces on a program that runs for one job.
+    /// Limits that the kernel enforces on a program that runs for one job; `None` for a persistent
+    /// program.
     pub(super) once: Option<JobLimits>,
 }
 

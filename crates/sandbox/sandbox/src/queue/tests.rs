@@ -90,8 +90,8 @@ fn assert_whole(queue: &Children, slots: usize) {
     assert!(state.returned.is_empty());
 }
 
-/// Runs as the supervisor of reusable children: queues those that were given back until the pool
-/// stops.
+/// Runs as the supervisor of reusable children: until the pool stops, it queues the children that
+/// were given back.
 fn supervise(queue: &Children) {
     while !queue.is_stopping() {
         queue.wake.wait();

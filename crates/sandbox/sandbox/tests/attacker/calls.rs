@@ -178,7 +178,8 @@ fn map(scene: &Scene<'_>, protection: i32) -> AllegedReply {
     scene.result(memory as i64)
 }
 
-/// Calls `getpid` by the 32-bit gate, where number 20 has another meaning than for 64 bits.
+/// Calls `getpid` through the gate for 32-bit system calls, where number 20 has another meaning
+/// than in 64-bit code.
 fn i386(scene: &Scene<'_>) -> AllegedReply {
     let mut number = 20_i64;
     // SAFETY: the instruction is an attack; the gate changes no memory.

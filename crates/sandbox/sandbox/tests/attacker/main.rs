@@ -75,8 +75,8 @@ impl Scene<'_> {
         AllegedReply::new(self.job.id, Status::Done, (0, 0), bytes.len() as u64)
     }
 
-    /// Builds the reply for a system call that returned `returned`; if that is -1, with the message
-    /// for `errno`.
+    /// Builds the reply for a system call that returned `returned`. If that is -1, the reply holds
+    /// the message for `errno`.
     fn result(&self, returned: i64) -> AllegedReply {
         if returned == -1 {
             let error = std::io::Error::last_os_error();

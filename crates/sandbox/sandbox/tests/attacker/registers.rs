@@ -30,7 +30,7 @@ std::arch::global_asm!(
     "kmovq %rdi, %k\\n",
     ".endr",
     "ret",
-    // attacker_dump_512(place): stores the same registers.
+    // attacker_dump_512(place): stores every ZMM and mask register in memory.
     "attacker_dump_512:",
     ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31",
     "vmovdqu64 %zmm\\n, 64*\\n(%rdi)",
@@ -39,7 +39,7 @@ std::arch::global_asm!(
     "kmovq %k\\n, 2048+8*\\n(%rdi)",
     ".endr",
     "ret",
-    // The same two functions for registers of 256 bits.
+    // attacker_fill_256(secret) and attacker_dump_256(place): fill and store every YMM register.
     "attacker_fill_256:",
     "vmovq %rdi, %xmm0",
     "vpbroadcastq %xmm0, %ymm0",

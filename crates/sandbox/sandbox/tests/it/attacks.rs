@@ -34,8 +34,8 @@ fn p3_a_fork_bomb_forks_nothing() {
     );
 }
 
-/// Checks the outcome of each attack by system calls. Other tests call this as other users, and on
-/// hosts with fewer mechanisms.
+/// Checks the outcome of the attacks that consist of system calls. Other tests run this check as
+/// other users, and on hosts with fewer mechanisms.
 pub(crate) fn assert_calls_denied(pool: &Pool) {
     check(
         pool,

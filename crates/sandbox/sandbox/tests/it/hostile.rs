@@ -43,8 +43,8 @@ fn tries() -> u32 {
     }
 }
 
-/// Returns the CPU time until a job is deprioritized. It is short on a machine with other load,
-/// where a hostile program takes long to use the default.
+/// Returns the CPU time until a job is deprioritized. On a machine with other load it is short,
+/// because a hostile program would take long to use as much CPU time as the default.
 fn give_way_time_ms() -> u32 {
     match std::env::var(TIME) {
         Ok(_) => Limits::default().give_way_time_ms,
@@ -77,7 +77,7 @@ fn p3_the_others_keep_their_share_beside_hostile_programs() {
             let kept = shares.any(|share| LEAST <= share);
             assert!(kept, "{backend}: {what}");
         }
-        // The measurement can fail: without deprioritization the share is lower.
+        // Shows that the measurement can fail: without deprioritization the share is too low.
         let share = share(*backend, "loop", 0);
         assert!(share < LEAST, "{backend}: {share:.3}");
     }
@@ -122,7 +122,8 @@ fn share(backend: Backend, what: &str, give_way_time_ms: u32) -> f64 {
         // CPU time of the jobs that are done, and of those that run.
         let honest_us = || honest_us.load(Ordering::Relaxed) + tree_us(honest_tree);
         let used_us = || (tree_us(hostile_tree), honest_us());
-        // On a busy machine the CPU time before deprioritization is large, and does not count.
+        // On a busy machine, programs use much CPU time before they are deprioritized, so that time
+        // is not counted.
         let (hostile_before_us, honest_before_us) = if quiet {
             (0, 0)
         } else {

@@ -321,8 +321,8 @@ fn n7_auto_says_why_it_fell_back() {
     }
 }
 
-/// Promise N8 of `docs/SPEC.md`: the helper is jailed like a zygote, offers no page for merging,
-/// and its guest sees no virtualisation.
+/// Promise N8 of `docs/SPEC.md`: the helper is jailed like a zygote, the kernel never merges its
+/// pages with equal ones, and `cpuid` offers its guest no virtualisation.
 #[test]
 fn n8_the_host_of_a_guest_is_jailed() {
     if !alone("kvm::n8_the_host_of_a_guest_is_jailed", Without::default()) {
@@ -342,7 +342,7 @@ fn n8_the_host_of_a_guest_is_jailed() {
         let status = read("status").expect("it runs");
         assert!(status.contains("Seccomp:\t2"), "{status}");
         assert!(status.contains("NoNewPrivs:\t1"), "{status}");
-        // The helper is not dumpable, so reading this can be refused.
+        // The helper is not dumpable, so the kernel may refuse to show its mappings.
         if let Ok(maps) = read("smaps") {
             let flags = maps.lines().filter(|line| line.starts_with("VmFlags"));
             assert!(

@@ -186,7 +186,7 @@ fn children(pid: u32) -> Vec<u32> {
     let mut found = Vec::new();
     for task in fs::read_dir(format!("/proc/{pid}/task")).expect("it runs") {
         let path = task.expect("it runs").path().join("children");
-        // A thread may end between the two reads.
+        // A thread may end after its folder was listed and before this file is read.
         let text = fs::read_to_string(path).unwrap_or_else(|_| String::new());
         found.extend(
             text.split_whitespace()

@@ -50,7 +50,8 @@ fn p4_memory_beyond_the_limit_is_too_large_however_it_is_asked_for() {
     };
     assert_eq!(kind("allocate 10000000000"), FailureKind::TooLarge);
     assert_eq!(kind("allocate-slowly"), FailureKind::TooLarge);
-    // C gets a null pointer, and the attacker reports it itself.
+    // `malloc` returns null to C code, which reports the failure as it likes: the attacker replies
+    // that the call failed.
     assert_eq!(kind("allocate-in-c 10000000000"), FailureKind::Unsupported);
 }
 

@@ -125,7 +125,8 @@ fn abort_on_panic_beside_two_callers() -> ! {
         read.expect("the test says when");
         inject();
     });
-    // Without the hook both callers fail, and the process ends with success.
+    // Not reached if the hook aborts. Without the hook both callers would fail, and the test would
+    // see an exit with success.
     std::process::exit(0);
 }
 

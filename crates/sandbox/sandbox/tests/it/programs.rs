@@ -264,8 +264,8 @@ fn no_program_outlives_its_time() {
     assert_eq!(run(&pool, &["DO=nothing"], b"").as_deref(), Ok(""));
 }
 
-/// Threads take turns on one CPU: a thread gives it up by a call that waits, and also when no
-/// thread waits.
+/// All threads of a program make progress: a thread gives up the CPU when it makes a call that
+/// waits, and also when its time slice is over.
 #[test]
 fn threads_of_a_program_take_turns() {
     for pool in pools(Limits::default()) {
@@ -394,14 +394,14 @@ fn p1_a_program_that_is_kept_counts_its_requests() {
         crate::life::until(|| pool.stats().ready == 1);
         let stats = pool.stats();
         assert_eq!((stats.runs, stats.finished, stats.wipes), (25, 25, 0));
-        // The program read a whole request of 320 KB.
+        // The program has held a whole request of 320 KB in memory.
         assert!(320_000 < stats.memory_peak_bytes, "{backend}: {stats:?}");
         eprintln!("cell: proved: {backend}: a program that is kept has its state");
     }
 }
 
-/// Any violation ends a persistent program and is reported; the next request starts without its
-/// state, and loses nothing else.
+/// A persistent program that fails in any way is ended, and the failure is reported. The next
+/// request starts the program anew: only the program's state is lost.
 #[test]
 fn a_program_that_is_kept_and_fails_begins_anew() {
     let limits = JobLimits {

@@ -77,7 +77,8 @@ fn assert_is_answered(pool: &Pool) {
 
 #[test]
 fn p16_a_program_asks_and_is_answered() {
-    // The time is long enough for a busy machine.
+    // On a busy machine the runs take long, so their wall time is long and they are never
+    // deprioritized.
     let limits = Limits {
         give_way_time_ms: 0,
         max_request_time_ms: WALL_MS,
@@ -96,7 +97,7 @@ fn p16_a_program_asks_and_is_answered() {
             &mut loud,
         );
         assert_eq!(told.as_deref(), Ok(&*lines.to_uppercase()));
-        // The next run has a stream of its own.
+        // The next run gets a new stream, which still works.
         assert_is_answered(&pool);
     }
 }

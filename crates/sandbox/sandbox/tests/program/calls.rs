@@ -23,7 +23,8 @@ const CALLS: [libc::c_long; 14] = [
 /// thread, the thread has a stack of zeros, which makes it crash.
 pub(crate) fn any(seed: u64) {
     const COUNT: u32 = 200;
-    // Flags of a thread in libc. The mask below keeps at least those that every thread needs.
+    // Flags of `clone` with which libc starts a thread. The mask below keeps at least the flags
+    // that every thread needs.
     const THREAD: u64 = 0x3d_0f00;
     let mut state = seed | 1;
     let mut draw = move || {

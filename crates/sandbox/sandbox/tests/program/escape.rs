@@ -54,8 +54,8 @@ fn describe(result: i64) -> String {
     }
 }
 
-/// Moves a descriptor to number 3, through which a zygote's filter lets packets with descriptors
-/// pass.
+/// Duplicates standard input as descriptor 3, the only number on which a zygote's filter allows
+/// packets with descriptors.
 fn dup_to_control() -> i64 {
     const CONTROL: i32 = 3;
     // SAFETY: no other code here uses a descriptor of this number.

@@ -149,8 +149,8 @@ pub(crate) fn read_blocked() {
     println!("{watched} {read} {woken}");
 }
 
-/// Starts as many threads as it may, each with a minimal stack, and then tries for another for
-/// ever.
+/// Starts as many threads as it may, each with a minimal stack, and then tries for ever to start
+/// another.
 pub(crate) fn bomb() -> ! {
     loop {
         let thread = std::thread::Builder::new().stack_size(16 << 10);
