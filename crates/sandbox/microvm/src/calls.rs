@@ -1,8 +1,8 @@
 //! System calls of a guest. A call is a row of [`CALLS`] or, for programs, of [`PROGRAM_CALLS`];
 //! every other call fails with `ENOSYS` and is counted.
 //!
-//! Addresses are alleged: [`Memory`](super::memory::Memory) checks each against the slot;
-//! structures are copied once, then checked.
+//! Addresses from the guest are not trusted: [`Memory`](super::memory::Memory) checks each against
+//! the bounds of the guest's memory. Structures are copied once, then checked.
 
 mod events;
 mod files;

@@ -242,7 +242,8 @@ fn cpuid(supported: &CpuId) -> CpuId {
         hide(&mut entry);
         entries.push(entry);
     }
-    // If the guest shares the host's processor, KVM does not list these leaves, yet accepts them.
+    // Leaf 0xd describes the extended state. Where the guest sees the `cpuid` of the host's
+    // processor, KVM does not list this leaf, yet accepts it.
     for index in 0..8 {
         if !entries
             .iter()
@@ -343,8 +344,8 @@ pub(super) fn write_return(system: &mut [u8], rip: u64, flags: u64, rsp: u64) {
     }
 }
 
-/// Returns the instruction and stack pointers that an exception pushed. `None` if `stack` holds no
-/// such frame.
+/// Returns the instruction and stack pointers that an exception pushed. `None` if the stack pointer
+/// `stack` is not at the frame of an exception.
 pub(super) fn pushed(system: &[u8], stack: u64) -> Option<(u64, u64)> {
     let word = |place: u64| {
         let within = RING0_STACK.contains(&place) && place + 8 <= RING0_STACK.start + PAGE_BYTES;

@@ -29,8 +29,9 @@ pub(crate) struct Memory {
     /// Ranges that the program's page tables map. On the program's behalf, the host reads only
     /// there.
     mapped: Vec<Range<u64>>,
-    /// Ranges that the program's page tables make writable, in pages. On the program's behalf, the
-    /// host writes only there. Code may share its 2 MB with data.
+    /// Ranges that the program's page tables make writable. On the program's behalf, the host
+    /// writes only there. The ranges consist of pages, not chunks, because a chunk may hold code
+    /// and data.
     writable: Vec<Range<u64>>,
     /// Ranges whose pages a wipe drops.
     wiped: Vec<Range<u64>>,
@@ -179,8 +180,9 @@ impl Memory {
     /// Returns memory that the program may write to.
     pub(crate) fn slice_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], BadAddress> {
         let place = self.within(&self.writable, address, bytes)?;
-        // SAFETY: as in `slice`, and writable, since only chunks without a writable page are
-        // protected; `self` is borrowed mutably.
+        // SAFETY: `within` checked that the whole slice lies within the reservation, which lives as
+        // long as this value. The slice is writable, since only chunks without a writable page are
+        // protected. `self` is borrowed mutably, and the guest does not run meanwhile.
         Ok(unsafe { std::slice::from_raw_parts_mut(place, bytes as usize) })
     }
 
@@ -188,8 +190,9 @@ impl Memory {
     pub(crate) fn image_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], BadAddress> {
         assert!(self.boots, "code can be written only while the guest boots");
         let place = self.within(&self.mapped, address, bytes)?;
-        // SAFETY: as in `slice`, and writable, since nothing is protected in memory without a
-        // template; `self` is borrowed mutably.
+        // SAFETY: `within` checked that the whole slice lies within the reservation, which lives as
+        // long as this value. The slice is writable, since nothing is protected while the guest
+        // boots. `self` is borrowed mutably, and the guest does not run meanwhile.
         Ok(unsafe { std::slice::from_raw_parts_mut(place, bytes as usize) })
     }
 

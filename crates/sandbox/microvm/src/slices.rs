@@ -13,7 +13,7 @@ const SLICE: Duration = Duration::from_millis(10);
 /// Maximum time of one wait: a guest may request centuries.
 const SLEEP_MAX: Duration = Duration::from_secs(1);
 
-/// Process that gives a machine its jobs.
+/// Connection of a machine to the server's process that sends it jobs.
 #[derive(Clone, Copy, Debug)]
 pub struct Server {
     /// Socket that hangs up when the server no longer wants an answer.

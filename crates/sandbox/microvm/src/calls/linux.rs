@@ -27,7 +27,7 @@ pub(super) const DESCRIPTORS_MAX: usize = 64;
 pub(crate) enum Next {
     /// The call returned, and the guest continues.
     Go,
-    /// The guest requests its job, which is to be written to this address, at most this many bytes.
+    /// The guest requests its job: the host must write the job to `address`, at most `bytes` bytes.
     Wait {
         address: u64,
         bytes: u64,

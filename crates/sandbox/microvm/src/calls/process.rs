@@ -72,7 +72,8 @@ pub(super) fn gettimeofday(_: &mut Linux, machine: &mut Machine, call: [u64; 6])
     put(machine, call[0], &[time.tv_sec, time.tv_nsec / 1_000])
 }
 
-/// Reads random bytes from the host each time: a generator in the template would repeat its output.
+/// Reads random bytes from the host each time. A generator whose state is part of the template
+/// would give every job the same output.
 pub(super) fn getrandom(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     let [address, bytes, ..] = call;
     let buffer = machine.memory.slice_mut(address, bytes.min(1 << 20))?;
