@@ -51,8 +51,8 @@ pub(super) enum Fallback {
     Program(Arc<Unit>),
 }
 
-/// Starts the cells of the program `name` only, for a replay of a saved job. Its failures are not
-/// saved as reproducers.
+/// Starts only the cells of the program `name`, for a replay of a saved job. Failures in these
+/// cells are not saved as reproducers.
 pub fn alone(
     config: &Config,
     name: &str,
@@ -102,12 +102,13 @@ impl Programs {
         mounts
     }
 
-    /// Applies `config`: boots programs that are new or changed. A changed program that fails to
-    /// boot keeps running as it was.
+    /// Applies a new configuration: boots the programs that are new in it, and those whose settings
+    /// or file have changed. If a changed program fails to boot, its previous version keeps
+    /// running.
     ///
     /// # Errors
-    /// If a new program fails to boot. The table does not change then, but programs that were
-    /// already replaced stay replaced.
+    /// If a new program fails to boot. The table of routes does not change then, but changed
+    /// programs that have already booted keep their new version.
     pub fn apply(&self, config: &Config) -> Result<(), Error> {
         let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let old = self.table();

@@ -22,7 +22,7 @@ pub(super) struct Unit {
     worker: &'static [u8],
     running: RwLock<Arc<Running>>,
     past: Mutex<Past>,
-    /// Number of requests that wait for a place among the requests that run at the same time.
+    /// Number of requests that wait because `concurrency` other requests are running.
     waiting: AtomicU32,
     pub(super) counts: UnitCounts,
 }
@@ -141,7 +141,7 @@ impl Unit {
         Ok(output)
     }
 
-    /// Waits for a place among the requests that run at the same time.
+    /// Waits until fewer than `concurrency` requests run, and returns the permit to run one more.
     async fn place(&self, running: &Running) -> Result<OwnedSemaphorePermit, Failure> {
         let begin = Instant::now();
         let refuse = |detail: String| {
