@@ -1,6 +1,6 @@
-//! Messages between a pool and its zygote. Both are programs of the same build, and no child of the
-//! zygote has access to this socket. Even so, a packet that cannot be parsed causes an error, not a
-//! panic. Some packets are accompanied by file descriptors.
+//! Messages between a pool and its zygote, on a socket to which no child of the zygote has access.
+//! Both ends are programs of the same build. Even so, a packet that cannot be parsed causes an
+//! error, not a panic. Some packets are accompanied by file descriptors.
 
 /// Maximum bytes of a packet: that of a report with a text of [`TEXT_BYTES_MAX`].
 pub const CONTROL_BYTES_MAX: usize = 8 + TEXT_BYTES_MAX;

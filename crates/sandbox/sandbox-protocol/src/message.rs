@@ -20,7 +20,7 @@ pub const MESSAGE_BYTES_MAX: usize = JOB_HEADER_BYTES + PLAN_BYTES_MAX;
 /// Resource limits of one job; the cell ends a job that exceeds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobLimits {
-    /// Size of the memfd for the answer, fixed by seals.
+    /// Maximum bytes of the answer: the size of the memfd for the answer, fixed by seals.
     pub answer_bytes_max: u64,
     /// Maximum address space that the job may allocate, in addition to that of the worker before
     /// the job.
@@ -157,7 +157,7 @@ pub struct Expect {
     pub id: u64,
     /// Width and height of the answer, if it is a picture.
     pub size_px: Option<(u32, u32)>,
-    /// Size of the memfd for the answer.
+    /// Maximum bytes of the answer: the size of the memfd for the answer.
     pub answer_bytes_max: u64,
     /// True if the answer may be empty, as that of a program; a picture must not be empty.
     pub may_be_empty: bool,
