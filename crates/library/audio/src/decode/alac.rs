@@ -4,7 +4,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 use audio_plan::{Packets, packets};
 
-use super::{ChannelOrder, Decoder, FrameFormat, full_scale};
+use super::frames::{ChannelOrder, Decoder, FrameFormat, full_scale};
 use crate::CHANNELS_MAX;
 use crate::error::Error;
 use crate::mp4;

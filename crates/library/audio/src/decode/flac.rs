@@ -4,7 +4,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 use claxon::{FlacReader, FlacReaderOptions};
 
-use super::{ChannelOrder, Decoder, FrameFormat, full_scale};
+use super::frames::{ChannelOrder, Decoder, FrameFormat, full_scale};
 use crate::error::Error;
 
 pub(super) struct Flac<R: Read> {

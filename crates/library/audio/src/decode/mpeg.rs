@@ -4,7 +4,7 @@ use std::io::{Read, Seek};
 
 use nanomp3::{Options, Reader};
 
-use super::{ChannelOrder, Decoder, FrameFormat};
+use super::frames::{ChannelOrder, Decoder, FrameFormat};
 use crate::error::Error;
 
 pub(super) struct Mpeg<R> {

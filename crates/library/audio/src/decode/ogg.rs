@@ -4,7 +4,7 @@ use std::io::{Read, Seek};
 
 use ogg::{Packet, PacketReader};
 
-use super::{Decoder, FrameFormat};
+use super::frames::{Decoder, FrameFormat};
 use crate::error::Error;
 
 /// Decoder of one stream of a chained Ogg file. A "link" is one stream of the chain.

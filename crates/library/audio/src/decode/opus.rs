@@ -4,8 +4,8 @@ use std::io::{Read, Seek};
 
 use audio_plan::SAMPLE_RATE_HZ;
 
+use super::frames::{ChannelOrder, FrameFormat};
 use super::ogg::{Link, Packets};
-use super::{ChannelOrder, FrameFormat};
 use crate::error::Error;
 use crate::opus::{self, Layout};
 

@@ -5,7 +5,7 @@ use std::io::{Read, Seek};
 use aifc::{AifcReader, Sample};
 use hound::{SampleFormat, WavReader};
 
-use super::{ChannelOrder, Decoder, FrameFormat, full_scale};
+use super::frames::{ChannelOrder, Decoder, FrameFormat, full_scale};
 use crate::error::Error;
 
 /// Number of frames that one call of `next` decodes.

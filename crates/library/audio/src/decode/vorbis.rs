@@ -8,8 +8,8 @@ use lewton::header::{
 };
 use lewton::samples::InterleavedSamples;
 
+use super::frames::{ChannelOrder, FrameFormat};
 use super::ogg::{Link, Packets};
-use super::{ChannelOrder, FrameFormat};
 use crate::error::Error;
 
 /// Headers of a stream, and the state of its decoder.
