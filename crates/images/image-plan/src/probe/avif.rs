@@ -9,9 +9,9 @@
 //! ```
 //! Sources: AV1 Image File Format 1.1; ISO/IEC 14496-12 and 23008-12 for the boxes.
 
+use super::facts::{Colour, Facts, ProbeError, Unsupported};
 use super::head::HeaderReader;
 use super::png::{TRANSFER_HLG, TRANSFER_PQ};
-use super::{Colour, Facts, ProbeError, Unsupported};
 use crate::format::ftyp_brands;
 use crate::{Format, Orientation, SNIFF_BYTES, Size, Subsampling};
 use std::ops::Range;

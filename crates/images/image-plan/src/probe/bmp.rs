@@ -10,8 +10,8 @@
 //! ```
 //! Sources: Microsoft, BITMAPINFOHEADER and BITMAPV5HEADER; OS/2's headers of 12, 16 and 64 bytes.
 
+use super::facts::{Colour, Facts, ProbeError, Unsupported};
 use super::head::HeaderReader;
-use super::{Colour, Facts, ProbeError, Unsupported};
 use crate::{Format, Size};
 
 const HEADER_OS2: u32 = 12;

@@ -6,8 +6,8 @@
 //! directory: count u16, then count × 12 bytes: tag u16 · type u16 · values u32 · value or offset
 //! ```
 
+use super::facts::{ProbeError, ProbeErrorKind};
 use super::head::HeaderReader;
-use super::{ProbeError, ProbeErrorKind};
 use crate::Orientation;
 use std::ops::Range;
 

@@ -11,8 +11,8 @@
 //! Source: GIF89a specification. Decoders differ on truncated files, so the end of the file counts
 //! as the end of the picture.
 
+use super::facts::{Colour, Facts, ProbeError};
 use super::head::HeaderReader;
-use super::{Colour, Facts, ProbeError};
 use crate::{Format, Size};
 
 /// Maximum number of bytes that are examined in search of a second image. If the first image

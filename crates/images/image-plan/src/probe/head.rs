@@ -1,7 +1,8 @@
 //! Positioned reads of a file's header through one small buffer, with limits on their number and
 //! size.
 
-use super::{ProbeError, ReadAt};
+use super::facts::ProbeError;
+use read_at::ReadAt;
 use std::io;
 use std::ops::Range;
 

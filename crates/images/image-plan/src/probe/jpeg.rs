@@ -5,8 +5,9 @@
 //! ```
 //! Sources: ITU-T T.81, annex B; Adobe technical note 5116 for APP14; ICC.1 annex B.4 for APP2.
 
+use super::exif;
+use super::facts::{Colour, Facts, ProbeError, Unsupported};
 use super::head::HeaderReader;
-use super::{Colour, Facts, ProbeError, Unsupported, exif};
 use crate::{Format, Orientation, Size, Subsampling};
 use std::ops::Range;
 

@@ -6,8 +6,9 @@
 //! ```
 //! Source: PNG (third edition), §5 and §11. The decoder checks the CRCs.
 
+use super::exif;
+use super::facts::{Colour, Facts, ProbeError, Unsupported};
 use super::head::HeaderReader;
-use super::{Colour, Facts, ProbeError, Unsupported, exif};
 use crate::{Format, Size};
 
 /// Number of bytes of a chunk in addition to its data: length, type, CRC.

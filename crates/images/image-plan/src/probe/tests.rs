@@ -7,7 +7,10 @@ mod prop;
 mod webp;
 mod write;
 
+use std::io;
+
 use super::*;
+use crate::Orientation;
 use expect_test::{Expect, expect};
 use std::cell::RefCell;
 use write::*;

@@ -11,8 +11,9 @@
 //! ```
 //! Sources: RFC 9649 §2; RFC 6386 §9.1.
 
+use super::exif;
+use super::facts::{Colour, Facts, ProbeError};
 use super::head::HeaderReader;
-use super::{Colour, Facts, ProbeError, exif};
 use crate::{Format, Size, Subsampling};
 use std::ops::Range;
 

@@ -1,0 +1,186 @@
+//! Properties of a picture as its header states them, and failures to read the header.
+
+use std::{fmt, io};
+
+use thiserror::Error;
+
+use crate::{Format, Orientation, Size, Subsampling};
+
+/// Properties of a picture, as stated by its header. Nothing was decoded, so a decoder may still
+/// find that the header is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Format, detected by magic bytes.
+    pub format: Format,
+    /// Size of the picture as stored, before orientation; 1 × 1 for SVG, which has no pixels.
+    pub stored: Size,
+    /// Transformation that makes the picture upright, from EXIF, or from AVIF's `irot` and `imir`.
+    pub orientation: Orientation,
+    /// Colour space of the samples.
+    pub colour: Colour,
+    /// Number of bits per sample; for palette pictures, that of the palette's colours.
+    pub bit_depth: u8,
+    /// Chroma subsampling, if the header states it and [`Subsampling`] has a variant for it.
+    pub subsampling: Option<Subsampling>,
+    /// True if the picture has more than one frame. Also true if the first frame is so long that
+    /// the probe stopped before its end.
+    pub animated: bool,
+    /// True if some pixel may be transparent.
+    pub alpha: bool,
+    /// True if the file stores every sample exactly: PNG, GIF, BMP, lossless WebP and lossless
+    /// JPEG.
+    pub lossless: bool,
+    /// True for progressive JPEG and interlaced PNG, whose decoders hold the whole picture in
+    /// memory.
+    pub progressive: bool,
+    /// Size of the ICC profile in bytes as stored (compressed in PNG); 0 if there is none.
+    pub profile_bytes: u64,
+    /// Quality of a JPEG on libjpeg's scale of 1…100, estimated from its quantisation table.
+    pub jpeg_quality: Option<u8>,
+    /// True if the file has so few bytes that almost all of its pixels must be missing. Decoding
+    /// such a file is a waste of time.
+    pub sparse: bool,
+    /// Reason why workers cannot convert the picture, if any.
+    pub unsupported: Option<Unsupported>,
+}
+
+impl Facts {
+    /// Returns facts in which all other properties are those of a plain upright 8-bit picture.
+    pub(super) const fn new(format: Format, stored: Size, colour: Colour) -> Facts {
+        Facts {
+            format,
+            stored,
+            orientation: Orientation::Upright,
+            colour,
+            bit_depth: 8,
+            subsampling: None,
+            animated: false,
+            alpha: false,
+            lossless: false,
+            progressive: false,
+            profile_bytes: 0,
+            jpeg_quality: None,
+            sparse: false,
+            unsupported: None,
+        }
+    }
+
+    /// Returns the size of the upright picture.
+    #[must_use]
+    pub const fn oriented(&self) -> Size {
+        if self.orientation.transposes() {
+            self.stored.transposed()
+        } else {
+            self.stored
+        }
+    }
+
+    /// Returns whether the file contains an ICC profile.
+    #[must_use]
+    pub const fn profile(&self) -> bool {
+        self.profile_bytes != 0
+    }
+}
+
+/// Colour space of a file's samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Colour {
+    /// Luma only.
+    Grey,
+    /// Red, green and blue, stored directly or through a palette.
+    Rgb,
+    /// Luma and two chroma components.
+    Ycc,
+    /// Inks: cyan, magenta, yellow, black.
+    Cmyk,
+    /// Black, plus cyan, magenta and yellow coded as luma and two chroma components.
+    Ycck,
+}
+
+/// Reason for which a valid picture is not converted but sent unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unsupported {
+    /// SVG, which only clients render.
+    Vector,
+    /// JPEG with a precision other than 8 bits per sample.
+    Precision,
+    /// JPEG that is lossless or hierarchical.
+    Process,
+    /// JPEG with two components, or more than four.
+    Components,
+    /// Picture with the transfer curve PQ or HLG: converting it to 8-bit SDR needs tone mapping.
+    Hdr,
+    /// AVIF with a clean aperture, a crop that libavif does not apply itself.
+    Aperture,
+    /// BMP that contains a JPEG or PNG, or has an unusual depth.
+    Compression,
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unsupported::Vector => "vector graphics",
+            Unsupported::Precision => "jpeg with a precision other than 8 bits",
+            Unsupported::Process => "lossless or hierarchical jpeg",
+            Unsupported::Components => "jpeg with other than 1, 3 or 4 components",
+            Unsupported::Hdr => "high dynamic range",
+            Unsupported::Aperture => "avif with a clean aperture",
+            Unsupported::Compression => "bmp with an unusual compression or depth",
+        })
+    }
+}
+
+/// Kind of a probe failure, by which callers choose their response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProbeErrorKind {
+    /// The file is not a picture of a supported format.
+    Unknown,
+    /// The file ends before the end of the picture's header.
+    Truncated,
+    /// The picture's header contradicts itself or its format, or exceeds the probe's limits.
+    Malformed,
+    /// The source could not be read. This is the host's fault, and must not be cached as a verdict.
+    Io,
+}
+
+/// Failure to read a picture's header. All kinds but [`ProbeErrorKind::Io`] are the picture's
+/// fault.
+#[derive(Debug, Error)]
+#[error("{detail}")]
+pub struct ProbeError {
+    /// Kind of the failure, by which callers choose their response.
+    pub kind: ProbeErrorKind,
+    /// Description for the log.
+    pub detail: &'static str,
+    source: Option<io::Error>,
+}
+
+impl ProbeError {
+    pub(super) const fn new(kind: ProbeErrorKind, detail: &'static str) -> ProbeError {
+        ProbeError {
+            kind,
+            detail,
+            source: None,
+        }
+    }
+
+    pub(super) const fn unknown() -> ProbeError {
+        ProbeError::new(ProbeErrorKind::Unknown, "not a picture")
+    }
+
+    pub(super) const fn malformed(detail: &'static str) -> ProbeError {
+        ProbeError::new(ProbeErrorKind::Malformed, detail)
+    }
+
+    pub(super) const fn truncated() -> ProbeError {
+        ProbeError::new(ProbeErrorKind::Truncated, "header is cut off")
+    }
+
+    pub(super) const fn io(source: io::Error) -> ProbeError {
+        ProbeError {
+            kind: ProbeErrorKind::Io,
+            detail: "reading the header failed",
+            source: Some(source),
+        }
+    }
+}
