@@ -8,6 +8,7 @@ mod beside;
 mod client;
 mod contender;
 mod cores;
+mod cpus;
 mod expiry;
 mod in_process;
 mod memory;
@@ -20,6 +21,7 @@ pub(crate) use probe::{Probe, probe};
 use serde::{Deserialize, Serialize};
 use toolkit::stop::Stop;
 
+use self::cpus::Cpus;
 use crate::record::Record;
 use crate::{Given, loopback};
 
@@ -54,13 +56,6 @@ struct Definition {
     expiry: expiry::Definition,
     snapshot: snapshot::Definition,
     in_process: in_process::Definition,
-}
-
-/// Cores to which the server and its clients are pinned.
-#[derive(Clone, Copy)]
-struct Cpus {
-    server: u32,
-    client: u32,
 }
 
 /// Runs all parts, or only the part `only`. Of the part `ops`, runs all rows, or only the row

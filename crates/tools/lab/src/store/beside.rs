@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use toolkit::stop::Stop;
 
-use super::Cpus;
 use super::client::Client;
 use super::contender::{self, Contender, NAMES};
+use super::cpus::Cpus;
 use super::probe::{Latency, Probing};
 use crate::stats::{self, Spread};
 use crate::{Given, table};

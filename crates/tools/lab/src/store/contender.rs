@@ -6,8 +6,8 @@ use std::process::Command;
 
 use toolkit::stop::Stop;
 
-use super::Cpus;
 use super::client::Client;
+use super::cpus::Cpus;
 use crate::Given;
 use crate::scratch::Scratch;
 use crate::server::{Server, free_address};

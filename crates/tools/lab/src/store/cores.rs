@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use toolkit::stop::Stop;
 
 use super::contender::{Contender, start_on};
-use super::{Cpus, ops};
+use super::cpus::Cpus;
+use super::ops;
 use crate::meter::{self, Sample};
 use crate::stats::Spread;
 use crate::{Given, table};

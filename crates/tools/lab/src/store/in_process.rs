@@ -10,7 +10,7 @@ use keyspace::{Keyspace, Lifetime, Limits};
 use serde::{Deserialize, Serialize};
 use toolkit::stop::Stop;
 
-use super::Cpus;
+use super::cpus::Cpus;
 use super::memory::key;
 use crate::stats::Spread;
 use crate::{Given, table, usage};

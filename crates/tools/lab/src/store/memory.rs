@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use toolkit::stop::Stop;
 
-use super::Cpus;
 use super::contender::{self, NAMES};
+use super::cpus::Cpus;
 use crate::stats::Spread;
 use crate::usage::Tree;
 use crate::{Given, table};

@@ -10,8 +10,8 @@ use resp::Reply;
 use serde::{Deserialize, Serialize};
 use toolkit::stop::Stop;
 
-use super::Cpus;
 use super::contender::{self, Contender, NAMES, VALKEY};
+use super::cpus::Cpus;
 use crate::meter::{self, Sample};
 use crate::stats::{self, Ratio, Spread};
 use crate::{Given, table};

@@ -12,8 +12,8 @@ use resp::Reply;
 use serde::Serialize;
 use toolkit::stop::Stop;
 
-use super::Cpus;
 use super::client::Client;
+use super::cpus::Cpus;
 use crate::stats;
 
 /// Arguments of `lab probe`, which requests a key at a steady rate, independent of the replies.

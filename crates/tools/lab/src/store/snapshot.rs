@@ -9,9 +9,9 @@ use resp::Reply;
 use serde::{Deserialize, Serialize};
 use toolkit::stop::Stop;
 
-use super::Cpus;
 use super::client::Client;
 use super::contender::{self, Contender, NAMES};
+use super::cpus::Cpus;
 use super::memory::key;
 use super::probe::{Latency, Probing};
 use crate::stats::{self, Spread};

@@ -1,0 +1,8 @@
+//! Cores of the benchmark.
+
+/// Cores to which the server and its clients are pinned.
+#[derive(Clone, Copy)]
+pub(super) struct Cpus {
+    pub(super) server: u32,
+    pub(super) client: u32,
+}
