@@ -142,3 +142,26 @@ fn draw(path: &Path, source: &str, noise: u32, quality: u32) -> Result<(), Stop>
     succeed(ffmpeg.arg(&partial)).map_err(Stop::on_host)?;
     fs::rename(&partial, path).map_err(at(path))
 }
+
+impl Cover {
+    pub(crate) fn mime(&self) -> &'static str {
+        if self.is_png {
+            "image/png"
+        } else {
+            "image/jpeg"
+        }
+    }
+
+    /// Returns the body of a FLAC picture block: kind, MIME type, description, sizes (unknown),
+    /// length, picture.
+    pub(crate) fn block(&self) -> Vec<u8> {
+        let mime = self.mime();
+        let mut out = 3u32.to_be_bytes().to_vec();
+        out.extend((mime.len() as u32).to_be_bytes());
+        out.extend(mime.as_bytes());
+        out.extend([0; 20]);
+        out.extend((self.bytes.len() as u32).to_be_bytes());
+        out.extend(&self.bytes);
+        out
+    }
+}

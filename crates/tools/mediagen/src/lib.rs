@@ -23,6 +23,7 @@ mod odd;
 mod payload;
 mod plan;
 mod random;
+mod wav;
 mod write;
 
 pub use art::{Art, Cover};

@@ -9,6 +9,7 @@ use toolkit::stop::{Stop, at};
 
 use crate::plan::Kind;
 use crate::random::Random;
+use crate::wav::wav_file;
 
 /// Sounds to encode, each as sample rate, number of channels, bits per sample and seconds.
 const SOURCES: &[(u32, u16, u8, u32)] = &[
@@ -248,7 +249,7 @@ pub(crate) fn samples(
 fn wave(source: (u32, u16, u8, u32), index: usize) -> Vec<u8> {
     let samples = samples(source, index);
     let (rate, channels, bits, _) = source;
-    crate::write::wav_file(rate, channels, bits, &samples, &[])
+    wav_file(rate, channels, bits, &samples, &[])
 }
 
 fn be(bytes: &[u8]) -> u64 {

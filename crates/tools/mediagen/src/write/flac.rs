@@ -1,4 +1,5 @@
-use super::{Audio, comment_fields, comments, ms};
+use super::audio::{Audio, ms};
+use super::comment::{comment_fields, comments};
 use crate::art::Cover;
 use crate::payload::Flac;
 use crate::plan::Song;

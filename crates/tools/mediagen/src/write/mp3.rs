@@ -1,4 +1,5 @@
-use super::{Audio, id3, ms};
+use super::audio::{Audio, ms};
+use super::id3;
 use crate::art::Cover;
 use crate::payload::Mp3;
 use crate::plan::Song;

@@ -1,4 +1,4 @@
-use super::Audio;
+use super::audio::Audio;
 use crate::art::Cover;
 use crate::payload::Mp4;
 use crate::plan::Song;
