@@ -609,7 +609,8 @@ impl FoundWords {
             postings[*next] = (places[word as usize], posting, fact);
             *next += 1;
         }
-        // `dedup_by` keeps the first of several equal postings; it receives the best fact of all.
+        // `dedup_by` keeps the first of several postings of one word and object. The kept posting
+        // receives the best fact of all of them.
         postings.dedup_by(|next, best| {
             let is_same = (next.0, next.1) == (best.0, best.1);
             if is_same {

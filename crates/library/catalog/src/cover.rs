@@ -1,4 +1,5 @@
-//! Choice of the cover of a track, disc, album or artist, by rules that may change without a scan.
+//! Selection of the cover of a track, disc, album or artist, by rules that can be changed without a
+//! new scan.
 
 use std::ops::Range;
 
@@ -25,7 +26,7 @@ pub enum CoverOwner {
     Artist(u32),
 }
 
-/// Place at which a cover is looked up.
+/// Source from which a cover may be taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A file of this name in the folder of the music; for an artist, in the folder that contains
@@ -42,7 +43,7 @@ pub enum Source {
     Album,
 }
 
-/// Places at which the covers of each kind of object are looked up, best first.
+/// Sources of the covers of each kind of object, the preferred one first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct CoverRules {
@@ -54,7 +55,7 @@ pub struct CoverRules {
 
 impl Default for CoverRules {
     /// Returns the default rules. Albums prefer a file that all tracks share, so that clients fetch
-    /// and cache one picture and not twelve.
+    /// and cache one picture per album and not one per track.
     fn default() -> CoverRules {
         let file = |name: &str| Source::File(name.to_owned());
         CoverRules {
@@ -112,8 +113,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
                     .map(|album| self.cover(CoverOwner::Album(album), rules));
                 covers.find_map(|cover| cover)
             }
-            // Here the rule refers to the object itself, or to a disc of an album or artist. It
-            // finds nothing.
+            // A rule finds nothing if it refers an object to itself, or an album or artist to the
+            // cover of a disc.
             (Source::Album | Source::Disc, _) => None,
             (Source::Embedded, of) => self.embedded(of),
             (Source::Any, of) => self.beside(of, "*"),
@@ -128,7 +129,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
             let Content::Music(media) = &entry.content else {
                 return None;
             };
-            // A link refers to a picture outside the library.
+            // A link refers to a picture outside the library, so it cannot serve as the cover.
             let inside = media.cover().filter(|picture| picture.mime != Mime::Link)?;
             Some(Cover {
                 inside: Some(*inside),

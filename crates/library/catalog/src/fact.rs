@@ -2,7 +2,7 @@
 //! without reading the name.
 //!
 //! ```text
-//! in the title 1 bit · 10 − position in the name 4 bits · title's words 4 bits · its bytes 7 bits
+//! in the title 1 bit · 10 − position in the name 4 bits · title words 4 bits · title bytes 7 bits
 //! ```
 //! Of two facts about the same word and object, the larger number gives the better score.
 

@@ -120,7 +120,7 @@ pub(crate) fn words(folded: &str) -> impl Iterator<Item = &str> {
         })
 }
 
-/// Maximum number of words in one run of a script without spaces.
+/// Maximum number of words taken from one run of letters of a script without spaces.
 const UNSPACED_MAX: usize = 24;
 
 /// Returns whether a letter belongs to a script without spaces: kana, Han, Thai and others.

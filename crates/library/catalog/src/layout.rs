@@ -176,7 +176,7 @@ rows! {
         albums: U32,
         /// Count of tracks.
         tracks: U32,
-        /// One bit per role, by its number.
+        /// Set of the artist's roles: one bit per role, at the index of its number.
         roles: U32,
     }
     /// Genre, with counts of its tracks and albums.
@@ -197,7 +197,7 @@ rows! {
         file: U32,
         name: U32,
         tracks: U32,
-        /// Numbers of the entries that match no track.
+        /// Indices of the playlist's entries that match no track.
         missing: U32,
     }
     /// Word of a name, with its first posting.

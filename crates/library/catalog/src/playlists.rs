@@ -19,8 +19,8 @@ pub(crate) fn name(path: &[u8]) -> String {
     String::from_utf8_lossy(&name[..end.unwrap_or(name.len())]).into_owned()
 }
 
-/// Returns the entry without leading byte order marks, which remain inside a file when playlists
-/// are concatenated. Returns `None` if the rest is empty or a comment.
+/// Returns the entry without leading byte order marks, which end up in the middle of a file when
+/// playlists are concatenated. Returns `None` if the rest is empty or a comment.
 pub(crate) fn target(mut entry: &[u8]) -> Option<&[u8]> {
     let mut is_marked = false;
     while let Some(rest) = entry.strip_prefix(UTF8_MARK) {

@@ -143,7 +143,7 @@ pub struct Playlist<'a> {
 }
 
 impl<B: AsRef<[u8]>> Catalog<B> {
-    /// Opens an index after checking all its sums.
+    /// Opens an index after verifying all its checksums.
     ///
     /// # Errors
     /// [`OpenError`] if the bytes cannot be used.

@@ -56,7 +56,7 @@ struct QueryWord<'q> {
     postings: Range<u32>,
 }
 
-/// Object that matches the words compared so far.
+/// Object that matches those words of the query that were compared so far.
 #[derive(Clone, Copy)]
 struct Candidate {
     posting: u32,
@@ -72,8 +72,9 @@ impl Candidate {
         self.posting >> 30 == layout::TRACK_KIND
     }
 
-    /// Returns the rank of the candidate in a query of `words` words. Objects whose title is the
-    /// query rank highest; then the higher score, then the shorter title.
+    /// Returns the rank of the candidate in a query of `words` words. An object whose title equals
+    /// the query ranks highest. Among other objects, the higher score decides, then the shorter
+    /// title.
     fn rank(&self, words: usize) -> u32 {
         let is_name = self.is_whole && self.fact.title_words() == words;
         self.score * 100 + if is_name { 100_000 } else { 0 } + 99 - self.fact.title_bytes().min(99)
@@ -221,8 +222,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         if rarest.postings.len() <= limits.candidates_max {
             self.sweep(rarest, |candidate| candidates.push(candidate));
         } else {
-            // There are too many objects to collect all. Collect only those that also have the
-            // other words.
+            // The objects with the rarest word are too many to be collected. Collect only those
+            // that also have the other words of the query.
             let others: Vec<Rows> = others.iter().map(|other| self.rows_with(other)).collect();
             self.sweep(rarest, |candidate| {
                 let has_all = others.iter().all(|rows| rows.has(candidate.posting));

@@ -1,15 +1,15 @@
-//! Checksums that detect a damaged index: one per stretch of the body, and a hash of these sums and
-//! the head.
+//! Checksums that detect a damaged index: one per stretch of the body, and a hash of the head and
+//! these checksums.
 
 use twox_hash::XxHash3_64;
 
 use crate::layout::{BODY_START, HASH, HEAD_BYTES};
 
-/// Bytes of the body per sum; the last stretch may be shorter.
+/// Bytes of the body that one checksum covers; the last stretch may be shorter.
 pub(crate) const STRETCH_BYTES: usize = 1 << 20;
 pub(crate) const SUM_BYTES: usize = 8;
 
-/// Returns the number of sums for a body of `body_bytes`.
+/// Returns the number of checksums for a body of `body_bytes`.
 pub(crate) fn count(body_bytes: usize) -> usize {
     body_bytes.div_ceil(STRETCH_BYTES)
 }
@@ -25,7 +25,7 @@ fn stretch_sum(stretch: &[u8]) -> [u8; SUM_BYTES] {
     XxHash3_64::oneshot(stretch).to_le_bytes()
 }
 
-/// Returns the sums of a body.
+/// Returns the checksums of all stretches of a body.
 pub(crate) fn all(body: &[u8]) -> Vec<u8> {
     body.chunks(STRETCH_BYTES).flat_map(stretch_sum).collect()
 }

@@ -214,7 +214,7 @@ fn shown<B: AsRef<[u8]>>(catalog: &Catalog<B>) -> String {
     out
 }
 
-/// A change of these bytes is a change of the format, and needs another `VERSION`.
+/// A change of the bytes of an index is a change of its format, and needs another `VERSION`.
 #[test]
 fn the_bytes_of_an_index_stay_the_same() {
     let bytes = build(library(), &Splits::default());
@@ -553,7 +553,7 @@ fn a_track_takes_less_than_400_bytes() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The bytes depend on the set of entries alone.
+    /// The bytes depend on the set of entries alone, not on their order.
     #[test]
     fn order_does_not_matter(
         numbers in proptest::collection::vec((0u64..20, 0usize..5, 0usize..4, 0usize..3), 0..30),

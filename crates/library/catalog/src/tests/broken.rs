@@ -30,7 +30,8 @@ fn a_cut_or_changed_index_is_refused() {
     }
 }
 
-/// Recomputes the checksums and the hash, if the bytes still have room for them.
+/// Recomputes the checksums and the hash of a changed index. Does nothing if the index no longer
+/// has room for the checksums.
 fn seal(bytes: &mut [u8]) {
     let at = HEAD_BYTES + 16 * (SECTIONS - 1);
     let told = u64::from_le_bytes(*bytes[at..].first_chunk().expect("a table"));

@@ -179,8 +179,8 @@ proptest! {
         if let Some(last) = wanted.last_mut() {
             *last = &last[..cut.min(last.len())];
         }
-        // A small limit makes the search check the other words first. Both limits are high enough
-        // to find all matches.
+        // With the small limit, the search checks the other words before it collects candidates.
+        // Both limits are high enough to find all matches.
         let candidates_max = if candidates_max == 1 { 200 } else { 10_000 };
         let limits = Limits { found_max, candidates_max, ..Limits::default() };
         let found = catalog.search(&wanted.join(" "), &limits);
