@@ -5,8 +5,8 @@
 //! al-0123456789abcdef ─ Catalog::cover ─┬─ folder art ───────────► /Band/Album/cover.jpg?w=300
 //!                                       └─ embedded ─ extracted ─► /-/art/ab/HASH.jpg?w=300
 //! ```
-//! Both results are ordinary targets: their pictures are negotiated, converted in a cell, and
-//! cached.
+//! Both results are ordinary request targets: the server negotiates, converts and caches the
+//! pictures like any other picture of the library.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -29,10 +29,10 @@ use config::{Config, components};
 #[derive(Debug)]
 pub struct Covers {
     rules: CoverRules,
-    /// Folder of covers that were embedded in music, or `None` if the data directory is not
-    /// writable.
+    /// Folder of covers that were extracted from music files, or `None` if the data directory is
+    /// not writable.
     inside: Option<scan::Covers>,
-    /// Placeholders and library of the service, once [`Covers::attach`] has set them.
+    /// Placeholders and library of the server's [`Service`], once [`Covers::attach`] has set them.
     seen: OnceLock<(Arc<Looks>, Arc<Library>)>,
 }
 
@@ -64,7 +64,7 @@ impl Covers {
         }
     }
 
-    /// Gives this finder access to the placeholders and the library of `service`.
+    /// Gives this finder access to the placeholders and the library of the server's `service`.
     pub(crate) fn attach(&self, service: &Service) {
         let seen = (Arc::clone(service.looks()), Arc::clone(service.library()));
         assert!(

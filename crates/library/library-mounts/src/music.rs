@@ -40,7 +40,8 @@ impl Music {
         })
     }
 
-    /// Gives the finder of covers access to the placeholders and the library of `service`.
+    /// Gives the finder of covers access to the placeholders and the library of the server's
+    /// `service`.
     pub fn attach(&self, service: &Service) {
         self.covers.attach(service);
     }
@@ -65,8 +66,8 @@ impl Music {
     }
 }
 
-/// Appends the metrics of the indexer. The most important one states if changes are detected by
-/// inotify, by polling, or not at all.
+/// Appends the metrics of the indexer. The most important metric states whether changes are
+/// detected by inotify, by polling, or not at all.
 pub(crate) fn metrics(status: &Status, out: &mut String) {
     let (by, folders) = match &status.watch {
         Watch::Off => ("off", 0),

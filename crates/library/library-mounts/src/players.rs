@@ -43,9 +43,9 @@ pub(crate) struct Players {
     making: Arc<Making>,
 }
 
-/// Limit on the number of responses that are composed at the same time, on all cores together.
-/// While a list of a hundred thousand tracks is composed, it takes more than a hundred megabytes,
-/// which the limit of responses in memory counts only afterwards.
+/// Limit on the number of responses that are composed at the same time, on all cores together. A
+/// list of a hundred thousand tracks takes more than a hundred megabytes while it is composed. The
+/// limit on the memory of responses cannot prevent that, since it counts only finished responses.
 #[derive(Debug)]
 struct Making(Semaphore);
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use server::gate::Part;
 use server::mount::{Field, Mount, MountRequest, Reply};
 
-/// Mount of `/-/api/quarantine`, optionally followed by a hash.
+/// Mount of `/-/api/quarantine`, optionally followed by the hash of an original.
 pub struct Quarantine {
     data: Arc<PathBuf>,
 }
