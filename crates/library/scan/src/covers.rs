@@ -60,8 +60,8 @@ pub enum ExtractError {
     Host(#[source] io::Error),
 }
 
-/// Folder of extracted pictures. It has one lock, held only for operations on the maps, never
-/// during I/O.
+/// Folder of extracted pictures. It has one lock, held only for operations on the lists of files in
+/// memory, never during I/O.
 #[derive(Debug)]
 pub struct Covers {
     root: PathBuf,
@@ -72,7 +72,8 @@ pub struct Covers {
     writing: AtomicU64,
 }
 
-/// Location of an embedded picture: metadata of the music file, and the offset in that file.
+/// Location of a picture in a music file: the file's metadata, and the picture's offset in the
+/// file.
 type PicturePlace = (Stat, u64);
 
 #[derive(Debug)]
@@ -111,8 +112,8 @@ impl Covers {
         Ok(covers)
     }
 
-    /// Returns the name, relative to the folder, of the file with the extracted picture `inside` of
-    /// a music file; extracts the picture if necessary. May block on the disk.
+    /// Extracts a picture that is embedded in a music file, unless it was extracted before. Returns
+    /// the name of the extracted file, relative to the folder. May block on the disk.
     ///
     /// # Errors
     /// [`ExtractError`] if the picture cannot be extracted.
@@ -142,7 +143,8 @@ impl Covers {
         Ok(name)
     }
 
-    /// Returns the file of a picture that was extracted before, unless it has been evicted.
+    /// Returns the file name of a picture that was extracted before, unless that file has been
+    /// evicted.
     fn known(&self, place: &PicturePlace) -> Option<String> {
         let mut extracted = self.lock();
         let name = extracted.places.get(place)?.clone();
@@ -165,8 +167,8 @@ impl Covers {
     }
 
     /// Writes a partial file and renames it, so that no reader sees half a picture. The bytes are
-    /// synced before the rename: after a power cut, the next start could not distinguish a
-    /// truncated file from a whole one, and would serve it.
+    /// synced before the rename: otherwise a power cut could leave a truncated file, which the next
+    /// start could not distinguish from a whole one and would serve.
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.folder.join(name);
         let number = self.writing.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! File of the index. It is memory-mapped for reading, and replaced by a new file that is renamed.
+//! File of the index. It is memory-mapped for reading. A new index is written to another file,
+//! which is renamed over this one.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Write as _};
@@ -17,8 +18,8 @@ use crate::scan::cores;
 
 /// File name of the index in its folder.
 const NAME: &str = "index";
-/// File name of an index that is being written. A scan overwrites the remains of an interrupted
-/// one.
+/// File name of an index that is being written. A scan overwrites the partial file of an
+/// interrupted scan.
 const PARTIAL: &str = "index.partial";
 
 /// Index in use: its mapped file, or bytes in memory.
@@ -66,8 +67,8 @@ impl Identity {
     }
 }
 
-/// Minimum number of checksummed stretches of an index that are checked by two threads; fewer do
-/// not repay the second thread.
+/// Minimum number of checksummed stretches of an index that are checked by two threads. For a
+/// smaller number, starting the second thread takes longer than it saves.
 const STRETCHES_APART_MIN: usize = 16;
 
 /// Loads the last complete index in `folder`. Returns `None` if there is no index, or if it is
@@ -107,8 +108,8 @@ pub fn load(folder: &Path) -> Result<Option<LoadedIndex>, ScanError> {
     }
 }
 
-/// Returns whether `holds` is true for all indices below `count`, using two threads if `count` is
-/// large.
+/// Returns whether a condition holds for all indices below `count`, using two threads if there are
+/// many.
 fn all(count: usize, holds: &(dyn Fn(usize) -> bool + Sync)) -> bool {
     if count < STRETCHES_APART_MIN || cores() == 1 {
         return (0..count).all(holds);
@@ -131,8 +132,8 @@ fn map(file: &File) -> Option<Bytes> {
     }
 }
 
-/// Replaces the index in `folder` by `bytes`, and opens it. The new file is mapped if possible, so
-/// that its bytes leave the heap and the kernel can drop their pages.
+/// Replaces the index in `folder` by an index of these bytes, and opens it. The new file is mapped
+/// if possible, so that its bytes leave the heap and the kernel can drop their pages.
 pub(crate) fn replace(folder: &Path, bytes: Vec<u8>) -> Result<LoadedIndex, ScanError> {
     let (partial, path): (PathBuf, PathBuf) = (folder.join(PARTIAL), folder.join(NAME));
     let write = || {
@@ -156,7 +157,8 @@ pub(crate) fn replace(folder: &Path, bytes: Vec<u8>) -> Result<LoadedIndex, Scan
     let failed = |err| ScanError::host("write index", &path, err);
     let (identity, file) = write().map_err(failed)?;
     let bytes = map(&file).unwrap_or_else(|| bytes.into());
-    // The bytes were just built, so only the disk can have damaged them.
+    // The bytes were just built and are valid, so they can be invalid here only if the disk damaged
+    // them.
     let catalog = Catalog::open_by(bytes, all).map_err(|err| failed(io::Error::other(err)))?;
     Ok(LoadedIndex {
         catalog: Arc::new(catalog),

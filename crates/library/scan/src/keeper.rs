@@ -48,7 +48,7 @@ pub struct Watching {
     pub means: WatchMode,
     /// Time that a folder must be quiet before it is scanned, so that albums appear whole.
     pub settle: Duration,
-    /// Interval between polls, if inotify is not used.
+    /// Interval between polls for changes, if inotify is not used.
     pub look: Duration,
     /// Interval between scans of the whole library, which run even if no changes were detected;
     /// zero disables them.
@@ -62,7 +62,7 @@ pub enum WatchMode {
     Auto,
     /// By polling.
     Polling,
-    /// Not at all.
+    /// Changes are not detected.
     Off,
 }
 
@@ -77,7 +77,7 @@ pub struct Status {
     pub unsettled: usize,
     /// Number of completed scans.
     pub scans: u64,
-    /// Report of the last completed scan, if any.
+    /// Report of the last completed scan, if there was one.
     pub report: Option<Arc<Report>>,
     /// Time at which the last completed scan ended.
     pub ended: Option<SystemTime>,
@@ -99,7 +99,8 @@ struct Shared {
     catalog: RwLock<Arc<Index>>,
     generation: AtomicU64,
     status: Mutex<Status>,
-    /// Progress of the running scan; between scans, that of the next one.
+    /// Progress of the running scan. Between scans, the progress object of the next scan, which has
+    /// not started.
     progress: Mutex<Arc<Progress>>,
     /// Folders that were requested to be scanned. An empty path means the whole library.
     requested: Mutex<Vec<Vec<u8>>>,
@@ -108,7 +109,7 @@ struct Shared {
 }
 
 impl LibraryIndexer {
-    /// Loads the last index and starts a thread that brings it up to date.
+    /// Loads the last index and starts the thread that keeps the index up to date.
     ///
     /// # Errors
     /// If the host refuses the thread or its event descriptor.
@@ -150,7 +151,8 @@ impl LibraryIndexer {
         })
     }
 
-    /// Returns the current catalog; it is empty before the first scan.
+    /// Returns the current catalog. It is empty until the first scan is completed, if there was no
+    /// index to load at the start.
     #[must_use]
     pub fn catalog(&self) -> Arc<Index> {
         let catalog = self.shared.catalog.read();
@@ -179,7 +181,8 @@ impl LibraryIndexer {
     }
 
     /// Cancels the running scan, if any, and drops the requests made since it started. The last
-    /// index stays in use; the next scan of the whole library finds the changes that it lacks.
+    /// index stays in use; the next scan of the whole library finds the changes that this index
+    /// lacks.
     pub fn cancel(&self) {
         let progress = self.shared.progress();
         if progress.snapshot().is_scanning() {
@@ -216,7 +219,7 @@ impl Drop for LibraryIndexer {
     }
 }
 
-/// Means of detection with its state: none, inotify watches, or the last poll.
+/// Means by which changes are detected, with its state: none, inotify watches, or the last poll.
 #[derive(Debug)]
 enum ChangeSource {
     Closed,
@@ -240,7 +243,7 @@ impl Shared {
             let due = (!rescan.is_zero()).then(|| rescanned + rescan);
             let is_due = [due, retry].into_iter().flatten().any(|due| due <= now);
             let mut quiet = changes.take_quiet(now, settle);
-            // Published here rather than after the wait below, which may last a day.
+            // The number is published here rather than after the wait below, which may last a day.
             self.status(|status| status.unsettled = changes.len());
             quiet.append(&mut self.requested());
             if is_due || quiet.iter().any(Vec::is_empty) {
@@ -248,9 +251,9 @@ impl Shared {
                 quiet = vec![Vec::new()];
             }
             if !quiet.is_empty() {
-                // An operator has to fix what made a scan fail. The next attempt scans the whole
-                // library. The delay before an attempt doubles with each failure, up to 1,024 times
-                // `look`.
+                // The cause of a failed scan usually has to be removed by an operator, so the scan
+                // is repeated at growing intervals: the delay doubles with each failure, up to
+                // 1,024 times the poll interval. The repetition scans the whole library.
                 let only = if failures == 0 { &quiet[..] } else { &[] };
                 failures = if self.scan(&mut last, only) {
                     0
@@ -333,7 +336,7 @@ impl Shared {
         if let ChangeSource::Polling { next, .. } = change_source
             && *next <= now
         {
-            // If folders changed, poll again as soon as they may be quiet.
+            // If folders changed, poll again as soon as these folders may be quiet.
             let Watching { look, settle, .. } = self.setup.watching;
             *next = now
                 + if changes.len() == 0 {
@@ -469,7 +472,7 @@ impl Shared {
         }
     }
 
-    /// Publishes a catalog, unless it is the published one.
+    /// Publishes a catalog, unless it is already the published one.
     fn publish(&self, catalog: &Arc<Index>) {
         let mut held = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
         if Arc::ptr_eq(&held, catalog) {
@@ -482,7 +485,7 @@ impl Shared {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Opens the library's root and calls `then` with the tree below it.
+    /// Opens the library's root and calls a function with the tree below the root.
     fn on_tree<T>(
         &self,
         then: impl FnOnce(&Tree<'_>, &Progress) -> Result<T, WatchError>,

@@ -1,4 +1,4 @@
-//! Choice of the files that a scan opens.
+//! Selection of the files that a scan opens.
 
 use std::collections::HashMap;
 

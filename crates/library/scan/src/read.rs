@@ -22,8 +22,8 @@ pub(crate) struct Root<'a> {
 }
 
 impl Root<'_> {
-    /// Makes an absolute `target` that leads into the library relative to its root, with a leading
-    /// slash.
+    /// Replaces the absolute path of a playlist entry by the path below the library's root, with a
+    /// leading slash. Leaves paths outside the library unchanged.
     fn shorten(&self, target: &mut Vec<u8>) {
         let below = self.paths.iter().find_map(|path| {
             let rest = target.strip_prefix(&path[..])?;

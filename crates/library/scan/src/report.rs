@@ -17,7 +17,7 @@ pub struct Report {
     pub moved: u64,
     /// Number of files that were opened.
     pub opened: u64,
-    /// Files of the last index that no longer exist.
+    /// Number of files of the last index that no longer exist.
     pub gone: u64,
     /// Number of symbolic links, which are not followed.
     pub links: u64,
@@ -42,7 +42,7 @@ pub struct Report {
     pub written: bool,
     /// Length of the index, in bytes.
     pub index_bytes: u64,
-    /// Numbers of tracks, albums and so on in the index.
+    /// Numbers of tracks, albums and other objects in the index.
     pub counts: Option<Counts>,
     /// Time taken to list all files below the root.
     pub walk: Duration,
@@ -53,8 +53,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// After a scan of the folders `only`, adds the faults of an earlier scan that lie outside
-    /// them. Does nothing if `only` is empty, which means the whole library.
+    /// After a scan of some folders (`only`), adds the faults of an earlier scan that lie outside
+    /// these folders. Does nothing if the list is empty, which means the whole library.
     pub(crate) fn keep_faults(&mut self, earlier: &[Fault], only: &[Vec<u8>]) {
         if only.is_empty() {
             return;
@@ -64,7 +64,8 @@ impl Report {
             !scanned.any(|folder| is_below(&fault.path, folder))
         });
         self.faults.extend(outside.cloned());
-        // Unreadable files are also listed in the index, so a fault may be here twice.
+        // An unreadable file is listed both by the walk and in the index, so its fault may be here
+        // twice.
         self.faults.sort_by(|a, b| a.path.cmp(&b.path));
         self.faults.dedup_by(|a, b| a.path == b.path);
     }

@@ -61,8 +61,8 @@ pub fn scan(
     if !order.only.is_empty() {
         match known {
             Some(last) => walked.add_outside(&tops, last),
-            // Without a last index, nothing is known of files outside `only`, so the whole library
-            // is scanned.
+            // Without a last index, the files outside the requested folders are not known, so the
+            // whole library is scanned.
             None => walked = tree.walk(&[Vec::new()], progress)?,
         }
     }
@@ -104,7 +104,8 @@ pub fn scan(
     Ok((index, report))
 }
 
-/// Walks the folders `tops`, and meanwhile loads the last index if `last` is not the current one.
+/// Walks the folders `tops`. Meanwhile loads the last index from its file, if `last` is missing or
+/// outdated.
 fn load_and_walk(
     order: &ScanRequest<'_>,
     last: Option<&LoadedIndex>,
@@ -124,7 +125,8 @@ fn load_and_walk(
     Ok((last?, walked?))
 }
 
-/// Builds an index from drafts, and replaces the last index by it if they differ.
+/// Builds an index from drafts. If it differs from the last index, replaces the file of the last
+/// index.
 fn write(
     order: &ScanRequest<'_>,
     drafts: Vec<Draft>,
@@ -209,7 +211,8 @@ impl Report {
         self.faults
             .extend(faults.map(|(path, reason)| Fault { path, reason }));
         self.faults.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        // Files are read in another order than that of their paths.
+        // The faults were recorded in the order in which the files were read, not in that of their
+        // paths.
         let broken_tags = &mut self.broken_tags;
         broken_tags.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     }

@@ -63,8 +63,8 @@ impl Changes {
 
     /// Returns the moment from which `folder` counts as quiet: `settle` after the last change in
     /// it, in a folder below it or in a folder above it, since the second disc of an album is
-    /// copied after the first. The entry for the whole library waits for changes in all folders,
-    /// but delays none of them.
+    /// copied after the first. The whole library, whose path is empty, counts as quiet only when
+    /// all folders do; a change recorded for it delays no other folder.
     fn quiet_at(&self, folder: &[u8], settle: Duration) -> Instant {
         let related = self.last.iter().filter(|(other, _)| {
             is_below(other, folder) || !other.is_empty() && is_below(folder, other)

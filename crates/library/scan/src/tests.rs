@@ -136,7 +136,7 @@ fn sine(name: &str) -> &'static [u8] {
     found.expect("one of the table").1
 }
 
-/// Returns, from a report, the numbers of files, unchanged, moved, opened and removed ones, and
+/// Returns, from a report, the numbers of all, unchanged, moved, opened and removed files, and
 /// whether an index was written.
 fn done(report: &Report) -> (u64, u64, u64, u64, u64, bool) {
     (
@@ -370,8 +370,9 @@ fn the_kernel_sees_no_file_opened_where_nothing_changed() {
         names
     };
     home.scan();
-    // `opened` returns the files with events of inotify. Here it returns only `index`, which was
-    // read and not written: a write would also create `index.partial`, as below.
+    // `opened` returns the names of the files for which inotify reported an event. Here the only
+    // name is `index`: the index was read, but not written, since a write would also create
+    // `index.partial`, as below.
     assert_eq!(opened(), BTreeSet::from(["index".to_owned()]));
     home.write("One/First/0 - sine.flac", sine("sine.flac"));
     opened();
@@ -450,7 +451,7 @@ fn an_index_that_cannot_be_mapped_is_read() {
     fs::create_dir(&copy).expect("a folder of our own");
     fs::copy(folder.join("index"), copy.join("index")).expect("a folder of our own");
     // The kernel refuses a lease on a file that is open for writing, so the index is read into
-    // memory.
+    // memory instead of mapped.
     let written = fs::File::options().append(true).open(copy.join("index"));
     let written = written.expect("a file of our own");
     let loaded = load(&copy).expect("a readable folder");
@@ -667,7 +668,7 @@ fn patterns_that_cannot_be_read_hide_nothing_and_are_told() {
     let told: Vec<_> = report.faults.iter().map(|fault| &fault.path[..]).collect();
     assert_eq!(told, [b"One/.ndignore"], "{:?}", report.faults);
     assert!(report.faults[0].reason.contains("symbolic links"));
-    // The same holds for a scan of an inner folder.
+    // A scan of an inner folder excludes no files either.
     let only = [b"One/First".to_vec()];
     let (library, index) = (home.library(), home.0.join("index"));
     let order = ScanRequest {
@@ -720,7 +721,7 @@ fn a_scan_takes_an_index_and_returns_it_unless_the_folder_has_another() {
     let (second, report) = again(Some(&first));
     assert_eq!((report.opened, report.written), (0, false));
     assert_eq!(second.catalog().bytes(), home.index());
-    // A user removes the index: it is made anew.
+    // A user removes the index: the next scan makes a new one.
     fs::remove_file(home.0.join("index/index")).expect("it is there");
     let (third, report) = again(Some(&second));
     assert_eq!((report.opened, report.written), (report.files, true));

@@ -159,7 +159,8 @@ impl Tree<'_> {
         Ok(((stat.st_dev, stat.st_ino) != hidden).then_some(opened))
     }
 
-    /// Returns the rules that the folders above `path` set; `None` if they exclude it.
+    /// Returns the rules that the folders above the folder `path` set; `None` if `path` is
+    /// excluded.
     fn rules_above(&self, path: &[u8]) -> Option<Rules> {
         let mut rules = Rules::default();
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
@@ -206,7 +207,7 @@ impl Tree<'_> {
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
-            // This includes `.` and `..`.
+            // A name with a leading dot, `.` and `..` among them, is never part of the library.
             if name.starts_with(b".") {
                 if let Err(err) = declared.load(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));
@@ -272,7 +273,7 @@ pub(crate) fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
 }
 
 impl Walked {
-    /// Copies the files outside `tops`, which were not walked, from the last index.
+    /// Copies the files outside the walked folders `tops` from the last index.
     pub(crate) fn add_outside(&mut self, tops: &[Vec<u8>], last: &Index) {
         let known = (0..last.counts().files).filter_map(|row| last.file(row));
         let outside = known.filter(|(path, _)| !tops.iter().any(|top| is_below(path, top)));
@@ -311,8 +312,8 @@ fn folder(path: &[u8]) -> &[u8] {
     &path[..end.unwrap_or(0)]
 }
 
-/// Returns the folders at which a walk starts: those of `only` that do not lie below another of
-/// them, or the root if `only` is empty.
+/// Returns the folders at which a walk starts: the requested folders `only`, except those that lie
+/// below another requested folder; the root if none are requested.
 pub(crate) fn tops(only: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut sorted = only.to_vec();
     sorted.sort_unstable();
@@ -347,7 +348,8 @@ pub(crate) fn open_below(
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     loop {
         match openat2(root, path, flags, Mode::empty(), resolve) {
-            // A file was renamed while the kernel resolved the path.
+            // A file was renamed while the kernel resolved the path, so the next attempt may
+            // succeed.
             Err(Errno::AGAIN) => {}
             opened => return opened,
         }

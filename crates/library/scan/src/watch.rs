@@ -48,7 +48,7 @@ impl fmt::Display for Watch {
     }
 }
 
-/// Reason why changes cannot be detected, or cannot be detected any more.
+/// Reason why changes cannot be detected, or can no longer be detected.
 #[derive(Debug)]
 pub(crate) enum WatchError {
     /// The host refused inotify; the message is for the operator.
@@ -102,7 +102,7 @@ impl Watches {
         self.kernel.as_fd()
     }
 
-    /// Reads all pending events and calls `changed` with the folder of each.
+    /// Reads all pending events and calls `changed` with the folder of each event.
     pub(crate) fn changes(
         &mut self,
         tree: &Tree<'_>,
@@ -130,7 +130,8 @@ impl Watches {
                 return Err(WatchError::Overflow);
             }
             if events.contains(ReadFlags::IGNORED) {
-                // The path may have got another watch meanwhile; that watch is kept.
+                // The path may have got another watch since this one was set; the newer watch is
+                // kept.
                 if let Some(path) = self.paths.remove(&event.wd())
                     && self.watches.get(&path) == Some(&event.wd())
                 {
@@ -228,7 +229,7 @@ impl Watches {
                 self.watches.insert(folder, watch);
                 Ok(())
             }
-            // The files of this folder cannot be read either, and the scan reports that.
+            // The files of such a folder cannot be read either, and the scan reports that.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => {
                 self.watches.insert(folder, NO_WATCH);
                 Ok(())

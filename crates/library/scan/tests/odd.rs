@@ -2,7 +2,8 @@
 //! with false lengths. Each scan stays within its bounds, and its report names the file.
 //!
 //! The allocator limits memory. CPU time is limited to forty times the time needed to hash as many
-//! bytes as a reader may request. On the machines of our records this limit is about 50 ms.
+//! bytes as a reader may request. On the machines with which Pelton is measured this is about 50
+//! ms.
 
 #![forbid(unsafe_code)]
 
@@ -22,13 +23,14 @@ use tags::Splits;
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Maximum memory for the scan of one file. A larger allocation fails and ends the test, with its
-/// file left in place.
+/// Maximum memory for the scan of one file. A larger allocation fails and aborts the test process;
+/// the file that caused it is left in the library.
 const BYTES_MAX: usize = 16 << 20;
 /// Maximum CPU time for the scan of one file, as a multiple of the time to hash all bytes that a
 /// reader may request.
 const HASHES_MAX: u32 = 40;
-/// Number of measurements. The shortest counts, because other programs share the cores.
+/// Number of measurements of one CPU time. The shortest counts, because other programs share the
+/// cores.
 const ATTEMPTS: usize = 5;
 /// Length of an enormous file, just below the limit of 64 GiB.
 const ENORMOUS_BYTES: u64 = 60 << 30;
@@ -51,7 +53,7 @@ const SOUND: [(&str, &[u8]); 15] = [
     ("webm", include_bytes!("../../tags/testdata/sine.webm")),
 ];
 
-/// Heads of pictures, which end after the size in pixels.
+/// First bytes of pictures, up to and including the size in pixels.
 const PICTURES: [(&str, &[u8]); 5] = [
     (
         "png",
@@ -129,7 +131,7 @@ fn took(mut what: impl FnMut()) -> Duration {
     attempts.min().expect("more than none")
 }
 
-/// Library with the maximum CPU time for a scan of one file.
+/// Library with one file at a time, and the maximum CPU time for a scan of that file.
 struct Bounds {
     home: Home,
     cpu: Duration,
@@ -204,8 +206,8 @@ fn took_once(what: impl FnOnce()) -> Duration {
     cpu_time() - before
 }
 
-/// Returns files with deeply nested parts, with empty parts or with endless packets, more than any
-/// reader follows.
+/// Returns files with deeply nested parts, with empty parts or with endless packets, more of them
+/// than any reader follows.
 fn cyclic() -> Vec<(&'static str, Vec<u8>)> {
     let many = 100_000;
     let flac = SOUND[0].1;

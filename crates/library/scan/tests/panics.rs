@@ -115,8 +115,8 @@ fn second(test: &str) -> (ExitStatus, String) {
     (status, text)
 }
 
-/// Nothing in the crate catches the panic, so the program's hook sees it: a report with the name of
-/// the thread, and the end of the process.
+/// The crate does not catch the panic, so the program's panic hook is called: it reports the name
+/// of the thread and ends the process.
 #[test]
 fn a_panic_of_the_indexer_reaches_the_hook_of_the_program() {
     if let Some(home) = env::var_os(SECOND) {

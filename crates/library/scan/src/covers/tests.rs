@@ -28,7 +28,8 @@ impl Home {
             .expect("a folder of our own")
     }
 
-    /// Writes a file with a picture inside, and returns the file and the position of the picture.
+    /// Writes a music file with an embedded picture, and returns the file and the picture's
+    /// position.
     fn song(&self, name: &str, picture: &[u8]) -> (Cover, Picture) {
         let path = self.0.join("library").join(name);
         fs::write(path, [b"music ", picture].concat()).expect("a folder of our own");
@@ -84,7 +85,8 @@ fn one_content_is_one_file() {
     assert_eq!(names[0], names[1]);
     assert_ne!(names[0], names[2]);
     assert_eq!(home.read(&names[0]).as_deref(), Some(&b"front"[..]));
-    // A remembered picture needs no music file; another server finds the extracted files.
+    // The first picture was extracted before, so its music file is no longer needed. A server that
+    // is started later finds the files that were extracted before.
     fs::remove_file(home.0.join("library/1")).expect("it is there");
     assert_eq!(
         covers

@@ -233,7 +233,7 @@ fn what_cannot_be_read_is_told_until_it_is_looked_at_again() {
 
 #[test]
 fn a_cancelled_scan_leaves_the_last_index() {
-    // Another attempt if the scan ended before it could be cancelled.
+    // Tries again if the scan ended before it could be cancelled.
     let cancelled = (0..20).find_map(|attempt| {
         let home = Home::new(&format!("cancelled-{attempt}"));
         for number in 0..1000 {
