@@ -28,7 +28,8 @@ impl Call<'_> {
         known.ok_or_else(|| Fault::not_found("user"))
     }
 
-    /// Returns the denied roles after the role parameters of the request were applied to `denied`.
+    /// Returns the denied roles: those in `denied`, changed as the role parameters of the request
+    /// state.
     fn denied(&self, denied: &BTreeSet<Role>) -> Result<BTreeSet<Role>, Fault> {
         let mut denied = denied.clone();
         for (parameter, role) in ROLES {
@@ -256,7 +257,7 @@ impl Store {
         })
     }
 
-    /// Adds a user. The first user becomes an admin, whatever `admin` says.
+    /// Adds a user. The first user becomes an admin even if `admin` is false.
     ///
     /// # Errors
     /// [`UserError`]

@@ -395,8 +395,8 @@ impl Ask<'_> {
         Ok(())
     }
 
-    /// Writes the number of faulty files under `count`, and a page of them, with their faults,
-    /// under `name`.
+    /// Writes two members: `count` names the member with the number of faulty files, `name` the
+    /// member with one page of these files and their faults.
     fn faults(
         &self,
         out: &mut Writer,
@@ -433,7 +433,7 @@ impl Ask<'_> {
     }
 
     /// Returns a list that contains only `change`, or an error if the change would exceed the limit
-    /// on its user's data.
+    /// on the data of the user to whom it belongs.
     fn kept(&self, state: &State, change: Change) -> Result<Vec<Change>, Refusal> {
         let bytes_max = self.server.limits.user_bytes_max;
         let changes = vec![change];

@@ -13,7 +13,8 @@ use crate::songs::own_albums;
 /// Articles that are ignored at the beginning of a name for sorting.
 pub(crate) const ARTICLES: &str = "The El La Los Las Le Les Der Die Das";
 
-/// Maximum time by which the clock of another machine that wrote a file may be ahead.
+/// Maximum time by which a file's modification time may be in the future, because the clock of the
+/// machine that wrote the file is ahead.
 const CLOCKS_APART_MS: i64 = 86_400_000;
 
 /// Sort orders, dates and lookup tables of one index.
@@ -139,8 +140,8 @@ const JAMO: [char; 19] = [
     'ㅌ', 'ㅍ', 'ㅎ',
 ];
 
-/// Returns the letter under which a folded name is listed: `#` if the name begins with another
-/// character.
+/// Returns the letter under which a folded name is listed; `#` if the name does not begin with a
+/// letter.
 fn letter(folded: &str) -> String {
     match folded.chars().next() {
         // Folding decomposes syllables into conjoining jamo, which fonts do not display alone.

@@ -42,8 +42,8 @@ pub trait House: Send + Sync {
     /// [`Store::avatar`](crate::Store::avatar) returns the file name.
     fn avatar(&self, name: &str) -> Option<String>;
 
-    /// Returns the lyrics of a music file, in any encoding: those beside the file, otherwise all
-    /// inside it. May read the file.
+    /// Returns the lyrics of a music file, in any encoding: those of a lyrics file beside it, or,
+    /// if there is none, all lyrics in its tags. May read these files.
     fn lyrics(&self, path: &[u8]) -> Vec<Vec<u8>>;
 }
 
@@ -52,7 +52,7 @@ pub trait House: Send + Sync {
 pub struct Scanning {
     /// True if a scan is running.
     pub active: bool,
-    /// Files found by the running scan, or by the last one.
+    /// Number of files found by the running scan, or by the last scan if none is running.
     pub files: u64,
     /// Progress of reading files; `None` while no files are being read.
     pub reading: Option<Reading>,
@@ -88,7 +88,7 @@ pub enum Watching {
     Off,
     /// The kernel notifies of changes.
     Inotify {
-        /// Watched folders.
+        /// Number of watched folders.
         folders: u64,
     },
     /// Folders are polled.

@@ -1,6 +1,6 @@
 //! Subsonic API 1.16.1 with the OpenSubsonic extensions, and the same functions as a plain JSON
 //! API. The crate opens no sockets: it accepts a request's name and parameters, and returns a
-//! document or the target of a file.
+//! document or the target (path and query) at which the program serves a file.
 //!
 //! Principal types: [`Server`], which handles requests, and [`Store`], which stores users,
 //! playlists, stars and the like. [`House`] is the interface that the program must implement: the

@@ -82,7 +82,7 @@ fn partly_shuffled<'r>(rows: &'r mut [u32], count: usize, chance: &mut fastrand:
 }
 
 /// Returns the albums among the objects of `marks`, the highest mark first. A mark is a rating or
-/// the time of a star.
+/// the time at which the object was starred.
 fn marked<'m, V: Ord + Copy + 'm>(
     call: &Call<'_>,
     marks: impl Iterator<Item = (&'m Id, &'m V)>,

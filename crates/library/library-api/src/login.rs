@@ -110,6 +110,6 @@ fn from_base64(text: &str) -> Option<Vec<u8>> {
             out.push((bits >> held) as u8);
         }
     }
-    // Rejects a single left-over letter, and left-over bits that are not zero.
+    // A single left-over letter, and left-over bits that are not zero, make the text invalid.
     (held < 6 && bits & ((1 << held) - 1) == 0).then_some(out)
 }

@@ -46,7 +46,7 @@ pub(crate) fn contributors<'t>(
 }
 
 /// Returns the MusicBrainz id of an artist, if one of the artist's files contains it. The index
-/// stores only a hash of that id, by which the id is found among those in a file.
+/// stores only a hash of the id, so the id is found by hashing the ids in a file.
 pub(crate) fn musicbrainz_id(index: &Index, splits: &Splits, row: u32) -> Option<String> {
     let artist = index.artist(row)?;
     if artist.id == ArtistId::named(artist.name) {

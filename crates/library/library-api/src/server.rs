@@ -130,8 +130,8 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// Returns a server of the library behind `house`. `splits` says how tags with several names
-    /// are split; it must equal the value that scans use.
+    /// Returns a server of the library that `house` gives access to. `splits` are the rules by
+    /// which tags with several names are split; scans must use the same rules.
     #[must_use]
     pub fn new(house: Arc<dyn House>, store: Arc<Store>, splits: Splits, limits: Limits) -> Server {
         Server {
@@ -261,7 +261,7 @@ impl Server {
         (index, known)
     }
 
-    /// Calls `look` with the counters of visits to shares, under their lock.
+    /// Calls a function with the counters of visits to shares, which are locked meanwhile.
     pub(crate) fn visits<T>(&self, look: impl FnOnce(&mut Visits) -> T) -> T {
         look(&mut self.visits.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -283,7 +283,7 @@ impl Server {
         }
     }
 
-    /// Calls `look` with the tracks that players play at present, under their lock.
+    /// Calls a function with the tracks that players play at present; the list is locked meanwhile.
     pub(crate) fn playing<T>(&self, look: impl FnOnce(&mut Players) -> T) -> T {
         look(&mut self.playing.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -184,8 +184,8 @@ impl Call<'_> {
 
     fn disc_titles(&self, out: &mut Writer, album: &Album<'_>) {
         let mut titles: Vec<(u16, String)> = Vec::new();
-        // Most albums have one disc; then no track's tags are read. The last track has the highest
-        // disc number.
+        // Most albums have one disc, so that no track's tags need to be read. The last track has
+        // the highest disc number.
         let last = tracks(album).last().and_then(|row| self.index.track(row));
         let has_discs = last.is_some_and(|track| 1 < track.disc);
         for row in tracks(album).filter(|_| has_discs) {

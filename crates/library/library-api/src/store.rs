@@ -97,8 +97,8 @@ impl Store {
         self.journal.damage()
     }
 
-    /// Encrypts the password of the user `whose`. Only changes may call it: it creates the key file
-    /// if there is none.
+    /// Encrypts a password of the user `whose`. Only functions that change the store may call this,
+    /// because it creates the key file if there is none.
     pub(crate) fn seal(&self, whose: &str, text: &str) -> Result<String, StoreError> {
         let secret = match self.secret.get() {
             Some(secret) => secret,
@@ -119,7 +119,7 @@ impl Store {
         Ok(found.map(|secret| self.secret.get_or_init(|| secret)))
     }
 
-    /// Calls `look` with the current state, after applying the changes that other processes
+    /// Calls a function with the current state, after applying the changes that other processes
     /// appended.
     pub(crate) fn read<T>(&self, look: impl FnOnce(&State) -> T) -> Result<T, StoreError> {
         let held = self.held.read().unwrap_or_else(PoisonError::into_inner);

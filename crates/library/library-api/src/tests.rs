@@ -213,8 +213,8 @@ fn everybody_who_took_part_is_named_and_only_artists_are_shown() {
         "mixer" null "!!!" 70 null
     "#]]
     .assert_eq(&told.collect::<String>());
-    // One person has one id in all tracks, and people whose names are empty after folding have
-    // different ids.
+    // A person has one id in all tracks. People whose names are empty after folding have different
+    // ids.
     let artists = people.iter().map(|person| &person["artist"]);
     let mut artists: Vec<String> = artists.map(Value::to_string).collect();
     artists.sort();
@@ -767,7 +767,7 @@ fn what_an_admin_takes_from_a_user_is_gone() {
     ] {
         assert_eq!(as_cid(&request), "refused", "{request}");
     }
-    // Another process reads the same roles.
+    // Another process reads the roles from the disk.
     let again = scene.again();
     assert!(
         again
@@ -854,7 +854,7 @@ fn one_user_leaves_room_for_others() {
     let many = format!("&songId={album}").repeat(200);
     let fill = |who| is_ok(&format!("createPlaylist?name=b{many}"), who);
     assert!(!fill("bob"), "400 tracks take more than 4,000 bytes");
-    // Limit on players: the third player of a user replaces the oldest one of the same user.
+    // At the limit on a user's players, a new player replaces the oldest player of the same user.
     for (who, player) in [("bob", "x"), ("ann", "1"), ("ann", "2"), ("ann", "3")] {
         let played = format!("scrobble?id={song}&submission=false&c={player}");
         assert!(is_ok(&played, who));

@@ -18,8 +18,8 @@ pub(crate) enum Form {
 pub(crate) struct Writer {
     out: String,
     is_xml: bool,
-    /// True in JSON if the object has a member, so that the next one needs a comma; true in XML if
-    /// the start tag is closed.
+    /// In JSON: true if the object has a member, so that the next member needs a comma. In XML:
+    /// true if the start tag is closed.
     begun: bool,
 }
 
@@ -240,8 +240,8 @@ fn xml_text(out: &mut String, text: &str) {
     }
 }
 
-/// Appends text as a JSON string (RFC 8259 §7). `serde_json` would leave U+2028 and U+2029 as they
-/// are, which JSONP cannot have.
+/// Appends text as a JSON string (RFC 8259 §7). `serde_json` would leave U+2028 and U+2029
+/// unescaped, but they are not allowed in a JSONP response.
 fn json_text(out: &mut String, text: &str) {
     out.push('"');
     for letter in text.chars() {

@@ -55,14 +55,14 @@ impl Ask<'_> {
             let Ok(path) = String::from_utf8(path) else {
                 continue;
             };
-            // M3U cannot represent a path with a line break.
+            // M3U cannot represent a path with a line break, so this track is left out.
             if path.contains(['\n', '\r']) {
                 continue;
             }
             let seconds = track.duration_ms.div_ceil(1000);
             let (artist, title) = (in_a_line(track.artist), in_a_line(track.title));
             out += &format!("#EXTINF:{seconds},{artist} - {title}\n");
-            // A line that begins with `#` would be a comment.
+            // A line that begins with `#` would be a comment, so the path gets `./` in front.
             if path.starts_with('#') {
                 out += "./";
             }

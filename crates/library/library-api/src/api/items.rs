@@ -211,7 +211,8 @@ impl Ask<'_> {
     }
 }
 
-/// Writes the placeholder that clients show until a picture is loaded, if it is known.
+/// Writes the placeholder of a picture, if it is known. Clients show the placeholder until the
+/// picture is loaded.
 fn look(out: &mut Writer, look: Option<Placeholder>) {
     if let Some(look) = look {
         out.object("look", |out| {

@@ -30,7 +30,7 @@ fn who_fails_too_often_waits_and_nobody_else_does() {
     assert_eq!(guard.wait_s(&here("ann"), 2_500), Some(60));
     assert_eq!(guard.wait_s(&here("bob"), 2_500), None);
     assert_eq!(guard.wait_s(&of("192.0.2.2", "ann"), 2_500), None);
-    // The same address, mapped into IPv6.
+    // An IPv4 address and its mapped IPv6 form share one counter.
     assert_eq!(
         guard.wait_s(&of("::ffff:192.0.2.1", "ann"), 61_001),
         Some(1)

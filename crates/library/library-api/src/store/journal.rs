@@ -145,7 +145,7 @@ impl Journal {
             let file = options.open(&self.path).map_err(self.failed("open"))?;
             flock(&file, FlockOperation::LockExclusive)
                 .map_err(|err| self.failed("lock")(err.into()))?;
-            // Another process may have replaced the file while this one waited for the lock.
+            // Another process may have replaced the file while this process waited for the lock.
             let is_it = |file: &File| {
                 let (here, there) = (file.metadata()?, std::fs::metadata(&self.path)?);
                 io::Result::Ok(here.ino() == there.ino())

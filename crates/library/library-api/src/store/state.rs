@@ -68,7 +68,8 @@ pub(crate) struct Plays {
     /// Sum over all plays, as of `last_ms`. A play counts 1 at first; its weight halves every
     /// [`RECENT_HALF_LIFE_MS`].
     pub(crate) recent: f64,
-    /// Like `recent`, but with the half-life [`LONG_HALF_LIFE_MS`].
+    /// Sum over all plays, as of `last_ms`. A play counts 1 at first; its weight halves every
+    /// [`LONG_HALF_LIFE_MS`].
     pub(crate) long: f64,
 }
 

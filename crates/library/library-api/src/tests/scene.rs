@@ -133,7 +133,7 @@ impl Scene {
         Scene::open(std::env::temp_dir().join(folder), limits, true)
     }
 
-    /// Opens the same folder as another process would.
+    /// Opens the fixture's folder a second time, as another process would.
     pub(super) fn again(&self) -> Scene {
         Scene::open(self.folder.clone(), Limits::default(), false)
     }

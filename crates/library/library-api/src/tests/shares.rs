@@ -29,7 +29,7 @@ fn artists_and_playlists_are_shared_as_their_songs() {
             "{nothing}"
         );
     }
-    // Users cannot share a playlist that they may not see.
+    // A user cannot share a playlist that this user may not see.
     let stranger = scene.ask_as(&format!("createShare?id={list}"), "u=bob&p=secret");
     assert!(
         stranger.contains("code=\"70\"") || stranger.contains("code=\"50\""),

@@ -9,15 +9,15 @@ use catalog::Track;
 use serde_json::Value;
 use tags::{Codec, Container, Media};
 
-/// Maximum number of items that are parsed in each list of a player; players send a few.
+/// Maximum number of items that are parsed in each list that a player sends; players send a few.
 const ROWS_MAX: usize = 64;
 
 /// Capabilities of a player.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Client {
-    /// Highest bit rate that the player plays; 0 for no limit.
+    /// Maximum bit rate that the player plays; 0 for no limit.
     bps_max: u64,
-    /// Highest bit rate of transcodes; 0 for no limit.
+    /// Maximum bit rate of transcodes that the player accepts; 0 for no limit.
     transcoding_bps_max: u64,
     direct: Vec<Profile>,
     transcoding: Vec<Profile>,
