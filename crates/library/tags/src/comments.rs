@@ -23,7 +23,7 @@ pub(crate) trait Flow {
     fn take(&mut self, count: usize) -> Result<&[u8], Error>;
     /// Skips the next `count` bytes.
     fn skip(&mut self, count: u64) -> Result<(), Error>;
-    /// Counts a comment against `parts_max`.
+    /// Counts one comment against the limit on the parts of a file.
     fn part(&mut self) -> Result<(), Error>;
 }
 
@@ -166,8 +166,8 @@ fn comment(
     Ok(())
 }
 
-/// Parses the fields before the picture in FLAC's picture block. The last value returned is their
-/// length in bytes. Numbers before the first two fields are their offsets in bytes:
+/// Parses the fields before the picture in FLAC's picture block. The last value returned is the
+/// length of these fields in bytes. Numbers before the first two fields are their offsets in bytes:
 ///
 /// ```text
 /// 0 kind u32 · 4 length u32 · mime · length u32 · description ·

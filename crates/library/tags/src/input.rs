@@ -49,7 +49,7 @@ impl<'a> Input<'a> {
         self.len
     }
 
-    /// Counts one frame, comment, item, box or chunk against `parts_max`.
+    /// Counts one frame, comment, item, box or chunk against the limit on the parts of a file.
     ///
     /// # Errors
     /// If the file has more parts than the limit.

@@ -480,7 +480,7 @@ fn simple_tag(
         (_, name) => Field::from_key(name.as_bytes()),
     };
     match field {
-        // The title of the segment was read before and is mostly the same.
+        // The title of the segment was read before, and the tag mostly repeats it.
         Some(Field::Title) if media.tags.has(Field::Title) => {}
         Some(field) => media.tags.push(field, &value),
         None => {}

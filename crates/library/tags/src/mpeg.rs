@@ -196,7 +196,7 @@ fn is_followed(bytes: &[u8], start: usize, first: Frame, followers: usize) -> bo
     for found in 0..followers {
         match frame_in(bytes, at).filter(|next| first.is_like(*next)) {
             Some(next) => at += next.bytes,
-            // `bytes` has room for the longest frames, so if it ends here, the file does.
+            // `bytes` has room for the longest frames, so it ends here only if the file does.
             None => return found + 1 == followers && bytes.len() <= at + HEAD_BYTES,
         }
     }

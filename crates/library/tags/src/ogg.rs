@@ -64,7 +64,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let samples = match (chain, &last) {
         (Some(chain), _) => Some(chain.samples),
         (None, Some(last)) => Some(last.granule.saturating_sub(start.into())),
-        // No last page was found, although the whole file was searched.
+        // The whole file was searched and no last page was found, so there is no audio.
         (None, None) if len <= TAIL_BYTES[TAIL_BYTES.len() - 1] => Some(0),
         (None, None) => None,
     };
@@ -96,7 +96,7 @@ fn identify(head: &[u8], audio: &mut Audio) -> Result<u16, Error> {
         let skip = head.get(10..).and_then(<[u8]>::first_chunk);
         return Ok(u16::from_le_bytes(*skip.ok_or_else(short)?));
     } else if head.starts_with(b"\x7fFLAC") {
-        // A mapping header of 9 bytes comes first, then the magic number, a block header and
+        // In Ogg, a mapping header of 9 bytes comes before FLAC's magic number, a block header and
         // STREAMINFO.
         let word = head.get(27..).and_then(<[u8]>::first_chunk);
         let word = u64::from_be_bytes(*word.ok_or_else(short)?);

@@ -261,7 +261,7 @@ impl Track {
             self.album_artist = VARIOUS.to_owned();
             self.people(Role::AlbumArtist, &[VARIOUS], &[], &[]);
         } else {
-            // Only the first artist: guests on one track are not album artists.
+            // The first artist is the album artist; the others may be guests on this track only.
             if let Some(first) = self.people.first().cloned() {
                 self.album_artist.clone_from(&first.name);
                 let role = Role::AlbumArtist;

@@ -45,7 +45,7 @@ pub(super) fn measure(
     match walk.run(input, last) {
         Ok(()) => {}
         Err(err) if err.kind == ErrorKind::Io => return Err(err),
-        // The remaining links are broken or exceed the limits. Their length is extrapolated.
+        // The remaining links are broken or exceed the limits, so their length is extrapolated.
         Err(_) if walk.at != 0 => {
             let samples = u128::from(walk.samples) * u128::from(input.len()) / u128::from(walk.at);
             return Ok(Some(Chain {

@@ -66,7 +66,7 @@ fn the_links_of_a_large_chain_are_found_by_a_few_reads() {
         (3_604_000, true)
     );
     assert!(spent.reads <= 150 && spent.bytes <= 2 << 20, "{spent:?}");
-    // A file that is not a chain needs no further reads.
+    // A file with one stream needs no search for links, so a few reads suffice.
     let (media, spent) = read_counted(&links[4]);
     assert_eq!(
         (media.audio.duration_ms, media.audio.exact),

@@ -143,7 +143,7 @@ fn coded_samples_in_wav_last_as_long_as_their_frames() {
     .assert_eq(&lines.concat());
 }
 
-/// Returns a second of IMA ADPCM in AIFF-C, stated as `frames` frames.
+/// Returns a second of IMA ADPCM in AIFF-C, whose header states `frames` frames.
 fn aifc(frames: u32) -> Vec<u8> {
     let mut common = vec![0, 1];
     common.extend(frames.to_be_bytes());
@@ -185,7 +185,7 @@ const FRAGMENTS: &[u8] = include_bytes!("../../testdata/sine-fragments.m4a");
 const LIVE: &[u8] = include_bytes!("../../testdata/sine-live.webm");
 const FILM: &[u8] = include_bytes!("../../testdata/film.mp4");
 
-/// Returns the first and the last offset of these bytes.
+/// Returns the offsets of the first and the last occurrence of these bytes in a file.
 fn places(file: &[u8], bytes: &[u8]) -> (usize, usize) {
     let mut found = file.windows(bytes.len()).enumerate();
     let mut found = found.by_ref().filter(|(_, window)| *window == bytes);

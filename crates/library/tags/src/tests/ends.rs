@@ -104,7 +104,7 @@ fn heads_of_varying_rates_tell_the_duration() {
     let xing = [&b"Xing\0\0\0\x03"[..], &counts].concat();
     expect!["Mp3 26122 ms 44100 Hz 1 ch 0 bit 122 kbit/s [] 0 pictures []"]
         .assert_eq(&summary(&headed(21, &xing)));
-    // With a seek table and a quality: 104 bytes that are skipped.
+    // This header also has a seek table and a quality: 104 bytes, which are skipped.
     let long = [&b"Info\0\0\0\x0f"[..], &counts, &[7; 104]].concat();
     // The delay and padding that LAME states, 576 and 1,152 samples or 39 ms, are not part of the
     // duration.

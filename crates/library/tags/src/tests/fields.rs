@@ -194,7 +194,7 @@ fn vorbis_comments_by_hand() {
     for name in ["flac", "ogg", "opus"] {
         let mut comments = VorbisComments::default();
         comments.push("COMPOSERSORT".to_owned(), "Beethoven".to_owned());
-        // The keys are in another case, or those of other writers.
+        // Some programs write keys in lower case, or other keys for the same fields.
         comments.push("performer".to_owned(), "Eve (piano)".to_owned());
         comments.push("YEAR".to_owned(), "1810".to_owned());
         let mut file = Cursor::new(sine(name).to_vec());

@@ -211,7 +211,7 @@ fn more_values_than_the_limit_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Changes a few bytes, and may truncate or double the file.
+    /// Reads files in which a few bytes are changed, and which may be truncated or doubled.
     #[test]
     fn mutants_survive(
         which in 0..SINES.len(),
@@ -221,7 +221,7 @@ proptest! {
         twice in any::<bool>(),
     ) {
         let mut bytes = SINES[which].1.to_vec();
-        // Wrong values matter most in headers.
+        // Half of the cases change only the first bytes, since wrong values matter most in headers.
         let reach = if front { bytes.len().min(400) } else { bytes.len() };
         for (at, byte) in edits {
             bytes[at.index(reach)] = byte;

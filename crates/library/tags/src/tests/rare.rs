@@ -266,7 +266,8 @@ fn a_head_that_counts_more_than_the_file_holds_tells_no_duration() {
         file[at..at + 4].fill(0xff);
         summary(&file)
     };
-    // Offsets of the number of frames, and of the samples of the last frame.
+    // Offsets of two fields that are made too large: the number of frames, and the number of
+    // samples of the last frame.
     for at in [64, 60] {
         expect![[
             r#"Monkey 0 ms 44100 Hz 2 ch 16 bit 0 kbit/s about [("title", "Ape")] 0 pictures ["the header counts more frames than the file holds"]"#
