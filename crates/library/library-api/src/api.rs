@@ -41,7 +41,7 @@ enum Refusal {
     NotFound,
     /// The parameter of this name has an invalid value.
     Bad(&'static str),
-    /// The method is not allowed; contains the allowed one.
+    /// Method that the path does not allow; the field names the allowed method.
     Method(&'static str),
     Unauthorized,
     /// The user has reached the limit on stored data.
