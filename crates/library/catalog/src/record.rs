@@ -12,8 +12,9 @@
 //! unreadable: string
 //! ```
 //! Counts and numbers have 7 bits per byte, lowest first; signed numbers are zigzag-encoded.
-//! Strings are references to the table of strings. `stored` is the encoding of a picture's bytes,
-//! and `skip` the length of the fields before it that are skipped after decoding.
+//! Strings are references to the table of strings. `exact` is 1 if the duration is not an estimate,
+//! `stored` is the encoding of a picture's bytes, and `skip` is the length of the fields before the
+//! picture that are skipped after decoding.
 
 use std::borrow::Cow;
 
