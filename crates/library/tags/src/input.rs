@@ -112,7 +112,7 @@ impl<'a> Input<'a> {
         self.array(at)
     }
 
-    /// Moves the window to `at`, keeping the bytes from there on that it already contains.
+    /// Moves the window to `at`, and keeps those of its bytes that lie at or after `at`.
     fn fetch(&mut self, at: u64, count: usize) -> Result<(), Error> {
         let held_end = self.window_at + self.window.len() as u64;
         if (self.window_at..held_end).contains(&at) {

@@ -11,7 +11,7 @@ pub(super) struct Frame {
     pub(super) version: u8,
     /// Frame id; the three letters of version 2.2 have a zero appended.
     pub(super) name: [u8; 4],
-    /// Second byte of the frame's flags, which describe its encoding.
+    /// Second byte of the frame's flags; it describes the encoding of the content.
     pub(super) flags: u8,
     /// True if the 2.4 tag marks every frame as unsynchronised, regardless of the frame's own flag.
     pub(super) tag_unsynchronised: bool,
