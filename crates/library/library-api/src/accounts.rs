@@ -28,8 +28,8 @@ impl Call<'_> {
         known.ok_or_else(|| Fault::not_found("user"))
     }
 
-    /// Returns the denied roles: those in `denied`, changed as the role parameters of the request
-    /// state.
+    /// Returns the denied roles after applying the role parameters of the request to the roles in
+    /// `denied`.
     fn denied(&self, denied: &BTreeSet<Role>) -> Result<BTreeSet<Role>, Fault> {
         let mut denied = denied.clone();
         for (parameter, role) in ROLES {
