@@ -99,8 +99,8 @@ impl Acceptor {
     }
 
     /// Sheds a connection: sends the prepared response, then closes. A client that sends more data
-    /// afterwards may miss the response; to wait for that data would occupy the room that is
-    /// lacking.
+    /// afterwards may miss the response; waiting for that data would keep open a connection for
+    /// which there is no room.
     pub(crate) fn shed(&self, stream: TcpStream) {
         self.core.counters().shed.count();
         let answered = rustix::net::send(&stream, self.shed_response, SendFlags::NOSIGNAL)

@@ -36,7 +36,8 @@ impl Network {
             return false;
         }
         let differ = bits(self.address) ^ bits(address);
-        // Rust does not allow a shift by the whole width.
+        // With a prefix of 0 bits, the shift would be by the whole width of the address, which
+        // overflows.
         self.prefix_bits == 0 || differ >> (width(address) - self.prefix_bits) == 0
     }
 }
@@ -101,7 +102,7 @@ pub(crate) struct Addresses {
     open: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// Registration of one connection in the count of its address, until it is dropped.
+/// Guard that keeps one connection counted under its address until the guard is dropped.
 #[derive(Debug)]
 pub(crate) struct AddressSlot {
     addresses: Arc<Addresses>,

@@ -39,7 +39,8 @@ pub struct Conn<S = TcpStream> {
     /// Bytes that the client had acknowledged at the start of the current window of
     /// `write_stall_ms`.
     acked_bytes: Cell<u64>,
-    /// Registration of the connection in the count of its address.
+    /// Guard that keeps the connection counted under its client's address; `None` if that address
+    /// is exempt from the limit.
     _place: Option<AddressSlot>,
 }
 

@@ -129,7 +129,8 @@ impl Core {
     pub(crate) fn start_drain(&self) {
         self.0.draining.set(true);
         self.0.drain.notify_waiters();
-        // The clock may be up to one tick behind.
+        // The clock may be up to one tick behind; without the extra tick, connections could be
+        // closed before their grace period ends.
         let due_ms = self.0.clock.now_ms() + TICK_MS + DRAIN_GRACE_MS;
         self.0.table.drain(due_ms);
     }

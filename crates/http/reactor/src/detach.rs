@@ -32,9 +32,10 @@ pub fn detach() -> Result<Side, Error> {
     }
     let null = File::options().read(true).write(true).open("/dev/null");
     let null = null.map_err(failed)?;
-    // SAFETY: a forked child has only the thread that called `fork`, and locks that other threads
-    // held would stay locked in it. The count above shows that this thread is the only one. Breaks
-    // if a thread other than this one could start threads.
+    // SAFETY: in a forked child only the thread that called `fork` exists, so a lock that another
+    // thread held would never be released there. The count above found one thread, which is this
+    // one, so no other thread can hold a lock. Breaks if a thread is started between the count and
+    // this call.
     match unsafe { libc::fork() } {
         -1 => return Err(failed(io::Error::last_os_error())),
         0 => {}

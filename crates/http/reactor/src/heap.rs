@@ -90,7 +90,7 @@ pub fn return_freed_memory() -> io::Result<()> {
 /// Returns all freed pages to the host now, on the thread that [`return_freed_memory`] started, if
 /// any.
 pub fn purge_heap() {
-    // Blocks in this thread's cache keep their pages in use.
+    // Blocks in this thread's cache keep their pages in use, so empty the cache first.
     act(c"thread.tcache.flush");
     let is_sent = PURGE_REQUESTS
         .get()

@@ -99,9 +99,10 @@ fn addresses(bytes: &[u8]) -> Range<usize> {
     from..from + bytes.len()
 }
 
-/// Allocates room for a value of `value_bytes` and two bytes after it, to be made read-only by
-/// [`zero_copy_within`]. If the value is long enough to be lent, it gets pages of its own, and the
-/// returned buffer already contains `head`, the bytes that are sent before the value.
+/// Allocates a buffer with capacity for a value of `value_bytes` bytes and two bytes after it. The
+/// caller appends the value, then passes the buffer to [`zero_copy_within`]. If the value is long
+/// enough to be lent, the buffer starts at a page boundary, shares no page with other memory, and
+/// already contains `head`, the bytes that are sent before the value; otherwise it is empty.
 pub fn place(head: &[u8], value_bytes: usize) -> BytesMut {
     if value_bytes < ZERO_COPY_BYTES_MIN {
         return BytesMut::with_capacity(value_bytes + 2);
@@ -243,8 +244,8 @@ struct ZeroCopySegment<'b> {
 }
 
 /// Returns the pages of `part` that can be lent, and marks them as lent; `None` if `part` is short
-/// or does not come from [`zero_copy`]. Includes the bytes placed around the value if they equal
-/// the bytes sent `before` and `behind` it.
+/// or does not come from [`zero_copy`]. Bytes that [`place`] put around the value are included if
+/// they equal the bytes that are to be sent right before and right after it (`before`, `behind`).
 fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<ZeroCopySegment<'b>> {
     if part.len() < REST_BYTES_MIN {
         return None;

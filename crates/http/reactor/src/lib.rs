@@ -51,9 +51,9 @@
 //! inherits that core's one processor, so start child processes before [`run`] or from another
 //! thread.
 //!
-//! Turns: a turn polls the sockets once and runs the tasks they woke. tokio makes a task yield
-//! after 128 operations that did not wait, and [`Conn::write_file`] yields after each slice, so
-//! that no connection monopolises a core.
+//! Fairness: one iteration of a core's event loop polls the sockets once and runs the tasks that
+//! they woke. tokio makes a task yield after 128 operations that did not wait, and
+//! [`Conn::write_file`] yields after each slice, so that no connection monopolises a core.
 //!
 //! Time: [`Clock`] is set from the system once per tick, so a request costs no clock read and no
 //! timer. Arming a [`Deadline`] costs two stores; the tick wakes the due ones. A deadline never

@@ -52,8 +52,8 @@ pub struct Limits {
     /// value lets a distant client receive the bytes sooner once it has room; a lower value costs
     /// more wakeups. Default 128 KiB.
     pub unsent_bytes_max: u32,
-    /// Maximum bytes of a file that are sent before other connections get their turn. Default 1
-    /// MiB.
+    /// Maximum bytes of a file that are sent before the core serves its other connections. Default
+    /// 1 MiB.
     pub sendfile_slice_bytes: usize,
 }
 

@@ -11,7 +11,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
 use crate::{CoreId, Counters, Error, Limits, Network, Steering, socket, steering};
 
-/// Open listening sockets, ready for [`crate::run`]. The kernel queues connections from now on.
+/// Open listening sockets, ready for [`crate::run`]. The kernel already queues connections to them.
 #[derive(Debug)]
 pub struct Listeners {
     pub(crate) cores: Vec<CoreListeners>,
@@ -55,7 +55,8 @@ impl Listeners {
         let cores: Vec<_> = self.cores.iter().map(|core| core.id).collect();
         for core in &self.cores {
             for CoreSocket { socket, .. } in &core.sockets {
-                // Inherited sockets may have another setting.
+                // Inherited sockets may have another setting, so the preference is set or removed
+                // on every socket.
                 let preferred = (steering == Steering::IncomingCpu).then_some(core.id);
                 steering::prefer(socket, preferred).map_err(failed)?;
             }

@@ -9,8 +9,8 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Reports that this process serves. The report includes its id, because after an upgrade the
-/// service manager must watch the new process.
+/// Reports that this process serves. The report includes the process id, because after an upgrade
+/// the service manager must watch the new process.
 pub fn ready() {
     tell(&format!("MAINPID={}\nREADY=1", std::process::id()));
 }

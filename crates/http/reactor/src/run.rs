@@ -330,7 +330,8 @@ where
         self.core.counters().steering.set(now as u64);
     }
 
-    /// Determines on which processor a connection arrived, for one connection in `SAMPLE`.
+    /// Determines the processor on which a connection arrived, for every `SAMPLE`-th connection of
+    /// this core.
     fn sample_arrival(&self, stream: &TcpStream) {
         let counters = self.core.counters();
         if !counters.accepted().is_multiple_of(SAMPLE) {

@@ -15,8 +15,8 @@ const SLICE_NS: u64 = 100_000;
 /// Nice value that the thread requests. The kernel grants it to root, or with `LimitNICE=`.
 ///
 /// At nice value 0, a thread that served one request and receives the next has momentarily used
-/// more than its share, and waits for the next tick. At -10, whose weight is nine times that of a
-/// conversion, this wait is negligible.
+/// more than its share, and waits for the scheduler's next tick. At -10, whose weight is nine times
+/// that of a conversion, this wait is negligible.
 const NICE: i32 = -10;
 
 /// Requests low-latency scheduling for the calling thread (`sched_setattr(2)`; EEVDF honours slices

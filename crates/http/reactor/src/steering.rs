@@ -56,8 +56,8 @@ impl Steering {
     }
 }
 
-/// Sampling interval: the arrival processor of one connection in `SAMPLE` is determined, since that
-/// costs a system call.
+/// Sampling interval, in connections: the processor on which a connection arrived is determined
+/// only for every eighth connection of a core, since that costs a system call.
 pub(crate) const SAMPLE: u64 = 8;
 /// Minimum number of samples per core before `auto` decides.
 const SAMPLES_MIN: u64 = 64;
@@ -82,7 +82,8 @@ pub(crate) struct SteeringState {
 /// [`Steering::Auto`], or the increase since then.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ArrivalCounts {
-    /// Indexed as [`SteeringState::arrived`].
+    /// Sampled connections that arrived on each core's processor, indexed as
+    /// [`SteeringState::arrived`].
     arrived: Vec<u64>,
     /// Accepted connections per core.
     accepted: Vec<u64>,
@@ -160,8 +161,8 @@ impl ArrivalCounts {
         let all: u64 = self.arrived.iter().sum();
         let follows = is_even(here) && elsewhere * 100 <= all * ELSEWHERE_PCT_MAX;
         match now {
-            // `IncomingCpu` spreads connections only as evenly as they arrive, and the accepted
-            // shares show whether it works.
+            // `IncomingCpu` needs two conditions: arrivals are even over the cores, and so are the
+            // accepted connections. The second one shows that the kernel honours the option.
             Steering::IncomingCpu if follows && is_even(&self.accepted) => Steering::IncomingCpu,
             Steering::Hash if follows => Steering::IncomingCpu,
             _ => Steering::Hash,

@@ -313,7 +313,7 @@ fn a_bound_of_zero_is_named() {
 #[test]
 fn a_core_that_cannot_start_stops_the_others() {
     let mut cores = some_cores(1);
-    // No machine has this processor: the sets used here hold numbers up to 1023.
+    // Processor 1023 is the highest that a CPU set can name; no machine that runs this test has it.
     cores.push(CoreId(1023));
     let limits = Limits::default();
     let listeners = bind(&[loopback()], &cores, &limits).expect("a free port");

@@ -42,7 +42,7 @@ impl Program {
     }
 
     /// Starts the program again and sends it `sockets`. Returns the id of the new process once it
-    /// serves, or an error after `patience`.
+    /// serves, or an error if it does not serve within `patience`.
     pub fn take_over(&self, sockets: &[TcpListener], patience: Duration) -> io::Result<u32> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut child = self.start(theirs)?;
@@ -62,7 +62,8 @@ impl Program {
         }
     }
 
-    /// Starts the child. This process drops `stdin`, so that it notices the end of the child.
+    /// Starts the child. This process keeps no copy of `stdin`, the child's end of the socket, so
+    /// that it notices when the child ends.
     fn start(&self, stdin: UnixStream) -> io::Result<Child> {
         Command::new(&self.0)
             .args(env::args_os().skip(1))

@@ -75,7 +75,7 @@ fn inherited_sockets_are_served_however_many_cores_there_are() {
         let new = adopt(&asked, &cores(after), &limits, &mut sockets).expect("they are there");
         assert_eq!(sockets.len(), 1, "what nobody asked for is left");
         assert_eq!(new.addresses(), asked);
-        // These clients wait in the backlog since before a reactor serves them.
+        // These clients connect before a reactor serves the sockets, so they wait in the backlog.
         let mut clients: Vec<_> = (0..40)
             .map(|index| TcpStream::connect(asked[index % 2]).expect("it listens"))
             .collect();

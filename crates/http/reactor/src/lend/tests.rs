@@ -31,7 +31,7 @@ async fn pair() -> (TcpStream, TcpStream) {
     (ours.expect("asked for").0, theirs.expect("listened to"))
 }
 
-/// Writes all parts, and returns the number of calls that took.
+/// Writes all parts, and returns the number of calls of `poll_write` that were necessary.
 async fn write_all(
     zero_copy_writer: &ZeroCopyWriter,
     stream: &impl ZeroCopySocket,
@@ -188,8 +188,8 @@ fn a_full_socket_leaves_nothing_for_the_next_one() {
         let value = zero_copy(pattern(64 << 20, 1));
         let part = [IoSlice::new(&value)];
         let mut taken = 0;
-        // Writes until the socket is full: by then the pipe held bytes that the socket did not
-        // accept.
+        // Writes until the socket is full. By then the pipe has held bytes that the socket did not
+        // accept; they must not reach the next socket.
         while let std::task::Poll::Ready(written) = poll_fn(|context| {
             std::task::Poll::Ready(zero_copy_writer.poll_write(&slow, context, &part, true))
         })
@@ -225,7 +225,8 @@ fn changing_lent_bytes_copies_them() {
 fn the_table_forgets_what_is_gone() {
     let value = zero_copy(pattern(ZERO_COPY_BYTES_MIN, 1));
     let all = addresses(&value);
-    // Another test may reuse freed memory at once, but not memory that this test still owns.
+    // Called only for memory that this test still owns: another test may reuse freed memory at
+    // once.
     let known = |bytes: &[u8]| table().range(addresses(bytes)).next().is_some();
     assert!(known(&value));
     let part = value.slice(1..10);
