@@ -324,8 +324,8 @@ impl<S> Conn<S> {
     }
 }
 
-/// Polls a read. Uses `AsyncRead` rather than `try_read`: after a short read tokio knows that the
-/// socket is empty and saves a system call.
+/// Polls a read. Uses `AsyncRead` rather than `try_read`: after a short read tokio treats the
+/// socket as empty, which saves a system call.
 fn poll_read(
     stream: &mut TcpStream,
     core: &Core,
