@@ -53,7 +53,7 @@ impl Known {
     }
 }
 
-/// Positions of the known fields in the section.
+/// Positions of the known fields in the section of field lines.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct KnownFields<'a> {
     counts: [u8; KNOWN.len()],

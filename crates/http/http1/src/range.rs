@@ -27,9 +27,10 @@ pub enum Served {
 /// a server do.
 pub const PARTS_MAX: usize = 10;
 
-/// Maximum gap between two ranges that are merged into one part: the bytes of the gap are sent too,
-/// but the head of another part would be as long. Many small or overlapping ranges are an attack
-/// (§17.15): merging them keeps every response about as short as the representation.
+/// Maximum gap between two ranges that are merged into one part. The bytes of the gap are sent too,
+/// but they cost no more than the head that a second part would need. Merging also keeps every
+/// response about as short as the representation; without it, many small or overlapping ranges
+/// would be an attack (§17.15).
 const GAP_BYTES_MAX: u64 = 128;
 
 /// At least two parts, in order, each non-empty and separated from the next by more than

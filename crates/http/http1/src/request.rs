@@ -31,7 +31,8 @@ pub struct Request<'a> {
     pub(crate) section: &'a [u8],
 }
 
-/// Method of a request: those with a meaning here, and the rest.
+/// Method of a request: those that this crate distinguishes, and one value for all other known
+/// ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// `GET`
@@ -40,7 +41,8 @@ pub enum Method {
     Head,
     /// `OPTIONS`
     Options,
-    /// Other known method, of RFC 9110 or `PATCH`, that is not offered: 405 with `Allow`.
+    /// Any other known method: `PATCH`, or one of RFC 9110 except CONNECT. [`Request::method_name`]
+    /// is its name. A server that does not offer it responds with 405 and `Allow`.
     Other,
 }
 
@@ -82,7 +84,7 @@ impl<'a> Request<'a> {
         Fields::new(self.section)
     }
 
-    /// Returns the values of all lines with this name, in order. Scans the whole section.
+    /// Returns the values of all lines with this name, in order. Scans all field lines.
     #[must_use]
     pub fn values(&self, name: &'static str) -> Values<'a> {
         Values::find(self.section, name)

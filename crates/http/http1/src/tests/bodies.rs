@@ -21,8 +21,8 @@ fn framing(context: &str) -> Framing {
     }
 }
 
-/// Feeds pieces that end at `cuts`. Returns the number of bytes taken and whether the body has
-/// ended.
+/// Feeds `bytes` to a decoder in pieces that end at the offsets `cuts`. Returns the number of bytes
+/// that belong to the body, and whether the body has ended.
 fn drain(
     framing: Framing,
     limits: &Limits,

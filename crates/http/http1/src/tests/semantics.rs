@@ -3,7 +3,8 @@ use crate::range::{self, Served};
 use crate::{Limits, Request, accept, parse};
 use testkit::table::check;
 
-/// Passes a parsed request of `method` with these field lines to `look`.
+/// Parses a request with this method and these field lines, and returns the result of `look` for
+/// it.
 fn with_request(method: &[u8], lines: &[u8], look: impl FnOnce(&Request<'_>) -> String) -> String {
     let mut head = [method, b" / HTTP/1.1\r\nHost: h\r\n", lines].concat();
     if !lines.is_empty() {
@@ -25,8 +26,8 @@ fn split_method(row: &[u8]) -> (&[u8], &[u8]) {
     (&row[..space], row.get(space + 1..).unwrap_or(&[]))
 }
 
-/// Parses a context: an entity tag, a date or `-`, and for ranges the date's strength and the
-/// length.
+/// Parses the context of a row: an entity tag; a Unix time, or `-` for none; and for ranges whether
+/// the date is strong, and the length.
 fn validators(context: &str) -> Validators<'_> {
     let mut words = context.split(' ');
     Validators {
