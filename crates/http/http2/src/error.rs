@@ -6,7 +6,7 @@
 pub enum ErrorCode {
     /// No error.
     No = 0,
-    /// The peer broke a rule without a code of its own.
+    /// The peer broke a rule that has no error code of its own.
     Protocol = 1,
     /// Our fault: a response cannot be completed.
     Internal = 2,

@@ -118,8 +118,9 @@ impl Head {
         self.fields.clear();
     }
 
-    /// Adds the next field of the block. Fields after the first error or beyond the limit are
-    /// ignored: one byte of a block may expand to thousands.
+    /// Adds the next field of the block. Fields after the first error or beyond the limit are not
+    /// stored: one byte of a block may expand to thousands, so a small block could otherwise fill
+    /// the memory.
     pub(crate) fn add(&mut self, name: &[u8], value: &[u8], limits: &Limits) {
         self.list_bytes += name.len() + value.len() + FIELD_BYTES;
         self.is_too_large |= limits.head_bytes_max < self.list_bytes;
@@ -129,7 +130,7 @@ impl Head {
     }
 
     fn add_checked(&mut self, name: &[u8], value: &[u8]) -> Result<(), Malformed> {
-        // A fold without early exit is vectorised by the compiler.
+        // Unlike `any`, `fold` has no early exit, so the compiler can vectorise it.
         let breaks = |found, byte: &u8| found | matches!(byte, b'\r' | b'\n' | b'\0');
         if value.iter().fold(false, breaks) {
             return Err(malformed("a value with a line break or NUL"));

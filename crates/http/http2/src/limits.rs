@@ -7,8 +7,8 @@ pub struct Limits {
     /// streams are refused one by one. Default 100, the minimum that RFC 9113 §6.5.2 recommends.
     pub streams_max: u32,
     /// Maximum size of a head: its names and values plus 32 bytes per field (RFC 9113 §6.5.2), sent
-    /// to the client as a setting. Fields beyond it are dropped. A compressed form of more than
-    /// twice as many bytes ends the connection. Default 16 KiB.
+    /// to the client as a setting. Fields beyond this limit are dropped. A head whose compressed
+    /// form is longer than twice this limit ends the connection. Default 16 KiB.
     pub head_bytes_max: usize,
     /// Maximum number of frames per head. Default 64.
     pub head_frames_max: u32,

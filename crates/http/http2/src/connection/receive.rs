@@ -58,7 +58,7 @@ impl Connection {
             return match self.streams.end_of(head.stream) {
                 End::Both => Err(Fault::CLOSED),
                 End::ByClient => self.refuse(head.stream, ErrorCode::StreamClosed, out),
-                // The client may not have received our reset yet.
+                // The client may not have received our reset yet, so the frame is ignored.
                 End::ByServer | End::Unknown => Ok(None),
             };
         };
@@ -195,7 +195,7 @@ impl Connection {
         }
         if self.limits.streams_max as usize <= self.streams.len() {
             // Too many streams are not an error of the client, which may not have received our
-            // limit yet.
+            // limit yet, so only the new stream is refused.
             frame::write_reset(out, id, ErrorCode::RefusedStream);
             self.streams.end(id, End::ByServer);
             return Ok(None);
@@ -380,7 +380,8 @@ fn unpadded<'p>(head: &FrameHead, payload: &'p [u8]) -> Result<&'p [u8], Fault> 
     Ok(&rest[..length.ok_or(TOO_LONG)?])
 }
 
-/// Returns the stream that a priority depends on.
+/// Returns the stream dependency of a `priority` field: the number of the stream that the
+/// prioritised stream depends on (RFC 7540 §5.3.1).
 fn dependency(priority: &[u8]) -> u32 {
     match priority {
         &[s0, s1, s2, s3, ..] => u32::from_be_bytes([s0 & 0x7f, s1, s2, s3]),

@@ -69,7 +69,8 @@ impl Connection {
         if it.is_request_complete {
             self.streams.end(stream, End::Both);
         } else {
-            // RFC 9113 §8.1: the rest of the client's request is not needed.
+            // RFC 9113 §8.1: the response is complete before the request, so the client should stop
+            // sending.
             self.reset(stream, ErrorCode::No, out);
         }
     }

@@ -174,7 +174,8 @@ impl Encoder {
         self.shrink();
     }
 
-    /// Returns the position of the newest entry that matches `is_match`, counted from the newest.
+    /// Returns the position of the newest entry for whose encoding `is_match` returns true.
+    /// Position 0 is the newest entry.
     fn position(&self, is_match: impl Fn(&Arc<[u8]>) -> bool) -> Option<usize> {
         let mut newest_first = self.table_entries.iter().rev();
         newest_first.position(|(encoding, _)| is_match(encoding))

@@ -134,7 +134,8 @@ fn answers_are_short_once_they_are_known() {
         assert_eq!(read(&mut decoder, &block).as_deref(), Ok(expected));
         block_bytes.push(block.len());
     }
-    // One byte for each field in a table, then the index of the name and the literal value.
+    // The second block has one byte for each of the three fields that are in a table (the status
+    // and the two shared ones), and the whole encoding of the etag, which is in none.
     assert_eq!(
         block_bytes[1],
         1 + 2 + 1 + lines[2].bytes() - 1,

@@ -15,7 +15,7 @@ fn frames() -> impl Strategy<Value = Vec<u8>> {
     ];
     let one = (0_u8..11, any::<u8>(), 0_u32..12, payload);
     let one = one.prop_map(|(kind, flags, stream, payload)| {
-        // Complete heads are the most frequent frame.
+        // The value 10 stands for a complete head, so that many frames open a stream.
         let (kind, flags) = match kind {
             10 => (HEADERS, WHOLE),
             kind => (kind, flags & 0x2d),
