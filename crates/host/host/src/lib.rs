@@ -1,12 +1,11 @@
-//! Facts about the host's disks: whether they are rotational, and where on them a file lies; and
-//! files mapped into memory. The crate changes nothing on the host, and draws no conclusions from
-//! the facts.
+//! Queries of the host's disks (whether a disk is rotational, and at which offset of its disk a
+//! file begins), and files mapped into memory. The crate changes nothing on the host.
 //!
 //! Principal items: [`rotates`], [`first_extent`] and [`Mapped`].
 //!
-//! Units: device numbers are as in `statx`, with the major number above bit 32; places are byte
-//! offsets on the device. Errors: if the kernel does not report a fact, the result is `None`, or
-//! the kernel's error if that is more specific. Threads: all functions are synchronous and may
+//! Units: device numbers are as in `statx`, with the major number above bit 32; extents are byte
+//! offsets on the device. Errors: if the kernel does not report a property, the result is `None`,
+//! or the kernel's error if that is more specific. Threads: all functions are synchronous and may
 //! block on the disk; each mapping has a thread that mostly sleeps. Sources:
 //! `Documentation/ABI/stable/sysfs-block` and `Documentation/filesystems/fiemap.rst` of Linux.
 
