@@ -27,8 +27,8 @@ pub struct Request<'a> {
 /// Reason why a request cannot be passed to a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestError {
-    /// The path has `%` without two digits, or decodes to a zero byte or to a slash within a
-    /// segment.
+    /// The path has `%` without two hexadecimal digits after it, or decodes to a zero byte or to a
+    /// slash within a segment.
     Path,
 }
 
