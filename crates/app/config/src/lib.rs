@@ -14,6 +14,7 @@
 
 pub mod components;
 mod file;
+pub mod https;
 mod live;
 mod load;
 mod nearest;

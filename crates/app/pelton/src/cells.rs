@@ -9,7 +9,8 @@ use report::{EXIT_FINDINGS, EXIT_OK, Error};
 use sandbox::{Backend, Isolation, Reproducer, Service};
 
 use crate::flags::Cell;
-use crate::{print, worker};
+use crate::output::print;
+use crate::worker;
 
 /// Prints, as the flags select: the posture of a cell and the cost of a job, the page tables of a
 /// cell, or the outcome of a replayed job.

@@ -8,7 +8,7 @@ use config::{KEYS, Resolved, components};
 use report::Error;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
-use crate::https;
+use config::https;
 
 /// Writes the table of all settings to `out`.
 pub(crate) fn table(resolved: &Resolved, out: &mut impl Write) -> io::Result<()> {

@@ -21,7 +21,7 @@ use server::tls::Tls;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
-use crate::https;
+use crate::certificates;
 use crate::reload::Configured;
 
 /// Parts of the server that signals stop, reload or upgrade.
@@ -130,7 +130,7 @@ impl Life {
         notify::reloading();
         self.configured.reload(&self.live);
         if let Some(tls) = &self.tls {
-            https::reload(tls);
+            certificates::reload(tls);
         }
         notify::ready();
     }

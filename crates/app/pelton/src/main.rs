@@ -8,44 +8,34 @@
 // `eprintln!` and `println!` panic if the line cannot be written, and block if it is not read.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
+mod cells;
+mod certificates;
+mod check;
+mod convert;
+mod flags;
 mod life;
+mod output;
+#[cfg(test)]
+mod panics_of_conversions;
+mod prefetch;
+mod quarantine;
 mod record;
 mod reload;
-mod serve;
-
-mod store;
-
-mod convert;
-
-mod prefetch;
-
-mod scan;
-
-mod user;
-
-mod quarantine;
-
 mod run;
-
-mod check;
-
-mod cells;
-
-mod https;
+mod scan;
+mod serve;
+mod store;
+mod user;
 mod wiring;
 mod worker;
 
-#[cfg(test)]
-mod panics_of_conversions;
-
-mod flags;
-
 use std::env;
-use std::io::{self, Write};
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use config::Resolved;
 use flags::{Command, Parsed};
+use output::print;
 use reactor::{CountingAllocator, Jemalloc};
 use report::{EXIT_OK, Error, log, panics};
 
@@ -118,18 +108,5 @@ fn check(resolved: &Resolved) -> Result<u8, Vec<Error>> {
     match check::findings(resolved) {
         findings if findings.is_empty() => Ok(EXIT_OK),
         findings => Err(findings),
-    }
-}
-
-/// Writes a result to stdout. A reader that closes the pipe early, as `head` does, is not an error.
-fn print(
-    write: impl FnOnce(&mut io::BufWriter<io::StdoutLock<'_>>) -> io::Result<()>,
-) -> Result<u8, Vec<Error>> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    match write(&mut out).and_then(|()| out.flush()) {
-        Err(err) if err.kind() != io::ErrorKind::BrokenPipe => {
-            Err(vec![Error::host(format!("cannot write to stdout: {err}"))])
-        }
-        _ => Ok(EXIT_OK),
     }
 }

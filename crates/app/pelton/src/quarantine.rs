@@ -7,7 +7,7 @@ use conversion::quarantine::{self, Quarantined};
 use report::{EXIT_OK, Error};
 
 use crate::flags::QuarantineDoes;
-use crate::print;
+use crate::output::print;
 
 /// Lists or lifts entries, whether or not a server runs.
 pub(crate) fn run(does: &QuarantineDoes, config: &Config) -> Result<u8, Vec<Error>> {

@@ -12,7 +12,8 @@ use sandbox::{Backend, FailureKind, Finished, Limits, Pool, Program, Task};
 use sandbox_protocol::JobLimits;
 
 use crate::flags::Run;
-use crate::{print, worker};
+use crate::output::print;
+use crate::worker;
 
 /// Runs the program once and copies its output to stdout, and the text of its stderr to stderr.
 pub(crate) fn run(typed: &Run, config: &Config) -> Result<u8, Vec<Error>> {

@@ -14,7 +14,8 @@ use library_mounts::scan_error;
 use report::{EXIT_FINDINGS, EXIT_OK, Error};
 
 use crate::flags::Scan;
-use crate::{print, wiring};
+use crate::output::print;
+use crate::wiring;
 
 /// Interval between updates of the progress bar.
 const TICK: Duration = Duration::from_millis(100);

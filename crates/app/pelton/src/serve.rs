@@ -4,6 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use config::https::{self, Loaded};
 use config::{Config, Resolved, components};
 use functions::Programs;
 use library_mounts::{Music, Quarantine};
@@ -13,8 +14,8 @@ use report::{EXIT_OK, Error};
 use server::gate::Gate;
 use server::{Live, LiveCore};
 
+use crate::certificates;
 use crate::flags::SettingFlags;
-use crate::https::{self, Loaded};
 use crate::life::{Life, Upgrade};
 use crate::record::Record;
 use crate::reload::Configured;
@@ -57,8 +58,8 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let tls = loaded.as_ref().map(|loaded| Arc::clone(&loaded.tls));
     let schemes = https::schemes(config, tls.clone(), listeners.addresses());
     if let Some(loaded) = loaded {
-        https::warn(&loaded.concerns);
-        https::watch(loaded.tls, config.tls.check_time.0)?;
+        certificates::warn(&loaded.concerns);
+        certificates::watch(loaded.tls, config.tls.check_time.0)?;
     }
     let posture = service.posture();
     tracing::info!(around = %posture.line(), "cells");

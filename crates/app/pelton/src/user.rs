@@ -14,7 +14,7 @@ use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use variants::source::FileSource;
 
 use crate::flags::UserDoes;
-use crate::print;
+use crate::output::print;
 
 /// Maximum size of an avatar.
 const AVATAR_BYTES_MAX: u64 = 16 << 20;

@@ -2,24 +2,26 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
 
-use server::tls::{self, CertificateWarning, Pair, Reload, Tls};
+use report::Error;
+use server::tls::{self, CertificateWarning, Pair, Tls};
 use server::{Https, Scheme};
 
-use config::{Config, Redirect};
-use report::Error;
+use crate::{Config, Redirect};
 
 /// Certificates that were loaded, and the problems found in them.
-pub(crate) struct Loaded {
-    pub(crate) tls: Arc<Tls>,
+pub struct Loaded {
+    /// Certificates and keys, ready for connections.
+    pub tls: Arc<Tls>,
     /// Problems of the certificates because of which clients may refuse them.
-    pub(crate) concerns: Vec<CertificateWarning>,
+    pub concerns: Vec<CertificateWarning>,
 }
 
 /// Loads the configured certificates, if there are any.
-pub(crate) fn load(config: &Config) -> Result<Option<Loaded>, Error> {
+///
+/// # Errors
+/// Usage error if the files do not fit together or cannot be used; host error without randomness.
+pub fn load(config: &Config) -> Result<Option<Loaded>, Error> {
     let (certificates, keys) = (&config.tls.cert.0, &config.tls.key.0);
     if certificates.len() != keys.len() {
         let (certificates, keys) = (certificates.len(), keys.len());
@@ -59,7 +61,7 @@ fn refused(err: &tls::Error) -> Error {
 
 /// Returns the addresses to listen on: for HTTP, for HTTPS if there are certificates, and for
 /// administration if it has an address of its own.
-pub(crate) fn addresses(config: &Config, loaded: Option<&Loaded>) -> Vec<SocketAddr> {
+pub fn addresses(config: &Config, loaded: Option<&Loaded>) -> Vec<SocketAddr> {
     let https = loaded.map(|_| config.tls.listen);
     let admin = config.admin_listen.0;
     [config.listen]
@@ -71,11 +73,7 @@ pub(crate) fn addresses(config: &Config, loaded: Option<&Loaded>) -> Vec<SocketA
 
 /// Returns the scheme of each address in `bound`. These are the addresses that [`addresses`]
 /// returns, in the same order, but with the ports that the kernel chose.
-pub(crate) fn schemes(
-    config: &Config,
-    tls: Option<Arc<Tls>>,
-    bound: &[SocketAddr],
-) -> Box<[Scheme]> {
+pub fn schemes(config: &Config, tls: Option<Arc<Tls>>, bound: &[SocketAddr]) -> Box<[Scheme]> {
     let admin = config.admin_listen.0.map(|_| Scheme::Admin);
     let Some(tls) = tls else {
         return [Scheme::Http].into_iter().chain(admin).collect();
@@ -94,7 +92,7 @@ pub(crate) fn schemes(
 }
 
 /// Returns the URLs at which `addresses` are served, according to their schemes.
-pub(crate) fn origins(addresses: &[SocketAddr], schemes: &[Scheme]) -> Vec<String> {
+pub fn origins(addresses: &[SocketAddr], schemes: &[Scheme]) -> Vec<String> {
     let pairs = addresses.iter().zip(schemes);
     pairs
         .map(|(address, scheme)| match scheme {
@@ -102,50 +100,4 @@ pub(crate) fn origins(addresses: &[SocketAddr], schemes: &[Scheme]) -> Vec<Strin
             Scheme::Https(_) => format!("https://{address}/"),
         })
         .collect()
-}
-
-/// Starts the thread that polls for renewed certificates. It runs until the process ends.
-pub(crate) fn watch(tls: Arc<Tls>, check_time: Duration) -> Result<(), Error> {
-    let watching = move || {
-        loop {
-            thread::sleep(check_time);
-            match tls.reload_if_changed() {
-                Ok(Reload::Unchanged) => {}
-                Ok(Reload::Changed(concerns)) => renewed(&concerns),
-                Err(err) => kept(&err),
-            }
-        }
-    };
-    let started = thread::Builder::new()
-        .name("certificates".to_owned())
-        .spawn(watching);
-    started
-        .map(drop)
-        .map_err(|err| Error::host(format!("tls: cannot start a thread: {err}")))
-}
-
-/// Reads the certificates again, even if their files have not changed.
-pub(crate) fn reload(tls: &Tls) {
-    match tls.reload() {
-        Ok(concerns) => renewed(&concerns),
-        Err(err) => kept(&err),
-    }
-}
-
-/// Logs that new certificates are in use.
-fn renewed(concerns: &[CertificateWarning]) {
-    tracing::info!("certificates renewed");
-    warn(concerns);
-}
-
-/// Logs that the old certificates stay in use.
-fn kept(err: &tls::Error) {
-    tracing::error!(%err, hint = err.hint(), "cannot load the renewed certificates: the old ones stay in use");
-}
-
-/// Logs the problems of certificates because of which clients may refuse them.
-pub(crate) fn warn(concerns: &[CertificateWarning]) {
-    for concern in concerns {
-        tracing::warn!("{concern}");
-    }
 }
