@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use html_escape::encode_double_quoted_attribute as escaped;
 use variants::library::{Library, LibraryPath, Listed, Missing, Wait, encode};
 
 use crate::blocking::blocking;
@@ -224,21 +225,6 @@ fn is_shown(name: impl AsRef<Path>) -> bool {
             .iter()
             .any(|shown| shown.eq_ignore_ascii_case(extension))
     })
-}
-
-/// Escapes text for an element or a quoted attribute.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            other => out.push(other),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

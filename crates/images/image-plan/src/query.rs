@@ -4,6 +4,10 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
 use crate::Target;
 use crate::recipe::{Fit, REQUESTED_SIDE_PX_MAX, Recipe};
 use thiserror::Error;
@@ -449,29 +453,17 @@ fn percent_decoded(parameter: &str, text: &str) -> Result<String, QueryError> {
         let problem = "malformed percent-encoding";
         QueryError::new(QueryErrorKind::Value, parameter, problem)
     };
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        decoded.push(match byte {
-            b'%' => {
-                let high = bytes.next().and_then(hex_digit).ok_or_else(malformed)?;
-                let low = bytes.next().and_then(hex_digit).ok_or_else(malformed)?;
-                high << 4 | low
-            }
-            b'+' => b' ',
-            byte => byte,
-        });
+    let mut triplets = text.split('%').skip(1);
+    let is_valid = triplets.all(|part| {
+        let digits = part.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    });
+    if !is_valid {
+        return Err(malformed());
     }
-    String::from_utf8(decoded).map_err(|_| malformed())
-}
-
-fn hex_digit(byte: u8) -> Option<u8> {
-    match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        b'A'..=b'F' => Some(byte - b'A' + 10),
-        _ => None,
-    }
+    let spaced = text.replace('+', " ");
+    let decoded = percent_decode_str(&spaced).decode_utf8();
+    decoded.map(Cow::into_owned).map_err(|_| malformed())
 }
 
 fn unknown(name: &str) -> QueryError {

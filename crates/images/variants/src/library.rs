@@ -6,7 +6,6 @@
 //! of a file.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
@@ -14,6 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, percent_encode};
 use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, stat};
 
 /// Longest path of an original after decoding, in bytes; Linux's `PATH_MAX`.
@@ -468,39 +468,28 @@ fn missing(err: rustix::io::Errno) -> Missing {
     }
 }
 
+/// Bytes that [`encode`] escapes.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'/');
+
 /// Returns a path for a URL or an HTML attribute: all characters are escaped except the unreserved
 /// ones of RFC 3986 §2.3.
 pub fn encode(path: &Path) -> String {
-    let mut out = String::new();
-    for &byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                out.push(char::from(byte))
-            }
-            _ => write!(out, "%{byte:02X}").expect("writing to a string cannot fail"),
-        }
-    }
-    out
+    percent_encode(path.as_os_str().as_encoded_bytes(), RESERVED).to_string()
 }
 
+/// Decodes percent-encoding; `None` if a triplet is invalid.
 fn percent_decoded(bytes: &[u8]) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let Some((&byte, tail)) = rest.split_first() {
-        rest = tail;
-        if byte == b'%' {
-            let (digits, tail) = rest.split_first_chunk::<2>()?;
-            out.push(hex(digits[0])? << 4 | hex(digits[1])?);
-            rest = tail;
-        } else {
-            out.push(byte);
-        }
-    }
-    Some(out)
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).map(|value| value as u8)
+    let mut triplets = bytes.split(|byte| *byte == b'%').skip(1);
+    let is_valid = triplets.all(|part| {
+        let digits = part.get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    });
+    is_valid.then(|| percent_decode(bytes).collect())
 }
 
 #[cfg(test)]

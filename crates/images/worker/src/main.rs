@@ -43,7 +43,7 @@ type Executor = Box<dyn Fn(&[u8]) -> Result<JobOutput, String>>;
 
 /// Runs one job `times` times and writes the output of the last run. All runs give the same output.
 fn once(plan: &str, times: &str) -> ExitCode {
-    let Some(plan) = bytes_of_hex(plan) else {
+    let Ok(plan) = hex::decode(plan) else {
         return usage("PLAN_HEX is not hexadecimal");
     };
     let make: Executor = match Plan::from_bytes(&plan) {
@@ -99,7 +99,7 @@ fn once(plan: &str, times: &str) -> ExitCode {
 /// Runs one job in this process for each byte of stdin, until stdin is closed. Reads the original
 /// again for each job, as a sandbox does.
 fn follow(plan: &str, original: &str) -> ExitCode {
-    let Some(Ok(plan)) = bytes_of_hex(plan).map(|bytes| Plan::from_bytes(&bytes)) else {
+    let Ok(Ok(plan)) = hex::decode(plan).map(|bytes| Plan::from_bytes(&bytes)) else {
         return usage("PLAN_HEX is not a plan of this build");
     };
     worker::warm_up();
@@ -133,16 +133,4 @@ fn usage(cause: &str) -> ExitCode {
 fn cpu_us() -> i64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec * 1_000_000 + time.tv_nsec / 1_000
-}
-
-fn bytes_of_hex(hex: &str) -> Option<Vec<u8>> {
-    let (pairs, rest) = hex.as_bytes().as_chunks::<2>();
-    if !rest.is_empty() {
-        return None;
-    }
-    let digit = |digit: u8| char::from(digit).to_digit(16);
-    pairs
-        .iter()
-        .map(|&[high, low]| Some((digit(high)? * 16 + digit(low)?) as u8))
-        .collect()
 }

@@ -202,7 +202,9 @@ pub(crate) fn delete(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
 
 /// Decodes a password parameter: hexadecimal digits after `enc:`, or the password as text.
 fn typed(given: &str) -> String {
-    let digits = given.strip_prefix("enc:").and_then(crate::store::unhex);
+    let digits = given
+        .strip_prefix("enc:")
+        .and_then(|text| hex::decode(text).ok());
     let decoded = digits.and_then(|bytes| String::from_utf8(bytes).ok());
     decoded.unwrap_or_else(|| given.to_owned())
 }

@@ -81,7 +81,7 @@ pub(crate) fn of_key<'s>(key: &str, state: &'s State) -> Option<&'s str> {
 /// Decodes the parameter `p`: hexadecimal digits after `enc:`, or the password as text.
 fn clear(given: &str) -> Vec<u8> {
     let encoded = given.strip_prefix("enc:");
-    let decoded = encoded.and_then(crate::store::unhex);
+    let decoded = encoded.and_then(|text| hex::decode(text).ok());
     decoded.unwrap_or_else(|| given.as_bytes().to_vec())
 }
 

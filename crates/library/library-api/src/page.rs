@@ -1,6 +1,7 @@
 //! HTML pages of the music for browsers: a list of albums with their covers, and per album its
 //! tracks with audio players. The pages contain no scripts; text of the library is always escaped.
 
+use html_escape::encode_double_quoted_attribute as escaped;
 use std::fmt::Write as _;
 
 use catalog::CoverOwner;
@@ -167,7 +168,7 @@ fn album(house: &dyn House, index: &Index, base: &str, row: u32) -> String {
             track.number,
             escaped(track.title),
             if track.artist == album.artist {
-                String::new()
+                "".into()
             } else {
                 escaped(track.artist)
             },
@@ -179,19 +180,4 @@ fn album(house: &dyn House, index: &Index, base: &str, row: u32) -> String {
     }
     out.push_str("</table>");
     whole(&title, &out)
-}
-
-/// Escapes text for an HTML element or a quoted attribute.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            other => out.push(other),
-        }
-    }
-    out
 }

@@ -1,5 +1,6 @@
 //! Parameters of a query or a form.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use std::borrow::Cow;
 
 /// Parameters in order; a name may occur more than once.
@@ -42,46 +43,20 @@ pub(crate) fn decoded(text: &str) -> Cow<'_, str> {
     if !text.contains(['%', '+']) {
         return Cow::Borrowed(text);
     }
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, behind)) = rest.split_first() {
-        rest = behind;
-        match byte {
-            b'+' => out.push(b' '),
-            b'%' => match escape(rest) {
-                Some(escaped) => {
-                    out.push(escaped);
-                    rest = &rest[2..];
-                }
-                None => out.push(b'%'),
-            },
-            other => out.push(other),
-        }
-    }
-    Cow::Owned(String::from_utf8_lossy(&out).into_owned())
+    let spaced = text.replace('+', " ");
+    Cow::Owned(percent_decode_str(&spaced).decode_utf8_lossy().into_owned())
 }
 
-fn escape(rest: &[u8]) -> Option<u8> {
-    let digit = |at: usize| char::from(*rest.get(at)?).to_digit(16);
-    Some((digit(0)? << 4 | digit(1)?) as u8)
-}
+/// Bytes that [`encoded`] escapes.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'/');
 
 /// Percent-encodes a path for a target: everything except slashes and the unreserved characters of
 /// RFC 3986 §2.3.
 pub(crate) fn encoded(path: &[u8]) -> String {
-    let mut out = String::with_capacity(path.len() + 8);
-    for &byte in path {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                out.push(char::from(byte));
-            }
-            _ => {
-                const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-                out.push('%');
-                out.push(char::from(DIGITS[usize::from(byte >> 4)]));
-                out.push(char::from(DIGITS[usize::from(byte & 15)]));
-            }
-        }
-    }
-    out
+    percent_encode(path, RESERVED).to_string()
 }

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use crate::fault::Fault;
 use crate::ids::Id;
-use crate::page::{escaped, whole};
+use crate::page::whole;
 use crate::params::encoded;
 use crate::server::{Answer, Call, Changes, Index, Seen, Server};
 use crate::songs::{iso, own_albums, seconds, tracks};
 use crate::store::{Change, Role, Share, new_key};
 use crate::write::Writer;
+use html_escape::encode_double_quoted_attribute as escaped;
 
 /// Hexadecimal digits of a share's id. The id is the only secret in the link: 128 random bits.
 const TOKEN_DIGITS: usize = 32;

@@ -32,7 +32,7 @@ use thiserror::Error;
 pub(crate) use change::Change;
 pub use journal::Damage;
 use journal::{Journal, Position};
-pub(crate) use secret::{Secret, key_hash, new_key, unhex};
+pub(crate) use secret::{Secret, key_hash, new_key};
 #[cfg(test)]
 pub(crate) use state::Key;
 pub(crate) use state::{Bookmark, Playlist, Plays, Queue, Role, Share, State, Station, User};

@@ -12,6 +12,7 @@
 //! be in Latin-1 or in UTF-8, which only a caller with access to the files can find out.
 
 use crate::{Error, ErrorKind, Limits, ReadAt, text};
+use percent_encoding::percent_decode;
 use std::borrow::Cow;
 
 #[cfg(test)]
@@ -144,24 +145,5 @@ fn path(target: &[u8]) -> Cow<'_, [u8]> {
 /// Decodes percent-encoding (RFC 3986 §2.1); an invalid triplet stays as it is.
 #[must_use]
 pub fn percent_decoded(bytes: &[u8]) -> Vec<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let Some((&byte, after)) = rest.split_first() {
-        let digits = match rest {
-            [b'%', high, low, ..] => digit(*high).zip(digit(*low)),
-            _ => None,
-        };
-        match digits {
-            Some((high, low)) => {
-                out.push((high << 4 | low) as u8);
-                rest = &rest[3..];
-            }
-            None => {
-                out.push(byte);
-                rest = after;
-            }
-        }
-    }
-    out
+    percent_decode(bytes).collect()
 }

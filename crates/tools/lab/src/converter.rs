@@ -73,8 +73,7 @@ impl Converter {
 
 /// Encodes a plan as hexadecimal digits for the worker's command line.
 pub(crate) fn hex(plan: &Plan) -> String {
-    let bytes = plan.to_bytes();
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(plan.to_bytes())
 }
 
 /// Returns a plan that only changes the encoding.

@@ -58,12 +58,12 @@ impl Secret {
         self.0
             .seal_in_place_append_tag(nonce_of, whose, &mut sealed)
             .expect("a password is short enough for the cipher");
-        hex(&nonce) + &hex(&sealed)
+        hex::encode(nonce) + &hex::encode(sealed)
     }
 
     /// Decrypts a string; `None` if it was not encrypted with this key for the user `whose`.
     pub(crate) fn open_sealed(&self, whose: &str, sealed: &str) -> Option<String> {
-        let bytes = unhex(sealed)?;
+        let bytes = hex::decode(sealed).ok()?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LEN>()?;
         let mut sealed = sealed.to_vec();
         let nonce = Nonce::assume_unique_for_key(*nonce);
@@ -74,7 +74,7 @@ impl Secret {
 
 /// Generates an API key.
 pub(crate) fn new_key() -> String {
-    hex(&random::<24>())
+    hex::encode(random::<24>())
 }
 
 /// Returns the hash that is stored instead of an API key. Keys have 192 random bits, so a single
@@ -115,27 +115,4 @@ fn random<const N: usize>() -> [u8; N] {
     let filled = SystemRandom::new().fill(&mut bytes);
     filled.expect("the kernel provides random bytes");
     bytes
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    let digit = |nibble: u8| char::from_digit(nibble.into(), 16).expect("below 16");
-    let pairs = bytes.iter();
-    pairs
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
-        .collect()
-}
-
-/// Decodes hexadecimal digits; `None` if their number is odd or another character occurs.
-pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digits = text.chars().map(|digit| digit.to_digit(16));
-    let digits: Vec<u32> = digits.collect::<Option<_>>()?;
-    let (pairs, []) = digits.as_chunks::<2>() else {
-        return None;
-    };
-    Some(
-        pairs
-            .iter()
-            .map(|[high, low]| (high << 4 | low) as u8)
-            .collect(),
-    )
 }
