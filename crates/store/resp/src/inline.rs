@@ -7,7 +7,7 @@ use bytes::Bytes;
 /// ends the word. Returns `None` if a quote is not closed, or is followed by anything but white
 /// space.
 pub fn split_line(line: &[u8]) -> Option<Vec<Bytes>> {
-    // Redis splits C strings, which end at a NUL.
+    // As in Redis, which splits C strings, everything from the first NUL on is ignored.
     let mut rest = line.split(|byte| *byte == 0).next()?;
     let mut words = Vec::new();
     loop {

@@ -1,8 +1,8 @@
 //! Limits of requests and replies.
 
-/// Minimum length of a blob: an argument or value with its own allocation, passed by reference. For
-/// a shorter value, a copy costs less than the reference count, the allocation and the additional
-/// part of the write.
+/// Minimum length of a blob. A blob is an argument or value that has its own allocation and is
+/// passed by reference. A shorter argument or value is copied, because a copy costs less than a
+/// reference count, an allocation and one more part in the vectored write.
 pub const BLOB_BYTES_MIN: usize = 16 * 1024;
 
 /// Limits of one request; the defaults are those of Redis.
@@ -38,7 +38,7 @@ impl Default for Limits {
     }
 }
 
-/// Limits of one reply, for clients.
+/// Limits of one reply that a client parses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyLimits {
     /// Maximum bytes per string. Default 512 MiB.

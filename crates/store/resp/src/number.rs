@@ -17,7 +17,8 @@ pub fn parse_int(text: &[u8]) -> Option<i64> {
         if !digit.is_ascii_digit() {
             return None;
         }
-        // No overflow: any 19 digits are below 2⁶⁴.
+        // This cannot overflow: there are at most 19 digits, and any number of 19 digits is below
+        // 2⁶⁴.
         magnitude = magnitude * 10 + u64::from(digit - b'0');
     }
     match negative {
@@ -35,7 +36,8 @@ pub fn double(value: f64, out: &mut Vec<u8>) {
     if value.is_infinite() {
         return out.extend_from_slice(if value < 0.0 { b"-inf" } else { b"inf" });
     }
-    // From 2⁵² on, Redis formats integers like other numbers, which may add an exponent.
+    // Only integers below 2⁵² are always printed without an exponent: from there on, Redis formats
+    // them like other numbers.
     if value.fract() == 0.0 && value.abs() < 4_503_599_627_370_496.0 {
         if value == 0.0 && value.is_sign_negative() {
             return out.extend_from_slice(b"-0");

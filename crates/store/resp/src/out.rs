@@ -94,7 +94,7 @@ impl Out {
         self.bytes_max <= self.len()
     }
 
-    /// Returns the number of error replies since the start.
+    /// Returns the number of error replies that were appended since the buffer was created.
     pub fn errors(&self) -> u64 {
         self.errors
     }
@@ -203,7 +203,8 @@ impl Out {
         }
     }
 
-    /// Appends the head of `pairs` attributes that belong to the next reply. Only valid in RESP3.
+    /// Appends the head of an attribute map with `pairs` pairs, which describes the next reply.
+    /// Only valid in RESP3.
     pub fn attribute(&mut self, pairs: usize) {
         self.head(b'|', pairs as i64);
     }
@@ -401,8 +402,8 @@ impl Out {
         all.into()
     }
 
-    /// Releases memory of written bytes: all of it once the buffer is empty, else once they exceed
-    /// the unwritten ones.
+    /// Frees the memory of bytes that were already written: all of it once the buffer is empty,
+    /// otherwise as soon as the written bytes outnumber the unwritten ones.
     fn reclaim(&mut self) {
         if self.is_empty() {
             self.small.clear();

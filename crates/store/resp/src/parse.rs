@@ -40,8 +40,8 @@ pub struct Parser {
 /// Functions that allocate blobs and make them immutable.
 #[derive(Clone, Copy, Debug)]
 pub struct BlobAllocator {
-    /// Allocates space for a blob of the given length and two more bytes. The buffer may start with
-    /// a copy of the given slice, which is the head of a reply that sends this blob.
+    /// Allocates space for a blob of the given length and its line end (two bytes). The buffer may
+    /// start with a copy of the given slice, which is the head of a reply that sends this blob.
     pub make: fn(&[u8], usize) -> BytesMut,
     /// Makes the blob at the given range immutable, without changing its bytes. A line end follows
     /// the blob, as in a reply.
@@ -165,7 +165,7 @@ impl Parser {
         begins.zip(ends).map(|(begin, end)| &self.args[begin..*end])
     }
 
-    /// Drops the arguments of the current request and of those before it.
+    /// Drops the arguments of the current request and of all earlier requests.
     fn drop_current(&mut self) {
         let done = self.current.end;
         self.current = 0..0;
@@ -331,13 +331,15 @@ impl Parser {
         Ok(Some(len))
     }
 
-    /// Returns the line without its first byte and its line end, and the offset of the next line.
+    /// Returns the first line of `input`, without its first byte and its line end, and the offset
+    /// of the next line. Returns `None` if the line is incomplete.
     fn line<'a>(
         &self,
         input: &'a [u8],
         too_long: ProtocolError,
     ) -> Result<Option<(&'a [u8], usize)>, ProtocolError> {
-        // Lengths are short: this loop is faster than setting up a search.
+        // Lines that state a length are short, so a loop over the first bytes is faster than a call
+        // of `memchr`.
         let near = input.iter().take(8).position(|byte| *byte == b'\r');
         let end = near.or_else(|| memchr(b'\r', input));
         match end {

@@ -1,9 +1,9 @@
 //! Version of the RESP protocol.
 
-/// Version of the replies that a client understands. Requests are the same in both.
+/// Version of the replies that a client understands. Requests are the same in both versions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Proto {
-    /// Default of every connection.
+    /// The version with which every connection starts.
     #[default]
     Resp2,
     /// Selected with `HELLO 3`: maps, sets, doubles, booleans and pushes have their own types.
