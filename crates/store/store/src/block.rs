@@ -102,7 +102,8 @@ impl BlockedClients {
         clients[key].parked = Some(BlockedCommand { args, block, db });
     }
 
-    /// Removes a client from every queue. Returns the command with which it was blocked, if any.
+    /// Unblocks a client: removes it from the queues of the keys that it waits for. Returns the
+    /// command with which it was blocked, if any.
     pub(crate) fn unpark(
         &mut self,
         clients: &mut Clients,

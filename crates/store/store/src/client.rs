@@ -85,7 +85,8 @@ pub(crate) struct Client {
     /// Sequence number of this client's FLUSHALL while its reply waits for the snapshot of the
     /// emptied databases; otherwise `None`.
     pub(crate) flush: Option<u64>,
-    /// Messages that arrived while the client's own command ran; they follow its reply.
+    /// Messages that arrived while the client's own command ran; they are sent after the command's
+    /// reply.
     pub(crate) later: Out,
     pub(crate) name: Bytes,
     pub(crate) library: (Bytes, Bytes),
@@ -151,8 +152,8 @@ impl Client {
     }
 
     /// Returns the bytes that the client holds: waiting output, unparsed input, queued commands,
-    /// watched keys and subscriptions. A client that is closing at once counts as 0, as it is about
-    /// to free all that.
+    /// watched keys and subscriptions. A client that is being closed counts as 0, because its
+    /// memory is about to be freed.
     pub(crate) fn held_bytes(&self) -> usize {
         if self.closing == Closing::Now {
             return 0;
@@ -181,7 +182,8 @@ impl Client {
         self.later.set_proto(proto);
     }
 
-    /// Appends the messages that arrived while a command ran, after its reply.
+    /// Appends the messages that arrived while a command ran to the output, which already contains
+    /// the command's reply.
     pub(crate) fn append_later(&mut self) {
         if !self.later.is_empty() {
             self.out.append(&self.later);
@@ -189,8 +191,8 @@ impl Client {
         }
     }
 
-    /// Returns whether the client may only send pub/sub commands: RESP2 cannot tell a message from
-    /// a reply.
+    /// Returns whether the client may only send pub/sub commands: in RESP2, a message cannot be
+    /// distinguished from a reply.
     pub(crate) fn only_subscribes(&self) -> bool {
         self.out.proto() == Proto::Resp2 && !self.subscriptions.is_empty()
     }

@@ -314,10 +314,7 @@ impl Config {
         })
     }
 
-    /// Reads the text of a configuration file; `place` is its name in errors.
-    ///
-    /// # Errors
-    /// The first invalid line.
+    /// Reads the text of a configuration file. Error messages name the file as `place`.
     pub fn read(&mut self, text: &str, place: &Path) -> Result<(), ConfigError> {
         self.read_lines(text, place, 0)
     }
@@ -508,7 +505,7 @@ impl Config {
     }
 }
 
-/// Returns the directive with this name or alias, in any case.
+/// Returns the directive with this name or alias, ignoring case.
 pub(crate) fn directive(name: &str) -> Option<&'static Directive> {
     DIRECTIVES.iter().find(|row| {
         row.name.eq_ignore_ascii_case(name)
@@ -518,7 +515,7 @@ pub(crate) fn directive(name: &str) -> Option<&'static Directive> {
     })
 }
 
-/// Returns the index in [`ACCEPTED`] of the directive with this name or alias, in any case.
+/// Returns the index in [`ACCEPTED`] of the directive with this name or alias, ignoring case.
 pub(crate) fn accepted(name: &str) -> Option<usize> {
     ACCEPTED.iter().position(|row| {
         let mut names = row.names();

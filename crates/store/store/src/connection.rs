@@ -1,4 +1,4 @@
-//! A connection's life: read once, run every complete command, write once.
+//! The loop that serves one connection: read once, run every complete command, write once.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -176,7 +176,7 @@ impl Connection {
             } else {
                 if !self.parser.has_ahead() {
                     self.parser.set_authenticated(client.authenticated);
-                    // Before authentication requests are parsed one at a time: the limits for the
+                    // Before authentication, requests are parsed one at a time: the limits for the
                     // next request depend on whether this one authenticates the client.
                     let requests = match client.authenticated {
                         true => shared.limits.requests_ahead_max,
@@ -231,8 +231,8 @@ impl Connection {
                 return Ok(true);
             }
             if promises {
-                // Meanwhile the command of another client may have unblocked this client. The reply
-                // to the unblocked command must wait for the disk too.
+                // While this task was suspended, another client's command may have unblocked this
+                // client. The reply to the unblocked command must wait for the disk too.
                 self.settle_replies().await;
             }
             let written = poll_fn(|context| match self.poll_write(stream, context) {
@@ -326,7 +326,7 @@ impl Connection {
             let mut place = blob.limit(room);
             let read = std::task::ready!(pin!(stream.read_buf(&mut place)).poll(context))?;
             self.sends_blobs = true;
-            // More bytes may follow the value's end.
+            // `true`: the socket may hold more bytes, which follow the value.
             (read, true)
         } else {
             let mut buffer = shared.buffer.borrow_mut();

@@ -144,7 +144,8 @@ fn is_http(name: &[u8]) -> bool {
 enum Counts {
     Run,
     Refused,
-    /// None yet: the call is counted when it runs, or is answered.
+    /// No counter yet: the call is counted when it finally runs, or when it is answered without
+    /// running.
     Later,
 }
 

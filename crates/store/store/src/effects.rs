@@ -11,7 +11,8 @@ use crate::dispatch::{Flow, Occasion, resume};
 use crate::pubsub::Hub;
 use crate::state::State;
 
-/// Handles the effects of preceding commands, until no effects are left.
+/// Handles the effects of the commands that ran. Blocked clients that are served cause further
+/// effects, so this repeats until none are left.
 pub(crate) fn settle(state: &mut State) {
     loop {
         let effects = &mut state.keyspace.effects;

@@ -197,8 +197,8 @@ fn run(store: &Embedded, session: &mut Session, args: &[Bytes], out: &mut Out) {
     }
 }
 
-/// Returns whether this store has the command: it works on data alone, and its cost is bounded by
-/// the data.
+/// Returns whether this store supports a command: one that works on data alone, at a cost that the
+/// data bounds.
 pub(crate) fn is_here(command: &keyspace::Command) -> bool {
     let family = match command.group {
         Group::Generic

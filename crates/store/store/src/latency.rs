@@ -69,7 +69,7 @@ fn piece(columns: &[(u64, String)]) -> String {
     text
 }
 
-/// Formats an age in the largest unit of which it has at least one.
+/// Formats an age in the largest unit that does not exceed it, such as `59s`, `2m`, `3h` or `4d`.
 fn age(secs: u64) -> String {
     match secs {
         ..60 => format!("{secs}s"),

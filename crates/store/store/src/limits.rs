@@ -1,4 +1,4 @@
-//! Bounds of the service that have no directive in redis.conf.
+//! Bounds of the server that have no directive in redis.conf.
 
 /// Bounds of the server. Each field states its default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -30,7 +30,7 @@ pub(crate) type Requests = mpsc::Receiver<Request>;
 
 #[derive(Debug)]
 pub(crate) enum Request {
-    /// Commands that are answered at once.
+    /// Commands that run together; none of them may wait.
     Batch {
         commands: Vec<Vec<Bytes>>,
         replies: oneshot::Sender<Vec<Reply>>,
@@ -182,7 +182,7 @@ impl Drop for Lock<'_> {
     fn drop(&mut self) {
         let (key, until_ms) = (self.key.clone(), self.until_ms);
         let request = Request::ReleaseLock { key, until_ms };
-        // Without a server there are no waiters.
+        // Sending fails only if the server has stopped; then no client waits for the lock.
         drop(self.handle.requests.blocking_send(request));
     }
 }
@@ -207,7 +207,7 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
                         answered[index] = Reply::Error(text.clone());
                     }
                 }
-                // The caller may have stopped waiting.
+                // Sending fails if the caller has stopped waiting, which is not an error.
                 drop(replies.send(answered));
             }
             Request::GetOrLock { key, build, reply } => {

@@ -243,7 +243,7 @@ impl Persist {
         self.journal.as_ref()?.commit(bytes_max)
     }
 
-    /// Records that a piece of the snapshot occupied the core for `took`.
+    /// Records the time for which a piece of the snapshot occupied the core.
     fn note_turn(&mut self, took: Duration) {
         self.longest_turn = self.longest_turn.max(took);
     }
@@ -337,7 +337,8 @@ impl Persist {
         }
     }
 
-    /// Queues a snapshot; it shows the data as of the moment at which the queued job starts.
+    /// Queues a snapshot, which will contain the data as of the moment at which the queued job
+    /// starts.
     pub(crate) fn start_save(&mut self) -> Result<(), String> {
         match self.running {
             Some((Job::Save, ..)) => {

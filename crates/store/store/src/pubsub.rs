@@ -60,8 +60,8 @@ pub(crate) struct Hub {
     shard_channels: Listeners,
 }
 
-/// Memory overhead of a subscription besides its name, in bytes: an entry of the client's set and
-/// one of the channel's.
+/// Memory overhead of a subscription besides its name, in bytes: one entry in the client's set and
+/// one in the channel's set.
 const NAME_BYTES: usize = 160;
 
 impl Hub {

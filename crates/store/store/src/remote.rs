@@ -33,8 +33,8 @@ struct Connection {
 }
 
 impl Remote {
-    /// Creates a client that waits at most `patience` to connect, and then at most `patience` per
-    /// batch. Nothing is opened yet.
+    /// Creates a client. `patience` is the maximum time to connect, and then again the maximum time
+    /// per batch. No connection is opened yet.
     pub fn new(url: Url, patience: Duration) -> Remote {
         Remote {
             url,

@@ -26,10 +26,8 @@ pub(crate) enum NameMeaning {
 }
 
 impl Renames {
-    /// Removes the name `from` of a command and gives it the name `to`, unless that is empty.
-    ///
-    /// # Errors
-    /// There is no command called `from`, or there already is one called `to`; with Redis's text.
+    /// Renames the command that is called `from` to `to`. If `to` is empty, clients can no longer
+    /// call the command.
     pub(crate) fn add(&mut self, from: &str, to: &str) -> Result<(), String> {
         let own = self
             .command(from)

@@ -1,4 +1,5 @@
-//! `CONFIG REWRITE`: writes the configuration file off the core, while its clients wait.
+//! `CONFIG REWRITE`: writes the configuration file on another thread, while the clients that
+//! requested it wait.
 
 pub(crate) mod task;
 
@@ -48,7 +49,7 @@ fn write(path: &Path, config: &Config) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}.tmp", std::process::id()));
     let written = (|| {
-        // The file may hold a password.
+        // Only the owner may read the file, because it may contain a password.
         let mut file = OpenOptions::new()
             .write(true)
             .create(true)

@@ -70,8 +70,8 @@ impl Server {
             first_byte_ms: NEVER_MS,
             head_ms: NEVER_MS,
             idle_ms: NEVER_MS,
-            // Waiting output is bounded per client class. A large kernel buffer saves wakeups with
-            // large values.
+            // Waiting output is bounded per class of clients, so this limit of the reactor may be
+            // high. A large kernel buffer saves wakeups when large values are sent.
             unsent_bytes_max: 4 << 20,
             ..reactor::Limits::default()
         };

@@ -190,7 +190,7 @@ impl State {
             set(self.config.loglevel);
         }
         if self.config.requirepass.is_empty() {
-            // Without a password every client is the one user, `default`.
+            // Without a password, every client is authenticated as the only user, `default`.
             for client in self.clients.iter_mut() {
                 client.authenticated = true;
             }

@@ -34,13 +34,14 @@ use crate::shared::Shared;
 use crate::state::State;
 use crate::{Config, Limits, settings};
 
-/// Runs a script against a server with the given directives of redis.conf.
+/// Runs a script against a server with the given directives of redis.conf, and checks the replies
+/// that the script expects.
 fn check(directives: &str, script: &str) {
     last_reply(directives, script, None);
 }
 
-/// Runs a script and returns the next reply of client `name`, if given; for replies that differ
-/// between runs.
+/// Runs a script, then returns the next reply of the client with this name, for replies that differ
+/// between runs. Without a name, returns an empty string.
 fn last_reply(directives: &str, script: &str, name: Option<&str>) -> String {
     let mut config = Config::default();
     config

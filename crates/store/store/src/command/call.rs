@@ -6,7 +6,7 @@ use resp::Out;
 use crate::client::ClientKey;
 use crate::state::State;
 
-/// One running command.
+/// A running command with the server's state, as its handler gets it.
 pub(crate) struct Call<'a> {
     pub(crate) state: &'a mut State,
     /// The client that sent the command.

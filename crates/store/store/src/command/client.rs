@@ -131,7 +131,7 @@ fn unblock(call: &mut Call<'_>) {
         return call.error("ERR value is not an integer or out of range");
     };
     let target = call.state.clients.with_id(id as u64);
-    // A client that waits for an event other than a key cannot be unblocked.
+    // CLIENT UNBLOCK cannot unblock a client that waits for an event other than a key.
     let waits = |target: &ClientKey| {
         let parked = call.state.clients[*target].parked.as_ref();
         parked.is_some_and(|parked| !parked.block.keys.is_empty())

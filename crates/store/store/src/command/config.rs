@@ -33,7 +33,7 @@ fn rewrite(call: &mut Call<'_>) {
     let is_alone = !call.state.clients[call.key].session.in_exec();
     match (&call.state.config.file, is_alone) {
         (None, _) => call.error("ERR The server is running without a config file"),
-        // A transaction's replies must be available at once.
+        // A command in a transaction cannot wait for the file: its reply must be available at once.
         (Some(_), false) => call.error("ERR CONFIG REWRITE is not allowed in transactions"),
         (Some(_), true) => {
             call.state.rewrite_waiters.add(call.key);
@@ -149,7 +149,8 @@ fn may_change_protected(call: &Call<'_>) -> bool {
 }
 
 fn set_one(config: &mut Config, name: &str, value: &str) -> Result<(), String> {
-    // One argument holds all the words that a line of the file would have.
+    // For these directives, one argument of CONFIG SET contains all words that a line of the file
+    // would have.
     let words: Vec<String> = match name {
         "save" | "client-output-buffer-limit" | "bind" => {
             value.split_ascii_whitespace().map(str::to_owned).collect()

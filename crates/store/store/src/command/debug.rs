@@ -39,7 +39,7 @@ const HELP: &[&str] = &[
     "    Blocks all commands for that time.",
 ];
 
-/// Maximum number of keys that POPULATE creates, as it occupies the core until it is done.
+/// Maximum number of keys that POPULATE creates; POPULATE occupies the core until all are created.
 const POPULATE_MAX: i64 = 2_000_000;
 
 /// DEBUG subcommand

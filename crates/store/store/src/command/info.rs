@@ -25,7 +25,7 @@ const DEFAULT: &[Section] = &[
     ("Keyspace", keyspace),
 ];
 
-/// Sections shown for `all`, `everything` or their names.
+/// Sections shown only on request: for `all`, for `everything`, or by their own names.
 const MORE: &[Section] = &[("Commandstats", calls), ("Latencystats", latencies)];
 
 /// INFO \[section …\]
@@ -205,7 +205,7 @@ fn memory(state: &State, fields: &mut Fields) {
     let system = process::system_memory_bytes();
     fields.add("total_system_memory", system);
     fields.add("total_system_memory_human", size(system));
-    // Scripting does not exist here.
+    // Scripts are not supported, so they use no memory.
     fields.all(
         &[
             "used_memory_lua",
@@ -354,8 +354,8 @@ fn stats(state: &State, fields: &mut Fields) {
         ],
         0,
     );
-    // A cycle of Redis's event loop is here one read of a connection with all its commands, or
-    // timed work.
+    // The counterpart of a cycle of Redis's event loop is either one read of a connection with all
+    // the commands that it contains, or one round of timed work.
     let turns = state.clock.turns();
     fields.add("eventloop_cycles", turns.count);
     fields.add("eventloop_duration_sum", turns.took_us);
@@ -369,7 +369,8 @@ fn stats(state: &State, fields: &mut Fields) {
     fields.add("dump_payload_sanitizations", 0);
     fields.add("total_reads_processed", stats.reads);
     fields.add("total_writes_processed", stats.writes);
-    // There are no I/O threads and no resized reply buffers, and the one user may do everything.
+    // These are 0: there are no I/O threads, reply buffers are never resized, and no access is
+    // denied because the only user may do everything.
     fields.all(
         &[
             "io_threaded_reads_processed",

@@ -66,7 +66,8 @@ pub(super) fn sunsubscribe(call: &mut Call<'_>) {
 
 fn add(call: &mut Call<'_>, kind: Kind) {
     let client = &call.state.clients[call.key];
-    // SUBSCRIBE and PSUBSCRIBE are allowed in a transaction for compatibility with old clients.
+    // Of the commands that subscribe, only SSUBSCRIBE is refused in a transaction; the older
+    // SUBSCRIBE and PSUBSCRIBE are allowed, for compatibility with old clients.
     if client.session.in_exec() && kind == Kind::Shard {
         return call.error("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client");
     }
@@ -82,8 +83,8 @@ fn add(call: &mut Call<'_>, kind: Kind) {
     }
 }
 
-/// Removes the named subscriptions, or without names all of this kind. Sends one reply per name, or
-/// one without a name if there were none.
+/// Removes the named subscriptions, or all of this kind if no name is given. Sends one reply per
+/// name; if there is no subscription to remove, one reply with a null as the name.
 fn remove(call: &mut Call<'_>, kind: Kind) {
     let named = !call.args[1..].is_empty();
     let names: Vec<Bytes> = match named {

@@ -23,7 +23,8 @@ impl Rules {
     pub(crate) const REPLIES_BY_MESSAGE: Rules = Rules(1 << 1);
     /// The command is postponed by a pause of writes, although it is not flagged as a write.
     pub(crate) const WAITS_LIKE_WRITE: Rules = Rules(1 << 2);
-    /// The command is used as a health check, so it reports a failing disk too.
+    /// Clients use the command (PING) as a health check, so it is refused like a write while
+    /// snapshots fail.
     pub(crate) const REPORTS_DISK: Rules = Rules(1 << 3);
     /// Monitors see the command after it ran.
     pub(crate) const SHOWN_LATE: Rules = Rules(1 << 4);

@@ -296,7 +296,8 @@ impl Journal {
     /// Directs all later appends to `file`.
     pub(crate) fn rotate(&mut self, file: File) {
         drop(self.send());
-        // At the start of a file's replay no database is selected.
+        // A replay of the new file starts with no database selected, so the first command needs a
+        // SELECT.
         self.db = None;
         self.order(Order::Rotate { file });
     }

@@ -1,4 +1,4 @@
-//! The file of a snapshot, which arrives in pieces.
+//! Writing of a snapshot file, piece by piece.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

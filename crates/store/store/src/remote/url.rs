@@ -1,4 +1,4 @@
-//! `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`
+//! Address of a store: `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`.
 
 use std::fmt;
 use std::str::FromStr;

@@ -34,7 +34,8 @@ fn commands_are_documented() {
     expect_file!["../../../../../docs/store-commands.md"].assert_eq(&text);
 }
 
-/// Returns a syntax without the types of its names, which are clear to a reader.
+/// Returns the syntax text of a command without the types that follow argument names; a reader
+/// knows the types from the names.
 fn untyped(syntax: &str) -> String {
     let types = [":integer", ":double", ":string"];
     types

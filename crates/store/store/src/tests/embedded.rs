@@ -82,7 +82,8 @@ fn what_is_not_bounded_by_what_is_stored_is_refused() {
     );
 }
 
-/// Lists which commands the store has, so that a new command must be classified here.
+/// Lists all commands that the store supports, so that this test fails for a new command until it
+/// is classified.
 #[test]
 fn its_commands() {
     let here = keyspace::commands()

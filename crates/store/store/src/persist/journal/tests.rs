@@ -85,7 +85,7 @@ fn nothing_is_appended_behind_a_torn_part() {
     journal.append(&set("2"));
     journal.write_out().expect_err("there is no room");
 
-    // There is room again, but the torn part cannot be cut off.
+    // There is room again, but the partial batch cannot be cut off, so nothing may be appended.
     disk.with(|sim| sim.room = 1000);
     disk.until(|sim| 1 < sim.refused);
     assert_eq!(disk.with(|sim| sim.file.len()), 60);
