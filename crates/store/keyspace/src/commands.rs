@@ -152,7 +152,8 @@ fn random_count(cx: &Context<'_>, at: usize) -> Result<i64, Fault> {
     Ok(count)
 }
 
-/// Access to the elements of a collection for random choice: `pick` returns one, `all` returns all.
+/// Random access to a collection of `len` elements: `pick` returns a random element, `all` returns
+/// all elements.
 struct RandomSource<P, A> {
     pick: P,
     all: A,
@@ -165,8 +166,8 @@ where
     A: FnOnce() -> Vec<Key>,
 {
     /// Sends random elements: a negative `count` sends exactly that many, with repetitions;
-    /// otherwise at most `count` distinct ones. `begin` gets the number of elements before the
-    /// first `send`.
+    /// otherwise at most `count` distinct ones. Calls `begin` with the number of elements, then
+    /// `send` for each element.
     fn send(
         mut self,
         count: i64,
@@ -195,7 +196,8 @@ where
     fn take(mut self, count: u64, rng: &mut fastrand::Rng) -> Vec<Key> {
         let many = usize::try_from(count).unwrap_or(usize::MAX);
         if self.len < many.saturating_mul(3) {
-            // Nearly all elements are requested: shuffle and cut off the rest.
+            // More than a third of the elements is requested: shuffle all of them and cut off the
+            // rest.
             let mut all = (self.all)();
             if many < all.len() {
                 rng.shuffle(&mut all);

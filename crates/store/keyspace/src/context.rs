@@ -101,7 +101,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Returns the slot of a key that exists. Removes the key if it is due.
+    /// Returns the slot of a key, if the key exists. A key that has expired is removed instead.
     #[inline]
     pub(crate) fn find(&mut self, key: &[u8]) -> Option<u32> {
         let hash = self.hash(key);

@@ -1,5 +1,5 @@
-//! Active defragmentation: after many removals, the remaining data is scattered over the memory; it
-//! is moved together, a few elements per turn.
+//! Active defragmentation: after many removals, the remaining data is scattered over the memory. It
+//! is moved together, a few elements per turn of the event loop.
 //!
 //! Each database is processed in two steps. Both are needed because an allocator returns a page to
 //! the system only if the page contains no block:

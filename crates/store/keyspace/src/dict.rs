@@ -266,8 +266,9 @@ impl<T: Item> Dict<T> {
             None => {
                 let slot = self.slots();
                 assert!(slot < NONE, "a table holds at most 2^32 - 1 items");
-                // A table that became empty starts with slot 0 again, which a snapshot may not have
-                // visited.
+                // A table that became empty starts with slot 0 again. A snapshot in progress must
+                // not take the new item for the former item of this slot, so the slot is marked as
+                // changed.
                 self.guard.changes(slot, &self.slots);
                 self.slots.push(Some(item));
                 slot
@@ -497,9 +498,9 @@ impl<T: Item> Dict<T> {
         self.guard = Guarded::none();
     }
 
-    /// Passes each item that [`Dict::guard`] protects once, as it was at that call, to `visit`,
-    /// until `visit` returns `false`; the next call continues there. Returns whether all were
-    /// passed; the protection then ends.
+    /// Passes the items that [`Dict::guard`] protects to `visit`: each item once, in its state at
+    /// the call of `guard`. Stops when `visit` returns `false`; the next call continues there.
+    /// Returns whether all items were passed; the protection then ends.
     pub(crate) fn take_guarded(&mut self, visit: impl FnMut(&T) -> bool) -> bool {
         self.guard.take(&self.slots, visit)
     }

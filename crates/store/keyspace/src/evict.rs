@@ -1,18 +1,18 @@
 //! Eviction: the last use of keys, and the choice of keys to evict when memory exceeds its limit.
 //!
 //! Each key has a stamp of 28 bits. Under the LRU policies it is the time of the last use in
-//! sixteenths of a second: it wraps around after as many days as the seconds of Redis, and
-//! distinguishes keys that were used within the same second. Under the LFU policies, 16 bits are
-//! the minute of the last decay of the counter, and 8 bits are a counter that grows
+//! sixteenths of a second: it wraps around after 194 days, like the 24 bits of whole seconds in
+//! Redis, and distinguishes keys that were used within the same second. Under the LFU policies, 16
+//! bits are the minute of the last decay of the counter, and 8 bits are a counter that grows
 //! logarithmically.
 //!
 //! ```text
 //! access:  flags 4 │ stamp 28:  tick   or   0 4 │ minute 16 │ counter 8
 //! ```
 //!
-//! As in Redis, the best candidates of earlier samples are remembered, and the next evictions
-//! choose among them too: if a sample contains only recently used keys, an earlier candidate is
-//! evicted instead.
+//! The numbers are widths in bits. As in Redis, the best candidates of earlier samples are
+//! remembered, and the next evictions choose among them too: if a sample contains only recently
+//! used keys, an earlier candidate is evicted instead.
 
 use std::collections::VecDeque;
 

@@ -348,8 +348,8 @@ impl Keyspace {
     }
 }
 
-/// Returns an argument that may outlive its turn. A short argument is copied, because it may be a
-/// slice that keeps a whole read buffer alive.
+/// Returns an argument in a form that may be kept after the command. A short argument is copied,
+/// because it may be a slice that keeps a whole read buffer alive.
 pub(crate) fn owned(arg: &Bytes) -> Bytes {
     if arg.len() < BLOB_BYTES_MIN {
         Bytes::copy_from_slice(arg)

@@ -368,8 +368,8 @@ impl Snapshots {
         }
     }
 
-    /// Takes ownership of a value that was removed from an entry whose flags are `access`, if the
-    /// value is being written; otherwise returns the value.
+    /// Takes ownership of a value that was removed from an entry, if the snapshot is still writing
+    /// the value; otherwise returns it. `access` contains the flags of the entry, which show this.
     #[inline]
     pub(crate) fn take(
         &mut self,

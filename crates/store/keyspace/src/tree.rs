@@ -184,7 +184,8 @@ impl<T: Copy> Node<T> {
             Self::Leaf(items) => {
                 let at = items.partition_point(|other| order(other, &item).is_lt());
                 items.insert(at, item);
-                // With an even split, items inserted in order would leave every leaf half full.
+                // An insertion at the end leaves the left leaf almost full. With an even split,
+                // items that are inserted in order would leave every leaf half full.
                 let cut = if at + 1 == items.len() {
                     LEAF_MAX - 1
                 } else {

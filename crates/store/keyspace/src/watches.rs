@@ -96,8 +96,8 @@ impl Watches {
         }
     }
 
-    /// Gives a new version to each watched key of database `db` that exists in `here`, or that is
-    /// valid in `there`.
+    /// Gives a new version to each watched key of database `db` that is stored in the first of the
+    /// two databases, expired or not, or that is stored and valid in the second.
     pub(crate) fn touch_all(&mut self, db: usize, (here, there): (&Db, &Db), now: i64) {
         self.version += 1;
         let is_new = |slot: u32| !there.is_gone(slot, now);

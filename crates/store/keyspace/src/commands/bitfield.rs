@@ -222,7 +222,8 @@ impl Step {
                 return false;
             }
             Action::Set(value) => {
-                // SET with an unsigned type stores the bits of a negative number.
+                // With an unsigned type, SET reinterprets a negative number as the unsigned number
+                // of the same bits.
                 let value = if kind.is_signed {
                     i128::from(value)
                 } else {

@@ -227,8 +227,8 @@ pub(crate) fn bitpos(cx: &mut Context<'_>, out: &mut Out) -> Done {
         return Err(Fault::SYNTAX);
     }
     let start = if 3 < args.len() { cx.int(3)? } else { 0 };
-    // Redis checks the unit before it checks the end; this order decides which of two errors is
-    // sent.
+    // As in Redis, the unit is checked before the end of the range: if both are invalid, this order
+    // decides which error is sent.
     let in_bits = is_in_bits(cx, 5)?;
     let end = if 4 < args.len() {
         Some(cx.int(4)?)

@@ -20,7 +20,8 @@ pub(crate) fn del(cx: &mut Context<'_>, out: &mut Out) -> Done {
     for key in &cx.args[1..] {
         match cx.delete(key) {
             true => removed += 1,
-            // A missing key may have a build lock: its holder gives it up by DEL.
+            // A key that does not exist may have a build lock (GETORLOCK), which its holder
+            // releases by DEL.
             false => cx.ks.unlock(cx.db, key),
         }
     }

@@ -308,7 +308,7 @@ pub(crate) fn append(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Returns an error if a string of `at` + `more` bytes would exceed the maximum length.
+/// Returns an error if `more` bytes at offset `at` would make a string longer than the maximum.
 pub(super) fn check_length(cx: &Context<'_>, at: usize, more: usize) -> Done {
     match at.checked_add(more) {
         Some(len) if len <= cx.ks.limits.string_bytes_max => Ok(()),

@@ -175,8 +175,8 @@ fn inputs<'c>(cx: &'c Context<'_>, keys: &[Bytes]) -> Vec<Input<'c>> {
     inputs.collect()
 }
 
-/// Returns the result in the encoding of large sorted sets. As in Redis, the sign of a zero is lost
-/// only when a small result is stored.
+/// Returns the result in the encoding of large sorted sets, which preserves the sign of a zero. As
+/// in Redis, the sign is lost only if the result is small and is stored.
 fn combine(cx: &Context<'_>, request: &Request<'_>, operation: Operation) -> Zset {
     let growth = cx.growth();
     let inputs = inputs(cx, request.keys);

@@ -82,7 +82,8 @@ impl<T: Item> Guard<T> {
     fn copy(&mut self, slot: u32, slots: &Chunked<Option<T>>) {
         if self.slots.contains(&slot) && !self.has_changed(slot) {
             self.changed[slot as usize / 64] |= 1 << (slot % 64);
-            // A table that became empty has no slots.
+            // There is no item to copy if the slot was vacant, or if the table became empty and
+            // lost its slots.
             if let Some(Some(item)) = slots.get(slot as usize) {
                 self.copies.push(item.clone());
                 self.copied_bytes.fetch_add(bytes(item), Ordering::Relaxed);

@@ -3,8 +3,9 @@
 //!
 //! A key that was not used lately costs three or four memory accesses: its bucket, its entry, its
 //! value. Each access takes as long as a hundred instructions, and depends on the one before.
-//! Accesses for different keys do not depend on each other: so the keys of a whole batch are looked
-//! up step by step side by side, and the commands find their data in the processor's caches.
+//! Accesses for different keys do not depend on each other. So all keys of a batch are looked up
+//! side by side, one step for all keys at a time; the commands then find their data in the
+//! processor's caches.
 
 use std::hint::black_box;
 

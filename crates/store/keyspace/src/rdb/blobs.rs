@@ -1,4 +1,4 @@
-//! Blobs that belong in a written file, held by reference until they are copied to the caller's
+//! Blobs of a file that is being written, held by reference until they are copied to the caller's
 //! buffer.
 
 use std::collections::VecDeque;

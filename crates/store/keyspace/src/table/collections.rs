@@ -1,4 +1,4 @@
-//! Hashes, lists, sets, sorted sets.
+//! Rows of the command table for hashes, lists, sets and sorted sets.
 // tidy: long because it is a list, one command per row.
 
 use super::rows::{ALL, KEY, TWO, rows};

@@ -1,4 +1,4 @@
-//! Deprecated commands.
+//! Deprecated commands and their replacements.
 
 /// A deprecated command: the version that deprecated it, and its replacement.
 pub(crate) struct Deprecated {

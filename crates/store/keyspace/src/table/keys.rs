@@ -1,4 +1,4 @@
-//! Keys of any type, databases, transactions.
+//! Rows of the command table for keys of any type, databases and transactions.
 
 use super::rows::{ALL, KEY, TWO, rows};
 use crate::command::Handler::{Container, Exec, Help, Run};

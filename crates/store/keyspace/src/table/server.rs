@@ -1,5 +1,5 @@
-//! The connection, the server, publish and subscribe: most of these run in the server that owns
-//! sockets and files.
+//! Rows of the command table for the connection, the server, publish and subscribe. Most of these
+//! commands run in the server that owns sockets and files.
 
 use super::rows::rows;
 use crate::command::Handler::{Container, Help, Run, Service};
