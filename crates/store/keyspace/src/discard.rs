@@ -31,7 +31,7 @@ impl LazyFreeQueue {
         }
     }
 
-    /// Frees a value, or queues it for later turns.
+    /// Frees a value, or queues it to be freed in later turns of the event loop.
     #[inline]
     pub(crate) fn discard(&mut self, value: Value) {
         if let Value::Str(Str::Blob(blob)) = value {
@@ -41,7 +41,7 @@ impl LazyFreeQueue {
         }
     }
 
-    /// Queues a whole database, to be freed in later turns.
+    /// Queues a whole database, to be freed in later turns of the event loop.
     pub(crate) fn add_db(&mut self, db: Db) {
         if !db.is_empty() {
             self.dbs.push(db);

@@ -26,10 +26,11 @@
 //! the very buffer that replies refer to.
 //!
 //! Units and limits: times are Unix milliseconds, sizes bytes; [`Limits`] bounds databases,
-//! strings, memory and the work of one turn. `now` is an argument everywhere, read once per turn.
-//! Errors: refused commands get error replies with the texts of Redis, and the client is at fault;
-//! nothing else can fail. Threads: plain values, owned by one core. Sources: the command reference
-//! of Redis 7.2, and the replies of its servers.
+//! strings, memory and the work of one turn (a pass of the event loop). `now` is an argument of
+//! every function that needs it; the caller reads the clock once per turn. Errors: refused commands
+//! get error replies with the texts of Redis, and the client is at fault; nothing else can fail.
+//! Threads: plain values, owned by one core. Sources: the command reference of Redis 7.2, and the
+//! replies of its servers.
 
 #![forbid(unsafe_code)]
 

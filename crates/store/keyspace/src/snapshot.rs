@@ -292,7 +292,8 @@ impl Snapshots {
     ) -> bool {
         let snapshot = self.under_way.as_mut();
         let snapshot = snapshot.expect("a snapshot is in progress");
-        // Entries written because of changes may already exceed the budget of one turn.
+        // Entries that had to be written before they changed may already exceed the budget of this
+        // call.
         let left = work_bytes.saturating_sub(snapshot.pending.waiting_bytes());
         let is_walked = snapshot.walk(dbs, free, left);
         let from = to.len();

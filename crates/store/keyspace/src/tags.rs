@@ -2,7 +2,7 @@
 //!
 //! A tag has a generation, and a key stores the generation of each of its tags at the time of
 //! tagging. Once a tag has a newer generation, its older keys count as removed. So dropping a
-//! million keys is one addition; a sweep frees their memory, some keys per turn.
+//! million keys is one addition; a sweep frees their memory, some keys per turn of the event loop.
 
 use std::collections::BTreeMap;
 

@@ -358,8 +358,8 @@ fn eviction_is_bounded_in_each_turn_and_command() {
     };
     client.keyspace.set_limits(limits);
     let evicted = |client: &Client| client.keyspace.stats().evicted;
-    // Far above its limit, the store still serves commands, and each command and turn evicts some
-    // keys.
+    // Far above its limit, the store still serves commands, and each command and each turn of the
+    // event loop evicts some keys.
     assert_eq!(client.send("SET new value"), "+OK");
     assert_eq!(evicted(&client), 20);
     client.keyspace.turn(client.now_ms);

@@ -41,7 +41,7 @@ fn name(number: usize) -> String {
 impl Scene {
     fn new() -> Scene {
         let limits = Limits {
-            // A low limit, so that a sweep takes many turns.
+            // The limit is low, so that a sweep takes many turns of the event loop.
             expire_keys_per_turn: 20,
             ..Limits::default()
         };

@@ -39,8 +39,9 @@ impl Keyspace {
         slot
     }
 
-    /// Evicts until the data fits. Returns `false` if no key can be evicted; `true` if the data
-    /// fits, or if the limit of evictions per turn was reached and later turns continue.
+    /// Evicts until the data fits. Returns `false` if no key can be evicted. Returns `true` if the
+    /// data fits, or if the limit of evictions per turn of the event loop was reached; later turns
+    /// then continue.
     pub(crate) fn make_room(&mut self, now_ms: u64) -> bool {
         if self.limits.maxmemory_bytes == 0 && self.limits.maxmemory_blob_bytes == 0 {
             return true;

@@ -11,8 +11,8 @@ use crate::text::Key;
 use crate::value::{Kind, Value};
 
 impl Keyspace {
-    /// Removes due keys, evicts, and frees removed values, each up to its limit per turn. Returns
-    /// whether more work is due at once.
+    /// Does the background work of one turn of the event loop: removes due keys, evicts, and frees
+    /// removed values, each up to its limit. Returns whether more work is due at once.
     pub fn turn(&mut self, now_ms: u64) -> bool {
         self.make_room(now_ms);
         let is_swept = self.sweep(self.limits.expire_keys_per_turn);
@@ -153,8 +153,8 @@ impl Keyspace {
         self.dbs.iter().all(|db| db.tags.is_swept())
     }
 
-    /// Removes keys whose cache tags were dropped, up to the limit of one turn. Returns whether all
-    /// such keys are removed.
+    /// Removes keys whose cache tags were dropped, up to the limit for one turn of the event loop.
+    /// Returns whether all such keys are removed.
     pub fn sweep_tagged(&mut self) -> bool {
         self.sweep(self.limits.expire_keys_per_turn)
     }
@@ -169,7 +169,7 @@ impl Keyspace {
     }
 
     /// Drops all keys of a database that have this cache tag, and returns their number. The keys
-    /// vanish for clients at once; their memory is freed over the next turns.
+    /// vanish for clients at once; their memory is freed over the next turns of the event loop.
     pub fn invalidate(&mut self, db: usize, tag: &Bytes) -> usize {
         let dropped = self.dbs[db].tags.invalidate(tag);
         if 0 < dropped && self.journals() {

@@ -11,7 +11,8 @@ use crate::string::Str;
 use crate::value::Value;
 
 /// Minimum length of a string that may be compressed. Blobs are never compressed: they are usually
-/// pictures, and compressing one would block the core for longer than a turn may take.
+/// pictures, and compressing one would block the core for longer than a turn of the event loop may
+/// take.
 const COMPRESS_BYTES_MIN: usize = 20;
 
 /// Fixed part of the work of writing one string, in the unit of [`Writer::work`]: bytes.

@@ -176,7 +176,7 @@ fn a_canceled_snapshot_leaves_no_trace() {
     assert_eq!(run(&mut loaded, "DBSIZE"), run(&mut keyspace, "DBSIZE"));
 }
 
-/// Returns a store whose snapshot takes more than one turn.
+/// Returns a store whose snapshot takes more than one call of `write_snapshot_part`.
 fn huge() -> Keyspace {
     let mut keyspace = Keyspace::new(Limits::default(), 1);
     for first in (0..20_000).step_by(100) {
@@ -331,7 +331,8 @@ fn a_value_that_changes_while_it_is_written_is_as_it_was() {
         .iter()
         .map(|line| run(&mut quiet, line))
         .collect();
-    // Change every value after this number of turns, then run one final command.
+    // Rows: the number of snapshot parts between two changes of values, and a command that runs
+    // after the first change.
     for (turns, end) in [
         (1, "FLUSHALL"),
         (3, "SWAPDB 0 1"),

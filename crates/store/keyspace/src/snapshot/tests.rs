@@ -33,7 +33,7 @@ fn digest(keyspace: &mut Keyspace) -> Bytes {
 }
 
 /// Returns a store that has, in two databases, small keys and collections that a snapshot writes
-/// over many turns.
+/// over many calls of `write_snapshot_part`.
 fn filled() -> Keyspace {
     let mut keyspace = Keyspace::new(Limits::default(), 1);
     let mut session = Session::new();
@@ -149,7 +149,7 @@ fn whatever_happens_a_snapshot_is_of_its_moment() {
         let mut keyspace = filled();
         let expected = digest(&mut keyspace);
         let mut session = Session::new();
-        // Few commands per turn leave most data unchanged; many change everything.
+        // Few commands per part of the snapshot leave most data unchanged; many change everything.
         let commands_a_turn = [1, 3, 30][rng.usize(..3)];
         let mut file = Vec::new();
         begin(&mut keyspace);

@@ -85,7 +85,7 @@ fn every_command_takes_any_number() {
     );
     let is_data =
         |command: &&crate::Command| matches!(command.handler, Handler::Run(_) | Handler::Wait(_));
-    // DEBUG is left out: some of its numbers are sizes.
+    // DEBUG is left out, because some of its arguments are sizes of data to create.
     let is_bounded = |command: &&crate::Command| !command.name.starts_with("debug");
     let commands: Vec<_> = crate::commands()
         .iter()
