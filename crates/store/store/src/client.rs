@@ -11,7 +11,7 @@ use resp::{Mark, Out, Proto};
 /// Index of a client in the table of clients; reused after the client has disconnected.
 pub(crate) type ClientKey = usize;
 
-/// Facts about a connection that are known at its start.
+/// Properties of a connection that are known when it is accepted.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
     /// The client's address, or the Unix socket's path.

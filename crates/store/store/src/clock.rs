@@ -101,7 +101,7 @@ impl Clock {
         self.base.get() + std::time::Duration::from_millis(passed_ms + 1)
     }
 
-    /// Returns a random number.
+    /// Returns a random number, to seed hashes and random generators.
     pub(crate) fn seed() -> u64 {
         use std::hash::{BuildHasher, Hasher, RandomState};
         RandomState::new().build_hasher().finish()

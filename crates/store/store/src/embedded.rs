@@ -89,7 +89,7 @@ impl Embedded {
         self.keyspace().set_limits(limits(bytes_max));
     }
 
-    /// Returns the current usage.
+    /// Returns the current number of keys and their memory.
     #[must_use]
     pub fn store_usage(&self) -> StoreUsage {
         let keyspace = self.keyspace();

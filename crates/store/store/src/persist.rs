@@ -365,7 +365,7 @@ impl Persist {
         self.save_waiters.push(key);
     }
 
-    /// Removes a client that has left.
+    /// Removes a disconnected client from the clients that wait for a snapshot.
     pub(crate) fn forget(&mut self, key: ClientKey) {
         self.save_waiters.retain(|saver| *saver != key);
     }

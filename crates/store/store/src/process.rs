@@ -1,4 +1,4 @@
-//! Facts from the kernel about this process and its host.
+//! Properties of this process and its host, as the kernel reports them.
 
 use std::fs;
 

@@ -26,7 +26,7 @@ pub(crate) struct RewriteWaiters {
 }
 
 impl RewriteWaiters {
-    /// Removes a client that has left.
+    /// Removes a disconnected client from the clients that wait for the file.
     pub(crate) fn forget(&mut self, key: ClientKey) {
         self.waiting.retain(|client| *client != key);
         self.served.retain(|client| *client != key);

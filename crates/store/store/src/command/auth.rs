@@ -12,7 +12,7 @@ const WRONG_PASSWORD: &str = "WRONGPASS invalid username-password pair or user i
 const NO_PASSWORD: &str = "ERR AUTH <password> called without any password configured for the default user. Are you \
                            sure your configuration is correct?";
 
-/// AUTH \[username\] password
+/// AUTH \[username\] password: authenticates the client.
 pub(super) fn auth(call: &mut Call<'_>) {
     let (user, password) = match &call.args[1..] {
         [password] => {
@@ -136,7 +136,7 @@ pub(super) fn reset(call: &mut Call<'_>) {
     client.out.simple("RESET");
 }
 
-/// QUIT
+/// QUIT: replies, then closes the connection.
 pub(super) fn quit(call: &mut Call<'_>) {
     call.out().ok();
     call.state.clients[call.key].close(Closing::AfterReply);

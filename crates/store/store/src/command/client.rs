@@ -1,4 +1,4 @@
-//! CLIENT.
+//! CLIENT and its subcommands, about connections.
 
 use bytes::Bytes;
 
@@ -6,7 +6,7 @@ use super::call::Call;
 use crate::client::{Client, ClientKey, Closing, Replies};
 use crate::pause::Pause;
 
-/// CLIENT subcommand
+/// CLIENT subcommand: runs the subcommand.
 pub(super) fn client(call: &mut Call<'_>) {
     let count = call.args.len();
     match (call.word(1).as_str(), count) {
@@ -167,7 +167,7 @@ fn tracking_info(call: &mut Call<'_>) {
     out.array(0);
 }
 
-/// CLIENT LIST \[TYPE type\] \[ID id …\]
+/// CLIENT LIST \[TYPE type\] \[ID id …\]: describes clients, one per line.
 fn list(call: &mut Call<'_>) {
     let keys: Vec<ClientKey> = match (call.word(2).as_str(), call.args.len()) {
         ("", 2) => call.state.clients.keys().collect(),
@@ -226,7 +226,7 @@ struct Filter {
     spares_self: bool,
 }
 
-/// CLIENT KILL address, or CLIENT KILL filter value …
+/// CLIENT KILL address, or CLIENT KILL filter value …: closes the connections of matching clients.
 fn kill(call: &mut Call<'_>) {
     let old_form = call.args.len() == 3;
     let filter = match old_form {

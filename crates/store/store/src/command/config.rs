@@ -1,4 +1,4 @@
-//! CONFIG.
+//! CONFIG and its subcommands, about directives.
 
 use super::call::Call;
 use crate::clients::ClientCounters;
@@ -11,7 +11,7 @@ const CHANGED_BY_REDIS: &[&str] = &["bind", "loglevel", "port"];
 /// anywhere.
 const PROTECTED: &[&str] = &["dbfilename", "dir"];
 
-/// CONFIG GET | SET | RESETSTAT | REWRITE
+/// CONFIG GET | SET | RESETSTAT | REWRITE: runs the subcommand.
 pub(super) fn config(call: &mut Call<'_>) {
     match (call.word(1).as_str(), call.args.len()) {
         ("get", 3..) => get(call),

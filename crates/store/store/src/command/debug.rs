@@ -42,7 +42,7 @@ const HELP: &[&str] = &[
 /// Maximum number of keys that POPULATE creates; POPULATE occupies the core until all are created.
 const POPULATE_MAX: i64 = 2_000_000;
 
-/// DEBUG subcommand
+/// DEBUG subcommand: runs the subcommand, if `enable-debug-command` allows DEBUG to the client.
 pub(super) fn debug(call: &mut Call<'_>) {
     let allowed = match call.state.config.enable_debug_command {
         Allowed::Yes => true,

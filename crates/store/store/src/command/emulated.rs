@@ -6,7 +6,7 @@ use super::call::Call;
 
 const NO_SCRIPTS: &str = "ERR scripting is not built yet in this server";
 
-/// ROLE
+/// ROLE: reports a master without replicas.
 pub(super) fn role(call: &mut Call<'_>) {
     let out = call.out();
     out.array(3);
@@ -58,7 +58,7 @@ pub(super) fn cluster(call: &mut Call<'_>) {
     call.error("ERR This instance has cluster support disabled");
 }
 
-/// MODULE
+/// MODULE: no modules are loaded, and none can be loaded.
 pub(super) fn module(call: &mut Call<'_>) {
     match call.word(1).as_str() {
         "list" => call.out().array(0),
@@ -95,7 +95,7 @@ pub(super) fn script(call: &mut Call<'_>) {
     }
 }
 
-/// LOLWUT
+/// LOLWUT: replies with the server's name and version.
 pub(super) fn lolwut(call: &mut Call<'_>) {
     let text = format!(
         "{} {}\n",

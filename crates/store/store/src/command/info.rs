@@ -28,7 +28,7 @@ const DEFAULT: &[Section] = &[
 /// Sections shown only on request: for `all`, for `everything`, or by their own names.
 const MORE: &[Section] = &[("Commandstats", calls), ("Latencystats", latencies)];
 
-/// INFO \[section …\]
+/// INFO \[section …\]: reports statistics of the server, by section.
 pub(super) fn info(call: &mut Call<'_>) {
     let used_bytes = call.state.used_bytes() as u64;
     call.state.stats.note_peak(used_bytes);

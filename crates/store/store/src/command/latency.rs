@@ -1,8 +1,9 @@
-//! LATENCY.
+//! LATENCY and its subcommands, about recorded delays and durations of commands.
 
 use super::call::Call;
 
-/// LATENCY LATEST | HISTORY event | GRAPH event | RESET \[event …\] | DOCTOR | HISTOGRAM
+/// LATENCY LATEST | HISTORY event | GRAPH event | RESET \[event …\] | DOCTOR | HISTOGRAM: runs the
+/// subcommand.
 pub(super) fn latency(call: &mut Call<'_>) {
     match (call.word(1).as_str(), call.args.len()) {
         ("latest", 2) => latest(call),

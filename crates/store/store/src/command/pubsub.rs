@@ -24,7 +24,7 @@ pub(super) fn ping(call: &mut Call<'_>) {
     }
 }
 
-/// PUBLISH channel message
+/// PUBLISH channel message: sends the message to the channel's subscribers.
 pub(super) fn publish(call: &mut Call<'_>) {
     let now_ms = call.state.now_ms();
     let (hub, clients) = (&call.state.hub, &mut call.state.clients);
@@ -32,7 +32,7 @@ pub(super) fn publish(call: &mut Call<'_>) {
     call.out().int(recipients as i64);
 }
 
-/// SPUBLISH channel message
+/// SPUBLISH channel message: sends the message to the subscribers of a sharded channel.
 pub(super) fn spublish(call: &mut Call<'_>) {
     let now_ms = call.state.now_ms();
     let (hub, clients) = (&call.state.hub, &mut call.state.clients);
@@ -116,7 +116,7 @@ fn reply_removed(call: &mut Call<'_>, kind: Kind, name: Option<&Bytes>) {
     client.out.int(count as i64);
 }
 
-/// PUBSUB CHANNELS | NUMSUB | NUMPAT | SHARDCHANNELS | SHARDNUMSUB
+/// PUBSUB CHANNELS | NUMSUB | NUMPAT | SHARDCHANNELS | SHARDNUMSUB: reports on subscriptions.
 pub(super) fn pubsub(call: &mut Call<'_>) {
     match (call.word(1).as_str(), call.args.len()) {
         ("channels", 2 | 3) => channels(call, Kind::Channel),

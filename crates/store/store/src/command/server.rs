@@ -2,7 +2,7 @@
 
 use super::call::Call;
 
-/// MONITOR
+/// MONITOR: shows later commands of all clients to this client.
 pub(super) fn monitor(call: &mut Call<'_>) {
     call.state.clients.start_monitor(call.key);
     call.out().ok();
@@ -80,7 +80,7 @@ pub(super) fn save(call: &mut Call<'_>) {
     }
 }
 
-/// BGSAVE \[SCHEDULE\]
+/// BGSAVE \[SCHEDULE\]: starts a snapshot without waiting for it.
 pub(super) fn bgsave(call: &mut Call<'_>) {
     match (call.word(1).as_str(), call.args.len()) {
         ("", 1) | ("schedule", 2) => {}
@@ -96,13 +96,13 @@ pub(super) fn bgsave(call: &mut Call<'_>) {
     }
 }
 
-/// LASTSAVE
+/// LASTSAVE: replies with the Unix time of the last snapshot, in seconds.
 pub(super) fn lastsave(call: &mut Call<'_>) {
     let secs = call.state.persist.last_save_ms() / 1000;
     call.out().int(secs as i64);
 }
 
-/// BGREWRITEAOF
+/// BGREWRITEAOF: starts a rewrite of the AOF without waiting for it.
 pub(super) fn bgrewriteaof(call: &mut Call<'_>) {
     let is_alone = !call.state.clients[call.key].session.in_exec();
     match call.state.persist.start_rewrite() {
@@ -112,7 +112,7 @@ pub(super) fn bgrewriteaof(call: &mut Call<'_>) {
     }
 }
 
-/// SHUTDOWN \[NOSAVE | SAVE\] \[NOW\] \[FORCE\] \[ABORT\]
+/// SHUTDOWN \[NOSAVE | SAVE\] \[NOW\] \[FORCE\] \[ABORT\]: stops the server.
 pub(super) fn shutdown(call: &mut Call<'_>) {
     let mut save = call.state.config.saves_at_end();
     for index in 1..call.args.len() {

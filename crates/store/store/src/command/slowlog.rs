@@ -1,8 +1,8 @@
-//! SLOWLOG.
+//! SLOWLOG and its subcommands, about the latest slow commands.
 
 use super::call::Call;
 
-/// SLOWLOG GET \[count\] | LEN | RESET
+/// SLOWLOG GET \[count\] | LEN | RESET: runs the subcommand.
 pub(super) fn slowlog(call: &mut Call<'_>) {
     match (call.word(1).as_str(), call.args.len()) {
         ("len", 2) => {

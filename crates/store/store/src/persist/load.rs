@@ -32,7 +32,7 @@ fn is_snapshot(begin: &[u8]) -> bool {
     MAGICS.iter().any(|magic| begin.starts_with(magic))
 }
 
-/// Facts about the loaded files.
+/// Properties of the loaded files, which the start of the AOF needs.
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
     /// The AOF's manifest, if the data was loaded from the AOF.
