@@ -14,7 +14,7 @@ use crate::text::parse_double;
 
 /// Maximum number of digits after the point in a result.
 const DIGITS: u32 = 17;
-/// 10^17.
+/// 10^17, the factor that turns a fraction into its 17 digits.
 const ONE: u128 = 100_000_000_000_000_000;
 /// Largest decimal exponent, in digits before or after the point, that 80 bits can represent: the
 /// largest number has 4,933 digits, and the smallest starts about as far after the point.

@@ -69,7 +69,7 @@ fn minute(now: i64) -> u32 {
 /// Last use of a key that is imported from elsewhere (RESTORE, a snapshot).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Use {
-    /// Counts as used now.
+    /// The key counts as used now.
     #[default]
     Now,
     /// Seconds since the last use.
@@ -355,8 +355,8 @@ impl Evictor {
     }
 }
 
-/// Returns the slot of a random key whose value belongs to `share`; only keys with a deadline count
-/// if `volatile`.
+/// Returns the slot of a random key whose value belongs to `share`. If `volatile` is true, only
+/// keys with a deadline are considered.
 fn sample(db: &Db, volatile: bool, share: Share, rng: &mut fastrand::Rng) -> Option<u32> {
     let fits = |slot: &u32| {
         let entry = db.dict.at(*slot);

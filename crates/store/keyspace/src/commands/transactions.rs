@@ -1,4 +1,4 @@
-//! MULTI, EXEC, DISCARD, WATCH.
+//! Transactions: MULTI, EXEC, DISCARD and WATCH.
 
 use bytes::Bytes;
 use resp::Out;

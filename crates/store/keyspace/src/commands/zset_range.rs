@@ -60,8 +60,8 @@ impl<'a> NameBound<'a> {
         }
     }
 
-    /// Returns whether the name `other` sorts before this bound; an equal name counts as before it
-    /// if `with_equal`.
+    /// Returns whether the name `other` sorts before this bound. If `with_equal` is true, a name
+    /// equal to the bound counts as before it.
     fn is_behind(self, other: &[u8], with_equal: bool) -> bool {
         match self {
             Self::Lowest => false,
@@ -107,8 +107,8 @@ impl<'a> Span<'a> {
         })
     }
 
-    /// Returns the ranks that the range covers. If `reverse`, ranks in the request count from the
-    /// highest score.
+    /// Returns the ranks that the range covers. If `reverse` is true, ranks in the request count
+    /// from the highest score.
     fn ranks(self, zset: &Zset, reverse: bool) -> Range<usize> {
         let (start, end) = match self {
             Self::Ranks(start, end) => {
