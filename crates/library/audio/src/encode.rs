@@ -24,7 +24,7 @@ pub(crate) struct OggOpus<W: Write> {
     /// Number of frames received so far.
     frames: u64,
     packets: u64,
-    /// Latest packet, held back because the last packet of the file must be marked.
+    /// Latest packet, held back because the file's last packet must be written with an end mark.
     last: Option<Vec<u8>>,
 }
 

@@ -10,8 +10,8 @@ enum Speaker {
     Centre,
     /// Low-frequency loudspeaker, whose channel is omitted in the downmix.
     Low,
-    /// Left side or left back; `FarRight` and `FarCentre` are the same for the right and the
-    /// centre.
+    /// Loudspeaker at the left side or left back. `FarRight` is at the right side or right back,
+    /// `FarCentre` at the back centre.
     FarLeft,
     FarRight,
     FarCentre,

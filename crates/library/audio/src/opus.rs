@@ -24,7 +24,8 @@ const RATE: i32 = SAMPLE_RATE_HZ as i32;
 pub(crate) fn version() -> String {
     // SAFETY: the function has no preconditions; it returns a static string of the library.
     let version = unsafe { sys::opus_get_version_string() };
-    // SAFETY: the string above is NUL-terminated, never freed, and never written to.
+    // SAFETY: `opus_get_version_string` returns a string literal, which is NUL-terminated, never
+    // freed, and never written to.
     let version = unsafe { CStr::from_ptr(version) };
     version.to_string_lossy().into_owned()
 }

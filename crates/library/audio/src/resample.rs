@@ -1,8 +1,9 @@
-//! Resampler to 48 kHz: a windowed sinc, with one phase per step of the reduced ratio of the rates.
+//! Resampler to 48 kHz by a windowed sinc filter. The filter has one row of weights for each phase,
+//! the position of an output sample between two input samples.
 //!
 //! ```text
 //! output n lies at n · M / L of the input, L / M = 48,000 / rate in lowest terms
-//! its phase, the remainder, picks one of L rows of weights for the samples around it
+//! its phase is the remainder of n · M / L and selects one of the L rows of weights
 //! ```
 
 use audio_plan::SAMPLE_RATE_HZ;
@@ -47,7 +48,8 @@ impl Resampler {
             true => None,
             false => Some(Filter::new(rate_hz.into())?),
         };
-        // The buffers start with silence, which stands for the samples before the first one.
+        // The buffers start with silence, because the filter of the first output reads samples
+        // before the first input.
         let before = filter.as_ref().map_or(0, |filter| filter.taps / 2 - 1);
         Ok(Resampler {
             filter,

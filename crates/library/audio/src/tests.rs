@@ -51,7 +51,8 @@ fn ffmpeg(before: &[&str], input: &[u8], words: &[&str]) -> Vec<u8> {
         .expect("ffmpeg, which `cargo xtask test` installs");
     let mut stdin = child.stdin.take().expect("it was asked for");
     let input = input.to_vec();
-    // ffmpeg may write output before it has read all input.
+    // Writes the input in another thread, because ffmpeg may write output before it has read all
+    // input.
     let feeder = std::thread::spawn(move || stdin.write_all(&input));
     let output = child.wait_with_output().expect("it ends");
     feeder.join().expect("no panic").ok();
@@ -80,8 +81,8 @@ fn heard(file: &[u8], channels: usize) -> Vec<Vec<f32>> {
     (0..channels).map(channel).collect()
 }
 
-/// Returns the delay of `b` relative to `a`, at most `lag_max` frames either way, and the match in
-/// decibels: the power of `a` relative to that of the difference.
+/// Returns the delay of `b` relative to `a`, from −`lag_max` to `lag_max` frames, and the
+/// similarity in decibels: the power of `a` relative to the power of the difference of both.
 fn compare(a: &[f32], b: &[f32], lag_max: usize) -> (i64, f64) {
     let power = |samples: &mut dyn Iterator<Item = f64>| samples.map(|it| it * it).sum::<f64>();
     let end = a.len().min(b.len()) - lag_max;

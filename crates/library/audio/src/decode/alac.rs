@@ -74,7 +74,8 @@ impl<R: Read + Seek> Decoder for Alac<R> {
             )));
         }
         self.packet.resize(bytes as usize, 0);
-        // Packets are usually adjacent; a seek would discard the read buffer.
+        // A seek discards the read buffer, so seek only if the packet does not directly follow the
+        // previous one.
         let here = self
             .original
             .stream_position()

@@ -32,8 +32,8 @@ impl<R: Read + Seek> Flac<R> {
     }
 }
 
-/// Skips an ID3v2 tag, which some programs put before a FLAC file (id3.org, ID3v2.4 §3.1: seven
-/// bits per byte of the length, and ten more bytes with a footer).
+/// Skips an ID3v2 tag, which some programs put before a FLAC file. Each byte of the tag's length
+/// has seven bits, and a footer adds ten bytes to the tag (id3.org, ID3v2.4 §3.1).
 fn skip_id3v2(original: &mut (impl Read + Seek)) -> Result<(), Error> {
     let mut head = [0; 10];
     original.read_exact(&mut head).map_err(Error::undecodable)?;

@@ -6,11 +6,12 @@ use crate::{CHANNELS_MAX, RATE_HZ_MAX, RATE_HZ_MIN};
 /// Order of the loudspeaker channels in a frame, by the convention of a file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChannelOrder {
-    /// Left, right, centre, low-frequency, back, side: WAV, FLAC, and AIFF with two channels.
+    /// Left, right, centre, low-frequency, then back and side channels, as in WAV and FLAC. Also
+    /// used for AIFF and MPEG audio, whose order is the same for one or two channels.
     Wave,
-    /// Centre between left and right, low-frequency last: Vorbis and Opus.
+    /// Centre between left and right, low-frequency last, as in Vorbis and Opus.
     Vorbis,
-    /// Centre first, low-frequency last: ALAC.
+    /// Centre first, low-frequency last, as in ALAC.
     Alac,
 }
 

@@ -14,8 +14,8 @@ pub(super) struct Mpeg<R> {
 
 impl<R: Read + Seek> Mpeg<R> {
     pub(super) fn open(original: R) -> Result<Mpeg<R>, Error> {
-        // Skips the scan of the whole file, which would only determine its length. If there is a
-        // seek, it searches for its frame.
+        // Skips the scan of the whole file, which would only determine its length. Seeks work
+        // without it: the reader then searches for the requested frame.
         let options = Options::default().skip_scan(true);
         let reader = Reader::with_options(original, options).map_err(Error::undecodable)?;
         let channels = reader.channels();

@@ -82,8 +82,8 @@ fn a_track_that_is_cut_is_made_as_far_as_it_goes() {
         let cut = made(&plan(codec, 1, 1), &file[..file.len() * 3 / 4]);
         match cut {
             Ok(cut) => assert!(cut.frames < whole, "{codec:?}"),
-            // Nothing was decoded before the truncation: the file has its tables at the end, or
-            // consists of one block.
+            // No frame was decoded before the truncation, because the file has its tables at the
+            // end or consists of one block.
             Err(err) => assert_eq!(err.kind, ErrorKind::Undecodable, "{codec:?}: {err}"),
         }
     }

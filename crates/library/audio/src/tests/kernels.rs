@@ -37,7 +37,7 @@ fn every_rate_becomes_48_khz_with_each_sample_in_its_place() {
             let expected = (count as u64 * 48_000).div_ceil(rate.into());
             assert_eq!(out.len() as u64, expected, "{rate}");
             let ideal = sine(hz, 48_000.0, out.len());
-            // The ends are excluded, since silence precedes and follows the input.
+            // The ends are excluded, since the resampler reads silence before and after the input.
             let inside = 1_000..out.len() - 1_000;
             let error = inside
                 .map(|at| (out[at] - ideal[at]).abs())

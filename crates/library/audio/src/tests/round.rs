@@ -115,8 +115,8 @@ fn write(format: &Format, into_file: bool) -> Vec<u8> {
     bytes
 }
 
-/// Checks the length within one packet of 20 ms, the alignment within half a millisecond, both
-/// channels, and the level.
+/// Transcodes a file from two start positions, and checks each output: its length within one packet
+/// of 20 ms, its alignment within half a millisecond, both channels, and the level.
 fn check(format: &Format, into_file: bool) {
     const PACKET: i64 = 960;
     let original = write(format, into_file);
