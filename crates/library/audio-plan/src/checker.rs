@@ -69,9 +69,9 @@ impl Checker {
         }
     }
 
-    /// Verifies the complete pages at the start of `bytes`, and returns their length. `bytes` must
-    /// continue where the last call stopped: the caller passes the bytes after the verified ones
-    /// again, together with new ones.
+    /// Verifies the complete pages at the start of `bytes`, and returns their total length. `bytes`
+    /// must start directly after the bytes that earlier calls verified: the caller passes the
+    /// unverified rest of the previous call again, followed by new bytes.
     ///
     /// # Errors
     /// The first [`StreamViolation`].
@@ -85,8 +85,8 @@ impl Checker {
         }
     }
 
-    /// Verifies only the first page, and returns its length; 0 if it is incomplete. After an error,
-    /// the verifier must not be used any more.
+    /// Verifies only the page at the start of `bytes`, and returns its length; 0 if the page is
+    /// incomplete. After an error, the verifier must not be used any more.
     ///
     /// # Errors
     /// The first [`StreamViolation`].
@@ -101,7 +101,7 @@ impl Checker {
         }
     }
 
-    /// Returns the number of samples per channel that the stream plays. To be called after all
+    /// Returns the number of samples per channel that the stream plays. Must be called after all
     /// bytes were verified.
     ///
     /// # Errors
@@ -208,8 +208,8 @@ fn page(bytes: &[u8]) -> Result<Option<Page<'_>>, StreamViolation> {
     }))
 }
 
-/// Returns the checksum of a page, computed with its own field set to zero: CRC with the polynomial
-/// 0x04c11db7, most significant bit first (RFC 3533 §6).
+/// Returns the checksum of a page, computed as if the page's checksum field were zero: CRC with the
+/// polynomial 0x04c11db7, most significant bit first (RFC 3533 §6).
 ///
 /// # Panics
 /// If the page has no complete head.

@@ -123,8 +123,8 @@ pub fn decide(wish: &AudioRequest, source: &Source, limits: &Limits) -> Decision
     })
 }
 
-/// Returns the bit rate of the output: at most the requested one, and at most that of a lossy file,
-/// since more bits would only reproduce its artefacts.
+/// Returns the bit rate of the output: at most the requested one. For a lossy file, also at most
+/// the file's bit rate, since more bits would only reproduce its artefacts.
 fn bit_rate_kbps(wish: &AudioRequest, source: &Source, codec: Codec) -> u32 {
     let asked = match wish.bit_rate_kbps_max {
         0 => BIT_RATE_KBPS_DEFAULT,

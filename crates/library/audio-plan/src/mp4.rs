@@ -1,7 +1,7 @@
 //! Positions of the packets of an ALAC track in an MP4 file.
 //!
 //! ```text
-//! moov ─ trak ─ mdia ─ minf ─ stbl ─┬─ stsd ─ alac ─ alac   the decoder's configuration, or cookie
+//! moov ─ trak ─ mdia ─ minf ─ stbl ─┬─ stsd ─ alac ─ alac   the decoder's configuration ("cookie")
 //!                                   ├─ stsz                 bytes of each packet
 //!                                   ├─ stsc                 packets of each chunk, in runs
 //!                                   └─ stco or co64         offset of each chunk
@@ -130,7 +130,7 @@ fn places(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
             break;
         };
         let mut at = chunk;
-        // A run may state more packets than there are sizes; the loop then ends with the sizes.
+        // A run may state more packets than the table has sizes; the remaining packets are ignored.
         for size in sizes.by_ref().take(packets as usize) {
             places.push((at, size));
             at = at

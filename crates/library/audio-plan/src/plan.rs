@@ -1,10 +1,10 @@
 //! Transcoding plan of a job, and its encoding. Each number before a field is its offset in bytes;
-//! `gains there` has one bit per gain that is present:
+//! `gains present` has one bit per gain that is present:
 //!
 //! ```text
-//!  0 "SND1" · 4 codec u8 · channels u8 · gains there u8 · zero u8 · 8 bit rate u32
+//!  0 "SND1" · 4 codec u8 · channels u8 · gains present u8 · zero u8 · 8 bit rate u32
 //! 12 track gain i16 · album gain i16 · 16 start u64 · 24 duration u64
-//! 32 lengths of title, artist and album u8 · zero u8 · 36 the three texts
+//! 32 lengths of title, artist and album, u8 each · zero u8 · 36 title, artist, album
 //! ```
 
 use thiserror::Error;

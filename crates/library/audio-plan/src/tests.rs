@@ -22,9 +22,9 @@ fn plan() -> Plan {
     }
 }
 
-/// Returns the decision as text: the original file with the reason; or nothing; or bit rate,
-/// channels and start of a transcoded stream. Takes codec, bit rate and channels of the source; and
-/// format, maximum bit rate and start of the request.
+/// Describes the decision as text: the original file with the reason, or nothing, or bit rate,
+/// channels and start of a transcoded stream. The arguments are codec, bit rate and channels of the
+/// source; and format, maximum bit rate and start of the request.
 fn gets(
     (codec, kbps, channels): (&str, u32, u8),
     (format, max, start_ms): (&str, u32, u64),
@@ -286,7 +286,7 @@ fn every_lie_about_a_track_is_found() {
 
 #[test]
 fn the_checksum_is_that_of_other_programs() {
-    // The page is the first one of a file that opusenc wrote.
+    // The first page of a file that opusenc wrote, so another program computed its checksum.
     let file = include_bytes!("../../tags/testdata/sine.opus");
     let page = &file[..28 + usize::from(file[27])];
     assert_eq!(page_crc(page).to_le_bytes(), page[22..26]);
