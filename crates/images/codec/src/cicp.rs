@@ -47,7 +47,7 @@ pub(crate) fn profile(primaries: u16, transfer: u16) -> Result<Option<Vec<u8>>, 
         full_range: true,
     };
     let mut profile = ColorProfile::new_from_cicp(numbers);
-    // moxcms leaves these fields empty if it does not support the primaries or the curve.
+    // moxcms leaves these fields empty if it does not support the primaries or the transfer curve.
     if profile.cicp.is_none() || profile.red_trc.is_none() {
         return Err(unsupported());
     }

@@ -6,7 +6,8 @@ use image_plan::{
 
 use crate::{DecodeOptions, decode, encode};
 
-/// One encoding per codec, with the range of its input planes. The result is also decoded.
+/// One encoding per codec, with the range of its input planes. Each encoded picture is also
+/// decoded.
 const RUNS: [(Format, Encoding, Range); 3] = [
     (Format::Jpeg, Encoding::Jpeg { quality: 80 }, Range::Full),
     (
@@ -33,8 +34,8 @@ const RUNS: [(Format, Encoding, Range); 3] = [
 const SIZE: Size = Size::new(64, 64);
 
 /// Encodes and decodes a small picture with every codec. Codecs fill tables on first use, for
-/// example with the detected instruction sets; this must be done before jobs are forked from the
-/// process.
+/// example with the detected instruction sets. This must be done before jobs are forked from the
+/// process; otherwise every job would repeat it.
 ///
 /// # Panics
 /// If a codec fails, which means that the build is broken.

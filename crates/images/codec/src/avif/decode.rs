@@ -13,20 +13,21 @@ use crate::{DecodeOptions, Decoded, Error, ErrorKind, Limits, buffer, cicp};
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
     let mut decoder = new_decoder()?;
     set_up(&mut decoder);
-    // SAFETY: the decoder belongs to libavif, and `bytes` outlives it: `decoder` is a local,
-    // `bytes` a borrowed argument of this function.
+    // SAFETY: `Owned` guarantees a live, initialised decoder. The decoder keeps the pointer, and
+    // `bytes` outlives it: `decoder` is a local variable, `bytes` a borrowed argument of this
+    // function.
     let result =
         unsafe { avif::avifDecoderSetIOMemory(decoder.as_ptr(), bytes.as_ptr(), bytes.len()) };
     check(result)?;
-    // SAFETY: the decoder belongs to libavif, and its input was set above.
+    // SAFETY: `Owned` guarantees a live, initialised decoder, whose input was set above.
     let result = unsafe { avif::avifDecoderParse(decoder.as_ptr()) };
     check(result)?;
     let image = image(&decoder)?;
     options
         .limits
         .admit("avif", size_of(image), options.stored)?;
-    // SAFETY: the decoder belongs to libavif and has parsed its input. No borrow of its image is
-    // live.
+    // SAFETY: `Owned` guarantees a live decoder, which has parsed its input above. No borrow of its
+    // image is live, because the `image` above is not used any more.
     let result = unsafe { avif::avifDecoderNextImage(decoder.as_ptr()) };
     check(result)?;
 
@@ -113,7 +114,7 @@ impl<'a> Source<'a> {
             _ => Range::Limited,
         };
         let matrix = match subsampling {
-            // The matrix has no effect without chroma.
+            // The matrix has no effect without chroma, so any value is correct.
             Subsampling::S400 => Some(Matrix::Bt601),
             _ => cicp::matrix(image.matrixCoefficients, image.colorPrimaries)?,
         };
@@ -154,7 +155,7 @@ impl<'a> Source<'a> {
         let alpha = if self.image.alphaPlane.is_null() {
             None
         } else {
-            // libavif has converted alpha to full range.
+            // libavif has converted alpha to full range, whatever the range of the colours.
             let narrow = DepthConversion::luma(depth_bits, Range::Full)?;
             buffer::unless_opaque(self.plane(avif::AVIF_CHAN_A, size, &narrow)?)
         };
@@ -184,9 +185,9 @@ impl<'a> Source<'a> {
         narrow: &DepthConversion,
     ) -> Result<Plane, Error> {
         let channel = channel as i32;
-        // SAFETY: the callee reads fields of the image.
+        // SAFETY: `self.image` borrows an initialised image, and the callee only reads its fields.
         let start = unsafe { avif::avifImagePlane(self.image, channel) };
-        // SAFETY: the callee reads fields of the image.
+        // SAFETY: `self.image` borrows an initialised image, and the callee only reads its fields.
         let stride = unsafe { avif::avifImagePlaneRowBytes(self.image, channel) } as usize;
         let row_bytes = size.width_px as usize * narrow.sample_bytes();
         if start.is_null() || stride < row_bytes {

@@ -142,9 +142,9 @@ fn write(
     if !effort.lossless {
         set_option(&mut encoder, QUANTISER_MATRICES, c"1")?;
     }
-    // SAFETY: both structs belong to libavif and are initialised. The planes referenced by the
-    // image belong to `planes`, outlive the call, have the sizes and strides stated in the image,
-    // and are only read: libaom copies them into its own frame first.
+    // SAFETY: `Owned` guarantees that both structs are live and initialised. The planes referenced
+    // by the image belong to `planes`, outlive the call, have the sizes and strides stated in the
+    // image, and are only read: libaom copies them into its own frame first.
     let result = unsafe {
         avif::avifEncoderAddImage(
             encoder.as_ptr(),
@@ -155,8 +155,8 @@ fn write(
     };
     check(result)?;
     let mut file = File::with_capacity(capacity_bytes(planes.luma.size))?;
-    // SAFETY: the encoder belongs to libavif and has been given an image; the callee allocates the
-    // memory that it stores in the slot.
+    // SAFETY: `Owned` guarantees a live encoder, to which the call above added an image. The callee
+    // allocates the memory that it stores in the slot.
     let result = unsafe { avif::avifEncoderFinish(encoder.as_ptr(), file.slot()) };
     check(result)?;
     buffer::copy(file.bytes())
@@ -168,7 +168,8 @@ fn set_option(
     value: &CStr,
 ) -> Result<(), Error> {
     let encoder = encoder.as_ptr();
-    // SAFETY: the encoder belongs to libavif; the callee copies both strings.
+    // SAFETY: `Owned` guarantees a live encoder. A `CStr` is NUL-terminated, and the callee copies
+    // both strings.
     check(unsafe {
         avif::avifEncoderSetCodecSpecificOption(encoder, name.as_ptr(), value.as_ptr())
     })
@@ -207,8 +208,8 @@ fn wrap_planes(
                 avif::AVIF_TRANSFER_CHARACTERISTICS_SRGB as avif::avifTransferCharacteristics;
         }
         Some(profile) => {
-            // SAFETY: the image belongs to libavif; the callee copies `profile.len()` readable
-            // bytes.
+            // SAFETY: `Owned` guarantees a live image. `profile` is a slice, so `profile.len()`
+            // bytes are readable, and the callee copies them.
             let result = unsafe {
                 avif::avifImageSetProfileICC(image.as_ptr(), profile.as_ptr(), profile.len())
             };

@@ -57,7 +57,8 @@ enum Form {
 fn set_limits(handle: &mut Handle, options: &DecodeOptions) -> Result<(), Error> {
     let limits = &options.limits;
     let whole = |limit: usize| i32::try_from(limit).unwrap_or(i32::MAX);
-    // TurboJPEG counts the pixels before it shrinks the picture.
+    // TurboJPEG compares its limit with the size before shrinking, so the limit on decoded pixels
+    // is multiplied by the factor that shrinking divides them by.
     let shrink = options.shrink.divisor() as usize;
     let pixels = (limits.pixels_max as usize).saturating_mul(shrink * shrink);
     // Each limit is at least 1, because 0 means no limit to TurboJPEG.
@@ -159,7 +160,8 @@ fn take_profile(handle: &mut Handle, limits: &Limits) -> Result<Option<Vec<u8>>,
         // The only possible reason is that the header contains no profile.
         return Ok(None);
     }
-    // SAFETY: the call above succeeded.
+    // SAFETY: the call above succeeded, so it stored the address and length of initialised bytes in
+    // the slots of `block`.
     let profile = unsafe { block.bytes() };
     limits.check_profile("jpeg", profile.len())?;
     buffer::copy(profile).map(Some)

@@ -130,7 +130,8 @@ fn encode_packed(handle: &mut Handle, packed: &Packed) -> Result<Vec<u8>, Error>
 
 fn finish(handle: &mut Handle, status: c_int, block: &Block) -> Result<Vec<u8>, Error> {
     match handle.outcome(status)? {
-        // SAFETY: the call that filled the block succeeded.
+        // SAFETY: the call that filled the block succeeded, so the block's slots describe
+        // initialised bytes.
         Outcome::Clean => buffer::copy(unsafe { block.bytes() }),
         Outcome::Damaged => {
             let detail = "jpeg: the encoder reported a warning";

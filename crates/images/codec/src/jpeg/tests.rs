@@ -30,8 +30,8 @@ fn compress(pixels: &Packed, parameters: &[(tj::TJPARAM, i32)]) -> Vec<u8> {
     );
     let mut block = Block::empty();
     let (start, len) = block.slots();
-    // SAFETY: `packed` creates as many pixels as the size states; the slots are empty and
-    // exclusive.
+    // SAFETY: every test passes a picture from `packed`, which creates as many pixels as the size
+    // states. The slots are empty and exclusively borrowed, so the callee allocates.
     let status = unsafe {
         tj::tj3Compress8(
             handle.as_ptr(),
@@ -45,7 +45,8 @@ fn compress(pixels: &Packed, parameters: &[(tj::TJPARAM, i32)]) -> Vec<u8> {
         )
     };
     assert_eq!(handle.outcome(status), Ok(Outcome::Clean));
-    // SAFETY: the call that filled the block succeeded.
+    // SAFETY: the call that filled the block succeeded, so the block's slots describe initialised
+    // bytes.
     unsafe { block.bytes() }.to_vec()
 }
 

@@ -171,8 +171,8 @@ enum EncodeFailure {
 /// Encodes `picture` and returns the file.
 ///
 /// # Safety
-/// The planes or pixels that `picture` references have its stated sizes and strides, and may be
-/// written to where `WebPEncode` does.
+/// The planes or pixels that `picture` references have its stated sizes and strides. Those that
+/// `WebPEncode` modifies may be written to, and nothing else accesses them during the call.
 unsafe fn run(
     config: &webp::WebPConfig,
     picture: &mut webp::WebPPicture,
@@ -214,8 +214,8 @@ unsafe extern "C" fn write(
 ) -> c_int {
     // SAFETY: libwebp passes the picture that `run` gave it, which is live throughout.
     let custom_ptr: *mut c_void = unsafe { (*picture).custom_ptr };
-    // SAFETY: `run` stored the address of a live `Vec<u8>` there and does not access it while
-    // libwebp runs.
+    // SAFETY: `run` stored the address of a live `Vec<u8>` in `custom_ptr` and does not access the
+    // vector while libwebp runs.
     let file: &mut Vec<u8> = unsafe { &mut *custom_ptr.cast() };
     if data_size == 0 {
         return 1;
