@@ -211,8 +211,8 @@ fn pixels(profile: &ColorProfile, layout: Layout) -> Result<ProfileAction, moxcm
     ))))
 }
 
-/// Builds the conversion of grey, a table of 256 levels. From an RGB profile, the table takes the
-/// conversion of its neutral colours.
+/// Builds the conversion of grey, a table of 256 levels. If the profile is RGB, the table holds the
+/// profile's conversion of neutral colours.
 fn curve(profile: &ColorProfile, from: IccLayout) -> Result<ProfileAction, moxcms::CmsError> {
     let srgb = ColorProfile::new_srgb();
     let transform = profile.create_transform_8bit(from, &srgb, IccLayout::Rgb, options(profile))?;

@@ -20,8 +20,8 @@ pub fn to_packed(raster: Raster) -> Packed {
     let (range, matrix) = (range_of(yuv.range), matrix_of(yuv.matrix));
     let converted = match &yuv.chroma {
         None => yuv::yuv400_to_rgb(&grey_image(&yuv.luma), &mut rgb, stride, range, matrix),
-        // Such pictures need our own conversion: the kernels of the crate `yuv` turn luma below 16
-        // into black, regardless of chroma.
+        // Planes that exceed the limited range need our own conversion: the kernels of the crate
+        // `yuv` turn luma below 16 into black, regardless of chroma.
         Some(chroma) if exceeds_limited(&yuv) => {
             limited_to_rgb(&yuv.luma, chroma, yuv.matrix, &mut rgb);
             Ok(())
@@ -241,7 +241,7 @@ impl Coefficients {
     fn chroma(&self, [r, g, b]: [f32; 3]) -> (u8, u8) {
         let luma = self.red * r + (1.0 - self.red - self.blue) * g + self.blue * b;
         let scale = |difference: f32, weight: f32| {
-            // `as` saturates at 0 and 255.
+            // No clamp is needed, because `as` saturates at 0 and 255.
             (128.0 + difference / (2.0 * (1.0 - weight))).round() as u8
         };
         (scale(b - luma, self.blue), scale(r - luma, self.red))

@@ -318,10 +318,10 @@ impl Scaler {
 /// Number of entries of [`LANCZOS3`] per unit of its argument.
 const LANCZOS3_STEPS: usize = 512;
 
-/// Weights of Lanczos3 from 0 to 3. `fast_image_resize` computes its weights again for every plane.
-/// For small pictures, this takes as long as the filtering itself; a table makes it fast. Linear
-/// interpolation between two entries has an error below 2·10⁻⁶, a thirtieth of the error by which
-/// the resizer rounds its weights.
+/// Weights of Lanczos3 from 0 to 3. `fast_image_resize` computes its weights again for every plane,
+/// which for small pictures would take as long as the filtering itself; looking them up in this
+/// table is faster. Linear interpolation between two entries has an error below 2·10⁻⁶, a thirtieth
+/// of the error by which the resizer rounds its weights.
 static LANCZOS3: LazyLock<Vec<f64>> = LazyLock::new(|| {
     let weight = |step: usize| {
         // With t = πx/3: sinc(x) · sinc(x/3) = sin 3t · sin t / 3t².

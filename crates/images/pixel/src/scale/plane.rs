@@ -221,7 +221,8 @@ mod avx2 {
         for x in (0..width - WIDTH).step_by(WIDTH) {
             stretch(pairs, precision, x, out);
         }
-        // The last stretch ends with the row, so it may overlap the previous stretch.
+        // The last stretch of samples ends at the end of the row, so it may overlap the previous
+        // stretch.
         stretch(pairs, precision, width - WIDTH, out);
     }
 
@@ -323,7 +324,8 @@ mod tests {
         let mut state = seed | 1;
         for sample in &mut plane.data {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // Generates many extreme samples, because they are most likely to cause overflows.
+            // Generates many samples of 0 and 255, because these are most likely to cause
+            // overflows.
             *sample = match state >> 30 {
                 0 => 0,
                 1 => 255,

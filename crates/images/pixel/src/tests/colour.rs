@@ -145,7 +145,7 @@ fn grey_is_mapped_by_a_curve_and_stays_grey() {
         panic!("grey planes stay planes");
     };
     assert_eq!(mapped.subsampling, Subsampling::S400);
-    // A linear light of 55/255 is encoded as 128 in sRGB.
+    // In sRGB, a linear light of 55/255 is encoded as 128.
     assert_near(&mapped.luma.data, &[0, 128, 187, 255], 1.0, 1);
     let spread = row(Layout::Rgb, &[55, 55, 55]);
     let mapped = packed_of(converter.to_srgb(spread));

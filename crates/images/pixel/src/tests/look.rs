@@ -111,7 +111,8 @@ proptest! {
             let (x, y) = if height_px <= width_px { (4, 3) } else { (3, 4) };
             let theirs = blurhash::encode(x, y, width_px, height_px, &rgba).expect("a picture");
             let ours = ours.blurhash();
-            // The other implementation rounds the mean twice, so it is sometimes one level higher.
+            // The crate `blurhash` rounds the mean twice, so its mean is sometimes one level
+            // higher.
             prop_assert!(is_near(mean(ours), mean(&theirs), 1), "{} {}", ours, theirs);
             prop_assert_eq!((&ours[..2], &ours[6..]), (&theirs[..2], &theirs[6..]));
         }

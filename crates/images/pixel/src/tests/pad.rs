@@ -67,6 +67,7 @@ fn chroma_that_hangs_over_the_edge_fades() {
     };
     assert_eq!(framed.luma.row(0), [255, 255, 50, 60, 70, 255, 255, 255]);
     let chroma = framed.chroma.expect("4:2:0");
-    // The chroma samples of the picture's single row also cover one row of the margin.
+    // Each chroma sample is blended with neutral chroma (128) in proportion to its part in the
+    // margin: half of the first sample, three quarters of the second.
     assert_eq!(chroma[0].row(0), [128, 164, 121, 128]);
 }

@@ -40,8 +40,8 @@ fn planes_become_the_rgb_of_the_definition() {
     }
 }
 
-/// VP8 files have samples outside the limited range, and decoders do not clamp them (libwebp's test
-/// vectors 006 and 014).
+/// VP8 files may have samples outside the limited range (for example libwebp's test vectors 006 and
+/// 014), and decoders do not clamp them. The conversion to RGB must not clamp them either.
 #[test]
 fn samples_outside_the_limited_range_are_not_clamped() {
     for matrix in MATRICES {
