@@ -20,8 +20,8 @@ struct Done {
     remarks: Vec<String>,
 }
 
-/// Runs `job`, whose plan is a [`Plan`], an [`Batch`] or a [`audio_plan::Plan`]: reads `original`,
-/// writes `answer`, and returns the reply.
+/// Runs `job`, whose plan is a [`Plan`], a [`Batch`] or an [`audio_plan::Plan`]: reads `original`,
+/// writes the output to the file `answer`, and returns the reply.
 #[must_use]
 pub fn answer(job: &Job<'_>, original: &File, answer: &File) -> AllegedReply {
     if audio_plan::Plan::is_plan(job.plan) {

@@ -106,7 +106,8 @@ fn make(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u8>, Size
     let profile = colours.profile.as_deref();
     let profile = profile.filter(|_| matches!(disposition, ProfileAction::Carry));
     let size = raster.size();
-    // The floor samples the picture before `form` reduces the resolution of its chroma.
+    // The quality floor takes its sample here, because the conversion to the encoder's input
+    // reduces the resolution of chroma.
     let bytes = match Floor::of(&raster, plan.encoding) {
         None => encode(&form.convert_raster(raster), profile, plan.encoding)?,
         Some(floor) => encode_with_floor(&floor, raster, profile, plan.encoding)?,
@@ -140,7 +141,7 @@ fn encode_with_floor(
         && (floor.is_flat() || next.is_some() && !floor.is_exceeded_by(&raster))
     {
         let pixels = EncoderInput::of(lossless).convert_raster(pixels.clone());
-        // If this fails for lack of memory or time, the lossy output is used.
+        // If lossless encoding fails for lack of memory or time, the lossy output is used.
         exact = encode(&pixels, profile, lossless).ok();
         if exact
             .as_ref()

@@ -27,8 +27,8 @@ use pixel::to_packed;
 const SCORE_MIN: f64 = 64.5;
 /// Maximum number of times that an output is encoded again.
 const ATTEMPTS_MAX: u32 = 4;
-/// Expected points of SSIMULACRA2 per step of the quality setting, until two outputs show the true
-/// value.
+/// Expected points of SSIMULACRA2 per step of the quality setting, used until the scores of two
+/// outputs give the true value.
 const POINTS_PER_STEP: f64 = 0.8;
 /// Minimum points above [`SCORE_MIN`] at which a lower quality is tried, because it saves bytes.
 const SURPLUS_POINTS: f64 = 2.5;
@@ -110,8 +110,8 @@ impl Floor {
         score.is_none_or(|score| SCORE_MIN + HEADROOM_POINTS_MIN <= score)
     }
 
-    /// Returns the score of the encoded output `answer`, or `None` if it cannot be decoded. The
-    /// server detects such an output itself.
+    /// Returns the score of the encoded output, or `None` if the output cannot be decoded. The
+    /// server detects undecodable outputs itself.
     fn score(&self, encoding: Encoding, answer: &[u8]) -> Option<f64> {
         let options = codec::DecodeOptions::whole(self.size);
         let format = encoding.target().format();
@@ -309,8 +309,8 @@ struct Tiles {
 }
 
 impl Tiles {
-    /// Returns the tiles of a picture of size `of`. Returns `None` if they would cover 80 % of the
-    /// picture or more, or if the picture is smaller than a tile.
+    /// Returns up to `tiles_max` × `tiles_max` tiles of a picture of the given size. Returns `None`
+    /// if they would cover 80 % of the picture or more, or if the picture is smaller than a tile.
     fn of(of: Size, tiles_max: u32) -> Option<Tiles> {
         let tiles = Tiles {
             of,

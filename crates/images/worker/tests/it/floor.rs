@@ -1,7 +1,7 @@
-//! Tests that no lossy output is below the quality floor. These tests measure whole pictures,
-//! whereas the worker measures only a sample of each.
+//! Tests that no lossy output is below the quality floor. The tests measure whole pictures, whereas
+//! the worker measures only a sample of each.
 //!
-//! `cargo xtask conform pictures` runs this test on all pictures of Debian's wallpaper packages
+//! `cargo xtask conform pictures` runs the tests on all pictures of Debian's wallpaper packages
 //! instead of a few synthetic ones.
 
 use std::fs;
@@ -107,7 +107,8 @@ fn collect(folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
     let entries = fs::read_dir(folder).unwrap_or_else(|err| panic!("{}: {err}", folder.display()));
     for entry in entries {
         let path = entry.expect("the folder can be read").path();
-        // The packages contain the same picture under several names.
+        // Symbolic links are skipped, because the packages use them to give one picture several
+        // names.
         if path.is_symlink() {
             continue;
         }

@@ -190,8 +190,8 @@ fn a_cell_gives_the_bytes_that_the_same_job_gives_outside() {
         .for_each(|backend| assert_same_bytes(*backend));
 }
 
-/// Checks that both backends give the same bytes (promise N10 of docs/SPEC.md), on small pictures:
-/// the bytes of a conversion outside a sandbox, for every codec and every encoding, at full size
+/// Checks that a conversion in a sandbox of `backend` gives the same bytes as one outside a sandbox
+/// (promise N10 of docs/SPEC.md): on small pictures, for every codec and every encoding, unscaled
 /// and scaled.
 fn assert_same_bytes(backend: Backend) {
     let pool = start(backend);
