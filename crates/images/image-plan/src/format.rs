@@ -38,7 +38,7 @@ impl Format {
     ];
 
     /// Detects the format of a file that begins with `head`. The first [`SNIFF_BYTES`] of a file
-    /// are sufficient; of a shorter file, `head` must be the whole.
+    /// are sufficient; of a shorter file, `head` must be the whole file.
     #[must_use]
     pub fn sniff(head: &[u8]) -> Option<Format> {
         let head = &head[..head.len().min(SNIFF_BYTES)];
@@ -243,11 +243,11 @@ pub enum Orientation {
     Turn180 = 3,
     /// 4: mirrored top to bottom.
     Flip = 4,
-    /// 5: mirrored along the main diagonal.
+    /// 5: mirrored along the main diagonal, from top left to bottom right.
     Transpose = 5,
     /// 6: needs a rotation by 90° clockwise.
     Turn90 = 6,
-    /// 7: mirrored along the other diagonal.
+    /// 7: mirrored along the diagonal from top right to bottom left.
     Transverse = 7,
     /// 8: needs a rotation by 270° clockwise.
     Turn270 = 8,

@@ -6,11 +6,11 @@
 //! plan.
 //!
 //! ```text
-//! header ─ probe ───────► Facts ───────┬─ candidates ─► targets, original?
-//! query ── parse_query ─► Ask{Recipe} ─┤                   │ each target
-//!                                      └───────── plan ◄───┘
-//!                                                   └─► Plan ─┬─ to_bytes ─► worker
-//!                                                             └─ cost ─────► admission
+//! header ─ probe ───────► Facts ──────────────┬─ candidates ─► targets, original?
+//! query ── parse_query ─► ImageQuery{Recipe} ─┤                   │ each target
+//!                                             └───────── plan ◄───┘
+//!                                                          └─► Plan ─┬─ to_bytes ─► worker
+//!                                                                    └─ cost ─────► admission
 //! ```
 //!
 //! Units and limits: sizes in pixels, qualities on the JPEG scale of 1…100, offsets and lengths in
@@ -21,7 +21,7 @@
 //! reading failed. [`Refusal`] is the picture's fault, except that an output that is too large is
 //! the client's fault. Threads: none; all types are plain data.
 //!
-//! An [`Batch`] combines several plans that share one decode, and optionally requests the picture's
+//! A [`Batch`] combines several plans that share one decode, and optionally requests the picture's
 //! placeholder ([`Placeholder`]).
 //!
 //! [`Raster`] and its parts are the pixel formats that `codec`, `pixel` and `worker` exchange. Each

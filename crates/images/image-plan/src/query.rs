@@ -345,9 +345,9 @@ impl RawParameters {
     }
 
     /// Determines the box from `width` and `height`, with their meaning in WebP Server Go. If both
-    /// are given, the picture is cropped; if only one is given, it keeps its proportions. A picture
-    /// that is smaller than a given side is not resized. If only one is given, [`Fit::Inside`] does
-    /// the same.
+    /// are given, the picture is cropped; if only one is given, the picture keeps its proportions.
+    /// A picture that is smaller than a given side is not resized. For a single side,
+    /// [`Fit::Inside`] has exactly this effect.
     fn parse_exact_box(&self) -> Result<BoxParameters, QueryError> {
         let (width, height) = self.sides(Parameter::Width, Parameter::Height)?;
         let fit = match (width, height) {

@@ -40,7 +40,7 @@ const BASE_BYTES: u128 = 16 << 20;
 /// writing the output.
 const BASE_MS: u128 = 2;
 /// Returns the number of bytes per pixel of a decoded raster. A JPEG has at most three planes,
-/// except for CMYK, which is rare.
+/// except for CMYK, which is rare enough to be ignored.
 const fn raster_bytes_px(source: Format) -> u128 {
     match source {
         Format::Jpeg => 3,

@@ -413,8 +413,8 @@ fn bytes_that_no_planner_writes_are_refused() {
         (4, &[7], MalformedPlan::Value),
         (5, &[0], MalformedPlan::Value),
         (5, &[9], MalformedPlan::Value),
-        // The orientation is changed. Without rotation, the picture is not high enough for the
-        // crop.
+        // The orientation is changed to upright. Without rotation, the picture is not high enough
+        // for the crop.
         (5, &[1], MalformedPlan::Geometry),
         (6, &[4], MalformedPlan::Value),
         (7, &[2], MalformedPlan::Value),

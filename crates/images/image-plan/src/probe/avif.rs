@@ -158,8 +158,8 @@ fn apply(
     Ok(())
 }
 
-/// Reads the content of `av1C`. The third byte consists of tier u1 · high depth u1 · twelve u1 ·
-/// monochrome u1 · subsampling x u1, y u1 · siting u2.
+/// Reads the content of `av1C`. The third byte consists of tier u1 · high bit depth u1 · 12 bits u1
+/// · monochrome u1 · horizontal and vertical subsampling, u1 each · siting u2.
 fn configuration(
     head: &mut HeaderReader<'_>,
     facts: &mut Facts,

@@ -145,7 +145,7 @@ fn bombs_cost_no_more_than_other_headers() {
     );
     let mut profile = png((1, 1), [8, 2, 0], &[chunk(b"iCCP", &[])]);
     profile[33..37].copy_from_slice(&i32::MAX.to_be_bytes());
-    // The bytes after the profile are zeros, so the next chunk has no name.
+    // The profile is followed by zeros, so the probe finds a chunk without a name after it.
     check(
         "giant profile",
         &profile,

@@ -1,6 +1,6 @@
 //! WebP: parses the header of a single frame, or the extended header and the headers of the chunks
-//! after it. In the table, `u14` and the like are numbers of so many bits, and bytes such as 9D are
-//! hexadecimal.
+//! after it. In the table, a type such as `u14` is an unsigned number of 14 bits, and bytes such as
+//! 9D are hexadecimal.
 //!
 //! ```text
 //! "RIFF" size "WEBP" · (four letters · size u32 · data · pad to even)…

@@ -150,8 +150,8 @@ pub(super) fn ftyp(brands: &[&[u8; 4]]) -> Vec<u8> {
     iso(b"ftyp", &content)
 }
 
-/// Writes an AVIF with two items. Item 1 is the primary one and has the first `own` of
-/// `properties`; item 2 has the others.
+/// Writes an AVIF with two items. Item 1 is the primary one and has the first `own` properties;
+/// item 2 has the remaining ones.
 pub(super) fn avif(own: u8, properties: &[Vec<u8>]) -> Vec<u8> {
     let all = properties.len() as u8;
     let mut ipma = vec![0, 0, 0, 0, 0, 0, 0, 2];
