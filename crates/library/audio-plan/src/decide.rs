@@ -88,8 +88,8 @@ pub enum Decision {
     AfterEnd,
 }
 
-/// Decides the response to the request `wish` for the file `source`. The caller adds titles and
-/// gains to the plan.
+/// Decides the response to a player's request for a file. The caller adds titles and gains to the
+/// plan.
 #[must_use]
 pub fn decide(wish: &AudioRequest, source: &Source, limits: &Limits) -> Decision {
     let exceeds = wish.bit_rate_kbps_max != 0 && wish.bit_rate_kbps_max < source.bit_rate_kbps;
