@@ -74,7 +74,7 @@ fn index_range(start: i64, end: i64, len: usize) -> Range<usize> {
 }
 
 /// Parses the argument at index `at` as a non-negative number.
-fn positive(cx: &Context<'_>, at: usize) -> Result<usize, Fault> {
+fn non_negative(cx: &Context<'_>, at: usize) -> Result<usize, Fault> {
     let number = resp::parse_int(&cx.args[at]);
     number
         .and_then(|number| usize::try_from(number).ok())

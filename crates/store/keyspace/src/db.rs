@@ -14,7 +14,7 @@ pub(crate) const NEVER: i64 = i64::MAX;
 /// Bit of `Entry::access`: the key has cache tags.
 const TAGGED: u32 = 1 << 30;
 /// Bit of `Entry::access`: a snapshot has started to write the value and has not finished it.
-pub(crate) const IN_LINE: u32 = 1 << 31;
+pub(crate) const IN_VALUE_QUEUE: u32 = 1 << 31;
 /// Heap bytes per slot number in `Db::blobs`, a B-tree, assuming average fill.
 const BLOB_SLOT_BYTES: usize = 8;
 /// Heap bytes per deadline in `Db::due`, a B-tree, assuming average fill.
@@ -220,7 +220,7 @@ impl Db {
             entry.access &= !TAGGED;
         } else {
             entry.access |= TAGGED;
-            self.tags.give(slot, names.iter().map(AsRef::as_ref));
+            self.tags.assign(slot, names.iter().map(AsRef::as_ref));
         }
     }
 
@@ -300,7 +300,7 @@ impl Db {
             *left -= 1;
             match self.dict.compact() {
                 Compaction::Moved { from, to } => self.moved(from, to),
-                Compaction::Looked => {}
+                Compaction::Searching => {}
                 Compaction::Done => return true,
             }
         }

@@ -72,30 +72,37 @@ fn parse(text: &[u8]) -> Option<Number> {
     }
     // Number of digits after the point once the exponent is applied; negative for trailing zeros
     // before the point.
-    let behind = i64::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
-    let before = i64::try_from(digits.len()).ok()?.checked_sub(behind)?;
+    let fraction_digits = i64::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
+    let before = i64::try_from(digits.len())
+        .ok()?
+        .checked_sub(fraction_digits)?;
     if DIGITS_MAX < before.abs() {
         return None;
     }
-    let number = match (small(digits, behind), u32::try_from(behind)) {
+    let number = match (
+        small(digits, fraction_digits),
+        u32::try_from(fraction_digits),
+    ) {
         (Some((number, divisor)), _) => Extended::new(is_negative, number, divisor),
-        (None, Ok(behind)) => Extended::new_large(is_negative, large(digits, 0), behind),
-        (None, Err(_)) => Extended::new_large(is_negative, large(digits, -behind), 0),
+        (None, Ok(fraction_digits)) => {
+            Extended::new_large(is_negative, large(digits, 0), fraction_digits)
+        }
+        (None, Err(_)) => Extended::new_large(is_negative, large(digits, -fraction_digits), 0),
     };
     Some(Number::Finite(number)).filter(|_| number.is_finite())
 }
 
-/// Returns the number `digits` / 10^`behind` as numerator and denominator, if both fit in 128 bits.
-fn small(digits: &[u8], behind: i64) -> Option<(u128, u128)> {
-    let zeros = usize::try_from(-behind.min(0)).ok()?;
-    let behind = u32::try_from(behind.max(0)).ok();
-    let behind = behind.filter(|behind| *behind <= DIGITS)?;
+/// Returns the number `digits` / 10^`fraction_digits` as numerator and denominator, if both fit in 128 bits.
+fn small(digits: &[u8], fraction_digits: i64) -> Option<(u128, u128)> {
+    let zeros = usize::try_from(-fraction_digits.min(0)).ok()?;
+    let fraction_digits = u32::try_from(fraction_digits.max(0)).ok();
+    let fraction_digits = fraction_digits.filter(|fraction_digits| *fraction_digits <= DIGITS)?;
     let mut number: u128 = 0;
     for byte in digits.iter().chain(std::iter::repeat_n(&b'0', zeros)) {
         let digit = u128::from(byte - b'0');
         number = number.checked_mul(10)?.checked_add(digit)?;
     }
-    Some((number, 10u128.pow(behind)))
+    Some((number, 10u128.pow(fraction_digits)))
 }
 
 /// Returns the number that consists of `digits`, followed by `zeros` zeros.
@@ -134,9 +141,9 @@ impl Extended {
         }
     }
 
-    /// Returns the 80-bit number nearest to `number` / 10^`behind`.
-    fn new_large(is_negative: bool, number: BigUint, behind: u32) -> Self {
-        let divisor = BigUint::from(10_u8).pow(behind);
+    /// Returns the 80-bit number nearest to `number` / 10^`fraction_digits`.
+    fn new_large(is_negative: bool, number: BigUint, fraction_digits: u32) -> Self {
+        let divisor = BigUint::from(10_u8).pow(fraction_digits);
         // Shift so that the quotient has from 66 to 127 bits.
         let wanted =
             i64::try_from(divisor.bits() + 96).expect("the number is at most a few thousand");

@@ -70,7 +70,7 @@ pub(crate) enum Compaction {
         to: u32,
     },
     /// No item moved, and the compaction is not finished.
-    Looked,
+    Searching,
     /// No slot below the last item is vacant, except those vacated during the compaction.
     Done,
 }
@@ -373,12 +373,12 @@ impl<T: Item> Dict<T> {
         };
         let Some(item) = self.peek(last) else {
             self.slots.pop();
-            return Compaction::Looked;
+            return Compaction::Searching;
         };
         let to = self.hole;
         if self.peek(to).is_some() {
             self.hole += 1;
-            return Compaction::Looked;
+            return Compaction::Searching;
         }
         let bucket = self.bucket(self.seed.hash(item.key()));
         let head = *self.heads.at(bucket);

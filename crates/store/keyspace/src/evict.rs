@@ -167,12 +167,12 @@ fn counted_stamp(entry: &Entry, limits: &Limits, rng: &mut fastrand::Rng, now: i
 /// Returns whether a value uses more than a sixteenth of the memory limit that applies to it.
 fn is_large(value: &Value, limits: &Limits) -> bool {
     let blobs_max = limits.maxmemory_blob_bytes;
-    let room = match value.blob_bytes() {
+    let memory_max = match value.blob_bytes() {
         0 => limits.maxmemory_bytes,
         _ if blobs_max == 0 => limits.maxmemory_bytes,
         _ => blobs_max,
     };
-    let part = usize::try_from(room).unwrap_or(usize::MAX) / PROBATION_PART;
+    let part = usize::try_from(memory_max).unwrap_or(usize::MAX) / PROBATION_PART;
     part != 0 && part < value.heap_bytes()
 }
 

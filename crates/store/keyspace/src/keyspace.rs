@@ -303,7 +303,7 @@ impl Keyspace {
             self.before_removal(db, slot);
             self.remove_key(db, key);
             self.stats.expired += 1;
-            self.gone(db, key, Class::Expired, "expired");
+            self.report_removal(db, key, Class::Expired, "expired");
         }
     }
 
@@ -316,7 +316,13 @@ impl Keyspace {
 
     /// Reports to watchers, events and journal that a key was removed without a command: because it
     /// expired, was evicted, or was removed by code of this process.
-    pub(crate) fn gone(&mut self, db: usize, key: &[u8], class: Class, event: &'static str) {
+    pub(crate) fn report_removal(
+        &mut self,
+        db: usize,
+        key: &[u8],
+        class: Class,
+        event: &'static str,
+    ) {
         self.touch(db, key);
         self.emit_event(db, class, event, key);
         if self.journaling {

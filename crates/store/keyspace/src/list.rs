@@ -99,7 +99,7 @@ impl Node {
 
     /// Turns a shared node into one that may be changed; copies it if a snapshot still refers to
     /// its memory.
-    fn own(&mut self) {
+    fn make_exclusive(&mut self) {
         if let Self::Shared(packed) = self {
             let packed = std::mem::take(packed);
             *self = Self::Packed(Arc::unwrap_or_clone(packed));
@@ -135,7 +135,7 @@ impl Node {
         }
     }
 
-    fn room(&mut self, value: &[u8], limit: NodeLimit) -> Option<&mut Packed> {
+    fn packed_with_space(&mut self, value: &[u8], limit: NodeLimit) -> Option<&mut Packed> {
         match self {
             Self::Packed(packed) => {
                 let bytes = packed.bytes() + record_bytes(value.len());
@@ -226,14 +226,14 @@ impl List {
             End::Left => 0,
             End::Right => self.nodes.len().saturating_sub(1),
         };
-        self.own(at);
+        self.make_exclusive(at);
         let last = self.nodes.get_mut(at);
-        let room = if BLOB_BYTES_MIN <= value.len() {
+        let packed_with_space = if BLOB_BYTES_MIN <= value.len() {
             None
         } else {
-            last.and_then(|node| node.room(value, limit))
+            last.and_then(|node| node.packed_with_space(value, limit))
         };
-        match (room, end) {
+        match (packed_with_space, end) {
             (Some(packed), End::Left) => {
                 let before = packed.heap_bytes();
                 packed.push_front(value);
@@ -262,10 +262,10 @@ impl List {
 
     /// Makes the node exclusive before a change, if it is shared.
     #[inline]
-    fn own(&mut self, at: usize) {
+    fn make_exclusive(&mut self, at: usize) {
         if let Some(node @ Node::Shared(_)) = self.nodes.get_mut(at) {
             let before = node.heap_bytes();
-            node.own();
+            node.make_exclusive();
             self.heap_bytes = self.heap_bytes + node.heap_bytes() - before;
         }
     }
@@ -288,7 +288,7 @@ impl List {
 
     fn shrunk(&mut self) {
         if self.is_long && self.nodes.len() == 1 {
-            self.own(0);
+            self.make_exclusive(0);
             if let Some(Node::Packed(packed)) = self.nodes.front() {
                 self.is_long = !self.limit.holds(packed.bytes() * 2, packed.len() * 2);
             }
@@ -296,7 +296,7 @@ impl List {
     }
 
     /// Returns the node of an element, and the index within the node.
-    fn place(&self, index: usize) -> (usize, usize) {
+    fn location(&self, index: usize) -> (usize, usize) {
         if index * 2 < self.len {
             let mut rest = index;
             for (node, held) in self.nodes.iter().enumerate() {
@@ -321,14 +321,14 @@ impl List {
         if self.len <= index {
             return None;
         }
-        let (node, within) = self.place(index);
+        let (node, within) = self.location(index);
         Some(self.nodes[node].piece(within))
     }
 
     pub(crate) fn remove_range(&mut self, range: Range<usize>) {
         let mut left = range.len();
         while 0 < left {
-            let (at, within) = self.place(range.start);
+            let (at, within) = self.location(range.start);
             let many = left.min(self.nodes[at].len() - within);
             self.remove_within(at, within..within + many);
             self.len -= many;
@@ -342,7 +342,7 @@ impl List {
             self.take_node(at);
             return;
         }
-        self.own(at);
+        self.make_exclusive(at);
         let Node::Packed(packed) = &mut self.nodes[at] else {
             unreachable!("a blob is removed whole");
         };
@@ -367,8 +367,8 @@ impl List {
     }
 
     pub(crate) fn set(&mut self, index: usize, value: &Bytes) {
-        let (at, within) = self.place(index);
-        self.own(at);
+        let (at, within) = self.location(index);
+        self.make_exclusive(at);
         if value.len() < BLOB_BYTES_MIN
             && let Node::Packed(packed) = &mut self.nodes[at]
         {
@@ -398,17 +398,17 @@ impl List {
         if index == self.len {
             return self.push(End::Right, value);
         }
-        let (at, within) = self.place(index);
-        self.own(at);
+        let (at, within) = self.location(index);
+        self.make_exclusive(at);
         let is_blob = BLOB_BYTES_MIN <= value.len();
         let limit = self.limit;
-        if !is_blob && let Some(packed) = self.nodes[at].room(value, limit) {
+        if !is_blob && let Some(packed) = self.nodes[at].packed_with_space(value, limit) {
             let before = packed.heap_bytes();
-            let place = packed
+            let location = packed
                 .element(within)
                 .expect("the index is within the node")
                 .at;
-            packed.insert(place, value);
+            packed.insert(location, value);
             self.heap_bytes += packed.heap_bytes() - before;
         } else {
             self.split(at, within);
@@ -438,7 +438,7 @@ impl List {
         let (at, within) = if range.is_empty() {
             (0, 0)
         } else {
-            self.place(range.start)
+            self.location(range.start)
         };
         let nodes = self.nodes.range(at..);
         let pieces = nodes.flat_map(Node::pieces);

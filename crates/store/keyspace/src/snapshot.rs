@@ -28,7 +28,7 @@ mod tests;
 
 use bytes::Bytes;
 
-use crate::db::{Db, IN_LINE};
+use crate::db::{Db, IN_VALUE_QUEUE};
 use crate::dict::Seed;
 use crate::discard::LazyFreeQueue;
 use crate::rdb::{Options, TAGS_FIELD, Writer, crc64, opcode, value_kind, write_count, write_part};
@@ -50,7 +50,7 @@ const VACANT_WORK: usize = 8;
 pub(crate) struct Snapshots {
     /// Current epoch, which new keys get: [`EPOCH`] or 0.
     epoch: u32,
-    under_way: Option<Snapshot>,
+    running: Option<Snapshot>,
 }
 
 #[derive(Debug)]
@@ -97,17 +97,17 @@ impl Part {
 impl Snapshot {
     /// Writes one entry, preceded by the selection of its database if needed; or queues it, if it
     /// is written in parts. Returns the work done.
-    fn write(&mut self, number: usize, db: &mut Db, (home, slot): (Location, u32)) -> usize {
+    fn write(&mut self, number: usize, db: &mut Db, (location, slot): (Location, u32)) -> usize {
         if self.is_cancelled {
             return 0;
         }
         let compress = self.options.compress;
         let entry = db.dict.at_mut(slot);
         if entry.value.has_parts() {
-            entry.access |= IN_LINE;
+            entry.access |= IN_VALUE_QUEUE;
             let mut head = Vec::new();
             write_entry_head(db, slot, &mut Writer::new(&mut head, compress));
-            self.line.push(number, head, home, slot);
+            self.line.push(number, head, location, slot);
             return 0;
         }
         let to = match self.line.is_open {
@@ -144,7 +144,13 @@ impl Snapshot {
 
     /// Writes entries of one database that are still unwritten, up to the work in `left`. Returns
     /// the new progress.
-    fn walk_db(&mut self, mut part: Part, db: &mut Db, home: Location, left: &mut usize) -> Part {
+    fn walk_db(
+        &mut self,
+        mut part: Part,
+        db: &mut Db,
+        location: Location,
+        left: &mut usize,
+    ) -> Part {
         while !part.is_done() && self.line.is_empty() && 0 < *left {
             let slot = part.next;
             part.next += 1;
@@ -154,7 +160,7 @@ impl Snapshot {
                 continue;
             }
             db.dict.at_mut(slot).access ^= EPOCH;
-            let work = self.write(part.number, db, (home, slot));
+            let work = self.write(part.number, db, (location, slot));
             *left = left.saturating_sub(ENTRY_WORK + work);
         }
         part
@@ -171,8 +177,8 @@ impl Snapshot {
             }
             while self.line.is_empty() && 0 < left && !self.flushed.is_empty() {
                 let mut next = self.flushed.remove(0);
-                let home = Location::Flushed(next.id);
-                next.part = self.walk_db(next.part, &mut next.db, home, &mut left);
+                let location = Location::Flushed(next.id);
+                next.part = self.walk_db(next.part, &mut next.db, location, &mut left);
                 if next.part.is_done() && self.line.is_empty() {
                     free.add_db(next.db);
                 } else {
@@ -244,7 +250,7 @@ impl Snapshots {
     /// Starts a snapshot of the current data; the caller must have removed all keys with dropped
     /// cache tags. Returns `false` if a snapshot is in progress.
     pub(crate) fn start(&mut self, dbs: &[Db], functions: &[Bytes], options: Options) -> bool {
-        if self.under_way.is_some() {
+        if self.running.is_some() {
             return false;
         }
         self.epoch ^= EPOCH;
@@ -269,13 +275,13 @@ impl Snapshots {
         };
         let used_bytes = dbs.iter().map(Db::heap_bytes).sum();
         snapshot.write_head(used_bytes, functions);
-        self.under_way = Some(snapshot);
+        self.running = Some(snapshot);
         true
     }
 
     /// Returns whether a snapshot is in progress.
     pub(crate) fn is_running(&self) -> bool {
-        self.under_way.is_some()
+        self.running.is_some()
     }
 
     /// Appends the next part of the file, and returns whether it was the last one. Values that were
@@ -290,7 +296,7 @@ impl Snapshots {
         work_bytes: usize,
         to: &mut Vec<u8>,
     ) -> bool {
-        let snapshot = self.under_way.as_mut();
+        let snapshot = self.running.as_mut();
         let snapshot = snapshot.expect("a snapshot is in progress");
         // Entries that had to be written before they changed may already exceed the budget of this
         // call.
@@ -308,7 +314,7 @@ impl Snapshots {
         }
         if is_done {
             to.extend_from_slice(&snapshot.crc.to_le_bytes());
-            self.under_way = None;
+            self.running = None;
         }
         is_done
     }
@@ -317,7 +323,7 @@ impl Snapshots {
     /// blob that is next in the file is not counted, since its memory is freed only as fast as the
     /// disk accepts data.
     pub(crate) fn waiting_bytes(&self) -> usize {
-        self.under_way.as_ref().map_or(0, |it| {
+        self.running.as_ref().map_or(0, |it| {
             let pending = it.pending.waiting_bytes() - it.pending.next_blob_bytes();
             pending + it.deferred.waiting_bytes() + it.line.waiting_bytes()
         })
@@ -326,7 +332,7 @@ impl Snapshots {
     /// Cancels the snapshot. The snapshot ends when [`Snapshots::write_part`] returns `true`; the
     /// caller discards the bytes of the file.
     pub(crate) fn cancel(&mut self, dbs: &mut [Db]) {
-        if let Some(snapshot) = &mut self.under_way {
+        if let Some(snapshot) = &mut self.running {
             snapshot.is_cancelled = true;
             snapshot.pending = Buffer::default();
             snapshot.deferred = Buffer::default();
@@ -347,8 +353,8 @@ impl Snapshots {
     #[inline]
     pub(crate) fn before_change(&mut self, dbs: &mut [Db], db: usize, slot: u32) {
         self.before_removal(dbs, db, slot);
-        if let Some(snapshot) = &mut self.under_way
-            && dbs[db].dict.at(slot).access & IN_LINE != 0
+        if let Some(snapshot) = &mut self.running
+            && dbs[db].dict.at(slot).access & IN_VALUE_QUEUE != 0
         {
             snapshot.line.protect(db, slot, dbs);
         }
@@ -359,7 +365,7 @@ impl Snapshots {
     /// [`Snapshots::take`], or [`Snapshots::moved`] if the value moves to another entry.
     #[inline]
     pub(crate) fn before_removal(&mut self, dbs: &mut [Db], db: usize, slot: u32) {
-        if let Some(snapshot) = &mut self.under_way {
+        if let Some(snapshot) = &mut self.running {
             let entry = dbs[db].dict.at_mut(slot);
             if entry.access & EPOCH != self.epoch {
                 entry.access ^= EPOCH;
@@ -378,8 +384,8 @@ impl Snapshots {
         access: u32,
         value: Value,
     ) -> Option<Value> {
-        match &mut self.under_way {
-            Some(snapshot) if access & IN_LINE != 0 => {
+        match &mut self.running {
+            Some(snapshot) if access & IN_VALUE_QUEUE != 0 => {
                 snapshot.line.take(db, slot, value);
                 None
             }
@@ -395,11 +401,11 @@ impl Snapshots {
         access: u32,
         to: (usize, u32),
     ) {
-        if access & IN_LINE != 0
-            && let Some(snapshot) = &mut self.under_way
+        if access & IN_VALUE_QUEUE != 0
+            && let Some(snapshot) = &mut self.running
         {
             snapshot.line.moved(from, to);
-            dbs[to.0].dict.at_mut(to.1).access |= IN_LINE;
+            dbs[to.0].dict.at_mut(to.1).access |= IN_VALUE_QUEUE;
         }
     }
 
@@ -413,7 +419,7 @@ impl Snapshots {
         db: usize,
     ) {
         let old = std::mem::replace(&mut dbs[db], Db::new(seed));
-        let Some(snapshot) = &mut self.under_way else {
+        let Some(snapshot) = &mut self.running else {
             return free.add_db(old);
         };
         let part = &mut snapshot.parts[db];
@@ -422,7 +428,7 @@ impl Snapshots {
         }
         let id = snapshot.flushes;
         snapshot.flushes += 1;
-        snapshot.line.relocate(|home| match home {
+        snapshot.line.relocate(|location| match location {
             Location::Db(index) if index == db => Location::Flushed(id),
             other => other,
         });
@@ -437,9 +443,9 @@ impl Snapshots {
     /// Swaps two databases; the snapshot writes both under their former numbers.
     pub(crate) fn swap_dbs(&mut self, dbs: &mut [Db], first: usize, second: usize) {
         dbs.swap(first, second);
-        if let Some(snapshot) = &mut self.under_way {
+        if let Some(snapshot) = &mut self.running {
             snapshot.parts.swap(first, second);
-            snapshot.line.relocate(|home| match home {
+            snapshot.line.relocate(|location| match location {
                 Location::Db(index) if index == first => Location::Db(second),
                 Location::Db(index) if index == second => Location::Db(first),
                 other => other,

@@ -11,7 +11,7 @@ const TINY: usize = 22;
 const EMBEDDED_BYTES_MAX: usize = 44;
 
 /// Minimum length of a blob whose memory sockets can send without a copy.
-const LENDABLE_BYTES_MIN: usize = 64 << 10;
+const ZERO_COPY_BYTES_MIN: usize = 64 << 10;
 
 /// Returns the memory that a blob of `bytes` bytes uses: its content, overhead and reference count.
 /// From 64 KiB on, a blob has its own pages, which also hold the frame of its reply, and an entry
@@ -20,7 +20,7 @@ const LENDABLE_BYTES_MIN: usize = 64 << 10;
 pub(crate) fn blob_bytes(bytes: usize) -> usize {
     const PAGE_BYTES: usize = 4096;
     match bytes {
-        ..LENDABLE_BYTES_MIN => allocated(bytes) + 48,
+        ..ZERO_COPY_BYTES_MIN => allocated(bytes) + 48,
         _ => {
             let head = "$".len() + itoa::Buffer::new().format(bytes).len() + "\r\n".len();
             let pages = (head + bytes + "\r\n".len()).next_multiple_of(PAGE_BYTES);
@@ -95,7 +95,7 @@ impl Str {
 
     /// Passes the buffer of a blob through `keep`, which returns immutable bytes and must not
     /// change the content.
-    pub(crate) fn kept(self, keep: fn(BytesMut) -> Bytes) -> Self {
+    pub(crate) fn with_frozen_blob(self, keep: fn(BytesMut) -> Bytes) -> Self {
         match self {
             Self::Blob(bytes) => Self::Blob(Box::new(keep(BytesMut::from(*bytes)))),
             other => other,

@@ -64,7 +64,7 @@ impl Tags {
     }
 
     /// Sets the tags of a key; repeated names count once.
-    pub(crate) fn give<'a>(&mut self, slot: u32, names: impl Iterator<Item = &'a [u8]>) {
+    pub(crate) fn assign<'a>(&mut self, slot: u32, names: impl Iterator<Item = &'a [u8]>) {
         let mut tag_refs: Vec<TagRef> = Vec::new();
         for name in names {
             let tag = self.tags.find(name).unwrap_or_else(|| self.add(name));

@@ -86,7 +86,7 @@ fn check_family(text: &str, file: ExpectFile) {
 }
 
 #[test]
-fn random_elements_end_where_the_reply_is_full() {
+fn random_elements_stop_when_the_reply_is_full() {
     let mut client = Client::new();
     client.send("SADD s a b c");
     client.send("HSET h a 1 b 2");
@@ -109,7 +109,7 @@ fn random_elements_end_where_the_reply_is_full() {
 }
 
 #[test]
-fn who_watches_is_told_of_values_not_of_what_is_left_of_them() {
+fn watches_ignore_expired_values() {
     // State of the key in the watched database, its state in the other one, and whether swapping
     // the two databases counts as a change.
     let rows = [
@@ -269,7 +269,7 @@ fn deadlines_pass_and_memory_is_bounded() {
 }
 
 #[test]
-fn a_scan_removes_the_keys_it_meets_whose_time_is_over() {
+fn a_scan_removes_expired_keys() {
     let mut client = Client::new();
     client.keyspace.set_active_expire(false);
     for number in 0..100 {
@@ -293,7 +293,7 @@ fn events_are_those_of_redis() {
     let notify = Notify::parse(b"g$lshzxetdKEmn").expect("letters");
     assert_eq!(notify.letters(), "AKEmn");
     client.keyspace.set_notify(notify);
-    let mut told = |line: &str| {
+    let mut events_of = |line: &str| {
         client.send(line);
         let events = std::mem::take(&mut client.keyspace.effects.events);
         let events = events.iter().map(|event| event.name.to_string());
@@ -309,10 +309,10 @@ fn events_are_those_of_redis() {
         "GET none",
         "COPY none k",
     ] {
-        assert_eq!(told(line), "keymiss", "{line}");
+        assert_eq!(events_of(line), "keymiss", "{line}");
     }
-    assert_eq!(told("SET k v"), "new set");
-    assert_eq!(told("MOVE k 1"), "new move_from move_to");
+    assert_eq!(events_of("SET k v"), "new set");
+    assert_eq!(events_of("MOVE k 1"), "new move_from move_to");
 }
 
 #[test]
@@ -337,7 +337,7 @@ fn a_payload_without_a_checksum_is_refused() {
 }
 
 #[test]
-fn command_alone_tells_all_commands() {
+fn command_without_arguments_lists_all_commands() {
     let mut client = Client::new();
     let count = client.send("COMMAND COUNT");
     assert!(client.send("COMMAND").starts_with(&count.replace(':', "*")));
@@ -367,7 +367,7 @@ fn eviction_is_bounded_in_each_turn_and_command() {
 }
 
 #[test]
-fn a_tag_is_dropped_at_once_and_what_had_it_is_freed_in_turns() {
+fn a_tag_is_dropped_at_once_and_its_keys_are_freed_in_turns() {
     const KEYS: u64 = 20_000;
     let mut client = Client::new();
     for number in 0..KEYS {
@@ -471,7 +471,7 @@ fn watch_sees_changes_and_deadlines() {
 }
 
 #[test]
-fn every_member_is_drawn() {
+fn every_member_is_chosen_at_random() {
     let mut client = Client::new();
     client.send("ZADD z 1 a 2 b 3 c");
     client.send("SADD s a b c");
@@ -490,7 +490,7 @@ fn every_member_is_drawn() {
 }
 
 #[test]
-fn what_is_foreseen_changes_no_reply() {
+fn prefetch_changes_no_reply() {
     let many: String = (0..100).map(|number| format!(" key:{number}")).collect();
     let pairs: String = (0..100)
         .map(|number| format!(" key:{number} {number}"))
@@ -607,7 +607,7 @@ fn large_collections_are_freed_in_turns() {
 }
 
 #[test]
-fn a_blob_that_a_command_made_is_freed_by_who_keeps_blobs() {
+fn a_blob_that_a_command_built_is_freed_by_the_blob_freezer() {
     static KEPT: AtomicUsize = AtomicUsize::new(0);
     const BYTES: usize = 3 << 20;
     let mut client = Client::new();
@@ -646,7 +646,7 @@ fn cache(policy: Policy, small_bytes: u64, blob_bytes: u64) -> Client {
 }
 
 #[test]
-fn small_data_and_blobs_do_not_take_each_others_room() {
+fn small_data_and_blobs_have_separate_limits() {
     const MB: u64 = 1 << 20;
     let blob = "b".repeat(100_000);
     for policy in [
@@ -705,7 +705,7 @@ fn small_data_and_blobs_do_not_take_each_others_room() {
 }
 
 #[test]
-fn sieve_keeps_what_is_used_from_large_values_that_are_not() {
+fn sieve_protects_used_keys_from_unused_large_values() {
     const HOT: u64 = 200;
     let large = "x".repeat(60_000);
     let hits = |policy| {
@@ -734,7 +734,7 @@ fn sieve_keeps_what_is_used_from_large_values_that_are_not() {
 }
 
 #[test]
-fn keys_in_use_stay_though_all_others_came_within_a_second() {
+fn keys_in_use_are_not_evicted_by_recent_keys() {
     for policy in [Policy::VolatileLru, Policy::AllKeysLru] {
         let mut client = cache(policy, 1 << 20, 0);
         let hot = |number: usize| format!("hot:{number}");
@@ -762,7 +762,7 @@ fn keys_in_use_stay_though_all_others_came_within_a_second() {
 }
 
 #[test]
-fn the_mean_time_to_deadlines_at_the_end_of_time_is_right() {
+fn the_mean_of_extreme_deadlines_does_not_overflow() {
     let mut client = Client::new();
     for key in ["a", "b", "c"] {
         let set = format!("SET {key} v PXAT {}", i64::MAX - 1);

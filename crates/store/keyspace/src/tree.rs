@@ -251,9 +251,9 @@ impl<T: Copy> Node<T> {
             Self::Inner(children) => {
                 let mut start = 0;
                 children.iter().all(|child| {
-                    let here = within(&range, start, child.count);
+                    let child_range = within(&range, start, child.count);
                     start += child.count;
-                    here.is_empty() || child.node.ascend(here, visit)
+                    child_range.is_empty() || child.node.ascend(child_range, visit)
                 })
             }
         }
@@ -266,8 +266,8 @@ impl<T: Copy> Node<T> {
                 let mut end: usize = children.iter().map(|child| child.count).sum();
                 children.iter().rev().all(|child| {
                     end -= child.count;
-                    let here = within(&range, end, child.count);
-                    here.is_empty() || child.node.descend(here, visit)
+                    let child_range = within(&range, end, child.count);
+                    child_range.is_empty() || child.node.descend(child_range, visit)
                 })
             }
         }

@@ -13,7 +13,7 @@ pub(crate) struct Watched {
     pub(crate) key: Bytes,
     pub(crate) version: u64,
     /// State of the key at the time of WATCH.
-    pub(crate) seen: KeyState,
+    pub(crate) state_at_watch: KeyState,
 }
 
 /// State of a watched key, as a client sees it.

@@ -194,10 +194,10 @@ impl Zset {
             let is_long = encodings.zset_value_bytes_max < name.len();
             if !is_long && packed.len() / 2 < encodings.zset_entries_max {
                 let mut pairs = packed.pairs();
-                let behind = |other: &[u8], other_score| {
+                let sorts_after = |other: &[u8], other_score| {
                     compare((score, name), (other_score, other)).is_lt()
                 };
-                let next = pairs.find(|(other, it)| behind(other.bytes, score_of(it)));
+                let next = pairs.find(|(other, it)| sorts_after(other.bytes, score_of(it)));
                 let at = next.map_or(packed.bytes(), |(other, _)| other.at);
                 // Adding 0.0 turns -0 into 0. Redis does the same: its small sorted sets store
                 // whole scores as integers.

@@ -263,9 +263,9 @@ impl Out {
     /// Appends the unwritten content of `other`, regardless of its protocol; blobs by reference.
     pub fn append(&mut self, other: &Out) {
         let mut from = other.sent;
-        for (place, blob) in &other.blobs {
-            self.small.extend_from_slice(&other.small[from..*place]);
-            from = *place;
+        for (offset, blob) in &other.blobs {
+            self.small.extend_from_slice(&other.small[from..*offset]);
+            from = *offset;
             self.blob_bytes += blob.len();
             self.blobs.push_back((self.small.len(), blob.clone()));
         }
@@ -292,18 +292,18 @@ impl Out {
     /// Replaces the replies between two marks by an error. No byte of these replies may have been
     /// written.
     pub fn replace_with_error(&mut self, from: Mark, to: Mark, text: &str) {
-        let mut behind = Out::new(self.proto);
+        let mut suffix = Out::new(self.proto);
         let mut start = to.small;
-        for (place, blob) in self.blobs.range(to.blobs..) {
-            behind.small.extend_from_slice(&self.small[start..*place]);
-            start = *place;
-            behind.blob_bytes += blob.len();
-            behind.blobs.push_back((behind.small.len(), blob.clone()));
+        for (offset, blob) in self.blobs.range(to.blobs..) {
+            suffix.small.extend_from_slice(&self.small[start..*offset]);
+            start = *offset;
+            suffix.blob_bytes += blob.len();
+            suffix.blobs.push_back((suffix.small.len(), blob.clone()));
         }
-        behind.small.extend_from_slice(&self.small[start..]);
+        suffix.small.extend_from_slice(&self.small[start..]);
         self.truncate(from);
         self.error(text);
-        self.append(&behind);
+        self.append(&suffix);
     }
 
     /// Returns the text of the error at `mark`, if the reply there is an error.
@@ -333,11 +333,11 @@ impl Out {
             true
         };
         let mut from = self.sent;
-        for (place, blob) in &self.blobs {
-            if !fill(&self.small[from..*place]) || !fill(blob) {
+        for (offset, blob) in &self.blobs {
+            if !fill(&self.small[from..*offset]) || !fill(blob) {
                 return filled;
             }
-            from = *place;
+            from = *offset;
         }
         fill(&self.small[from..]);
         filled
@@ -349,8 +349,8 @@ impl Out {
     /// If `written` exceeds the bytes to be written.
     pub fn advance(&mut self, written: usize) {
         let mut left = written;
-        while let Some((place, blob)) = self.blobs.front_mut() {
-            let before = left.min(*place - self.sent);
+        while let Some((offset, blob)) = self.blobs.front_mut() {
+            let before = left.min(*offset - self.sent);
             self.sent += before;
             left -= before;
             let part = left.min(blob.len());
@@ -372,10 +372,10 @@ impl Out {
 
     /// Removes and returns the blob, if the content is exactly one bulk string with a blob.
     pub fn take_blob(&mut self) -> Option<Bytes> {
-        let [(place, _)] = self.blobs.make_contiguous() else {
+        let [(offset, _)] = self.blobs.make_contiguous() else {
             return None;
         };
-        let (before, after) = self.small[self.sent..].split_at(*place - self.sent);
+        let (before, after) = self.small[self.sent..].split_at(*offset - self.sent);
         if before.first() != Some(&b'$')
             || memchr::memchr(b'\n', before) != Some(before.len() - 1)
             || after != b"\r\n"
@@ -393,10 +393,10 @@ impl Out {
     pub fn to_bytes(&self) -> Bytes {
         let mut all = Vec::with_capacity(self.len());
         let mut from = self.sent;
-        for (place, blob) in &self.blobs {
-            all.extend_from_slice(&self.small[from..*place]);
+        for (offset, blob) in &self.blobs {
+            all.extend_from_slice(&self.small[from..*offset]);
             all.extend_from_slice(blob);
-            from = *place;
+            from = *offset;
         }
         all.extend_from_slice(&self.small[from..]);
         all.into()
@@ -411,8 +411,8 @@ impl Out {
             self.sent = 0;
         } else if IDLE_CAPACITY_BYTES < self.sent && self.small.len() - self.sent < self.sent {
             self.small.drain(..self.sent);
-            for (place, _) in &mut self.blobs {
-                *place -= self.sent;
+            for (offset, _) in &mut self.blobs {
+                *offset -= self.sent;
             }
             self.sent = 0;
         }

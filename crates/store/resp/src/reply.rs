@@ -162,13 +162,13 @@ fn length(line: &[u8], max: usize) -> Result<Option<usize>, Stop> {
 
 /// Reads a reply that [`ReplyScanner`] found complete and valid.
 fn read(input: &mut Bytes) -> Reply {
-    const SOUND: &str = "`ReplyScanner` has checked the reply";
+    const REPLY_IS_CHECKED: &str = "`ReplyScanner` has checked the reply";
     let kind = input[0];
-    let end = memchr(b'\n', input).expect(SOUND);
+    let end = memchr(b'\n', input).expect(REPLY_IS_CHECKED);
     let line = input.slice(1..end - 1);
     input.advance(end + 1);
     let mut elements = |per_element| {
-        let count = number::parse_int(&line).expect(SOUND);
+        let count = number::parse_int(&line).expect(REPLY_IS_CHECKED);
         let count = usize::try_from(count).ok()?;
         Some((0..count * per_element).map(|_| read(input)).collect())
     };
@@ -178,7 +178,7 @@ fn read(input: &mut Bytes) -> Reply {
     match kind {
         b'+' => Reply::Simple(line),
         b'-' => Reply::Error(line),
-        b':' => Reply::Int(number::parse_int(&line).expect(SOUND)),
+        b':' => Reply::Int(number::parse_int(&line).expect(REPLY_IS_CHECKED)),
         b',' => Reply::Double(line),
         b'(' => Reply::BigNumber(line),
         b'#' => Reply::Bool(line == "t"),
@@ -195,7 +195,7 @@ fn read(input: &mut Bytes) -> Reply {
             Reply::Map(pairs)
         }),
         text => {
-            let len = number::parse_int(&line).expect(SOUND);
+            let len = number::parse_int(&line).expect(REPLY_IS_CHECKED);
             let Ok(len) = usize::try_from(len) else {
                 return Reply::Null;
             };

@@ -36,7 +36,7 @@ fn check(bytes: &str, expected: &str) {
 }
 
 #[test]
-fn requests_of_both_forms() {
+fn inline_and_array_requests_are_parsed() {
     check("*1\r\n$4\r\nPING\r\n", "[b\"PING\"]\n");
     check("PING\r\nPING\n", "[b\"PING\"]\n[b\"PING\"]\n");
     check("*2\r\n$3\r\nGET\r\n$0\r\n\r\n", "[b\"GET\", b\"\"]\n");
@@ -81,7 +81,7 @@ fn malformed_requests_get_the_texts_of_redis() {
 }
 
 #[test]
-fn strangers_may_send_little() {
+fn unauthenticated_clients_have_strict_limits() {
     let mut parser = Parser::new(Limits::default());
     parser.set_authenticated(false);
     let mut refused = |bytes: &str| {
@@ -121,7 +121,7 @@ fn the_arguments_of_one_request_are_bounded_together() {
 }
 
 #[test]
-fn a_blob_is_read_into_its_own_place() {
+fn a_blob_is_read_into_its_own_allocation() {
     let blob = vec![b'b'; BLOB_BYTES_MIN];
     let mut parser = Parser::new(Limits::default());
     let mut input = BytesMut::from(format!("*2\r\n$4\r\nECHO\r\n${}\r\nbb", blob.len()).as_str());
@@ -141,7 +141,7 @@ fn a_blob_is_read_into_its_own_place() {
 }
 
 #[test]
-fn requests_are_found_ahead_and_what_is_none_is_told_behind_them() {
+fn requests_parsed_ahead_precede_a_protocol_error() {
     let mut parser = Parser::new(Limits::default());
     let mut input = BytesMut::from("PING\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*1\r\nfoo\r\n");
     parser.parse_ahead(&mut input, 8);
@@ -159,7 +159,7 @@ fn requests_are_found_ahead_and_what_is_none_is_told_behind_them() {
 }
 
 #[test]
-fn what_is_not_whole_does_not_hold_the_read_buffer() {
+fn an_incomplete_request_does_not_keep_the_read_buffer() {
     let mut parser = Parser::new(Limits::default());
     let mut buffer = BytesMut::with_capacity(64);
     buffer.extend_from_slice(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1");
@@ -179,7 +179,7 @@ fn what_is_not_whole_does_not_hold_the_read_buffer() {
 }
 
 #[test]
-fn words_of_a_line() {
+fn lines_are_split_into_words() {
     let words = |line: &str| split_line(line.as_bytes()).map(|words| format!("{words:?}"));
     assert_eq!(
         words("a  b\t c\u{b}"),
@@ -258,7 +258,7 @@ fn doubles_as_redis_prints_them() {
 }
 
 #[test]
-fn integers_have_one_form() {
+fn only_canonical_integers_are_parsed() {
     assert_eq!(parse_int(b"0"), Some(0));
     assert_eq!(parse_int(b"9223372036854775807"), Some(i64::MAX));
     assert_eq!(parse_int(b"-9223372036854775808"), Some(i64::MIN));
@@ -278,7 +278,7 @@ fn integers_have_one_form() {
 }
 
 #[test]
-fn a_blob_leaves_by_reference() {
+fn a_blob_is_sent_by_reference() {
     let blob = Bytes::from(vec![b'b'; BLOB_BYTES_MIN]);
     let mut out = Out::new(Proto::Resp2);
     out.ok();
@@ -308,7 +308,7 @@ fn a_blob_leaves_by_reference() {
 }
 
 #[test]
-fn a_reply_can_be_taken_back() {
+fn a_reply_can_be_truncated() {
     let mut out = Out::new(Proto::Resp2);
     out.ok();
     let mark = out.mark();
@@ -320,7 +320,7 @@ fn a_reply_can_be_taken_back() {
 }
 
 #[test]
-fn a_reply_between_others_can_become_an_error() {
+fn a_reply_between_others_can_be_replaced_with_an_error() {
     let blob = |letter: u8| Bytes::from(vec![letter; BLOB_BYTES_MIN]);
     let replies = |second: &dyn Fn(&mut Out)| {
         let mut out = Out::new(Proto::Resp2);
@@ -348,7 +348,7 @@ fn a_reply_between_others_can_become_an_error() {
 }
 
 #[test]
-fn what_a_client_reads() {
+fn replies_are_parsed() {
     let read = |bytes: &str| {
         let mut input = BytesMut::from(bytes);
         Reply::take(&mut input, &ReplyLimits::default()).map(|reply| format!("{reply:?}"))

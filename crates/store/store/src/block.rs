@@ -11,12 +11,12 @@ use crate::client::{BlockedCommand, ClientKey};
 use crate::clients::Clients;
 
 /// Index of a database, and a key in it.
-type Place = (usize, Bytes);
+type KeyLocation = (usize, Bytes);
 
 /// Blocked clients by key and by deadline.
 #[derive(Debug)]
 pub(crate) struct BlockedClients {
-    by_key: HashMap<Place, VecDeque<ClientKey>>,
+    by_key: HashMap<KeyLocation, VecDeque<ClientKey>>,
     /// Deadlines of the blocked clients that have one, in Unix milliseconds.
     due: BTreeSet<(u64, ClientKey)>,
     /// Number of blocked clients.
@@ -88,7 +88,7 @@ impl BlockedClients {
         }
         self.clients += 1;
         let args = args.iter().map(keep).collect();
-        clients[key].parked = Some(BlockedCommand { args, block, db });
+        clients[key].blocked_command = Some(BlockedCommand { args, block, db });
     }
 
     /// Blocks a client until an event other than a key wakes it.
@@ -99,7 +99,7 @@ impl BlockedClients {
             deadline_ms: None,
         };
         let (args, db) = (Vec::new(), clients[key].session.db());
-        clients[key].parked = Some(BlockedCommand { args, block, db });
+        clients[key].blocked_command = Some(BlockedCommand { args, block, db });
     }
 
     /// Unblocks a client: removes it from the queues of the keys that it waits for. Returns the
@@ -110,23 +110,23 @@ impl BlockedClients {
         keyspace: &mut Keyspace,
         key: ClientKey,
     ) -> Option<BlockedCommand> {
-        let parked = clients[key].parked.take()?;
-        for name in &parked.block.keys {
-            keyspace.unwait(parked.db, name);
-            let place = (parked.db, name.clone());
-            if let Some(queue) = self.by_key.get_mut(&place) {
+        let blocked_command = clients[key].blocked_command.take()?;
+        for name in &blocked_command.block.keys {
+            keyspace.unwait(blocked_command.db, name);
+            let location = (blocked_command.db, name.clone());
+            if let Some(queue) = self.by_key.get_mut(&location) {
                 queue.retain(|waiting| *waiting != key);
                 if queue.is_empty() {
-                    self.by_key.remove(&place);
+                    self.by_key.remove(&location);
                 }
             }
         }
-        if let Some(deadline_ms) = parked.block.deadline_ms {
+        if let Some(deadline_ms) = blocked_command.block.deadline_ms {
             self.due.remove(&(deadline_ms, key));
         }
         self.clients -= 1;
         clients[key].wake();
-        Some(parked)
+        Some(blocked_command)
     }
 }
 

@@ -87,13 +87,13 @@ pub(crate) struct Client {
     pub(crate) flush: Option<u64>,
     /// Messages that arrived while the client's own command ran; they are sent after the command's
     /// reply.
-    pub(crate) later: Out,
+    pub(crate) deferred_messages: Out,
     pub(crate) name: Bytes,
     pub(crate) library: (Bytes, Bytes),
     pub(crate) authenticated: bool,
     pub(crate) subscriptions: Subscriptions,
     pub(crate) monitor: bool,
-    pub(crate) parked: Option<BlockedCommand>,
+    pub(crate) blocked_command: Option<BlockedCommand>,
     /// True if the next command waits for the end of a pause.
     pub(crate) postponed: bool,
     pub(crate) replies: Replies,
@@ -127,13 +127,13 @@ impl Client {
             out: Out::new(Proto::Resp2),
             unwritten: Vec::new(),
             flush: None,
-            later: Out::new(Proto::Resp2),
+            deferred_messages: Out::new(Proto::Resp2),
             name: Bytes::new(),
             library: (Bytes::new(), Bytes::new()),
             authenticated,
             subscriptions: Subscriptions::default(),
             monitor: false,
-            parked: None,
+            blocked_command: None,
             postponed: false,
             replies: Replies::On,
             no_evict: false,
@@ -158,7 +158,7 @@ impl Client {
         if self.closing == Closing::Now {
             return 0;
         }
-        let buffers = self.out.len() + self.later.len() + self.input_bytes;
+        let buffers = self.out.len() + self.deferred_messages.len() + self.input_bytes;
         buffers + self.session.held_bytes() + self.subscribed_bytes + size_of::<Client>()
     }
 
@@ -179,15 +179,15 @@ impl Client {
 
     pub(crate) fn set_proto(&mut self, proto: Proto) {
         self.out.set_proto(proto);
-        self.later.set_proto(proto);
+        self.deferred_messages.set_proto(proto);
     }
 
     /// Appends the messages that arrived while a command ran to the output, which already contains
     /// the command's reply.
-    pub(crate) fn append_later(&mut self) {
-        if !self.later.is_empty() {
-            self.out.append(&self.later);
-            self.later.advance(self.later.len());
+    pub(crate) fn append_deferred_messages(&mut self) {
+        if !self.deferred_messages.is_empty() {
+            self.out.append(&self.deferred_messages);
+            self.deferred_messages.advance(self.deferred_messages.len());
         }
     }
 
@@ -210,7 +210,7 @@ impl Client {
             (self.monitor, 'O'),
             (!self.subscriptions.is_empty(), 'P'),
             (self.session.in_multi(), 'x'),
-            (self.parked.is_some(), 'b'),
+            (self.blocked_command.is_some(), 'b'),
             (self.closing == Closing::AfterReply, 'c'),
             (self.closing == Closing::Now, 'A'),
             (self.peer.is_unix, 'U'),

@@ -190,8 +190,8 @@ impl Clients {
     pub(crate) fn evict(&mut self) {
         while 0 < self.bounds.bytes_max && self.bounds.bytes_max < self.bytes as u64 {
             let clients = self.table.iter();
-            let may_go = clients.filter(|(_, it)| !it.no_evict && it.closing != Closing::Now);
-            let Some((key, client)) = may_go.max_by_key(|(_, it)| it.counted_bytes) else {
+            let evictable = clients.filter(|(_, it)| !it.no_evict && it.closing != Closing::Now);
+            let Some((key, client)) = evictable.max_by_key(|(_, it)| it.counted_bytes) else {
                 return;
             };
             tracing::warn!(
@@ -253,8 +253,9 @@ impl Clients {
             self.enforce_output_limit(key, now_ms);
             self.recount(key);
             let client = &mut self.table[key];
-            let exempt =
-                client.parked.is_some() || !client.subscriptions.is_empty() || client.monitor;
+            let exempt = client.blocked_command.is_some()
+                || !client.subscriptions.is_empty()
+                || client.monitor;
             if 0 < idle_ms_max && !exempt && idle_ms_max < now_ms.saturating_sub(client.active_ms) {
                 client.close(Closing::Now);
             }
@@ -267,7 +268,7 @@ impl Clients {
     pub(crate) fn deliver(&mut self, key: ClientKey, now_ms: u64, write: impl FnOnce(&mut Out)) {
         let client = &mut self.table[key];
         if self.running == Some(key) {
-            write(&mut client.later);
+            write(&mut client.deferred_messages);
         } else {
             write(&mut client.out);
             client.wake();

@@ -471,15 +471,15 @@ impl Config {
 
     /// Lowers `maxclients` to the number that `descriptors_max` open files allow, as Redis does.
     pub fn fit_clients(&mut self, descriptors_max: u64) {
-        let fits = descriptors_max.saturating_sub(RESERVED_DESCRIPTORS).max(1);
-        if fits < self.maxclients.0 as u64 {
+        let clients_max = descriptors_max.saturating_sub(RESERVED_DESCRIPTORS).max(1);
+        if clients_max < self.maxclients.0 as u64 {
             let asked = self.maxclients.0;
             tracing::warn!(
                 asked,
-                maxclients = fits,
+                maxclients = clients_max,
                 "maxclients is lowered to what the limit of open files allows: raise ulimit -n"
             );
-            self.maxclients.0 = fits as i64;
+            self.maxclients.0 = clients_max as i64;
         }
     }
 

@@ -17,7 +17,7 @@ use tokio::task::yield_now;
 
 use crate::client::{Closing, Peer};
 use crate::dispatch::{Flow, dispatch};
-use crate::settings::{LENDABLE, parser_limits};
+use crate::settings::{ZERO_COPY_ALLOCATOR, parser_limits};
 use crate::shared::{ClientGuard, Shared};
 
 /// Largest remainder of a read that is copied, so that it does not pin the core's read buffer.
@@ -25,7 +25,7 @@ const REST_COPIED_MAX: usize = 4 << 10;
 
 /// Bytes first read from a client whose last request held a large value: enough for the arguments
 /// before the next value, which is then read straight into its final place.
-const HEAD_BYTES: usize = 4 << 10;
+const FIRST_READ_BYTES: usize = 4 << 10;
 
 /// Transport of a client's connection.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {
@@ -65,8 +65,8 @@ pub(crate) async fn serve<S: Stream>(shared: Rc<Shared>, mut stream: S, peer: Pe
         Ok(key) => key,
         Err(refusal) => return refuse(stream, refusal).await,
     };
-    let parser =
-        Parser::new(parser_limits(&shared.state.borrow().config)).with_blob_allocator(LENDABLE);
+    let parser = Parser::new(parser_limits(&shared.state.borrow().config))
+        .with_blob_allocator(ZERO_COPY_ALLOCATOR);
     let mut connection = Connection {
         place: ClientGuard::new(shared, key),
         parser,
@@ -164,7 +164,8 @@ impl Connection {
         state.clients[*key].input_bytes = self.input.len() + self.parser.held_bytes();
         loop {
             let client = &state.clients[*key];
-            if client.closing != Closing::No || client.parked.is_some() || client.postponed {
+            if client.closing != Closing::No || client.blocked_command.is_some() || client.postponed
+            {
                 break;
             }
             let flow = if let Some(args) = self.postponed.take() {
@@ -299,7 +300,7 @@ impl Connection {
                 Some(waker) => waker.clone_from(context.waker()),
                 none => *none = Some(context.waker().clone()),
             }
-            let held_back = client.parked.is_some() || client.postponed;
+            let held_back = client.blocked_command.is_some() || client.postponed;
             let held = self.input.len() + self.parser.held_bytes();
             let room = held < self.place.shared.limits.ahead_bytes_max;
             let ends = client.closing != Closing::No;
@@ -331,7 +332,7 @@ impl Connection {
         } else {
             let mut buffer = shared.buffer.borrow_mut();
             let room = match self.sends_blobs {
-                true => HEAD_BYTES,
+                true => FIRST_READ_BYTES,
                 false => shared.limits.read_bytes,
             };
             buffer.reserve(room);

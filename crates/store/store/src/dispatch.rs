@@ -22,9 +22,9 @@ use resp::Mark;
 use crate::client::{BlockedCommand, ClientKey, Closing, Replies};
 use crate::command::{self, Rules};
 use crate::effects;
-use crate::rename::{NameMeaning, with_own_name};
+use crate::rename::{NameMeaning, with_original_name};
 use crate::state::State;
-use account::{Ran, account};
+use account::{FinishedCommand, account};
 use check::{Verdict, check};
 
 /// The next step of a connection after a command.
@@ -90,19 +90,19 @@ pub(crate) fn dispatch(
 pub(crate) fn resume(
     state: &mut State,
     key: ClientKey,
-    parked: &BlockedCommand,
+    blocked_command: &BlockedCommand,
     occasion: Occasion,
 ) -> Flow {
     let mark = state.clients[key].out.mark();
     state.clients.running = Some(key);
-    let (flow, command) = call(state, key, &parked.args, occasion);
+    let (flow, command) = call(state, key, &blocked_command.args, occasion);
     state.clients.running = None;
     // After a deadline the reply can only report a build lock (`GETORLOCK`), which is never on
     // disk, so such a reply need not wait for the disk.
     if occasion == Occasion::KeyReady {
         note_promise(state, key, command, mark);
     }
-    state.clients[key].append_later();
+    state.clients[key].append_deferred_messages();
     flow
 }
 
@@ -122,7 +122,7 @@ fn translate<'a>(state: &mut State, key: ClientKey, args: &'a [Bytes]) -> Option
     }
     match state.config.renames.meaning(&args[0]) {
         NameMeaning::Itself => Some(Cow::Borrowed(args)),
-        NameMeaning::Command(own) => Some(Cow::Owned(with_own_name(args, own))),
+        NameMeaning::Command(own) => Some(Cow::Owned(with_original_name(args, own))),
         NameMeaning::Nothing => {
             let text = keyspace::unknown_command(args);
             client.session.abort_multi();
@@ -207,7 +207,7 @@ fn call(
     match counts {
         Counts::Run => {
             let took_us = state.clock.end_lap(started);
-            let ran = Ran {
+            let ran = FinishedCommand {
                 command,
                 args,
                 took_us,
@@ -288,7 +288,7 @@ fn end_reply(state: &mut State, key: ClientKey, command: Option<&'static Command
         state.clients[key].flush = state.persist.save_flush(config, keyspace);
     }
     let client = &mut state.clients[key];
-    client.append_later();
+    client.append_deferred_messages();
     let waiting_bytes = client.out.len() as u64;
     if state.clients.output_bytes_min() <= waiting_bytes {
         let now_ms = state.now_ms();

@@ -62,10 +62,10 @@ fn publish_events(
 fn serve_waiting(state: &mut State, db: usize, name: &Bytes) {
     for key in state.blocked.waiting_for(db, name) {
         // Serving an earlier client may also have served this one, so its command may be gone.
-        if let Some(parked) = state.clients[key].parked.take() {
-            let served = holds_wanted_type(state, key, &parked, name)
-                && resume(state, key, &parked, Occasion::KeyReady) != Flow::Blocked;
-            state.clients[key].parked = Some(parked);
+        if let Some(blocked_command) = state.clients[key].blocked_command.take() {
+            let served = holds_wanted_type(state, key, &blocked_command, name)
+                && resume(state, key, &blocked_command, Occasion::KeyReady) != Flow::Blocked;
+            state.clients[key].blocked_command = Some(blocked_command);
             if served {
                 state.unpark(key);
             }
@@ -77,10 +77,10 @@ fn serve_waiting(state: &mut State, db: usize, name: &Bytes) {
 fn holds_wanted_type(
     state: &mut State,
     key: ClientKey,
-    parked: &BlockedCommand,
+    blocked_command: &BlockedCommand,
     name: &Bytes,
 ) -> bool {
-    let wanted = match parked.args.first() {
+    let wanted = match blocked_command.args.first() {
         // GETORLOCK is served by a value of any type, or by a lock that was released.
         Some(command) if is_compute_command(command) => return true,
         Some(command) if command[1..].to_ascii_lowercase().starts_with(b"z") => "+zset\r\n",
@@ -98,14 +98,14 @@ fn holds_wanted_type(
 pub(crate) fn time_out(state: &mut State) {
     let now_ms = state.now_ms();
     while let Some(key) = state.blocked.first_due(now_ms) {
-        let Some(parked) = state.unpark(key) else {
+        let Some(blocked_command) = state.unpark(key) else {
             continue;
         };
-        match parked.args.first() {
+        match blocked_command.args.first() {
             // The holder of the build lock exceeded its time and lost the lock; the first waiter
             // acquires it.
             Some(command) if is_compute_command(command) => {
-                resume(state, key, &parked, Occasion::Deadline);
+                resume(state, key, &blocked_command, Occasion::Deadline);
             }
             _ => state.answer_blocked(key, None),
         }

@@ -63,7 +63,7 @@ pub struct EmbeddedSession<'a> {
     parser: Parser,
     input: BytesMut,
     out: Out,
-    over: bool,
+    is_closed: bool,
 }
 
 /// Number of keys in a store, and their memory.
@@ -118,7 +118,7 @@ impl Embedded {
             parser: Parser::new(limits),
             input: BytesMut::new(),
             out: Out::new(Proto::Resp2),
-            over: false,
+            is_closed: false,
         }
     }
 
@@ -136,14 +136,14 @@ impl EmbeddedSession<'_> {
 
     /// Runs one command if a complete one was received. Returns whether one ran.
     pub fn answer(&mut self) -> bool {
-        if self.over {
+        if self.is_closed {
             return false;
         }
         match self.parser.next(&mut self.input) {
             Ok(true) => {}
             Ok(false) => return false,
             Err(err) => {
-                self.over = true;
+                self.is_closed = true;
                 self.out.error(format!("ERR {err}"));
                 return true;
             }
@@ -168,14 +168,14 @@ impl EmbeddedSession<'_> {
     /// Returns whether the session is closed and ignores further input.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.over
+        self.is_closed
     }
 }
 
 /// Runs one command and writes its reply.
 fn run(store: &Embedded, session: &mut Session, args: &[Bytes], out: &mut Out) {
     let known = keyspace::command(args);
-    if let Some(command) = known.filter(|command| !is_here(command)) {
+    if let Some(command) = known.filter(|command| !is_supported(command)) {
         return match command.name {
             "ping" if args.len() == 1 => out.simple("PONG"),
             name => out.error(format!("ERR this store has no command '{name}'")),
@@ -199,7 +199,7 @@ fn run(store: &Embedded, session: &mut Session, args: &[Bytes], out: &mut Out) {
 
 /// Returns whether this store supports a command: one that works on data alone, at a cost that the
 /// data bounds.
-pub(crate) fn is_here(command: &keyspace::Command) -> bool {
+pub(crate) fn is_supported(command: &keyspace::Command) -> bool {
     let family = match command.group {
         Group::Generic
         | Group::String

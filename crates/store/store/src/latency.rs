@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_graph_goes_on_below() {
+    fn a_long_graph_continues_below() {
         let mut event = Event::default();
         let sample = Sample {
             unix_secs: 1,

@@ -99,8 +99,8 @@ impl std::error::Error for Stopped {}
 
 /// Returns a handle and the queue of its requests, which holds at most `waiting_max` batches.
 pub(crate) fn channel(waiting_max: usize) -> (Handle, Requests) {
-    let (requests, arriving) = mpsc::channel(waiting_max);
-    (Handle { requests }, arriving)
+    let (requests, receiver) = mpsc::channel(waiting_max);
+    (Handle { requests }, receiver)
 }
 
 impl Handle {
@@ -114,10 +114,10 @@ impl Handle {
     /// # Panics
     /// On a thread that runs tasks.
     pub fn run(&self, commands: Vec<Vec<Bytes>>) -> Result<Vec<Reply>, Stopped> {
-        let (replies, arriving) = oneshot::channel();
+        let (replies, receiver) = oneshot::channel();
         let request = Request::Batch { commands, replies };
         self.requests.blocking_send(request).map_err(|_| Stopped)?;
-        arriving.blocking_recv().map_err(|_| Stopped)
+        receiver.blocking_recv().map_err(|_| Stopped)
     }
 
     /// Returns the string at a key of database 0, by reference if it is large. If there is none,
@@ -163,11 +163,11 @@ impl Handle {
     }
 
     fn get_or_lock(&self, key: &Bytes, build: Bytes) -> Result<(Reply, Option<i64>), Stopped> {
-        let (reply, arriving) = oneshot::channel();
+        let (reply, receiver) = oneshot::channel();
         let key = key.clone();
         let request = Request::GetOrLock { key, build, reply };
         self.requests.blocking_send(request).map_err(|_| Stopped)?;
-        arriving.blocking_recv().map_err(|_| Stopped)
+        receiver.blocking_recv().map_err(|_| Stopped)
     }
 }
 
@@ -200,10 +200,10 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
     while let Some(request) = requests.recv().await {
         match request {
             Request::Batch { commands, replies } => {
-                let (mut answered, promises) = run(&shared, &commands);
+                let (mut answered, unwritten_indices) = run(&shared, &commands);
                 if !shared.committed().await {
                     let text = Bytes::from(shared.state.borrow().persist.unwritten_reply());
-                    for index in promises {
+                    for index in unwritten_indices {
                         answered[index] = Reply::Error(text.clone());
                     }
                 }
@@ -280,7 +280,9 @@ async fn run_until_answered(shared: &Rc<Shared>, key: ClientKey, command: &[Byte
         if flow != Flow::Next {
             poll_fn(|context| {
                 let client = &mut shared.state.borrow_mut().clients[key];
-                if client.parked.is_none() && !client.postponed || client.closing != Closing::No {
+                if client.blocked_command.is_none() && !client.postponed
+                    || client.closing != Closing::No
+                {
                     return Poll::Ready(());
                 }
                 client.waker = Some(context.waker().clone());
@@ -301,11 +303,11 @@ async fn run_until_answered(shared: &Rc<Shared>, key: ClientKey, command: &[Byte
 /// Runs commands. Returns their replies, and the indices of those replies that may be sent only
 /// once their changes are on disk.
 fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> (Vec<Reply>, Vec<usize>) {
-    let (place, key) = match admit(shared) {
+    let (client_guard, key) = match admit(shared) {
         Ok(admitted) => admitted,
         Err(refusal) => return (vec![refusal; commands.len()], Vec::new()),
     };
-    let mut promises = Vec::new();
+    let mut unwritten_indices = Vec::new();
     let mut state = shared.state.borrow_mut();
     state.clock.start_turn();
     let replies = commands.iter().enumerate().map(|(index, args)| {
@@ -316,12 +318,12 @@ fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> (Vec<Reply>, Vec<usize>)
             return Reply::Error(Bytes::from_static(b"ERR the command would wait"));
         }
         if !std::mem::take(&mut state.clients[key].unwritten).is_empty() {
-            promises.push(index);
+            unwritten_indices.push(index);
         }
         take(&mut state, key)
     });
     let replies = replies.collect();
     drop(state);
-    drop(place);
-    (replies, promises)
+    drop(client_guard);
+    (replies, unwritten_indices)
 }

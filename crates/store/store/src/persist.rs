@@ -84,7 +84,7 @@ pub(crate) struct Persist {
     /// its start.
     running: Option<(Job, u64, u64)>,
     /// Jobs that are queued to run.
-    wanted: Vec<Job>,
+    queued_jobs: Vec<Job>,
     wake: Rc<Notify>,
     /// Notified when the AOF has bytes to send to its thread.
     dirty: Rc<Notify>,
@@ -99,7 +99,7 @@ pub(crate) struct Persist {
     longest_turn: Duration,
     last_save_ms: u64,
     /// Time of the last automatic attempt, in milliseconds: a due save, or a start of the AOF.
-    tried_ms: u64,
+    last_attempt_ms: u64,
     /// Number of changes to the data at the start of the last successful snapshot.
     saved_changes: u64,
     /// Clients blocked in `SAVE` until the snapshot is done.
@@ -166,7 +166,7 @@ impl Persist {
             manifest: Manifest::default(),
             rewritten_bytes: 0,
             running: None,
-            wanted: Vec::new(),
+            queued_jobs: Vec::new(),
             wake: Rc::new(Notify::new()),
             dirty: Rc::new(Notify::new()),
             drained: Rc::new(Notify::new()),
@@ -175,7 +175,7 @@ impl Persist {
             failed_rewrites: 0,
             longest_turn: Duration::ZERO,
             last_save_ms: now_ms,
-            tried_ms: now_ms,
+            last_attempt_ms: now_ms,
             saved_changes: 0,
             save_waiters: Vec::new(),
             flushes: 0,
@@ -312,7 +312,7 @@ impl Persist {
         add("aof_rewrite_in_progress", &u8::from(runs(Job::Rewrite)));
         add(
             "aof_rewrite_scheduled",
-            &u8::from(self.wanted.contains(&Job::Rewrite)),
+            &u8::from(self.queued_jobs.contains(&Job::Rewrite)),
         );
         add("aof_last_rewrite_time_sec", &secs(&self.rewrites));
         add("aof_current_rewrite_time_sec", &running_secs(Job::Rewrite));
@@ -344,12 +344,12 @@ impl Persist {
             Some((Job::Save, ..)) => {
                 return Err("ERR Background save already in progress".to_owned());
             }
-            _ if self.wanted.contains(&Job::Save) => {
+            _ if self.queued_jobs.contains(&Job::Save) => {
                 return Err("ERR Background save already in progress".to_owned());
             }
             _ => {}
         }
-        self.want(Job::Save);
+        self.queue_job(Job::Save);
         Ok(())
     }
 
@@ -372,15 +372,15 @@ impl Persist {
 
     /// Queues a rewrite of the AOF. Returns the reply.
     pub(crate) fn start_rewrite(&mut self) -> Result<&'static str, String> {
-        let started = self.running.is_none() && self.wanted.is_empty();
+        let started = self.running.is_none() && self.queued_jobs.is_empty();
         match self.running {
             Some((Job::Rewrite, ..)) => {
                 return Err(
                     "ERR Background append only file rewriting already in progress".to_owned(),
                 );
             }
-            _ if self.wanted.contains(&Job::Rewrite) => {}
-            _ => self.want(Job::Rewrite),
+            _ if self.queued_jobs.contains(&Job::Rewrite) => {}
+            _ => self.queue_job(Job::Rewrite),
         }
         Ok(match started {
             true => "Background append only file rewriting started",
@@ -400,14 +400,14 @@ impl Persist {
             self.is_outdated = true;
             keyspace.cancel_snapshot();
         }
-        self.wanted.retain(|job| *job != Job::Save);
-        self.wanted.insert(0, Job::Save);
+        self.queued_jobs.retain(|job| *job != Job::Save);
+        self.queued_jobs.insert(0, Job::Save);
         self.wake.notify_one();
         (!self.is_journaling()).then_some(self.flushes)
     }
 
-    fn want(&mut self, job: Job) {
-        self.wanted.push(job);
+    fn queue_job(&mut self, job: Job) {
+        self.queued_jobs.push(job);
         self.wake.notify_one();
     }
 
@@ -419,7 +419,7 @@ impl Persist {
         }
         self.stops = true;
         if save {
-            self.want(Job::Save);
+            self.queue_job(Job::Save);
         }
         self.wake.notify_one();
         true
@@ -432,12 +432,12 @@ impl Persist {
             self.stop.trigger();
             return;
         }
-        if self.running.is_some() || !self.wanted.is_empty() {
+        if self.running.is_some() || !self.queued_jobs.is_empty() {
             return;
         }
-        if self.start_fault.is_some() && RETRY_MS < now_ms.saturating_sub(self.tried_ms) {
-            self.tried_ms = now_ms;
-            self.want(Job::Rewrite);
+        if self.start_fault.is_some() && RETRY_MS < now_ms.saturating_sub(self.last_attempt_ms) {
+            self.last_attempt_ms = now_ms;
+            self.queue_job(Job::Rewrite);
             return;
         }
         let changes = changes - self.saved_changes;
@@ -446,14 +446,14 @@ impl Persist {
         let due = points.any(|point| {
             point.changes <= changes && 0 < changes && point.seconds * 1000 < since_ms
         });
-        let is_flush_due =
-            self.flushes_saved < self.flushes && RETRY_MS < now_ms.saturating_sub(self.tried_ms);
+        let is_flush_due = self.flushes_saved < self.flushes
+            && RETRY_MS < now_ms.saturating_sub(self.last_attempt_ms);
         // A failed snapshot is retried after `RETRY_MS`, not at each tick.
-        let may_try = self.saves.ok || RETRY_MS < now_ms.saturating_sub(self.tried_ms);
+        let may_try = self.saves.ok || RETRY_MS < now_ms.saturating_sub(self.last_attempt_ms);
         if due && may_try || is_flush_due {
-            self.tried_ms = now_ms;
+            self.last_attempt_ms = now_ms;
             tracing::info!(changes, "writing a snapshot");
-            self.want(Job::Save);
+            self.queue_job(Job::Save);
             return;
         }
         let percentage = config.auto_aof_rewrite_percentage.0 as u64;
@@ -465,7 +465,7 @@ impl Persist {
             let grown = bytes.saturating_sub(base).saturating_mul(100) / base;
             if config.auto_aof_rewrite_min_size.0 < bytes && percentage <= grown {
                 tracing::info!(bytes, "rewriting the AOF");
-                self.want(Job::Rewrite);
+                self.queue_job(Job::Rewrite);
             }
         }
     }
@@ -489,8 +489,8 @@ impl Persist {
         match (before.appendonly, config.appendonly) {
             // A rewrite starts the AOF. A rewrite that is already running may have started without
             // an AOF, so another one is queued.
-            (false, true) if !self.is_journaling() && !self.wanted.contains(&Job::Rewrite) => {
-                self.want(Job::Rewrite);
+            (false, true) if !self.is_journaling() && !self.queued_jobs.contains(&Job::Rewrite) => {
+                self.queue_job(Job::Rewrite);
             }
             (true, false) => {
                 // The drop writes and syncs the rest; it runs on a blocking thread, so that the
@@ -543,10 +543,10 @@ impl Persist {
 
     /// Takes the next job off the queue. For a save, the snapshot's point in time is this call.
     fn next_job(&mut self, config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Option<Job> {
-        if self.wanted.is_empty() {
+        if self.queued_jobs.is_empty() {
             return None;
         }
-        let job = self.wanted.remove(0);
+        let job = self.queued_jobs.remove(0);
         self.running = Some((job, now_ms, keyspace.effects.changes));
         self.flushes_at_start = self.flushes;
         self.is_outdated = false;

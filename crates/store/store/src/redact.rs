@@ -52,7 +52,7 @@ mod tests {
     use bytes::Bytes;
 
     #[test]
-    fn nobody_reads_the_password_of_another() {
+    fn passwords_are_redacted() {
         let shown = |line: &str| {
             let args: Vec<Bytes> = line.split(' ').map(|word| word.to_owned().into()).collect();
             redacted(&args).join(&b' ').escape_ascii().to_string()

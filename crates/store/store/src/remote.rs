@@ -49,16 +49,16 @@ impl Remote {
     /// The store cannot be reached, rejects the user or password, or sends an invalid reply. Some
     /// of the commands may have run.
     pub fn run(&self, commands: &[Vec<Bytes>]) -> io::Result<Vec<Reply>> {
-        let mut place = self
+        let mut connection_slot = self
             .connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let mut connection = match place.take() {
+        let mut connection = match connection_slot.take() {
             Some(connection) => connection,
             None => self.connect()?,
         };
         let replies = connection.run(commands, Instant::now() + self.patience)?;
-        *place = Some(connection);
+        *connection_slot = Some(connection);
         Ok(replies)
     }
 
@@ -78,7 +78,7 @@ impl Remote {
         stream.set_nodelay(true)?;
         let input = BytesMut::new();
         let mut connection = Connection { stream, input };
-        for reply in connection.run(&self.url.greeting(), deadline)? {
+        for reply in connection.run(&self.url.handshake_commands(), deadline)? {
             if let Reply::Error(text) = reply {
                 return Err(io::Error::other(
                     String::from_utf8_lossy(&text).into_owned(),

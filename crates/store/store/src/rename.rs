@@ -29,7 +29,7 @@ impl Renames {
     /// Renames the command that is called `from` to `to`. If `to` is empty, clients can no longer
     /// call the command.
     pub(crate) fn add(&mut self, from: &str, to: &str) -> Result<(), String> {
-        let own = self
+        let original = self
             .command(from)
             .ok_or("No such command in rename-command")?;
         self.set(from, None);
@@ -39,7 +39,7 @@ impl Renames {
         if self.command(to).is_some() {
             return Err("Target command name already exists".to_owned());
         }
-        self.set(to, Some(own));
+        self.set(to, Some(original));
         Ok(())
     }
 
@@ -50,7 +50,7 @@ impl Renames {
         match found {
             None => NameMeaning::Itself,
             Some((_, None)) => NameMeaning::Nothing,
-            Some((_, Some(own))) => NameMeaning::Command(own),
+            Some((_, Some(original))) => NameMeaning::Command(original),
         }
     }
 
@@ -61,7 +61,7 @@ impl Renames {
                 let args = [Bytes::copy_from_slice(name.as_bytes())];
                 keyspace::command(&args).map(|command| command.name)
             }
-            NameMeaning::Command(own) => Some(own),
+            NameMeaning::Command(original) => Some(original),
             NameMeaning::Nothing => None,
         }
     }
@@ -74,9 +74,9 @@ impl Renames {
 }
 
 /// Returns the arguments, with the command's name replaced by its original name.
-pub(crate) fn with_own_name(args: &[Bytes], own: &'static str) -> Vec<Bytes> {
+pub(crate) fn with_original_name(args: &[Bytes], original: &'static str) -> Vec<Bytes> {
     let mut args = args.to_vec();
-    args[0] = Bytes::from_static(own.as_bytes());
+    args[0] = Bytes::from_static(original.as_bytes());
     args
 }
 
@@ -85,7 +85,7 @@ mod tests {
     use super::{NameMeaning, Renames};
 
     #[test]
-    fn a_name_goes_to_its_new_command_and_may_be_taken_again() {
+    fn a_renamed_name_can_be_reused() {
         let mut renames = Renames::default();
         renames.add("FLUSHALL", "").expect("there is one");
         renames
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_in_the_words_of_redis() {
+    fn invalid_renames_get_the_errors_of_redis() {
         let mut renames = Renames::default();
         let none = Err("No such command in rename-command".to_owned());
         for name in ["flushalll", "", "config|get"] {
@@ -109,7 +109,7 @@ mod tests {
         }
         renames.add("keys", "").expect("there is one");
         assert_eq!(renames.add("keys", "x"), none);
-        let taken = Err("Target command name already exists".to_owned());
-        assert_eq!(renames.add("get", "SET"), taken);
+        let name_in_use = Err("Target command name already exists".to_owned());
+        assert_eq!(renames.add("get", "SET"), name_in_use);
     }
 }

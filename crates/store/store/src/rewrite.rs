@@ -46,8 +46,8 @@ fn write(path: &Path, config: &Config) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         old => old?,
     };
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.tmp", std::process::id()));
+    let mut temporary_path = path.as_os_str().to_owned();
+    temporary_path.push(format!(".{}.tmp", std::process::id()));
     let written = (|| {
         // Only the owner may read the file, because it may contain a password.
         let mut file = OpenOptions::new()
@@ -55,18 +55,18 @@ fn write(path: &Path, config: &Config) -> io::Result<()> {
             .create(true)
             .truncate(true)
             .mode(0o600)
-            .open(&beside)?;
+            .open(&temporary_path)?;
         if let Ok(found) = fs::metadata(path) {
             file.set_permissions(found.permissions())?;
         }
         file.write_all(config.rewrite(&old).as_bytes())?;
         file.sync_all()?;
-        fs::rename(&beside, path)?;
+        fs::rename(&temporary_path, path)?;
         sync_parent(path)
     })();
     if written.is_err() {
         // Removes the temporary file, which may not exist.
-        drop(fs::remove_file(&beside));
+        drop(fs::remove_file(&temporary_path));
     }
     written
 }

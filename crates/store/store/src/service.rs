@@ -33,7 +33,7 @@ use crate::{Error, Limits, settings};
 /// have.
 const NEVER_MS: u64 = 365 * 24 * 3600 * 1000;
 /// Reply to a connection that is refused for lack of a descriptor.
-const SHED: &[u8] = b"-ERR max number of clients reached\r\n";
+const REFUSAL_REPLY: &[u8] = b"-ERR max number of clients reached\r\n";
 
 /// A server whose sockets are open.
 #[derive(Debug)]
@@ -181,7 +181,7 @@ impl Server {
             }
             move |conn| serve_tcp(Rc::clone(&shared), conn)
         };
-        let ended = reactor::run(listeners, &reactor_limits, SHED, &drained, start);
+        let ended = reactor::run(listeners, &reactor_limits, REFUSAL_REPLY, &drained, start);
         if !config.unixsocket.is_empty() {
             // The next server must be able to bind this path. The file may be gone already.
             drop(fs::remove_file(&config.unixsocket));

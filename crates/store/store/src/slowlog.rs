@@ -11,7 +11,7 @@ const ARGS_MAX: usize = 32;
 const ARG_BYTES_MAX: usize = 128;
 
 #[derive(Debug)]
-pub(crate) struct Slow {
+pub(crate) struct SlowCommand {
     pub(crate) id: u64,
     pub(crate) unix_secs: u64,
     pub(crate) took_us: u64,
@@ -23,15 +23,15 @@ pub(crate) struct Slow {
 #[derive(Debug, Default)]
 pub(crate) struct Slowlog {
     /// Entries, newest first.
-    pub(crate) entries: VecDeque<Slow>,
+    pub(crate) entries: VecDeque<SlowCommand>,
     next_id: u64,
 }
 
 impl Slowlog {
-    pub(crate) fn add(&mut self, slow: Slow, entries_max: usize) {
+    pub(crate) fn add(&mut self, slow: SlowCommand, entries_max: usize) {
         let id = self.next_id;
         self.next_id += 1;
-        self.entries.push_front(Slow { id, ..slow });
+        self.entries.push_front(SlowCommand { id, ..slow });
         self.entries.truncate(entries_max);
     }
 }

@@ -57,15 +57,15 @@ fn last_reply_with(config: Config, script: &str, name: Option<&str>) -> String {
         .build()
         .expect("a runtime");
     LocalSet::new().block_on(&runtime, async {
-        let mut stage = Stage::new(config);
+        let mut test_server = TestServer::new(config);
         for (index, line) in script.lines().enumerate() {
             let line = line.trim();
             if !line.is_empty() {
-                stage.play(line, index + 1).await;
+                test_server.run_step(line, index + 1).await;
             }
         }
         match name {
-            Some(name) => stage.talker(name).hear().await,
+            Some(name) => test_server.test_client(name).next_reply().await,
             None => String::new(),
         }
     })
@@ -74,7 +74,7 @@ fn last_reply_with(config: Config, script: &str, name: Option<&str>) -> String {
 impl Stream for DuplexStream {
     fn poll_write_zero_copy(
         &mut self,
-        _lender: &ZeroCopyWriter,
+        _zero_copy_writer: &ZeroCopyWriter,
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
         _more: bool,
@@ -84,59 +84,66 @@ impl Stream for DuplexStream {
 }
 
 /// A server and its clients.
-struct Stage {
+struct TestServer {
     shared: Rc<Shared>,
-    clients: BTreeMap<String, Talker>,
+    clients: BTreeMap<String, TestClient>,
 }
 
-struct Talker {
+struct TestClient {
     stream: DuplexStream,
     input: BytesMut,
 }
 
-impl Stage {
-    fn new(config: Config) -> Stage {
+impl TestServer {
+    fn new(config: Config) -> TestServer {
         let keyspace = Keyspace::new(settings::keyspace_limits(&config), 7);
         let persist = Persist::without_journal(0, Stop::new());
         let state = State::new(config, Limits::default(), keyspace, persist);
         let shared = Rc::new(Shared::new(state));
         spawn_local(run_housekeeping(Rc::clone(&shared)));
-        Stage {
+        TestServer {
             shared,
             clients: BTreeMap::new(),
         }
     }
 
-    async fn play(&mut self, line: &str, number: usize) {
+    async fn run_step(&mut self, line: &str, number: usize) {
         if let Some(ms) = line.strip_prefix("wait ") {
             let ms = ms.parse().expect("milliseconds");
             return tokio::time::sleep(Duration::from_millis(ms)).await;
         }
         if let Some(name) = line.strip_suffix(" closed") {
-            let heard = self.talker(name).hear().await;
-            return assert_eq!(heard, "closed", "line {number}: {line}");
+            let reply_text = self.test_client(name).next_reply().await;
+            return assert_eq!(reply_text, "closed", "line {number}: {line}");
         }
         if let Some((name, command)) = line.split_once("> ")
             && !name.contains('<')
         {
-            let talker = self.talker(name);
+            let test_client = self.test_client(name);
             let line = format!("{command}\r\n");
-            return talker
+            return test_client
                 .stream
                 .write_all(line.as_bytes())
                 .await
                 .expect("it listens");
         }
         if let Some((name, part)) = line.split_once("~ ") {
-            let heard = self.talker(name).hear().await;
-            return assert!(heard.contains(part), "line {number}: {line}: {heard}");
+            let reply_text = self.test_client(name).next_reply().await;
+            return assert!(
+                reply_text.contains(part),
+                "line {number}: {line}: {reply_text}"
+            );
         }
         let (name, expected) = line.split_once('<').expect("a step");
-        let heard = self.talker(name).hear().await;
-        assert_eq!(heard.trim_end(), expected.trim(), "line {number}: {line}");
+        let reply_text = self.test_client(name).next_reply().await;
+        assert_eq!(
+            reply_text.trim_end(),
+            expected.trim(),
+            "line {number}: {line}"
+        );
     }
 
-    fn talker(&mut self, name: &str) -> &mut Talker {
+    fn test_client(&mut self, name: &str) -> &mut TestClient {
         self.clients.entry(name.to_owned()).or_insert_with(|| {
             let (stream, other) = duplex(1 << 20);
             let peer = Peer {
@@ -147,7 +154,7 @@ impl Stage {
                 is_unix: false,
             };
             spawn_local(serve(Rc::clone(&self.shared), other, peer));
-            Talker {
+            TestClient {
                 stream,
                 input: BytesMut::new(),
             }
@@ -155,14 +162,14 @@ impl Stage {
     }
 }
 
-impl Talker {
+impl TestClient {
     /// Returns the next reply as text, or an empty string if no task can make progress and no reply
     /// has arrived.
-    async fn hear(&mut self) -> String {
+    async fn next_reply(&mut self) -> String {
         loop {
             let reply = Reply::take(&mut self.input, &ReplyLimits::default());
             if let Some(reply) = reply.expect("a reply") {
-                return show(&reply);
+                return format_reply(&reply);
             }
             let read = self.stream.read_buf(&mut self.input);
             match timeout(Duration::from_millis(1), read).await {
@@ -174,9 +181,15 @@ impl Talker {
     }
 }
 
-fn show(reply: &Reply) -> String {
+fn format_reply(reply: &Reply) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let all = |replies: &[Reply]| replies.iter().map(show).collect::<Vec<_>>().join(" ");
+    let all = |replies: &[Reply]| {
+        replies
+            .iter()
+            .map(format_reply)
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
     match reply {
         Reply::Simple(word) => text(word),
         Reply::Error(error) => format!("-{}", text(error)),
@@ -188,7 +201,8 @@ fn show(reply: &Reply) -> String {
         Reply::Push(replies) => format!(">[{}]", all(replies)),
         Reply::Map(pairs) => {
             let pairs = pairs.iter();
-            let pairs = pairs.map(|(key, value)| format!("{}: {}", show(key), show(value)));
+            let pairs =
+                pairs.map(|(key, value)| format!("{}: {}", format_reply(key), format_reply(value)));
             format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
         }
         Reply::Double(digits) | Reply::BigNumber(digits) => text(digits),

@@ -134,7 +134,7 @@ fn restored(cx: &Context<'_>, body: &[u8]) -> Option<Value> {
     let value = read_value(*kind, &mut cursor, reading(cx.ks)).ok()?;
     let value = value.filter(|_| cursor.at == body.len())?;
     Some(match value {
-        Value::Str(string) => Value::Str(string.kept(cx.ks.blob_freezer())),
+        Value::Str(string) => Value::Str(string.with_frozen_blob(cx.ks.blob_freezer())),
         other => other,
     })
 }

@@ -283,12 +283,12 @@ pub(crate) fn object(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let args = cx.args;
     let is_lfu = cx.ks.limits.policy.is_lfu();
     let (now, decay) = (cx.now, cx.ks.limits.lfu_decay_minutes);
-    let what = args[1].to_ascii_lowercase();
+    let subcommand = args[1].to_ascii_lowercase();
     let Some(entry) = cx.entry(&args[2]) else {
         out.null();
         return Ok(());
     };
-    match what.as_slice() {
+    match subcommand.as_slice() {
         b"encoding" => out.bulk(entry.value.encoding().as_bytes()),
         b"refcount" => out.int(match &entry.value {
             // Redis shares these integers and reports this constant as their reference count.

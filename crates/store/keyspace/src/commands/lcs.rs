@@ -58,8 +58,8 @@ pub(crate) fn lcs(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let options = Options::parse(cx)?;
     // The table uses four bytes per pair of positions.
     let cells = (left.len() + 1).checked_mul(right.len() + 1);
-    let room = cells.filter(|&cells| cells <= cx.ks.limits.string_bytes_max / 4);
-    if room.is_none() {
+    let table_len = cells.filter(|&cells| cells <= cx.ks.limits.string_bytes_max / 4);
+    if table_len.is_none() {
         let text = "ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len";
         return Err(Fault::of(text));
     }
@@ -88,11 +88,11 @@ struct Lengths {
 /// A subsequence, and the contiguous matches it consists of, the last one first.
 struct Found {
     text: Vec<u8>,
-    common_runs: Vec<SharedRun>,
+    common_runs: Vec<CommonRun>,
 }
 
 /// A contiguous match: the index of its last byte in both strings, and its length.
-struct SharedRun {
+struct CommonRun {
     left_end: usize,
     right_end: usize,
     len: usize,
@@ -124,7 +124,7 @@ impl Lengths {
     /// resolved the same way.
     fn walk(&self, left: &[u8], right: &[u8]) -> Found {
         let mut text = Vec::new();
-        let mut common_runs: Vec<SharedRun> = Vec::new();
+        let mut common_runs: Vec<CommonRun> = Vec::new();
         let (mut row, mut column) = (left.len(), right.len());
         while 0 < row && 0 < column {
             if left[row - 1] == right[column - 1] {
@@ -136,7 +136,7 @@ impl Lengths {
                     {
                         it.len += 1;
                     }
-                    _ => common_runs.push(SharedRun {
+                    _ => common_runs.push(CommonRun {
                         left_end: row - 1,
                         right_end: column - 1,
                         len: 1,
@@ -156,7 +156,7 @@ impl Lengths {
 }
 
 fn send_index(found: &Found, options: &Options, out: &mut Out) {
-    let common_runs: Vec<&SharedRun> = found
+    let common_runs: Vec<&CommonRun> = found
         .common_runs
         .iter()
         .filter(|it| options.len_min <= it.len)

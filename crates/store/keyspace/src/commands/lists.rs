@@ -113,7 +113,7 @@ fn pop(cx: &mut Context<'_>, end: End, out: &mut Out) -> Done {
     }
     let count = match args.get(2) {
         None => None,
-        Some(_) => Some(super::positive(cx, 2)?),
+        Some(_) => Some(super::non_negative(cx, 2)?),
     };
     let Some(list) = cx.peek_as::<List>(&args[1])? else {
         if count.is_some() {
@@ -183,7 +183,7 @@ pub(crate) fn lrange(cx: &mut Context<'_>, out: &mut Out) -> Done {
 
 /// Returns the position of the element with this index, if there is one; negative indices count
 /// from the end.
-fn place(index: i64, len: usize) -> Option<usize> {
+fn absolute_index(index: i64, len: usize) -> Option<usize> {
     let index = if index < 0 { index + len as i64 } else { index };
     usize::try_from(index).ok().filter(|&index| index < len)
 }
@@ -197,7 +197,7 @@ pub(crate) fn lindex(cx: &mut Context<'_>, out: &mut Out) -> Done {
         return Ok(());
     };
     let index = index.ok_or(Fault::NOT_INT)?;
-    match place(index, list.len()).and_then(|index| list.get(index)) {
+    match absolute_index(index, list.len()).and_then(|index| list.get(index)) {
         Some(piece) => piece.send(out),
         None => out.null(),
     }
@@ -210,7 +210,7 @@ pub(crate) fn lset(cx: &mut Context<'_>, out: &mut Out) -> Done {
         return Err(Fault::NO_KEY);
     };
     let index = cx.int(2)?;
-    let index = place(index, len).ok_or(Fault::OUT_OF_RANGE)?;
+    let index = absolute_index(index, len).ok_or(Fault::OUT_OF_RANGE)?;
     cx.edit::<List, _>(&args[1], |list| list.set(index, &args[3]))?;
     cx.changed(&args[1], Class::List, "lset");
     out.ok();
@@ -219,7 +219,7 @@ pub(crate) fn lset(cx: &mut Context<'_>, out: &mut Out) -> Done {
 
 pub(crate) fn linsert(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let args = cx.args;
-    let behind = if cx.is(2, "after") {
+    let insert_offset = if cx.is(2, "after") {
         1
     } else if cx.is(2, "before") {
         0
@@ -235,7 +235,7 @@ pub(crate) fn linsert(cx: &mut Context<'_>, out: &mut Out) -> Done {
         out.int(-1);
         return Ok(());
     };
-    cx.edit::<List, _>(&args[1], |list| list.insert(at + behind, &args[4]))?;
+    cx.edit::<List, _>(&args[1], |list| list.insert(at + insert_offset, &args[4]))?;
     cx.changed(&args[1], Class::List, "linsert");
     out.int(len as i64 + 1);
     Ok(())
@@ -245,13 +245,15 @@ pub(crate) fn lrem(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let count = cx.int(2)?;
     let args = cx.args;
     let from = if count < 0 { End::Right } else { End::Left };
-    let most = if count == 0 {
+    let count_max = if count == 0 {
         usize::MAX
     } else {
         count.unsigned_abs() as usize
     };
     let removed = cx
-        .edit::<List, _>(&args[1], |list| list.remove_equal(&args[3], most, from))?
+        .edit::<List, _>(&args[1], |list| {
+            list.remove_equal(&args[3], count_max, from)
+        })?
         .unwrap_or(0);
     if 0 < removed {
         cx.changed(&args[1], Class::List, "lrem");
@@ -264,9 +266,9 @@ pub(crate) fn ltrim(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let (start, end) = (cx.int(2)?, cx.int(3)?);
     let args = cx.args;
     let trimmed = cx.edit::<List, _>(&args[1], |list| {
-        let keep = index_range(start, end, list.len());
-        list.remove_range(keep.end..list.len());
-        list.remove_range(0..keep.start);
+        let kept_range = index_range(start, end, list.len());
+        list.remove_range(kept_range.end..list.len());
+        list.remove_range(0..kept_range.start);
     })?;
     if trimmed.is_some() {
         cx.changed(&args[1], Class::List, "ltrim");
@@ -333,12 +335,12 @@ pub(crate) fn lpos(cx: &mut Context<'_>, out: &mut Out) -> Done {
         }
         return Ok(());
     };
-    let most = match options.count {
+    let count_max = match options.count {
         None => 1,
         Some(0) => usize::MAX,
         Some(count) => count,
     };
-    let seen = if options.len_max == 0 {
+    let scanned_max = if options.len_max == 0 {
         list.len()
     } else {
         options.len_max
@@ -350,9 +352,13 @@ pub(crate) fn lpos(cx: &mut Context<'_>, out: &mut Out) -> Done {
         Box::new(list.iter().enumerate())
     };
     let equal = pieces
-        .take(seen)
+        .take(scanned_max)
         .filter(|(_, piece)| piece.bytes() == args[2]);
-    let found: Vec<usize> = equal.map(|(at, _)| at).skip(skipped).take(most).collect();
+    let found: Vec<usize> = equal
+        .map(|(at, _)| at)
+        .skip(skipped)
+        .take(count_max)
+        .collect();
     match options.count {
         None => match found.first() {
             Some(at) => out.int(*at as i64),

@@ -64,7 +64,7 @@ impl<'a> Request<'a> {
         Ok(request)
     }
 
-    fn wants(&self, name: &[u8]) -> bool {
+    fn matches_pattern(&self, name: &[u8]) -> bool {
         self.pattern.is_none_or(|pattern| glob(pattern, name))
     }
 
@@ -111,7 +111,7 @@ pub(crate) fn scan(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let db = &cx.ks.dbs[cx.db];
     let mut visited = 0;
     let mut found: Vec<&Key> = Vec::new();
-    let mut gone = Vec::new();
+    let mut expired_keys = Vec::new();
     let cursor = request.run(|cursor| {
         let next = db.dict.scan(cursor, |slot, entry| {
             visited += 1;
@@ -120,9 +120,9 @@ pub(crate) fn scan(cx: &mut Context<'_>, out: &mut Out) -> Done {
             let is_kind = request
                 .kind
                 .is_none_or(|kind| kind.eq_ignore_ascii_case(name));
-            if is_kind && request.wants(entry.key.bytes()) {
+            if is_kind && request.matches_pattern(entry.key.bytes()) {
                 match is_gone {
-                    true => gone.push(entry.key.clone()),
+                    true => expired_keys.push(entry.key.clone()),
                     false => found.push(&entry.key),
                 }
             }
@@ -133,7 +133,7 @@ pub(crate) fn scan(cx: &mut Context<'_>, out: &mut Out) -> Done {
     for key in found {
         out.bulk(key.bytes());
     }
-    for key in gone {
+    for key in expired_keys {
         cx.ks.remove_gone(cx.db, key.bytes(), cx.now);
     }
     Ok(())
@@ -156,7 +156,7 @@ pub(crate) fn hscan(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let cursor = request.run(|cursor| {
         let next = hash.scan(cursor, |name, value| {
             visited += 1;
-            if request.wants(name) {
+            if request.matches_pattern(name) {
                 found.push((name, value));
             }
         });
@@ -190,7 +190,7 @@ pub(crate) fn sscan(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let cursor = request.run(|cursor| {
         let next = set.scan(cursor, |name| {
             visited += 1;
-            if request.wants(name) {
+            if request.matches_pattern(name) {
                 found.push(Key::new(name));
             }
         });
@@ -220,7 +220,7 @@ pub(crate) fn zscan(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let cursor = request.run(|cursor| {
         let next = zset.scan(cursor, |name, score| {
             visited += 1;
-            if request.wants(name) {
+            if request.matches_pattern(name) {
                 found.push((name, score));
             }
         });

@@ -60,20 +60,20 @@ pub fn send_help(container: &str, lines: &[impl AsRef<str>], out: &mut Out) {
 }
 
 /// Returns all commands, without subcommands.
-fn whole() -> impl Iterator<Item = &'static Command> {
+fn without_subcommands() -> impl Iterator<Item = &'static Command> {
     table::commands()
         .iter()
         .filter(|command| !command.name.contains('|'))
 }
 
 pub(crate) fn command(_: &mut Context<'_>, out: &mut Out) -> Done {
-    out.array(whole().count());
-    whole().for_each(|command| send_info(command, out));
+    out.array(without_subcommands().count());
+    without_subcommands().for_each(|command| send_info(command, out));
     Ok(())
 }
 
 pub(crate) fn command_count(_: &mut Context<'_>, out: &mut Out) -> Done {
-    out.int(whole().count() as i64);
+    out.int(without_subcommands().count() as i64);
     Ok(())
 }
 
@@ -136,8 +136,8 @@ fn positions(keys: Keys) -> (i64, i64, i64) {
 fn send_spec(spec: &Spec, out: &mut Out) {
     out.map(3);
     out.bulk(b"flags");
-    out.set(spec.what.len());
-    spec.what.iter().for_each(|word| out.simple(word));
+    out.set(spec.key_use.len());
+    spec.key_use.iter().for_each(|word| out.simple(word));
     let index = |at: usize| ("index", vec![("index", at as i64)]);
     let (begin, find) = match spec.place {
         KeyPosition::Range { at, last, step } => {
@@ -170,7 +170,7 @@ fn send_spec(spec: &Spec, out: &mut Out) {
 
 pub(crate) fn command_docs(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let named: Vec<&Command> = if cx.args.len() == 2 {
-        whole().collect()
+        without_subcommands().collect()
     } else {
         let names = cx.args[2..].iter();
         names.filter_map(|name| table::named(name)).collect()

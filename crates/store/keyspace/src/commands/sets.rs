@@ -145,7 +145,7 @@ pub(crate) fn spop(cx: &mut Context<'_>, out: &mut Out) -> Done {
         return Err(Fault::SYNTAX);
     }
     let count = if args.len() == 3 {
-        Some(super::positive(cx, 2)?)
+        Some(super::non_negative(cx, 2)?)
     } else {
         None
     };
@@ -204,8 +204,8 @@ fn set_at<'a>(cx: &'a Context<'_>, key: &[u8]) -> &'a Set {
     Set::of(&entry.value).expect("the caller checked its type")
 }
 
-/// Returns members that are in all sets. The maximum number of members is `most`.
-fn intersect(cx: &mut Context<'_>, keys: &[Bytes], most: usize) -> Result<Vec<Key>, Fault> {
+/// Returns members that are in all sets. The maximum number of members is `count_max`.
+fn intersect(cx: &mut Context<'_>, keys: &[Bytes], count_max: usize) -> Result<Vec<Key>, Fault> {
     if present(cx, keys)?.contains(&false) {
         return Ok(Vec::new());
     }
@@ -216,7 +216,7 @@ fn intersect(cx: &mut Context<'_>, keys: &[Bytes], most: usize) -> Result<Vec<Ke
         if sets[1..].iter().all(|set| set.contains(name)) {
             found.push(Key::new(name));
         }
-        found.len() < most
+        found.len() < count_max
     });
     Ok(found)
 }
@@ -298,8 +298,8 @@ pub(crate) fn sdiffstore(cx: &mut Context<'_>, out: &mut Out) -> Done {
 }
 
 pub(crate) fn sintercard(cx: &mut Context<'_>, out: &mut Out) -> Done {
-    let (keys, most) = card_request(cx)?;
-    out.int(intersect(cx, keys, most)?.len() as i64);
+    let (keys, count_max) = card_request(cx)?;
+    out.int(intersect(cx, keys, count_max)?.len() as i64);
     Ok(())
 }
 
@@ -312,12 +312,19 @@ fn card_request<'a>(cx: &Context<'a>) -> Result<(&'a [Bytes], usize), Fault> {
     let keys = cx.args.get(2..end);
     let text = "ERR Number of keys can't be greater than number of args";
     let keys = keys.ok_or(Fault::of(text))?;
-    let mut most = 0;
+    let mut count_max = 0;
     for at in (end..cx.args.len()).step_by(2) {
         let limit = cx.args.get(at + 1).filter(|_| cx.is(at, "limit"));
         let limit = resp::parse_int(limit.ok_or(Fault::SYNTAX)?);
         let limit = limit.and_then(|limit| usize::try_from(limit).ok());
-        most = limit.ok_or(Fault::of("ERR LIMIT can't be negative"))?;
+        count_max = limit.ok_or(Fault::of("ERR LIMIT can't be negative"))?;
     }
-    Ok((keys, if most == 0 { usize::MAX } else { most }))
+    Ok((
+        keys,
+        if count_max == 0 {
+            usize::MAX
+        } else {
+            count_max
+        },
+    ))
 }

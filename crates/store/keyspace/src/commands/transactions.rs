@@ -42,14 +42,14 @@ pub(crate) fn watch(cx: &mut Context<'_>, out: &mut Out) -> Done {
             continue;
         }
         let key = Bytes::copy_from_slice(key);
-        let seen = key_state(cx, db, &key);
+        let state_at_watch = key_state(cx, db, &key);
         let version = cx.ks.watches.watch(db, &key);
         cx.session.watched_bytes += Watched::bytes(&key);
         cx.session.watched.push(Watched {
             db,
             key,
             version,
-            seen,
+            state_at_watch,
         });
     }
     out.ok();
@@ -110,9 +110,9 @@ fn has_changed(cx: &Context<'_>) -> bool {
             db,
             key,
             version,
-            seen,
+            state_at_watch,
         } = watched;
-        match (*seen, key_state(cx, *db, key)) {
+        match (*state_at_watch, key_state(cx, *db, key)) {
             (KeyState::Value, KeyState::Expired) => true,
             (KeyState::Expired, KeyState::Expired | KeyState::Nothing) => false,
             _ => cx.ks.watches.version(*db, key) != *version,

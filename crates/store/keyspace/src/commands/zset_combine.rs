@@ -51,7 +51,7 @@ fn number_or_zero(value: f64) -> f64 {
 struct Request<'a> {
     keys: &'a [Bytes],
     /// Maximum count: the LIMIT of ZINTERCARD.
-    most: usize,
+    count_max: usize,
     weights: Vec<f64>,
     aggregate: Aggregate,
     with_scores: bool,
@@ -67,7 +67,7 @@ impl<'a> Request<'a> {
     ) -> Result<Self, Fault> {
         let args = cx.args;
         let count = cx.int(at)?;
-        let few = || {
+        let too_few_keys = || {
             Fault::new(format!(
                 "ERR at least 1 input key is needed for '{name}' command"
             ))
@@ -75,13 +75,13 @@ impl<'a> Request<'a> {
         let count = usize::try_from(count)
             .ok()
             .filter(|&count| 0 < count)
-            .ok_or_else(few)?;
+            .ok_or_else(too_few_keys)?;
         let end = count.saturating_add(at + 1);
         let keys = args.get(at + 1..end).ok_or(Fault::SYNTAX)?;
         check_types(cx, keys)?;
         let mut request = Self {
             keys,
-            most: usize::MAX,
+            count_max: usize::MAX,
             weights: vec![1.0; count],
             aggregate: Aggregate::Sum,
             with_scores: false,
@@ -108,7 +108,7 @@ impl<'a> Request<'a> {
                 next += 1;
                 let limit = resp::parse_int(&args[next]).and_then(|it| usize::try_from(it).ok());
                 let limit = limit.ok_or(Fault::of("ERR LIMIT can't be negative"))?;
-                request.most = if limit == 0 { usize::MAX } else { limit };
+                request.count_max = if limit == 0 { usize::MAX } else { limit };
             } else if !stores && !counts && cx.is(next, "withscores") {
                 request.with_scores = true;
             } else {
@@ -279,7 +279,7 @@ pub(crate) fn zintercard(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let mut found = 0;
     inputs[0].each(|name, _| {
         found += usize::from(inputs[1..].iter().all(|input| input.score(name).is_some()));
-        found < request.most
+        found < request.count_max
     });
     out.int(found as i64);
     Ok(())

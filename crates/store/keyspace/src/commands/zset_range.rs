@@ -62,7 +62,7 @@ impl<'a> NameBound<'a> {
 
     /// Returns whether the name `other` sorts before this bound. If `with_equal` is true, a name
     /// equal to the bound counts as before it.
-    fn is_behind(self, other: &[u8], with_equal: bool) -> bool {
+    fn is_above(self, other: &[u8], with_equal: bool) -> bool {
         match self {
             Self::Lowest => false,
             Self::Highest => true,
@@ -123,8 +123,8 @@ impl<'a> Span<'a> {
                 zset.rank(|score, _| score < high.score || !high.is_open && score == high.score),
             ),
             Self::Names(low, high) => (
-                zset.rank(|_, name| low.is_behind(name, low.is_open())),
-                zset.rank(|_, name| high.is_behind(name, !high.is_open())),
+                zset.rank(|_, name| low.is_above(name, low.is_open())),
+                zset.rank(|_, name| high.is_above(name, !high.is_open())),
             ),
         };
         start..end.max(start)

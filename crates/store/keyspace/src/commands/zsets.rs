@@ -362,7 +362,7 @@ fn pop_one_key(cx: &mut Context<'_>, extreme: Extreme, out: &mut Out) -> Done {
         return Err(Fault::SYNTAX);
     }
     let count = if args.len() == 3 {
-        Some(super::positive(cx, 2)?)
+        Some(super::non_negative(cx, 2)?)
     } else {
         None
     };

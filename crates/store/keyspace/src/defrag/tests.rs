@@ -21,7 +21,7 @@ struct Model {
 }
 
 /// A store, its model, and its running snapshot with the content that is expected in it.
-struct Scene {
+struct ModelledStore {
     keyspace: Keyspace,
     session: Session,
     now_ms: u64,
@@ -38,14 +38,14 @@ fn name(number: usize) -> String {
     }
 }
 
-impl Scene {
-    fn new() -> Scene {
+impl ModelledStore {
+    fn new() -> ModelledStore {
         let limits = Limits {
             // The limit is low, so that a sweep takes many turns of the event loop.
             expire_keys_per_turn: 20,
             ..Limits::default()
         };
-        Scene {
+        ModelledStore {
             keyspace: Keyspace::new(limits, 1),
             session: Session::new(),
             now_ms: FIRST_MS,
@@ -181,7 +181,7 @@ impl Scene {
         {
             return;
         }
-        let mut loaded = Scene::new();
+        let mut loaded = ModelledStore::new();
         let mut loader = Loader::new(LoadOptions {
             now_ms: FIRST_MS,
             check_crc: true,
@@ -231,19 +231,19 @@ impl Scene {
 }
 
 #[test]
-fn whatever_happens_meanwhile_every_key_keeps_what_it_has() {
+fn defragmentation_preserves_all_keys() {
     for seed in 0..24 {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let mut scene = Scene::new();
+        let mut modelled_store = ModelledStore::new();
         for _ in 0..150 {
-            scene.step(&mut rng);
+            modelled_store.step(&mut rng);
         }
-        scene.check_all();
-        while scene.keyspace.has_snapshot() {
-            scene.write_snapshot_part(50_000);
+        modelled_store.check_all();
+        while modelled_store.keyspace.has_snapshot() {
+            modelled_store.write_snapshot_part(50_000);
         }
-        scene.keyspace.start_defrag();
-        while scene.keyspace.continue_defrag(1_000) {}
-        scene.check_all();
+        modelled_store.keyspace.start_defrag();
+        while modelled_store.keyspace.continue_defrag(1_000) {}
+        modelled_store.check_all();
     }
 }

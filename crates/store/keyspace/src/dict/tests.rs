@@ -51,7 +51,7 @@ fn scan_all(dict: &Dict<Pair>) -> Vec<u32> {
 }
 
 #[test]
-fn holds_what_was_put_in() {
+fn behaves_like_a_map() {
     let mut dict = Dict::new(SEED);
     for number in 0..20_000 {
         dict.insert(pair(number));
@@ -79,7 +79,7 @@ fn holds_what_was_put_in() {
 }
 
 #[test]
-fn random_reaches_everything() {
+fn random_reaches_every_item() {
     let mut dict = Dict::new(SEED);
     for number in 0..64 {
         dict.insert(pair(number));

@@ -69,7 +69,7 @@ impl Keyspace {
         let key = self.dbs[db].dict.at(slot).key.clone();
         self.remove_key(db, key.bytes());
         self.stats.evicted += 1;
-        self.gone(db, key.bytes(), Class::Evicted, "evicted");
+        self.report_removal(db, key.bytes(), Class::Evicted, "evicted");
     }
 
     /// Returns the number of collections and databases that wait to be freed.

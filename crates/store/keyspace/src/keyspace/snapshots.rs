@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::Keyspace;
-use crate::db::{Entry, IN_LINE};
+use crate::db::{Entry, IN_VALUE_QUEUE};
 use crate::rdb::Options;
 use crate::value::Value;
 
@@ -85,7 +85,7 @@ impl Keyspace {
     pub(crate) fn replaced_value(&mut self, db: usize, slot: u32, value: Value) {
         let access = &mut self.dbs[db].dict.at_mut(slot).access;
         let before = *access;
-        *access &= !IN_LINE;
+        *access &= !IN_VALUE_QUEUE;
         self.retire_value((db, slot), before, value);
     }
 

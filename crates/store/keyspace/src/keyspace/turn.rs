@@ -105,7 +105,7 @@ impl Keyspace {
         self.before_removal(db, slot);
         self.remove_key(db, key);
         self.effects.changes += 1;
-        self.gone(db, key, Class::Generic, "del");
+        self.report_removal(db, key, Class::Generic, "del");
         true
     }
 

@@ -35,7 +35,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 proptest! {
     #[test]
-    fn is_a_vector_of_strings(steps in steps()) {
+    fn behaves_like_a_vector_of_strings(steps in steps()) {
         let mut packed = Packed::default();
         let mut model: Vec<Vec<u8>> = Vec::new();
         for step in steps {

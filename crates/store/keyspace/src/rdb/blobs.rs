@@ -18,12 +18,12 @@ pub(crate) struct Blob {
     /// Offset in the buffer's bytes at which the blob must be inserted.
     pub(crate) at: usize,
     pub(crate) bytes: Bytes,
-    pub(crate) handed_over: usize,
+    pub(crate) passed_bytes: usize,
 }
 
 impl Blob {
     pub(crate) fn waiting_bytes(&self) -> usize {
-        self.bytes.len() - self.handed_over
+        self.bytes.len() - self.passed_bytes
     }
 }
 
@@ -33,7 +33,7 @@ impl Blobs {
         self.queue.push_back(Blob {
             at,
             bytes,
-            handed_over: 0,
+            passed_bytes: 0,
         });
     }
 }

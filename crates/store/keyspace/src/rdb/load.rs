@@ -29,13 +29,13 @@ pub struct LoadOptions {
 pub struct Error {
     /// Offset in the file, in bytes.
     pub offset: u64,
-    what: &'static str,
+    message: &'static str,
     key: Option<Bytes>,
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(to, "byte {}: {}", self.offset, self.what)?;
+        write!(to, "byte {}: {}", self.offset, self.message)?;
         match &self.key {
             Some(key) => write!(to, ", at key {}", key.escape_ascii()),
             None => Ok(()),
@@ -110,17 +110,21 @@ impl Loader {
             let item = match self.next(keyspace, &mut cursor, &mut key) {
                 Ok(item) => item,
                 Err(Stop::Short) => return Ok(false),
-                Err(Stop::Bad(what)) => {
+                Err(Stop::Bad(message)) => {
                     let offset = self.offset + cursor.at as u64;
-                    return Err(Error { offset, what, key });
+                    return Err(Error {
+                        offset,
+                        message,
+                        key,
+                    });
                 }
             };
-            let taken = cursor.at;
+            let consumed = cursor.at;
             if !matches!(item, Item::End) {
-                self.crc = crc64(self.crc, &input[..taken]);
+                self.crc = crc64(self.crc, &input[..consumed]);
             }
-            input.advance(taken);
-            self.offset += taken as u64;
+            input.advance(consumed);
+            self.offset += consumed as u64;
             self.apply(keyspace, item);
         }
         Ok(true)
@@ -150,7 +154,7 @@ impl Loader {
                 if let Some(value) = value.filter(|_| !is_late) {
                     keyspace.last_load.loaded += 1;
                     let value = match value {
-                        Value::Str(string) => Value::Str(string.kept(self.keep)),
+                        Value::Str(string) => Value::Str(string.with_frozen_blob(self.keep)),
                         other => other,
                     };
                     keyspace.remove_key(self.db, &key);

@@ -66,19 +66,21 @@ fn compress_by<const SLOTS: usize>(from: &[u8], to: &mut Vec<u8>) -> bool {
     while at + 2 < from.len() && at < usize::from(u16::MAX) {
         let three = u32::from_be_bytes([0, from[at], from[at + 1], from[at + 2]]);
         let hash = three.wrapping_mul(0x9e37_79b1) >> (32 - SLOTS.trailing_zeros());
-        let seen = std::mem::replace(&mut last_seen[hash as usize], at as u16 + 1);
-        let seen = usize::from(seen).checked_sub(1);
-        let seen = seen.filter(|&seen| at - seen <= OFFSET_MAX);
-        let Some(seen) = seen.filter(|&seen| from[seen..seen + 3] == from[at..at + 3]) else {
+        let last_position = std::mem::replace(&mut last_seen[hash as usize], at as u16 + 1);
+        let last_position = usize::from(last_position).checked_sub(1);
+        let last_position = last_position.filter(|&last_position| at - last_position <= OFFSET_MAX);
+        let Some(last_position) = last_position
+            .filter(|&last_position| from[last_position..last_position + 3] == from[at..at + 3])
+        else {
             at += 1;
             continue;
         };
-        let most = (from.len() - at).min(COPY_MAX);
-        let count = (3..most)
-            .find(|&it| from[seen + it] != from[at + it])
-            .unwrap_or(most);
+        let copy_max = (from.len() - at).min(COPY_MAX);
+        let count = (3..copy_max)
+            .find(|&it| from[last_position + it] != from[at + it])
+            .unwrap_or(copy_max);
         put_literals(&from[literals..at], to);
-        put_reference(at - seen - 1, count - 2, to);
+        put_reference(at - last_position - 1, count - 2, to);
         at += count;
         literals = at;
         if from.len() <= to.len() - begin {
@@ -119,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn there_and_back(bytes in prop::collection::vec(0..4u8, 0..3000)) {
+        fn compression_round_trips(bytes in prop::collection::vec(0..4u8, 0..3000)) {
             let mut short = Vec::new();
             if compress(&bytes, &mut short) {
                 prop_assert_eq!(decompress(&short, bytes.len()), Some(bytes));
@@ -127,7 +129,7 @@ mod tests {
         }
 
         #[test]
-        fn nonsense_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..300), len in 0..600usize) {
+        fn invalid_input_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..300), len in 0..600usize) {
             if let Some(long) = decompress(&bytes, len) {
                 prop_assert_eq!(long.len(), len);
             }
@@ -135,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn repetition_shrinks() {
+    fn repetitive_text_is_compressed() {
         let bytes = b"abcabcabcabcabcabcabcabcabcabcabcabc";
         let mut short = Vec::new();
         assert!(compress(bytes, &mut short));

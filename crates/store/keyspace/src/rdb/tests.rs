@@ -67,7 +67,7 @@ fn load(file: &[u8], step: usize) -> Result<Keyspace, Error> {
     panic!("the file ended early");
 }
 
-const LOOKS: &[&str] = &[
+const QUERIES: &[&str] = &[
     "DBSIZE",
     "GET s17",
     "PEXPIRETIME s17",
@@ -81,7 +81,7 @@ const LOOKS: &[&str] = &[
 ];
 
 #[test]
-fn the_checksum_is_that_of_redis() {
+fn the_checksum_equals_that_of_redis() {
     assert_eq!(crc64(0, b"123456789"), 0xe9c6_d914_c4b8_d9ca);
     assert_eq!(crc64(crc64(0, b"1234"), b"56789"), 0xe9c6_d914_c4b8_d9ca);
 }
@@ -89,7 +89,7 @@ fn the_checksum_is_that_of_redis() {
 #[test]
 fn a_snapshot_is_of_one_moment() {
     let mut quiet = filled();
-    let mut expected: Vec<Bytes> = LOOKS.iter().map(|line| run(&mut quiet, line)).collect();
+    let mut expected: Vec<Bytes> = QUERIES.iter().map(|line| run(&mut quiet, line)).collect();
     let mut busy = filled();
     let mut round = 0;
     let file = file(&mut busy, 500, |keyspace| {
@@ -108,12 +108,12 @@ fn a_snapshot_is_of_one_moment() {
     });
     assert!(9 < round);
     let mut loaded = load(&file, 777).expect("sound");
-    let found: Vec<Bytes> = LOOKS.iter().map(|line| run(&mut loaded, line)).collect();
+    let found: Vec<Bytes> = QUERIES.iter().map(|line| run(&mut loaded, line)).collect();
     assert_eq!(found, std::mem::take(&mut expected));
 }
 
 #[test]
-fn what_valkey_calls_its_own_is_read() {
+fn files_of_valkey_are_read() {
     let valkey = |head: &[u8]| {
         let mut file = file(&mut filled(), 1 << 20, |_| {});
         file[..9].copy_from_slice(head);
@@ -125,9 +125,12 @@ fn what_valkey_calls_its_own_is_read() {
         load(&file, file.len())
     };
     let mut loaded = valkey(b"VALKEY080").expect("sound");
-    let found: Vec<Bytes> = LOOKS.iter().map(|line| run(&mut loaded, line)).collect();
-    let mut kept = filled();
-    let expected: Vec<Bytes> = LOOKS.iter().map(|line| run(&mut kept, line)).collect();
+    let found: Vec<Bytes> = QUERIES.iter().map(|line| run(&mut loaded, line)).collect();
+    let mut reference = filled();
+    let expected: Vec<Bytes> = QUERIES
+        .iter()
+        .map(|line| run(&mut reference, line))
+        .collect();
     assert_eq!(found, expected);
     let load = loaded.last_load();
     let keys = loaded.db_figures(0, NOW_MS).0 + loaded.db_figures(3, NOW_MS).0;
@@ -157,7 +160,7 @@ fn damage_is_refused() {
 }
 
 #[test]
-fn a_canceled_snapshot_leaves_no_trace() {
+fn a_cancelled_snapshot_leaves_no_state() {
     let mut keyspace = filled();
     let options = Options {
         version: 10,
@@ -197,7 +200,7 @@ fn huge() -> Keyspace {
     keyspace
 }
 
-const HUGE_LOOKS: &[&str] = &[
+const HUGE_QUERIES: &[&str] = &[
     "DBSIZE",
     "LRANGE list 0 -1",
     "SORT set ALPHA",
@@ -214,7 +217,7 @@ const HUGE_LOOKS: &[&str] = &[
 fn large_values_are_written_in_parts() {
     const BUDGET: usize = 10_000;
     let mut keyspace = huge();
-    let expected: Vec<Bytes> = HUGE_LOOKS
+    let expected: Vec<Bytes> = HUGE_QUERIES
         .iter()
         .map(|line| run(&mut keyspace, line))
         .collect();
@@ -236,7 +239,7 @@ fn large_values_are_written_in_parts() {
     }
     assert!(file.len() / BUDGET <= parts);
     let mut loaded = load(&file, 5_000).expect("sound");
-    let found: Vec<Bytes> = HUGE_LOOKS
+    let found: Vec<Bytes> = HUGE_QUERIES
         .iter()
         .map(|line| run(&mut loaded, line))
         .collect();
@@ -275,7 +278,7 @@ fn values_that_compress_well_take_as_many_turns() {
 }
 
 #[test]
-fn what_changes_between_turns_is_handed_over_in_parts() {
+fn changes_between_turns_are_written_in_parts() {
     const BUDGET: usize = 10_000;
     let mut keyspace = Keyspace::new(Limits::default(), 1);
     for number in 0..2_000 {
@@ -325,9 +328,9 @@ fn what_changes_between_turns_is_handed_over_in_parts() {
 }
 
 #[test]
-fn a_value_that_changes_while_it_is_written_is_as_it_was() {
+fn a_value_that_changes_while_it_is_written_keeps_its_old_state() {
     let mut quiet = huge();
-    let expected: Vec<Bytes> = HUGE_LOOKS
+    let expected: Vec<Bytes> = HUGE_QUERIES
         .iter()
         .map(|line| run(&mut quiet, line))
         .collect();
@@ -356,7 +359,7 @@ fn a_value_that_changes_while_it_is_written_is_as_it_was() {
             }
         });
         let mut loaded = load(&file, 50_000).expect("sound");
-        let found: Vec<Bytes> = HUGE_LOOKS
+        let found: Vec<Bytes> = HUGE_QUERIES
             .iter()
             .map(|line| run(&mut loaded, line))
             .collect();

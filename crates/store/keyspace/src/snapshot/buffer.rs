@@ -9,7 +9,7 @@ use crate::rdb::{Blob, Blobs, Writer};
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
-    handed_over: usize,
+    passed_bytes: usize,
     blobs: Blobs,
 }
 
@@ -23,7 +23,7 @@ impl Buffer {
     }
 
     pub(crate) fn waiting_bytes(&self) -> usize {
-        self.bytes.len() - self.handed_over + self.blobs.waiting_bytes
+        self.bytes.len() - self.passed_bytes + self.blobs.waiting_bytes
     }
 
     /// Returns the number of bytes that remain of the blob at the front.
@@ -35,7 +35,7 @@ impl Buffer {
     /// caller.
     pub(crate) fn append(&mut self, other: &mut Self) {
         assert!(
-            other.handed_over == 0,
+            other.passed_bytes == 0,
             "nothing of the other buffer was handed over"
         );
         let Self { bytes, blobs, .. } = std::mem::take(other);
@@ -58,14 +58,14 @@ impl Buffer {
         while 0 < left {
             let blob = self.blobs.queue.front_mut();
             let end = blob.as_ref().map_or(self.bytes.len(), |blob| blob.at);
-            let many = left.min(end - self.handed_over);
-            to.extend_from_slice(&self.bytes[self.handed_over..][..many]);
-            self.handed_over += many;
+            let many = left.min(end - self.passed_bytes);
+            to.extend_from_slice(&self.bytes[self.passed_bytes..][..many]);
+            self.passed_bytes += many;
             left -= many;
             if let Some(blob) = blob {
                 let many = left.min(blob.waiting_bytes());
-                to.extend_from_slice(&blob.bytes[blob.handed_over..][..many]);
-                blob.handed_over += many;
+                to.extend_from_slice(&blob.bytes[blob.passed_bytes..][..many]);
+                blob.passed_bytes += many;
                 self.blobs.waiting_bytes -= many;
                 left -= many;
                 let whole = |blob: &mut Blob| blob.waiting_bytes() == 0;
@@ -77,7 +77,7 @@ impl Buffer {
         let is_all = self.waiting_bytes() == 0;
         if is_all {
             self.bytes.clear();
-            self.handed_over = 0;
+            self.passed_bytes = 0;
         }
         is_all
     }

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::db::{Db, IN_LINE};
+use crate::db::{Db, IN_VALUE_QUEUE};
 use crate::rdb::{Writer, write_part, write_protected};
 use crate::value::Value;
 
@@ -67,11 +67,11 @@ impl ValueQueue {
     }
 
     /// Appends a value to the queue. `head` is written before its elements.
-    pub(crate) fn push(&mut self, number: usize, head: Vec<u8>, home: Location, slot: u32) {
+    pub(crate) fn push(&mut self, number: usize, head: Vec<u8>, location: Location, slot: u32) {
         self.queue.push_back(QueuedValue {
             number,
             head,
-            source: ValueSource::Entry(home, slot),
+            source: ValueSource::Entry(location, slot),
             place: 0,
             is_protected: false,
         });
@@ -100,8 +100,8 @@ impl ValueQueue {
             .expect("the first value of the queue was opened");
         let value = match &mut first.source {
             ValueSource::Own(value, _) => value,
-            ValueSource::Entry(home, slot) => {
-                let db = find(dbs, flushed, *home);
+            ValueSource::Entry(location, slot) => {
+                let db = find(dbs, flushed, *location);
                 &mut db.dict.at_mut(*slot).value
             }
         };
@@ -127,17 +127,17 @@ impl ValueQueue {
                     self.own_bytes -= bytes;
                     unused.push(value);
                 }
-                ValueSource::Entry(home, slot) => {
-                    let db = find(dbs, flushed, home);
-                    db.dict.at_mut(slot).access &= !IN_LINE;
+                ValueSource::Entry(location, slot) => {
+                    let db = find(dbs, flushed, location);
+                    db.dict.at_mut(slot).access &= !IN_VALUE_QUEUE;
                 }
             }
         }
         is_whole
     }
 
-    fn find(&mut self, home: Location, slot: u32) -> &mut QueuedValue {
-        let is_it = |queued: &&mut QueuedValue| matches!(queued.source, ValueSource::Entry(at, it) if (at, it) == (home, slot));
+    fn find(&mut self, location: Location, slot: u32) -> &mut QueuedValue {
+        let is_it = |queued: &&mut QueuedValue| matches!(queued.source, ValueSource::Entry(at, it) if (at, it) == (location, slot));
         let found = self.queue.iter_mut().find(is_it);
         found.expect("a marked entry is in the queue")
     }
@@ -156,7 +156,7 @@ impl ValueQueue {
             Value::List(list) => {
                 // Shared nodes use no additional memory.
                 queued.source = ValueSource::Own(Value::List(Box::new(list.share())), 0);
-                entry.access &= !IN_LINE;
+                entry.access &= !IN_VALUE_QUEUE;
                 return;
             }
             Value::Hash(hash) => hash.guard(place, &copied_bytes),
@@ -182,8 +182,8 @@ impl ValueQueue {
     /// Updates the locations of queued values after databases were swapped or flushed.
     pub(crate) fn relocate(&mut self, relocate: impl Fn(Location) -> Location) {
         for queued in &mut self.queue {
-            if let ValueSource::Entry(home, _) = &mut queued.source {
-                *home = relocate(*home);
+            if let ValueSource::Entry(location, _) = &mut queued.source {
+                *location = relocate(*location);
             }
         }
     }
@@ -197,9 +197,9 @@ impl ValueQueue {
         for queued in std::mem::take(self).queue {
             match queued.source {
                 ValueSource::Own(value, _) => unused.push(value),
-                ValueSource::Entry(home, slot) => {
-                    let entry = find(dbs, flushed, home).dict.at_mut(slot);
-                    entry.access &= !IN_LINE;
+                ValueSource::Entry(location, slot) => {
+                    let entry = find(dbs, flushed, location).dict.at_mut(slot);
+                    entry.access &= !IN_VALUE_QUEUE;
                     match &mut entry.value {
                         Value::Str(_) | Value::List(_) => {}
                         Value::Hash(hash) => hash.unguard(),
@@ -222,8 +222,8 @@ impl ValueQueue {
     }
 }
 
-fn find<'a>(dbs: &'a mut [Db], flushed: &'a mut [Flushed], home: Location) -> &'a mut Db {
-    match home {
+fn find<'a>(dbs: &'a mut [Db], flushed: &'a mut [Flushed], location: Location) -> &'a mut Db {
+    match location {
         Location::Db(index) => &mut dbs[index],
         Location::Flushed(id) => {
             let mut flushed = flushed.iter_mut();

@@ -143,7 +143,7 @@ fn any_command(rng: &mut fastrand::Rng) -> String {
 }
 
 #[test]
-fn whatever_happens_a_snapshot_is_of_its_moment() {
+fn a_snapshot_equals_the_data_at_its_start() {
     for seed in 0..12 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut keyspace = filled();
@@ -175,7 +175,7 @@ fn whatever_happens_a_snapshot_is_of_its_moment() {
 /// A database whose keys were removed one by one has no slots. Keys that are added during the
 /// snapshot are not part of it.
 #[test]
-fn keys_that_all_go_while_it_is_written_are_in_it() {
+fn keys_removed_during_a_snapshot_are_in_it() {
     for keys_after in [0, 50] {
         let mut keyspace = Keyspace::new(Limits::default(), 1);
         for number in 0..5_000 {
@@ -197,7 +197,7 @@ fn keys_that_all_go_while_it_is_written_are_in_it() {
 }
 
 #[test]
-fn one_that_is_given_up_leaves_nothing_guarded() {
+fn a_cancelled_snapshot_guards_nothing() {
     let mut keyspace = filled();
     begin(&mut keyspace);
     keyspace.write_snapshot_part(BUDGET, &mut Vec::new());
@@ -215,7 +215,7 @@ fn one_that_is_given_up_leaves_nothing_guarded() {
 
 /// A change of a collection copies only what it changes, before and while the snapshot writes it.
 #[test]
-fn a_change_of_a_large_value_keeps_what_it_changes_alone() {
+fn a_change_of_a_large_value_copies_only_changed_elements() {
     let changes = [
         "HSET hash field7 changed",
         "SREM set member00000000000000000007",

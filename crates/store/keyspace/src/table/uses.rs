@@ -153,7 +153,7 @@ fn uses_of_any(command: &Command) -> (Use, Use) {
 
 /// Keys of a command that it uses in the same way, with their positions.
 pub(crate) struct Spec {
-    pub(crate) what: Use,
+    pub(crate) key_use: Use,
     pub(crate) place: KeyPosition,
 }
 
@@ -171,7 +171,7 @@ pub(crate) enum KeyPosition {
 /// Returns the key specifications of a command, as in COMMAND INFO.
 pub(crate) fn specs(command: &Command) -> Vec<Spec> {
     let (first_use, rest_use) = uses_of_any(command);
-    let spec = |what, place| Spec { what, place };
+    let spec = |key_use, place| Spec { key_use, place };
     let one = |at| KeyPosition::Range {
         at,
         last: 0,

@@ -30,7 +30,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn is_a_sorted_vector(steps in prop::collection::vec((0..4000u32, 0..700u32, prop::bool::weighted(0.6)), 1..40)) {
+    fn behaves_like_a_sorted_vector(steps in prop::collection::vec((0..4000u32, 0..700u32, prop::bool::weighted(0.6)), 1..40)) {
         let mut tree = Tree::new();
         let mut model = std::collections::BTreeSet::new();
         for (start, many, adds) in steps {

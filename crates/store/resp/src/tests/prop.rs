@@ -16,7 +16,7 @@ fn request() -> impl Strategy<Value = Vec<Vec<u8>>> {
 
 proptest! {
     #[test]
-    fn requests_survive_any_cut(
+    fn requests_do_not_depend_on_read_boundaries(
         requests in prop::collection::vec(request(), 1..6),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
         ahead in 1..4usize,
@@ -60,7 +60,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_panic(bytes in prop::collection::vec(prop::sample::select(&b"*$:%~>1230-\r\n\"'\\x a\0"[..]), 0..60)) {
+    fn no_input_panics(bytes in prop::collection::vec(prop::sample::select(&b"*$:%~>1230-\r\n\"'\\x a\0"[..]), 0..60)) {
         let mut parser = Parser::new(Limits::default());
         let mut input = BytesMut::from(&bytes[..]);
         while let Ok(true) = parser.next(&mut input) {}
@@ -69,7 +69,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read(values in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..30), 0..9)) {
+    fn written_replies_are_parsed_back(values in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..30), 0..9)) {
         let mut out = Out::new(Proto::Resp3);
         out.array(values.len());
         for value in &values {

@@ -36,15 +36,18 @@ pub(super) fn auth(call: &mut Call<'_>) {
 /// Returns whether the credentials are valid. There is one user, `default`; without a configured
 /// password any password is accepted, as in Redis.
 fn is_known(call: &Call<'_>, user: &[u8], password: &[u8]) -> bool {
-    let right = call.state.config.requirepass.as_bytes();
-    user == b"default" && (right.is_empty() || same(right, password))
+    let expected = call.state.config.requirepass.as_bytes();
+    user == b"default" && (expected.is_empty() || same(expected, password))
 }
 
 /// Compares in constant time, so that the duration does not reveal the position of the first
 /// difference.
-fn same(right: &[u8], given: &[u8]) -> bool {
-    let differing = right.iter().zip(given).fold(0, |all, (a, b)| all | (a ^ b));
-    right.len() == given.len() && differing == 0
+fn same(expected: &[u8], given: &[u8]) -> bool {
+    let differing = expected
+        .iter()
+        .zip(given)
+        .fold(0, |all, (a, b)| all | (a ^ b));
+    expected.len() == given.len() && differing == 0
 }
 
 /// HELLO \[protover \[AUTH username password\] \[SETNAME name\]\]. Takes effect only if every

@@ -133,8 +133,8 @@ fn unblock(call: &mut Call<'_>) {
     let target = call.state.clients.with_id(id as u64);
     // CLIENT UNBLOCK cannot unblock a client that waits for an event other than a key.
     let waits = |target: &ClientKey| {
-        let parked = call.state.clients[*target].parked.as_ref();
-        parked.is_some_and(|parked| !parked.block.keys.is_empty())
+        let blocked_command = call.state.clients[*target].blocked_command.as_ref();
+        blocked_command.is_some_and(|blocked_command| !blocked_command.block.keys.is_empty())
     };
     let Some(target) = target.filter(waits) else {
         return call.out().int(0);

@@ -47,10 +47,10 @@ fn rewrite(call: &mut Call<'_>) {
 fn get(call: &mut Call<'_>) {
     let all: Vec<_> = call.state.config.all().collect();
     let mut found: Vec<(String, &str)> = Vec::new();
-    for asked in &call.args[2..] {
-        let asked = String::from_utf8_lossy(asked);
-        let is_pattern = asked.contains(['[', '*', '?']);
-        let lower = asked.to_ascii_lowercase();
+    for requested_name in &call.args[2..] {
+        let requested_name = String::from_utf8_lossy(requested_name);
+        let is_pattern = requested_name.contains(['[', '*', '?']);
+        let lower = requested_name.to_ascii_lowercase();
         for (name, value) in &all {
             let is_new = !found
                 .iter()
@@ -59,7 +59,7 @@ fn get(call: &mut Call<'_>) {
             if is_new && is_listed && keyspace::glob(lower.as_bytes(), name.as_bytes()) {
                 found.push(((*name).to_owned(), value));
             } else if is_new && lower == *name {
-                found.push((asked.clone().into_owned(), value));
+                found.push((requested_name.clone().into_owned(), value));
             }
         }
     }

@@ -84,10 +84,10 @@ pub(super) fn script(call: &mut Call<'_>) {
     match call.word(1).as_str() {
         "flush" => call.out().ok(),
         "exists" => {
-            let asked = call.args.len() - 2;
+            let requested_count = call.args.len() - 2;
             let out = call.out();
-            out.array(asked);
-            for _ in 0..asked {
+            out.array(requested_count);
+            for _ in 0..requested_count {
                 out.int(0);
             }
         }

@@ -26,23 +26,23 @@ const DEFAULT: &[Section] = &[
 ];
 
 /// Sections shown only on request: for `all`, for `everything`, or by their own names.
-const MORE: &[Section] = &[("Commandstats", calls), ("Latencystats", latencies)];
+const ON_REQUEST: &[Section] = &[("Commandstats", calls), ("Latencystats", latencies)];
 
 /// INFO \[section …\]: reports statistics of the server, by section.
 pub(super) fn info(call: &mut Call<'_>) {
     let used_bytes = call.state.used_bytes() as u64;
     call.state.stats.note_peak(used_bytes);
-    let asked: Vec<String> = (1..call.args.len()).map(|index| call.word(index)).collect();
-    let all = asked
+    let requested: Vec<String> = (1..call.args.len()).map(|index| call.word(index)).collect();
+    let all = requested
         .iter()
         .any(|word| matches!(word.as_str(), "all" | "everything"));
-    let default = asked.is_empty() || asked.iter().any(|word| word == "default");
-    let by_name = |name: &str| asked.iter().any(|word| word.eq_ignore_ascii_case(name));
+    let default = requested.is_empty() || requested.iter().any(|word| word == "default");
+    let by_name = |name: &str| requested.iter().any(|word| word.eq_ignore_ascii_case(name));
     let mut fields = Fields(String::new());
     for (section, is_default) in DEFAULT
         .iter()
         .map(|row| (row, true))
-        .chain(MORE.iter().map(|row| (row, false)))
+        .chain(ON_REQUEST.iter().map(|row| (row, false)))
     {
         let (name, write) = *section;
         if all || (default && is_default) || by_name(name) {
@@ -237,8 +237,8 @@ fn memory(state: &State, fields: &mut Fields) {
     allocator(resident, fields);
     let ratio = resident as f64 / used.max(1) as f64;
     fields.add("mem_fragmentation_ratio", format_args!("{ratio:.2}"));
-    let beside = resident as i64 - used as i64;
-    fields.add("mem_fragmentation_bytes", beside);
+    let fragmentation_bytes = resident as i64 - used as i64;
+    fields.add("mem_fragmentation_bytes", fragmentation_bytes);
     fields.add("mem_not_counted_for_evict", state.persist.waiting_bytes());
     fields.add("mem_clients_normal", state.clients.bytes());
     fields.add("mem_aof_buffer", state.persist.waiting_bytes());

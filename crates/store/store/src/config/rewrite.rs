@@ -25,23 +25,23 @@ impl Config {
         let mut added = Vec::new();
         let untouched = Config::default();
         for name in names() {
-            let places: Vec<usize> = (0..lines.len())
+            let line_indices: Vec<usize> = (0..lines.len())
                 .filter(|at| lines[*at].as_deref().and_then(named) == Some(name))
                 .collect();
-            let current_lines = places.iter().filter_map(|at| lines[*at].as_deref());
+            let current_lines = line_indices.iter().filter_map(|at| lines[*at].as_deref());
             let current_lines = current_lines.collect::<Vec<_>>().join("\n");
-            if places.is_empty() && self.value_of(name) == untouched.value_of(name) {
+            if line_indices.is_empty() && self.value_of(name) == untouched.value_of(name) {
                 continue;
             }
             let mut read = Config::default();
             let holds = read.read(&current_lines, "".as_ref()).is_ok()
                 && read.value_of(name) == self.value_of(name);
             let repeats = matches!(name, "save" | "client-output-buffer-limit");
-            if holds && (repeats || places.len() == 1) {
+            if holds && (repeats || line_indices.len() == 1) {
                 continue;
             }
-            let mut wanted = self.lines_of(name, places.is_empty()).into_iter();
-            for at in places {
+            let mut wanted = self.lines_of(name, line_indices.is_empty()).into_iter();
+            for at in line_indices {
                 lines[at] = wanted.next();
             }
             added.extend(wanted);
@@ -84,15 +84,15 @@ impl Config {
 
 /// Returns the names of all directives, without aliases.
 fn names() -> impl Iterator<Item = &'static str> {
-    let ours = DIRECTIVES.iter().map(|row| row.name);
-    ours.chain(ACCEPTED.iter().map(|row| row.name))
+    let effective = DIRECTIVES.iter().map(|row| row.name);
+    effective.chain(ACCEPTED.iter().map(|row| row.name))
 }
 
 /// Returns the name (not the alias) of the directive that a line sets.
 fn named(line: &str) -> Option<&'static str> {
     let name = line.split_ascii_whitespace().next()?;
-    let ours = directive(name).map(|row| row.name);
-    ours.or_else(|| accepted(name).map(|row| ACCEPTED[row].name))
+    let effective = directive(name).map(|row| row.name);
+    effective.or_else(|| accepted(name).map(|row| ACCEPTED[row].name))
 }
 
 /// Splits a value into groups of `count` words.

@@ -23,7 +23,7 @@ fn shown(config: &Config, name: &str) -> String {
 }
 
 #[test]
-fn a_file_as_people_have_it() {
+fn a_typical_configuration_file_is_read() {
     let config = read(
         "# a comment\n\n  port 7000\nbind 127.0.0.1 -::1\nsave \"\"\nappendonly yes\nmaxmemory 2gb\n\
          client-output-buffer-limit normal 1mb 0 0\ntcp-backlog 100\nlua-time-limit 10\n\
@@ -47,7 +47,7 @@ fn a_file_as_people_have_it() {
 }
 
 #[test]
-fn what_does_not_fit_is_named_with_its_line() {
+fn an_invalid_line_is_reported_with_its_number() {
     let fault = |text| read(text).expect_err("refused");
     assert_eq!(
         fault("port 1\nmaxmemroy 1gb\n"),
@@ -73,7 +73,7 @@ fn what_does_not_fit_is_named_with_its_line() {
 }
 
 #[test]
-fn what_redis_tunes_and_is_not_here_is_taken_and_shown() {
+fn directives_without_effect_are_accepted_and_shown() {
     let config = read(
         "cluster-enabled no\ncluster-node-timeout 5000\ntls-port 0\ntls-cert-file /etc/x.pem\nmasterauth secret\n\
          masteruser me\nslaveof no one\nserver_cpulist 0-3\nslave-lazy-flush YES\nlua-time-limit 7\n\
@@ -105,7 +105,7 @@ fn what_redis_tunes_and_is_not_here_is_taken_and_shown() {
 }
 
 #[test]
-fn the_file_that_valkey_brings_is_taken() {
+fn the_configuration_file_of_valkey_is_accepted() {
     // Directives of Valkey's own files, 8.1 and 9.0, that Redis 7.0's file lacks, and names that
     // only its comments mention.
     let config = read(
@@ -142,7 +142,7 @@ fn the_file_that_valkey_brings_is_taken() {
 }
 
 #[test]
-fn every_default_of_what_is_only_kept_is_one_of_its_values() {
+fn every_default_of_an_accepted_directive_is_valid() {
     for row in super::ACCEPTED {
         let value = match row.name {
             "replicaof" => "no one",
@@ -161,7 +161,7 @@ fn one_argument_may_be_a_line_with_quotes() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_a_reason() {
+fn unsupported_directives_are_refused_with_a_reason() {
     let fault = |args: &[&str]| from_args(args).expect_err("refused");
     assert_eq!(
         fault(&["--cluster-enabled", "yes"]),
@@ -192,7 +192,7 @@ fn what_cannot_be_is_refused_with_a_reason() {
 }
 
 #[test]
-fn values_are_looked_at_also_of_what_changes_nothing() {
+fn values_of_ignored_directives_are_validated() {
     let fault = |line: &str| {
         let text = read(line).expect_err("refused");
         text.split_once(": ")
@@ -279,7 +279,7 @@ fn values_are_looked_at_also_of_what_changes_nothing() {
 }
 
 #[test]
-fn an_include_may_be_a_pattern_that_fits_nothing() {
+fn an_include_pattern_may_match_no_file() {
     let folder = std::env::temp_dir().join(format!("pelton-kv-include-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join("b.conf"), "port 7002\n").expect("written");
@@ -295,7 +295,7 @@ fn an_include_may_be_a_pattern_that_fits_nothing() {
 }
 
 #[test]
-fn a_configuration_that_contradicts_itself_is_refused() {
+fn a_contradictory_configuration_is_refused() {
     assert_eq!(
         from_args(&["--port", "0"]).expect_err("nobody could connect"),
         "port 0 without unixsocket: Configured to not listen anywhere"
@@ -305,7 +305,7 @@ fn a_configuration_that_contradicts_itself_is_refused() {
 }
 
 #[test]
-fn lines_of_save_add_up() {
+fn save_lines_accumulate() {
     let saves = |text| shown(&read(text).expect("sound"), "save");
     assert_eq!(saves("save 900 1\nsave 300 10\n"), "900 1 300 10");
     assert_eq!(saves("save 900 1 300 10\nSAVE 60 5"), "900 1 300 10 60 5");

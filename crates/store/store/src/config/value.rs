@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named_as_redis_does() {
+    fn invalid_values_get_the_errors_of_redis() {
         assert_eq!(
             Int::<0, 9>::read(&words("10")),
             Err("argument must be between 0 and 9 inclusive".to_owned())

@@ -6,11 +6,11 @@ use keyspace::{Command, Flags};
 use crate::client::Client;
 use crate::config::Config;
 use crate::redact::redacted;
-use crate::slowlog::{self, Slow};
+use crate::slowlog::{self, SlowCommand};
 use crate::statistics::Statistics;
 
 /// A command that ran.
-pub(super) struct Ran<'a> {
+pub(super) struct FinishedCommand<'a> {
     pub(super) command: &'static Command,
     pub(super) args: &'a [Bytes],
     pub(super) took_us: u64,
@@ -24,7 +24,7 @@ pub(super) fn account(
     config: &Config,
     client: &Client,
     now_ms: u64,
-    ran: Ran<'_>,
+    ran: FinishedCommand<'_>,
 ) {
     let took_us = ran.took_us;
     let calls = stats.ran(ran.command, took_us, ran.failed);
@@ -46,11 +46,17 @@ pub(super) fn account(
 }
 
 #[cold]
-fn note_slow(stats: &mut Statistics, config: &Config, client: &Client, now_ms: u64, ran: &Ran<'_>) {
+fn note_slow(
+    stats: &mut Statistics,
+    config: &Config,
+    client: &Client,
+    now_ms: u64,
+    ran: &FinishedCommand<'_>,
+) {
     if config.slowlog_max_len.0 == 0 || ran.command.flags.has(Flags::SKIP_SLOWLOG) {
         return;
     }
-    let slow = Slow {
+    let slow = SlowCommand {
         id: 0,
         unix_secs: now_ms / 1000,
         took_us: ran.took_us,

@@ -24,7 +24,7 @@ const PIECES_MAX: usize = 8;
 pub(crate) async fn run_jobs(shared: Rc<Shared>) {
     let wake = Rc::clone(&shared.state.borrow().persist.wake);
     loop {
-        if !shared.state.borrow().persist.wanted.is_empty() {
+        if !shared.state.borrow().persist.queued_jobs.is_empty() {
             await_tag_sweep(&shared).await;
         }
         let job = {
@@ -165,18 +165,18 @@ async fn rewrite(shared: &Shared) -> io::Result<u64> {
 /// Starts a new increment and a new base at the same moment, then replaces the older files. Without
 /// `appendonly` only a base is written. Returns the base's length.
 async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) -> io::Result<u64> {
-    let places = Paths::new(&shared.state.borrow().config);
-    let increment = manifest.next_increment(&places.stem);
+    let paths = Paths::new(&shared.state.borrow().config);
+    let increment = manifest.next_increment(&paths.stem);
     manifest.increments.push(increment.clone());
     let file = {
-        let (places, listed) = (places.clone(), manifest.clone());
+        let (paths, listed) = (paths.clone(), manifest.clone());
         blocking(move || {
-            fs::create_dir_all(&places.journals)?;
-            let file = journal::create(&places.journal(&increment))?;
+            fs::create_dir_all(&paths.journals)?;
+            let file = journal::create(&paths.journal(&increment))?;
             // If the rewrite starts an AOF that was off, the increment is listed only once its base
             // exists: without the base, the increment does not contain all data.
             if was_on {
-                journal::replace(&places.manifest, listed.print().as_bytes())?;
+                journal::replace(&paths.manifest, listed.print().as_bytes())?;
             }
             Ok(file)
         })
@@ -190,17 +190,17 @@ async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) 
         let persist = &mut state.persist;
         persist.split_journal(file, &manifest, config, keyspace, now_ms)?
     };
-    let mut base = manifest.next_base(&places.stem);
+    let mut base = manifest.next_base(&paths.stem);
     // An existing base is never overwritten: the manifest on disk may name it, if replacing the
     // manifest failed only after the rename.
-    while places.journal(&base).exists() {
+    while paths.journal(&base).exists() {
         base = Manifest {
             base: Some(base),
             ..Manifest::default()
         }
-        .next_base(&places.stem);
+        .next_base(&paths.stem);
     }
-    let base_bytes = write_snapshot(shared, places.journal(&base)).await?;
+    let base_bytes = write_snapshot(shared, paths.journal(&base)).await?;
     // Without an AOF the new increment stays unused and is removed with the older files.
     let last = bytes_before.and_then(|_| manifest.increments.pop());
     let listed = Manifest {
@@ -213,7 +213,7 @@ async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) 
             .chain(manifest.increments)
             .collect(),
     };
-    let (at, text) = (places.manifest.clone(), listed.print());
+    let (at, text) = (paths.manifest.clone(), listed.print());
     blocking(move || journal::replace(&at, text.as_bytes())).await?;
     {
         let persist = &mut shared.state.borrow_mut().persist;
@@ -222,17 +222,17 @@ async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) 
             journal.set_bytes(base_bytes + (journal.bytes() - bytes_before.unwrap_or(0)));
         }
     }
-    let left = blocking(move || Ok(remove_history(&places, listed))).await?;
+    let left = blocking(move || Ok(remove_history(&paths, listed))).await?;
     shared.state.borrow_mut().persist.manifest = left;
     Ok(base_bytes)
 }
 
 /// Removes obsolete files. Files that cannot be removed remain listed in the manifest, and are
 /// removed after the next rewrite.
-fn remove_history(places: &Paths, mut manifest: Manifest) -> Manifest {
+fn remove_history(paths: &Paths, mut manifest: Manifest) -> Manifest {
     let listed = manifest.clone();
     manifest.history.retain(|old| {
-        let path = places.journal(old);
+        let path = paths.journal(old);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 tracing::warn!(%error, file = %path.display(), "cannot remove an obsolete AOF file; retried after the next rewrite");
@@ -241,7 +241,7 @@ fn remove_history(places: &Paths, mut manifest: Manifest) -> Manifest {
             _ => false,
         }
     });
-    match journal::replace(&places.manifest, manifest.print().as_bytes()) {
+    match journal::replace(&paths.manifest, manifest.print().as_bytes()) {
         Ok(()) => manifest,
         Err(error) => {
             tracing::warn!(%error, "cannot update the AOF manifest: it still lists removed files as history");

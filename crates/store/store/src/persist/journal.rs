@@ -88,7 +88,7 @@ pub(crate) fn is_sum(line: &[u8]) -> bool {
 /// The core's side of the AOF.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    orders: Sender<Order>,
+    job_sender: Sender<WriterJob>,
     thread: Option<JoinHandle<()>>,
     progress: Arc<Progress>,
     /// Encoded commands that are not yet part of a batch.
@@ -116,7 +116,7 @@ pub(crate) struct Progress {
     /// True after a failed sync: the state of the disk is unknown.
     broken: AtomicBool,
     /// True once the server stops: a failed write is then not retried.
-    ending: AtomicBool,
+    is_stopping: AtomicBool,
     /// The error that kept changes from reaching the disk, shared with the owner of the server.
     loss: Arc<Loss>,
 }
@@ -151,7 +151,7 @@ impl Disk for File {
     }
 }
 
-enum Order {
+enum WriterJob {
     Append {
         bytes: Vec<u8>,
         batch: u64,
@@ -182,7 +182,7 @@ impl Journal {
         sum: Sum,
         loss: Arc<Loss>,
     ) -> io::Result<Journal> {
-        let (orders, inbox) = channel();
+        let (job_sender, inbox) = channel();
         let progress = Arc::new(Progress {
             loss,
             ..Progress::default()
@@ -192,11 +192,11 @@ impl Journal {
         let mut writer = Writer {
             file,
             len,
-            torn: false,
+            has_partial_batch: false,
             sum,
-            sealed: true,
+            is_checksum_written: true,
             unsynced: false,
-            timed: false,
+            has_sync_deadline: false,
             synced_at: Instant::now(),
             progress: Arc::clone(&progress),
         };
@@ -204,7 +204,7 @@ impl Journal {
             .name("journal".to_owned())
             .spawn(move || writer.run(&inbox))?;
         Ok(Journal {
-            orders,
+            job_sender,
             thread: Some(thread),
             progress,
             pending: Vec::new(),
@@ -270,7 +270,7 @@ impl Journal {
         }
         self.batches += 1;
         let bytes = std::mem::take(&mut self.pending);
-        self.order(Order::Append {
+        self.order(WriterJob::Append {
             bytes,
             batch: self.batches,
             fsync: self.fsync,
@@ -299,7 +299,7 @@ impl Journal {
         // A replay of the new file starts with no database selected, so the first command needs a
         // SELECT.
         self.db = None;
-        self.order(Order::Rotate { file });
+        self.order(WriterJob::Rotate { file });
     }
 
     /// Sets the length of all files together, after a rewrite replaced some.
@@ -332,10 +332,10 @@ impl Journal {
         self.progress.broken.load(Ordering::Acquire)
     }
 
-    fn order(&self, order: Order) {
+    fn order(&self, order: WriterJob) {
         // After a failed sync the thread has ended and the send fails; no reply promises that this
         // order's bytes are on disk.
-        drop(self.orders.send(order));
+        drop(self.job_sender.send(order));
     }
 }
 
@@ -343,9 +343,9 @@ impl Drop for Journal {
     /// Writes and syncs the remaining bytes.
     fn drop(&mut self) {
         drop(self.send());
-        self.progress.ending.store(true, Ordering::Release);
+        self.progress.is_stopping.store(true, Ordering::Release);
         let (closed, _) = channel();
-        drop(std::mem::replace(&mut self.orders, closed));
+        drop(std::mem::replace(&mut self.job_sender, closed));
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
@@ -418,35 +418,35 @@ struct Writer {
     /// Length of the file up to the end of the last complete batch.
     len: u64,
     /// True if a partial batch may follow the last complete batch in the file.
-    torn: bool,
+    has_partial_batch: bool,
     /// Checksum of the bytes since the last checksum annotation in the file.
     sum: Sum,
     /// True if this writer has appended nothing since the last checksum annotation.
-    sealed: bool,
+    is_checksum_written: bool,
     unsynced: bool,
     /// True if unsynced bytes must be synced within a second.
-    timed: bool,
+    has_sync_deadline: bool,
     synced_at: Instant,
     progress: Arc<Progress>,
 }
 
 impl Writer {
-    fn run(&mut self, inbox: &Receiver<Order>) {
+    fn run(&mut self, inbox: &Receiver<WriterJob>) {
         loop {
-            let order = match self.unsynced && self.timed {
+            let order = match self.unsynced && self.has_sync_deadline {
                 true => inbox.recv_timeout(SECOND.saturating_sub(self.synced_at.elapsed())),
                 false => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             let synced = match order {
-                Ok(Order::Append {
+                Ok(WriterJob::Append {
                     bytes,
                     batch,
                     fsync,
                 }) => self.append(&bytes, batch, fsync),
-                Ok(Order::Rotate { file }) => self.rotate(file),
+                Ok(WriterJob::Rotate { file }) => self.rotate(file),
                 Err(RecvTimeoutError::Timeout) => self.sync(),
                 Err(RecvTimeoutError::Disconnected) => {
-                    self.seal();
+                    self.write_checksum();
                     if let Err(error) = self.sync() {
                         self.give_up(&error);
                     }
@@ -466,7 +466,7 @@ impl Writer {
     fn append(&mut self, bytes: &[u8], batch: u64, fsync: Fsync) -> io::Result<()> {
         while let Err(error) = self.write(bytes) {
             self.fail(&error);
-            if self.progress.ending.load(Ordering::Acquire) {
+            if self.progress.is_stopping.load(Ordering::Acquire) {
                 return Err(error);
             }
             std::thread::sleep(SECOND);
@@ -475,7 +475,7 @@ impl Writer {
             tracing::info!("the AOF can be written again: commands that change data are accepted");
         }
         self.unsynced = true;
-        self.timed = fsync != Fsync::No;
+        self.has_sync_deadline = fsync != Fsync::No;
         let due = match fsync {
             Fsync::Always => true,
             Fsync::EverySecond => SECOND <= self.synced_at.elapsed(),
@@ -492,10 +492,10 @@ impl Writer {
     /// Writes a complete batch after the last complete one; the partial batch of an earlier attempt
     /// is cut off first.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.torn {
+        if self.has_partial_batch {
             self.file.cut(self.len)?;
         }
-        self.torn = true;
+        self.has_partial_batch = true;
         self.file.append(bytes)?;
         let mut sum = self.sum;
         sum.add(bytes);
@@ -503,8 +503,8 @@ impl Writer {
         if is_due {
             self.file.append(sum.line().as_bytes())?;
         }
-        self.torn = false;
-        self.sealed = is_due;
+        self.has_partial_batch = false;
+        self.is_checksum_written = is_due;
         let written = bytes.len() + if is_due { SUM_LINE_BYTES } else { 0 };
         self.sum = if is_due { Sum::default() } else { sum };
         self.len += written as u64;
@@ -516,8 +516,8 @@ impl Writer {
 
     /// Writes the checksum of the bytes since the last checksum annotation. If the disk has no room
     /// for it, the next start cuts off the partial annotation.
-    fn seal(&mut self) {
-        if self.sealed || self.torn {
+    fn write_checksum(&mut self) {
+        if self.is_checksum_written || self.has_partial_batch {
             return;
         }
         match self.file.append(self.sum.line().as_bytes()) {
@@ -541,7 +541,7 @@ impl Writer {
         self.len = file.len()?;
         self.file = Box::new(file);
         self.sum = Sum::default();
-        self.sealed = true;
+        self.is_checksum_written = true;
         Ok(())
     }
 

@@ -15,8 +15,8 @@ use super::manifest::{Listed, Manifest};
 use super::paths::{Paths, Unwritten};
 use crate::Error;
 use crate::config::Config;
-use crate::rename::{NameMeaning, Renames, with_own_name};
-use crate::settings::LENDABLE;
+use crate::rename::{NameMeaning, Renames, with_original_name};
+use crate::settings::ZERO_COPY_ALLOCATOR;
 
 /// Minimum number of bytes read from a file at a time.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -45,36 +45,36 @@ pub(crate) struct Loaded {
     pub(crate) sum: Sum,
     /// The error because of which an AOF of Redis before 7 was read in place instead of being
     /// moved.
-    pub(crate) unmoved: Option<Unwritten>,
+    pub(crate) move_error: Option<Unwritten>,
 }
 
 /// Loads the AOF if it is enabled and exists, otherwise the snapshot if it exists.
 pub(crate) fn load(config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Result<Loaded, Error> {
-    let places = Paths::new(config);
+    let paths = Paths::new(config);
     if config.appendonly {
-        match adopt_old_journal(&places) {
+        match adopt_old_journal(&paths) {
             Ok(()) => {}
-            Err((path, error)) if journal::is_full(&error) && places.old_journal.is_file() => {
+            Err((path, error)) if journal::is_full(&error) && paths.old_journal.is_file() => {
                 let mut replay = Replay::new(config, keyspace, now_ms);
-                replay.file(&places.old_journal, true)?;
+                replay.file(&paths.old_journal, true)?;
                 return Ok(Loaded {
-                    unmoved: Some((path, error)),
+                    move_error: Some((path, error)),
                     ..Loaded::default()
                 });
             }
             Err((path, error)) => {
-                let old = places.old_journal.display();
+                let old = paths.old_journal.display();
                 let text = format!("cannot take over {old}: {}: {error}", path.display());
                 return Err(Error::host(text));
             }
         }
-        if places.manifest.exists() {
-            return load_journals(config, &places, keyspace, now_ms);
+        if paths.manifest.exists() {
+            return load_journals(config, &paths, keyspace, now_ms);
         }
     }
-    if places.snapshot.exists() {
+    if paths.snapshot.exists() {
         let mut replay = Replay::new(config, keyspace, now_ms);
-        replay.snapshot(&places.snapshot)?;
+        replay.snapshot(&paths.snapshot)?;
     }
     Ok(Loaded::default())
 }
@@ -82,34 +82,34 @@ pub(crate) fn load(config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Res
 /// Converts the single AOF file of Redis before 7 into the base of the new layout, as Redis 7 does.
 /// The manifest lists the file before the file is moved, so after an interruption at any point the
 /// next start completes the conversion.
-fn adopt_old_journal(places: &Paths) -> Result<(), Unwritten> {
+fn adopt_old_journal(paths: &Paths) -> Result<(), Unwritten> {
     let at = |path: &Path| {
         let path = path.to_owned();
         move |error: io::Error| (path, error)
     };
     let manifest = Manifest {
         base: Some(Listed {
-            name: places.stem.clone(),
+            name: paths.stem.clone(),
             seq: 1,
         }),
         ..Manifest::default()
     };
-    let moved = places.journals.join(&places.stem);
-    let is_old = places.old_journal.is_file();
-    if !places.manifest.exists() {
+    let moved = paths.journals.join(&paths.stem);
+    let is_old = paths.old_journal.is_file();
+    if !paths.manifest.exists() {
         if !is_old && !moved.is_file() {
             return Ok(());
         }
-        fs::create_dir_all(&places.journals).map_err(at(&places.journals))?;
-        journal::replace(&places.manifest, manifest.print().as_bytes())
-            .map_err(at(&places.manifest))?;
+        fs::create_dir_all(&paths.journals).map_err(at(&paths.journals))?;
+        journal::replace(&paths.manifest, manifest.print().as_bytes())
+            .map_err(at(&paths.manifest))?;
     }
-    let lists_it = || {
-        let text = fs::read_to_string(&places.manifest);
+    let is_listed = || {
+        let text = fs::read_to_string(&paths.manifest);
         text.is_ok_and(|text| Manifest::parse(&text).as_ref() == Ok(&manifest))
     };
-    if is_old && !moved.exists() && lists_it() {
-        fs::rename(&places.old_journal, &moved)
+    if is_old && !moved.exists() && is_listed() {
+        fs::rename(&paths.old_journal, &moved)
             .and_then(|()| journal::sync_parent(&moved))
             .map_err(at(&moved))?;
     }
@@ -118,11 +118,11 @@ fn adopt_old_journal(places: &Paths) -> Result<(), Unwritten> {
 
 fn load_journals(
     config: &Config,
-    places: &Paths,
+    paths: &Paths,
     keyspace: &mut Keyspace,
     now_ms: u64,
 ) -> Result<Loaded, Error> {
-    let path = &places.manifest;
+    let path = &paths.manifest;
     let text = fs::read_to_string(path)
         .map_err(|error| Error::host(format!("cannot read {}: {error}", path.display())))?;
     let manifest = Manifest::parse(&text)
@@ -132,15 +132,15 @@ fn load_journals(
     // A crash during the rotation to a new increment leaves an empty file after a truncated one, so
     // a file also counts as the last if only empty files follow.
     let is_empty =
-        |listed: &Listed| fs::metadata(places.journal(listed)).is_ok_and(|file| file.len() == 0);
+        |listed: &Listed| fs::metadata(paths.journal(listed)).is_ok_and(|file| file.len() == 0);
     let are_empty = |rest: &[Listed]| rest.iter().all(is_empty);
     if let Some(base) = &manifest.base {
-        loaded.base_bytes = replay.file(&places.journal(base), are_empty(&manifest.increments))?;
+        loaded.base_bytes = replay.file(&paths.journal(base), are_empty(&manifest.increments))?;
         loaded.journal_bytes = loaded.base_bytes;
     }
     for (index, increment) in manifest.increments.iter().enumerate() {
         let is_last = are_empty(&manifest.increments[index + 1..]);
-        loaded.journal_bytes += replay.file(&places.journal(increment), is_last)?;
+        loaded.journal_bytes += replay.file(&paths.journal(increment), is_last)?;
         loaded.sum = replay.sum;
     }
     loaded.manifest = Some(manifest);
@@ -169,12 +169,12 @@ pub(crate) fn reload_journals(
     keyspace: &mut Keyspace,
     now_ms: u64,
 ) -> Result<(), Error> {
-    let places = Paths::new(config);
-    if !places.manifest.exists() {
+    let paths = Paths::new(config);
+    if !paths.manifest.exists() {
         return Err(Error::data("there is no AOF".to_owned()));
     }
     empty(keyspace, now_ms);
-    load_journals(config, &places, keyspace, now_ms).map(drop)
+    load_journals(config, &paths, keyspace, now_ms).map(drop)
 }
 
 fn empty(keyspace: &mut Keyspace, now_ms: u64) {
@@ -200,7 +200,7 @@ struct Replay<'a> {
     /// Checksum of the bytes that no checksum annotation covers; set once the file is read.
     sum: Sum,
     /// Offset of the incomplete command at which parsing of the file stopped, if any.
-    torn: Option<u64>,
+    incomplete_at: Option<u64>,
 }
 
 impl<'a> Replay<'a> {
@@ -216,7 +216,7 @@ impl<'a> Replay<'a> {
             may_cut: config.aof_load_truncated,
             summed: 0,
             sum: Sum::default(),
-            torn: None,
+            incomplete_at: None,
         }
     }
 
@@ -265,17 +265,17 @@ impl<'a> Replay<'a> {
         }
         self.session = Session::new();
         self.session.set_replay(true);
-        let whole = self.commands(path, &mut source)?;
+        let complete_end = self.commands(path, &mut source)?;
         if is_last {
-            let unsummed = source.sum(self.summed.min(whole), whole);
+            let unsummed = source.sum(self.summed.min(complete_end), complete_end);
             self.sum = unsummed.map_err(read)?;
         }
-        if whole == source.read {
-            return Ok(whole);
+        if complete_end == source.read {
+            return Ok(complete_end);
         }
         if !is_last || !self.may_cut {
             let text = format!(
-                "{show}: the last command begins at byte {whole} and is truncated at {}; {}",
+                "{show}: the last command begins at byte {complete_end} and is truncated at {}; {}",
                 source.read,
                 match is_last {
                     true => "aof-load-truncated yes would drop it",
@@ -284,32 +284,34 @@ impl<'a> Replay<'a> {
             );
             return Err(Error::data(text));
         }
-        self.refuse_damage(path, &source, whole)?;
-        tracing::warn!(file = %show, at = whole, dropped = source.read - whole, "the AOF's last command was truncated by a crash and is dropped");
+        self.refuse_damage(path, &source, complete_end)?;
+        tracing::warn!(file = %show, at = complete_end, dropped = source.read - complete_end, "the AOF's last command was truncated by a crash and is dropped");
         let cut = File::options()
             .write(true)
             .open(path)
-            .and_then(|file| file.set_len(whole).and_then(|()| file.sync_all()));
-        cut.map_err(|error| Error::host(format!("cannot cut {show} at byte {whole}: {error}")))?;
-        Ok(whole)
+            .and_then(|file| file.set_len(complete_end).and_then(|()| file.sync_all()));
+        cut.map_err(|error| {
+            Error::host(format!("cannot cut {show} at byte {complete_end}: {error}"))
+        })?;
+        Ok(complete_end)
     }
 
     /// Refuses a file with an incomplete command if the bytes after it prove damage: a crash leaves
     /// neither a checksum nor a complete command there.
-    fn refuse_damage(&self, path: &Path, source: &Source, whole: u64) -> Result<(), Error> {
+    fn refuse_damage(&self, path: &Path, source: &Source, complete_end: u64) -> Result<(), Error> {
         let show = path.display();
         let read = |error: io::Error| Error::host(format!("cannot read {show}: {error}"));
-        if let Some(at) = source.sum_after(whole).map_err(read)? {
+        if let Some(at) = source.sum_after(complete_end).map_err(read)? {
             return Err(Error::data(format!(
-                "{show}: the command at byte {whole} is incomplete, but a checksum follows at byte {at}: the file is \
-                 damaged, not truncated by a crash; truncate -s {whole} on the file drops everything from there on"
+                "{show}: the command at byte {complete_end} is incomplete, but a checksum follows at byte {at}: the file is \
+                 damaged, not truncated by a crash; truncate -s {complete_end} on the file drops everything from there on"
             )));
         }
-        let torn = self.torn.unwrap_or(source.read);
-        if let Some(at) = source.command_after(torn).map_err(read)? {
+        let incomplete_at = self.incomplete_at.unwrap_or(source.read);
+        if let Some(at) = source.command_after(incomplete_at).map_err(read)? {
             return Err(Error::data(format!(
-                "{show}: the command at byte {torn} is incomplete, but a complete command follows at byte {at}: the file is \
-                 damaged, not truncated by a crash; truncate -s {whole} on the file drops everything from byte {whole} on"
+                "{show}: the command at byte {incomplete_at} is incomplete, but a complete command follows at byte {at}: the file is \
+                 damaged, not truncated by a crash; truncate -s {complete_end} on the file drops everything from byte {complete_end} on"
             )));
         }
         Ok(())
@@ -326,13 +328,13 @@ impl<'a> Replay<'a> {
             query_bytes_max: usize::MAX,
             ..resp::Limits::default()
         })
-        .with_blob_allocator(LENDABLE);
-        let mut whole = source.at();
-        self.summed = whole;
-        self.torn = None;
+        .with_blob_allocator(ZERO_COPY_ALLOCATOR);
+        let mut complete_end = source.at();
+        self.summed = complete_end;
+        self.incomplete_at = None;
         loop {
             if parser.is_between_requests() {
-                self.torn = Some(source.at());
+                self.incomplete_at = Some(source.at());
             }
             // The parser would also accept an inline command, which an AOF does not contain.
             let begins = source
@@ -344,11 +346,11 @@ impl<'a> Replay<'a> {
                 Some(b'#') if source.has_line(ANNOTATION_BYTES_MAX).map_err(read)? => {
                     self.skip_annotation(path, source)?;
                     if !self.session.in_multi() {
-                        whole = source.at();
+                        complete_end = source.at();
                     }
                     continue;
                 }
-                Some(b'#') if source.input.len() < ANNOTATION_BYTES_MAX => return Ok(whole),
+                Some(b'#') if source.input.len() < ANNOTATION_BYTES_MAX => return Ok(complete_end),
                 Some(b'#') => {
                     let at = source.at();
                     let text = format!("{show}: at byte {at}: an annotation without an end");
@@ -365,21 +367,23 @@ impl<'a> Replay<'a> {
             match parser.next(&mut source.input) {
                 Err(error) => {
                     return Err(Error::data(format!(
-                        "{show}: in the command at byte {whole}: {error}"
+                        "{show}: in the command at byte {complete_end}: {error}"
                     )));
                 }
                 Ok(true) => {
                     let args = parser.take_args();
                     self.run(&args).map_err(|fault| {
-                        Error::data(format!("{show}: the command at byte {whole}: {fault}"))
+                        Error::data(format!(
+                            "{show}: the command at byte {complete_end}: {fault}"
+                        ))
                     })?;
                     if !self.session.in_multi() {
-                        whole = source.at();
+                        complete_end = source.at();
                     }
                 }
                 Ok(false) => {
                     if source.fill().map_err(read)? == 0 {
-                        return Ok(whole);
+                        return Ok(complete_end);
                     }
                 }
             }
@@ -408,7 +412,7 @@ impl<'a> Replay<'a> {
 
     fn run(&mut self, args: &[Bytes]) -> Result<(), String> {
         if let NameMeaning::Command(own) = self.renames.meaning(&args[0]) {
-            return self.run_named(&with_own_name(args, own));
+            return self.run_named(&with_original_name(args, own));
         }
         self.run_named(args)
     }
@@ -515,20 +519,20 @@ impl Source {
         Ok(found)
     }
 
-    /// Returns the offset of the first complete command within the incomplete command at `torn`. A
+    /// Returns the offset of the first complete command within the incomplete command at `incomplete_at`. A
     /// value may contain the same bytes, so a match must be followed by another command, an
     /// annotation or the end of the file.
-    fn command_after(&self, torn: u64) -> io::Result<Option<u64>> {
+    fn command_after(&self, incomplete_at: u64) -> io::Result<Option<u64>> {
         const BEFORE: &[u8] = b"\r\n*";
-        let mut bytes = vec![0; (self.read - torn) as usize];
-        self.file.read_exact_at(&mut bytes, torn)?;
+        let mut bytes = vec![0; (self.read - incomplete_at) as usize];
+        self.file.read_exact_at(&mut bytes, incomplete_at)?;
         let begins = bytes.windows(BEFORE.len()).enumerate();
         let mut begins = begins.filter_map(|(at, part)| (part == BEFORE).then_some(at + 2));
         let found = begins.find(|begin| {
-            let behind = whole_command(&bytes[*begin..]);
-            behind.is_some_and(|rest| matches!(rest, [] | [b'*' | b'#', ..]))
+            let remainder = whole_command(&bytes[*begin..]);
+            remainder.is_some_and(|rest| matches!(rest, [] | [b'*' | b'#', ..]))
         });
-        Ok(found.map(|at| torn + at as u64))
+        Ok(found.map(|at| incomplete_at + at as u64))
     }
 
     /// Reads a part of the file again, in pieces with their offsets, until `take` returns false.
@@ -567,13 +571,13 @@ fn whole_command(bytes: &[u8]) -> Option<&[u8]> {
         return None;
     }
     for number in 0..count {
-        let (length, behind) = take_number(rest, b'$')?;
-        let (argument, behind) = behind.split_at_checked(length)?;
+        let (length, remainder) = take_number(rest, b'$')?;
+        let (argument, remainder) = remainder.split_at_checked(length)?;
         let is_name = !argument.is_empty() && argument.iter().all(u8::is_ascii_alphabetic);
         if number == 0 && !is_name {
             return None;
         }
-        rest = behind.strip_prefix(b"\r\n")?;
+        rest = remainder.strip_prefix(b"\r\n")?;
     }
     Some(rest)
 }

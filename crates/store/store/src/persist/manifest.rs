@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_redis_writes_is_read_and_written_back() {
+    fn a_manifest_of_redis_round_trips() {
         let text = "file appendonly.aof.2.base.rdb seq 2 type b\nfile a.1.incr.aof seq 1 type h\n\
                     file appendonly.aof.3.incr.aof seq 3 type i\nfile \"b c\" seq 4 type i\n\
                     file \" \\n\\\"\" seq 5 type i\n";
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_its_line() {
+    fn an_invalid_manifest_is_refused_with_the_line() {
         let fault = |text| Manifest::parse(text).expect_err("refused");
         assert_eq!(
             fault("# c\nfile a seq 1\n"),

@@ -35,11 +35,11 @@ pub(crate) fn open(
     keyspace: &mut Keyspace,
     now_ms: u64,
 ) -> Result<Option<Opened>, Error> {
-    let places = Paths::new(config);
+    let paths = Paths::new(config);
     fs::create_dir_all(&config.dir)
         .map_err(|error| Error::host(format!("{}: {error}", config.dir)))?;
     snapshot::remove_unfinished(config.dir.as_ref(), &config.dbfilename.0);
-    snapshot::remove_unfinished(&places.journals, &places.stem);
+    snapshot::remove_unfinished(&paths.journals, &paths.stem);
     let loaded = load::load(config, keyspace, now_ms)?;
     keyspace.effects.flushed_all = false;
     let libraries = keyspace.functions().len();
@@ -59,9 +59,9 @@ pub(crate) fn open(
         base_bytes: loaded.base_bytes,
         sum: loaded.sum,
     };
-    let started = match loaded.unmoved {
+    let started = match loaded.move_error {
         Some(fault) => Err(fault),
-        None => begin(config, &places, keyspace, now_ms, &mut opened),
+        None => open_last_increment(config, &paths, keyspace, now_ms, &mut opened),
     };
     opened.file = match started {
         Ok(file) => Ok(file),
@@ -80,9 +80,9 @@ pub(crate) fn open(
 
 /// Opens the AOF's last increment, and creates the base and the increment if they are missing.
 /// Existing files are not rewritten, as the disk may be full.
-fn begin(
+fn open_last_increment(
     config: &Config,
-    places: &Paths,
+    paths: &Paths,
     keyspace: &mut Keyspace,
     now_ms: u64,
     opened: &mut Opened,
@@ -91,11 +91,11 @@ fn begin(
         let path = path.to_owned();
         move |error: io::Error| (path, error)
     };
-    fs::create_dir_all(&places.journals).map_err(at(&places.journals))?;
+    fs::create_dir_all(&paths.journals).map_err(at(&paths.journals))?;
     let mut manifest = opened.manifest.clone();
     if manifest.base.is_none() && manifest.increments.is_empty() {
-        let base = manifest.next_base(&places.stem);
-        let path = places.journal(&base);
+        let base = manifest.next_base(&paths.stem);
+        let path = paths.journal(&base);
         set_aside(&path).map_err(at(&path))?;
         assert!(
             keyspace.start_snapshot(snapshot::options(config, true, now_ms)),
@@ -107,17 +107,17 @@ fn begin(
         manifest.base = Some(base);
     }
     if manifest.increments.is_empty() {
-        let increment = manifest.next_increment(&places.stem);
-        let path = places.journal(&increment);
+        let increment = manifest.next_increment(&paths.stem);
+        let path = paths.journal(&increment);
         set_aside(&path).map_err(at(&path))?;
         manifest.increments.push(increment);
     }
     let last = manifest.increments.last().expect("an increment was pushed");
-    let path = places.journal(last);
+    let path = paths.journal(last);
     let file = journal::open_for_append(&path).map_err(at(&path))?;
     if manifest != opened.manifest {
-        journal::replace(&places.manifest, manifest.print().as_bytes())
-            .map_err(at(&places.manifest))?;
+        journal::replace(&paths.manifest, manifest.print().as_bytes())
+            .map_err(at(&paths.manifest))?;
         opened.manifest = manifest;
     }
     Ok(file)

@@ -30,16 +30,16 @@ type Piece = Option<Vec<u8>>;
 /// Receives a snapshot piece by piece and writes it to a temporary file, which it renames to
 /// `path`. Returns the file's length.
 pub(crate) fn write_file(path: &Path, mut pieces: Receiver<Piece>) -> io::Result<u64> {
-    let beside = beside(path);
+    let temporary_path = temporary_path(path);
     let mut next = || pieces.blocking_recv();
-    let written = write_pieces(&beside, &mut next).and_then(|len| {
-        fs::rename(&beside, path)?;
+    let written = write_pieces(&temporary_path, &mut next).and_then(|len| {
+        fs::rename(&temporary_path, path)?;
         sync_parent(path)?;
         Ok(len)
     });
     if written.is_err() {
         // Frees the space of the temporary file, which may not exist.
-        drop(fs::remove_file(&beside));
+        drop(fs::remove_file(&temporary_path));
     }
     written
 }
@@ -51,7 +51,7 @@ pub(crate) fn write_blocking(
     path: &Path,
     piece_bytes: usize,
 ) -> io::Result<u64> {
-    let beside = beside(path);
+    let temporary_path = temporary_path(path);
     let mut done = false;
     let mut next = || match done {
         true => Some(None),
@@ -61,16 +61,16 @@ pub(crate) fn write_blocking(
             Some(Some(piece))
         }
     };
-    let len = write_pieces(&beside, &mut next)?;
-    fs::rename(&beside, path)?;
+    let len = write_pieces(&temporary_path, &mut next)?;
+    fs::rename(&temporary_path, path)?;
     sync_parent(path)?;
     Ok(len)
 }
 
-fn beside(path: &Path) -> PathBuf {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.tmp", std::process::id()));
-    beside.into()
+fn temporary_path(path: &Path) -> PathBuf {
+    let mut temporary_path = path.as_os_str().to_owned();
+    temporary_path.push(format!(".{}.tmp", std::process::id()));
+    temporary_path.into()
 }
 
 /// Removes temporary snapshot files, whose names begin with `stem`, of processes that no longer

@@ -32,25 +32,25 @@ impl std::error::Error for UrlError {}
 
 impl Url {
     /// Returns the commands that open a connection: authentication and database.
-    pub(super) fn greeting(&self) -> Vec<Vec<Bytes>> {
+    pub(super) fn handshake_commands(&self) -> Vec<Vec<Bytes>> {
         let words = |words: &[&str]| {
             let words = words
                 .iter()
                 .map(|word| Bytes::copy_from_slice(word.as_bytes()));
             words.collect::<Vec<_>>()
         };
-        let mut greeting = Vec::new();
+        let mut handshake_commands = Vec::new();
         if !self.password.is_empty() {
-            greeting.push(match self.user.as_str() {
+            handshake_commands.push(match self.user.as_str() {
                 "" => words(&["AUTH", &self.password]),
                 user => words(&["AUTH", user, &self.password]),
             });
         }
         if self.database != 0 {
-            greeting.push(words(&["SELECT", &self.database.to_string()]));
+            handshake_commands.push(words(&["SELECT", &self.database.to_string()]));
         }
-        greeting.push(words(&["CLIENT", "SETNAME", "pelton"]));
-        greeting
+        handshake_commands.push(words(&["CLIENT", "SETNAME", "pelton"]));
+        handshake_commands
     }
 }
 
@@ -59,9 +59,9 @@ impl FromStr for Url {
 
     fn from_str(text: &str) -> Result<Url, UrlError> {
         let rest = text.strip_prefix(SCHEME).ok_or(UrlError)?;
-        let (who, place) = rest.rsplit_once('@').unwrap_or(("", rest));
-        let (user, password) = who.split_once(':').unwrap_or(("", who));
-        let (authority, database) = place.split_once('/').unwrap_or((place, ""));
+        let (credentials, address) = rest.rsplit_once('@').unwrap_or(("", rest));
+        let (user, password) = credentials.split_once(':').unwrap_or(("", credentials));
+        let (authority, database) = address.split_once('/').unwrap_or((address, ""));
         // An IPv6 address is in brackets and contains colons.
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.ends_with(']') => {
@@ -117,7 +117,7 @@ mod tests {
     use super::Url;
 
     #[test]
-    fn what_is_read_is_what_is_shown() {
+    fn a_url_round_trips() {
         for (text, shown) in [
             ("redis://h", Some("redis://h:6379/0")),
             ("redis://h:1/2", Some("redis://h:1/2")),

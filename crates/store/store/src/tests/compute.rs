@@ -17,15 +17,15 @@ const TERMS: ComputeOptions = ComputeOptions {
     keep: None,
 };
 
-struct Running {
+struct RunningServer {
     handle: Handle,
     address: SocketAddr,
     stop: Stop,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Running {
-    fn start() -> Running {
+impl RunningServer {
+    fn start() -> RunningServer {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         listener.set_nonblocking(true).expect("a socket");
         let address = listener.local_addr().expect("an address");
@@ -42,7 +42,7 @@ impl Running {
         let stop = Stop::new();
         let stopped = stop.clone();
         let thread = thread::spawn(move || server.run(&stopped).expect("it runs"));
-        Running {
+        RunningServer {
             handle,
             address,
             stop,
@@ -71,7 +71,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         self.stop.trigger();
         let thread = self.thread.take().expect("taken once");
@@ -79,21 +79,21 @@ impl Drop for Running {
     }
 }
 
-fn hear(client: &mut TcpStream, expected: &[u8]) {
-    let mut heard = vec![0; expected.len()];
-    client.read_exact(&mut heard).expect("a reply");
-    assert_eq!(Bytes::from(heard), expected);
+fn expect_reply(client: &mut TcpStream, expected: &[u8]) {
+    let mut received = vec![0; expected.len()];
+    client.read_exact(&mut received).expect("a reply");
+    assert_eq!(Bytes::from(received), expected);
 }
 
 #[test]
 fn one_computes_and_the_others_wait() {
-    let running = Running::start();
+    let running = RunningServer::start();
     let key = Bytes::from_static(b"key");
     let computed = AtomicUsize::new(0);
     let mut client = running.client();
     thread::scope(|scope| {
-        let (started, is_begun) = channel();
-        let (finish, may_finish) = channel::<()>();
+        let (started, started_receiver) = channel();
+        let (finish, finish_receiver) = channel::<()>();
         let ask = |work: &dyn Fn() -> Bytes| {
             let value = running.handle.get_or_compute(&key, TERMS, || {
                 computed.fetch_add(1, Ordering::Relaxed);
@@ -104,11 +104,11 @@ fn one_computes_and_the_others_wait() {
         scope.spawn(move || {
             ask(&|| {
                 started.send(()).expect("somebody listens");
-                may_finish.recv().expect("somebody tells");
+                finish_receiver.recv().expect("somebody tells");
                 Bytes::from_static(b"value")
             });
         });
-        is_begun.recv().expect("it begins");
+        started_receiver.recv().expect("it begins");
         for _ in 0..2 {
             scope.spawn(move || ask(&|| panic!("another one computes")));
         }
@@ -117,19 +117,19 @@ fn one_computes_and_the_others_wait() {
         running.wait_for_blocked(3);
         finish.send(()).expect("it waits");
     });
-    hear(&mut client, b"$5\r\nvalue\r\n");
+    expect_reply(&mut client, b"$5\r\nvalue\r\n");
     assert_eq!(computed.load(Ordering::Relaxed), 1);
 }
 
 #[test]
-fn a_builder_elsewhere_is_waited_for_and_one_that_fails_is_not() {
-    let running = Running::start();
+fn a_failed_remote_computation_releases_its_lock() {
+    let running = RunningServer::start();
     let key = Bytes::from_static(b"key");
     let mut client = running.client();
     client
         .write_all(b"GETORLOCK key 60000\r\n")
         .expect("it listens");
-    hear(&mut client, b"$-1\r\n");
+    expect_reply(&mut client, b"$-1\r\n");
     thread::scope(|scope| {
         let asking = scope.spawn(|| {
             let never = || -> Result<Bytes, String> { panic!("the client computes") };
@@ -137,12 +137,12 @@ fn a_builder_elsewhere_is_waited_for_and_one_that_fails_is_not() {
         });
         running.wait_for_blocked(1);
         client.write_all(b"SET key theirs\r\n").expect("it listens");
-        hear(&mut client, b"+OK\r\n");
+        expect_reply(&mut client, b"+OK\r\n");
         let value = asking.join().expect("it does not compute");
         assert_eq!(value.expect("theirs"), "theirs");
     });
     client.write_all(b"DEL key\r\n").expect("it listens");
-    hear(&mut client, b":1\r\n");
+    expect_reply(&mut client, b":1\r\n");
     let failed = running
         .handle
         .get_or_compute(&key, TERMS, || Err::<Bytes, _>("no luck".to_owned()));
@@ -151,11 +151,11 @@ fn a_builder_elsewhere_is_waited_for_and_one_that_fails_is_not() {
     client
         .write_all(b"GETORLOCK key 60000\r\n")
         .expect("it listens");
-    hear(&mut client, b"$-1\r\n");
+    expect_reply(&mut client, b"$-1\r\n");
     client
         .write_all(b"RPUSH key element\r\n")
         .expect("it listens");
-    hear(&mut client, b":1\r\n");
+    expect_reply(&mut client, b":1\r\n");
     let refused = running
         .handle
         .get_or_compute(&key, TERMS, || Ok::<_, String>(Bytes::new()));
@@ -166,8 +166,8 @@ fn a_builder_elsewhere_is_waited_for_and_one_that_fails_is_not() {
 }
 
 #[test]
-fn a_builder_that_fails_too_late_takes_nothing_from_others() {
-    let running = Running::start();
+fn a_late_failure_does_not_release_another_lock() {
+    let running = RunningServer::start();
     let key = Bytes::from_static(b"key");
     let terms = ComputeOptions {
         build: Duration::from_millis(1),
@@ -179,7 +179,7 @@ fn a_builder_that_fails_too_late_takes_nothing_from_others() {
         client
             .write_all(b"GETORLOCK key 60000\r\n")
             .expect("it listens");
-        hear(&mut client, b"$-1\r\n");
+        expect_reply(&mut client, b"$-1\r\n");
         Err::<Bytes, _>("no luck".to_owned())
     });
     assert_eq!(failed, Err(ComputeError::Failed("no luck".to_owned())));
@@ -194,20 +194,20 @@ fn a_builder_that_fails_too_late_takes_nothing_from_others() {
         client
             .write_all(b"SET fast theirs\r\n")
             .expect("it listens");
-        hear(&mut client, b"+OK\r\n");
+        expect_reply(&mut client, b"+OK\r\n");
         Err::<Bytes, _>("no luck".to_owned())
     });
     assert_eq!(failed, Err(ComputeError::Failed("no luck".to_owned())));
     client.write_all(b"GET fast\r\n").expect("it listens");
-    hear(&mut client, b"$6\r\ntheirs\r\n");
+    expect_reply(&mut client, b"$6\r\ntheirs\r\n");
     client.write_all(b"SET key made\r\n").expect("it listens");
-    hear(&mut client, b"+OK\r\n");
-    hear(&mut other, b"$4\r\nmade\r\n");
+    expect_reply(&mut client, b"+OK\r\n");
+    expect_reply(&mut other, b"$4\r\nmade\r\n");
 }
 
 #[test]
-fn a_large_value_is_handed_out_without_a_copy() {
-    let running = Running::start();
+fn a_large_value_is_returned_without_a_copy() {
+    let running = RunningServer::start();
     let key = Bytes::from_static(b"key");
     let terms = ComputeOptions {
         keep: Some(Duration::from_secs(60)),
@@ -222,5 +222,5 @@ fn a_large_value_is_handed_out_without_a_copy() {
     assert_eq!(made.as_ptr(), taken.as_ptr());
     let mut client = running.client();
     client.write_all(b"TTL key\r\n").expect("it listens");
-    hear(&mut client, b":60\r\n");
+    expect_reply(&mut client, b":60\r\n");
 }

@@ -52,7 +52,7 @@ const REDI_S: &str = "bgsave client|list client|getname client|setname command c
     sismember smembers srem sunion sunionstore";
 
 #[test]
-fn all_that_redi_s_has_is_in() {
+fn all_commands_of_redi_s_are_supported() {
     let missing: Vec<_> = REDI_S
         .split_ascii_whitespace()
         .filter(|name| keyspace::commands().iter().all(|row| row.name != *name))

@@ -30,7 +30,7 @@ fn replies_to(session: &mut EmbeddedSession<'_>, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn clients_share_what_is_in_it() {
+fn sessions_share_the_data() {
     let store = Embedded::new(BYTES_MAX);
     let mut one = store.open_session();
     assert_eq!(
@@ -48,7 +48,7 @@ fn clients_share_what_is_in_it() {
 }
 
 #[test]
-fn what_is_no_command_ends_a_conversation() {
+fn an_invalid_request_closes_the_session() {
     let store = Embedded::new(BYTES_MAX);
     let mut session = store.open_session();
     let answer = replies_to(&mut session, b"*1\r\n:1\r\n");
@@ -57,7 +57,7 @@ fn what_is_no_command_ends_a_conversation() {
 }
 
 #[test]
-fn what_is_not_bounded_by_what_is_stored_is_refused() {
+fn commands_with_unbounded_cost_are_refused() {
     let store = Embedded::new(BYTES_MAX);
     let mut session = store.open_session();
     let cases = [
@@ -85,16 +85,16 @@ fn what_is_not_bounded_by_what_is_stored_is_refused() {
 /// Lists all commands that the store supports, so that this test fails for a new command until it
 /// is classified.
 #[test]
-fn its_commands() {
-    let here = keyspace::commands()
+fn supported_commands() {
+    let supported = keyspace::commands()
         .iter()
-        .filter(|command| crate::embedded::is_here(command));
-    let names: Vec<_> = here.map(|command| command.name).collect();
+        .filter(|command| crate::embedded::is_supported(command));
+    let names: Vec<_> = supported.map(|command| command.name).collect();
     expect!["append decr decrby get getdel getex getrange getset incr incrby incrbyfloat mget mset msetnx psetex set setex setnx strlen substr bitcount bitfield_ro bitpos getbit del exists expire expireat expiretime keys persist pexpire pexpireat pexpiretime pttl randomkey rename renamenx scan touch ttl type unlink dbsize flushall flushdb hdel hexists hget hgetall hincrby hincrbyfloat hkeys hlen hmget hmset hscan hset hsetnx hstrlen hvals lindex linsert llen lmove lmpop lpop lpos lpush lpushx lrange lrem lset ltrim rpop rpoplpush rpush rpushx sadd scard sdiff sinter sintercard sismember smembers smismember smove spop srem sscan sunion zadd zcard zcount zdiff zincrby zinter zintercard zlexcount zmpop zmscore zpopmax zpopmin zrange zrangebylex zrangebyscore zrank zrem zremrangebylex zremrangebyrank zremrangebyscore zrevrange zrevrangebylex zrevrangebyscore zrevrank zscan zscore zunion"].assert_eq(&names.join(" "));
 }
 
 #[test]
-fn its_bound_holds_whatever_is_brought() {
+fn the_memory_limit_holds_for_any_input() {
     let store = Embedded::new(BYTES_MAX);
     let mut session = store.open_session();
     let mut refused = 0;
@@ -121,7 +121,7 @@ fn its_bound_holds_whatever_is_brought() {
 }
 
 #[test]
-fn a_key_with_a_deadline_ends() {
+fn a_key_with_a_deadline_expires() {
     let store = Embedded::new(BYTES_MAX);
     let mut session = store.open_session();
     assert_eq!(replies_to(&mut session, b"SET k v PXAT 1\r\n"), "+OK\r\n");

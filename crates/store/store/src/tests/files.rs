@@ -70,7 +70,7 @@ fn write(config: &Config, lines: &[&str]) {
 }
 
 #[test]
-fn a_journal_may_call_commands_by_their_own_and_by_their_given_names() {
+fn a_journal_may_contain_original_and_renamed_commands() {
     let dir = Dir::new("renamed");
     write(&dir.config(""), &["SET a 1"]);
     let mut journal = File::options()
@@ -90,7 +90,7 @@ fn a_journal_may_call_commands_by_their_own_and_by_their_given_names() {
 }
 
 #[test]
-fn times_between_the_commands_of_a_journal_are_passed_over() {
+fn timestamp_annotations_are_skipped() {
     let dir = Dir::new("annotated");
     let config = dir.config("");
     write(&config, &["SET a 1"]);
@@ -121,7 +121,7 @@ fn times_between_the_commands_of_a_journal_are_passed_over() {
 }
 
 #[test]
-fn data_comes_back() {
+fn data_survives_a_restart() {
     let dir = Dir::new("back");
     let config = dir.config("");
     write(
@@ -173,7 +173,7 @@ fn a_journal_cut_at_any_byte_loads_to_the_last_whole_command() {
 }
 
 #[test]
-fn a_transaction_that_is_cut_is_dropped_whole() {
+fn a_truncated_transaction_is_dropped_as_a_whole() {
     let dir = Dir::new("transaction");
     let config = dir.config("");
     write(&config, &["SET a 1"]);
@@ -193,7 +193,7 @@ fn a_transaction_that_is_cut_is_dropped_whole() {
 }
 
 #[test]
-fn damage_is_refused_with_its_place() {
+fn damage_is_refused_with_its_offset() {
     let dir = Dir::new("damage");
     let config = dir.config("");
     write(&config, &["SET a 1", "SET a 2"]);
@@ -234,7 +234,7 @@ fn damage_is_refused_with_its_place() {
 }
 
 #[test]
-fn a_list_of_files_that_is_empty_is_no_empty_journal() {
+fn an_empty_manifest_is_refused() {
     let dir = Dir::new("manifest");
     let config = dir.config("");
     write(&config, &["SET a 1"]);
@@ -251,7 +251,7 @@ fn a_list_of_files_that_is_empty_is_no_empty_journal() {
 }
 
 #[test]
-fn a_new_journal_begins_with_the_snapshot_that_is_there() {
+fn a_new_journal_starts_from_the_existing_snapshot() {
     let dir = Dir::new("base");
     let mut config = dir.config("appendonly no");
     let (mut keyspace, _) = open(&config).expect("nothing there");
@@ -351,7 +351,7 @@ fn unfinished_snapshots_of_processes_that_are_gone_are_removed() {
 }
 
 #[test]
-fn files_without_their_list_are_neither_read_nor_lost() {
+fn files_without_a_manifest_are_set_aside() {
     let dir = Dir::new("unlisted");
     let config = dir.config("");
     write(&config, &["SET a 1"]);
@@ -379,7 +379,7 @@ fn files_without_their_list_are_neither_read_nor_lost() {
 const SUM_LINE_BYTES: usize = "#SUM:0123456789abcdef\r\n".len();
 
 #[test]
-fn a_flipped_bit_in_a_journal_is_refused_with_its_place() {
+fn a_flipped_bit_in_a_journal_is_refused_with_its_offset() {
     let dir = Dir::new("flipped");
     let config = dir.config("");
     let value = "x".repeat(3_000);
@@ -509,7 +509,7 @@ fn functions_of_a_snapshot_are_in_the_next_one() {
 }
 
 #[test]
-fn a_torn_end_before_an_empty_file_is_a_crash_while_a_rewrite_began() {
+fn a_truncated_file_before_an_empty_file_is_accepted() {
     let dir = Dir::new("rotated");
     let config = dir.config("");
     write(&config, &["SET a 1", "SET a 2"]);
@@ -537,7 +537,7 @@ fn a_torn_end_before_an_empty_file_is_a_crash_while_a_rewrite_began() {
 }
 
 #[test]
-fn taking_over_the_file_of_redis_6_can_be_cut_short_anywhere() {
+fn conversion_of_a_redis_6_file_can_be_interrupted_anywhere() {
     let journal = "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\n1\r\n";
     let manifest = "file appendonly.aof seq 1 type b\n";
     // A file that is listed but not moved yet, and one that is moved but not listed, as an earlier

@@ -16,7 +16,7 @@ const ELEMENTS: usize = 1_000_000;
 const PAUSE_MAX: Duration = Duration::from_millis(1);
 /// Number of runs, of which one must meet the limit. On a shared processor, other programs evict
 /// its caches at times, and page faults cost time.
-const TRIES: usize = 5;
+const RUNS_MAX: usize = 5;
 
 struct Store {
     keyspace: Keyspace,
@@ -107,10 +107,10 @@ impl Store {
 }
 
 #[test]
-fn a_snapshot_makes_nobody_wait_for_long_however_large_what_changes_is() {
+fn pieces_of_a_snapshot_are_short() {
     let mut store = Store::filled();
     let mut tries = Vec::new();
-    for _ in 0..TRIES {
+    for _ in 0..RUNS_MAX {
         let took @ (turn, command) = store.snapshot();
         if turn < PAUSE_MAX && command < PAUSE_MAX {
             return;
@@ -121,7 +121,7 @@ fn a_snapshot_makes_nobody_wait_for_long_however_large_what_changes_is() {
 }
 
 #[test]
-fn defragmentation_keeps_the_core_for_less_than_a_snapshot_may() {
+fn pieces_of_a_defragmentation_are_short() {
     let elements_max = Limits::default().defrag_elements_per_turn;
     let mut store = Store::filled();
     for number in (0..ELEMENTS).filter(|number| number % 10 != 3) {
@@ -133,7 +133,7 @@ fn defragmentation_keeps_the_core_for_less_than_a_snapshot_may() {
         ]);
     }
     let mut longest = Duration::MAX;
-    for _ in 0..TRIES {
+    for _ in 0..RUNS_MAX {
         store.keyspace.start_defrag();
         let mut turn = Duration::ZERO;
         let mut goes_on = true;

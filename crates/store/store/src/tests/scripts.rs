@@ -68,7 +68,7 @@ fn a_password_comes_first() {
 }
 
 #[test]
-fn strangers_are_kept_out_without_a_password() {
+fn protected_mode_refuses_remote_clients() {
     let refusal = "stranger< -DENIED protected mode is on and no password is set, so only clients of this machine are served: \
                    set requirepass, or protected-mode no where nobody else can connect\nstranger closed";
     check("", refusal);
@@ -77,7 +77,7 @@ fn strangers_are_kept_out_without_a_password() {
 }
 
 #[test]
-fn beyond_maxclients_nobody_is_served() {
+fn clients_above_maxclients_are_refused() {
     check(
         "maxclients 1",
         "a> PING\na< PONG\nb< -ERR max number of clients reached\nb closed\na> PING\na< PONG",
@@ -85,7 +85,7 @@ fn beyond_maxclients_nobody_is_served() {
 }
 
 #[test]
-fn commands_go_by_the_names_they_were_given() {
+fn renamed_commands_are_called_by_their_new_names() {
     check(
         "rename-command FLUSHALL \"\"\nrename-command set put\nrename-command Config cfg",
         r#"
@@ -114,7 +114,7 @@ fn commands_go_by_the_names_they_were_given() {
 }
 
 #[test]
-fn a_reply_beyond_the_limit_ends_its_client_and_a_transaction_is_whole_before() {
+fn a_reply_above_the_output_limit_closes_the_connection() {
     let long = "x".repeat(200);
     check(
         "client-output-buffer-limit normal 100 0 0",
@@ -140,7 +140,7 @@ fn a_reply_beyond_the_limit_ends_its_client_and_a_transaction_is_whole_before() 
 }
 
 #[test]
-fn messages_reach_who_listens() {
+fn messages_reach_their_subscribers() {
     check(
         "",
         r#"
@@ -179,7 +179,7 @@ fn messages_reach_who_listens() {
 }
 
 #[test]
-fn a_message_to_oneself_follows_the_reply() {
+fn a_message_to_the_publisher_follows_its_reply() {
     check(
         "",
         r#"
@@ -215,7 +215,7 @@ fn events_of_keys_are_published() {
 }
 
 #[test]
-fn who_waits_longest_is_served_first() {
+fn the_longest_blocked_client_is_served_first() {
     check(
         "",
         r#"
@@ -260,7 +260,7 @@ fn a_key_of_another_type_wakes_nobody() {
 }
 
 #[test]
-fn what_a_blocked_client_sends_waits_with_it() {
+fn requests_of_a_blocked_client_wait() {
     check(
         "",
         r#"
@@ -325,7 +325,7 @@ fn replies_can_be_turned_off() {
 }
 
 #[test]
-fn clients_end_clients() {
+fn client_kill_closes_connections() {
     check(
         "",
         r#"
@@ -346,7 +346,7 @@ fn clients_end_clients() {
 }
 
 #[test]
-fn a_monitor_sees_what_others_do() {
+fn a_monitor_sees_commands_of_other_clients() {
     check(
         "timeout 1",
         r#"
@@ -382,7 +382,7 @@ fn settings_change_together_or_not_at_all() {
 }
 
 #[test]
-fn settings_are_asked_for_and_changed_as_in_redis() {
+fn config_get_and_set_behave_as_in_redis() {
     check(
         "",
         r#"
@@ -442,7 +442,7 @@ fn a_configuration_without_a_file_is_not_rewritten() {
 }
 
 #[test]
-fn who_monitors_leaves_the_data_alone() {
+fn a_monitor_cannot_run_data_commands() {
     check(
         "",
         "a> MONITOR
@@ -476,7 +476,7 @@ fn debug_replies_have_every_form() {
 }
 
 #[test]
-fn debug_has_its_harmless_parts_where_that_is_allowed() {
+fn harmless_debug_subcommands_run_where_allowed() {
     check(
         "enable-debug-command no",
         r#"
@@ -533,7 +533,7 @@ fn slow_commands_are_kept() {
 }
 
 #[test]
-fn a_client_that_does_not_read_is_ended() {
+fn a_client_that_does_not_read_is_disconnected() {
     // The in-memory stream buffers 1 MiB; only output beyond that waits in the server.
     let publish = format!("b> PUBLISH c {}\nb< 1\n", "x".repeat(60_000));
     let script = "a> SUBSCRIBE c\na< [\"subscribe\" \"c\" 1]\n".to_owned()
@@ -543,7 +543,7 @@ fn a_client_that_does_not_read_is_ended() {
 }
 
 #[test]
-fn what_is_no_request_is_told_and_ends_the_connection() {
+fn a_protocol_error_is_reported_and_closes_the_connection() {
     check(
         "",
         "a> *x
@@ -555,7 +555,7 @@ fn what_is_no_request_is_told_and_ends_the_connection() {
 }
 
 #[test]
-fn a_pipeline_goes_on_where_it_waited() {
+fn a_pipeline_continues_after_a_blocking_command() {
     check(
         "",
         r#"
@@ -587,7 +587,7 @@ fn a_pipeline_goes_on_where_it_waited() {
 }
 
 #[test]
-fn a_pipeline_may_begin_with_its_password() {
+fn a_pipeline_may_start_with_auth() {
     check(
         "requirepass secret",
         r#"
@@ -608,7 +608,7 @@ fn a_pipeline_may_begin_with_its_password() {
 }
 
 #[test]
-fn who_waits_for_a_value_that_is_being_made_gets_it_or_makes_it() {
+fn getorlock_waiters_get_the_value_or_the_lock() {
     check(
         "",
         r#"
@@ -643,7 +643,7 @@ fn who_waits_for_a_value_that_is_being_made_gets_it_or_makes_it() {
 }
 
 #[test]
-fn a_browser_that_was_sent_here_by_a_page_is_shown_out() {
+fn http_requests_close_the_connection() {
     for line in ["POST / HTTP/1.1", "host: 127.0.0.1", "Post"] {
         let script = format!("a> {line}\na> SET k v\na closed\nb> EXISTS k\nb< 0");
         check("", &script);
@@ -670,7 +670,7 @@ fn passwords_are_not_shown_to_others() {
 }
 
 #[test]
-fn what_is_wrong_is_told_before_what_is_forbidden() {
+fn invalid_settings_are_reported_before_protected_ones() {
     check(
         "requirepass s",
         "a> FOO
@@ -683,7 +683,7 @@ fn what_is_wrong_is_told_before_what_is_forbidden() {
 }
 
 #[test]
-fn a_transaction_may_begin_snapshots_and_listen_but_not_to_shards() {
+fn a_transaction_may_start_snapshots_and_subscribe_except_to_shards() {
     check(
         "",
         r#"
@@ -708,7 +708,7 @@ fn a_transaction_may_begin_snapshots_and_listen_but_not_to_shards() {
 }
 
 #[test]
-fn listeners_are_counted_in_a_list_in_both_protocols() {
+fn pubsub_numsub_replies_with_an_array_in_both_protocols() {
     check(
         "",
         r#"
@@ -748,7 +748,7 @@ fn calls_are_counted_when_they_run_and_by_how_they_end() {
         a> EXEC
         a< [-WRONGTYPE Operation against a key holding the wrong kind of value]
         a> INFO commandstats errorstats"#;
-    let heard = last_reply("", script, Some("a"));
+    let reply = last_reply("", script, Some("a"));
     for line in [
         "cmdstat_set:calls=1,usec=0,usec_per_call=0.00,rejected_calls=1,failed_calls=0",
         "cmdstat_incr:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=1",
@@ -759,32 +759,32 @@ fn calls_are_counted_when_they_run_and_by_how_they_end() {
         "errorstat_WRONGTYPE:count=1",
         "errorstat_UNBLOCKED:count=1",
     ] {
-        assert!(heard.contains(line), "{line} in {heard}");
+        assert!(reply.contains(line), "{line} in {reply}");
     }
 }
 
 #[test]
 fn times_of_commands_are_counted_by_range() {
     let script = "a> SET k v\na< OK\na> GET k\na< \"v\"\na> LATENCY HISTOGRAM get config nothing";
-    let heard = last_reply("", script, Some("a"));
+    let reply = last_reply("", script, Some("a"));
     // Time is paused, so every call takes 0 µs and falls into the first bucket, which ends at 1 µs.
-    assert_eq!(heard, r#"["get" ["calls" 1 "histogram_usec" [1 1]]]"#);
+    assert_eq!(reply, r#"["get" ["calls" 1 "histogram_usec" [1 1]]]"#);
     let script = "a> GET k\na< nil\na> GET k\na< nil\na> INFO latencystats";
-    let heard = last_reply("", script, Some("a"));
+    let reply = last_reply("", script, Some("a"));
     assert!(
-        heard.contains("latency_percentiles_usec_get:p50=1.000,p99=1.000,p99.9=1.000"),
-        "{heard}"
+        reply.contains("latency_percentiles_usec_get:p50=1.000,p99=1.000,p99.9=1.000"),
+        "{reply}"
     );
     let percentiles = "latency-tracking-info-percentiles 100 12.5";
-    let heard = last_reply(percentiles, script, Some("a"));
+    let reply = last_reply(percentiles, script, Some("a"));
     assert!(
-        heard.contains("latency_percentiles_usec_get:p100=1.000,p12.5=1.000"),
-        "{heard}"
+        reply.contains("latency_percentiles_usec_get:p100=1.000,p12.5=1.000"),
+        "{reply}"
     );
     let script = "a> GET k\na< nil\na> CONFIG SET latency-tracking no\na< OK\na> GET k\na< nil\n\
                   a> LATENCY HISTOGRAM get";
-    let heard = last_reply("", script, Some("a"));
-    assert_eq!(heard, r#"["get" ["calls" 1 "histogram_usec" [1 1]]]"#);
+    let reply = last_reply("", script, Some("a"));
+    assert_eq!(reply, r#"["get" ["calls" 1 "histogram_usec" [1 1]]]"#);
     let mut calls = crate::stats::Calls::default();
     for took_us in [0, 1, 2, 3, 70, 70, u64::MAX / 2000] {
         calls.track(took_us);
@@ -797,7 +797,7 @@ fn times_of_commands_are_counted_by_range() {
 }
 
 #[test]
-fn texts_are_those_of_redis() {
+fn texts_equal_those_of_redis() {
     check(
         "",
         r#"
@@ -896,7 +896,7 @@ fn clients_are_killed_by_their_age() {
 }
 
 #[test]
-fn the_client_that_holds_the_most_goes_first_when_all_hold_too_much() {
+fn client_eviction_closes_the_largest_client_first() {
     let value = "v".repeat(40_000);
     let script = format!(
         "small> MULTI
@@ -931,7 +931,7 @@ fn the_client_that_holds_the_most_goes_first_when_all_hold_too_much() {
 }
 
 #[test]
-fn what_clients_hold_counts_for_maxmemory() {
+fn client_memory_counts_towards_maxmemory() {
     let value = "v".repeat(60_000);
     check(
         "maxmemory 200kb\nmaxmemory-policy noeviction",

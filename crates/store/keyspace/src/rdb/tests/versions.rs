@@ -73,9 +73,9 @@ fn listpack(elements: &[&[u8]]) -> Vec<u8> {
 }
 
 /// Loads a file and compares the replies to commands on its keys.
-fn check(file: &[u8], looks: &[(&str, &str)]) {
+fn check(file: &[u8], queries: &[(&str, &str)]) {
     let mut loaded = load(file, 7).expect("sound");
-    for (line, expected) in looks {
+    for (line, expected) in queries {
         let found = run(&mut loaded, line);
         assert_eq!(
             found,
@@ -134,7 +134,7 @@ fn version_5_and_6_with_ziplists_zipmaps_and_texts_of_scores() {
         entry(13, "packed-hash", &string(&ziplist(&[b"field", b"value"]))),
     ];
     let entries = entries.each_ref().map(|entry| &entry[..]);
-    let mut looks = vec![("DBSIZE", ":0")];
+    let mut queries = vec![("DBSIZE", ":0")];
     let in_third = [
         ("GET text", "$5 value"),
         ("GET byte", "$4 -123"),
@@ -155,10 +155,10 @@ fn version_5_and_6_with_ziplists_zipmaps_and_texts_of_scores() {
         ("HGETALL zipmap", "*2 $5 field $5 value"),
         ("HGETALL packed-hash", "*2 $5 field $5 value"),
     ];
-    looks.push(("SWAPDB 0 3", "+OK"));
-    looks.extend(in_third);
+    queries.push(("SWAPDB 0 3", "+OK"));
+    queries.extend(in_third);
     for version in [5, 6] {
-        check(&file(version, &entries), &looks);
+        check(&file(version, &entries), &queries);
     }
 }
 
@@ -197,7 +197,7 @@ fn version_8_with_scores_of_eight_bytes() {
 }
 
 #[test]
-fn version_9_with_what_eviction_knew() {
+fn version_9_with_last_uses() {
     let idle = [&[0xf8, 9], &entry(0, "idle", &string(b"a"))[..]].concat();
     let deadline = [&[0xfc], &(NOW_MS + 5_000).to_le_bytes()[..]].concat();
     let often = [
@@ -239,7 +239,7 @@ fn versions_11_and_12_with_sets_in_listpacks() {
 }
 
 #[test]
-fn what_this_store_does_not_have_is_refused_with_its_place() {
+fn unsupported_types_are_refused_with_their_offset() {
     let refused = |file: &[u8]| load(file, 1000).expect_err("refused").to_string();
     let fields = entry(22, "hash", &[1]);
     for (file, words) in [

@@ -45,7 +45,7 @@ fn words_of_one(argument: &Argument) -> (usize, Option<usize>) {
 fn syntax_and_arity_agree() {
     // Commands without syntax text: they are not implemented, or are sent between servers; the last
     // two accept any arguments.
-    let untold = [
+    let without_syntax = [
         "acl", "cluster", "debug", "failover", "function", "module", "psync", "replconf", "script",
         "command", "quit",
     ];
@@ -54,7 +54,7 @@ fn syntax_and_arity_agree() {
     for command in table::commands() {
         let is_container =
             table::subcommands(command).next().is_some() && command.name != "command";
-        if is_container || untold.contains(&command.name) {
+        if is_container || without_syntax.contains(&command.name) {
             continue;
         }
         let own = command.name.split('|').count();
@@ -74,7 +74,7 @@ fn syntax_and_arity_agree() {
 
 /// A command's syntax has key arguments exactly if the command has keys.
 #[test]
-fn syntax_tells_of_keys() {
+fn syntax_agrees_with_keys() {
     fn has_key(argument: &Argument) -> bool {
         argument.kind == Kind::Key || argument.parts.iter().any(has_key)
     }

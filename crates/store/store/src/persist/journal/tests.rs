@@ -14,7 +14,7 @@ struct Sim {
     file: Vec<u8>,
     /// Maximum bytes of the file.
     room: usize,
-    cuts: bool,
+    can_truncate: bool,
     /// Number of refused truncations.
     refused: usize,
 }
@@ -41,9 +41,9 @@ impl Disk for SimDisk {
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.with(|sim| {
-            let fits = bytes.len().min(sim.room.saturating_sub(sim.file.len()));
-            sim.file.extend_from_slice(&bytes[..fits]);
-            match fits == bytes.len() {
+            let written_len = bytes.len().min(sim.room.saturating_sub(sim.file.len()));
+            sim.file.extend_from_slice(&bytes[..written_len]);
+            match written_len == bytes.len() {
                 true => Ok(()),
                 false => Err(io::ErrorKind::StorageFull.into()),
             }
@@ -52,7 +52,7 @@ impl Disk for SimDisk {
 
     fn cut(&mut self, len: u64) -> io::Result<()> {
         self.with(|sim| {
-            if !sim.cuts {
+            if !sim.can_truncate {
                 sim.refused += 1;
                 return Err(io::ErrorKind::Other.into());
             }
@@ -67,7 +67,7 @@ impl Disk for SimDisk {
 }
 
 #[test]
-fn nothing_is_appended_behind_a_torn_part() {
+fn nothing_is_appended_after_a_partial_batch() {
     let disk = SimDisk::default();
     let set = |value| [(0, ["SET", "k", value].map(Bytes::from).to_vec())];
     let started = Journal::start_on(
@@ -91,7 +91,7 @@ fn nothing_is_appended_behind_a_torn_part() {
     assert_eq!(disk.with(|sim| sim.file.len()), 60);
     assert!(journal.fault().is_some());
 
-    disk.with(|sim| sim.cuts = true);
+    disk.with(|sim| sim.can_truncate = true);
     disk.until(|sim| sim.room == 1000 && 60 < sim.file.len());
     let expected = [&whole[..], b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\n2\r\n"].concat();
     assert_eq!(disk.with(|sim| sim.file.clone()), expected);
