@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use crate::{Mapped, first_extent, rotates};
 
 #[test]
-fn a_file_lies_where_it_did_and_an_empty_one_nowhere() {
+fn a_reopened_file_has_the_same_extent_and_an_empty_one_none() {
     let path = std::env::temp_dir().join(format!("pelton-host-{}", std::process::id()));
     let mut file = File::create(&path).expect("a file of our own");
-    if let Ok(nowhere) = first_extent(&file) {
-        assert_eq!(nowhere, None);
+    if let Ok(no_extent) = first_extent(&file) {
+        assert_eq!(no_extent, None);
         file.write_all(&[1; 1 << 16]).expect("a file of our own");
         file.sync_all().expect("a file of our own");
         let again = File::open(&path).expect("a file of our own");
@@ -26,13 +26,13 @@ fn a_file_lies_where_it_did_and_an_empty_one_nowhere() {
 }
 
 #[test]
-fn what_is_no_file_lies_nowhere() {
+fn a_device_has_no_extent() {
     let null = File::open("/dev/null").expect("every system has one");
     assert!(first_extent(&null).is_err());
 }
 
 #[test]
-fn a_device_that_is_not_there_says_nothing() {
+fn a_missing_device_has_no_rotation_property() {
     assert_eq!(rotates(0xfff << 32 | 0xffff), None);
 }
 
@@ -58,7 +58,7 @@ impl Drop for TempFile {
 }
 
 #[test]
-fn a_mapped_file_stays_what_it_is_whoever_cuts_it() {
+fn truncating_a_mapped_file_does_not_change_the_mapping() {
     let bytes: Vec<u8> = (0..300_000_u32).map(|at| (at / 7) as u8).collect();
     let file = TempFile::new("cut", &bytes);
     let Ok(mapped) = file.map() else {
@@ -82,7 +82,7 @@ fn a_mapped_file_stays_what_it_is_whoever_cuts_it() {
 }
 
 #[test]
-fn who_maps_a_file_lets_go_with_the_map() {
+fn dropping_a_mapping_gives_up_the_lease() {
     let file = TempFile::new("let-go", &[7; 5000]);
     let Ok(mapped) = file.map() else {
         eprintln!("this file system gives no leases");
@@ -99,7 +99,7 @@ fn who_maps_a_file_lets_go_with_the_map() {
 }
 
 #[test]
-fn what_has_no_bytes_is_not_mapped() {
+fn empty_files_are_not_mapped() {
     assert!(TempFile::new("empty", b"").map().is_err());
     assert!(Mapped::open(File::open("/dev/null").expect("every system has one")).is_err());
 }

@@ -81,9 +81,9 @@ impl Head {
 
     /// Returns the names and values of the other fields, in order.
     pub fn fields(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        self.fields.iter().map(|place| {
-            let name = &self.bytes[place.begin as usize..place.name_end as usize];
-            (name, self.value(*place))
+        self.fields.iter().map(|span| {
+            let name = &self.bytes[span.begin as usize..span.name_end as usize];
+            (name, self.value(*span))
         })
     }
 
@@ -99,11 +99,11 @@ impl Head {
     }
 
     fn pseudo(&self, index: usize) -> Option<&[u8]> {
-        self.pseudo[index].map(|place| self.value(place))
+        self.pseudo[index].map(|span| self.value(span))
     }
 
-    fn value(&self, place: FieldSpan) -> &[u8] {
-        &self.bytes[place.name_end as usize..place.end as usize]
+    fn value(&self, span: FieldSpan) -> &[u8] {
+        &self.bytes[span.name_end as usize..span.end as usize]
     }
 
     /// Resets the head, but keeps its allocations.
@@ -140,8 +140,8 @@ impl Head {
         }
         let Some(pseudo) = name.strip_prefix(b":") else {
             self.check_field(name, value)?;
-            let place = self.keep(name, value);
-            self.fields.push(place);
+            let span = self.keep(name, value);
+            self.fields.push(span);
             return Ok(());
         };
         let index = match pseudo {
@@ -200,15 +200,15 @@ impl Head {
         if self.is_too_large {
             return Ok(());
         }
-        let [method, scheme, authority, path] = self.pseudo.map(|place| place.is_some());
+        let [method, scheme, authority, path] = self.pseudo.map(|span| span.is_some());
         if !method {
             return Err(malformed("no :method"));
         }
-        let whole = match self.method() {
+        let has_required_fields = match self.method() {
             b"CONNECT" => authority && !scheme && !path,
             _ => scheme && path && !self.path().is_empty(),
         };
-        whole.then_some(()).ok_or(malformed(
+        has_required_fields.then_some(()).ok_or(malformed(
             "pseudo-fields other than those that the method requires",
         ))
     }

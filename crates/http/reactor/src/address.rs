@@ -35,10 +35,10 @@ impl Network {
         if self.address.is_ipv4() != address.is_ipv4() {
             return false;
         }
-        let differ = bits(self.address) ^ bits(address);
+        let difference = bits(self.address) ^ bits(address);
         // With a prefix of 0 bits, the shift would be by the whole width of the address, which
         // overflows.
-        self.prefix_bits == 0 || differ >> (width(address) - self.prefix_bits) == 0
+        self.prefix_bits == 0 || difference >> (width(address) - self.prefix_bits) == 0
     }
 }
 
@@ -95,7 +95,7 @@ fn counted(address: IpAddr) -> IpAddr {
 /// Number of open connections per address, over all cores.
 #[derive(Debug)]
 pub(crate) struct Addresses {
-    most: usize,
+    connections_max: usize,
     exempt: Vec<Network>,
     /// Number of open connections by the address that [`counted`] returns. An address without
     /// connections has no entry.
@@ -114,9 +114,9 @@ pub(crate) struct AddressSlot {
 pub(crate) struct AddressLimitReached;
 
 impl Addresses {
-    pub(crate) fn new(most: usize, exempt: Vec<Network>) -> Addresses {
+    pub(crate) fn new(connections_max: usize, exempt: Vec<Network>) -> Addresses {
         Addresses {
-            most,
+            connections_max,
             exempt,
             open: Mutex::default(),
         }
@@ -135,7 +135,7 @@ impl Addresses {
         let counted = counted(peer);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let count = open.entry(counted).or_insert(0);
-        if self.most <= *count {
+        if self.connections_max <= *count {
             return Err(AddressLimitReached);
         }
         *count += 1;

@@ -41,7 +41,7 @@ pub struct Conn<S = TcpStream> {
     acked_bytes: Cell<u64>,
     /// Guard that keeps the connection counted under its client's address; `None` if that address
     /// is exempt from the limit.
-    _place: Option<AddressSlot>,
+    _address_slot: Option<AddressSlot>,
 }
 
 /// Byte range of a file.
@@ -56,7 +56,7 @@ pub struct FileRange<'a> {
 }
 
 impl Conn {
-    pub(crate) fn new(accepted: Accepted, core: &Core, place: Option<AddressSlot>) -> Conn {
+    pub(crate) fn new(accepted: Accepted, core: &Core, address_slot: Option<AddressSlot>) -> Conn {
         Conn {
             stream: accepted.stream,
             peer: accepted.peer,
@@ -65,7 +65,7 @@ impl Conn {
             core: core.clone(),
             written_bytes: Cell::new(0),
             acked_bytes: Cell::new(0),
-            _place: place,
+            _address_slot: address_slot,
         }
     }
 
@@ -191,7 +191,7 @@ impl Conn {
     async fn load(&self, file: &File, offset: u64, len: u64) -> Result<(), Ended> {
         let now_ms = self.core.clock().now_ms();
         let found = self.core.found();
-        if found.knows(file, offset + len, now_ms) {
+        if found.contains(file, offset + len, now_ms) {
             return Ok(());
         }
         self.core.counters().reads.count();
@@ -318,7 +318,7 @@ impl<S> Conn<S> {
             core: self.core,
             written_bytes: self.written_bytes,
             acked_bytes: self.acked_bytes,
-            _place: self._place,
+            _address_slot: self._address_slot,
         };
         (self.stream, conn)
     }

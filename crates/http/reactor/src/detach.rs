@@ -41,10 +41,10 @@ pub fn detach() -> Result<Side, Error> {
         0 => {}
         _ => return Ok(Side::Starter),
     }
-    let moved = setsid()
+    let redirected = setsid()
         .and_then(|_| dup2_stdin(&null))
         .and_then(|()| dup2_stdout(&null))
         .and_then(|()| dup2_stderr(&null));
-    moved.map_err(|errno| failed(errno.into()))?;
+    redirected.map_err(|errno| failed(errno.into()))?;
     Ok(Side::Detached)
 }

@@ -62,16 +62,16 @@ impl Default for CachedRanges {
 impl CachedRanges {
     /// Returns whether the range that ends at `end` was found in the page cache during this tick of
     /// the clock.
-    pub(crate) fn knows(&self, file: &File, end: u64, now_ms: u64) -> bool {
-        self.place(file, end).get() == (file.as_raw_fd(), end, now_ms)
+    pub(crate) fn contains(&self, file: &File, end: u64, now_ms: u64) -> bool {
+        self.entry(file, end).get() == (file.as_raw_fd(), end, now_ms)
     }
 
     /// Notes that the range that ends at `end` is in the page cache.
     pub(crate) fn note(&self, file: &File, end: u64, now_ms: u64) {
-        self.place(file, end).set((file.as_raw_fd(), end, now_ms));
+        self.entry(file, end).set((file.as_raw_fd(), end, now_ms));
     }
 
-    fn place(&self, file: &File, end: u64) -> &Cell<(RawFd, u64, u64)> {
+    fn entry(&self, file: &File, end: u64) -> &Cell<(RawFd, u64, u64)> {
         // The multiplier is odd and spreads neighbouring descriptors, and ranges of one file, over
         // different entries.
         let mixed = (end ^ (file.as_raw_fd() as u64) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);

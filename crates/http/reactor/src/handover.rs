@@ -34,21 +34,21 @@ const MANAGER_FIRST: i32 = 3;
 /// # Errors
 /// A passed descriptor is not a listening TCP socket.
 pub fn listeners_from_manager() -> Result<Vec<TcpListener>, Error> {
-    static ASKED: AtomicBool = AtomicBool::new(false);
+    static WAS_CALLED: AtomicBool = AtomicBool::new(false);
     let number = |name| -> Option<u32> { std::env::var(name).ok()?.parse().ok() };
     let count = match (number("LISTEN_PID"), number("LISTEN_FDS")) {
         // Child processes inherit the variables, but the descriptors do not belong to them.
         (Some(pid), Some(count)) if pid == std::process::id() => count,
         _ => return Ok(Vec::new()),
     };
-    if ASKED.swap(true, Relaxed) {
+    if WAS_CALLED.swap(true, Relaxed) {
         return Ok(Vec::new());
     }
     (0..count.min(DESCRIPTORS_MAX as u32))
         .map(|index| {
             let number = MANAGER_FIRST + index as i32;
             // SAFETY: the manager opened `number` for this process, and no other code here uses it:
-            // `ASKED` lets this line be reached only once, and LISTEN_PID names this process.
+            // `WAS_CALLED` lets this line be reached only once, and LISTEN_PID names this process.
             // Breaks if descriptors are opened before this call, since a manager that sets
             // LISTEN_FDS too high would then make us close one of them.
             let descriptor = unsafe { OwnedFd::from_raw_fd(number) };

@@ -94,7 +94,7 @@ pub fn purge_heap() {
     act(c"thread.tcache.flush");
     let is_sent = PURGE_REQUESTS
         .get()
-        .is_some_and(|keeper| keeper.send(()).is_ok());
+        .is_some_and(|sender| sender.send(()).is_ok());
     if !is_sent {
         act(c"arena.4096.purge");
     }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_count_what_jemalloc_has_given() {
+    fn figures_count_allocated_bytes() {
         use std::alloc::{GlobalAlloc, Layout};
 
         let layout = Layout::from_size_align(8 << 20, 16).expect("a sound layout");

@@ -206,8 +206,8 @@ impl Drop for Unused {
         // SAFETY: these whole pages lie within `bytes`, which this value owns alone and which is
         // not read any more, so their content may be lost. Breaks if `whole_pages` ever exceeded
         // the range it is given.
-        let forgotten = unsafe { rustix::mm::madvise(first, end - start, Advice::LinuxDontNeed) };
-        if let Err(err) = forgotten {
+        let detached = unsafe { rustix::mm::madvise(first, end - start, Advice::LinuxDontNeed) };
+        if let Err(err) = detached {
             // This happens for locked memory (`mlock`). Leaking the memory is better than letting
             // later writes reach other clients.
             tracing::warn!(%err, bytes = self.bytes.len(), "memory lent to the kernel cannot be released and is leaked");
@@ -460,10 +460,10 @@ impl Pipe {
         // SAFETY: `into` is the write end of a pipe, so the kernel only reads, and these pages are
         // marked as lent, so they are not written to while the kernel refers to them. Breaks if
         // `pages` did not come from `lend`.
-        let taken = unsafe { rustix::pipe::vmsplice(&self.into, &parts, SpliceFlags::NONBLOCK) };
-        let taken = taken.inspect_err(refused).unwrap_or(0);
-        filled += taken;
-        if taken == pages.len() && 0 < bytes(after) {
+        let inserted = unsafe { rustix::pipe::vmsplice(&self.into, &parts, SpliceFlags::NONBLOCK) };
+        let inserted = inserted.inspect_err(refused).unwrap_or(0);
+        filled += inserted;
+        if inserted == pages.len() && 0 < bytes(after) {
             filled += copy(after);
         }
         filled

@@ -139,18 +139,18 @@ pub fn adopt(
             sockets: Vec::with_capacity(addresses.len()),
         })
         .collect();
-    for (address, asked) in addresses.iter().enumerate() {
-        let sockets = match take(*asked, inherited) {
-            sockets if sockets.is_empty() => open(*asked, cores.len(), limits),
+    for (address, requested_address) in addresses.iter().enumerate() {
+        let sockets = match take(*requested_address, inherited) {
+            sockets if sockets.is_empty() => open(*requested_address, cores.len(), limits),
             sockets => share(sockets, cores.len()),
         };
-        let sockets = sockets.map_err(|source| Error::listen(*asked, source))?;
+        let sockets = sockets.map_err(|source| Error::listen(*requested_address, source))?;
         for socket in &sockets {
             socket::set_unsent_max(socket, limits.unsent_bytes_max)
-                .map_err(|source| Error::listen(*asked, source))?;
+                .map_err(|source| Error::listen(*requested_address, source))?;
         }
         let bound = sockets[0].local_addr();
-        resolved.push(bound.map_err(|source| Error::listen(*asked, source))?);
+        resolved.push(bound.map_err(|source| Error::listen(*requested_address, source))?);
         for (index, socket) in sockets.into_iter().enumerate() {
             let sockets = &mut by_core[index % cores.len()].sockets;
             sockets.push(CoreSocket { socket, address });
@@ -165,13 +165,14 @@ pub fn adopt(
     })
 }
 
-/// Removes from `inherited`, and returns, the sockets that listen on `asked`. If the port of
-/// `asked` is 0, these are the sockets that share the port of the first socket with the same IP
+/// Removes from `inherited`, and returns, the sockets that listen on `requested_address`. If the port of
+/// `requested_address` is 0, these are the sockets that share the port of the first socket with the same IP
 /// address.
-fn take(asked: SocketAddr, inherited: &mut Vec<TcpListener>) -> Vec<TcpListener> {
+fn take(requested_address: SocketAddr, inherited: &mut Vec<TcpListener>) -> Vec<TcpListener> {
     let address = |socket: &TcpListener| socket.local_addr().ok();
     let fits = |found: &SocketAddr| {
-        found.ip() == asked.ip() && (asked.port() == 0 || found.port() == asked.port())
+        found.ip() == requested_address.ip()
+            && (requested_address.port() == 0 || found.port() == requested_address.port())
     };
     let Some(first) = inherited.iter().filter_map(address).find(fits) else {
         return Vec::new();
@@ -186,17 +187,21 @@ fn take(asked: SocketAddr, inherited: &mut Vec<TcpListener>) -> Vec<TcpListener>
 /// Returns `sockets`, with duplicates appended until there is one socket per core; several cores
 /// then accept from the same socket.
 fn share(mut sockets: Vec<TcpListener>, cores: usize) -> io::Result<Vec<TcpListener>> {
-    let given = sockets.len();
-    for index in given..cores {
-        sockets.push(sockets[index % given].try_clone()?);
+    let inherited_count = sockets.len();
+    for index in inherited_count..cores {
+        sockets.push(sockets[index % inherited_count].try_clone()?);
     }
     Ok(sockets)
 }
 
 /// Opens one socket per core, in one `SO_REUSEPORT` group.
-fn open(asked: SocketAddr, cores: usize, limits: &Limits) -> io::Result<Vec<TcpListener>> {
-    refuse_shared(asked)?;
-    let mut address = asked;
+fn open(
+    requested_address: SocketAddr,
+    cores: usize,
+    limits: &Limits,
+) -> io::Result<Vec<TcpListener>> {
+    refuse_shared(requested_address)?;
+    let mut address = requested_address;
     let mut sockets = Vec::with_capacity(cores);
     for _ in 0..cores {
         let socket = listen(address, limits.backlog)?;

@@ -12,22 +12,22 @@ use rustix::time::{ClockId, clock_gettime};
 /// Reports that this process serves. The report includes the process id, because after an upgrade
 /// the service manager must watch the new process.
 pub fn ready() {
-    tell(&format!("MAINPID={}\nREADY=1", std::process::id()));
+    send_or_warn(&format!("MAINPID={}\nREADY=1", std::process::id()));
 }
 
 /// Reports that the configuration is being reloaded; [`ready`] reports the end.
 pub fn reloading() {
     let now = clock_gettime(ClockId::Monotonic);
     let micros = now.tv_sec as u64 * 1_000_000 + now.tv_nsec as u64 / 1_000;
-    tell(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
+    send_or_warn(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
 }
 
 /// Reports that this process is about to end.
 pub fn stopping() {
-    tell("STOPPING=1");
+    send_or_warn("STOPPING=1");
 }
 
-fn tell(state: &str) {
+fn send_or_warn(state: &str) {
     if let Err(err) = send(state) {
         tracing::warn!(%err, state, "cannot notify the service manager");
     }

@@ -216,7 +216,7 @@ impl Shared {
                 core,
                 started: Instant::now(),
                 steering: self.steered.now(),
-                seen: ArrivalCounts::default(),
+                counts_at_decision: ArrivalCounts::default(),
                 connections: JoinSet::new(),
                 ticks,
             };
@@ -272,7 +272,7 @@ struct RunningCore<'a, H> {
     /// Steering that the listeners are set to.
     steering: Steering,
     /// Counts of arrived and accepted connections at the last decision of `Steering::Auto`.
-    seen: ArrivalCounts,
+    counts_at_decision: ArrivalCounts,
 }
 
 impl<H, F> RunningCore<'_, H>
@@ -316,7 +316,7 @@ where
                 .iter()
                 .map(Counters::accepted)
                 .collect();
-            steered.judge(&accepted, &mut self.seen);
+            steered.reconsider(&accepted, &mut self.counts_at_decision);
         }
         let now = steered.now();
         if now != self.steering {

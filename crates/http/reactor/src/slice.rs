@@ -27,25 +27,25 @@ const NICE: i32 = -10;
 /// The kernel, or a seccomp filter around this process, refuses the request. The program works
 /// without it.
 pub(crate) fn request_low_latency() -> io::Result<()> {
-    let mut wish = attributes()?;
-    if wish.sched_policy != libc::SCHED_OTHER as u32 {
+    let mut requested = attributes()?;
+    if requested.sched_policy != libc::SCHED_OTHER as u32 {
         return Ok(());
     }
-    wish.sched_runtime = SLICE_NS;
-    if wish.sched_nice == 0 {
-        wish.sched_nice = NICE;
-        if set(&wish).is_ok() {
+    requested.sched_runtime = SLICE_NS;
+    if requested.sched_nice == 0 {
+        requested.sched_nice = NICE;
+        if set(&requested).is_ok() {
             return Ok(());
         }
-        wish.sched_nice = 0;
+        requested.sched_nice = 0;
     }
-    set(&wish)
+    set(&requested)
 }
 
-fn set(wish: &libc::sched_attr) -> io::Result<()> {
+fn set(requested: &libc::sched_attr) -> io::Result<()> {
     // SAFETY: the kernel reads a structure of the size stated in it, for the calling thread, and
     // does not keep the pointer.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const *wish, 0) };
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const *requested, 0) };
     checked(result)
 }
 

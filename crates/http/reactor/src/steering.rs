@@ -70,7 +70,7 @@ const ELSEWHERE_PCT_MAX: u64 = 10;
 /// State of steering that all cores share.
 #[derive(Debug)]
 pub(crate) struct SteeringState {
-    asked: Steering,
+    configured: Steering,
     now: AtomicU8,
     /// Number of sampled connections that arrived on each core's processor; the last entry counts
     /// those that arrived on a processor without a core.
@@ -90,13 +90,13 @@ pub(crate) struct ArrivalCounts {
 }
 
 impl SteeringState {
-    pub(crate) fn new(asked: Steering, cores: &[CoreId]) -> SteeringState {
-        let now = match asked {
+    pub(crate) fn new(configured: Steering, cores: &[CoreId]) -> SteeringState {
+        let now = match configured {
             Steering::Auto => Steering::Hash,
             other => other,
         };
         SteeringState {
-            asked,
+            configured,
             now: AtomicU8::new(now as u8),
             arrived: (0..=cores.len()).map(|_| AtomicU64::new(0)).collect(),
             cores: cores.into(),
@@ -118,8 +118,8 @@ impl SteeringState {
 
     /// Chooses again between `Hash` and `IncomingCpu`, if the setting is `auto` and enough samples
     /// were taken since `before`. One core calls this periodically.
-    pub(crate) fn judge(&self, accepted: &[u64], before: &mut ArrivalCounts) {
-        if self.asked != Steering::Auto {
+    pub(crate) fn reconsider(&self, accepted: &[u64], before: &mut ArrivalCounts) {
+        if self.configured != Steering::Auto {
             return;
         }
         let arrived: Vec<u64> = self
@@ -127,14 +127,14 @@ impl SteeringState {
             .iter()
             .map(|count| count.load(Relaxed))
             .collect();
-        let seen = ArrivalCounts {
+        let increases = ArrivalCounts {
             arrived: since(&arrived, &before.arrived),
             accepted: since(accepted, &before.accepted),
         };
-        if seen.arrived.iter().sum::<u64>() < SAMPLES_MIN * self.cores.len() as u64 {
+        if increases.arrived.iter().sum::<u64>() < SAMPLES_MIN * self.cores.len() as u64 {
             return;
         }
-        self.now.store(seen.verdict(self.now()) as u8, Relaxed);
+        self.now.store(increases.verdict(self.now()) as u8, Relaxed);
         *before = ArrivalCounts {
             arrived,
             accepted: accepted.to_vec(),
@@ -159,12 +159,14 @@ impl ArrivalCounts {
             .split_last()
             .expect("the last entry counts processors without a core");
         let all: u64 = self.arrived.iter().sum();
-        let follows = is_even(here) && elsewhere * 100 <= all * ELSEWHERE_PCT_MAX;
+        let arrivals_are_even = is_even(here) && elsewhere * 100 <= all * ELSEWHERE_PCT_MAX;
         match now {
             // `IncomingCpu` needs two conditions: arrivals are even over the cores, and so are the
             // accepted connections. The second one shows that the kernel honours the option.
-            Steering::IncomingCpu if follows && is_even(&self.accepted) => Steering::IncomingCpu,
-            Steering::Hash if follows => Steering::IncomingCpu,
+            Steering::IncomingCpu if arrivals_are_even && is_even(&self.accepted) => {
+                Steering::IncomingCpu
+            }
+            Steering::Hash if arrivals_are_even => Steering::IncomingCpu,
             _ => Steering::Hash,
         }
     }

@@ -79,9 +79,9 @@ impl Echo {
     fn start(cores: usize, limits: Limits) -> Echo {
         let permits = Arc::new(Semaphore::new(0));
         let (tell, events) = mpsc::channel();
-        let given = Arc::clone(&permits);
+        let shared_permits = Arc::clone(&permits);
         let server = Running::start(cores, limits, move |_| {
-            let (tell, permits) = (tell.clone(), Arc::clone(&given));
+            let (tell, permits) = (tell.clone(), Arc::clone(&shared_permits));
             move |conn| {
                 let (tell, permits) = (tell.clone(), Arc::clone(&permits));
                 async move {
@@ -216,7 +216,7 @@ fn a_core_is_a_pinned_named_thread_that_owns_its_state() {
 }
 
 #[test]
-fn a_lone_core_may_run_wherever_the_process_may() {
+fn a_single_core_is_not_pinned() {
     let (seen, cores) = mpsc::channel();
     let server = Running::start(1, Limits::default(), move |_| {
         let processors = rustix::thread::sched_getaffinity(None).expect("the kernel answers");
@@ -301,7 +301,7 @@ fn an_address_of_another_host_is_refused() {
 }
 
 #[test]
-fn a_bound_of_zero_is_named() {
+fn a_limit_of_zero_is_named() {
     assert_eq!(Limits::default().check(), Ok(()));
     let limits = Limits {
         sendfile_slice_bytes: 0,

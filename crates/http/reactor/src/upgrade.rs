@@ -46,10 +46,10 @@ impl Program {
     pub fn take_over(&self, sockets: &[TcpListener], patience: Duration) -> io::Result<u32> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut child = self.start(theirs)?;
-        let told = send_listeners(sockets, &ours)
+        let readiness = send_listeners(sockets, &ours)
             .and_then(|()| ours.set_read_timeout(Some(patience)))
             .and_then(|()| (&ours).read_exact(&mut [0]));
-        match told {
+        match readiness {
             Ok(()) => Ok(child.id()),
             Err(err) => {
                 // If the process ended by itself, the lines that it logged explain the reason.

@@ -72,22 +72,24 @@ impl<'a> Answer<'a> {
         }
         // RFC 3875 §6.2.2: the server follows a `Location` that is a path; the client follows one
         // with a scheme.
-        if let (Some(place), None, None) = (location, status, content_type)
-            && is_path(place)
+        if let (Some(target), None, None) = (location, status, content_type)
+            && is_path(target)
         {
-            return Ok(Answer::LocalRedirect(place));
+            return Ok(Answer::LocalRedirect(target));
         }
-        if location.is_some_and(|place| place.is_empty() || place.contains(' ')) {
+        if location.is_some_and(|target| target.is_empty() || target.contains(' ')) {
             return Err(Malformed::Location);
         }
         let default = if location.is_some() { 302 } else { 200 };
         let status = status.map_or(Ok(default), code)?;
-        let servers = |name: &str| {
+        let is_server_field = |name: &str| {
             SERVER_FIELDS
                 .iter()
-                .any(|ours| ours.eq_ignore_ascii_case(name))
+                .any(|server_field| server_field.eq_ignore_ascii_case(name))
         };
-        let fields = fields.into_iter().filter(|(name, _)| !servers(name));
+        let fields = fields
+            .into_iter()
+            .filter(|(name, _)| !is_server_field(name));
         Ok(Answer::Document {
             status,
             fields: fields.collect(),
@@ -116,9 +118,9 @@ fn head(output: &[u8], bytes_max: usize) -> Option<(Vec<(&str, &str)>, usize)> {
 fn field(line: &[u8]) -> Option<(&str, &str)> {
     let (name, value) = std::str::from_utf8(line).ok()?.split_once(':')?;
     let value = value.trim_matches([' ', '\t']);
-    let sound = !name.is_empty() && name.bytes().all(is_token);
+    let is_name_valid = !name.is_empty() && name.bytes().all(is_token);
     let is_allowed = |byte: u8| byte == b'\t' || (b' '..=b'~').contains(&byte);
-    (sound && value.bytes().all(is_allowed)).then_some((name, value))
+    (is_name_valid && value.bytes().all(is_allowed)).then_some((name, value))
 }
 
 /// Returns whether a field's name may contain `byte` (RFC 9110 §5.6.2).
@@ -126,10 +128,10 @@ fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Returns whether `place` is a path on this server, unlike `//host`, which names another server.
-fn is_path(place: &str) -> bool {
-    let visible = place.bytes().all(|byte| byte.is_ascii_graphic());
-    place.starts_with('/') && !place.starts_with("//") && visible
+/// Returns whether `target` is a path on this server, unlike `//host`, which names another server.
+fn is_path(target: &str) -> bool {
+    let visible = target.bytes().all(|byte| byte.is_ascii_graphic());
+    target.starts_with('/') && !target.starts_with("//") && visible
 }
 
 struct Duplicate;

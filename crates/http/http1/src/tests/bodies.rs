@@ -69,7 +69,7 @@ fn every_row_gets_its_verdict_whole_and_byte_by_byte() {
 }
 
 #[test]
-fn what_was_refused_stays_refused() {
+fn a_rejection_is_final() {
     let mut drain = BodyDecoder::new(Framing::Chunked, &LIMITS).expect("no length yet");
     let first = drain.feed(b"x").expect_err("not a size");
     assert_eq!(drain.feed(b"0\r\n\r\n"), Err(first));
@@ -97,7 +97,7 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn where_the_pieces_are_cut_makes_no_difference(
+    fn the_cuts_between_pieces_make_no_difference(
         bytes in prop_oneof![pieces(), proptest::collection::vec(any::<u8>(), 0..80)],
         cuts in proptest::collection::vec(0_usize..80, 0..6),
         length in proptest::option::of(0_u64..70),
@@ -110,7 +110,7 @@ proptest! {
 }
 
 #[test]
-fn content_is_given_on_without_its_framing() {
+fn content_is_passed_on_without_its_framing() {
     let body = b"4;a=b\r\nWiki\r\n6\r\npedia \r\n0\r\nx: y\r\n\r\nGET";
     for cut in 0..body.len() {
         let mut drain =

@@ -79,7 +79,7 @@ fn dates_are_read_in_three_forms_and_no_other() {
 
 proptest! {
     #[test]
-    fn what_is_written_can_be_read(unix_s in -62_167_219_200_i64..=253_402_300_799) {
+    fn formatted_dates_can_be_parsed(unix_s in -62_167_219_200_i64..=253_402_300_799) {
         prop_assert_eq!(parse(&format(unix_s)), Some(unix_s));
     }
 

@@ -54,7 +54,7 @@ fn every_row_gets_its_verdict() {
 }
 
 #[test]
-fn no_row_breaks_what_holds_for_all_bytes() {
+fn table_rows_keep_the_invariants() {
     for row in rows(TABLE) {
         testkit::fuzz::request(&row.bytes);
     }

@@ -3,9 +3,13 @@ use crate::range::{self, Served};
 use crate::{Limits, Request, accept, parse};
 use testkit::table::check;
 
-/// Parses a request with this method and these field lines, and returns the result of `look` for
+/// Parses a request with this method and these field lines, and returns the result of `render` for
 /// it.
-fn with_request(method: &[u8], lines: &[u8], look: impl FnOnce(&Request<'_>) -> String) -> String {
+fn with_request(
+    method: &[u8],
+    lines: &[u8],
+    render: impl FnOnce(&Request<'_>) -> String,
+) -> String {
     let mut head = [method, b" / HTTP/1.1\r\nHost: h\r\n", lines].concat();
     if !lines.is_empty() {
         head.extend_from_slice(b"\r\n");
@@ -14,7 +18,7 @@ fn with_request(method: &[u8], lines: &[u8], look: impl FnOnce(&Request<'_>) -> 
     let request = parse(&head, &Limits::default())
         .expect("sound")
         .expect("whole");
-    look(&request)
+    render(&request)
 }
 
 /// Splits a row into the method and the field lines.

@@ -62,25 +62,25 @@ impl Connection {
                 End::ByServer | End::Unknown => Ok(None),
             };
         };
-        let mistake = if stream.is_request_complete {
+        let error_code = if stream.is_request_complete {
             Some(ErrorCode::StreamClosed)
         } else if stream.allowed < size {
             Some(ErrorCode::FlowControl)
         } else {
             stream.allowed -= size;
             stream.is_request_complete = ends;
-            let came = bytes.len() as u64;
+            let body_bytes = bytes.len() as u64;
             let fits = match &mut stream.left {
                 None => true,
                 Some(left) => {
-                    let fits = came <= *left && (!ends || came == *left);
-                    *left = left.saturating_sub(came);
+                    let fits = body_bytes <= *left && (!ends || body_bytes == *left);
+                    *left = left.saturating_sub(body_bytes);
                     fits
                 }
             };
             (!fits).then_some(ErrorCode::Protocol)
         };
-        if let Some(code) = mistake {
+        if let Some(code) = error_code {
             self.allow(size, out);
             return self.refuse(head.stream, code, out);
         }

@@ -13,12 +13,12 @@ fn bytes(hex: &str) -> Vec<u8> {
 }
 
 fn read(decoder: &mut Decoder, block: &[u8]) -> Result<String, HpackError> {
-    let mut told = String::new();
+    let mut rendered = String::new();
     decoder.read(block, |name, value| {
         let [name, value] = [name, value].map(String::from_utf8_lossy);
-        told.push_str(&format!("{name}: {value}\n"));
+        rendered.push_str(&format!("{name}: {value}\n"));
     })?;
-    Ok(told)
+    Ok(rendered)
 }
 
 /// RFC 7541 §C.3: requests without Huffman coding, on one connection.
@@ -56,7 +56,7 @@ fn the_examples_with_huffman_are_read() {
 /// RFC 7541 §4, §5, §6: each row is a case and, in hexadecimal, a block for which the connection
 /// must be closed.
 #[test]
-fn blocks_that_make_no_sense_are_broken() {
+fn invalid_blocks_are_errors() {
     let rows: &[(&str, &str)] = &[
         ("index 0", "80"),
         ("an index that nobody knows", "be"),
@@ -91,7 +91,7 @@ fn sizes_may_change_before_a_block() {
 
 /// Eviction by size: RFC 7541 §4.1 counts 32 bytes in addition to name and value.
 #[test]
-fn the_oldest_is_forgotten() {
+fn the_oldest_entry_is_evicted() {
     let mut decoder = Decoder::default();
     // Each block adds the field `a: b`, an entry of 34 bytes: 120 entries fit into 4096 bytes.
     for _ in 0..120 {
@@ -114,7 +114,7 @@ fn the_oldest_is_forgotten() {
 }
 
 #[test]
-fn answers_are_short_once_they_are_known() {
+fn indexed_fields_take_one_byte() {
     let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
     let lines = [
         EncodedField::shared(b"cache-control", b"public, max-age=600"),
@@ -150,7 +150,7 @@ fn answers_are_short_once_they_are_known() {
 
 proptest! {
     #[test]
-    fn integers_come_back(value in 0_usize..1 << 28, prefix_bits in 1_u32..9) {
+    fn integers_round_trip(value in 0_usize..1 << 28, prefix_bits in 1_u32..9) {
         let mut written = Vec::new();
         integer::write(&mut written, 0, prefix_bits, value);
         let mut rest = &written[..];
@@ -159,7 +159,7 @@ proptest! {
     }
 
     #[test]
-    fn strings_come_back(text in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn strings_round_trip(text in proptest::collection::vec(any::<u8>(), 0..200)) {
         let mut coded = Vec::new();
         huffman::encode(&text, &mut coded);
         prop_assert_eq!(coded.len(), huffman::encoded_bytes(&text));
@@ -170,7 +170,7 @@ proptest! {
 
     /// A decoder reads every field correctly, whatever table sizes the client requests in between.
     #[test]
-    fn both_sides_remember_the_same(
+    fn encoder_and_decoder_tables_agree(
         steps in proptest::collection::vec((0_usize..12, proptest::option::of(0_usize..6_000)), 1..200),
     ) {
         let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
@@ -190,7 +190,7 @@ proptest! {
     }
 
     #[test]
-    fn no_block_is_a_fault_of_ours(block in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn no_block_panics(block in proptest::collection::vec(any::<u8>(), 0..300)) {
         let mut decoder = Decoder::default();
         let first = read(&mut decoder, &block);
         prop_assert_eq!(first, read(&mut Decoder::default(), &block));

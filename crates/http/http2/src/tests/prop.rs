@@ -27,12 +27,12 @@ fn frames() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn frames_are_no_fault_of_ours(frames in frames()) {
+    fn arbitrary_frames_keep_the_invariants(frames in frames()) {
         testkit::fuzz::h2(&frames);
     }
 
     #[test]
-    fn bytes_are_no_fault_of_ours(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+    fn arbitrary_bytes_keep_the_invariants(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         testkit::fuzz::h2(&bytes);
     }
 }

@@ -26,22 +26,22 @@ fn head(fields: &[u8]) -> Vec<u8> {
     frame(HEADERS, WHOLE, 1, &[GET, fields].concat())
 }
 
-fn check(clause: &str, frames: &[Vec<u8>], comes: &Outcome) {
+fn check(clause: &str, frames: &[Vec<u8>], expected: &Outcome) {
     let mut peer = Peer::greeted();
     let outcome = peer.send(&frames.concat());
-    match comes {
+    match expected {
         Fault(code) => {
             let fault = outcome.expect_err(clause);
             assert_eq!(fault.code, *code, "{clause}: {}", fault.reason);
         }
         Reset(stream, code) => {
             outcome.expect(clause);
-            let told = format!(
+            let expected_reset = format!(
                 "RST_STREAM 0 {stream} 4 {:x?}",
                 (*code as u32).to_be_bytes()
             );
             let replies = peer.replies();
-            assert!(replies.contains(&told), "{clause}: {replies:?}");
+            assert!(replies.contains(&expected_reset), "{clause}: {replies:?}");
             assert!(!peer.connection.is_open(*stream), "{clause}");
         }
         Events(count) => {
@@ -381,8 +381,8 @@ fn frames_are_judged_by_their_form() {
             Fault(EnhanceYourCalm),
         ),
     ];
-    for (clause, frames, comes) in rows {
-        check(clause, frames, comes);
+    for (clause, frames, expected) in rows {
+        check(clause, frames, expected);
     }
 }
 
@@ -568,8 +568,8 @@ fn heads_are_judged_by_their_fields() {
             Reset(1, Protocol),
         ),
     ];
-    for (clause, frames, comes) in rows {
-        check(clause, frames, comes);
+    for (clause, frames, expected) in rows {
+        check(clause, frames, expected);
     }
 }
 
@@ -601,7 +601,7 @@ fn a_connection_begins_with_the_preface_and_settings() {
 }
 
 #[test]
-fn heads_are_kept_up_to_their_limit() {
+fn heads_are_stored_up_to_their_limit() {
     let mut peer = Peer::greeted();
     // A field of 3 kB is added to the table once. The next head refers to it 16,000 times, with one
     // byte each, so it decodes to 48 MB.
@@ -623,7 +623,7 @@ fn heads_are_kept_up_to_their_limit() {
 
 /// RFC 9113 §10.5.1: the request can be answered with 431, and the connection stays open.
 #[test]
-fn a_head_of_28_kib_in_several_frames_is_the_streams_mistake() {
+fn a_head_of_28_kib_in_several_frames_is_an_error_of_the_stream() {
     let mut peer = Peer::greeted();
     // A literal field without indexing, `cookie` from the static table, of 28,672 bytes.
     let cookie = [&b"\x0f\x11\x7f\x81\xdf\x01"[..], &[b'c'; 28_672]].concat();

@@ -49,7 +49,7 @@ fn windows_bound_what_is_sent() {
 }
 
 #[test]
-fn bodies_are_let_in_as_they_are_read() {
+fn consumed_bytes_are_returned_to_the_windows() {
     let mut peer = Peer::greeted();
     peer.send(&frame(HEADERS, END_HEADERS, 1, POST))
         .expect("a request");
@@ -80,7 +80,7 @@ fn bodies_are_let_in_as_they_are_read() {
 /// The bytes of padding are returned to the client's windows at once, and so are the bytes of data
 /// for a stream that has ended.
 #[test]
-fn what_nobody_reads_is_let_in_anew() {
+fn unread_bytes_are_returned_to_the_windows() {
     let mut peer = Peer::greeted();
     peer.send(&frame(HEADERS, END_HEADERS, 1, POST))
         .expect("a request");
@@ -105,7 +105,7 @@ fn what_nobody_reads_is_let_in_anew() {
 }
 
 #[test]
-fn a_long_head_goes_on_in_further_frames() {
+fn a_long_head_is_continued_in_further_frames() {
     let mut peer = Peer::greeted();
     peer.send(&frame(HEADERS, WHOLE, 1, GET))
         .expect("a request");
@@ -124,7 +124,7 @@ fn a_long_head_goes_on_in_further_frames() {
 
 /// RFC 9113 §6.8: streams that are in flight when the first GOAWAY is sent are still processed.
 #[test]
-fn leave_is_taken_in_two_steps() {
+fn a_graceful_shutdown_takes_two_steps() {
     let mut peer = Peer::greeted();
     peer.send(&frame(HEADERS, WHOLE, 1, GET))
         .expect("a request");
@@ -155,7 +155,7 @@ fn leave_is_taken_in_two_steps() {
 }
 
 #[test]
-fn a_mistake_is_told_with_its_reason() {
+fn goaway_contains_the_reason() {
     let mut peer = Peer::greeted();
     peer.send(&frame(HEADERS, WHOLE, 1, GET))
         .expect("a request");

@@ -12,7 +12,7 @@ fn network(text: &str) -> Network {
 }
 
 #[test]
-fn networks_hold_what_begins_alike() {
+fn networks_contain_addresses_with_their_prefix() {
     let rows = [
         ("127.0.0.0/8", "127.255.0.1", true),
         ("127.0.0.0/8", "128.0.0.1", false),
@@ -25,17 +25,17 @@ fn networks_hold_what_begins_alike() {
         ("2001:db8::/33", "2001:db8:8000::1", false),
         ("::1", "::1", true),
     ];
-    for (text, address, inside) in rows {
+    for (text, address, is_contained) in rows {
         assert_eq!(
             network(text).contains(ip(address)),
-            inside,
+            is_contained,
             "{text} {address}"
         );
     }
 }
 
 #[test]
-fn what_is_no_network_is_refused() {
+fn invalid_networks_are_refused() {
     let rows = [
         ("", "not an address"),
         ("localhost", "not an address"),
@@ -57,10 +57,10 @@ fn networks_are_shown_as_they_are_written() {
 }
 
 #[test]
-fn an_address_has_so_many_places_and_gets_them_back() {
+fn an_address_has_a_limited_number_of_connections() {
     let addresses = Arc::new(Addresses::new(2, vec![network("127.0.0.0/8")]));
     let place = |text| addresses.place(ip(text)).is_ok();
-    let kept = [
+    let slots = [
         addresses.place(ip("192.0.2.1")).expect("the first"),
         addresses.place(ip("192.0.2.1")).expect("the second"),
         addresses
@@ -78,7 +78,7 @@ fn an_address_has_so_many_places_and_gets_them_back() {
     for _ in 0..10 {
         assert!(place("127.0.0.1"));
     }
-    drop(kept);
+    drop(slots);
     assert!(place("192.0.2.1"));
     assert!(addresses.open.lock().expect("no panic").is_empty());
 }

@@ -144,7 +144,7 @@ fn bytes_end_the_wait_for_a_request_but_not_the_wait_for_its_rest() {
 }
 
 #[test]
-fn a_body_gets_more_time_only_for_what_it_brings() {
+fn a_body_gets_more_time_only_at_its_minimum_rate() {
     let core = core();
     let deadline = Deadline::new(&core);
     deadline.arm(Wait::Body);
@@ -168,7 +168,7 @@ fn a_body_gets_more_time_only_for_what_it_brings() {
 }
 
 #[test]
-fn a_wait_that_goes_on_begins_anew() {
+fn a_rearmed_wait_starts_again() {
     let core = core();
     let deadline = Deadline::new(&core);
     deadline.arm(Wait::Write);
@@ -190,7 +190,7 @@ fn a_wait_that_goes_on_begins_anew() {
 }
 
 #[test]
-fn to_read_with_nothing_armed_is_to_wait_for_the_next_request() {
+fn a_read_without_a_deadline_waits_for_the_next_request() {
     let core = core();
     let deadline = Deadline::new(&core);
     for before in [
@@ -212,7 +212,7 @@ fn to_read_with_nothing_armed_is_to_wait_for_the_next_request() {
 }
 
 #[test]
-fn a_connection_that_waits_for_us_never_times_out() {
+fn a_disarmed_connection_never_times_out() {
     let core = core();
     let deadline = Deadline::new(&core);
     deadline.disarm();
@@ -320,7 +320,7 @@ fn eviction_takes_each_connection_without_a_request_once_and_no_other() {
 }
 
 #[test]
-fn places_in_the_table_are_used_again() {
+fn table_entries_are_reused() {
     let core = core();
     for _ in 0..100 {
         let first = Deadline::new(&core);
@@ -334,7 +334,7 @@ fn places_in_the_table_are_used_again() {
 }
 
 #[test]
-fn who_is_without_a_request_longest_goes_first() {
+fn the_connection_without_a_request_for_longest_is_evicted_first() {
     let core = core();
     let deadlines: Vec<_> = (0..600).map(|_| Deadline::new(&core)).collect();
     // Arm each deadline at a different time, in an order unrelated to their indexes in the table.

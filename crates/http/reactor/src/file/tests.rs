@@ -29,7 +29,7 @@ fn cold_file() -> File {
 }
 
 #[test]
-fn what_was_loaded_is_cached() {
+fn loaded_ranges_are_cached() {
     let file = cold_file();
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     runtime.expect("a runtime").block_on(async {
@@ -74,13 +74,13 @@ fn cached_bytes_are_read_and_others_are_not_waited_for() {
 }
 
 #[test]
-fn parts_are_known_for_a_tick() {
+fn cached_ranges_are_remembered_for_a_tick() {
     let (one, other) = (cold_file(), cold_file());
     let found = CachedRanges::default();
-    assert!(!found.knows(&one, 5, 1_000));
+    assert!(!found.contains(&one, 5, 1_000));
     found.note(&one, 5, 1_000);
-    assert!(found.knows(&one, 5, 1_000));
-    assert!(!found.knows(&one, 6, 1_000));
-    assert!(!found.knows(&other, 5, 1_000));
-    assert!(!found.knows(&one, 5, 1_500));
+    assert!(found.contains(&one, 5, 1_000));
+    assert!(!found.contains(&one, 6, 1_000));
+    assert!(!found.contains(&other, 5, 1_000));
+    assert!(!found.contains(&one, 5, 1_500));
 }

@@ -29,13 +29,13 @@ fn sockets_arrive_in_order_however_many() {
                 .map(|socket| socket.local_addr().expect("bound"));
             addresses.collect()
         };
-        let got = passed(&sent).expect("they arrive");
-        assert_eq!(addresses(&got), addresses(&sent));
+        let received = passed(&sent).expect("they arrive");
+        assert_eq!(addresses(&received), addresses(&sent));
     }
 }
 
 #[test]
-fn what_is_no_listener_is_refused() {
+fn a_socket_that_does_not_listen_is_refused() {
     let listener = TcpListener::bind(loopback()).expect("a free port");
     let address = listener.local_addr().expect("bound");
     let stream = TcpStream::connect(address).expect("it listens");
@@ -45,7 +45,7 @@ fn what_is_no_listener_is_refused() {
 }
 
 #[test]
-fn who_sends_nothing_is_gone() {
+fn a_closed_socket_is_an_error() {
     let (ours, theirs) = UnixStream::pair().expect("two descriptors are left");
     drop(ours);
     let gone = receive_listeners(&theirs).expect_err("nobody is there");
@@ -70,8 +70,8 @@ fn inherited_sockets_are_served_however_many_cores_there_are() {
         let mut sockets =
             passed(&old.sockets().expect("descriptors are left")).expect("they arrive");
         drop(old);
-        let unasked = TcpListener::bind(loopback()).expect("a free port");
-        sockets.push(unasked);
+        let unrelated = TcpListener::bind(loopback()).expect("a free port");
+        sockets.push(unrelated);
         let new = adopt(&asked, &cores(after), &limits, &mut sockets).expect("they are there");
         assert_eq!(sockets.len(), 1, "what nobody asked for is left");
         assert_eq!(new.addresses(), asked);

@@ -76,7 +76,7 @@ fn parts_arrive_in_order_whatever_is_lent() {
 }
 
 #[test]
-fn what_stands_around_a_value_is_lent_with_it_if_it_is_what_is_sent() {
+fn bytes_around_a_value_are_lent_with_it_if_they_equal_the_sent_bytes() {
     const HEAD: &[u8] = b"$100000\r\n";
     let mut bytes = place(HEAD, 100_000);
     bytes.extend_from_slice(&pattern(100_000, 1));
@@ -125,7 +125,7 @@ fn what_stands_around_a_value_is_lent_with_it_if_it_is_what_is_sent() {
 }
 
 #[test]
-fn what_waits_in_a_socket_outlives_its_value() {
+fn bytes_in_a_socket_outlive_their_value() {
     const BYTES: usize = 200_000;
     run(async {
         let zero_copy_writer = ZeroCopyWriter::new().expect("a pipe");
@@ -150,7 +150,7 @@ fn what_waits_in_a_socket_outlives_its_value() {
 }
 
 #[test]
-fn what_waits_in_a_unix_socket_outlives_its_value() {
+fn bytes_in_a_unix_socket_outlive_their_value() {
     // Size of a value that fits into the default buffer of a Unix socket.
     const BYTES: usize = 100_000;
     run(async {
@@ -187,7 +187,7 @@ fn a_full_socket_leaves_nothing_for_the_next_one() {
         let (slow, _unread) = pair().await;
         let value = zero_copy(pattern(64 << 20, 1));
         let part = [IoSlice::new(&value)];
-        let mut taken = 0;
+        let mut written_bytes = 0;
         // Writes until the socket is full. By then the pipe has held bytes that the socket did not
         // accept; they must not reach the next socket.
         while let std::task::Poll::Ready(written) = poll_fn(|context| {
@@ -195,9 +195,9 @@ fn a_full_socket_leaves_nothing_for_the_next_one() {
         })
         .await
         {
-            taken += written.expect("nobody closes");
+            written_bytes += written.expect("nobody closes");
         }
-        assert!(0 < taken && taken < value.len());
+        assert!(0 < written_bytes && written_bytes < value.len());
         let (ours, mut theirs) = pair().await;
         let other = zero_copy(pattern(300_000, 2));
         let mut received = vec![0; other.len()];
@@ -222,7 +222,7 @@ fn changing_lent_bytes_copies_them() {
 }
 
 #[test]
-fn the_table_forgets_what_is_gone() {
+fn dropped_values_leave_the_table() {
     let value = zero_copy(pattern(ZERO_COPY_BYTES_MIN, 1));
     let all = addresses(&value);
     // Called only for memory that this test still owns: another test may reuse freed memory at

@@ -3,7 +3,7 @@ use std::thread;
 use super::{NICE, SLICE_NS, attributes, request_low_latency};
 
 #[test]
-fn asking_changes_the_slice_and_weight_and_nothing_else() {
+fn a_request_changes_only_the_slice_and_the_nice_value() {
     let asked = thread::spawn(|| {
         let before = attributes().expect("the kernel answers");
         request_low_latency().expect("no filter is around tests");

@@ -4,15 +4,15 @@ use crate::CoreId;
 use Steering::{Hash, IncomingCpu};
 
 fn verdict(now: Steering, arrived: &[u64], accepted: &[u64]) -> Steering {
-    let seen = ArrivalCounts {
+    let counts = ArrivalCounts {
         arrived: arrived.to_vec(),
         accepted: accepted.to_vec(),
     };
-    seen.verdict(now)
+    counts.verdict(now)
 }
 
 #[test]
-fn connections_are_followed_only_where_they_arrive_evenly() {
+fn incoming_cpu_is_chosen_only_for_even_arrivals() {
     let even = [100, 100, 100, 100];
     // Columns: the steering in force; the sampled arrivals per core, and last those on processors
     // without a core; the accepted connections per core; the expected decision.
@@ -41,7 +41,7 @@ fn connections_are_followed_only_where_they_arrive_evenly() {
 }
 
 #[test]
-fn little_is_no_reason_and_each_look_begins_anew() {
+fn a_decision_needs_enough_samples_since_the_previous_one() {
     let cores = [CoreId(0), CoreId(5)];
     let steered = SteeringState::new(Steering::Auto, &cores);
     let mut before = ArrivalCounts::default();
@@ -51,15 +51,15 @@ fn little_is_no_reason_and_each_look_begins_anew() {
         }
     };
     arrive(127, [0, 5]);
-    steered.judge(&[64, 63], &mut before);
+    steered.reconsider(&[64, 63], &mut before);
     assert_eq!(steered.now(), Hash);
     arrive(1, [5, 5]);
-    steered.judge(&[64, 64], &mut before);
+    steered.reconsider(&[64, 64], &mut before);
     assert_eq!(steered.now(), IncomingCpu);
     // From here on all connections arrive on one processor; counted together with the 128 even ones
     // before, they would look even.
     arrive(128, [5, 5]);
-    steered.judge(&[64, 192], &mut before);
+    steered.reconsider(&[64, 192], &mut before);
     assert_eq!(steered.now(), Hash);
 }
 
@@ -70,6 +70,6 @@ fn a_core_knows_its_own_arrivals() {
     assert!(!steered.note(7, 0));
     assert!(!steered.note(3, 0));
     let mut before = ArrivalCounts::default();
-    steered.judge(&[1_000, 0], &mut before);
+    steered.reconsider(&[1_000, 0], &mut before);
     assert_eq!(steered.now(), Hash, "nobody asked it to judge");
 }

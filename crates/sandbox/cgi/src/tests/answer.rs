@@ -3,17 +3,17 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 fn check(output: &str, expected: &Expect) {
-    let told = match Answer::parse(output.as_bytes(), &Limits::default()) {
+    let rendered = match Answer::parse(output.as_bytes(), &Limits::default()) {
         Ok(Answer::Document {
             status,
             fields,
             body_at,
         }) => format!("{status} {fields:?} {:?}", &output[body_at..]),
-        Ok(Answer::LocalRedirect(place)) => format!("elsewhere {place}"),
+        Ok(Answer::LocalRedirect(target)) => format!("elsewhere {target}"),
         Ok(Answer::Bytes) => "bytes".to_owned(),
         Err(malformed) => format!("malformed {malformed:?}"),
     };
-    expected.assert_eq(&told);
+    expected.assert_eq(&rendered);
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn documents() {
 }
 
 #[test]
-fn what_the_server_knows_better_is_left_out() {
+fn fields_that_the_server_sets_are_dropped() {
     check(
         "Content-Type: a/b\nContent-Length: 99\nConnection: close\nTransfer-Encoding: chunked\nServer: s\n\nx",
         &expect![[r#"200 [("Content-Type", "a/b")] "x""#]],
@@ -76,7 +76,7 @@ fn bytes_without_a_head() {
 }
 
 #[test]
-fn heads_that_make_no_sense() {
+fn malformed_heads() {
     let fields = "A: 1\n".repeat(64);
     for (output, why) in [
         ("Status: 99\n\n", Malformed::Status),

@@ -14,15 +14,15 @@ const PLAIN: Request<'_> = Request {
 };
 
 fn check(request: &Request<'_>, expected: &Expect) {
-    let told = match request.variables() {
+    let rendered = match request.variables() {
         Ok(variables) => {
             let text = String::from_utf8_lossy(&variables).into_owned();
             assert!(text.ends_with('\0'), "each variable is ended");
             text.replace('\0', "\n")
         }
-        Err(unfit) => format!("{unfit:?}\n"),
+        Err(error) => format!("{error:?}\n"),
     };
-    expected.assert_eq(&told);
+    expected.assert_eq(&rendered);
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_request_without_anything_has_the_variables_that_must_be_there() {
 }
 
 #[test]
-fn all_of_a_request_is_told() {
+fn a_full_request_has_all_variables() {
     let request = Request {
         method: "POST",
         path: "/x/p/a%20b/%C3%A4",
@@ -105,15 +105,15 @@ fn fields_that_would_mislead_a_program_are_withheld() {
     };
     let variables = request.variables().expect("sound");
     let text = String::from_utf8(variables).expect("text");
-    let told: Vec<&str> = text
+    let rendered: Vec<&str> = text
         .split('\0')
         .filter(|one| one.starts_with("HTTP_"))
         .collect();
-    assert_eq!(told, ["HTTP_HOST=h"]);
+    assert_eq!(rendered, ["HTTP_HOST=h"]);
 }
 
 #[test]
-fn paths_that_cannot_be_told_are_refused() {
+fn paths_that_cannot_be_decoded_are_refused() {
     for path in ["/x/p/%00", "/x/p/a%2Fb", "/x/p/%", "/x/p/%4", "/x/p/%zz"] {
         let request = Request { path, ..PLAIN };
         assert_eq!(request.variables(), Err(RequestError::Path), "{path}");
