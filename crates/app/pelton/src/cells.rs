@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use config::{Config, components};
-use functions::Questions;
+use functions::StoreSession;
 use report::{EXIT_FINDINGS, EXIT_OK, Error};
 use sandbox::{Backend, Isolation, Reproducer, Service};
 
@@ -49,8 +49,8 @@ fn replay(path: &Path, config: &Config) -> Result<u8, Vec<Error>> {
     let entry = job.program.as_deref();
     let entry = entry.and_then(|name| config.programs.named(name));
     let state = entry.and_then(functions::empty);
-    let mut questions = state.as_deref().map(Questions::to);
-    let service = questions.as_mut().map(|asked| asked as &mut dyn Service);
+    let mut session = state.as_deref().map(StoreSession::to);
+    let service = session.as_mut().map(|asked| asked as &mut dyn Service);
     let (now, code) = match job.replay(&pool, service) {
         Ok(finished) => (format!("answers {} bytes", finished.answer_bytes), EXIT_OK),
         Err(failure) if job.is_same(&failure) => ("the same".to_owned(), EXIT_FINDINGS),

@@ -19,7 +19,7 @@ use sandbox::{
 use sandbox_protocol::JobLimits;
 use store::Embedded;
 
-use super::state::{self, Questions};
+use super::state::{self, StoreSession};
 
 /// Identity and version of a file, to detect that it was replaced or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,8 +250,8 @@ pub(super) fn run(
         wall_ms_max: wall_ms,
         idle: false,
     };
-    let mut questions = state.map(Questions::to);
-    let service = questions.as_mut().map(|asked| asked as &mut dyn Service);
+    let mut session = state.map(StoreSession::to);
+    let service = session.as_mut().map(|asked| asked as &mut dyn Service);
     let finished = pool.run_with(task, service)?;
     let mut bytes = vec![0; finished.answer_bytes as usize];
     finished.body.read_exact_at(&mut bytes, 0).map_err(host)?;

@@ -27,4 +27,4 @@ mod status;
 mod unit;
 
 pub use programs::{Programs, alone, findings};
-pub use state::{Questions, empty};
+pub use state::{StoreSession, empty};

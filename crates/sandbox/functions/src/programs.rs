@@ -150,40 +150,40 @@ impl Programs {
     /// after the programs are dropped.
     fn watch(self: &Arc<Programs>, every: Duration) -> Result<(), Error> {
         let programs = Arc::downgrade(self);
-        let look = move || {
-            let mut seen: BTreeMap<String, Stamp> = BTreeMap::new();
+        let poll_files = move || {
+            let mut changed_stamps: BTreeMap<String, Stamp> = BTreeMap::new();
             loop {
                 std::thread::sleep(every);
                 let Some(programs) = programs.upgrade() else {
                     return;
                 };
-                programs.look(&mut seen);
+                programs.poll_files(&mut changed_stamps);
             }
         };
         let thread = std::thread::Builder::new().name("programs".to_owned());
         thread
-            .spawn(look)
+            .spawn(poll_files)
             .map_err(|err| Error::host(format!("cannot watch programs for changes: {err}")))?;
         Ok(())
     }
 
     /// Boots programs whose files have changed. A changed file is booted only if two successive
     /// polls find it in the same state, because a copy that was being written over it is complete
-    /// then. `seen` holds the stamps of the changed files at the last poll.
-    fn look(&self, seen: &mut BTreeMap<String, Stamp>) {
+    /// then. `changed_stamps` holds the stamps of the changed files at the last poll.
+    fn poll_files(&self, changed_stamps: &mut BTreeMap<String, Stamp>) {
         let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         for (name, unit) in &self.table().units {
-            unit.forget_the_past();
+            unit.drop_unused_pools();
             match unit.changed() {
-                Some(stamp) if seen.get(name) == Some(&stamp) => {
+                Some(stamp) if changed_stamps.get(name) == Some(&stamp) => {
                     unit.renew_file();
-                    seen.remove(name);
+                    changed_stamps.remove(name);
                 }
                 Some(stamp) => {
-                    seen.insert(name.clone(), stamp);
+                    changed_stamps.insert(name.clone(), stamp);
                 }
                 None => {
-                    seen.remove(name);
+                    changed_stamps.remove(name);
                 }
             }
         }

@@ -63,7 +63,7 @@ fn is_inert(content_type: &str) -> bool {
 }
 
 /// Returns whether `head` is not empty and `bytes` begins with it, without regard to ASCII case.
-fn begins_alike(bytes: &[u8], head: &[u8]) -> bool {
+fn starts_with_ignore_case(bytes: &[u8], head: &[u8]) -> bool {
     let begin = bytes.get(..head.len());
     !head.is_empty() && begin.is_some_and(|begin| begin.eq_ignore_ascii_case(head))
 }
@@ -77,10 +77,13 @@ enum Stop {
 }
 
 impl Mount for Programs {
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn answer<'a>(
+        &'a self,
+        mount_request: MountRequest<'a>,
+    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(async move {
-            match self.route(visit.path) {
-                Some(route) => route.answer(&visit).await,
+            match self.route(mount_request.path) {
+                Some(route) => route.answer(&mount_request).await,
                 // A reload does not replace the mounts and the table in one step, so a mount may
                 // have lost its route.
                 None => problem(404, "no such program"),
@@ -90,14 +93,14 @@ impl Mount for Programs {
 }
 
 impl Route {
-    async fn answer(&self, visit: &MountRequest<'_>) -> Reply {
+    async fn answer(&self, mount_request: &MountRequest<'_>) -> Reply {
         self.counts.requests.fetch_add(1, Ordering::Relaxed);
         let begin = Instant::now();
-        let came = Body {
-            bytes: visit.body.clone(),
-            content_type: content_type(visit),
+        let request_body = Body {
+            bytes: mount_request.body.clone(),
+            content_type: content_type(mount_request),
         };
-        let (name, failure) = match self.chain(visit, &came).await {
+        let (name, failure) = match self.chain(mount_request, &request_body).await {
             Ok(reply) => return timed(reply, begin, None),
             Err(Stop::Refused(status, phrase)) => return problem(status, phrase),
             Err(Stop::Failed(name, failure)) => (name, failure),
@@ -107,12 +110,12 @@ impl Route {
         tracing::error!(program = name, detail, "program failed");
         let instead = match &self.fallback {
             Fallback::Tell => None,
-            Fallback::Input => Some(document(200, Vec::new(), came.inert())),
+            Fallback::Input => Some(document(200, Vec::new(), request_body.inert())),
             Fallback::Target(target) => Some(Reply::Internal {
                 target: target.clone(),
                 fields: Vec::new(),
             }),
-            Fallback::Program(unit) => self.stand_in(unit, visit, came).await,
+            Fallback::Program(unit) => self.run_fallback(unit, mount_request, request_body).await,
         };
         match instead {
             Some(reply) => {
@@ -124,17 +127,23 @@ impl Route {
     }
 
     /// Runs the stages in order; each gets the output of the one before it.
-    async fn chain(&self, visit: &MountRequest<'_>, came: &Body) -> Result<Reply, Stop> {
+    async fn chain(
+        &self,
+        mount_request: &MountRequest<'_>,
+        request_body: &Body,
+    ) -> Result<Reply, Stop> {
         let mut body = Body {
-            bytes: came.bytes.clone(),
-            content_type: came.content_type.clone(),
+            bytes: request_body.bytes.clone(),
+            content_type: request_body.content_type.clone(),
         };
         let last = self.stages.len() - 1;
         for (number, unit) in self.stages.iter().enumerate() {
-            match self.stage(unit, visit, &body, None).await? {
+            match self.stage(unit, mount_request, &body, None).await? {
                 // Only a document with status 200 is input for the next stage; other output goes to
                 // the client.
-                Said::Document(200, fields, next) if number < last && !redirects(&fields) => {
+                ParsedOutput::Document(200, fields, next)
+                    if number < last && !redirects(&fields) =>
+                {
                     body = next;
                 }
                 said => return Ok(said.reply()),
@@ -144,9 +153,14 @@ impl Route {
     }
 
     /// Runs the fallback program and returns its reply. Returns `None` if this program fails too.
-    async fn stand_in(&self, unit: &Unit, visit: &MountRequest<'_>, came: Body) -> Option<Reply> {
+    async fn run_fallback(
+        &self,
+        unit: &Unit,
+        mount_request: &MountRequest<'_>,
+        request_body: Body,
+    ) -> Option<Reply> {
         let said = self
-            .stage(unit, visit, &came, Some(FALLBACK_TIME_MAX))
+            .stage(unit, mount_request, &request_body, Some(FALLBACK_TIME_MAX))
             .await;
         match said {
             Ok(said) => Some(said.reply()),
@@ -162,34 +176,36 @@ impl Route {
     async fn stage(
         &self,
         unit: &Unit,
-        visit: &MountRequest<'_>,
+        mount_request: &MountRequest<'_>,
         body: &Body,
         wall_max: Option<Duration>,
-    ) -> Result<Said, Stop> {
-        let variables = self.variables(visit, body)?;
+    ) -> Result<ParsedOutput, Stop> {
+        let variables = self.variables(mount_request, body)?;
         let failed = |failure| Stop::Failed(unit.name.clone(), failure);
         let output = unit.run(variables, body.bytes.clone(), wall_max).await;
-        Said::read(&output.map_err(failed)?.bytes, &visit.body).map_err(|malformed| {
-            failed(Failure {
-                kind: FailureKind::ProtocolViolation,
-                detail: format!("malformed head of the response: {malformed:?}"),
-            })
-        })
+        ParsedOutput::read(&output.map_err(failed)?.bytes, &mount_request.body).map_err(
+            |malformed| {
+                failed(Failure {
+                    kind: FailureKind::ProtocolViolation,
+                    detail: format!("malformed head of the response: {malformed:?}"),
+                })
+            },
+        )
     }
 
-    fn variables(&self, visit: &MountRequest<'_>, body: &Body) -> Result<Vec<u8>, Stop> {
-        let fields: Vec<_> = visit.fields.clone().collect();
-        let peer = visit.peer.to_string();
+    fn variables(&self, mount_request: &MountRequest<'_>, body: &Body) -> Result<Vec<u8>, Stop> {
+        let fields: Vec<_> = mount_request.fields.clone().collect();
+        let peer = mount_request.peer.to_string();
         let request = cgi::Request {
-            method: visit.method,
+            method: mount_request.method,
             script: &self.path,
-            path: visit.path,
-            query: visit.query,
+            path: mount_request.path,
+            query: mount_request.query,
             fields: &fields,
             content_type: body.content_type.as_deref().map(str::as_bytes),
             body_bytes: body.bytes.len() as u64,
             peer: &peer,
-            secure: visit.secure,
+            secure: mount_request.secure,
         };
         match request.variables() {
             Ok(variables) if variables.len() <= VARIABLES_BYTES_MAX => Ok(variables),
@@ -200,22 +216,26 @@ impl Route {
 }
 
 /// Parsed output of a program.
-enum Said {
+enum ParsedOutput {
     Document(u16, Vec<Field>, Body),
     LocalRedirect(String),
 }
 
-impl Said {
+impl ParsedOutput {
     /// Parses a program's output. If the request's body begins with the same head as the output,
     /// the client wrote this head, and the program, which does not use CGI, has echoed it. The
     /// whole output is then treated as plain bytes: otherwise any web page could make a browser
     /// show arbitrary content in the name of this server.
-    fn read(output: &Bytes, sent: &[u8]) -> Result<Said, cgi::Malformed> {
+    fn read(output: &Bytes, sent: &[u8]) -> Result<ParsedOutput, cgi::Malformed> {
         Ok(match Answer::parse(output, &Limits::default())? {
-            Answer::Document { body_at, .. } if begins_alike(sent, &output[..body_at]) => {
-                Said::bytes(output)
+            Answer::Document { body_at, .. }
+                if starts_with_ignore_case(sent, &output[..body_at]) =>
+            {
+                ParsedOutput::bytes(output)
             }
-            Answer::LocalRedirect(_) if begins_alike(sent, output) => Said::bytes(output),
+            Answer::LocalRedirect(_) if starts_with_ignore_case(sent, output) => {
+                ParsedOutput::bytes(output)
+            }
             Answer::Document {
                 status,
                 fields,
@@ -234,21 +254,21 @@ impl Said {
                     content_type: content_type.map(str::to_owned),
                 };
                 let others = fields.iter().filter(|field| !is_type(field));
-                Said::Document(status, others.map(owned).collect(), body)
+                ParsedOutput::Document(status, others.map(owned).collect(), body)
             }
-            Answer::LocalRedirect(place) => Said::LocalRedirect(place.to_owned()),
-            Answer::Bytes => Said::bytes(output),
+            Answer::LocalRedirect(place) => ParsedOutput::LocalRedirect(place.to_owned()),
+            Answer::Bytes => ParsedOutput::bytes(output),
         })
     }
 
-    fn bytes(output: &Bytes) -> Said {
-        Said::Document(200, Vec::new(), Body::of(output.clone()))
+    fn bytes(output: &Bytes) -> ParsedOutput {
+        ParsedOutput::Document(200, Vec::new(), Body::of(output.clone()))
     }
 
     fn reply(self) -> Reply {
         match self {
-            Said::Document(status, fields, body) => document(status, fields, body),
-            Said::LocalRedirect(target) => Reply::Internal {
+            ParsedOutput::Document(status, fields, body) => document(status, fields, body),
+            ParsedOutput::LocalRedirect(target) => Reply::Internal {
                 target,
                 fields: Vec::new(),
             },
@@ -262,8 +282,8 @@ fn redirects(fields: &[Field]) -> bool {
         .any(|(name, _)| name.eq_ignore_ascii_case("location"))
 }
 
-fn content_type(visit: &MountRequest<'_>) -> Option<String> {
-    let mut fields = visit.fields.clone();
+fn content_type(mount_request: &MountRequest<'_>) -> Option<String> {
+    let mut fields = mount_request.fields.clone();
     let (_, value) = fields.find(|(name, _)| name.eq_ignore_ascii_case("content-type"))?;
     std::str::from_utf8(value).ok().map(str::to_owned)
 }
@@ -351,7 +371,7 @@ fn problem(status: u16, title: &str) -> Reply {
 }
 
 /// Returns the 405 response of this crate's read-only mounts.
-pub(super) fn not_here(methods: &'static str) -> Reply {
+pub(super) fn method_not_allowed(methods: &'static str) -> Reply {
     let mut reply = problem(405, "this resource is read-only");
     if let Reply::Whole { fields, .. } = &mut reply {
         fields.push(("allow".into(), methods.into()));

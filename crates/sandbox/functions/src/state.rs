@@ -31,16 +31,16 @@ pub(super) fn inherited(before: Option<&Arc<Embedded>>, next: &Entry) -> Option<
 }
 
 /// Session in which one run of a program uses the program's store.
-pub struct Questions<'a>(EmbeddedSession<'a>);
+pub struct StoreSession<'a>(EmbeddedSession<'a>);
 
-impl<'a> Questions<'a> {
+impl<'a> StoreSession<'a> {
     /// Opens a session with `store`.
-    pub fn to(store: &'a Embedded) -> Questions<'a> {
-        Questions(store.open_session())
+    pub fn to(store: &'a Embedded) -> StoreSession<'a> {
+        StoreSession(store.open_session())
     }
 }
 
-impl Service for Questions<'_> {
+impl Service for StoreSession<'_> {
     fn hear(&mut self, bytes: &[u8]) {
         self.0.hear(bytes);
     }

@@ -11,7 +11,7 @@ use server::gate::Part;
 use server::mount::{Mount, MountRequest, Reply};
 
 use super::programs::{Programs, Route, Table};
-use super::reply::not_here;
+use super::reply::method_not_allowed;
 use super::unit::Unit;
 
 /// Path at which the statistics are mounted.
@@ -36,7 +36,7 @@ impl Mount for Statistics {
                 ],
                 body: (self.0.json().to_string() + "\n").into(),
             },
-            _ => not_here("GET, HEAD"),
+            _ => method_not_allowed("GET, HEAD"),
         };
         Box::pin(std::future::ready(reply))
     }
@@ -125,7 +125,7 @@ fn stats_kills(stats: &Stats) -> [(&'static str, u64); 7] {
         ("filter", stats.kills_filter),
         ("cancelled", stats.cancelled),
         ("crash", stats.crashes),
-        ("lie", stats.lies),
+        ("lie", stats.violations),
     ]
 }
 

@@ -9,7 +9,7 @@ use server::gate::Part;
 use server::mount::{Mount, MountRequest, Reply};
 
 use super::programs::Programs;
-use super::reply::not_here;
+use super::reply::method_not_allowed;
 
 /// Path at which the status is mounted.
 pub(super) const PATH: &str = "/-/status";
@@ -34,7 +34,7 @@ impl Mount for Status {
                 ],
                 body: self.text().into(),
             },
-            _ => not_here("GET, HEAD"),
+            _ => method_not_allowed("GET, HEAD"),
         };
         Box::pin(std::future::ready(reply))
     }

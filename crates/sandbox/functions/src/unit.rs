@@ -21,7 +21,7 @@ pub(super) struct Unit {
     /// ELF image of the worker, which loads the program.
     worker: &'static [u8],
     running: RwLock<Arc<Running>>,
-    past: Mutex<Past>,
+    replaced_pools: Mutex<ReplacedPools>,
     /// Number of requests that wait because `concurrency` other requests are running.
     waiting: AtomicU32,
     pub(super) counts: UnitCounts,
@@ -57,13 +57,13 @@ struct Running {
     booted: Arc<Booted>,
     /// Store in which the program keeps state between requests, if any.
     state: Option<Arc<Embedded>>,
-    orders: Sender<Order>,
-    places: Arc<Semaphore>,
+    request_sender: Sender<QueuedRequest>,
+    permits: Arc<Semaphore>,
 }
 
 /// Pools of earlier versions of the program, which reloads have replaced.
 #[derive(Default)]
-struct Past {
+struct ReplacedPools {
     sums: Stats,
     /// Replaced pools, of which some may still run requests.
     leaving: Vec<Arc<Booted>>,
@@ -72,26 +72,26 @@ struct Past {
     refused: Option<Stamp>,
 }
 
-impl Past {
+impl ReplacedPools {
     /// Removes and returns the pools that are no longer in use, and adds their statistics to the
     /// sums.
-    fn over(&mut self) -> Vec<Arc<Booted>> {
-        let (over, leaving): (Vec<_>, Vec<_>) = std::mem::take(&mut self.leaving)
+    fn unused(&mut self) -> Vec<Arc<Booted>> {
+        let (unused, leaving): (Vec<_>, Vec<_>) = std::mem::take(&mut self.leaving)
             .into_iter()
             .partition(|booted| Arc::strong_count(booted) == 1);
         self.leaving = leaving;
-        let stats = over.iter().map(|booted| booted.pool.stats());
+        let stats = unused.iter().map(|booted| booted.pool.stats());
         self.sums = stats.fold(self.sums, Stats::followed_by);
-        over
+        unused
     }
 }
 
 /// Request that is queued for a thread.
-struct Order {
+struct QueuedRequest {
     variables: Vec<u8>,
     body: Bytes,
     wall_ms: u32,
-    place: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
     answer: oneshot::Sender<Result<Output, Failure>>,
 }
 
@@ -103,7 +103,7 @@ impl Unit {
             name,
             worker,
             running: RwLock::new(Arc::new(running)),
-            past: Mutex::default(),
+            replaced_pools: Mutex::default(),
             waiting: AtomicU32::new(0),
             counts: UnitCounts::default(),
         })
@@ -117,18 +117,18 @@ impl Unit {
         wall_max: Option<Duration>,
     ) -> Result<Output, Failure> {
         let running = self.running();
-        let place = self.place(&running).await?;
+        let permit = self.permit(&running).await?;
         let own_ms = running.plan.limits.max_request_time_ms;
         let wall_ms = wall_max.map_or(own_ms, |most| own_ms.min(most.as_millis() as u32));
         let (answer, answered) = oneshot::channel();
-        let order = Order {
+        let order = QueuedRequest {
             variables,
             body,
             wall_ms,
-            place,
+            permit,
             answer,
         };
-        let sent = running.orders.send(order);
+        let sent = running.request_sender.send(order);
         sent.expect("the threads live as long as `running`");
         let output = answered.await.expect("a thread answers each order")?;
         if !output.remark.is_empty() {
@@ -142,15 +142,15 @@ impl Unit {
     }
 
     /// Waits until fewer than `concurrency` requests run, and returns the permit to run one more.
-    async fn place(&self, running: &Running) -> Result<OwnedSemaphorePermit, Failure> {
+    async fn permit(&self, running: &Running) -> Result<OwnedSemaphorePermit, Failure> {
         let begin = Instant::now();
         let refuse = |detail: String| {
             self.counts.refused.fetch_add(1, Ordering::Relaxed);
             let kind = FailureKind::Host;
             Err(Failure { kind, detail })
         };
-        let turn = Turn::new(&self.waiting);
-        if running.plan.queue_max < turn.number {
+        let waiting_request = WaitingRequest::new(&self.waiting);
+        if running.plan.queue_max < waiting_request.number {
             return refuse(format!(
                 "{} requests are already waiting",
                 running.plan.queue_max
@@ -158,13 +158,13 @@ impl Unit {
         }
         let queue_ms = running.plan.limits.max_queue_time_ms;
         let longest = Duration::from_millis(u64::from(queue_ms));
-        let place = Arc::clone(&running.places).acquire_owned();
-        let Ok(place) = tokio::time::timeout(longest, place).await else {
+        let permit = Arc::clone(&running.permits).acquire_owned();
+        let Ok(permit) = tokio::time::timeout(longest, permit).await else {
             return refuse(format!("no cell free within {queue_ms} ms"));
         };
         let waited = begin.elapsed().as_micros() as u64;
         self.counts.wait_us.fetch_add(waited, Ordering::Relaxed);
-        Ok(place.expect("the semaphore is never closed"))
+        Ok(permit.expect("the semaphore is never closed"))
     }
 
     /// Replaces the running program if its settings or its file have changed. If the new program
@@ -189,7 +189,7 @@ impl Unit {
     pub(super) fn changed(&self) -> Option<Stamp> {
         let running = self.running();
         let stamp = Stamp::of(&running.plan.entry.path).ok()?;
-        let refused = self.past().refused;
+        let refused = self.replaced_pools().refused;
         (stamp != running.booted.stamp && refused != Some(stamp)).then_some(stamp)
     }
 
@@ -200,13 +200,13 @@ impl Unit {
                 let next = Arc::new(next);
                 let mut running = self.running.write().unwrap_or_else(PoisonError::into_inner);
                 let old = std::mem::replace(&mut *running, next);
-                self.past().leaving.push(Arc::clone(&old.booted));
+                self.replaced_pools().leaving.push(Arc::clone(&old.booted));
                 drop(running);
                 self.counts.reloads.fetch_add(1, Ordering::Relaxed);
                 tracing::info!(program = self.name, "program reloaded");
             }
             Err(err) => {
-                self.past().refused = Stamp::of(&path).ok();
+                self.replaced_pools().refused = Stamp::of(&path).ok();
                 self.counts.reload_failures.fetch_add(1, Ordering::Relaxed);
                 tracing::error!(program = self.name, %err, "program not reloaded: the old one keeps running");
             }
@@ -216,10 +216,13 @@ impl Unit {
     /// Returns the statistics of the cells, including those of replaced pools.
     pub(super) fn stats(&self) -> Stats {
         let running = self.running();
-        let past = self.past();
-        let leaving = past.leaving.iter().map(|booted| booted.pool.stats());
-        let before = leaving.fold(past.sums, Stats::followed_by);
-        let leaving_now = past
+        let replaced_pools = self.replaced_pools();
+        let leaving = replaced_pools
+            .leaving
+            .iter()
+            .map(|booted| booted.pool.stats());
+        let before = leaving.fold(replaced_pools.sums, Stats::followed_by);
+        let leaving_now = replaced_pools
             .leaving
             .iter()
             .map(|booted| booted.pool.stats().running);
@@ -246,36 +249,38 @@ impl Unit {
     }
 
     /// Stops replaced pools that have answered their last request, and keeps their statistics.
-    pub(super) fn forget_the_past(&self) {
-        let over = self.past().over();
+    pub(super) fn drop_unused_pools(&self) {
+        let unused = self.replaced_pools().unused();
         // Dropped outside the lock, because each pool waits for its supervisor to end.
-        drop(over);
+        drop(unused);
     }
 
     fn running(&self) -> Arc<Running> {
         Arc::clone(&self.running.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn past(&self) -> MutexGuard<'_, Past> {
-        self.past.lock().unwrap_or_else(PoisonError::into_inner)
+    fn replaced_pools(&self) -> MutexGuard<'_, ReplacedPools> {
+        self.replaced_pools
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Entry in the count of waiting requests. Dropping the entry decrements the count.
-struct Turn<'a> {
+struct WaitingRequest<'a> {
     waiting: &'a AtomicU32,
     /// Number of waiting requests when this one was added, including this one.
     number: u32,
 }
 
-impl<'a> Turn<'a> {
-    fn new(waiting: &'a AtomicU32) -> Turn<'a> {
+impl<'a> WaitingRequest<'a> {
+    fn new(waiting: &'a AtomicU32) -> WaitingRequest<'a> {
         let number = waiting.fetch_add(1, Ordering::Relaxed) + 1;
-        Turn { waiting, number }
+        WaitingRequest { waiting, number }
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for WaitingRequest<'_> {
     fn drop(&mut self) {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
     }
@@ -290,46 +295,50 @@ impl Running {
     ) -> Result<Running, Error> {
         let booted = Arc::new(plan.boot(worker)?);
         let state = state::inherited(state, &plan.entry);
-        let (orders, ordered) = mpsc::channel();
-        let ordered = Arc::new(Mutex::new(ordered));
+        let (request_sender, request_receiver) = mpsc::channel();
+        let request_receiver = Arc::new(Mutex::new(request_receiver));
         let concurrency = plan.limits.concurrency as usize;
         for number in 0..concurrency {
-            let (booted, ordered) = (Arc::clone(&booted), Arc::clone(&ordered));
+            let (booted, request_receiver) = (Arc::clone(&booted), Arc::clone(&request_receiver));
             let state = state.clone();
             let name = format!("{}-{number}", plan.entry.name);
             let thread = thread::Builder::new().name(name);
             thread
-                .spawn(move || serve(&booted, state.as_deref(), &ordered))
+                .spawn(move || serve(&booted, state.as_deref(), &request_receiver))
                 .map_err(|err| Error::host(format!("cannot start a thread: {err}")))?;
         }
         Ok(Running {
             plan,
             booted,
             state,
-            orders,
-            places: Arc::new(Semaphore::new(concurrency)),
+            request_sender,
+            permits: Arc::new(Semaphore::new(concurrency)),
         })
     }
 }
 
 /// Runs the program for each queued request, until all senders of requests are dropped.
-fn serve(booted: &Booted, state: Option<&Embedded>, ordered: &Mutex<Receiver<Order>>) {
+fn serve(
+    booted: &Booted,
+    state: Option<&Embedded>,
+    request_receiver: &Mutex<Receiver<QueuedRequest>>,
+) {
     loop {
-        let order = ordered
+        let order = request_receiver
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .recv();
         let Ok(order) = order else {
             return;
         };
-        let Order {
+        let QueuedRequest {
             variables,
             body,
             wall_ms,
             ..
         } = &order;
         let output = boot::run(&booted.pool, state, variables, body, *wall_ms);
-        drop(order.place);
+        drop(order.permit);
         // The client may have disconnected.
         let _left = order.answer.send(output);
     }

@@ -64,8 +64,8 @@ fn install_handler() {
     action.sa_sigaction = handler as usize;
     // SAFETY: the call reads a structure of this frame; the handler touches nothing. A null pointer
     // for the old action is allowed.
-    let heard = unsafe { libc::sigaction(libc::SIGALRM, action, ptr::null_mut()) };
-    assert_eq!(heard, 0, "SIGALRM can be handled");
+    let installed = unsafe { libc::sigaction(libc::SIGALRM, action, ptr::null_mut()) };
+    assert_eq!(installed, 0, "SIGALRM can be handled");
 }
 
 fn set(slice: Duration) {

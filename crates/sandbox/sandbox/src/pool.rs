@@ -194,12 +194,12 @@ impl Pool {
         let machine = choice.backend == Backend::Kvm;
         let zygote_source = zygote_source(worker, program, machine, &limits)?;
         let wake = Wake::new().map_err(|errno| Error::host("create an eventfd", errno))?;
-        let stays = machine || !limits.ephemeral;
+        let reuses_children = machine || !limits.ephemeral;
         // Only root can raise a child's priority again. Without root, a deprioritized child is
         // killed after its job: a microVM is replaced without loss, but a persistent program would
         // lose its state.
-        let comes_back = rustix::process::geteuid().is_root();
-        let may_deprioritize = program.is_some() && (limits.ephemeral || comes_back);
+        let can_restore_priority = rustix::process::geteuid().is_root();
+        let may_deprioritize = program.is_some() && (limits.ephemeral || can_restore_priority);
         let deprioritize_after = Duration::from_millis(u64::from(limits.give_way_time_ms));
         // No core is chosen for jobs of programs: a process that a launcher starts would inherit
         // the launcher's affinity to one core.
@@ -209,14 +209,14 @@ impl Pool {
         };
         let shared = Arc::new(Shared {
             limits,
-            stays,
+            reuses_children,
             deprioritize_after: Some(deprioritize_after)
                 .filter(|time| may_deprioritize && !time.is_zero()),
             runs_program: program.is_some(),
             backend: choice.backend,
             fell_back: choice.fell_back,
             counters: Counters::default(),
-            everywhere: *cores.all(),
+            all_cores: *cores.all(),
             queue: Queue::new(limits.children(), limits.concurrency, cores, wake),
         });
         let (started, first) = mpsc::sync_channel(1);
@@ -350,7 +350,7 @@ impl Pool {
         let mut descriptors = vec![original.as_fd(), answer.as_fd()];
         descriptors.extend(end.as_ref().map(AsFd::as_fd));
         let (mut slot, permit, acquired) =
-            self.hand_over(&job.to_bytes(), &descriptors, task.idle)?;
+            self.send_job(&job.to_bytes(), &descriptors, task.idle)?;
         drop(end);
         if let Some(on_start) = on_start
             && let Ok(file) = reopen(answer.as_fd())
@@ -432,7 +432,7 @@ impl Pool {
     }
 
     /// Sends the job to a ready child.
-    fn hand_over(
+    fn send_job(
         &self,
         job: &[u8],
         descriptors: &[BorrowedFd<'_>],
@@ -448,7 +448,7 @@ impl Pool {
             let placed = placed.filter(|(child, core)| place::wake_on(*child, *core));
             let sent = channel::send(slot.socket.as_fd(), job, descriptors, SendFlags::DONTWAIT);
             if let Some((child, _)) = placed {
-                place::release(child, &self.shared.everywhere);
+                place::release(child, &self.shared.all_cores);
             }
             match sent {
                 Ok(()) => {
@@ -498,8 +498,8 @@ impl Pool {
         while let Some(time) = self.shared.deprioritize_after
             && slot.reduced_weight.is_none()
         {
-            let look = Instant::now() + time;
-            if deadline <= look || wait(slot, look).map_err(host)? {
+            let next_check = Instant::now() + time;
+            if deadline <= next_check || wait(slot, next_check).map_err(host)? {
                 break;
             }
             // CPU time, not wall time: on a busy host, wall time would deprioritize jobs that are
@@ -527,7 +527,7 @@ impl Pool {
         let len = match channel::receive(slot.socket.as_fd(), &mut bytes, flags) {
             Ok((len, _)) => len,
             Err(Errno::AGAIN | Errno::CONNRESET) => 0,
-            Err(Errno::MSGSIZE) => return Err(self.lie("packet too long")),
+            Err(Errno::MSGSIZE) => return Err(self.violation("packet too long")),
             Err(errno) => return Err(Failure::host("receive the reply", errno)),
         };
         if len == 0 {
@@ -539,17 +539,17 @@ impl Pool {
             return Err(verdict::death(exit_outcome, limits, &self.shared.counters));
         }
         let alleged = AllegedReply::from_bytes(&bytes[..len])
-            .map_err(|malformed| self.lie(&format!("not a reply: {malformed:?}")))?;
+            .map_err(|malformed| self.violation(&format!("not a reply: {malformed:?}")))?;
         alleged
             .verify(expect)
-            .map_err(|lie| self.lie(&format!("{lie:?}")))
+            .map_err(|violation| self.violation(&format!("{violation:?}")))
     }
 
     /// Releases a child after its job, or a child that had no job. A single-use child is killed,
-    /// which is its wipe. A reusable child whose reply was valid (`honest`) goes back to the
+    /// which is its wipe. A reusable child whose reply was valid (`is_reply_valid`) goes back to the
     /// supervisor until it reports ready; a reusable child whose reply was invalid is killed.
-    fn leave(&self, mut slot: Slot, honest: bool) {
-        if !self.shared.stays || !honest || !slot.restore_weight() {
+    fn leave(&self, mut slot: Slot, is_reply_valid: bool) {
+        if !self.shared.reuses_children || !is_reply_valid || !slot.restore_weight() {
             slot.kill();
             return;
         }
@@ -581,7 +581,9 @@ impl Pool {
         );
         let body = match answer.seal() {
             Ok(body) => body,
-            Err(Errno::BUSY) => return Err(self.lie("the answer is still mapped for writing")),
+            Err(Errno::BUSY) => {
+                return Err(self.violation("the answer is still mapped for writing"));
+            }
             Err(errno) => return Err(Failure::host("seal the answer", errno)),
         };
         Ok(Finished {
@@ -594,8 +596,8 @@ impl Pool {
         })
     }
 
-    fn lie(&self, detail: &str) -> Failure {
-        self.shared.counters.lies.add(1);
+    fn violation(&self, detail: &str) -> Failure {
+        self.shared.counters.violations.add(1);
         Failure::new(FailureKind::ProtocolViolation, detail)
     }
 }

@@ -100,14 +100,14 @@ pub fn fresh_memory(bytes: usize) -> Result<Duration, Error> {
     if pages == libc::MAP_FAILED {
         return Err(Error::host("allocate memory", Errno::NOMEM));
     }
-    let place = pages.map_addr(|address| address.next_multiple_of(LARGE_BYTES));
+    let aligned = pages.map_addr(|address| address.next_multiple_of(LARGE_BYTES));
     // SAFETY: the range lies within the pages just mapped, since `room` includes the alignment; the
     // advice changes no content, and a refusal does no harm.
-    unsafe { libc::madvise(place, bytes, libc::MADV_HUGEPAGE) };
+    unsafe { libc::madvise(aligned, bytes, libc::MADV_HUGEPAGE) };
     // SAFETY: the range lies within the pages just mapped, which no other code refers to, and which
     // are zeros.
-    let taken = unsafe { std::slice::from_raw_parts_mut(place.cast::<u8>(), bytes) };
-    for page in taken.chunks_mut(SMALL_BYTES) {
+    let slice = unsafe { std::slice::from_raw_parts_mut(aligned.cast::<u8>(), bytes) };
+    for page in slice.chunks_mut(SMALL_BYTES) {
         page[0] = std::hint::black_box(1);
     }
     // SAFETY: the range was mapped above, and nothing refers to it any more.

@@ -44,24 +44,24 @@ pub(crate) fn threads(pidfd: &OwnedFd) -> Vec<Pid> {
     threads
 }
 
-/// Calls `look` with the `/proc` folder of each thread of a child and of its descendants.
-fn visit(pidfd: &OwnedFd, look: &mut dyn FnMut(&Path)) {
+/// Calls `on_thread` with the `/proc` folder of each thread of a child and of its descendants.
+fn visit(pidfd: &OwnedFd, on_thread: &mut dyn FnMut(&Path)) {
     if let Some(id) = id(pidfd) {
-        visit_tree(&id.as_raw_nonzero().to_string(), DEPTH_MAX, look);
+        visit_tree(&id.as_raw_nonzero().to_string(), DEPTH_MAX, on_thread);
     }
 }
 
-fn visit_tree(id: &str, depth: u32, look: &mut dyn FnMut(&Path)) {
+fn visit_tree(id: &str, depth: u32, on_thread: &mut dyn FnMut(&Path)) {
     let Ok(tasks) = std::fs::read_dir(format!("/proc/{id}/task")) else {
         return;
     };
     for task in tasks.flatten().map(|task| task.path()) {
-        look(&task);
+        on_thread(&task);
         if let Some(depth) = depth.checked_sub(1)
             && let Ok(children) = std::fs::read_to_string(task.join("children"))
         {
             for id in children.split_whitespace() {
-                visit_tree(id, depth, look);
+                visit_tree(id, depth, on_thread);
             }
         }
     }

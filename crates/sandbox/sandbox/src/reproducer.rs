@@ -61,11 +61,11 @@ impl ReproducerFolder {
         task: &Task<'_>,
         mut failure: Failure,
     ) -> Failure {
-        let said = match self.kept(runs, backend, task, &failure) {
+        let appended = match self.kept(runs, backend, task, &failure) {
             Ok(path) => write!(failure.detail, "; reproducer: {}", path.display()),
             Err(err) => write!(failure.detail, "; no reproducer was written: {err}"),
         };
-        said.expect("writing to a string cannot fail");
+        appended.expect("writing to a string cannot fail");
         failure
     }
 

@@ -63,14 +63,15 @@ impl<'a> ServiceStream<'a> {
         cpu_max: Duration,
     ) -> Result<(ServiceStream<'a>, OwnedFd), Errno> {
         let flags = SocketFlags::CLOEXEC;
-        let (socket, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        let (socket, program_end) =
+            socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
         let line = ServiceStream {
             socket: Some(socket),
             service,
             peer_reads: true,
             left: cpu_max,
         };
-        Ok((line, theirs))
+        Ok((line, program_end))
     }
 
     /// Waits like [`Slot::wait_readable`] and serves the program meanwhile. Requests that the
@@ -106,8 +107,8 @@ impl<'a> ServiceStream<'a> {
     /// passed first.
     fn serve(&mut self, deadline: Instant) -> bool {
         let begin = thread_time();
-        let went_on = loop {
-            match self.turn() {
+        let outcome = loop {
+            match self.step() {
                 Ok(true) if deadline <= Instant::now() => break Ok(false),
                 Ok(true) => {}
                 Ok(false) => break Ok(true),
@@ -115,15 +116,15 @@ impl<'a> ServiceStream<'a> {
             }
         };
         self.left = self.left.saturating_sub(thread_time() - begin);
-        if went_on.is_err() || self.left.is_zero() {
+        if outcome.is_err() || self.left.is_zero() {
             self.socket = None;
         }
-        went_on.unwrap_or(true)
+        outcome.unwrap_or(true)
     }
 
     /// Writes pending output; if there is none, processes or reads one piece of input. Returns
     /// false when only the program can make progress, and an error when the stream is at its end.
-    fn turn(&mut self) -> Result<bool, Errno> {
+    fn step(&mut self) -> Result<bool, Errno> {
         let Some(socket) = &self.socket else {
             return Err(Errno::PIPE);
         };
@@ -160,8 +161,8 @@ impl<'a> ServiceStream<'a> {
         let mut bytes = [0; READ_BYTES];
         match recv(socket, &mut bytes, RecvFlags::DONTWAIT) {
             Ok((_, 0)) => Err(Errno::PIPE),
-            Ok((_, heard)) => {
-                self.service.hear(&bytes[..heard]);
+            Ok((_, len)) => {
+                self.service.hear(&bytes[..len]);
                 Ok(true)
             }
             Err(errno) => tried(errno),

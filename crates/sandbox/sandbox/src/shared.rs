@@ -16,7 +16,7 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     /// True if a child runs several jobs, one after another, and reports when it is ready for the
     /// next.
-    pub(crate) stays: bool,
+    pub(crate) reuses_children: bool,
     /// True if jobs are runs of a program, false if the worker runs them.
     pub(crate) runs_program: bool,
     /// CPU time after which a job is deprioritized, if it ever is.
@@ -27,7 +27,7 @@ pub(crate) struct Shared {
     pub(crate) fell_back: Option<String>,
     pub(crate) counters: Counters,
     /// All cores on which a job may run.
-    pub(crate) everywhere: CpuSet,
+    pub(crate) all_cores: CpuSet,
     pub(crate) queue: Queue<Slot, Wake>,
 }
 
@@ -35,7 +35,7 @@ impl Shared {
     /// Returns whether the pool runs persistent programs in processes. Their memory is not reported
     /// while they run.
     pub(crate) fn keeps_processes(&self) -> bool {
-        self.stays && self.runs_program && self.backend == Backend::Process
+        self.reuses_children && self.runs_program && self.backend == Backend::Process
     }
 }
 

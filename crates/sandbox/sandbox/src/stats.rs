@@ -32,7 +32,7 @@ pub struct Stats {
     /// cancellation.
     pub crashes: u64,
     /// Protocol violations: replies that contradict their job.
-    pub lies: u64,
+    pub violations: u64,
     /// Jobs that found no free cell in time.
     pub queue_timeouts: u64,
     /// Zygotes replaced on schedule.
@@ -76,7 +76,7 @@ impl Stats {
             kills_filter: self.kills_filter + next.kills_filter,
             cancelled: self.cancelled + next.cancelled,
             crashes: self.crashes + next.crashes,
-            lies: self.lies + next.lies,
+            violations: self.violations + next.violations,
             queue_timeouts: self.queue_timeouts + next.queue_timeouts,
             zygote_renewals: self.zygote_renewals + next.zygote_renewals,
             zygote_deaths: self.zygote_deaths + next.zygote_deaths,
@@ -106,7 +106,7 @@ pub(crate) struct Counters {
     pub(crate) kills_filter: Counter,
     pub(crate) cancelled: Counter,
     pub(crate) crashes: Counter,
-    pub(crate) lies: Counter,
+    pub(crate) violations: Counter,
     pub(crate) queue_timeouts: Counter,
     pub(crate) zygote_renewals: Counter,
     pub(crate) zygote_deaths: Counter,
@@ -151,7 +151,7 @@ impl Counters {
             kills_filter: self.kills_filter.read(),
             cancelled: self.cancelled.read(),
             crashes: self.crashes.read(),
-            lies: self.lies.read(),
+            violations: self.violations.read(),
             queue_timeouts: self.queue_timeouts.read(),
             zygote_renewals: self.zygote_renewals.read(),
             zygote_deaths: self.zygote_deaths.read(),

@@ -156,8 +156,8 @@ impl Supervisor {
         };
         // Reusable children never end by themselves, so those of older generations must not count:
         // they would leave no room for the new generation.
-        let (stays, newest) = (self.shared.stays, tracked.generation);
-        let counts = |child: &&Child| !stays || child.generation == newest;
+        let (reuses_children, newest) = (self.shared.reuses_children, tracked.generation);
+        let counts = |child: &&Child| !reuses_children || child.generation == newest;
         while self.children.values().filter(counts).count() < wanted {
             self.slots += 1;
             let slot = SlotId(self.slots);
@@ -275,7 +275,7 @@ impl Supervisor {
                         end: Arc::clone(&child.end),
                         reduced_weight: None,
                     };
-                    if self.shared.stays {
+                    if self.shared.reuses_children {
                         self.await_ready(slot);
                     } else {
                         self.shared.queue.push(slot);
@@ -296,7 +296,7 @@ impl Supervisor {
                     child.end.resolve(ExitOutcome::Reaped(exit_report));
                     reported_us = child.cpu_us;
                 }
-                if !self.shared.stays {
+                if !self.shared.reuses_children {
                     self.shared.counters.wipes.add(1);
                 }
                 self.shared
@@ -328,8 +328,8 @@ impl Supervisor {
         let now = Instant::now();
         for (slot, deadline) in std::mem::take(&mut self.unready) {
             let mut bytes = [0; CONTROL_BYTES_MAX];
-            let heard = channel::receive(slot.socket.as_fd(), &mut bytes, RecvFlags::DONTWAIT);
-            match heard.map(|(len, _)| Report::from_bytes(&bytes[..len])) {
+            let received = channel::receive(slot.socket.as_fd(), &mut bytes, RecvFlags::DONTWAIT);
+            match received.map(|(len, _)| Report::from_bytes(&bytes[..len])) {
                 Ok(Some(Report::ChildReady(child_ready))) => self.offer(slot, &child_ready),
                 Err(Errno::AGAIN) if now < deadline => self.unready.push((slot, deadline)),
                 Ok(Some(Report::Broken(text))) => {

@@ -63,11 +63,11 @@ impl Weight {
     }
 
     fn apply_to(self, thread: Pid) -> bool {
-        let given = match self.policy() {
+        let result = match self.policy() {
             Some(policy) => set_policy(thread, policy),
             None => setpriority_process(Some(thread), NICE),
         };
-        matches!(given, Ok(()) | Err(Errno::SRCH))
+        matches!(result, Ok(()) | Err(Errno::SRCH))
     }
 
     fn policy(self) -> Option<i32> {

@@ -43,13 +43,13 @@ impl Zygote {
         let machine = zygote_source.device.is_some();
         // Huge pages are requested only if the host provides them. Otherwise the zygote would copy
         // its code to other small pages, which makes no job faster.
-        let given = |wanted| HugePages::read(wanted) == HugePages::On;
+        let uses_huge_pages = |wanted| HugePages::read(wanted) == HugePages::On;
         let start = Command::Start(Start {
             machine,
             program: zygote_source.program.is_some(),
             ephemeral: limits.ephemeral,
-            hugepages: given(limits.hugepages),
-            work_hugepages: given(limits.request_hugepages),
+            hugepages: uses_huge_pages(limits.hugepages),
+            work_hugepages: uses_huge_pages(limits.request_hugepages),
             max_memory_bytes: limits.max_memory_bytes,
             max_work_memory_bytes: limits.max_work_memory_bytes,
             children: limits.children() as u64,
@@ -57,7 +57,7 @@ impl Zygote {
         });
         let worker = zygote_source.worker.as_fd();
         let program = zygote_source.program.as_ref().map(AsFd::as_fd);
-        let beside: Vec<_> = match &zygote_source.device {
+        let descriptors_to_send: Vec<_> = match &zygote_source.device {
             Some(device) => vec![program.unwrap_or(worker), device.as_fd()],
             None => program.into_iter().collect(),
         };
@@ -65,7 +65,12 @@ impl Zygote {
         // process is gone. A process that ends at once is detected later, when its reports are
         // read.
         let flags = SendFlags::DONTWAIT;
-        channel::send(control.as_fd(), &start.to_bytes(), &beside, flags)?;
+        channel::send(
+            control.as_fd(),
+            &start.to_bytes(),
+            &descriptors_to_send,
+            flags,
+        )?;
         for (word, text, file) in &zygote_source.words {
             let command = Command::ProgramText(*word, text.clone()).to_bytes();
             let file: Vec<_> = file.iter().map(AsFd::as_fd).collect();

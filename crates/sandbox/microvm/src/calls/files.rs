@@ -21,7 +21,7 @@ pub(super) fn read(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> 
             Open::Requests => linux.read_request(machine, (address, bytes)),
             Open::Null | Open::Control => Ok(0),
             Open::Event { .. } => linux.read_event(machine, descriptor, (address, bytes)),
-            Open::Service => linux.hear_service(machine, (address, bytes)),
+            Open::Service => linux.read_service(machine, (address, bytes)),
             _ => fails(libc::EBADF),
         };
     };
@@ -53,8 +53,8 @@ pub(super) fn write(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) ->
             Err(Stop::Next(Next::Reply(reply.to_vec())))
         }
         Open::Errors => {
-            let heard = machine.memory.slice(address, bytes)?;
-            linux.log_stderr(heard);
+            let stderr_bytes = machine.memory.slice(address, bytes)?;
+            linux.log_stderr(stderr_bytes);
             Ok(bytes)
         }
         Open::Answer { at } => {
@@ -237,10 +237,10 @@ pub(super) fn poll(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> 
         .chunks_exact_mut(8)
     {
         let number = i32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]);
-        let asked = i16::from_le_bytes([entry[4], entry[5]]);
+        let requested_events = i16::from_le_bytes([entry[4], entry[5]]);
         let found = match linux.open(number as u64) {
             _ if number < 0 => 0,
-            Ok(_) => asked & (libc::POLLIN | libc::POLLOUT),
+            Ok(_) => requested_events & (libc::POLLIN | libc::POLLOUT),
             Err(_) => libc::POLLNVAL,
         };
         ready += u64::from(found != 0);
@@ -316,7 +316,7 @@ impl Linux {
     }
 
     /// Waits for the service's answer. All threads of the guest wait meanwhile.
-    fn hear_service(&self, machine: &mut Machine, (address, bytes): (u64, u64)) -> Answer {
+    fn read_service(&self, machine: &mut Machine, (address, bytes): (u64, u64)) -> Answer {
         let place = machine.memory.slice_mut(address, bytes)?;
         let service = self.service()?;
         Ok(retry_on_intr(|| rustix::io::read(service, &mut *place))? as u64)

@@ -9,11 +9,11 @@ const CODE: u64 = 2 * LARGE_BYTES;
 const DATA: u64 = 3 * LARGE_BYTES;
 
 fn layout() -> Layout {
-    divided(LARGE_BYTES)
+    code_and_data_layout(LARGE_BYTES)
 }
 
 /// Returns a layout with a code segment and a data segment directly after it, each `bytes` long.
-fn divided(bytes: u64) -> Layout {
+fn code_and_data_layout(bytes: u64) -> Layout {
     let segment = |begin: u64, execute: bool| Segment {
         memory: begin..begin + bytes,
         file: 0..0,
@@ -134,7 +134,7 @@ fn addresses_that_are_not_the_programs_are_refused() {
 /// The host must not write for a guest where the guest's page tables forbid it to write.
 #[test]
 fn code_beside_data_in_one_large_page_is_written_by_nobody() {
-    let layout = divided(PAGE_BYTES);
+    let layout = code_and_data_layout(PAGE_BYTES);
     let mut boot = Memory::blank(&layout, true).expect("address space");
     let image = boot.image_mut(CODE, 2 * PAGE_BYTES).expect("the program's");
     image.fill(b'x');

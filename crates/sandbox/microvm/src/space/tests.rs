@@ -60,7 +60,7 @@ proptest! {
     #[test]
     fn no_page_is_given_twice(steps in prop::collection::vec(step(), 1..60)) {
         let mut space = Space::new(HEAP, TOP, MAX);
-        let mut given = BTreeSet::new();
+        let mut allocated = BTreeSet::new();
         let pages = |place: u64, bytes: u64| (place..place + bytes).step_by(PAGE_BYTES as usize);
         for step in steps {
             match step {
@@ -72,7 +72,7 @@ proptest! {
                 Step::Map(bytes) => {
                     if let Some(place) = space.map(bytes) {
                         for page in pages(place, bytes) {
-                            prop_assert!(given.insert(page), "{:#x} twice", page);
+                            prop_assert!(allocated.insert(page), "{:#x} twice", page);
                         }
                     }
                 }
@@ -80,17 +80,17 @@ proptest! {
                     let range = place..place + bytes;
                     if space.is_mapping(&range) {
                         space.unmap(range);
-                        pages(place, bytes).for_each(|page| { given.remove(&page); });
+                        pages(place, bytes).for_each(|page| { allocated.remove(&page); });
                     }
                 }
                 Step::Take(place, bytes) => {
                     let range = place..place + bytes;
                     if space.is_mapping(&range) && space.take(&range) {
-                        given.extend(pages(place, bytes));
+                        allocated.extend(pages(place, bytes));
                     }
                 }
             }
-            prop_assert!(given.len() as u64 * PAGE_BYTES <= space.used_bytes());
+            prop_assert!(allocated.len() as u64 * PAGE_BYTES <= space.used_bytes());
             prop_assert!(space.used_bytes() <= MAX);
             prop_assert!(space.used_bytes() <= space.peak_bytes());
         }

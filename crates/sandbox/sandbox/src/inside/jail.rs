@@ -172,8 +172,9 @@ pub(super) fn count_separately() -> bool {
     let made = checked(unsafe { libc::unshare(libc::CLONE_NEWUSER) });
     // A user namespace that `spawn` made maps no user, so `unshare` fails inside it; an empty map
     // shows that this process is in such a namespace.
-    let given = || std::fs::read("/proc/self/uid_map").is_ok_and(|names| names.is_empty());
-    made.is_ok() || given()
+    let is_in_new_namespace =
+        || std::fs::read("/proc/self/uid_map").is_ok_and(|names| names.is_empty());
+    made.is_ok() || is_in_new_namespace()
 }
 
 fn drop_capabilities() -> Result<(), Errno> {

@@ -22,7 +22,7 @@ struct LastMessage {
 
 /// Set in a child once it has a job. A worker has one thread, which never panics while it holds
 /// this lock.
-static WORDS: Mutex<Option<LastMessage>> = Mutex::new(None);
+static LAST_MESSAGE: Mutex<Option<LastMessage>> = Mutex::new(None);
 
 /// Installs a hook by which a panic ends the process, after a report to the pool or, in a child, a
 /// reply to its job.
@@ -34,18 +34,18 @@ pub(super) fn to_pool() {
 pub(super) fn to_job(job_id: u64) {
     let detail = "out of memory";
     let reply = AllegedReply::new(job_id, Status::TooLarge, (0, 0), 0).with_detail(detail);
-    let words = LastMessage {
+    let last_message = LastMessage {
         job_id,
         too_large: reply.to_bytes(),
     };
-    *WORDS.lock().expect(UNPOISONED) = Some(words);
+    *LAST_MESSAGE.lock().expect(UNPOISONED) = Some(last_message);
 }
 
 /// Sends `why` as the last message, and ends the process.
 pub(super) fn fail(why: &str) -> ! {
-    match &*WORDS.lock().expect(UNPOISONED) {
-        Some(words) => {
-            let reply = AllegedReply::new(words.job_id, Status::Failed, (0, 0), 0);
+    match &*LAST_MESSAGE.lock().expect(UNPOISONED) {
+        Some(last_message) => {
+            let reply = AllegedReply::new(last_message.job_id, Status::Failed, (0, 0), 0);
             write(JOB_FD, &reply.with_detail(why).to_bytes());
         }
         None => write(CONTROL_FD, &Report::Broken(why.to_owned()).to_bytes()),
@@ -56,11 +56,11 @@ pub(super) fn fail(why: &str) -> ! {
 /// Ends a job whose memory is used up, without allocating. Returns if there is no job.
 pub(super) fn out_of_memory() {
     // If the lock is held, `fail` holds it and ran out of memory itself; its message is lost.
-    let Ok(words) = WORDS.try_lock() else {
+    let Ok(last_message) = LAST_MESSAGE.try_lock() else {
         return;
     };
-    if let Some(words) = &*words {
-        write(JOB_FD, &words.too_large);
+    if let Some(last_message) = &*last_message {
+        write(JOB_FD, &last_message.too_large);
         exit(EXIT_FAILED);
     }
 }

@@ -121,12 +121,16 @@ fn run_program(launch: &Launch, job: &Job<'_>, files: &Files) -> Result<AllegedR
             .map(<[u8]>::to_vec),
     );
     seek(original, SeekFrom::Start(environment_bytes.into()))?;
-    let (heard, said) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+    let (stderr_reader, stderr_writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
     let pid = start(&Start {
         program: launch.program.as_raw_fd(),
         arguments: Strings::new(words.arguments),
         environment: Strings::new(words.environment),
-        streams: [original.as_raw_fd(), answer.as_raw_fd(), said.as_raw_fd()],
+        streams: [
+            original.as_raw_fd(),
+            answer.as_raw_fd(),
+            stderr_writer.as_raw_fd(),
+        ],
         service: service.as_ref().map(AsRawFd::as_raw_fd),
         filter: Filter::of_program(launch.program.as_raw_fd()),
         memory_bytes_max: launch
@@ -135,10 +139,10 @@ fn run_program(launch: &Launch, job: &Job<'_>, files: &Files) -> Result<AllegedR
         threads_max: launch.threads_max(),
         once: Some(job.limits),
     })?;
-    drop(said);
+    drop(stderr_writer);
     let (status, usage) = wait(pid)?;
     let mut words = vec![0; DETAIL_BYTES_MAX];
-    let len = match rustix::io::read(&heard, &mut words) {
+    let len = match rustix::io::read(&stderr_reader, &mut words) {
         Ok(len) => len,
         Err(Errno::AGAIN) => 0,
         Err(errno) => return Err(errno),
@@ -194,8 +198,8 @@ fn become_program(start: &Start) -> ! {
             let text = format!("cannot prepare the program: {errno}");
             // SAFETY: the number is the pipe that the launcher reads, which is open in this copy of
             // the launcher.
-            let said = unsafe { std::os::fd::BorrowedFd::borrow_raw(start.streams[2]) };
-            let _heard = rustix::io::write(said, text.as_bytes());
+            let stderr_writer = unsafe { std::os::fd::BorrowedFd::borrow_raw(start.streams[2]) };
+            let _written = rustix::io::write(stderr_writer, text.as_bytes());
             exit(NOT_STARTED);
         }
     }

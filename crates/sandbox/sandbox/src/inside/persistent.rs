@@ -91,7 +91,7 @@ impl PersistentProgram {
     fn start(launch: &Launch) -> Result<PersistentProgram, Errno> {
         let (requested, requests) = pipe_with(PipeFlags::CLOEXEC)?;
         let (answers, answered) = pipe_with(PipeFlags::CLOEXEC)?;
-        let (words, said) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        let (words, stderr_writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         // Only the launcher's ends of the pipes are non-blocking; the program's ends may block.
         fcntl_setfl(&requests, OFlags::NONBLOCK)?;
         fcntl_setfl(&answers, OFlags::NONBLOCK)?;
@@ -99,7 +99,7 @@ impl PersistentProgram {
             program: launch.program.as_raw_fd(),
             arguments: Strings::new(launch.words.arguments.clone()),
             environment: Strings::new(launch.words.environment.clone()),
-            streams: [&requested, &answered, &said].map(AsRawFd::as_raw_fd),
+            streams: [&requested, &answered, &stderr_writer].map(AsRawFd::as_raw_fd),
             // A service belongs to one job, and this program starts before its jobs.
             service: None,
             filter: Filter::of_program(launch.program.as_raw_fd()),
@@ -144,7 +144,7 @@ impl PersistentProgram {
             let bytes = self.exchange(&job, &files, begin_us)?;
             Ok((bytes, self.cpu_us()? - begin_us))
         });
-        let (reply, sound) = match exchanged {
+        let (reply, is_reusable) = match exchanged {
             Ok((bytes, spent_us)) => {
                 self.answered = true;
                 let reply = AllegedReply::new(job.id, Status::Done, (0, 0), bytes);
@@ -152,10 +152,10 @@ impl PersistentProgram {
                 (reply.with_usage(0, spent_us), true)
             }
             // The reply to a job without an answer states no resource usage.
-            Err(end) => (self.told(&job, end), false),
+            Err(end) => (self.failure_reply(&job, end), false),
         };
         child::send_to_pool(socket, &reply.to_bytes());
-        sound
+        is_reusable
     }
 
     /// Sends the request and receives the answer. Returns the answer's length.
@@ -240,14 +240,14 @@ impl PersistentProgram {
     /// Returns the first part of the program's standard error since the last call. The rest is
     /// dropped.
     fn last_message(&self) -> String {
-        let mut heard = vec![0; PIECE_BYTES];
-        let len = rustix::io::read(&self.words, &mut heard).unwrap_or(0);
-        let words = &heard[..len.min(DETAIL_BYTES_MAX)];
+        let mut stderr_bytes = vec![0; PIECE_BYTES];
+        let len = rustix::io::read(&self.words, &mut stderr_bytes).unwrap_or(0);
+        let words = &stderr_bytes[..len.min(DETAIL_BYTES_MAX)];
         String::from_utf8_lossy(words).trim().to_owned()
     }
 
     /// Builds the reply to a job that the program did not answer.
-    fn told(&self, job: &Job<'_>, end: ExchangeError) -> AllegedReply {
+    fn failure_reply(&self, job: &Job<'_>, end: ExchangeError) -> AllegedReply {
         let (status, how) = match end {
             ExchangeError::Over => match wait(self.pid) {
                 Ok((status, _)) => describe_exit(status),

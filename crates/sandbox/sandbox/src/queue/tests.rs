@@ -33,20 +33,20 @@ const LONGEST: Duration = Duration::from_secs(1);
 
 /// Signal for which a thread can wait.
 #[derive(Default)]
-struct Bell {
+struct TestSignal {
     raised: Mutex<bool>,
     changed: Condvar,
 }
 
-impl Bell {
+impl TestSignal {
     fn wait(&self) {
         let raised = self.raised.lock().expect(UNPOISONED);
-        let heard = self.changed.wait_while(raised, |raised| !*raised);
-        drop(heard.expect(UNPOISONED));
+        let guard = self.changed.wait_while(raised, |raised| !*raised);
+        drop(guard.expect(UNPOISONED));
     }
 }
 
-impl Signal for Bell {
+impl Signal for TestSignal {
     fn raise(&self) {
         *self.raised.lock().expect(UNPOISONED) = true;
         self.changed.notify_one();
@@ -63,11 +63,11 @@ struct Child {
     end: Arc<PendingExit>,
 }
 
-type Children = Queue<Child, Bell>;
+type Children = Queue<Child, TestSignal>;
 
 fn queue(concurrency: u32) -> Arc<Children> {
     let cores = Cores::any();
-    Arc::new(Queue::new(4, concurrency, cores, Bell::default()))
+    Arc::new(Queue::new(4, concurrency, cores, TestSignal::default()))
 }
 
 fn child(id: u32) -> Child {
@@ -125,12 +125,12 @@ fn callers_share_slots_and_none_waits_for_ever() {
             .collect();
         // As with single-use children, each used child is replaced by another.
         (0..3).for_each(|id| queue.push(child(id)));
-        let mut seen: Vec<_> = callers
+        let mut served_ids: Vec<_> = callers
             .into_iter()
             .map(|caller| caller.join().expect("no caller panics"))
             .collect();
-        seen.sort_unstable();
-        assert_eq!(seen, [0, 1, 2], "each child has one caller");
+        served_ids.sort_unstable();
+        assert_eq!(served_ids, [0, 1, 2], "each child has one caller");
         assert_whole(&queue, 0);
     });
 }

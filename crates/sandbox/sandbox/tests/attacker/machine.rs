@@ -73,14 +73,14 @@ fn layout(scene: &Scene<'_>) -> AllegedReply {
     let random = unsafe { libc::getauxval(libc::AT_RANDOM) };
     // SAFETY: the kernel, or the helper, puts sixteen bytes there for every program.
     let random = unsafe { std::ptr::with_exposed_provenance::<[u8; 16]>(random as usize).read() };
-    let places = format!(
+    let addresses = format!(
         "{:p} {:p} {:p} {:x}",
         machine_code as *const (),
         &raw const *heap,
         &raw const on_stack,
         u128::from_le_bytes(random),
     );
-    scene.done(places.as_bytes())
+    scene.done(addresses.as_bytes())
 }
 
 fn random(scene: &Scene<'_>) -> AllegedReply {

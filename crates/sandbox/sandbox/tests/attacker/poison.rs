@@ -132,11 +132,11 @@ fn hits_in(scene: &Scene<'_>, (begin, end): (usize, usize)) -> usize {
         let address = std::ptr::with_exposed_provenance::<u8>(page);
         // SAFETY: the kernel reads as much as is mapped, or returns an error.
         let written = unsafe { libc::pwrite(descriptor, address.cast(), bytes, 0) };
-        let there = usize::try_from(written).unwrap_or(0) & !(PAGE_BYTES - 1);
+        let mapped_bytes = usize::try_from(written).unwrap_or(0) & !(PAGE_BYTES - 1);
         // SAFETY: the `pwrite` above read that many bytes, nothing unmaps them meanwhile, and this
         // process has one thread.
-        found += hits(unsafe { std::slice::from_raw_parts(address, there) });
-        page += there.max(PAGE_BYTES);
+        found += hits(unsafe { std::slice::from_raw_parts(address, mapped_bytes) });
+        page += mapped_bytes.max(PAGE_BYTES);
     }
     found
 }

@@ -150,7 +150,7 @@ fn p7_a_worker_that_goes_on_writing_changes_no_byte_that_is_served() {
 
 #[test]
 fn lies_are_found() {
-    let lies = [
+    let violations = [
         "wrong-id",
         "too-long",
         "empty",
@@ -163,7 +163,7 @@ fn lies_are_found() {
     ];
     check(
         &pool(),
-        &lies,
+        &violations,
         expect![[r#"
         wrong-id: cell: protocol violation: WrongJob
         too-long: cell: protocol violation: WrongLength

@@ -59,7 +59,7 @@ fn deny(without: Without) -> std::io::Result<()> {
     let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
     let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
     let has = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
-    let give = libc::BPF_RET | libc::BPF_K;
+    let ret = libc::BPF_RET | libc::BPF_K;
     let refuse = |refuse: bool| {
         if refuse {
             libc::SECCOMP_RET_ERRNO | libc::EPERM as u32
@@ -72,13 +72,13 @@ fn deny(without: Without) -> std::io::Result<()> {
         op(equal, 0, 3, libc::SYS_clone as u32),
         op(load, 0, 0, 16),
         op(has, 3, 0, NEW_NAMESPACES),
-        op(give, 0, 0, libc::SECCOMP_RET_ALLOW),
+        op(ret, 0, 0, libc::SECCOMP_RET_ALLOW),
         op(equal, 2, 0, libc::SYS_landlock_create_ruleset as u32),
         op(equal, 2, 3, libc::SYS_setresuid as u32),
-        op(give, 0, 0, refuse(without.namespaces)),
-        op(give, 0, 0, refuse(without.landlock)),
-        op(give, 0, 0, refuse(without.own_user)),
-        op(give, 0, 0, libc::SECCOMP_RET_ALLOW),
+        op(ret, 0, 0, refuse(without.namespaces)),
+        op(ret, 0, 0, refuse(without.landlock)),
+        op(ret, 0, 0, refuse(without.own_user)),
+        op(ret, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
     let program = libc::sock_fprog {
         len: program.len() as u16,
@@ -101,7 +101,7 @@ fn deny(without: Without) -> std::io::Result<()> {
 }
 
 /// Returns the parts of a posture that depend on the host.
-fn mercy(pool: &Pool) -> String {
+fn host_posture(pool: &Pool) -> String {
     let posture = pool.posture();
     format!(
         "isolation {}, namespaces [{}], landlock {}, no new privs {}, no capabilities {}",
@@ -148,7 +148,7 @@ fn p13_attacks_die_with_nothing_but_the_filter() {
     if alone("host::p13_attacks_die_with_nothing_but_the_filter", without) {
         let pool = pool();
         assert_eq!(
-            mercy(&pool),
+            host_posture(&pool),
             "isolation filter, namespaces [], landlock false, no new privs true, no capabilities true"
         );
         assert_calls_denied(&pool);

@@ -31,9 +31,9 @@ fn cores() -> u32 {
 }
 
 /// Minimum share of the CPU that honest jobs must get.
-const LEAST: f64 = 0.95;
+const SHARE_MIN: f64 = 0.95;
 
-/// Returns the maximum number of measurements, one of which must reach the share [`LEAST`]. On a
+/// Returns the maximum number of measurements, one of which must reach the share [`SHARE_MIN`]. On a
 /// machine with other load, a core may be free for one side only. That lowers the share of the
 /// honest jobs and never raises it.
 fn tries() -> u32 {
@@ -54,8 +54,8 @@ fn give_way_time_ms() -> u32 {
 
 /// Returns the time for which a hostile program may run.
 fn limit_ms() -> u32 {
-    let asked = std::env::var(TIME).ok();
-    asked.map_or(2_000, |time| time.parse().expect("milliseconds"))
+    let configured = std::env::var(TIME).ok();
+    configured.map_or(2_000, |time| time.parse().expect("milliseconds"))
 }
 
 /// Promise P3 of `docs/SPEC.md`: honest jobs get 95 % of the CPU for which they compete with
@@ -74,12 +74,12 @@ fn p3_the_others_keep_their_share_beside_hostile_programs() {
     for backend in backends {
         for what in HOSTILE {
             let mut shares = (0..tries()).map(|_| share(*backend, what, give_way_time_ms()));
-            let kept = shares.any(|share| LEAST <= share);
+            let kept = shares.any(|share| SHARE_MIN <= share);
             assert!(kept, "{backend}: {what}");
         }
         // Shows that the measurement can fail: without deprioritization the share is too low.
         let share = share(*backend, "loop", 0);
-        assert!(share < LEAST, "{backend}: {share:.3}");
+        assert!(share < SHARE_MIN, "{backend}: {share:.3}");
     }
 }
 
@@ -183,9 +183,9 @@ fn attack(pool: &sandbox::Pool, what: &str, time_ms: u32) -> Duration {
         cpu_ms_max: 60_000,
         ..JOB_LIMITS
     };
-    let ask = format!("DO={what}");
+    let variable = format!("DO={what}");
     let begin = Instant::now();
-    let ended = run_in(pool, &[&ask], b"", limits, time_ms);
+    let ended = run_in(pool, &[&variable], b"", limits, time_ms);
     let late = begin
         .elapsed()
         .saturating_sub(Duration::from_millis(u64::from(time_ms)));

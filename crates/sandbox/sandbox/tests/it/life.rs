@@ -102,12 +102,12 @@ fn a_killed_server_leaves_nothing_behind() {
             .stdout(Stdio::piped())
             .spawn()
             .expect("this program runs again");
-        let mut said = String::new();
+        let mut output = String::new();
         let mut out = server.stdout.take().expect("it is piped");
-        while !said.contains("ready") {
+        while !output.contains("ready") {
             let mut byte = [0];
             out.read_exact(&mut byte).expect("it says that it is ready");
-            said.push(char::from(byte[0]));
+            output.push(char::from(byte[0]));
         }
         let pidfds: Vec<_> = descendants(server.id()).into_iter().map(open).collect();
         assert!(5 <= pidfds.len(), "{pidfds:?}");

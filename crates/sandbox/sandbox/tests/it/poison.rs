@@ -16,7 +16,7 @@ pub(crate) fn rounds(usual: u32) -> u32 {
 
 /// Returns limits with a long wall time: on a busy machine one job of ten thousand takes seconds,
 /// and a shorter limit would make the test fail.
-fn patient() -> Limits {
+fn long_wall_time() -> Limits {
     Limits {
         max_request_time_ms: 60_000,
         ..Limits::default()
@@ -62,19 +62,19 @@ fn assert_registers_wiped(pool: &Pool, rounds: u32) {
 
 #[test]
 fn p1_no_secret_survives_its_job() {
-    assert_nothing_left(&start(patient()), rounds(ROUNDS));
+    assert_nothing_left(&start(long_wall_time()), rounds(ROUNDS));
 }
 
 #[test]
 fn p1_no_secret_survives_its_job_in_a_microvm() {
-    if let Some(pool) = microvms(patient()) {
+    if let Some(pool) = microvms(long_wall_time()) {
         assert_nothing_left(&pool, rounds(ROUNDS_KVM));
     }
 }
 
 #[test]
 fn n3_no_register_survives_its_job() {
-    assert_registers_wiped(&start(patient()), rounds(ROUNDS));
+    assert_registers_wiped(&start(long_wall_time()), rounds(ROUNDS));
 }
 
 #[test]
@@ -127,6 +127,6 @@ pub(crate) fn one_cell(ephemeral: bool) -> Limits {
         concurrency: 1,
         spare: 0,
         ephemeral,
-        ..patient()
+        ..long_wall_time()
     }
 }

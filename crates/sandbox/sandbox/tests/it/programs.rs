@@ -150,7 +150,7 @@ fn a_program_that_fails_is_told_in_one_line() {
         ..Limits::default()
     };
     for pool in pools(limits) {
-        let mut told = String::new();
+        let mut report = String::new();
         for what in [
             "fail", "abort", "long", "loop", "open", "write", "fork", "socket",
         ] {
@@ -170,7 +170,7 @@ fn a_program_that_fails_is_told_in_one_line() {
             };
             // The duration in the message varies, so it is cut off.
             let end = end.split(" after ").next().expect("split yields one");
-            told.push_str(&format!("{what}: {end}\n"));
+            report.push_str(&format!("{what}: {end}\n"));
         }
         let expected = match pool.posture().backend {
             Backend::Kvm => expect![[r#"
@@ -194,7 +194,7 @@ fn a_program_that_fails_is_told_in_one_line() {
                 socket: answers true
             "#]],
         };
-        expected.assert_eq(&told);
+        expected.assert_eq(&report);
     }
 }
 
@@ -319,7 +319,7 @@ fn n11_calls_of_programs_with_any_arguments_harm_nobody_else() {
     let answer = run(&pool, &["DO=threads"], b"");
     assert_eq!(answer.as_deref(), Ok("800 true true 7 true\n"));
     let stats = pool.stats();
-    assert_eq!((stats.zygote_deaths, stats.lies), (0, 0));
+    assert_eq!((stats.zygote_deaths, stats.violations), (0, 0));
     assert_eq!(
         stats.kills_filter, 0,
         "a guest led its helper to a denied call"
@@ -347,10 +347,10 @@ fn a_file_that_is_no_fitting_program_is_refused_by_name() {
     let dynamic = std::fs::read("/bin/true").expect("every host has it");
     let mut other = PROGRAM.clone();
     other[18] = 183;
-    let mut lies = PROGRAM.clone();
-    lies[56] = 200;
+    let mut violations = PROGRAM.clone();
+    violations[56] = 200;
     let cut = &PROGRAM[..PROGRAM.len() / 2];
-    let lines = [b"#!/bin/sh", &dynamic[..], &other[..], &lies[..], cut].map(refused);
+    let lines = [b"#!/bin/sh", &dynamic[..], &other[..], &violations[..], cut].map(refused);
     let expected = expect![[r#"
         cell: program: not an ELF file
         cell: program: not static: it asks for the interpreter /lib64/ld-linux-x86-64.so.2
@@ -389,8 +389,8 @@ fn p1_a_program_that_is_kept_counts_its_requests() {
         let long = "0123456789abcdef".repeat(20_000);
         let answer = run(&pool, &["DO=echo"], long.as_bytes());
         assert!(answer.as_deref() == Ok(&long), "{backend}");
-        let said = run_in(&pool, &["DO=words"], b"", JOB_LIMITS, 10_000).expect("it answers");
-        assert_eq!(said.remark, "number 25", "{backend}");
+        let finished = run_in(&pool, &["DO=words"], b"", JOB_LIMITS, 10_000).expect("it answers");
+        assert_eq!(finished.remark, "number 25", "{backend}");
         crate::life::until(|| pool.stats().ready == 1);
         let stats = pool.stats();
         assert_eq!((stats.runs, stats.finished, stats.wipes), (25, 25, 0));
@@ -410,7 +410,7 @@ fn a_program_that_is_kept_and_fails_begins_anew() {
         ..JOB_LIMITS
     };
     for pool in pools(kept()) {
-        let mut told = String::new();
+        let mut report = String::new();
         for what in ["fail", "leave", "loop", "long", "more", "hasty"] {
             for _ in 0..2 {
                 run(&pool, &["DO=count"], b"").expect("it counts");
@@ -429,7 +429,7 @@ fn a_program_that_is_kept_and_fails_begins_anew() {
             };
             let end = end.split(" after ").next().expect("split yields one");
             let next = run(&pool, &["DO=count"], b"").expect("another counts");
-            told.push_str(&format!("{what}: {end}; then {next}\n"));
+            report.push_str(&format!("{what}: {end}; then {next}\n"));
         }
         expect![[r#"
             fail: cell: crashed: exit code 3: no luck; then 1
@@ -439,7 +439,7 @@ fn a_program_that_is_kept_and_fails_begins_anew() {
             more: cell: crashed: wrote more than the announced answer; then 1
             hasty: cell: crashed: answered before it had read the whole request; then 1
         "#]]
-        .assert_eq(&told);
+        .assert_eq(&report);
     }
 }
 

@@ -13,22 +13,22 @@ const WALL_MS: u32 = 60_000;
 
 /// Service that repeats its input in capitals, line by line.
 #[derive(Default)]
-struct Loud {
-    heard: Vec<u8>,
+struct UppercaseService {
+    received: Vec<u8>,
     done: usize,
-    said: Vec<u8>,
+    output: Vec<u8>,
     written: usize,
     /// CPU time to spend on each line.
     effort: Duration,
 }
 
-impl Service for Loud {
+impl Service for UppercaseService {
     fn hear(&mut self, bytes: &[u8]) {
-        self.heard.extend_from_slice(bytes);
+        self.received.extend_from_slice(bytes);
     }
 
     fn answer(&mut self) -> bool {
-        let Some(end) = self.heard[self.done..]
+        let Some(end) = self.received[self.done..]
             .iter()
             .position(|byte| *byte == b'\n')
         else {
@@ -38,8 +38,8 @@ impl Service for Loud {
         while begin.elapsed() < self.effort {
             std::hint::spin_loop();
         }
-        let line = &self.heard[self.done..][..=end];
-        self.said.extend(line.to_ascii_uppercase());
+        let line = &self.received[self.done..][..=end];
+        self.output.extend(line.to_ascii_uppercase());
         self.done += line.len();
         true
     }
@@ -47,7 +47,7 @@ impl Service for Loud {
     fn parts<'a>(&'a self, parts: &mut [IoSlice<'a>]) -> usize {
         // The output is given in two parts, so that the write may end between or within them.
         let (first, second) =
-            self.said[self.written..].split_at((self.said.len() - self.written) / 2);
+            self.output[self.written..].split_at((self.output.len() - self.written) / 2);
         let mut filled = 0;
         for bytes in [first, second] {
             if !bytes.is_empty()
@@ -65,13 +65,13 @@ impl Service for Loud {
     }
 
     fn is_over(&self) -> bool {
-        self.heard[..self.done].ends_with(b"bye\n")
+        self.received[..self.done].ends_with(b"bye\n")
     }
 }
 
 fn assert_is_answered(pool: &Pool) {
-    let (limits, mut loud) = ((JOB_LIMITS, WALL_MS), Loud::default());
-    let told = run_served(pool, &["DO=ask"], b"a\n", limits, &mut loud);
+    let (limits, mut service) = ((JOB_LIMITS, WALL_MS), UppercaseService::default());
+    let told = run_served(pool, &["DO=ask"], b"a\n", limits, &mut service);
     assert_eq!(told.as_deref(), Ok("A\n"));
 }
 
@@ -85,7 +85,7 @@ fn p16_a_program_asks_and_is_answered() {
         ..Limits::default()
     };
     for pool in pools(limits) {
-        let mut loud = Loud::default();
+        let mut service = UppercaseService::default();
         let lines: String = (0..5_000)
             .map(|number| format!("line {number}\n"))
             .collect();
@@ -94,7 +94,7 @@ fn p16_a_program_asks_and_is_answered() {
             &["DO=ask"],
             lines.as_bytes(),
             (JOB_LIMITS, WALL_MS),
-            &mut loud,
+            &mut service,
         );
         assert_eq!(told.as_deref(), Ok(&*lines.to_uppercase()));
         // The next run gets a new stream, which still works.
@@ -105,30 +105,30 @@ fn p16_a_program_asks_and_is_answered() {
 #[test]
 fn p16_what_was_asked_before_the_end_is_done() {
     for pool in pools(Limits::default()) {
-        let mut loud = Loud::default();
-        let asked = b"last\n".repeat(1_000);
+        let mut service = UppercaseService::default();
+        let requests = b"last\n".repeat(1_000);
         let told = run_served(
             &pool,
             &["DO=tell-service"],
-            &asked,
+            &requests,
             (JOB_LIMITS, WALL_MS),
-            &mut loud,
+            &mut service,
         );
         assert_eq!(told.as_deref(), Ok("told\n"));
-        assert_eq!(loud.done, asked.len());
+        assert_eq!(service.done, requests.len());
     }
 }
 
 #[test]
 fn p16_a_line_ends_when_its_service_does() {
     for pool in pools(Limits::default()) {
-        let mut loud = Loud::default();
+        let mut service = UppercaseService::default();
         let told = run_served(
             &pool,
             &["DO=ask"],
             b"one\nbye\nmore\n",
             (JOB_LIMITS, WALL_MS),
-            &mut loud,
+            &mut service,
         );
         assert_eq!(told.as_deref(), Ok("ONE\nBYE\n"));
     }
@@ -137,18 +137,24 @@ fn p16_a_line_ends_when_its_service_does() {
 #[test]
 fn p16_answers_take_no_more_cpu_time_than_the_run_may() {
     for pool in pools(Limits::default()) {
-        let mut loud = Loud {
+        let mut service = UppercaseService {
             effort: Duration::from_millis(20),
-            ..Loud::default()
+            ..UppercaseService::default()
         };
         let limits = JobLimits {
             cpu_ms_max: 200,
             ..JOB_LIMITS
         };
-        let asked = b"line\n".repeat(1_000);
-        let told = run_served(&pool, &["DO=ask"], &asked, (limits, WALL_MS), &mut loud);
+        let requests = b"line\n".repeat(1_000);
+        let told = run_served(
+            &pool,
+            &["DO=ask"],
+            &requests,
+            (limits, WALL_MS),
+            &mut service,
+        );
         let told = told.expect("the program ends well");
-        assert!(told.len() < asked.len() / 10, "{}", told.len());
+        assert!(told.len() < requests.len() / 10, "{}", told.len());
     }
 }
 
@@ -158,13 +164,17 @@ fn p16_answers_take_no_more_cpu_time_than_the_run_may() {
 fn p16_a_program_that_only_speaks_or_only_listens_is_ended() {
     for pool in pools(Limits::default()) {
         for what in ["DO=deaf", "DO=listen"] {
-            let mut loud = Loud::default();
-            let told = run_served(&pool, &[what], b"", (JOB_LIMITS, 500), &mut loud);
+            let mut service = UppercaseService::default();
+            let told = run_served(&pool, &[what], b"", (JOB_LIMITS, 500), &mut service);
             let kind = told.map_err(|failure| failure.kind);
             assert_eq!(kind, Err(FailureKind::TimedOut), "{what}");
             // The service reads little more input than what belongs to the answers that the program
             // has read.
-            assert!(loud.heard.len() < 4 << 20, "{}", loud.heard.len());
+            assert!(
+                service.received.len() < 4 << 20,
+                "{}",
+                service.received.len()
+            );
         }
         assert_is_answered(&pool);
     }

@@ -30,19 +30,19 @@ pub(crate) fn work() {
     let guard = count.0.lock().expect("nobody panics");
     let guard = count.1.wait_while(guard, |count| *count < all);
     let counted = *guard.expect("nobody panics");
-    let alone = |number: u32| {
+    let expected_sum = |number: u32| {
         let first = f64::from(number);
         (0..100).fold(first, |sum, _| sum.sqrt() + first)
     };
     let right = threads
         .into_iter()
         .zip(0..)
-        .all(|(thread, number)| thread.join().expect("it ends") == alone(number));
+        .all(|(thread, number)| thread.join().expect("it ends") == expected_sum(number));
     let (sender, receiver) = channel();
-    let (go, gone) = channel();
+    let (go, go_receiver) = channel();
     let begin = Instant::now();
     std::thread::spawn(move || {
-        gone.recv().expect("it is sent");
+        go_receiver.recv().expect("it is sent");
         std::thread::sleep(Duration::from_millis(20));
         sender.send(7).expect("somebody waits");
     });
@@ -82,8 +82,8 @@ pub(crate) fn many() {
 /// Waits in two threads for a message that no thread sends.
 pub(crate) fn wait() {
     let (_sender, receiver) = channel::<u32>();
-    let also = std::thread::spawn(move || receiver.recv());
-    let _never = also.join();
+    let second = std::thread::spawn(move || receiver.recv());
+    let _never = second.join();
 }
 
 /// Spins in three threads without an end.

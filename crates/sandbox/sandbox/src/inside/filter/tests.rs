@@ -40,7 +40,7 @@ impl Call {
 }
 
 /// Interprets a filter; supports only the instructions that our filters use.
-fn judge(program: &[libc::sock_filter], call: &Call) -> u32 {
+fn interpret(program: &[libc::sock_filter], call: &Call) -> u32 {
     let mut word = 0;
     let mut at = 0;
     loop {
@@ -60,7 +60,7 @@ fn judge(program: &[libc::sock_filter], call: &Call) -> u32 {
 }
 
 /// Returns the verdict of a table: that of the first rule that matches.
-fn naive(rules: &[Rule], otherwise: u32, call: &Call) -> u32 {
+fn expected_verdict(rules: &[Rule], otherwise: u32, call: &Call) -> u32 {
     if call.architecture != X86_64 || X32 <= call.number {
         return KILL;
     }
@@ -90,7 +90,7 @@ proptest! {
         for rules in [ZYGOTE, INIT, MACHINE, LAUNCHER] {
             for otherwise in [KILL, NO_SUCH_CALL] {
                 let compiled = compile(rules, otherwise);
-                prop_assert_eq!(judge(&compiled, &call), naive(rules, otherwise, &call));
+                prop_assert_eq!(interpret(&compiled, &call), expected_verdict(rules, otherwise, &call));
             }
         }
     }
@@ -111,7 +111,12 @@ fn assert_reached(rules: &[Rule]) {
             arguments[usize::from(argument)] = value.into();
         }
         let call = Call::new(rule.call, arguments);
-        assert_eq!(judge(&program, &call), rule.verdict, "call {}", rule.call);
+        assert_eq!(
+            interpret(&program, &call),
+            rule.verdict,
+            "call {}",
+            rule.call
+        );
     }
 }
 
@@ -119,7 +124,7 @@ fn assert_reached(rules: &[Rule]) {
 fn a_child_loses_fork_and_nothing_else() {
     let Program(program) = Program::child();
     let lost: Vec<_> = (0..500)
-        .filter(|number| judge(&program, &Call::new(*number, [0; 6])) != ALLOW)
+        .filter(|number| interpret(&program, &Call::new(*number, [0; 6])) != ALLOW)
         .collect();
     assert_eq!(lost, [libc::SYS_clone]);
 }
@@ -130,7 +135,7 @@ fn a_program_may_start_threads_and_no_process() {
     let Program(program) = Program::of_program(FILE);
     let clone = |flags: i32| {
         let arguments = [flags as u64, 0, 0, 0, 0, 0];
-        judge(&program, &Call::new(libc::SYS_clone, arguments))
+        interpret(&program, &Call::new(libc::SYS_clone, arguments))
     };
     assert_eq!(clone(libc::CLONE_VM | libc::CLONE_THREAD), ALLOW);
     assert_ne!(clone(libc::SIGCHLD), ALLOW);
@@ -140,18 +145,21 @@ fn a_program_may_start_threads_and_no_process() {
         libc::SYS_dup3,
         libc::SYS_sendmsg,
     ] {
-        let verdict = judge(&program, &Call::new(lost, [0; 6]));
+        let verdict = interpret(&program, &Call::new(lost, [0; 6]));
         assert_eq!(verdict, NO_SUCH_CALL, "{lost}");
     }
     let execute = |file: i32| {
         let arguments = [file as u64, 0, 0, 0, 0, 0];
-        judge(&program, &Call::new(libc::SYS_execveat, arguments))
+        interpret(&program, &Call::new(libc::SYS_execveat, arguments))
     };
     assert_eq!(execute(FILE), ALLOW);
     for other in [0, 1, 3, 4, FILE + 1, -1] {
         assert_ne!(execute(other), ALLOW, "{other}");
     }
-    assert_eq!(judge(&program, &Call::new(libc::SYS_read, [0; 6])), ALLOW);
+    assert_eq!(
+        interpret(&program, &Call::new(libc::SYS_read, [0; 6])),
+        ALLOW
+    );
 }
 
 #[test]
@@ -168,7 +176,7 @@ fn files_are_opened_to_be_read_and_for_nothing_else() {
         let open = |flags: i32| {
             let mut arguments = [0; 6];
             arguments[argument] = flags as u64;
-            judge(&program, &Call::new(call, arguments))
+            interpret(&program, &Call::new(call, arguments))
         };
         for flags in [0, libc::O_CLOEXEC, libc::O_NOFOLLOW | libc::O_NONBLOCK] {
             assert_eq!(open(libc::O_RDONLY | flags), ALLOW, "{flags:#o}");
