@@ -58,11 +58,11 @@ pub fn encode(
 /// fields are public, and the C encoders rely on those sizes when they read the samples. All data
 /// passed to an encoder was checked here first.
 fn check(raster: &Raster) -> Result<(), Error> {
-    let whole = match raster {
+    let sizes_match = match raster {
         Raster::Yuv(yuv) => planes_match(yuv),
         Raster::Packed(packed) => packed_matches(packed),
     };
-    if raster.size().pixels() == 0 || !whole {
+    if raster.size().pixels() == 0 || !sizes_match {
         let detail = "the raster's buffers do not have its stated size";
         return Err(Error::new(ErrorKind::Failed, detail));
     }

@@ -133,7 +133,7 @@ fn avif_keeps_planes_range_and_alpha() {
 }
 
 #[test]
-fn alpha_that_hides_nothing_is_left_out() {
+fn opaque_alpha_is_dropped() {
     let size = Size::new(9, 7);
     let mut opaque = packed(size, Layout::Rgba);
     opaque
@@ -267,7 +267,7 @@ fn pictures_and_profiles_beyond_the_limits_are_refused() {
 }
 
 #[test]
-fn a_cut_file_gives_what_there_is_or_is_refused() {
+fn a_truncated_file_is_partly_decoded_or_refused() {
     let size = Size::new(64, 48);
     for (encoding, file) in files(size) {
         let step = (file.len() / 200).max(1);
@@ -340,7 +340,7 @@ fn svg_is_not_decoded() {
 }
 
 #[test]
-fn encoders_refuse_what_they_do_not_take() {
+fn encoders_refuse_unsupported_rasters() {
     let size = Size::new(5, 5);
     let full = |subsampling| Raster::Yuv(yuv(size, subsampling, Range::Full));
     let limited = |subsampling| Raster::Yuv(yuv(size, subsampling, Range::Limited));
@@ -376,7 +376,7 @@ fn encoders_refuse_what_they_do_not_take() {
 /// The fields of a raster are public, and the C encoders rely on the sizes in them, so `encode`
 /// must check them.
 #[test]
-fn rasters_that_lie_about_their_sizes_are_refused() {
+fn rasters_with_wrong_sizes_are_refused() {
     let size = Size::new(8, 8);
     let whole = yuv(size, Subsampling::S420, Range::Limited);
     let mut short = whole.clone();

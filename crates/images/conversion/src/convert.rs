@@ -640,7 +640,7 @@ fn verified(
     let mut ranges = if is_single {
         std::iter::once(0..total).collect()
     } else {
-        let mut lengths = vec![0; length_table_bytes(order.answers())];
+        let mut lengths = vec![0; length_table_bytes(order.outputs())];
         let at = total.checked_sub(lengths.len() as u64)?;
         file.read_exact_at(&mut lengths, at).ok()?;
         split_outputs(&lengths, total)?

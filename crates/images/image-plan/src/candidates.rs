@@ -106,12 +106,14 @@ pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidate
 /// Returns whether `target` can be smaller than the original. Assumes that the client supports the
 /// original's format and that the original's pixels are neither scaled nor cropped.
 fn may_beat(facts: &Facts, recipe: &Recipe, target: Target) -> bool {
-    let asked = recipe.quality_pct;
+    let requested = recipe.quality_pct;
     match (facts.format, target) {
         // Encoding again at equal or higher quality loses detail and saves no bytes.
-        (Format::Jpeg, Target::Jpeg) => asked.is_some_and(|asked| Some(asked) < facts.jpeg_quality),
+        (Format::Jpeg, Target::Jpeg) => {
+            requested.is_some_and(|requested| Some(requested) < facts.jpeg_quality)
+        }
         (_, Target::Jpeg | Target::Png) => false,
-        (Format::Avif, _) | (Format::Webp, Target::Webp) if !facts.lossless => asked.is_some(),
+        (Format::Avif, _) | (Format::Webp, Target::Webp) if !facts.lossless => requested.is_some(),
         _ => true,
     }
 }

@@ -62,11 +62,11 @@ impl Placeholder {
         let bytes: &[u8; PLACEHOLDER_BYTES] = bytes.try_into().ok()?;
         let blurhash = part(&bytes[BLURHASH_AT..THUMBHASH_AT])?;
         let thumbhash = part(&bytes[THUMBHASH_AT..END])?;
-        let is_sound = blurhash.iter().all(|digit| BASE_83.contains(digit))
+        let is_valid = blurhash.iter().all(|digit| BASE_83.contains(digit))
             && !blurhash.is_empty()
             && !thumbhash.is_empty()
             && bytes[END..].iter().all(|byte| *byte == 0);
-        is_sound.then_some(Placeholder(*bytes))
+        is_valid.then_some(Placeholder(*bytes))
     }
 
     /// Returns the colour in CSS notation: `#` and six hexadecimal digits.
@@ -116,8 +116,8 @@ fn put(field: &mut [u8], part: &[u8]) {
 /// field is not zero.
 fn part(field: &[u8]) -> Option<&[u8]> {
     let (&length, rest) = field.split_first()?;
-    let (part, behind) = rest.split_at_checked(length.into())?;
-    behind.iter().all(|byte| *byte == 0).then_some(part)
+    let (part, padding) = rest.split_at_checked(length.into())?;
+    padding.iter().all(|byte| *byte == 0).then_some(part)
 }
 
 /// Encodes bytes as base64 (RFC 4648 §4).
@@ -125,11 +125,11 @@ fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
-        let mut word = [0; 4];
-        word[1..=chunk.len()].copy_from_slice(chunk);
-        let word = u32::from_be_bytes(word);
+        let mut bits = [0; 4];
+        bits[1..=chunk.len()].copy_from_slice(chunk);
+        let bits = u32::from_be_bytes(bits);
         for digit in 0..4 {
-            let value = word >> (18 - 6 * digit) & 63;
+            let value = bits >> (18 - 6 * digit) & 63;
             out.push(if digit <= chunk.len() {
                 char::from(DIGITS[value as usize])
             } else {

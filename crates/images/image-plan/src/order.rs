@@ -65,7 +65,7 @@ impl Batch {
 
     /// Returns the number of outputs, including the placeholder.
     #[must_use]
-    pub fn answers(&self) -> usize {
+    pub fn outputs(&self) -> usize {
         self.plans.len() + usize::from(self.look)
     }
 
@@ -74,7 +74,7 @@ impl Batch {
     #[must_use]
     pub fn extra_bytes(&self) -> u64 {
         let look = if self.look { PLACEHOLDER_BYTES } else { 0 };
-        (look + LENGTH_BYTES * self.answers()) as u64
+        (look + LENGTH_BYTES * self.outputs()) as u64
     }
 
     /// Serializes the batch; the layout is in the module's documentation.
@@ -138,11 +138,11 @@ impl Plan {
     }
 }
 
-/// Concatenates `answers`, the outputs of a batch, and appends the list of their lengths.
+/// Concatenates `outputs`, the outputs of a batch, and appends the list of their lengths.
 #[must_use]
-pub fn join_outputs(answers: &[Vec<u8>]) -> Vec<u8> {
-    let mut bytes = answers.concat();
-    for answer in answers {
+pub fn join_outputs(outputs: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = outputs.concat();
+    for answer in outputs {
         let length = u32::try_from(answer.len()).expect("the limits keep each output below 4 GiB");
         bytes.extend(length.to_le_bytes());
     }
@@ -162,13 +162,13 @@ pub const fn length_table_bytes(count: usize) -> usize {
 pub fn split_outputs(lengths: &[u8], total_bytes: u64) -> Option<Vec<Range<u64>>> {
     let (lengths, rest) = lengths.as_chunks::<LENGTH_BYTES>();
     let mut start = 0_u64;
-    let mut found = Vec::with_capacity(lengths.len());
+    let mut ranges = Vec::with_capacity(lengths.len());
     for length in lengths {
         let end = start + u64::from(u32::from_le_bytes(*length));
-        found.push(start..end);
+        ranges.push(start..end);
         start = end;
     }
     let all = start.checked_add(length_table_bytes(lengths.len()) as u64)?;
-    (rest.is_empty() && all == total_bytes && found.iter().all(|range| !range.is_empty()))
-        .then_some(found)
+    (rest.is_empty() && all == total_bytes && ranges.iter().all(|range| !range.is_empty()))
+        .then_some(ranges)
 }

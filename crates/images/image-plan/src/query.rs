@@ -148,10 +148,10 @@ impl Grammar {
     /// [`QueryError`] for the first invalid parameter. The lenient grammars (`WebpServerGo`,
     /// `MetaOnly`) never fail.
     pub fn parse(self, query: &str) -> Result<ImageQuery, QueryError> {
-        let typed = RawParameters::read(query, self)?;
+        let raw = RawParameters::read(query, self)?;
         match self {
-            Grammar::Pelton | Grammar::Strict => typed.ask(),
-            Grammar::WebpServerGo | Grammar::MetaOnly => Ok(typed.interpret_leniently()),
+            Grammar::Pelton | Grammar::Strict => raw.image_query(),
+            Grammar::WebpServerGo | Grammar::MetaOnly => Ok(raw.interpret_leniently()),
         }
     }
 
@@ -187,7 +187,7 @@ type BoxParameters = (Option<u32>, Option<u32>, Fit, bool);
 
 impl RawParameters {
     fn read(query: &str, grammar: Grammar) -> Result<RawParameters, QueryError> {
-        let mut typed = RawParameters([const { None }; Parameter::ALL.len()]);
+        let mut raw = RawParameters([const { None }; Parameter::ALL.len()]);
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let name = match percent_decoded(name, name) {
@@ -196,7 +196,7 @@ impl RawParameters {
                 Err(_) => continue,
                 Ok(name) => name,
             };
-            match (typed.add(&name, value), grammar) {
+            match (raw.add(&name, value), grammar) {
                 (Err(err), Grammar::Strict) => return Err(err),
                 (Err(err), Grammar::Pelton) if err.kind != QueryErrorKind::Unknown => {
                     return Err(err);
@@ -205,9 +205,9 @@ impl RawParameters {
             }
         }
         if grammar == Grammar::MetaOnly {
-            typed.clear(|parameter| parameter != Parameter::Meta);
+            raw.clear(|parameter| parameter != Parameter::Meta);
         }
-        Ok(typed)
+        Ok(raw)
     }
 
     /// Stores the value of one parameter. If the parameter has a value already, returns an error
@@ -217,12 +217,12 @@ impl RawParameters {
             return Err(unknown(name));
         };
         let value = percent_decoded(name, value)?;
-        let place = &mut self.0[*parameter as usize];
-        if place.is_some() {
+        let slot = &mut self.0[*parameter as usize];
+        if slot.is_some() {
             let kind = QueryErrorKind::Duplicate;
             return Err(QueryError::new(kind, name, "given more than once"));
         }
-        *place = Some(value);
+        *slot = Some(value);
         Ok(())
     }
 
@@ -233,7 +233,7 @@ impl RawParameters {
     }
 
     /// Interprets all parameters together; fails if one is invalid.
-    fn ask(&self) -> Result<ImageQuery, QueryError> {
+    fn image_query(&self) -> Result<ImageQuery, QueryError> {
         let (width_px, height_px, fit, enlarge) = self.size()?;
         let format = self.format()?;
         let quality_pct = self.number(Parameter::Q, 100)?;
@@ -268,8 +268,8 @@ impl RawParameters {
             self.clear(|parameter| matches!(parameter, MaxWidth | MaxHeight));
         }
         loop {
-            match self.ask() {
-                Ok(ask) => return ask,
+            match self.image_query() {
+                Ok(image_query) => return image_query,
                 Err(err) => self.clear(|parameter| parameter.name() == err.parameter),
             }
         }
@@ -301,10 +301,10 @@ impl RawParameters {
 
     fn size(&self) -> Result<BoxParameters, QueryError> {
         use Parameter::{Dpr, Enlarge, Fit, H, Height, MaxHeight, MaxWidth, W, Width};
-        let ours = self.first(&[W, H, Fit, Dpr, Enlarge]);
+        let own_parameter = self.first(&[W, H, Fit, Dpr, Enlarge]);
         let exact = self.first(&[Width, Height]);
         let bounds = self.first(&[MaxWidth, MaxHeight]);
-        match (ours, exact, bounds) {
+        match (own_parameter, exact, bounds) {
             (Some(one), Some(other), _)
             | (Some(one), _, Some(other))
             | (_, Some(one), Some(other)) => Err(contradiction(

@@ -150,16 +150,16 @@ fn is_srgb(profile: &ColorProfile) -> bool {
     /// Maximum difference of the coordinates of colorants. Profiles store colorants in units of
     /// 1/65536, and their authors rounded and adapted the white point in different ways.
     const COLORANT_TOLERANCE: f64 = 0.0015;
-    let ours = ColorProfile::new_srgb();
+    let srgb = ColorProfile::new_srgb();
     let near = |a: moxcms::Xyzd, b: moxcms::Xyzd| {
         [a.x - b.x, a.y - b.y, a.z - b.z]
             .iter()
             .all(|difference| difference.abs() <= COLORANT_TOLERANCE)
     };
     is_matrix(profile)
-        && near(profile.red_colorant, ours.red_colorant)
-        && near(profile.green_colorant, ours.green_colorant)
-        && near(profile.blue_colorant, ours.blue_colorant)
+        && near(profile.red_colorant, srgb.red_colorant)
+        && near(profile.green_colorant, srgb.green_colorant)
+        && near(profile.blue_colorant, srgb.blue_colorant)
         && [&profile.red_trc, &profile.green_trc, &profile.blue_trc]
             .into_iter()
             .all(|curve| curve.as_ref().is_some_and(is_srgb_curve))

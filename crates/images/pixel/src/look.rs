@@ -23,7 +23,7 @@ const THIN_SIDE_PX: u32 = 128;
 /// Reduces the picture to the size that [`look`] needs. The caller must convert the colours and
 /// apply the orientation.
 #[must_use]
-pub fn far(raster: &Raster) -> Raster {
+pub fn shrink_for_placeholder(raster: &Raster) -> Raster {
     let thin = thin_out(raster);
     let size = thin.size();
     let longest = u64::from(size.width_px.max(size.height_px));
@@ -41,7 +41,7 @@ pub fn far(raster: &Raster) -> Raster {
 /// Computes the placeholder of a small upright picture.
 ///
 /// # Panics
-/// If the picture is larger than the result of [`far`], or is CMYK.
+/// If the picture is larger than the result of [`shrink_for_placeholder`], or is CMYK.
 #[must_use]
 pub fn look(small: &Packed) -> Placeholder {
     let pixels = Pixels::of(small);

@@ -14,10 +14,10 @@ pub fn orient(raster: Raster, orientation: Orientation) -> Raster {
     if orientation == Orientation::Upright {
         return raster;
     }
-    let turn = Turn::of(orientation);
+    let steps = OrientationSteps::of(orientation);
     match raster {
-        Raster::Yuv(yuv) => Raster::Yuv(orient_yuv(yuv, turn)),
-        Raster::Packed(packed) => Raster::Packed(orient_packed(&packed, turn)),
+        Raster::Yuv(yuv) => Raster::Yuv(orient_yuv(yuv, steps)),
+        Raster::Packed(packed) => Raster::Packed(orient_packed(&packed, steps)),
     }
 }
 
@@ -28,16 +28,16 @@ pub fn orient(raster: Raster, orientation: Orientation) -> Raster {
 /// If `upright` is not inside the upright picture.
 #[must_use]
 pub fn stored(upright: Rect, stored: Size, orientation: Orientation) -> Rect {
-    let turn = Turn::of(orientation);
+    let steps = OrientationSteps::of(orientation);
     let mut rect = upright;
-    if turn.transposes {
+    if steps.transposes {
         (rect.x, rect.y) = (rect.y, rect.x);
         rect.size = rect.size.transposed();
     }
-    if turn.mirrors_columns {
+    if steps.mirrors_columns {
         rect.x = stored.width_px - rect.x - rect.size.width_px;
     }
-    if turn.mirrors_rows {
+    if steps.mirrors_rows {
         rect.y = stored.height_px - rect.y - rect.size.height_px;
     }
     rect
@@ -45,16 +45,16 @@ pub fn stored(upright: Rect, stored: Size, orientation: Orientation) -> Rect {
 
 /// Orientation as independent steps: mirror columns, mirror rows, then transpose.
 #[derive(Clone, Copy)]
-struct Turn {
+struct OrientationSteps {
     mirrors_columns: bool,
     mirrors_rows: bool,
     transposes: bool,
 }
 
-impl Turn {
-    fn of(orientation: Orientation) -> Turn {
+impl OrientationSteps {
+    fn of(orientation: Orientation) -> OrientationSteps {
         use Orientation::{Flip, Mirror, Transverse, Turn90, Turn180, Turn270};
-        Turn {
+        OrientationSteps {
             mirrors_columns: matches!(orientation, Mirror | Turn180 | Transverse | Turn270),
             mirrors_rows: matches!(orientation, Flip | Turn180 | Transverse | Turn90),
             transposes: orientation.transposes(),
@@ -70,45 +70,45 @@ impl Turn {
     }
 }
 
-fn orient_packed(packed: &Packed, turn: Turn) -> Packed {
+fn orient_packed(packed: &Packed, steps: OrientationSteps) -> Packed {
     let width = packed.size.width_px as usize;
     let data = match packed.layout.channels() {
         3 => {
             let pixels = packed.data.as_chunks::<3>().0;
-            orient_pixels(pixels, width, packed.size, turn).into_flattened()
+            orient_pixels(pixels, width, packed.size, steps).into_flattened()
         }
         _ => {
             let pixels = packed.data.as_chunks::<4>().0;
-            orient_pixels(pixels, width, packed.size, turn).into_flattened()
+            orient_pixels(pixels, width, packed.size, steps).into_flattened()
         }
     };
     Packed {
-        size: turn.size(packed.size),
+        size: steps.size(packed.size),
         layout: packed.layout,
         data,
     }
 }
 
-fn orient_yuv(yuv: Yuv, turn: Turn) -> Yuv {
+fn orient_yuv(yuv: Yuv, steps: OrientationSteps) -> Yuv {
     let yuv = match yuv.subsampling {
-        Subsampling::S411 if turn.transposes => with_subsampling(yuv, Subsampling::S422),
+        Subsampling::S411 if steps.transposes => with_subsampling(yuv, Subsampling::S422),
         _ => yuv,
     };
     let subsampling = match yuv.subsampling {
-        Subsampling::S422 if turn.transposes => Subsampling::S440,
-        Subsampling::S440 if turn.transposes => Subsampling::S422,
+        Subsampling::S422 if steps.transposes => Subsampling::S440,
+        Subsampling::S440 if steps.transposes => Subsampling::S422,
         other => other,
     };
     let (across, down) = yuv.subsampling.divisors();
-    let right_px = overhang(turn.mirrors_columns, yuv.size.width_px, across);
-    let down_px = overhang(turn.mirrors_rows, yuv.size.height_px, down);
-    let (right_px, down_px) = if turn.transposes {
+    let right_px = overhang(steps.mirrors_columns, yuv.size.width_px, across);
+    let down_px = overhang(steps.mirrors_rows, yuv.size.height_px, down);
+    let (right_px, down_px) = if steps.transposes {
         (down_px, right_px)
     } else {
         (right_px, down_px)
     };
     let chroma = |plane: &Plane| {
-        let plane = orient_plane(plane, turn);
+        let plane = orient_plane(plane, steps);
         if (right_px, down_px) == (0.0, 0.0) {
             plane
         } else {
@@ -116,16 +116,16 @@ fn orient_yuv(yuv: Yuv, turn: Turn) -> Yuv {
         }
     };
     Yuv {
-        size: turn.size(yuv.size),
+        size: steps.size(yuv.size),
         subsampling,
         range: yuv.range,
         matrix: yuv.matrix,
-        luma: orient_plane(&yuv.luma, turn),
+        luma: orient_plane(&yuv.luma, steps),
         chroma: yuv
             .chroma
             .as_ref()
             .map(|planes| planes.each_ref().map(chroma)),
-        alpha: yuv.alpha.as_ref().map(|alpha| orient_plane(alpha, turn)),
+        alpha: yuv.alpha.as_ref().map(|alpha| orient_plane(alpha, steps)),
     }
 }
 
@@ -140,12 +140,12 @@ fn overhang(mirrored: bool, luma_px: u32, divisor: u32) -> f64 {
     }
 }
 
-fn orient_plane(plane: &Plane, turn: Turn) -> Plane {
-    let size = turn.size(plane.size);
-    let data = if turn.transposes {
-        transpose_plane(plane, turn)
+fn orient_plane(plane: &Plane, steps: OrientationSteps) -> Plane {
+    let size = steps.size(plane.size);
+    let data = if steps.transposes {
+        transpose_plane(plane, steps)
     } else {
-        orient_pixels(&plane.data, plane.stride, plane.size, turn)
+        orient_pixels(&plane.data, plane.stride, plane.size, steps)
     };
     Plane {
         size,
@@ -158,16 +158,25 @@ fn orient_plane(plane: &Plane, turn: Turn) -> Plane {
 /// to remain in the first-level cache.
 const BLOCK: usize = 16;
 
-fn orient_pixels<P: Copy>(pixels: &[P], stride: usize, size: Size, turn: Turn) -> Vec<P> {
+fn orient_pixels<P: Copy>(
+    pixels: &[P],
+    stride: usize,
+    size: Size,
+    steps: OrientationSteps,
+) -> Vec<P> {
     let (width, height) = (size.width_px as usize, size.height_px as usize);
     let row = |y: usize| {
-        let y = if turn.mirrors_rows { height - 1 - y } else { y };
+        let y = if steps.mirrors_rows {
+            height - 1 - y
+        } else {
+            y
+        };
         &pixels[y * stride..y * stride + width]
     };
     let mut out = Vec::with_capacity(width * height);
-    if !turn.transposes {
+    if !steps.transposes {
         for y in 0..height {
-            if turn.mirrors_columns {
+            if steps.mirrors_columns {
                 out.extend(row(y).iter().rev());
             } else {
                 out.extend_from_slice(row(y));
@@ -181,7 +190,7 @@ fn orient_pixels<P: Copy>(pixels: &[P], stride: usize, size: Size, turn: Turn) -
             for y in top..(top + BLOCK).min(height) {
                 let row = row(y);
                 for x in left..(left + BLOCK).min(width) {
-                    let from = if turn.mirrors_columns {
+                    let from = if steps.mirrors_columns {
                         width - 1 - x
                     } else {
                         x
@@ -197,11 +206,17 @@ fn orient_pixels<P: Copy>(pixels: &[P], stride: usize, size: Size, turn: Turn) -
 /// Does the same as [`orient_pixels`] for planes that are transposed. This is the frequent case,
 /// because cameras store photographs in portrait format rotated. Each plane is transposed in
 /// squares of 8 × 8 bytes, each in eight registers.
-fn transpose_plane(plane: &Plane, turn: Turn) -> Vec<u8> {
+fn transpose_plane(plane: &Plane, steps: OrientationSteps) -> Vec<u8> {
     let (width, height) = (plane.size.width_px as usize, plane.size.height_px as usize);
-    let row = |y: usize| plane.row(if turn.mirrors_rows { height - 1 - y } else { y } as u32);
+    let row = |y: usize| {
+        plane.row(if steps.mirrors_rows {
+            height - 1 - y
+        } else {
+            y
+        } as u32)
+    };
     let column = |x: usize| {
-        if turn.mirrors_columns {
+        if steps.mirrors_columns {
             width - 1 - x
         } else {
             x
@@ -218,7 +233,7 @@ fn transpose_plane(plane: &Plane, turn: Turn) -> Vec<u8> {
                 u64::from_le_bytes(*bytes.expect("eight columns from `first` are inside the row"))
             });
             for (x, line) in transpose_square(square).into_iter().enumerate() {
-                let x = if turn.mirrors_columns {
+                let x = if steps.mirrors_columns {
                     left + 7 - x
                 } else {
                     left + x
@@ -229,8 +244,8 @@ fn transpose_plane(plane: &Plane, turn: Turn) -> Vec<u8> {
     }
     for y in 0..height {
         let row = row(y);
-        let done = if y < whole_height { whole_width } else { 0 };
-        for x in done..width {
+        let first_column = if y < whole_height { whole_width } else { 0 };
+        for x in first_column..width {
             out[x * height + y] = row[column(x)];
         }
     }

@@ -103,10 +103,10 @@ fn blend_margin(
 
 /// Returns the number of luma samples under the last chroma sample that belong to the picture.
 /// Returns `divisor` if the frame ends with the picture, because there is no margin then.
-fn part(luma_px: u32, divisor: u32, room_px: u32) -> u32 {
+fn part(luma_px: u32, divisor: u32, frame_rest_px: u32) -> u32 {
     match luma_px % divisor {
         0 => divisor,
-        _ if luma_px == room_px => divisor,
+        _ if luma_px == frame_rest_px => divisor,
         rest => rest,
     }
 }

@@ -55,7 +55,7 @@ impl Area {
         self.width_px == f64::from(size.width_px) && self.height_px == f64::from(size.height_px)
     }
 
-    fn begins_on_a_pixel(&self) -> bool {
+    fn starts_on_whole_pixel(&self) -> bool {
         self.left_px.fract() == 0.0 && self.top_px.fract() == 0.0
     }
 
@@ -196,7 +196,7 @@ impl Scaler {
         let (to_x, to_y) = to.divisors();
         let area = area.divided(from_x, from_y);
         let coarser = to_x.is_multiple_of(from_x) && to_y.is_multiple_of(from_y);
-        if self.copies_luma && coarser && area.begins_on_a_pixel() {
+        if self.copies_luma && coarser && area.starts_on_whole_pixel() {
             let blocks = crop_pixels(plane, area);
             return reduce(blocks, to_x / from_x, to_y / from_y);
         }
@@ -211,7 +211,7 @@ impl Scaler {
     }
 
     fn plane(&mut self, plane: Plane, area: Area, size: Size) -> Plane {
-        if area.is_size(size) && area.begins_on_a_pixel() {
+        if area.is_size(size) && area.starts_on_whole_pixel() {
             return crop_pixels(plane, area);
         }
         let outer = area.outer(plane.size);
@@ -345,10 +345,10 @@ fn lanczos3() -> FilterType {
 }
 
 fn lanczos3_weight(x: f64) -> f64 {
-    let place = x.abs() * LANCZOS3_STEPS as f64;
-    let step = place as usize;
+    let position = x.abs() * LANCZOS3_STEPS as f64;
+    let step = position as usize;
     match LANCZOS3.get(step..step + 2) {
-        Some([low, high]) => low + (high - low) * (place - step as f64),
+        Some([low, high]) => low + (high - low) * (position - step as f64),
         _ => 0.0,
     }
 }
@@ -402,8 +402,11 @@ mod tests {
             } else {
                 0.0
             };
-            let given = lanczos3_weight(x);
-            assert!((given - right).abs() < 2e-6, "{x}: {given}, not {right}");
+            let from_table = lanczos3_weight(x);
+            assert!(
+                (from_table - right).abs() < 2e-6,
+                "{x}: {from_table}, not {right}"
+            );
         }
     }
 }

@@ -54,8 +54,9 @@ fn transcode(job: &Job<'_>, original: &File, answer: &File) -> Result<(u64, Vec<
         bytes_max: job.limits.answer_bytes_max,
     };
     let sink = BufWriter::with_capacity(WRITE_BYTES, sink);
-    let made = audio::transcode(&plan, original, sink).map_err(|error| Error::audio(&error))?;
-    let written = made
+    let transcoded =
+        audio::transcode(&plan, original, sink).map_err(|error| Error::audio(&error))?;
+    let written = transcoded
         .sink
         .into_inner()
         .map_err(std::io::IntoInnerError::into_error);
@@ -65,7 +66,7 @@ fn transcode(job: &Job<'_>, original: &File, answer: &File) -> Result<(u64, Vec<
             format!("cannot write the output: {error}"),
         )
     })?;
-    Ok((sink.bytes, made.remarks))
+    Ok((sink.bytes, transcoded.remarks))
 }
 
 /// Writer of the output of an audio job, with a limit on its size.
@@ -93,8 +94,8 @@ impl Write for Sink<'_> {
 
 fn run(job: &Job<'_>, original: &File, answer: &File) -> Result<Done, Error> {
     let done = if Batch::is_batch(job.plan) {
-        let order = Batch::from_bytes(job.plan).map_err(|why| malformed(&why))?;
-        let done = convert_batch(&order, &read(original, job.limits.memory_bytes_max)?)?;
+        let batch = Batch::from_bytes(job.plan).map_err(|why| malformed(&why))?;
+        let done = convert_batch(&batch, &read(original, job.limits.memory_bytes_max)?)?;
         Done {
             bytes: join_outputs(&done.files),
             size_px: (0, 0),

@@ -6,7 +6,9 @@ use crate::form::EncoderInput;
 use codec::{DecodeOptions, Shrink};
 use image_plan::{Batch, Encoding, Layout, Plan, Raster, Size, Subsampling, Target};
 use pixel::colour::{ProfileAction, classify};
-use pixel::{Area, cmyk_to_rgb, far, flatten, look, orient, pad, scale, stored, to_packed};
+use pixel::{
+    Area, cmyk_to_rgb, flatten, look, orient, pad, scale, shrink_for_placeholder, stored, to_packed,
+};
 
 /// Converted picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +37,7 @@ pub struct BatchOutput {
 /// An [`Error`] whose [`ErrorKind`](crate::ErrorKind) names the fault.
 pub fn convert(plan: &Plan, original: &[u8]) -> Result<ConvertedPicture, Error> {
     let (raster, colours, remarks) = decode(plan, original)?;
-    let (bytes, size) = make(plan, raster, &colours)?;
+    let (bytes, size) = produce_file(plan, raster, &colours)?;
     Ok(ConvertedPicture {
         bytes,
         size,
@@ -54,15 +56,15 @@ pub fn convert_batch(order: &Batch, original: &[u8]) -> Result<BatchOutput, Erro
     };
     let (raster, colours, remarks) = decode(last, original)?;
     let look = order.look().then(|| {
-        let small = convert_colour(far(&raster), &colours.disposition);
+        let small = convert_colour(shrink_for_placeholder(&raster), &colours.profile_action);
         look(&to_packed(orient(small, last.orientation)))
     });
-    let mut files = Vec::with_capacity(order.answers());
+    let mut files = Vec::with_capacity(order.outputs());
     for plan in others {
-        files.push(make(plan, raster.clone(), &colours)?.0);
+        files.push(produce_file(plan, raster.clone(), &colours)?.0);
     }
     // The last plan consumes the decoded picture instead of copying it, because it can be large.
-    files.push(make(last, raster, &colours)?.0);
+    files.push(produce_file(last, raster, &colours)?.0);
     files.extend(look.map(|look| look.to_bytes().to_vec()));
     Ok(BatchOutput { files, remarks })
 }
@@ -70,7 +72,7 @@ pub fn convert_batch(order: &Batch, original: &[u8]) -> Result<BatchOutput, Erro
 /// Colour profile of an original, and its treatment.
 struct Colours {
     profile: Option<Vec<u8>>,
-    disposition: ProfileAction,
+    profile_action: ProfileAction,
 }
 
 /// Decodes the original for `plan` and all plans that share its decode. Also returns the colour
@@ -82,29 +84,29 @@ fn decode(plan: &Plan, original: &[u8]) -> Result<(Raster, Colours, Vec<String>)
     if decoded.damaged {
         remarks.push("original is damaged, only its valid part was decoded".to_owned());
     }
-    let disposition = match &decoded.profile {
+    let profile_action = match &decoded.profile {
         None => ProfileAction::Drop,
         Some(profile) => classify(profile, &decoded.raster),
     };
-    if let ProfileAction::Malformed(why) = &disposition {
+    if let ProfileAction::Malformed(why) = &profile_action {
         remarks.push(format!("unusable colour profile treated as sRGB: {why}"));
     }
     let colours = Colours {
         profile: decoded.profile,
-        disposition,
+        profile_action,
     };
     Ok((decoded.raster, colours, remarks))
 }
 
 /// Produces the file of `plan` from the decoded picture. Also returns the size of the encoded
 /// picture.
-fn make(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u8>, Size), Error> {
-    let disposition = &colours.disposition;
+fn produce_file(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u8>, Size), Error> {
+    let profile_action = &colours.profile_action;
     let form = EncoderInput::of(plan.encoding);
-    let raster = scaled(plan, raster, form, disposition);
-    let raster = upright(plan, convert_colour(raster, disposition));
+    let raster = scaled(plan, raster, form, profile_action);
+    let raster = upright(plan, convert_colour(raster, profile_action));
     let profile = colours.profile.as_deref();
-    let profile = profile.filter(|_| matches!(disposition, ProfileAction::Carry));
+    let profile = profile.filter(|_| matches!(profile_action, ProfileAction::Carry));
     let size = raster.size();
     // The quality floor takes its sample here, because the conversion to the encoder's input
     // reduces the resolution of chroma.
@@ -186,7 +188,12 @@ fn shrink(plan: &Plan) -> Shrink {
 }
 
 /// Scales the plan's crop to the plan's size. The picture is not yet oriented.
-fn scaled(plan: &Plan, raster: Raster, form: EncoderInput, disposition: &ProfileAction) -> Raster {
+fn scaled(
+    plan: &Plan,
+    raster: Raster,
+    form: EncoderInput,
+    profile_action: &ProfileAction,
+) -> Raster {
     let divisor = shrink(plan).divisor();
     let crop = stored(plan.crop, plan.stored, plan.orientation);
     let area = Area::from(crop).divided(divisor, divisor);
@@ -195,7 +202,7 @@ fn scaled(plan: &Plan, raster: Raster, form: EncoderInput, disposition: &Profile
     } else {
         plan.inner
     };
-    let chroma = match disposition {
+    let chroma = match profile_action {
         ProfileAction::Convert(converter) if converter.needs_rgb() => Subsampling::S444,
         _ => form.chroma_for(&raster),
     };
@@ -203,8 +210,8 @@ fn scaled(plan: &Plan, raster: Raster, form: EncoderInput, disposition: &Profile
 }
 
 /// Converts the picture to the colour space that the output will have.
-fn convert_colour(raster: Raster, disposition: &ProfileAction) -> Raster {
-    match (disposition, raster) {
+fn convert_colour(raster: Raster, profile_action: &ProfileAction) -> Raster {
+    match (profile_action, raster) {
         (ProfileAction::Convert(converter), raster) => converter.to_srgb(raster),
         (_, Raster::Packed(packed)) if packed.layout == Layout::Cmyk => {
             Raster::Packed(cmyk_to_rgb(&packed))

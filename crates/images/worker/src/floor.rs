@@ -112,10 +112,10 @@ impl Floor {
 
     /// Returns the score of the encoded output, or `None` if the output cannot be decoded. The
     /// server detects undecodable outputs itself.
-    fn score(&self, encoding: Encoding, answer: &[u8]) -> Option<f64> {
+    fn score(&self, encoding: Encoding, output: &[u8]) -> Option<f64> {
         let options = codec::DecodeOptions::whole(self.size);
         let format = encoding.target().format();
-        let decoded = codec::decode(format, answer, &options).ok()?;
+        let decoded = codec::decode(format, output, &options).ok()?;
         self.compare(&decoded.raster)
     }
 

@@ -61,14 +61,14 @@ impl EncoderInput {
     /// Returns the subsampling to which the planes of `raster` should be scaled for this encoder
     /// input, so that chroma is filtered only once.
     pub(crate) fn chroma_for(self, raster: &Raster) -> Subsampling {
-        let own = match raster {
+        let raster_matrix = match raster {
             Raster::Yuv(yuv) => yuv.matrix,
             Raster::Packed(_) => return Subsampling::S444,
         };
         match self {
             EncoderInput::Planes(chroma, _, matrix)
             | EncoderInput::ColourPlanes(chroma, _, matrix)
-                if matrix == own =>
+                if matrix == raster_matrix =>
             {
                 chroma
             }

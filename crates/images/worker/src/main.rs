@@ -46,16 +46,16 @@ fn once(plan: &str, times: &str) -> ExitCode {
     let Ok(plan) = hex::decode(plan) else {
         return usage("PLAN_HEX is not hexadecimal");
     };
-    let make: Executor = match Plan::from_bytes(&plan) {
+    let executor: Executor = match Plan::from_bytes(&plan) {
         Ok(plan) => Box::new(move |original| {
-            let made = worker::convert(&plan, original).map_err(|error| error.to_string())?;
-            Ok((made.bytes, made.remarks))
+            let converted = worker::convert(&plan, original).map_err(|error| error.to_string())?;
+            Ok((converted.bytes, converted.remarks))
         }),
         Err(_) => match audio_plan::Plan::from_bytes(&plan) {
             Ok(plan) => Box::new(move |original| {
-                let made = audio::transcode(&plan, Cursor::new(original), Vec::new());
-                let made = made.map_err(|error| error.to_string())?;
-                Ok((made.sink, made.remarks))
+                let converted = audio::transcode(&plan, Cursor::new(original), Vec::new());
+                let converted = converted.map_err(|error| error.to_string())?;
+                Ok((converted.sink, converted.remarks))
             }),
             Err(_) => return usage("PLAN_HEX is not a plan of this build"),
         },
@@ -71,7 +71,7 @@ fn once(plan: &str, times: &str) -> ExitCode {
     worker::warm_up();
     let run = || {
         let start_us = cpu_us();
-        let answer = make(&original);
+        let answer = executor(&original);
         eprintln!("{}", cpu_us() - start_us);
         answer
     };
@@ -103,16 +103,16 @@ fn follow(plan: &str, original: &str) -> ExitCode {
         return usage("PLAN_HEX is not a plan of this build");
     };
     worker::warm_up();
-    let mut answers = std::io::stdout().lock();
+    let mut output_stream = std::io::stdout().lock();
     for asked in std::io::stdin().lock().bytes() {
-        let done = asked.and_then(|_| std::fs::read(original));
-        let done = done.and_then(|bytes| {
+        let job_result = asked.and_then(|_| std::fs::read(original));
+        let job_result = job_result.and_then(|bytes| {
             let answer = worker::convert(&plan, &bytes).map_err(std::io::Error::other)?;
-            answers.write_all(&(answer.bytes.len() as u64).to_le_bytes())?;
-            answers.write_all(&answer.bytes)?;
-            answers.flush()
+            output_stream.write_all(&(answer.bytes.len() as u64).to_le_bytes())?;
+            output_stream.write_all(&answer.bytes)?;
+            output_stream.flush()
         });
-        if let Err(error) = done {
+        if let Err(error) = job_result {
             eprintln!("worker: {original}: {error}");
             return ExitCode::from(EXIT_HOST);
         }

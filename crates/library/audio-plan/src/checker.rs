@@ -51,7 +51,7 @@ pub struct Checker {
     serial: u32,
     granule: u64,
     pre_skip: u64,
-    ended: bool,
+    has_ended: bool,
 }
 
 impl Checker {
@@ -65,7 +65,7 @@ impl Checker {
             serial: 0,
             granule: 0,
             pre_skip: 0,
-            ended: false,
+            has_ended: false,
         }
     }
 
@@ -107,7 +107,7 @@ impl Checker {
     /// # Errors
     /// [`StreamViolation::Truncated`] if the last page is missing.
     pub fn finish(&self) -> Result<u64, StreamViolation> {
-        match self.ended {
+        match self.has_ended {
             true => Ok(self.granule - self.pre_skip),
             false => Err(StreamViolation::Truncated),
         }
@@ -124,7 +124,7 @@ impl Checker {
             && (flags & FIRST != 0) == (self.pages == 0)
             && (flags & CONTINUED == 0 || 2 <= self.pages)
             && flags < 8
-            && !self.ended;
+            && !self.has_ended;
         if !is_next {
             return Err(StreamViolation::Order);
         }
@@ -136,8 +136,8 @@ impl Checker {
         }
         self.serial = serial;
         self.pages += 1;
-        self.ended = flags & LAST != 0;
-        match self.ended && self.granule < self.pre_skip {
+        self.has_ended = flags & LAST != 0;
+        match self.has_ended && self.granule < self.pre_skip {
             true => Err(StreamViolation::Time),
             false => Ok(()),
         }
@@ -146,9 +146,9 @@ impl Checker {
     fn head(&mut self, page: &Page<'_>) -> Result<(), StreamViolation> {
         let head: &[u8; OPUS_HEAD_BYTES] =
             page.data.try_into().map_err(|_| StreamViolation::Head)?;
-        let is_ours =
+        let is_as_planned =
             head.starts_with(b"OpusHead\x01") && head[9] == self.channels && head[18] == 0;
-        if !is_ours {
+        if !is_as_planned {
             return Err(StreamViolation::Head);
         }
         self.pre_skip = u64::from(u16::from_le_bytes([head[10], head[11]]));
@@ -189,22 +189,22 @@ impl Page<'_> {
 /// Returns the page at the start of `bytes`; `None` if more bytes are needed.
 fn page(bytes: &[u8]) -> Result<Option<Page<'_>>, StreamViolation> {
     const MAGIC: &[u8] = b"OggS\0";
-    let known = bytes.len().min(MAGIC.len());
-    if bytes[..known] != MAGIC[..known] {
+    let available = bytes.len().min(MAGIC.len());
+    if bytes[..available] != MAGIC[..available] {
         return Err(StreamViolation::NoPage);
     }
     let Some(&segments) = bytes.get(HEAD_BYTES - 1) else {
         return Ok(None);
     };
-    let begin = HEAD_BYTES + usize::from(segments);
-    let Some(lengths) = bytes.get(HEAD_BYTES..begin) else {
+    let data_offset = HEAD_BYTES + usize::from(segments);
+    let Some(lengths) = bytes.get(HEAD_BYTES..data_offset) else {
         return Ok(None);
     };
     let data: usize = lengths.iter().map(|length| usize::from(*length)).sum();
-    let page = bytes.get(..begin + data);
+    let page = bytes.get(..data_offset + data);
     Ok(page.map(|bytes| Page {
         bytes,
-        data: &bytes[begin..],
+        data: &bytes[data_offset..],
     }))
 }
 
@@ -216,8 +216,8 @@ fn page(bytes: &[u8]) -> Result<Option<Page<'_>>, StreamViolation> {
 #[must_use]
 pub fn page_crc(page: &[u8]) -> u32 {
     let (before, rest) = page.split_at(22);
-    let (_, behind) = rest.split_at(4);
-    let bytes = before.iter().chain(&[0; 4]).chain(behind);
+    let (_, after_checksum) = rest.split_at(4);
+    let bytes = before.iter().chain(&[0; 4]).chain(after_checksum);
     bytes.fold(0, |crc, byte| {
         crc << 8 ^ TABLE[usize::from((crc >> 24) as u8 ^ byte)]
     })

@@ -91,14 +91,15 @@ pub enum Decision {
 /// Decides the response to a player's request for a file. The caller adds titles and gains to the
 /// plan.
 #[must_use]
-pub fn decide(wish: &AudioRequest, source: &Source, limits: &Limits) -> Decision {
-    let exceeds = wish.bit_rate_kbps_max != 0 && wish.bit_rate_kbps_max < source.bit_rate_kbps;
-    let is_wanted = match wish.format {
+pub fn decide(request: &AudioRequest, source: &Source, limits: &Limits) -> Decision {
+    let exceeds =
+        request.bit_rate_kbps_max != 0 && request.bit_rate_kbps_max < source.bit_rate_kbps;
+    let needs_transcode = match request.format {
         Format::Raw => false,
-        Format::Opus => source.codec != Some(Codec::Opus) || exceeds || wish.start_ms != 0,
-        Format::Any | Format::Other => exceeds || wish.start_ms != 0,
+        Format::Opus => source.codec != Some(Codec::Opus) || exceeds || request.start_ms != 0,
+        Format::Any | Format::Other => exceeds || request.start_ms != 0,
     };
-    if !is_wanted {
+    if !needs_transcode {
         return Decision::Raw(RawReason::AsRequested);
     }
     let Some(codec) = source.codec else {
@@ -107,14 +108,14 @@ pub fn decide(wish: &AudioRequest, source: &Source, limits: &Limits) -> Decision
     if source.duration_ms == 0 || limits.duration_ms_max < source.duration_ms {
         return Decision::Raw(RawReason::TooLong);
     }
-    if source.duration_ms <= wish.start_ms {
+    if source.duration_ms <= request.start_ms {
         return Decision::AfterEnd;
     }
     Decision::Transcode(Plan {
         codec,
         channels: source.channels.clamp(1, 2),
-        bit_rate_bps: bit_rate_kbps(wish, source, codec) * 1_000,
-        start_ms: wish.start_ms,
+        bit_rate_bps: bit_rate_kbps(request, source, codec) * 1_000,
+        start_ms: request.start_ms,
         duration_ms: source.duration_ms,
         gain: Gain::default(),
         title: String::new(),
@@ -125,15 +126,18 @@ pub fn decide(wish: &AudioRequest, source: &Source, limits: &Limits) -> Decision
 
 /// Returns the bit rate of the output: at most the requested one. For a lossy file, also at most
 /// the file's bit rate, since more bits would only reproduce its artefacts.
-fn bit_rate_kbps(wish: &AudioRequest, source: &Source, codec: Codec) -> u32 {
-    let asked = match wish.bit_rate_kbps_max {
+fn bit_rate_kbps(request: &AudioRequest, source: &Source, codec: Codec) -> u32 {
+    let requested = match request.bit_rate_kbps_max {
         0 => BIT_RATE_KBPS_DEFAULT,
-        asked => asked,
+        requested => requested,
     };
-    let there = match source.bit_rate_kbps {
+    let source_max = match source.bit_rate_kbps {
         known @ 1.. if !codec.is_lossless() => known,
         _ => BIT_RATE_KBPS_MAX,
     };
     let channel_max = BIT_RATE_KBPS_MAX / 2 * u32::from(source.channels.clamp(1, 2));
-    asked.min(there).min(channel_max).max(BIT_RATE_KBPS_MIN)
+    requested
+        .min(source_max)
+        .min(channel_max)
+        .max(BIT_RATE_KBPS_MIN)
 }

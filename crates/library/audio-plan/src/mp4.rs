@@ -20,7 +20,7 @@ pub struct Packets {
     /// Configuration for the decoder.
     pub cookie: Vec<u8>,
     /// Offset and length of each packet, in playing order.
-    pub places: Vec<(u64, u32)>,
+    pub spans: Vec<(u64, u32)>,
 }
 
 /// Error of a file whose tables are invalid or contradict each other.
@@ -44,8 +44,8 @@ pub fn packets(moov: &[u8]) -> Result<Packets, Malformed> {
             continue;
         };
         if let Some(cookie) = child(stbl, b"stsd").and_then(cookie) {
-            let places = places(stbl)?;
-            return Ok(Packets { cookie, places });
+            let spans = spans(stbl)?;
+            return Ok(Packets { cookie, spans });
         }
     }
     Err(malformed("no ALAC track"))
@@ -58,22 +58,22 @@ fn path<'b>(mut at: &'b [u8], names: [&[u8; 4]; 3]) -> Option<&'b [u8]> {
     Some(at)
 }
 
-fn child<'b>(inside: &'b [u8], name: &[u8; 4]) -> Option<&'b [u8]> {
-    boxes(inside)
+fn child<'b>(siblings: &'b [u8], name: &[u8; 4]) -> Option<&'b [u8]> {
+    boxes(siblings)
         .find(|(kind, _)| kind == name)
         .map(|(_, body)| body)
 }
 
 /// Iterates over sibling boxes, up to the first invalid one.
-fn boxes(mut inside: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
+fn boxes(mut siblings: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
     std::iter::from_fn(move || {
-        let (head, _) = inside.split_first_chunk::<8>()?;
+        let (head, _) = siblings.split_first_chunk::<8>()?;
         let size = match u32_at(head, 0) as usize {
-            0 => inside.len(),
+            0 => siblings.len(),
             size => size,
         };
-        let body = inside.get(8..size)?;
-        inside = &inside[size..];
+        let body = siblings.get(8..size)?;
+        siblings = &siblings[size..];
         Some(([head[4], head[5], head[6], head[7]], body))
     })
     .take(BOXES_MAX)
@@ -98,7 +98,7 @@ fn cookie(stsd: &[u8]) -> Option<Vec<u8>> {
     Some(cookie)
 }
 
-fn places(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
+fn spans(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
     let sizes = child(stbl, b"stsz").ok_or_else(|| malformed("no packet sizes (stsz)"))?;
     let [_, _, _, _, 0, 0, 0, 0, sizes @ ..] = sizes else {
         return Err(malformed("constant packet size, which is not supported"));
@@ -118,7 +118,7 @@ fn places(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
         }
         (None, None) => return Err(malformed("no chunk offsets (stco or co64)")),
     };
-    let mut places = Vec::with_capacity(sizes.len());
+    let mut spans = Vec::with_capacity(sizes.len());
     let mut run = 0;
     for (number, &chunk) in (1_u64..).zip(&chunks) {
         while let Some(next) = runs.get(run + 1)
@@ -132,13 +132,13 @@ fn places(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
         let mut at = chunk;
         // A run may state more packets than the table has sizes; the remaining packets are ignored.
         for size in sizes.by_ref().take(packets as usize) {
-            places.push((at, size));
+            spans.push((at, size));
             at = at
                 .checked_add(size.into())
                 .ok_or_else(|| malformed("packet offset overflows"))?;
         }
     }
-    Ok(places)
+    Ok(spans)
 }
 
 /// Returns the rows of a table that begins with its row count. Fails if the count exceeds the

@@ -135,10 +135,11 @@ impl Plan {
             texts.iter().all(|text| text.len() <= TEXT_BYTES_MAX),
             "texts must be cut to TEXT_BYTES_MAX"
         );
-        let there = u8::from(self.gain.track.is_some()) | u8::from(self.gain.album.is_some()) << 1;
+        let gains_present =
+            u8::from(self.gain.track.is_some()) | u8::from(self.gain.album.is_some()) << 1;
         let mut bytes = Vec::with_capacity(HEAD_BYTES + 3 * TEXT_BYTES_MAX);
         bytes.extend(MAGIC);
-        bytes.extend([self.codec as u8, self.channels, there, 0]);
+        bytes.extend([self.codec as u8, self.channels, gains_present, 0]);
         bytes.extend(self.bit_rate_bps.to_le_bytes());
         bytes.extend(self.gain.track.unwrap_or(0).to_le_bytes());
         bytes.extend(self.gain.album.unwrap_or(0).to_le_bytes());
@@ -167,16 +168,17 @@ impl Plan {
         if head[..4] != MAGIC {
             return Err(MalformedPlan::Magic);
         }
-        let [codec, channels, there, 0] = head[4..8] else {
+        let [codec, channels, gains_present, 0] = head[4..8] else {
             return Err(MalformedPlan::Value);
         };
         let codec = Codec::ALL.into_iter().find(|known| *known as u8 == codec);
         let codec = codec.ok_or(MalformedPlan::Value)?;
-        let gain = |bit: u8, at: usize| match (there & bit, i16::from_le_bytes(array(head, at))) {
-            (0, 0) => Ok(None),
-            (0, _) => Err(MalformedPlan::Value),
-            (_, gain) => Ok(Some(gain)),
-        };
+        let gain =
+            |bit: u8, at: usize| match (gains_present & bit, i16::from_le_bytes(array(head, at))) {
+                (0, 0) => Ok(None),
+                (0, _) => Err(MalformedPlan::Value),
+                (_, gain) => Ok(Some(gain)),
+            };
         let gain = Gain {
             track: gain(1, 12)?,
             album: gain(2, 14)?,
@@ -187,11 +189,11 @@ impl Plan {
         let [title, artist, album, 0] = head[32..] else {
             return Err(MalformedPlan::Value);
         };
-        let is_sound = matches!(channels, 1 | 2)
-            && there < 4
+        let is_valid = matches!(channels, 1 | 2)
+            && gains_present < 4
             && (500..=512_000).contains(&bit_rate_bps)
             && start_ms < duration_ms;
-        if !is_sound {
+        if !is_valid {
             return Err(MalformedPlan::Value);
         }
         let mut rest = texts;

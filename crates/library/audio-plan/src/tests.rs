@@ -25,7 +25,7 @@ fn plan() -> Plan {
 /// Describes the decision as text: the original file with the reason, or nothing, or bit rate,
 /// channels and start of a transcoded stream. The arguments are codec, bit rate and channels of the
 /// source; and format, maximum bit rate and start of the request.
-fn gets(
+fn describe_decision(
     (codec, kbps, channels): (&str, u32, u8),
     (format, max, start_ms): (&str, u32, u64),
 ) -> String {
@@ -41,12 +41,12 @@ fn gets(
         duration_ms: 200_000,
         channels,
     };
-    let wish = AudioRequest {
+    let request = AudioRequest {
         format: Format::named(format),
         bit_rate_kbps_max: max,
         start_ms,
     };
-    match decide(&wish, &source, &Limits::default()) {
+    match decide(&request, &source, &Limits::default()) {
         Decision::Raw(why) => format!("raw, {why:?}"),
         Decision::AfterEnd => "behind".to_owned(),
         Decision::Transcode(plan) => format!(
@@ -110,14 +110,18 @@ fn players_get_what_they_ask_for_or_the_file() {
         (("aac", 256, 2), ("opus", 96, 0), "raw, Undecodable"),
         (("aac", 256, 2), ("", 0, 5_000), "raw, Undecodable"),
     ];
-    for (source, wish, expected) in table {
-        assert_eq!(gets(source, wish), expected, "{source:?} {wish:?}");
+    for (source, request, expected) in table {
+        assert_eq!(
+            describe_decision(source, request),
+            expected,
+            "{source:?} {request:?}"
+        );
     }
 }
 
 #[test]
-fn tracks_of_no_or_too_great_length_are_not_made() {
-    let wish = AudioRequest {
+fn tracks_of_unknown_or_excessive_length_are_not_transcoded() {
+    let request = AudioRequest {
         format: Format::Opus,
         bit_rate_kbps_max: 0,
         start_ms: 0,
@@ -129,13 +133,13 @@ fn tracks_of_no_or_too_great_length_are_not_made() {
             duration_ms,
             channels: 2,
         };
-        let got = decide(&wish, &source, &Limits::default());
+        let got = decide(&request, &source, &Limits::default());
         assert_eq!(got, Decision::Raw(RawReason::TooLong), "{duration_ms}");
     }
 }
 
 #[test]
-fn replay_gain_is_told_against_the_other_level() {
+fn replay_gain_is_converted_to_the_r128_level() {
     // RFC 7845 §5.2.1 defines R128 gains in 1/256 dB relative to −23 LUFS, five decibels below
     // ReplayGain.
     assert_eq!(Gain::of_replay_gain(0), -1_280);
@@ -216,12 +220,12 @@ fn check(pages: &[Vec<u8>]) -> Result<u64, StreamViolation> {
 }
 
 #[test]
-fn a_sound_track_is_believed_and_timed() {
+fn a_valid_stream_is_accepted_and_timed() {
     assert_eq!(check(&track()), Ok(2_712 - 312));
 }
 
 #[test]
-fn every_lie_about_a_track_is_found() {
+fn every_stream_violation_is_detected() {
     let with = |number: usize, page: Vec<u8>| {
         let mut pages = track();
         pages[number] = page;
@@ -294,7 +298,7 @@ fn the_checksum_is_that_of_other_programs() {
 
 proptest! {
     #[test]
-    fn pages_are_believed_alike_however_they_come(bytes in proptest::collection::vec(any::<u8>(), 0..200), at in 0_usize..150) {
+    fn pages_are_verified_regardless_of_their_pieces(bytes in proptest::collection::vec(any::<u8>(), 0..200), at in 0_usize..150) {
         let mut track = track().concat();
         let at = at.min(track.len());
         track.splice(at..at, bytes);

@@ -29,8 +29,8 @@ pub(crate) fn moov(file: &mut (impl Read + Seek)) -> Result<Vec<u8>, Error> {
         if size == 0 {
             size = end - at;
         }
-        let behind = at.checked_add(size).filter(|behind| *behind <= end);
-        let (Some(behind), Some(body)) = (behind, size.checked_sub(head_bytes)) else {
+        let box_end = at.checked_add(size).filter(|box_end| *box_end <= end);
+        let (Some(box_end), Some(body)) = (box_end, size.checked_sub(head_bytes)) else {
             return Err(malformed("box exceeds the file"));
         };
         if &head[4..8] == b"moov" {
@@ -41,7 +41,7 @@ pub(crate) fn moov(file: &mut (impl Read + Seek)) -> Result<Vec<u8>, Error> {
             file.read_exact(&mut moov).map_err(Error::undecodable)?;
             return Ok(moov);
         }
-        at = behind;
+        at = box_end;
     }
     Err(malformed("no moov box"))
 }

@@ -138,12 +138,12 @@ impl Layout {
     pub(crate) fn new(channels: u8, streams: u8, coupled: u8, mapping: &[u8]) -> Option<Layout> {
         const SILENT: u8 = 255;
         let outputs = streams.checked_add(coupled)?;
-        let is_sound = usize::from(channels) == mapping.len()
+        let is_valid = usize::from(channels) == mapping.len()
             && (1..=8).contains(&channels)
             && (1..SILENT).contains(&streams)
             && coupled <= streams
             && mapping.iter().all(|at| *at < outputs || *at == SILENT);
-        is_sound.then(|| Layout {
+        is_valid.then(|| Layout {
             channels,
             streams,
             coupled,

@@ -79,18 +79,18 @@ impl Resampler {
         };
         let before = filter.taps as u64 / 2 - 1;
         self.received = self.dropped + self.channels[0].len() as u64 - before;
-        let mut wanted = u64::MAX;
+        let mut output_max = u64::MAX;
         if over {
-            wanted = (self.received * filter.up).div_ceil(filter.down);
+            output_max = (self.received * filter.up).div_ceil(filter.down);
             for channel in &mut self.channels {
                 channel.resize(channel.len() + filter.taps, 0.0);
             }
         }
-        let there = self.dropped + self.channels[0].len() as u64;
-        while self.produced < wanted {
-            let place = self.produced * filter.down;
-            let (at, phase) = (place / filter.up, (place % filter.up) as usize);
-            if there < at + filter.taps as u64 {
+        let available = self.dropped + self.channels[0].len() as u64;
+        while self.produced < output_max {
+            let position = self.produced * filter.down;
+            let (at, phase) = (position / filter.up, (position % filter.up) as usize);
+            if available < at + filter.taps as u64 {
                 break;
             }
             let begin = (at - self.dropped) as usize;
@@ -101,11 +101,11 @@ impl Resampler {
         }
         // Remove the input that no later output needs.
         let next = self.produced * filter.down / filter.up;
-        let gone = (next - self.dropped).min(self.channels[0].len() as u64);
+        let removable = (next - self.dropped).min(self.channels[0].len() as u64);
         for channel in &mut self.channels {
-            channel.drain(..gone as usize);
+            channel.drain(..removable as usize);
         }
-        self.dropped += gone;
+        self.dropped += removable;
     }
 }
 

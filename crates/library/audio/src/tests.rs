@@ -27,23 +27,23 @@ fn plan(codec: Codec, channels: u8, seconds: u64) -> Plan {
 }
 
 /// Transcodes `original` by `plan`, and verifies the output with a [`Checker`], as the server does.
-fn made(plan: &Plan, original: &[u8]) -> Result<Transcoded<Vec<u8>>, Error> {
-    let made = transcode(plan, Cursor::new(original), Vec::new())?;
+fn transcoded(plan: &Plan, original: &[u8]) -> Result<Transcoded<Vec<u8>>, Error> {
+    let transcoded = transcode(plan, Cursor::new(original), Vec::new())?;
     let mut checker = Checker::new(plan);
-    assert_eq!(checker.take(&made.sink), Ok(made.sink.len()));
-    assert_eq!(checker.finish(), Ok(made.frames));
-    Ok(made)
+    assert_eq!(checker.take(&transcoded.sink), Ok(transcoded.sink.len()));
+    assert_eq!(checker.finish(), Ok(transcoded.frames));
+    Ok(transcoded)
 }
 
 /// Runs ffmpeg on `input` and returns its output. The arguments `before` precede the input
-/// arguments, and `words` precede the output argument.
-fn ffmpeg(before: &[&str], input: &[u8], words: &[&str]) -> Vec<u8> {
+/// arguments, and `output_args` precede the output argument.
+fn ffmpeg(before: &[&str], input: &[u8], output_args: &[&str]) -> Vec<u8> {
     use std::io::Write as _;
     let mut command = Command::new("ffmpeg");
     command
         .args(["-v", "error"])
         .args(before)
-        .args(words)
+        .args(output_args)
         .arg("-");
     let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = pipes
@@ -56,15 +56,15 @@ fn ffmpeg(before: &[&str], input: &[u8], words: &[&str]) -> Vec<u8> {
     let feeder = std::thread::spawn(move || stdin.write_all(&input));
     let output = child.wait_with_output().expect("it ends");
     feeder.join().expect("no panic").ok();
-    assert!(output.status.success(), "ffmpeg {words:?}");
+    assert!(output.status.success(), "ffmpeg {output_args:?}");
     output.stdout
 }
 
 /// Decodes a file with ffmpeg to samples at 48 kHz, one row per channel.
-fn heard(file: &[u8], channels: usize) -> Vec<Vec<f32>> {
+fn decoded(file: &[u8], channels: usize) -> Vec<Vec<f32>> {
     let count = channels.to_string();
-    let words = ["-f", "f32le", "-ar", "48000", "-ac", &count];
-    let bytes = ffmpeg(&["-i", "-"], file, &words);
+    let output_args = ["-f", "f32le", "-ar", "48000", "-ac", &count];
+    let bytes = ffmpeg(&["-i", "-"], file, &output_args);
     let (samples, _) = bytes.as_chunks();
     let samples: Vec<f32> = samples
         .iter()

@@ -40,12 +40,12 @@ pub fn transcode<W: Write>(
     let mut file = OggOpus::new(plan, shape.rate_hz, sink)?;
     let mut remarks = Vec::new();
     let mut frames = Vec::new();
-    let mut over = false;
-    while !over {
+    let mut is_complete = false;
+    while !is_complete {
         mix.run(&block, resampler.inputs());
         block.clear();
         match decoder.next(&mut block) {
-            Ok(more) => over = !more,
+            Ok(more) => is_complete = !more,
             // Fail, so that the player gets the original: either nothing is encoded yet, or the
             // rest of the file uses a feature that only this decoder lacks.
             Err(error) if file.frames() == 0 || error.kind == ErrorKind::Unsupported => {
@@ -55,22 +55,22 @@ pub fn transcode<W: Write>(
                 remarks.push(format!(
                     "original is damaged, transcoded up to the damage: {error}"
                 ));
-                over = true;
+                is_complete = true;
             }
         }
         let has_format_changed = decoder.shape() != shape;
         frames.clear();
-        resampler.run(over || has_format_changed, &mut frames);
+        resampler.run(is_complete || has_format_changed, &mut frames);
         if has_format_changed {
             shape = decoder.shape();
             mix = Mix::new(shape, plan.channels);
             resampler = Resampler::new(shape.rate_hz, plan.channels)?;
         }
-        let room = (plan.samples_max() - file.frames()) * u64::from(plan.channels);
-        if room < frames.len() as u64 {
-            frames.truncate(room as usize);
+        let samples_left = (plan.samples_max() - file.frames()) * u64::from(plan.channels);
+        if samples_left < frames.len() as u64 {
+            frames.truncate(samples_left as usize);
             remarks.push("original is longer than the plan allows, output truncated".to_owned());
-            over = true;
+            is_complete = true;
         }
         file.push(&frames)?;
     }
@@ -88,8 +88,8 @@ pub fn transcode<W: Write>(
 /// Skips to the plan's start. The frames of the first block after the start are left in `block`.
 fn skip(decoder: &mut dyn Decoder, plan: &Plan, block: &mut Vec<f32>) -> Result<(), Error> {
     let mut shape = decoder.shape();
-    let begin = u128::from(plan.start_ms) * u128::from(shape.rate_hz) / 1_000;
-    let mut left = u64::try_from(begin).unwrap_or(u64::MAX);
+    let start_frame = u128::from(plan.start_ms) * u128::from(shape.rate_hz) / 1_000;
+    let mut left = u64::try_from(start_frame).unwrap_or(u64::MAX);
     if left == 0 || decoder.seek(left)? {
         return Ok(());
     }
@@ -142,10 +142,10 @@ pub fn warm_up() {
             artist: String::new(),
             album: String::new(),
         };
-        let made = transcode(&plan, std::io::Cursor::new(original), Vec::new());
-        let made = made.unwrap_or_else(|error| panic!("warm-up: {error}"));
-        assert_eq!(made.frames, u64::from(frames), "warm-up: {codec:?}");
-        made.sink
+        let transcoded = transcode(&plan, std::io::Cursor::new(original), Vec::new());
+        let transcoded = transcoded.unwrap_or_else(|error| panic!("warm-up: {error}"));
+        assert_eq!(transcoded.frames, u64::from(frames), "warm-up: {codec:?}");
+        transcoded.sink
     };
     let opus = run(Codec::Wav, wav);
     run(Codec::Opus, opus);

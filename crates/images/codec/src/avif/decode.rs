@@ -142,13 +142,13 @@ impl<'a> Source<'a> {
             (Subsampling::S400, _) => None,
             (subsampling, matrix) => {
                 let chroma_size = subsampling.chroma(size);
-                let narrow = match matrix {
+                let conversion = match matrix {
                     Some(_) => DepthConversion::chroma(depth_bits, self.range)?,
                     None => DepthConversion::luma(depth_bits, self.range)?,
                 };
                 Some([
-                    self.plane(avif::AVIF_CHAN_U, chroma_size, &narrow)?,
-                    self.plane(avif::AVIF_CHAN_V, chroma_size, &narrow)?,
+                    self.plane(avif::AVIF_CHAN_U, chroma_size, &conversion)?,
+                    self.plane(avif::AVIF_CHAN_V, chroma_size, &conversion)?,
                 ])
             }
         };
@@ -156,8 +156,8 @@ impl<'a> Source<'a> {
             None
         } else {
             // libavif has converted alpha to full range, whatever the range of the colours.
-            let narrow = DepthConversion::luma(depth_bits, Range::Full)?;
-            buffer::unless_opaque(self.plane(avif::AVIF_CHAN_A, size, &narrow)?)
+            let conversion = DepthConversion::luma(depth_bits, Range::Full)?;
+            buffer::unless_opaque(self.plane(avif::AVIF_CHAN_A, size, &conversion)?)
         };
         let mut yuv = Yuv {
             size,
@@ -182,14 +182,14 @@ impl<'a> Source<'a> {
         &self,
         channel: avif::avifChannelIndex,
         size: Size,
-        narrow: &DepthConversion,
+        conversion: &DepthConversion,
     ) -> Result<Plane, Error> {
         let channel = channel as i32;
         // SAFETY: `self.image` borrows an initialised image, and the callee only reads its fields.
         let start = unsafe { avif::avifImagePlane(self.image, channel) };
         // SAFETY: `self.image` borrows an initialised image, and the callee only reads its fields.
         let stride = unsafe { avif::avifImagePlaneRowBytes(self.image, channel) } as usize;
-        let row_bytes = size.width_px as usize * narrow.sample_bytes();
+        let row_bytes = size.width_px as usize * conversion.sample_bytes();
         if start.is_null() || stride < row_bytes {
             return Err(Error::new(ErrorKind::Failed, "avif: a plane is missing"));
         }
@@ -203,7 +203,7 @@ impl<'a> Source<'a> {
             // SAFETY: `row` starts a row of `stride` bytes, at least `row_bytes`. The row is
             // decoded and therefore initialised; the image owns it, and `self` borrows the image.
             let row = unsafe { slice::from_raw_parts(row, row_bytes) };
-            narrow.apply(row, out);
+            conversion.apply(row, out);
         }
         Ok(plane)
     }

@@ -60,7 +60,7 @@ fn planes(decoded: Decoded) -> Yuv {
 }
 
 #[test]
-fn ten_bits_go_to_the_nearest_level() {
+fn ten_bits_are_rounded_to_the_nearest_level() {
     let mut ramps = ramps();
     let file = write(avif::AVIF_PIXEL_FORMAT_YUV444, &mut ramps, |image| {
         image.matrixCoefficients = 1;
@@ -125,7 +125,7 @@ fn rgb_of_ten_bits_becomes_pixels() {
 }
 
 #[test]
-fn colours_by_numbers_become_a_profile() {
+fn code_points_become_a_profile() {
     let numbered = |primaries, transfer| {
         let file = write(avif::AVIF_PIXEL_FORMAT_YUV444, &mut ramps(), |image| {
             image.colorPrimaries = primaries;

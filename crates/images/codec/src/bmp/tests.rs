@@ -37,7 +37,7 @@ fn check(file: &[u8], size: Size, data: &[u8]) {
 }
 
 #[test]
-fn true_colour_rows_stand_upside_down() {
+fn true_colour_rows_are_read_bottom_up() {
     let size = Size::new(1, 2);
     let file = write(size, 24, &[], &[3, 2, 1, 0, 6, 5, 4, 0]);
     check(&file, size, &[4, 5, 6, 1, 2, 3]);

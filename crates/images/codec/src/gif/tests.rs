@@ -50,7 +50,7 @@ fn a_frame_that_covers_the_canvas_is_opaque() {
 }
 
 #[test]
-fn what_no_frame_covers_is_transparent() {
+fn uncovered_canvas_is_transparent() {
     let size = Size::new(3, 2);
     let file = write(size, &COLOURS, &frame(1, 1, 1, 1, &[2]));
     let mut pixels = [0; 24];
@@ -73,8 +73,8 @@ fn a_frame_over_the_edge_makes_the_canvas_larger() {
     pixels[12..16].copy_from_slice(&[10, 11, 12, 255]);
     check(&outside, Size::new(4, 2), Layout::Rgba, &pixels);
     // If the file's logical screen is empty, the canvas has the size of the frame.
-    let bare = write(Size::new(0, 0), &COLOURS, &frame(0, 0, 1, 1, &[0]));
-    check(&bare, Size::new(1, 1), Layout::Rgb, &[10, 11, 12]);
+    let without_screen = write(Size::new(0, 0), &COLOURS, &frame(0, 0, 1, 1, &[0]));
+    check(&without_screen, Size::new(1, 1), Layout::Rgb, &[10, 11, 12]);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn the_transparent_index_and_a_palette_of_the_frames_own() {
 }
 
 #[test]
-fn interlaced_rows_find_their_places() {
+fn interlaced_rows_are_reordered() {
     for height in [1, 2, 5, 8, 11, 17] {
         let size = Size::new(1, u32::from(height));
         // Row y has colour index y modulo 4, independent of its position in the file.
@@ -130,7 +130,7 @@ fn a_cut_file_gives_the_rows_before_the_cut() {
 }
 
 #[test]
-fn a_profile_is_carried_out() {
+fn a_profile_is_extracted() {
     let size = Size::new(1, 1);
     let mut file = write(size, &COLOURS, &frame(0, 0, 1, 1, &[0]));
     let mut block = b"\x21\xff\x0bICCRGBG1012\x05hello\x00".to_vec();

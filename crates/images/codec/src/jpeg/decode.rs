@@ -20,12 +20,12 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     let profile = take_profile(&mut handle, &options.limits)?;
     shrink(&mut handle, options.shrink)?;
     let size = options.shrink.apply(header.size);
-    let (raster, outcome) = match header.form {
-        Form::Planes(subsampling) => {
+    let (raster, outcome) = match header.pixel_layout {
+        PixelLayout::Planes(subsampling) => {
             let (yuv, outcome) = decode_planes(&mut handle, bytes, subsampling, size)?;
             (Raster::Yuv(yuv), outcome)
         }
-        Form::Packed(layout) => {
+        PixelLayout::Packed(layout) => {
             let (mut packed, outcome) = decode_packed(&mut handle, bytes, layout, size)?;
             if layout == Layout::Cmyk && has_adobe_marker(bytes) {
                 // Adobe's applications store the complement (255 for no ink), and all other
@@ -45,26 +45,26 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
 /// Properties read from the header of a JPEG.
 struct Header {
     size: Size,
-    form: Form,
+    pixel_layout: PixelLayout,
 }
 
 /// Pixel layout to which a JPEG is decoded.
-enum Form {
+enum PixelLayout {
     Planes(Subsampling),
     Packed(Layout),
 }
 
 fn set_limits(handle: &mut Handle, options: &DecodeOptions) -> Result<(), Error> {
     let limits = &options.limits;
-    let whole = |limit: usize| i32::try_from(limit).unwrap_or(i32::MAX);
+    let saturate = |limit: usize| i32::try_from(limit).unwrap_or(i32::MAX);
     // TurboJPEG compares its limit with the size before shrinking, so the limit on decoded pixels
     // is multiplied by the factor that shrinking divides them by.
     let shrink = options.shrink.divisor() as usize;
     let pixels = (limits.pixels_max as usize).saturating_mul(shrink * shrink);
     // Each limit is at least 1, because 0 means no limit to TurboJPEG.
-    let scans = whole(limits.jpeg_scans_max as usize).max(1);
-    let pixels = whole(pixels).max(1);
-    let scratch_mb = whole(limits.scratch_bytes_max >> 20).max(1);
+    let scans = saturate(limits.jpeg_scans_max as usize).max(1);
+    let pixels = saturate(pixels).max(1);
+    let scratch_mb = saturate(limits.scratch_bytes_max >> 20).max(1);
     handle.set(tj::TJPARAM_TJPARAM_SCANLIMIT, scans)?;
     handle.set(tj::TJPARAM_TJPARAM_MAXPIXELS, pixels)?;
     handle.set(tj::TJPARAM_TJPARAM_MAXMEMORY, scratch_mb)
@@ -140,14 +140,14 @@ fn read_header(handle: &mut Handle, bytes: &[u8]) -> Result<Header, Error> {
     let subsampling = subsampling_from_tj(handle.parameter(tj::TJPARAM_TJPARAM_SUBSAMP));
     let lossless = handle.parameter(tj::TJPARAM_TJPARAM_LOSSLESS) == 1;
     let colours = handle.parameter(tj::TJPARAM_TJPARAM_COLORSPACE);
-    let form = match (u32::try_from(colours), subsampling) {
-        (Ok(tj::TJCS_TJCS_CMYK | tj::TJCS_TJCS_YCCK), _) => Form::Packed(Layout::Cmyk),
+    let pixel_layout = match (u32::try_from(colours), subsampling) {
+        (Ok(tj::TJCS_TJCS_CMYK | tj::TJCS_TJCS_YCCK), _) => PixelLayout::Packed(Layout::Cmyk),
         (Ok(tj::TJCS_TJCS_YCbCr | tj::TJCS_TJCS_GRAY), Some(subsampling)) if !lossless => {
-            Form::Planes(subsampling)
+            PixelLayout::Planes(subsampling)
         }
-        _ => Form::Packed(Layout::Rgb),
+        _ => PixelLayout::Packed(Layout::Rgb),
     };
-    Ok(Header { size, form })
+    Ok(Header { size, pixel_layout })
 }
 
 fn take_profile(handle: &mut Handle, limits: &Limits) -> Result<Option<Vec<u8>>, Error> {

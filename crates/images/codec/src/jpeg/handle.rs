@@ -77,8 +77,8 @@ impl Handle {
         {
             return Ok(Outcome::Damaged);
         }
-        let known = ERRORS.iter().find(|(part, _)| message.contains(part));
-        let kind = known.map_or(ErrorKind::Undecodable, |(_, kind)| *kind);
+        let known_error = ERRORS.iter().find(|(part, _)| message.contains(part));
+        let kind = known_error.map_or(ErrorKind::Undecodable, |(_, kind)| *kind);
         Err(Error::new(kind, format!("jpeg: {message}")))
     }
 

@@ -100,7 +100,7 @@ fn planes_are_padded_as_turbojpeg_does() {
 }
 
 #[test]
-fn cmyk_and_ycck_give_ink_where_adobe_wrote_none() {
+fn cmyk_and_ycck_with_adobes_marker_are_inverted() {
     let ink = packed(SIZE, Layout::Cmyk);
     let mut stored = ink.clone();
     stored.data.iter_mut().for_each(|ink| *ink = 255 - *ink);
@@ -112,7 +112,7 @@ fn cmyk_and_ycck_give_ink_where_adobe_wrote_none() {
 }
 
 #[test]
-fn cmyk_without_adobes_marker_is_ink_as_it_stands() {
+fn cmyk_without_adobes_marker_is_not_inverted() {
     let ink = packed(SIZE, Layout::Cmyk);
     let parameters = quality_and(&[(tj::TJPARAM_TJPARAM_COLORSPACE, tj::TJCS_TJCS_CMYK as i32)]);
     let mut file = compress(&ink, &parameters);

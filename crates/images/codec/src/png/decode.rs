@@ -27,7 +27,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     let (colours, depth) = reader.output_color_type();
     let channels = colours.samples();
     let mut samples = buffer::zeroed(channels * size.width_px as usize * size.height_px as usize)?;
-    let whole = read_rows(&mut reader, depth, channels, &mut samples)?;
+    let is_complete = read_rows(&mut reader, depth, channels, &mut samples)?;
     // `cICP` takes precedence over `iCCP` (PNG third edition §4.3); `gAMA` and `cHRM` are ignored.
     let embedded = match reader.info().coding_independent_code_points {
         Some(colours) => {
@@ -47,7 +47,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     Ok(Decoded {
         raster: raster(colours, size, samples)?,
         profile,
-        damaged: !whole || profile_lost,
+        damaged: !is_complete || profile_lost,
     })
 }
 

@@ -68,7 +68,7 @@ fn few_bits_fill_the_range() {
 }
 
 #[test]
-fn sixteen_bits_go_to_the_nearest_level() {
+fn sixteen_bits_are_rounded_to_the_nearest_level() {
     let size = Size::new(6, 1);
     let samples = [0, 0, 0, 128, 0, 129, 1, 129, 0xff, 0x7e, 0xff, 0xff];
     let file = write(
@@ -191,7 +191,7 @@ fn chunk(name: &[u8; 4], payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn interlaced_rows_find_their_places() {
+fn interlaced_rows_are_reordered() {
     for size in [
         Size::new(1, 1),
         Size::new(2, 5),
@@ -207,7 +207,7 @@ fn interlaced_rows_find_their_places() {
 }
 
 #[test]
-fn colours_by_numbers_become_a_profile() {
+fn code_points_become_a_profile() {
     let size = Size::new(1, 1);
     let file = write(&info(size, ColorType::Rgb, BitDepth::Eight), &[1, 2, 3]);
     let numbered = |primaries, transfer| {

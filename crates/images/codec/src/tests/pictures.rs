@@ -109,7 +109,7 @@ pub(crate) fn noisy(size: Size, layout: Layout, seed: u64) -> Packed {
 pub(crate) fn distance(left: &Raster, right: &Raster) -> f64 {
     match (left, right) {
         (Raster::Yuv(left), Raster::Yuv(right)) => {
-            assert_eq!(form(left), form(right));
+            assert_eq!(properties(left), properties(right));
             let (left, right) = (planes(left), planes(right));
             let both = || left.iter().zip(&right);
             let total: u64 = both().map(|(l, r)| difference(l, r)).sum();
@@ -126,7 +126,7 @@ pub(crate) fn distance(left: &Raster, right: &Raster) -> f64 {
     }
 }
 
-fn form(yuv: &Yuv) -> (Size, Subsampling, Range, Matrix, bool) {
+fn properties(yuv: &Yuv) -> (Size, Subsampling, Range, Matrix, bool) {
     let alpha = yuv.alpha.is_some();
     (yuv.size, yuv.subsampling, yuv.range, yuv.matrix, alpha)
 }

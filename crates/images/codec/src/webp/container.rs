@@ -38,8 +38,8 @@ pub(super) fn profile(file: &[u8]) -> Option<&[u8]> {
 
 /// Returns `file`, which libwebp wrote for a picture of `size`, with `profile` embedded.
 pub(super) fn with_profile(file: &[u8], size: Size, profile: &[u8]) -> Result<Vec<u8>, Error> {
-    let kept = || chunks(file).filter(|(name, _)| *name != b"VP8X");
-    let has_alpha = kept().any(|(name, payload)| match name {
+    let other_chunks = || chunks(file).filter(|(name, _)| *name != b"VP8X");
+    let has_alpha = other_chunks().any(|(name, payload)| match name {
         b"ALPH" => true,
         b"VP8L" => vp8l_uses_alpha(payload),
         _ => false,
@@ -51,7 +51,7 @@ pub(super) fn with_profile(file: &[u8], size: Size, profile: &[u8]) -> Result<Ve
     header[7..10].copy_from_slice(&(size.height_px - 1).to_le_bytes()[..3]);
 
     let added: [Chunk<'_>; 2] = [(b"VP8X", &header), (b"ICCP", profile)];
-    let all = || added.into_iter().chain(kept());
+    let all = || added.into_iter().chain(other_chunks());
     let body_bytes = 4 + all().map(stored_bytes).sum::<usize>();
     let Ok(riff_len) = u32::try_from(body_bytes) else {
         return Err(Error::new(ErrorKind::TooLarge, "webp: file exceeds 4 GiB"));

@@ -21,7 +21,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
         }
         None => None,
     };
-    let (raster, whole) = if header.lossless {
+    let (raster, is_complete) = if header.lossless {
         decode_packed(bytes, &header)?
     } else {
         decode_planes(bytes, &header)?
@@ -29,7 +29,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     Ok(Decoded {
         raster,
         profile,
-        damaged: !whole,
+        damaged: !is_complete,
     })
 }
 
@@ -103,8 +103,8 @@ fn decode_planes(bytes: &[u8], header: &Header) -> Result<(Raster, bool), Error>
     // accessed until the call returns.
     let rows = unsafe { run(bytes, colours, output) }?;
 
-    let whole = rows == size.height_px;
-    if !whole {
+    let is_complete = rows == size.height_px;
+    if !is_complete {
         fill_missing(&mut luma, rows, MID_GREY);
         fill_missing(&mut cb, rows.div_ceil(2), NEUTRAL);
         fill_missing(&mut cr, rows.div_ceil(2), NEUTRAL);
@@ -121,7 +121,7 @@ fn decode_planes(bytes: &[u8], header: &Header) -> Result<(Raster, bool), Error>
         chroma: Some([cb, cr]),
         alpha: alpha.and_then(buffer::unless_opaque),
     };
-    Ok((Raster::Yuv(yuv), whole))
+    Ok((Raster::Yuv(yuv), is_complete))
 }
 
 fn decode_packed(bytes: &[u8], header: &Header) -> Result<(Raster, bool), Error> {

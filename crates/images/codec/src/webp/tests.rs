@@ -127,7 +127,7 @@ fn animations_are_not_supported() {
 /// Noise of this size needs 530 KB of prediction modes, but VP8's partition 0 holds only 512 KiB.
 /// The encoder must therefore save modes.
 #[test]
-fn modes_that_overflow_partition_0_are_rationed() {
+fn modes_are_reduced_to_fit_partition_0() {
     let size = Size::new(4400, 4400);
     let chroma_size = Subsampling::S420.chroma(size);
     let raster = Raster::Yuv(Yuv {

@@ -249,7 +249,7 @@ fn what_is_never_converted() {
 }
 
 #[test]
-fn formats_too_small_for_the_answer() {
+fn formats_too_small_for_the_output() {
     let queries = ["", "w=16383", "q=50", "format=webp"];
     check(
         facts(Format::Jpeg, (20_000, 10)),

@@ -3,7 +3,7 @@ use super::*;
 const BMP_HEAD: &[u8] = b"BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0";
 
 #[test]
-fn formats_are_told_by_their_first_bytes() {
+fn formats_are_detected_by_magic_bytes() {
     let table: &[(&[u8], Option<Format>)] = &[
         (b"\xff\xd8\xff\xe0", Some(Format::Jpeg)),
         (b"\xff\xd8", None),
@@ -67,7 +67,7 @@ fn pictures_that_are_not_converted_have_their_own_types() {
 }
 
 #[test]
-fn svg_is_told_by_its_root_element() {
+fn svg_is_detected_by_its_root_element() {
     let yes = [
         "<svg xmlns='http://www.w3.org/2000/svg'>",
         "<svg>",

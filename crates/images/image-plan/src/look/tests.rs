@@ -3,7 +3,7 @@ use super::{PLACEHOLDER_BYTES, Placeholder, base64};
 const BLURHASH: &str = "LEHV6nWB2yk8pyo0adR*.7kCMdnj";
 
 #[test]
-fn a_look_comes_back_from_its_bytes() {
+fn a_placeholder_survives_serialization() {
     let look = Placeholder::new([0x0a, 0xff, 0x10], BLURHASH, &[1, 2, 3, 4, 250]);
     let again = Placeholder::from_bytes(&look.to_bytes()).expect("sound");
     assert_eq!(again, look);
@@ -14,7 +14,7 @@ fn a_look_comes_back_from_its_bytes() {
 }
 
 #[test]
-fn what_no_worker_makes_is_refused() {
+fn malformed_placeholders_are_refused() {
     let sound = Placeholder::new([1, 2, 3], BLURHASH, &[9; 25]).to_bytes();
     assert!(Placeholder::from_bytes(&sound[1..]).is_none());
     // A quote would end the HTML attribute that contains the BlurHash.

@@ -19,10 +19,10 @@ fn boxed(side_px: u32, cover_px: u32) -> Plan {
 }
 
 #[test]
-fn an_order_comes_back_from_its_bytes() {
+fn a_batch_survives_serialization() {
     for look in [false, true] {
-        let order = Batch::new(&[boxed(300, 1000), boxed(140, 1000)], look);
-        assert_eq!(Batch::from_bytes(&order.to_bytes()), Ok(order));
+        let batch = Batch::new(&[boxed(300, 1000), boxed(140, 1000)], look);
+        assert_eq!(Batch::from_bytes(&batch.to_bytes()), Ok(batch));
     }
 }
 
@@ -36,7 +36,7 @@ fn sizes_of_a_cover_share_a_decode_whatever_the_cover_is() {
 }
 
 #[test]
-fn what_no_planner_makes_is_refused() {
+fn malformed_batches_are_refused() {
     let sound = Batch::new(&[boxed(300, 1000)], true).to_bytes();
     assert_eq!(Batch::from_bytes(&sound[..7]), Err(MalformedPlan::Length));
     assert_eq!(
@@ -62,16 +62,16 @@ fn what_no_planner_makes_is_refused() {
 }
 
 #[test]
-fn answers_come_back_where_they_were_put() {
+fn joined_outputs_are_split_again() {
     let answers = [b"first".to_vec(), b"2".to_vec(), b"third one".to_vec()];
     let bytes = join_outputs(&answers);
     let lengths = &bytes[bytes.len() - length_table_bytes(3)..];
-    let found = split_outputs(lengths, bytes.len() as u64).expect("sound");
-    let found = found.into_iter();
-    let found: Vec<&[u8]> = found
+    let found_outputs = split_outputs(lengths, bytes.len() as u64).expect("sound");
+    let found_outputs = found_outputs.into_iter();
+    let found_outputs: Vec<&[u8]> = found_outputs
         .map(|range| &bytes[range.start as usize..range.end as usize])
         .collect();
-    assert_eq!(found, answers);
+    assert_eq!(found_outputs, answers);
 }
 
 #[test]

@@ -188,7 +188,7 @@ fn originals_that_are_refused() {
 }
 
 #[test]
-fn answers_that_are_refused() {
+fn outputs_that_are_refused() {
     let wide = |width| facts(Format::Png, (width, 1));
     let high = facts(Format::Png, (1, 50_000));
     check_refusals(
@@ -401,7 +401,7 @@ fn the_wire_form_is_fixed() {
 }
 
 #[test]
-fn bytes_that_no_planner_writes_are_refused() {
+fn malformed_plans_are_refused() {
     let sound = distinct().to_bytes();
     assert_eq!(Plan::from_bytes(&sound[..51]), Err(MalformedPlan::Length));
     let long = [&sound[..], &[0]].concat();

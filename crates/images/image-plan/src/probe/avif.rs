@@ -134,14 +134,14 @@ fn apply(
         b"colr" => colour(head, facts, content)?,
         b"irot" => {
             let [angle] = head.field(content, 0)?;
-            let turn = match angle & 3 {
+            let rotation = match angle & 3 {
                 0 => Orientation::Upright,
                 // The property states the angle in quarter turns counter-clockwise.
                 1 => Orientation::Turn270,
                 2 => Orientation::Turn180,
                 _ => Orientation::Turn90,
             };
-            facts.orientation = facts.orientation.then(turn);
+            facts.orientation = facts.orientation.then(rotation);
         }
         b"imir" => {
             let [axis] = head.field(content, 0)?;

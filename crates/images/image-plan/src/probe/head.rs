@@ -97,12 +97,12 @@ impl<'a> HeaderReader<'a> {
 
     /// Moves the window to `offset` and reads at least `count` bytes.
     fn fetch(&mut self, offset: u64, count: usize) -> Result<(), ProbeError> {
-        let wanted = (self.len_bytes - offset).min(self.window_bytes as u64) as usize;
-        self.window.resize(wanted, 0);
+        let target_bytes = (self.len_bytes - offset).min(self.window_bytes as u64) as usize;
+        self.window.resize(target_bytes, 0);
         self.window_at = offset;
         let mut filled = 0;
         while filled < count {
-            let left = (wanted - filled) as u64;
+            let left = (target_bytes - filled) as u64;
             if self.reads_left == 0 || self.bytes_left < left {
                 return Err(ProbeError::malformed("header takes too many reads"));
             }
@@ -111,7 +111,7 @@ impl<'a> HeaderReader<'a> {
             let at = offset + filled as u64;
             match self.source.read_at(at, &mut self.window[filled..]) {
                 Ok(0) => break,
-                Ok(read) => filled += read.min(wanted - filled),
+                Ok(read) => filled += read.min(target_bytes - filled),
                 Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
                 Err(err) => return Err(ProbeError::io(err)),
             }

@@ -51,7 +51,7 @@ struct Frame {
 }
 
 pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
-    let mut seen = Segments::default();
+    let mut segments = Segments::default();
     let mut at = 2;
     loop {
         let (marker, next) = next_marker(head, at)?;
@@ -69,9 +69,9 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
         }
         let payload = at + 2..at + length;
         at = payload.end;
-        seen.segment(head, marker, payload)?;
+        segments.segment(head, marker, payload)?;
     }
-    seen.facts()
+    segments.facts()
 }
 
 /// Returns the next marker and the offset after it. Any number of FF bytes may precede a marker.

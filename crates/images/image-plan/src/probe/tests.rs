@@ -41,8 +41,10 @@ impl<'a> Sparse<'a> {
 impl ReadAt for Sparse<'_> {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         self.reads.borrow_mut().push(buf.len());
-        let left = self.len_bytes.saturating_sub(offset);
-        let count = buf.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let bytes_left = self.len_bytes.saturating_sub(offset);
+        let count = buf
+            .len()
+            .min(usize::try_from(bytes_left).unwrap_or(usize::MAX));
         buf[..count].fill(0);
         self.bytes.read_at(offset, &mut buf[..count])?;
         Ok(count)
@@ -191,7 +193,7 @@ fn a_file_too_short_for_its_pixels_is_sparse() {
 }
 
 #[test]
-fn a_source_that_fails_or_shrinks_is_told_from_a_broken_picture() {
+fn read_failures_are_distinguished_from_broken_pictures() {
     struct Failing;
     impl ReadAt for Failing {
         fn read_at(&self, _: u64, _: &mut [u8]) -> io::Result<usize> {

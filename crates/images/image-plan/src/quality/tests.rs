@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn every_table_rises_and_keeps_to_its_ends() {
+fn every_table_is_monotonic_and_keeps_its_ends() {
     for target in Target::ALL {
         for stage in [Stage::Quick, Stage::Better] {
             let settings: Vec<u8> = (1..=100)
@@ -18,7 +18,7 @@ fn every_table_rises_and_keeps_to_its_ends() {
 }
 
 #[test]
-fn knots_are_met_and_the_way_between_them_is_straight() {
+fn settings_are_interpolated_linearly_between_knots() {
     let table = [
         (Target::Jpeg, Stage::Quick, 37, 37),
         (Target::Webp, Stage::Quick, 70, 80),

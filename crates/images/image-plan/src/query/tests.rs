@@ -24,7 +24,7 @@ fn check_by(grammar: Grammar, queries: &str, expect: Expect) {
 }
 
 #[test]
-fn nothing_asked() {
+fn empty_queries() {
     for query in ["", "&", "&&", "format=auto"] {
         let ask = parse_query(query).expect("a sound query");
         assert!(ask.recipe.is_identity() && !ask.meta, "{query}");
@@ -305,7 +305,7 @@ fn unknown_names_are_ignored() {
 }
 
 #[test]
-fn webp_server_go_ignores_what_makes_no_sense() {
+fn webp_server_go_ignores_invalid_parameters() {
     check_by(
         Grammar::WebpServerGo,
         "width=abc width=-5 width=0&height=80 width=40&height=x width=200&max_width=400 width=x&max_width=400
@@ -347,7 +347,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn any_text_is_survived(query in "\\PC{0,80}") {
+    fn no_text_causes_a_panic(query in "\\PC{0,80}") {
         if let Err(err) = parse_query(&query) {
             prop_assert!(err.to_string().bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()));
             prop_assert!(err.to_string().len() < 200);
@@ -368,7 +368,7 @@ proptest! {
     /// A grammar must ignore the pairs that are not relevant to it: removing them must not change
     /// the outcome.
     #[test]
-    fn what_is_not_heeded_changes_nothing(
+    fn irrelevant_pairs_change_nothing(
         query in "((w|h|v|width|max_width|meta|crop|%77|utm_a|fit)=?(1|20|x|full|%zz|cover)?&){0,6}"
     ) {
         for grammar in [Grammar::Pelton, Grammar::Strict, Grammar::WebpServerGo, Grammar::MetaOnly] {

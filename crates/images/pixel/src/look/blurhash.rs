@@ -31,13 +31,13 @@ pub(super) fn of(pixels: &Pixels) -> String {
         _ => over_white(colour, alpha).map(linear),
     });
     let light: Vec<[f32; 3]> = light.collect();
-    let mut found = Vec::with_capacity(across * down);
+    let mut coefficients = Vec::with_capacity(across * down);
     for y in 0..down {
         for x in 0..across {
-            found.push(component(pixels, &light, (x, y)));
+            coefficients.push(component(pixels, &light, (x, y)));
         }
     }
-    let (dc, ac) = found.split_first().expect("at least one component");
+    let (dc, ac) = coefficients.split_first().expect("at least one component");
     let mut out = String::with_capacity(28);
     digits(&mut out, across - 1 + (down - 1) * 9, 1);
     let largest = ac
@@ -80,8 +80,8 @@ fn component(pixels: &Pixels, light: &[[f32; 3]], (x, y): (usize, usize)) -> [f3
 
 /// Blends a colour over white; results are shares of the brightest level.
 fn over_white(colour: [u8; 3], alpha: u8) -> [f32; 3] {
-    let seen = f32::from(alpha) / 255.0;
-    colour.map(|level| f32::from(level) / 255.0 * seen + (1.0 - seen))
+    let opacity = f32::from(alpha) / 255.0;
+    colour.map(|level| f32::from(level) / 255.0 * opacity + (1.0 - opacity))
 }
 
 /// Converts a share of the brightest sRGB level to linear light.

@@ -44,12 +44,12 @@ pub(super) fn of(pixels: &Pixels) -> Vec<u8> {
         | level(luma.scale, 31.0) << 18
         | u32::from(has_alpha) << 23;
     let shorter = if is_wide { down } else { across };
-    let rest = shorter as u32
+    let header_rest = shorter as u32
         | level(p.scale, 63.0) << 3
         | level(q.scale, 63.0) << 9
         | u32::from(is_wide) << 15;
     let mut hash = head.to_le_bytes()[..3].to_vec();
-    hash.extend(&rest.to_le_bytes()[..2]);
+    hash.extend(&header_rest.to_le_bytes()[..2]);
     let mut channels = vec![luma, p, q];
     if has_alpha {
         let alpha = wave(alpha, (5, 5));
@@ -75,16 +75,16 @@ fn level(share: f32, max: f32) -> u32 {
 /// pixels blended over the mean colour. The second result is true if any pixel is not opaque.
 fn planes(pixels: &Pixels) -> ([Vec<f32>; 4], bool) {
     let mut mean = [0.0_f32; 3];
-    let mut seen = 0.0;
+    let mut alpha_sum = 0.0;
     for [colour @ .., alpha] in &pixels.rgba {
         let alpha = f32::from(*alpha) / 255.0;
         for (mean, level) in mean.iter_mut().zip(colour) {
             *mean += alpha / 255.0 * f32::from(*level);
         }
-        seen += alpha;
+        alpha_sum += alpha;
     }
-    if 0.0 < seen {
-        mean = mean.map(|mean| mean / seen);
+    if 0.0 < alpha_sum {
+        mean = mean.map(|mean| mean / alpha_sum);
     }
     let mut planes = [const { Vec::new() }; 4];
     for &[red, green, blue, alpha] in pixels.rows().flatten() {
@@ -137,12 +137,12 @@ fn encode(
                     sums.sum::<f32>() * y
                 })
                 .sum();
-            let found = sum / (width * height) as f32;
+            let coefficient = sum / (width * height) as f32;
             if (x, y) == (0, 0) {
-                channel.dc = found;
+                channel.dc = coefficient;
             } else {
-                channel.scale = channel.scale.max(found.abs());
-                channel.ac.push(found);
+                channel.scale = channel.scale.max(coefficient.abs());
+                channel.ac.push(coefficient);
             }
         }
     }

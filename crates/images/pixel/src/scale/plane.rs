@@ -110,8 +110,8 @@ pub(super) struct TapsCache(Vec<(Axis, Rc<Taps>)>);
 
 impl TapsCache {
     pub(super) fn taps(&mut self, axis: Axis) -> Rc<Taps> {
-        let known = self.0.iter().find(|(known, _)| *known == axis);
-        match known {
+        let cached = self.0.iter().find(|(cached, _)| *cached == axis);
+        match cached {
             Some((_, taps)) => Rc::clone(taps),
             None => {
                 let taps = Rc::new(Taps::new(axis));
@@ -284,8 +284,8 @@ fn transpose(plane: &Plane) -> Plane {
         }
     }
     for y in 0..height {
-        let rest = if y < whole_y { whole_x } else { 0 };
-        for x in rest..width {
+        let first_column = if y < whole_y { whole_x } else { 0 };
+        for x in first_column..width {
             out.data[x * out.stride + y] = plane.data[y * plane.stride + x];
         }
     }
@@ -375,13 +375,13 @@ mod tests {
         }
 
         #[test]
-        fn turning_over_makes_rows_columns(width in 1_usize..40, height in 1_usize..40, seed: u32) {
+        fn transposing_makes_rows_columns(width in 1_usize..40, height in 1_usize..40, seed: u32) {
             let plane = noise(width, height, seed);
-            let over = transpose(&plane);
-            prop_assert_eq!(over.size, size(height, width));
+            let transposed = transpose(&plane);
+            prop_assert_eq!(transposed.size, size(height, width));
             for y in 0..height {
                 for x in 0..width {
-                    prop_assert_eq!(over.data[x * height + y], plane.data[y * width + x]);
+                    prop_assert_eq!(transposed.data[x * height + y], plane.data[y * width + x]);
                 }
             }
         }

@@ -95,9 +95,9 @@ fn small_matrix_profiles_are_carried_and_large_ones_converted() {
     let wide = ColorProfile::new_display_p3();
     check(&bytes(&wide), &rgb, "carry");
     check(&bytes(&ColorProfile::new_adobe_rgb()), &rgb, "carry");
-    let room = CARRY_BYTES_MAX - bytes(&wide).len();
-    check(&with_tail(&wide, room), &rgb, "carry");
-    check(&with_tail(&wide, room + 1), &rgb, "convert");
+    let tail_bytes_max = CARRY_BYTES_MAX - bytes(&wide).len();
+    check(&with_tail(&wide, tail_bytes_max), &rgb, "carry");
+    check(&with_tail(&wide, tail_bytes_max + 1), &rgb, "convert");
 }
 
 /// The expected colours were computed from the definitions of Display P3 and sRGB in double
@@ -153,7 +153,7 @@ fn grey_is_mapped_by_a_curve_and_stays_grey() {
 }
 
 #[test]
-fn what_is_no_profile_or_does_not_fit_is_taken_as_srgb_with_a_reason() {
+fn malformed_and_unsuitable_profiles_are_reported() {
     let rgb = row(Layout::Rgb, &[1, 2, 3]);
     let ink = row(Layout::Cmyk, &[1, 2, 3, 4]);
     let profile = bytes(&ColorProfile::new_display_p3());

@@ -2,7 +2,7 @@
 //! results.
 
 use super::{noise, noise_packed, noise_yuv};
-use crate::{far, look, to_packed};
+use crate::{look, shrink_for_placeholder, to_packed};
 use image_plan::{BASE_83, Layout, Packed, Placeholder, Raster, Size, Subsampling};
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn packed(size: Size, rgba: impl Fn(u32, u32) -> [u8; 4]) -> Packed {
 }
 
 fn of(raster: &Raster) -> Placeholder {
-    look(&to_packed(far(raster)))
+    look(&to_packed(shrink_for_placeholder(raster)))
 }
 
 /// Returns the mean colour encoded in a BlurHash.
@@ -71,7 +71,7 @@ fn a_large_picture_looks_as_it_does_when_small() {
 
 proptest! {
     #[test]
-    fn every_picture_has_a_look(
+    fn every_picture_has_a_placeholder(
         width_px in 1..700_u32, height_px in 1..700_u32, kind in 0..4_usize, chroma in 0..6_usize,
     ) {
         let size = Size::new(width_px, height_px);

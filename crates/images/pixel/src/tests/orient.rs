@@ -59,7 +59,7 @@ fn check(size: Size, orientation: Orientation) {
             "{layout:?} {size:?} {orientation:?}"
         );
     }
-    let mut answers = Vec::new();
+    let mut outputs = Vec::new();
     for poison in [0, 255] {
         let yuv = noise_yuv(size, Subsampling::S444, true, Some(poison));
         let planes = [&yuv.luma, &yuv.chroma.as_ref().expect("4:4:4")[1]];
@@ -71,11 +71,11 @@ fn check(size: Size, orientation: Orientation) {
             let chroma = upright.chroma.as_ref().expect("4:4:4");
             assert_eq!(upright.luma.data, expected[0], "{size:?} {orientation:?}");
             assert_eq!(chroma[1].data, expected[1], "{size:?} {orientation:?}");
-            answers.push(upright);
+            outputs.push(upright);
         }
     }
     assert!(
-        answers.windows(2).all(|pair| pair[0] == pair[1]),
+        outputs.windows(2).all(|pair| pair[0] == pair[1]),
         "padding leaks"
     );
 }

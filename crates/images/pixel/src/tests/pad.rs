@@ -50,7 +50,7 @@ fn planes_stand_where_rgb_would_to_a_pixel_and_their_margin_is_white() {
 }
 
 #[test]
-fn chroma_that_hangs_over_the_edge_fades() {
+fn chroma_at_the_margin_is_blended_with_neutral() {
     let size = Size::new(3, 1);
     let plane = |data: &[u8], size| Plane {
         size,

@@ -11,7 +11,7 @@ fn planes_become_the_rgb_of_the_definition() {
         for matrix in MATRICES {
             for (width, height) in [(1, 1), (7, 3), (64, 5), (33, 17)] {
                 let size = Size::new(width, height);
-                let mut answers = Vec::new();
+                let mut outputs = Vec::new();
                 for poison in [0, 255] {
                     let noise = noise_yuv(size, Subsampling::S444, true, Some(poison));
                     // Brings the samples into `range`, because the kernels turn all luma below the
@@ -32,9 +32,9 @@ fn planes_become_the_rgb_of_the_definition() {
                     let packed = to_packed(Raster::Yuv(yuv));
                     assert_eq!((packed.size, packed.layout), (size, Layout::Rgba));
                     assert_near(&packed.data, &expected, 1.0, 1);
-                    answers.push(packed);
+                    outputs.push(packed);
                 }
-                assert_eq!(answers[0], answers[1], "padding leaks");
+                assert_eq!(outputs[0], outputs[1], "padding leaks");
             }
         }
     }
@@ -168,7 +168,7 @@ fn chroma_of_420_is_the_mean_of_its_block_with_edges_repeated() {
 }
 
 #[test]
-fn ink_takes_its_light_away() {
+fn each_ink_absorbs_its_share_of_light() {
     let packed = Packed {
         size: Size::new(4, 1),
         layout: Layout::Cmyk,

@@ -29,21 +29,21 @@ fn luma_is_the_plain_lanczos_of_its_area() {
         (area(59.0, 45.0, 2.0, 2.0), Size::new(7, 3)),
     ];
     for (area, size) in cases {
-        let mut answers = Vec::new();
+        let mut outputs = Vec::new();
         for poison in [0, 255] {
             let yuv = noise_yuv(from, Subsampling::S400, false, Some(poison));
             let box_px = [area.left_px, area.top_px, area.width_px, area.height_px];
             let expected = naive::lanczos(&yuv.luma, box_px, size);
             let luma = scaled_yuv(yuv, area, size, Subsampling::S420).luma;
             assert_near(&luma.data, &expected, 0.5, 2);
-            answers.push(luma);
+            outputs.push(luma);
         }
-        assert_eq!(answers[0], answers[1], "padding leaks");
+        assert_eq!(outputs[0], outputs[1], "padding leaks");
     }
 }
 
 #[test]
-fn nothing_outside_the_area_flows_in() {
+fn pixels_outside_the_area_have_no_effect() {
     let from = Size::new(40, 30);
     let area = area(10.0, 8.0, 16.0, 12.0);
     for subsampling in COLOURED {
@@ -90,7 +90,7 @@ fn nothing_outside_the_area_flows_in() {
 /// tolerance is below 3, because a chroma shift of one output pixel would change the mean by more
 /// than that.
 #[test]
-fn planes_scaled_apart_stay_together() {
+fn separately_scaled_planes_stay_aligned() {
     let from = Size::new(97, 83);
     let cases = [
         (Area::whole(from), Size::new(48, 40)),

@@ -32,9 +32,9 @@ fn tiles_are_spread_over_the_whole_picture() {
     let sample = sample(&map(Size::new(1801, 901)), 3);
     assert_eq!(sample.size, Size::new(384, 384));
     let at = |x: usize, y: usize| &sample.data[3 * (384 * y + x)..][..2];
-    let begins = [0, 128, 256].map(|begin| at(begin, begin).to_vec());
+    let tile_starts = [0, 128, 256].map(|begin| at(begin, begin).to_vec());
     // The expected starts are the centres of the thirds minus half a tile, in units of 8 pixels.
-    assert_eq!(begins, [[28, 10], [104, 48], [178, 84]]);
+    assert_eq!(tile_starts, [[28, 10], [104, 48], [178, 84]]);
     assert_eq!(at(383, 383), [178 + 15, 84 + 15]);
 }
 
@@ -97,7 +97,7 @@ fn drawings_are_flat_and_photographs_are_not() {
 }
 
 #[test]
-fn what_has_no_loss_is_not_measured() {
+fn lossless_outputs_are_not_measured() {
     let raster = map(Size::new(20, 20));
     for encoding in [
         Encoding::Png,

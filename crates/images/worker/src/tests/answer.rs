@@ -45,7 +45,7 @@ fn run(plan: &[u8], original: &[u8], limits: JobLimits) -> (Reply, File) {
 }
 
 #[test]
-fn a_job_is_answered_in_its_memfd() {
+fn a_job_writes_its_output_to_the_memfd() {
     let picture = scene(SIZE);
     let plan = whole(Format::Png, SIZE, WEBP);
     let original = png(&picture, None);
@@ -59,7 +59,7 @@ fn a_job_is_answered_in_its_memfd() {
 }
 
 #[test]
-fn a_job_beyond_its_limits_has_no_answer() {
+fn a_job_beyond_its_limits_has_no_output() {
     let plan = whole(Format::Png, SIZE, PNG).to_bytes();
     let original = png(&scene(SIZE), None);
     let small_answer = JobLimits {

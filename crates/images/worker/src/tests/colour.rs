@@ -128,7 +128,7 @@ fn srgb_needs_no_profile() {
 }
 
 #[test]
-fn a_profile_that_is_none_is_remarked_on() {
+fn a_malformed_profile_is_remarked_on() {
     let picture = scene(Size::new(33, 20));
     let mut profile = bytes(&ColorProfile::new_display_p3());
     profile[36..40].copy_from_slice(b"nope");

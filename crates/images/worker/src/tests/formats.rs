@@ -276,7 +276,7 @@ fn grey_stays_grey_where_the_format_can() {
 }
 
 #[test]
-fn lossy_answers_have_half_chroma_but_for_good_jpegs() {
+fn lossy_outputs_have_subsampled_chroma_except_jpegs_of_high_quality() {
     let bytes = jpeg(&scene(SIZE), Subsampling::S444);
     for (encoding, expected) in [
         (AVIF, Subsampling::S420),
@@ -295,7 +295,7 @@ fn lossy_answers_have_half_chroma_but_for_good_jpegs() {
 }
 
 #[test]
-fn metadata_stays_behind() {
+fn metadata_is_not_copied() {
     let sound = jpeg(&scene(SIZE), Subsampling::S420);
     let mut tagged = sound[..2].to_vec();
     for secret in [

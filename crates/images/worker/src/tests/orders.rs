@@ -14,20 +14,20 @@ fn sized(plan: Plan, side_px: u32) -> Plan {
 }
 
 #[test]
-fn an_order_gives_the_bytes_that_each_of_its_plans_gives() {
+fn a_batch_gives_the_same_bytes_as_its_single_plans() {
     let stored = Size::new(1000, 1000);
     let original = jpeg(&scene(stored), Subsampling::S420);
     let plan = whole(Format::Jpeg, stored, WEBP);
     let plans = [sized(plan, 300), sized(plan, 140)];
-    let answers = convert_batch(&Batch::new(&plans, true), &original).expect("a sound picture");
+    let outputs = convert_batch(&Batch::new(&plans, true), &original).expect("a sound picture");
     let alone = plans.map(|plan| done(&plan, &original).bytes);
-    assert_eq!(answers.files[..2], alone);
-    assert!(Placeholder::from_bytes(&answers.files[2]).is_some());
-    assert_eq!(answers.files.len(), 3);
+    assert_eq!(outputs.files[..2], alone);
+    assert!(Placeholder::from_bytes(&outputs.files[2]).is_some());
+    assert_eq!(outputs.files.len(), 3);
 }
 
 #[test]
-fn a_look_is_of_the_upright_picture() {
+fn a_placeholder_shows_the_upright_picture() {
     let stored = Size::new(800, 600);
     let original = jpeg(&scene(stored), Subsampling::S420);
     let look = |orientation| {
@@ -43,8 +43,8 @@ fn a_look_is_of_the_upright_picture() {
             },
             ..sized(plan, 200)
         };
-        let answers = convert_batch(&Batch::new(&[plan], true), &original).expect("sound");
-        Placeholder::from_bytes(&answers.files[1]).expect("a look")
+        let outputs = convert_batch(&Batch::new(&[plan], true), &original).expect("sound");
+        Placeholder::from_bytes(&outputs.files[1]).expect("a look")
     };
     let (upright, turned) = (look(Orientation::Upright), look(Orientation::Turn90));
     // The first digit of a BlurHash encodes its number of components: 4 × 3, and 3 × 4.

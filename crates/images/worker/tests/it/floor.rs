@@ -85,25 +85,26 @@ fn shadow(size: Size) -> Vec<u8> {
 
 /// Returns names and bytes of the pictures to convert.
 fn pictures() -> Vec<(String, Vec<u8>)> {
-    let mut found = Vec::new();
+    let mut pictures_found = Vec::new();
     match std::env::var(FOLDERS) {
         Ok(folders) => {
             for folder in folders.split(':') {
-                collect(Path::new(folder), &mut found);
+                collect(Path::new(folder), &mut pictures_found);
             }
-            assert!(!found.is_empty(), "{folders}: no pictures");
+            assert!(!pictures_found.is_empty(), "{folders}: no pictures");
         }
         Err(_) => {
             let size = Size::new(900, 700);
-            found.extend(DRAWINGS.map(|(name, paint)| (name.to_owned(), drawn(size, paint))));
-            found.push(("shadow".to_owned(), shadow(size)));
+            pictures_found
+                .extend(DRAWINGS.map(|(name, paint)| (name.to_owned(), drawn(size, paint))));
+            pictures_found.push(("shadow".to_owned(), shadow(size)));
         }
     }
-    found.sort();
-    found
+    pictures_found.sort();
+    pictures_found
 }
 
-fn collect(folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
+fn collect(folder: &Path, pictures_found: &mut Vec<(String, Vec<u8>)>) {
     let entries = fs::read_dir(folder).unwrap_or_else(|err| panic!("{}: {err}", folder.display()));
     for entry in entries {
         let path = entry.expect("the folder can be read").path();
@@ -113,10 +114,10 @@ fn collect(folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
             continue;
         }
         if path.is_dir() {
-            collect(&path, found);
+            collect(&path, pictures_found);
         } else {
             let bytes = fs::read(&path).expect("the picture can be read");
-            found.push((path.display().to_string(), bytes));
+            pictures_found.push((path.display().to_string(), bytes));
         }
     }
 }
@@ -169,7 +170,7 @@ fn facts(file: &[u8]) -> Option<Facts> {
 }
 
 #[test]
-fn no_lossy_answer_is_below_the_floor() {
+fn no_lossy_output_is_below_the_floor() {
     let pictures = pictures();
     let kinds = [Target::Avif, Target::Webp, Target::Jpeg]
         .into_iter()
@@ -188,21 +189,21 @@ fn no_lossy_answer_is_below_the_floor() {
             let Some(facts) = facts(file) else {
                 continue;
             };
-            let made = |target, stage| {
+            let convert_to = |target, stage| {
                 let limits = Limits::default();
                 let plan = image_plan::plan(&facts, &recipe, target, stage, &limits).expect("fits");
                 let answer = worker::convert(&plan, file).expect("a sound picture");
                 let picture = decoded(target.format(), &answer.bytes, plan.target);
                 (answer.bytes.len(), with_alpha(picture))
             };
-            let (_, exact) = made(Target::Png, Stage::Quick);
+            let (_, exact) = convert_to(Target::Png, Stage::Quick);
             let reference = Ssimulacra2Reference::new(&slice(&exact)).expect("it has pixels");
             for ((target, stage), tally) in kinds.iter().zip(&mut tallies) {
                 // JPEG blends transparency over white, so the outputs cannot be compared.
                 if *target == Target::Jpeg && facts.alpha {
                     continue;
                 }
-                let (bytes, picture) = made(*target, *stage);
+                let (bytes, picture) = convert_to(*target, *stage);
                 let score = reference.compare(&slice(&picture)).expect("of one size");
                 eprintln!("{name}, {width_px:?}: {target:?} {stage:?} {bytes} bytes, {score:.1}");
                 if score < SCORE_MIN {

@@ -229,7 +229,7 @@ fn an_original_that_is_no_picture_fails_its_job_and_no_other() {
 /// The codecs differ: libavif aborts if an allocation fails; libaom and dav1d return errors of
 /// their own. Either must be reported as a picture that is too large.
 #[test]
-fn memory_that_c_code_does_not_get_is_too_large_and_no_crash() {
+fn failed_allocations_in_c_code_are_reported_as_too_large() {
     const LARGE: Size = Size::new(1_500, 1_000);
     let better = Encoding::Avif {
         quality: 60,
@@ -264,14 +264,14 @@ fn memory_that_c_code_does_not_get_is_too_large_and_no_crash() {
 /// (promise P11 of docs/SPEC.md), within a tolerance. Uses the minimum over several pools, because
 /// the machine may do other work.
 #[test]
-fn p11_the_first_job_of_a_pool_takes_what_any_takes() {
+fn p11_the_first_job_of_a_pool_takes_no_more_cpu_time() {
     const POOLS: usize = 5;
     const JOBS: usize = 12;
     let (source, stored, original) = originals().swap_remove(0);
     let plan = plan(source, stored, stored.transposed(), AVIF);
     for backend in backends() {
         let mut firsts: Vec<u64> = Vec::new();
-        let mut others: Vec<u64> = Vec::new();
+        let mut later_jobs: Vec<u64> = Vec::new();
         for _ in 0..POOLS {
             let pool = start(*backend);
             let cpu_us = |_| {
@@ -281,10 +281,10 @@ fn p11_the_first_job_of_a_pool_takes_what_any_takes() {
             };
             let jobs: Vec<u64> = (0..JOBS).map(cpu_us).collect();
             firsts.push(jobs[0]);
-            others.extend(&jobs[1..]);
+            later_jobs.extend(&jobs[1..]);
         }
-        others.sort_unstable();
-        let (first, p50) = (firsts.iter().min(), others[others.len() / 2]);
+        later_jobs.sort_unstable();
+        let (first, p50) = (firsts.iter().min(), later_jobs[later_jobs.len() / 2]);
         let first = *first.expect("there are pools");
         eprintln!("worker: {backend}: first job {first} µs of CPU, p50 {p50}");
         assert!(first * 10 <= p50 * 12, "{backend}: {first} µs, then {p50}");

@@ -64,7 +64,7 @@ impl<R: Read + Seek> Decoder for Alac<R> {
     }
 
     fn next(&mut self, block: &mut Vec<f32>) -> Result<bool, Error> {
-        let Some(&(offset, bytes)) = self.packets.places.get(self.next) else {
+        let Some(&(offset, bytes)) = self.packets.spans.get(self.next) else {
             return Ok(false);
         };
         self.next += 1;
@@ -76,25 +76,25 @@ impl<R: Read + Seek> Decoder for Alac<R> {
         self.packet.resize(bytes as usize, 0);
         // A seek discards the read buffer, so seek only if the packet does not directly follow the
         // previous one.
-        let here = self
+        let position = self
             .original
             .stream_position()
             .map_err(Error::undecodable)?;
-        let way = offset.wrapping_sub(here) as i64;
-        let sought = match way {
-            0 => Ok(here),
+        let distance = offset.wrapping_sub(position) as i64;
+        let seek_result = match distance {
+            0 => Ok(position),
             _ => self.original.seek(SeekFrom::Start(offset)),
         };
-        sought.map_err(Error::undecodable)?;
+        seek_result.map_err(Error::undecodable)?;
         let read = self.original.read_exact(&mut self.packet);
         read.map_err(Error::undecodable)?;
         let decoded = self.decoder.decode_packet(&self.packet, &mut self.samples);
         let decoded: &[i32] = decoded.map_err(Error::undecodable)?;
         let channels = usize::from(self.shape.channels);
-        let begin = self.skip.min(decoded.len() / channels);
-        self.skip -= begin;
+        let skipped = self.skip.min(decoded.len() / channels);
+        self.skip -= skipped;
         let scale = full_scale(32);
-        let samples = decoded[begin * channels..].iter();
+        let samples = decoded[skipped * channels..].iter();
         block.extend(samples.map(|sample| *sample as f32 * scale));
         Ok(true)
     }

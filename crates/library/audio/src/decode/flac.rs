@@ -37,7 +37,7 @@ impl<R: Read + Seek> Flac<R> {
 fn skip_id3v2(original: &mut (impl Read + Seek)) -> Result<(), Error> {
     let mut head = [0; 10];
     original.read_exact(&mut head).map_err(Error::undecodable)?;
-    let begin = match head {
+    let audio_offset = match head {
         [b'I', b'D', b'3', _, _, flags, size @ ..] => {
             let size = size
                 .iter()
@@ -48,7 +48,7 @@ fn skip_id3v2(original: &mut (impl Read + Seek)) -> Result<(), Error> {
         _ => 0,
     };
     original
-        .seek(SeekFrom::Start(begin))
+        .seek(SeekFrom::Start(audio_offset))
         .map(drop)
         .map_err(Error::undecodable)
 }

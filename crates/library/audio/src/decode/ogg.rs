@@ -117,7 +117,7 @@ impl<R: Read + Seek> Packets<R> {
     /// Returns the first packet of the next link that starts with `magic`; `None` after the last
     /// link. Must be called after [`Packets::read`] has returned all packets of the current link.
     pub(super) fn read_link(&mut self, magic: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        let mut others = 0;
+        let mut other_streams = 0;
         loop {
             let packet = match self.next.take() {
                 Some(packet) => Some(packet),
@@ -128,8 +128,8 @@ impl<R: Read + Seek> Packets<R> {
                 Some(packet) if packet.data.starts_with(magic) => {
                     return Ok(Some(self.begin(packet)));
                 }
-                Some(_) => others += 1,
-                None if others == 0 => return Ok(None),
+                Some(_) => other_streams += 1,
+                None if other_streams == 0 => return Ok(None),
                 None => return Err(Error::unsupported("chained stream with another codec")),
             }
         }

@@ -112,8 +112,8 @@ impl<R: Read + Seek> Decoder for Aiff<R> {
 
     fn seek(&mut self, frame: u64) -> Result<bool, Error> {
         let sample = frame.saturating_mul(self.shape.channels.into());
-        let sought = self.reader.seek(sample.min(self.samples));
-        sought.map_err(|error| Error::undecodable(format!("AIFF: {error:?}")))?;
+        let seek_result = self.reader.seek(sample.min(self.samples));
+        seek_result.map_err(|error| Error::undecodable(format!("AIFF: {error:?}")))?;
         Ok(true)
     }
 }

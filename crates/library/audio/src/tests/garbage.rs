@@ -3,7 +3,7 @@
 use audio_plan::Codec;
 use proptest::prelude::*;
 
-use super::{made, plan};
+use super::{plan, transcoded};
 use crate::ErrorKind;
 
 const FILES: [(Codec, &[u8]); 7] = [
@@ -38,13 +38,14 @@ const FILES: [(Codec, &[u8]); 7] = [
 ];
 
 #[test]
-fn small_files_of_every_format_are_made() {
+fn small_files_of_every_format_are_transcoded() {
     for (codec, file) in FILES {
-        let made = made(&plan(codec, 1, 1), file).unwrap_or_else(|err| panic!("{codec:?}: {err}"));
+        let transcoded =
+            transcoded(&plan(codec, 1, 1), file).unwrap_or_else(|err| panic!("{codec:?}: {err}"));
         assert!(
-            (23_000..27_000).contains(&made.frames),
+            (23_000..27_000).contains(&transcoded.frames),
             "{codec:?}: {}",
-            made.frames
+            transcoded.frames
         );
     }
 }
@@ -63,8 +64,10 @@ fn nothing_noise_and_another_format_are_the_files_fault() {
             b"OggS",
             b"RIFF\0\0\0\0WAVE",
         ] {
-            let made = made(&plan(codec, 2, 1), file);
-            let kind = made.map(|made| made.frames).map_err(|err| err.kind);
+            let transcoded = transcoded(&plan(codec, 2, 1), file);
+            let kind = transcoded
+                .map(|transcoded| transcoded.frames)
+                .map_err(|err| err.kind);
             assert_eq!(
                 kind,
                 Err(ErrorKind::Undecodable),
@@ -76,10 +79,10 @@ fn nothing_noise_and_another_format_are_the_files_fault() {
 }
 
 #[test]
-fn a_track_that_is_cut_is_made_as_far_as_it_goes() {
+fn a_truncated_track_is_transcoded_up_to_the_truncation() {
     for (codec, file) in FILES {
-        let whole = made(&plan(codec, 1, 1), file).expect("sound").frames;
-        let cut = made(&plan(codec, 1, 1), &file[..file.len() * 3 / 4]);
+        let whole = transcoded(&plan(codec, 1, 1), file).expect("sound").frames;
+        let cut = transcoded(&plan(codec, 1, 1), &file[..file.len() * 3 / 4]);
         match cut {
             Ok(cut) => assert!(cut.frames < whole, "{codec:?}"),
             // No frame was decoded before the truncation, because the file has its tables at the
@@ -108,7 +111,7 @@ proptest! {
         if cut {
             file.truncate(end.index(file.len()));
         }
-        // `made` verifies the output, if any, as the server does.
-        drop(made(&plan(codec, 1, 1), &file));
+        // `transcoded` verifies the output, if any, as the server does.
+        drop(transcoded(&plan(codec, 1, 1), &file));
     }
 }

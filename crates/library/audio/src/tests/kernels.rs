@@ -15,9 +15,9 @@ fn resampled(rate: u32, samples: &[f32], pieces: &[usize]) -> Vec<f32> {
     let mut resampler = Resampler::new(rate, 1).expect("a rate that is handled");
     let (mut out, mut rest) = (Vec::new(), samples);
     for piece in pieces.iter().cycle() {
-        let (piece, behind) = rest.split_at((*piece).min(rest.len()));
+        let (piece, following) = rest.split_at((*piece).min(rest.len()));
         resampler.inputs()[0].extend_from_slice(piece);
-        rest = behind;
+        rest = following;
         resampler.run(rest.is_empty(), &mut out);
         if rest.is_empty() {
             return out;
@@ -48,7 +48,7 @@ fn every_rate_becomes_48_khz_with_each_sample_in_its_place() {
 }
 
 #[test]
-fn what_48_khz_has_no_room_for_is_gone() {
+fn frequencies_above_24_khz_are_removed() {
     let out = resampled(96_000, &sine(30_000.0, 96_000.0, 20_000), &[4_096]);
     let loudest = out[500..out.len() - 500]
         .iter()
@@ -72,18 +72,18 @@ fn rates_without_a_small_ratio_are_refused() {
 
 /// Returns the weights of a mix in hundredths, one row per input channel: the output when only that
 /// channel has full scale.
-fn mixed(order: ChannelOrder, channels: u8, made: u8) -> Vec<Vec<i32>> {
+fn mixed(order: ChannelOrder, channels: u8, out_channels: u8) -> Vec<Vec<i32>> {
     let shape = FrameFormat {
         rate_hz: 48_000,
         channels,
         order,
     };
-    let mix = Mix::new(shape, made);
+    let mix = Mix::new(shape, out_channels);
     let rows = (0..channels).map(|channel| {
         let frame: Vec<f32> = (0..channels)
             .map(|at| f32::from(u8::from(at == channel)))
             .collect();
-        let mut out = vec![Vec::new(); made.into()];
+        let mut out = vec![Vec::new(); out_channels.into()];
         mix.run(&frame, &mut out);
         out.iter()
             .map(|samples| (samples[0] * 100.0).round() as i32)
@@ -93,7 +93,7 @@ fn mixed(order: ChannelOrder, channels: u8, made: u8) -> Vec<Vec<i32>> {
 }
 
 #[test]
-fn channels_are_heard_where_they_stand() {
+fn channels_are_mixed_by_their_positions() {
     assert_eq!(mixed(ChannelOrder::Wave, 1, 1), [[100]]);
     assert_eq!(mixed(ChannelOrder::Wave, 1, 2), [[100, 100]]);
     assert_eq!(mixed(ChannelOrder::Wave, 2, 1), [[50], [50]]);
@@ -110,14 +110,14 @@ fn channels_are_heard_where_they_stand() {
 fn no_mix_exceeds_full_scale() {
     for order in [ChannelOrder::Wave, ChannelOrder::Vorbis, ChannelOrder::Alac] {
         for channels in 1..=8 {
-            for made in [1, 2] {
-                let rows = mixed(order, channels, made);
+            for out_channels in [1, 2] {
+                let rows = mixed(order, channels, out_channels);
                 assert_eq!(rows.len(), channels.into());
-                for column in 0..usize::from(made) {
+                for column in 0..usize::from(out_channels) {
                     let sum: i32 = rows.iter().map(|row| row[column]).sum();
                     assert!(
                         (48..=102).contains(&sum),
-                        "{order:?} {channels} {made}: {sum}"
+                        "{order:?} {channels} {out_channels}: {sum}"
                     );
                 }
             }

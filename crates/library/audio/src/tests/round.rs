@@ -3,7 +3,7 @@
 
 use audio_plan::Codec;
 
-use super::{compare, ffmpeg, heard, made, plan};
+use super::{compare, decoded, ffmpeg, plan, transcoded};
 use crate::ErrorKind;
 
 /// Three seconds of a signal that never repeats: a tone that rises from 200 Hz, and a different one
@@ -104,11 +104,11 @@ fn write(format: &Format, into_file: bool) -> Vec<u8> {
     }
     let name = format.name.replace([' ', ','], "-");
     let path = std::env::temp_dir().join(format!("pelton-audio-{name}-{}", std::process::id()));
-    let place = path.to_str().expect("text");
+    let path_text = path.to_str().expect("text");
     ffmpeg(
         &before,
         b"",
-        &[format.words, &["-y", place, "-f", "null"]].concat(),
+        &[format.words, &["-y", path_text, "-f", "null"]].concat(),
     );
     let bytes = std::fs::read(&path).expect("it was written");
     std::fs::remove_file(&path).expect("it is there");
@@ -122,7 +122,7 @@ fn check(format: &Format, into_file: bool) {
     let original = write(format, into_file);
     // Compare with ffmpeg's input, since ffmpeg does not remove the padding of some formats when it
     // decodes.
-    let truth = heard(
+    let reference = decoded(
         &ffmpeg(
             &["-f", "lavfi", "-i", &format!("{RISING}48000")],
             b"",
@@ -135,15 +135,16 @@ fn check(format: &Format, into_file: bool) {
             start_ms,
             ..plan(format.codec, 2, 3)
         };
-        let made = made(&plan, &original).unwrap_or_else(|err| panic!("{}: {err}", format.name));
-        assert_eq!(made.remarks, Vec::<String>::new(), "{}", format.name);
-        let heard = heard(&made.sink, 2);
-        let begin = start_ms as usize * 48;
+        let transcoded =
+            transcoded(&plan, &original).unwrap_or_else(|err| panic!("{}: {err}", format.name));
+        assert_eq!(transcoded.remarks, Vec::<String>::new(), "{}", format.name);
+        let decoded = decoded(&transcoded.sink, 2);
+        let start_frame = start_ms as usize * 48;
         let name = format!("{} from {start_ms} ms", format.name);
-        let longer = heard[0].len() as i64 - (truth[0].len() - begin) as i64;
+        let longer = decoded[0].len() as i64 - (reference[0].len() - start_frame) as i64;
         assert!(longer.abs() <= PACKET, "{name}: {longer} samples longer");
-        for (heard, truth) in heard.iter().zip(&truth) {
-            let (lag, decibels) = compare(&truth[begin..], heard, 48);
+        for (decoded, reference) in decoded.iter().zip(&reference) {
+            let (lag, decibels) = compare(&reference[start_frame..], decoded, 48);
             assert!(lag.abs() <= 24, "{name}: {lag} samples late");
             assert!(
                 20.0 < decibels,
@@ -154,18 +155,18 @@ fn check(format: &Format, into_file: bool) {
 }
 
 #[test]
-fn every_format_comes_out_as_it_went_in_and_from_where_it_is_to_begin() {
+fn every_format_is_transcoded_faithfully_from_every_start() {
     FORMATS.iter().for_each(|format| check(format, false));
     IN_FILES.iter().for_each(|format| check(format, true));
 }
 
 #[test]
-fn a_file_says_what_it_is_and_is_the_same_each_time() {
+fn the_output_has_tags_and_is_deterministic() {
     let format = &FORMATS[0];
     let original = write(format, false);
     let plan = plan(Codec::Flac, 1, 3);
-    let first = made(&plan, &original).expect("sound");
-    assert_eq!(first, made(&plan, &original).expect("sound"));
+    let first = transcoded(&plan, &original).expect("sound");
+    assert_eq!(first, transcoded(&plan, &original).expect("sound"));
     let text = String::from_utf8_lossy(&first.sink);
     assert!(text.contains("TITLE=Für Elise"));
     assert!(text.contains("libopus"));
@@ -178,7 +179,7 @@ fn a_file_says_what_it_is_and_is_the_same_each_time() {
 }
 
 #[test]
-fn five_channels_and_a_low_one_become_two_ears() {
+fn five_point_one_is_mixed_to_stereo() {
     // Only the centre channel has a signal.
     let source = "aevalsrc=0|0|0.5*sin(2*PI*440*t)|0|0|0:d=1:s=48000:c=5.1";
     for (codec, words) in [
@@ -190,12 +191,17 @@ fn five_channels_and_a_low_one_become_two_ears() {
         (Codec::Vorbis, &["-f", "ogg", "-c:a", "libvorbis"]),
     ] {
         let original = ffmpeg(&["-f", "lavfi", "-i", source], b"", words);
-        let heard = heard(&made(&plan(codec, 2, 1), &original).expect("sound").sink, 2);
+        let decoded = decoded(
+            &transcoded(&plan(codec, 2, 1), &original)
+                .expect("sound")
+                .sink,
+            2,
+        );
         let level = |samples: &[f32]| {
             let power: f32 = samples.iter().map(|it| it * it).sum();
             (power / samples.len() as f32).sqrt()
         };
-        let (left, right) = (level(&heard[0]), level(&heard[1]));
+        let (left, right) = (level(&decoded[0]), level(&decoded[1]));
         assert!(
             (left / right - 1.0).abs() < 0.05,
             "{codec:?}: {left} {right}"
@@ -243,11 +249,11 @@ fn every_link_of_a_chain_is_heard() {
                 start_ms,
                 ..plan(codec, 2, 4)
             };
-            let made = made(&plan, &chain.concat()).expect("sound");
-            assert_eq!(made.remarks, Vec::<String>::new(), "{name}");
-            let heard = heard(&made.sink, 2);
-            let seconds = heard[0].chunks(48_000);
-            let longer = heard[0].len() as i64 - 48_000 * hz.len() as i64;
+            let transcoded = transcoded(&plan, &chain.concat()).expect("sound");
+            assert_eq!(transcoded.remarks, Vec::<String>::new(), "{name}");
+            let decoded = decoded(&transcoded.sink, 2);
+            let seconds = decoded[0].chunks(48_000);
+            let longer = decoded[0].len() as i64 - 48_000 * hz.len() as i64;
             assert!(
                 longer.abs() <= 960,
                 "{name} from {start_ms}: {longer} samples longer"
@@ -266,41 +272,44 @@ fn every_link_of_a_chain_is_heard() {
 }
 
 #[test]
-fn a_chain_that_goes_on_in_another_coding_is_not_made() {
+fn a_chain_with_a_second_codec_is_refused() {
     let vorbis = tone("libvorbis", 1, 440, 48_000, "2");
     let opus = tone("libopus", 1, 660, 48_000, "2");
     for (codec, chain) in [
         (Codec::Vorbis, [&vorbis[..], &opus].concat()),
         (Codec::Opus, [&opus[..], &vorbis].concat()),
     ] {
-        let made = made(&plan(codec, 2, 2), &chain).map(|made| made.frames);
-        assert_eq!(made.map_err(|err| err.kind), Err(ErrorKind::Unsupported));
+        let transcoded = transcoded(&plan(codec, 2, 2), &chain).map(|transcoded| transcoded.frames);
+        assert_eq!(
+            transcoded.map_err(|err| err.kind),
+            Err(ErrorKind::Unsupported)
+        );
     }
 }
 
 #[test]
-fn no_more_is_made_than_the_plan_lets_through() {
+fn the_output_is_not_longer_than_the_plan_allows() {
     let long = tone("libopus", 20, 440, 48_000, "2");
     let plan = plan(Codec::Opus, 2, 4);
-    let made = made(&plan, &long).expect("sound");
+    let transcoded = transcoded(&plan, &long).expect("sound");
     // The limit is the sum of the four seconds of the plan, ten seconds of tolerance, and an eighth
     // of the duration.
-    assert_eq!(made.frames, 48_000 * 29 / 2);
+    assert_eq!(transcoded.frames, 48_000 * 29 / 2);
     assert_eq!(
-        made.remarks,
+        transcoded.remarks,
         ["original is longer than the plan allows, output truncated"]
     );
 }
 
 #[test]
-fn what_begins_behind_its_end_is_the_files_fault() {
+fn a_start_after_the_end_is_the_files_fault() {
     let original = write(&FORMATS[0], false);
     let late = audio_plan::Plan {
         start_ms: 60_000,
         ..plan(Codec::Flac, 2, 120)
     };
     assert_eq!(
-        made(&late, &original).map_err(|err| err.kind),
+        transcoded(&late, &original).map_err(|err| err.kind),
         Err(ErrorKind::Undecodable)
     );
 }

@@ -44,7 +44,7 @@ pub fn pages(bytes: &[u8]) {
 /// packet sizes (4 bytes each) that fit into the box.
 pub fn packets(bytes: &[u8]) {
     if let Ok(packets) = read_packets(bytes) {
-        assert!(packets.places.len() <= bytes.len() / 4);
+        assert!(packets.spans.len() <= bytes.len() / 4);
         assert!(packets.cookie.len() <= bytes.len());
     }
 }

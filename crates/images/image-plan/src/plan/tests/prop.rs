@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn somebody_always_answers(
+    fn there_is_always_a_candidate(
         facts in any_facts(),
         recipe in any_recipe(),
         avif in any::<bool>(),
@@ -152,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_a_sound_plan_or_none(
+    fn any_bytes_are_a_valid_plan_or_an_error(
         bytes in proptest::collection::vec(any::<u8>(), 0..60),
         flips in proptest::collection::vec((0..PLAN_BYTES, any::<u8>()), 0..4),
     ) {

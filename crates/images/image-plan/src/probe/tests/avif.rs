@@ -6,8 +6,8 @@ const PIXELS: (u32, u32) = (640, 480);
 
 /// Returns an AVIF whose only item has its size, its configuration and `properties`.
 fn of(properties: &[Vec<u8>]) -> Vec<u8> {
-    let own = [&[ispe(PIXELS), av1c(0x0c)], properties].concat();
-    avif(own.len() as u8, &own)
+    let own_properties = [&[ispe(PIXELS), av1c(0x0c)], properties].concat();
+    avif(own_properties.len() as u8, &own_properties)
 }
 
 #[test]
@@ -189,9 +189,9 @@ fn sequences() {
 }
 
 #[test]
-fn heic_tells_its_size_by_the_same_boxes() {
-    let heic = |own: &[Vec<u8>]| {
-        let mut file = avif(own.len() as u8, own);
+fn heic_size_is_read_from_the_same_boxes() {
+    let heic = |own_properties: &[Vec<u8>]| {
+        let mut file = avif(own_properties.len() as u8, own_properties);
         let at = file.windows(4).position(|brand| brand == b"avif");
         file[at.expect("a brand")..][..4].copy_from_slice(b"heic");
         file

@@ -233,9 +233,9 @@ fn exif_orientations() {
         assert_eq!(Some(oriented(&exif(false, value))), expected);
         assert_eq!(Some(oriented(&exif(true, value))), expected);
     }
-    let sound = exif(false, 6);
+    let valid = exif(false, 6);
     let patched = |at: usize, bytes: &[u8]| {
-        let mut block = sound.clone();
+        let mut block = valid.clone();
         block[at..at + bytes.len()].copy_from_slice(bytes);
         block
     };
@@ -248,7 +248,7 @@ fn exif_orientations() {
         // so that the directory crosses the end of the block.
         patched(10, &1000u32.to_le_bytes()),
         patched(10, &u32::MAX.to_le_bytes()),
-        patched(10, &(sound.len() as u32 - 7).to_le_bytes()),
+        patched(10, &(valid.len() as u32 - 7).to_le_bytes()),
         // First an orientation of type LONG, then a directory without the tag, then one with too
         // many entries.
         patched(6 + 24, &[4]),
@@ -261,5 +261,5 @@ fn exif_orientations() {
         assert_eq!(oriented(&block), Orientation::Upright, "{block:x?}");
     }
     // The entry is complete, although the block ends directly after it.
-    assert_eq!(oriented(&sound[..6 + 10 + 24]), Orientation::Turn90);
+    assert_eq!(oriented(&valid[..6 + 10 + 24]), Orientation::Turn90);
 }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use proptest::{collection, sample};
 
 /// Returns one valid file of each format, with all header parts that the writers support.
-fn sound() -> Vec<Vec<u8>> {
+fn valid_files() -> Vec<Vec<u8>> {
     let size = (640, 480);
     let icc = segment(0xe2, &[&b"ICC_PROFILE\0\x01\x01"[..], &[7; 90]].concat());
     let table = segment(0xdb, &[&[0][..], &[9; 64]].concat());
@@ -65,8 +65,8 @@ fn assert_contained(bytes: &[u8], len_bytes: u64) {
 }
 
 #[test]
-fn every_sound_file_is_understood_and_every_cut_of_it_survived() {
-    for bytes in sound() {
+fn valid_files_are_probed_and_their_truncations_do_not_panic() {
+    for bytes in valid_files() {
         assert!(
             probe(bytes.as_slice(), bytes.len() as u64).is_ok(),
             "{}",
@@ -82,12 +82,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn damaged_files_are_survived(
+    fn damaged_files_do_not_panic(
         file in 0..8usize,
         damage in collection::vec((any::<sample::Index>(), any::<u8>()), 1..6),
         extra in prop_oneof![Just(0u64), 0..5000u64, Just(1 << 40)],
     ) {
-        let mut bytes = sound().swap_remove(file);
+        let mut bytes = valid_files().swap_remove(file);
         for (at, value) in damage {
             let at = at.index(bytes.len());
             bytes[at] = value;
@@ -96,12 +96,12 @@ proptest! {
     }
 
     #[test]
-    fn random_bytes_behind_a_magic_are_survived(
+    fn random_bytes_after_a_magic_number_do_not_panic(
         file in 0..8usize,
         keep in 2..24usize,
         rest in collection::vec(any::<u8>(), 0..300),
     ) {
-        let bytes = sound().swap_remove(file);
+        let bytes = valid_files().swap_remove(file);
         let bytes = [&bytes[..keep.min(bytes.len())], &rest].concat();
         assert_contained(&bytes, bytes.len() as u64);
     }

@@ -3,7 +3,7 @@ use super::*;
 use expect_test::expect;
 
 #[test]
-fn sound() {
+fn valid_files() {
     let size = (640, 480);
     let extended = |flags, chunks: &[Vec<u8>]| webp(&[&[vp8x(flags, size)], chunks].concat());
     let profile = || riff(b"ICCP", &[1; 547]);
