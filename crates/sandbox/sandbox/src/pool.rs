@@ -546,8 +546,8 @@ impl Pool {
     }
 
     /// Releases a child after its job, or a child that had no job. A single-use child is killed,
-    /// which is its wipe. A reusable child whose reply was valid (`is_reply_valid`) goes back to the
-    /// supervisor until it reports ready; a reusable child whose reply was invalid is killed.
+    /// which is its wipe. A reusable child whose reply was valid (`is_reply_valid`) goes back to
+    /// the supervisor until it reports ready; a reusable child whose reply was invalid is killed.
     fn leave(&self, mut slot: Slot, is_reply_valid: bool) {
         if !self.shared.reuses_children || !is_reply_valid || !slot.restore_weight() {
             slot.kill();

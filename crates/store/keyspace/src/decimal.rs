@@ -92,7 +92,8 @@ fn parse(text: &[u8]) -> Option<Number> {
     Some(Number::Finite(number)).filter(|_| number.is_finite())
 }
 
-/// Returns the number `digits` / 10^`fraction_digits` as numerator and denominator, if both fit in 128 bits.
+/// Returns the number `digits` / 10^`fraction_digits` as numerator and denominator, if both fit in
+/// 128 bits.
 fn small(digits: &[u8], fraction_digits: i64) -> Option<(u128, u128)> {
     let zeros = usize::try_from(-fraction_digits.min(0)).ok()?;
     let fraction_digits = u32::try_from(fraction_digits.max(0)).ok();

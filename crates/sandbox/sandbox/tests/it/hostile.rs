@@ -33,8 +33,8 @@ fn cores() -> u32 {
 /// Minimum share of the CPU that honest jobs must get.
 const SHARE_MIN: f64 = 0.95;
 
-/// Returns the maximum number of measurements, one of which must reach the share [`SHARE_MIN`]. On a
-/// machine with other load, a core may be free for one side only. That lowers the share of the
+/// Returns the maximum number of measurements, one of which must reach the share [`SHARE_MIN`]. On
+/// a machine with other load, a core may be free for one side only. That lowers the share of the
 /// honest jobs and never raises it.
 fn tries() -> u32 {
     match std::env::var(TIME) {

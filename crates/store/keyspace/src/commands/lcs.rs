@@ -88,11 +88,11 @@ struct Lengths {
 /// A subsequence, and the contiguous matches it consists of, the last one first.
 struct Found {
     text: Vec<u8>,
-    common_runs: Vec<CommonRun>,
+    common_runs: Vec<CommonSubstring>,
 }
 
 /// A contiguous match: the index of its last byte in both strings, and its length.
-struct CommonRun {
+struct CommonSubstring {
     left_end: usize,
     right_end: usize,
     len: usize,
@@ -124,7 +124,7 @@ impl Lengths {
     /// resolved the same way.
     fn walk(&self, left: &[u8], right: &[u8]) -> Found {
         let mut text = Vec::new();
-        let mut common_runs: Vec<CommonRun> = Vec::new();
+        let mut common_runs: Vec<CommonSubstring> = Vec::new();
         let (mut row, mut column) = (left.len(), right.len());
         while 0 < row && 0 < column {
             if left[row - 1] == right[column - 1] {
@@ -136,7 +136,7 @@ impl Lengths {
                     {
                         it.len += 1;
                     }
-                    _ => common_runs.push(CommonRun {
+                    _ => common_runs.push(CommonSubstring {
                         left_end: row - 1,
                         right_end: column - 1,
                         len: 1,
@@ -156,7 +156,7 @@ impl Lengths {
 }
 
 fn send_index(found: &Found, options: &Options, out: &mut Out) {
-    let common_runs: Vec<&CommonRun> = found
+    let common_runs: Vec<&CommonSubstring> = found
         .common_runs
         .iter()
         .filter(|it| options.len_min <= it.len)

@@ -519,9 +519,9 @@ impl Source {
         Ok(found)
     }
 
-    /// Returns the offset of the first complete command within the incomplete command at `incomplete_at`. A
-    /// value may contain the same bytes, so a match must be followed by another command, an
-    /// annotation or the end of the file.
+    /// Returns the offset of the first complete command within the incomplete command at
+    /// `incomplete_at`. A value may contain the same bytes, so a match must be followed by another
+    /// command, an annotation or the end of the file.
     fn command_after(&self, incomplete_at: u64) -> io::Result<Option<u64>> {
         const BEFORE: &[u8] = b"\r\n*";
         let mut bytes = vec![0; (self.read - incomplete_at) as usize];
