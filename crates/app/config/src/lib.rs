@@ -2,9 +2,9 @@
 //! [`Config`].
 //!
 //! Principal type: [`Resolved`], which [`load`] makes from the files, the variables and the flags,
-//! and [`resolve`] from their contents; `settings` lists every key once. Errors are the user's
-//! fault. All of them are reported at once, and each names its file and line, its variable or its
-//! flag.
+//! and [`resolve`] from their contents; the module `settings` lists every key once. Every error is
+//! a mistake in the user's input. All errors are reported at once, and each names its file and
+//! line, its variable or its flag.
 //!
 //! [`components`] has the limits of each component that follow from the settings.
 //!

@@ -1,4 +1,4 @@
-//! `[programs.NAME]`: programs that serve routes, and chains of programs.
+//! Settings of programs that serve routes, and of chains of programs: the tables `[programs.NAME]`.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -12,7 +12,8 @@ use super::value::{Bytes, Raw, Timeout, Value, Wrong};
 
 /// Value of `on_error` that sends the request's body back.
 const INPUT: &str = "input";
-/// Maximum number of programs in a chain; clients would not wait for a longer one.
+/// Maximum number of programs in a chain. Clients would not wait for the response of a longer
+/// chain.
 const CHAIN_MAX: usize = 16;
 
 /// All programs and chains, sorted by name.
@@ -22,7 +23,7 @@ pub struct Programs(pub Vec<Entry>);
 /// Settings of one program or chain, from its table `[programs.NAME]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// `NAME` of the table.
+    /// Name of the program or chain: the last part of the table's name `[programs.NAME]`.
     pub name: String,
     /// Path of the executable. Exactly one of `path` and `programs` is set.
     pub path: PathBuf,
@@ -72,13 +73,13 @@ pub enum OnError<'a> {
     Tell,
     /// A response with the body of the request.
     Input,
-    /// The response to a request for this target of the library.
+    /// The response of the library to a request for this target.
     Target(&'a str),
     /// The response of the program with this name.
     Program(&'a str),
 }
 
-/// List of strings, in the order given.
+/// List of strings, in the order in which the user wrote them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words(pub Vec<String>);
 

@@ -27,9 +27,9 @@ const OTHER_VARIABLES: [&str; 4] = [
     "PELTON_WORKER",
 ];
 
-/// Data for a note about `queries`, in the form of a row of [`wsg::OTHER_DEFAULTS`]. If settings of
-/// WebP Server Go are used, `queries` becomes `webp-server-go`, which is the default of neither
-/// program.
+/// Setting that gets a value that is the default of neither program: its name in Pelton, its name
+/// in WebP Server Go, and its default in WebP Server Go. If settings of WebP Server Go are used,
+/// `queries` becomes `webp-server-go`.
 const QUERIES_OF_WSG: (&str, &str, &str) = ("queries", "ENABLE_EXTRA_PARAMS", "meta-only");
 
 /// Inputs of the configuration, apart from the defaults.

@@ -172,7 +172,8 @@ settings! {
         improve: bool = true, "true or false";
         /// Time for which caches may keep a response (Cache-Control max-age).
         max_age: Freshness = Freshness::seconds(86_400), "time";
-        /// The same for a provisional response, which an improvement will replace.
+        /// Time for which caches may keep a provisional response, which an improvement will
+        /// replace.
         max_age_quick: Freshness = Freshness::seconds(10), "time";
         /// Cores that serve, each with its own listener.
         cores: PerCore = PerCore::Auto, "cores";
@@ -190,11 +191,11 @@ settings! {
         hosts: Hosts = Hosts(Vec::new()), "names";
         /// Further origins whose pages may use the API.
         origins: Origins = Origins(Vec::new()), "origins";
-        /// Address on which metrics, status and the API need no login; on all other addresses they
-        /// then need one.
+        /// Address on which metrics, status and the API need no login; with it, they need a login
+        /// on all other addresses.
         admin_listen: MaybeAddress = MaybeAddress(None), "address or off";
         /// File with a token for metrics, status and the API, sent as `Authorization: Bearer
-        /// TOKEN`. Without the token they then need a login.
+        /// TOKEN`. With this file, requests without the token need a login.
         admin_token_file: MaybeFile = MaybeFile(None), "file or off";
         /// Destination of the access log, one JSON line per response: a file, stderr, or off.
         access_log: AccessLog = AccessLog(Sink::Off), "file";
@@ -300,7 +301,7 @@ settings! {
         give_way_time: Freshness = Freshness(Duration::from_millis(100)), "time";
         /// Address space of a worker before its job: code and tables.
         max_memory: Bytes = Bytes::mib(256), "bytes";
-        /// Address space of one job beyond that.
+        /// Address space of one job, in addition to cell.max_memory.
         max_work_memory: Bytes = Bytes::gib(1), "bytes";
         /// Size of one job's result.
         max_answer: Bytes = Bytes::mib(256), "bytes";
@@ -313,9 +314,9 @@ settings! {
         /// Folder for jobs that crash or time out, so that they can be run again; they contain data
         /// of clients.
         crash_dir: MaybeFolder = MaybeFolder(None), "directory or off";
-        /// Jobs in that folder; further ones are not kept.
+        /// Jobs that are kept in cell.crash_dir; further ones are not kept.
         crash_jobs_max: u32 = 32, "jobs";
-        /// Total size of these jobs.
+        /// Total size of the jobs in cell.crash_dir.
         crash_bytes_max: Bytes = Bytes::mib(256), "bytes";
         /// Back the memory of workers with transparent huge pages, if the host has them.
         hugepages: bool = true, "true or false";
@@ -391,7 +392,8 @@ settings! {
         /// Body of one request to players' endpoints, the API or programs, as sent over the
         /// network.
         request_body_bytes: Bytes = Bytes::mib(1), "bytes";
-        /// Such bodies of all pending requests, over all cores; beyond, the response is 503.
+        /// Bodies of all pending requests to players' endpoints, the API or programs, over all
+        /// cores; beyond, the response is 503.
         request_bodies_bytes: Bytes = Bytes::mib(64), "bytes";
         /// Responses in memory that clients have not read yet: of players, the API, programs and
         /// pages; beyond, 503.
@@ -409,7 +411,7 @@ settings! {
         access_field_bytes_max: Bytes = Bytes(512), "bytes";
         /// Bytes of one connection's responses that the kernel buffers before they are sent.
         unsent_bytes_max: Bytes = Bytes::kib(128), "bytes";
-        /// Bytes of a file that are sent before other connections get their turn.
+        /// Bytes of a file that are sent before the other connections of the core are served.
         sendfile_slice_bytes: Bytes = Bytes::mib(1), "bytes";
         /// Time from the start of a connection to its first byte.
         first_byte_timeout: Timeout = Timeout::seconds(10), "time";
@@ -447,9 +449,11 @@ settings! {
         /// Silence after which a connection is closed whose client got its response before it had
         /// sent the whole request.
         linger_timeout: Timeout = Timeout::seconds(2), "time";
-        /// Total time for which a client may continue to send after such an early response.
+        /// Total time for which a client may continue to send after a response that it got before
+        /// it had sent the whole request.
         linger_time_max: Timeout = Timeout::seconds(30), "time";
-        /// Bytes that a client may still send after such an early response; they are dropped.
+        /// Bytes that a client may still send after a response that it got before it had sent the
+        /// whole request; they are dropped.
         linger_bytes_max: Bytes = Bytes::gib(1), "bytes";
         /// Time for open requests to finish when the server stops.
         drain_timeout: Timeout = Timeout::seconds(30), "time";

@@ -53,7 +53,7 @@ impl fmt::Display for Source {
 pub struct Assignment {
     /// Setting to which the value is assigned.
     pub key: &'static Key,
-    /// Value as it was given.
+    /// Value as the user wrote it.
     pub raw: Raw,
     /// Origin of the value.
     pub source: Source,
@@ -62,7 +62,7 @@ pub struct Assignment {
 /// Kind of a note about a setting of WebP Server Go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteKind {
-    /// The setting was applied, but works differently here, as the note describes.
+    /// The setting was applied, but works differently in Pelton, as the note describes.
     Taken,
     /// The setting was ignored without loss, because it has no effect in either program.
     NoEffect,

@@ -159,7 +159,8 @@ fn the_documented_example_of_programs_is_read() {
     );
 }
 
-/// Every key of a program changes the field of its name, and is displayed as it is read.
+/// Every key of a program's table changes the field with the name of the key, and the displayed
+/// value can be parsed again.
 #[test]
 fn every_key_of_a_program_is_read_and_shown() {
     const ALL: &str = "{ a = { path = \"/a\", route = \"/x/a\", on_error = \"b\", main_arguments = [\"-q\", \"\\\"\"], \

@@ -383,7 +383,7 @@ impl Value for Freshness {
     }
 }
 
-/// Output formats of conversions, without duplicates, in the order given.
+/// Output formats of conversions, without duplicates, in the order in which the user wrote them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Formats(pub Vec<Target>);
 
@@ -665,7 +665,7 @@ pub(crate) fn is_remote(text: &str) -> bool {
     text.starts_with("http://") || text.starts_with("https://")
 }
 
-/// List of files, in the order given.
+/// List of files, in the order in which the user wrote them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Files(pub Vec<PathBuf>);
 

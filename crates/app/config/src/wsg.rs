@@ -138,7 +138,8 @@ pub(crate) fn file(path: &Arc<PathBuf>, text: &str) -> Given {
         }
     };
     for (name, value) in pairs {
-        // The value is a slice of the file's text, so its address gives the line.
+        // The value is a slice of the file's text, so the difference of the two addresses is its
+        // offset in the text, from which the line number follows.
         let offset = value.get().as_ptr().addr() - text.as_ptr().addr();
         let source = Source::File {
             path: Arc::clone(path),

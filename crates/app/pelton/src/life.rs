@@ -59,7 +59,7 @@ impl Upgrade {
     }
 
     /// Removes and returns the sockets. The caller drops them before the cores stop; otherwise
-    /// connections would wait in their backlogs without being accepted.
+    /// connections would wait in the sockets' backlogs without being accepted.
     fn take(&self) -> Vec<TcpListener> {
         std::mem::take(&mut *self.sockets.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,5 +1,5 @@
-//! Store for the shared index of variants: one in this process that Redis clients can read, an
-//! external one, or none.
+//! The store that holds the shared index of variants: one in this process that Redis clients can
+//! read, an external one, or none.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -16,7 +16,8 @@ use variants::shared_index::Store;
 
 use crate::serve::reactor_error;
 
-/// Store of `pelton serve`, before it runs.
+/// Store for the shared index of variants, opened from the configuration. [`Record::run`] starts
+/// it.
 pub(crate) enum Record {
     /// No store.
     Off,
@@ -75,7 +76,8 @@ impl Record {
         let directives = [
             ("bind", address.ip().to_string()),
             ("port", address.port().to_string()),
-            // No snapshots: the store only holds a copy of an index that the service has itself.
+            // No snapshots, because the store only holds a copy of the index, and the service has
+            // the index itself.
             ("save", String::new()),
             ("dir", config.data.join("store").display().to_string()),
             ("maxmemory", config.store.max_memory.0.to_string()),
@@ -88,7 +90,7 @@ impl Record {
         let directives = store::Config::from_args(&words);
         let directives = directives.map_err(|err| Error::usage(format!("store.listen: {err}")))?;
         let cores = reactor::usable_cores(&reactor::Limits::default()).map_err(reactor_error)?;
-        // The last core has the least other work.
+        // The store shares the last core, because that core has the least other work.
         let core = *cores.last().expect("a process may use at least one core");
         let bound = Server::bind(directives, Limits::default(), core, inherited);
         let server = bound.map_err(|err| Error::host(format!("store.listen: {err}")))?;

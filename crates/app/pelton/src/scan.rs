@@ -20,8 +20,9 @@ use crate::wiring;
 /// Interval between updates of the progress bar.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Maximum number of files with broken tags that are listed. Such files are indexed as tracks all
-/// the same, and one faulty program may have written the tags of a whole library.
+/// Maximum number of files with broken tags that are listed. The list could otherwise name the
+/// whole library, if one faulty program wrote all its tags. Files with broken tags are indexed as
+/// tracks all the same.
 const BROKEN_TAGS_TOLD_MAX: usize = 100;
 
 /// Scans and prints a report. If a signal ends the scan, the last complete catalog stays.

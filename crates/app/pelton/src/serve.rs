@@ -115,7 +115,7 @@ fn announce(config: &Config, origins: Vec<String>, cores: usize, posture: &sandb
 }
 
 /// Locks the data directory: exclusively, or shared with other servers if they use one external
-/// store. After an upgrade, it is locked once the predecessor has ended.
+/// store. After an upgrade, a thread takes the lock once the predecessor has ended.
 fn hold(config: &Config, has_predecessor: bool) -> Result<Option<DirLock>, Error> {
     const WHAT: &str = "pelton serve";
     let sharing = match config.store.url.0 {

@@ -71,7 +71,8 @@ impl Entry {
         bool::read(&self.raw).ok()
     }
 
-    /// Returns the value as a non-negative integer; a file may also contain it as a string.
+    /// Returns the value as a non-negative integer. A configuration file may contain the integer as
+    /// a number or as a string.
     fn whole(&self) -> Option<u64> {
         match &self.raw {
             Raw::Integer(number) => u64::try_from(*number).ok(),

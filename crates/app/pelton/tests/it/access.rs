@@ -88,7 +88,7 @@ fn every_answer_has_its_line() {
     assert_eq!(lines[2]["status"], 404);
     assert_eq!(lines[3]["status"], 400);
     assert_eq!(lines[3]["method"], Value::Null);
-    // The identifier in the response's body is that of the request's line in the log.
+    // The body of an error response contains the identifier that the request has in the log.
     for (answer, line) in [(&missing, &lines[2]), (&refused, &lines[3])] {
         let id = line["id"].as_str().expect("a name");
         assert_eq!(id.len(), 24);
@@ -148,7 +148,8 @@ fn every_answer_of_http2_has_its_line() {
     let hit = format!("accept: image/webp\r\n{twice}");
     assert_eq!(client.send("HEAD", "/p.jpg?w=100", &hit).status, 200);
     let missing = client.send("GET", "/missing.jpg", "");
-    // Refused, since Host differs from `:authority`. The head was parsed, so its fields are logged.
+    // Refused, since Host differs from `:authority`. The head of the request was parsed, so the log
+    // line contains its fields.
     let refused = client.send("GET", "/p.jpg", "host: another\r\n");
     let lines = lines(path(&home), 4);
     let bytes = [&miss, &missing, &refused].map(|answer| answer.body.len());

@@ -22,7 +22,8 @@ const WRONG: &str = "authorization: Basic YW5uOndyb25n\r\n";
 const TOKEN: &str = "0123456789abcdef-token";
 const SONG: &str = "/Band/Album/1%20-%20One.flac";
 
-/// Returns a home with an album, whose picture is embedded in its only track, and one photograph.
+/// Creates a library with an album, whose picture is embedded in its only track, and one
+/// photograph.
 fn home() -> Home {
     Home::with(&[
         (
@@ -208,7 +209,7 @@ fn what_a_login_got_is_kept_by_no_shared_cache() {
     };
     for target in ["/photo.jpg", SONG] {
         for fields in ["", "range: bytes=0-9\r\n"] {
-            // A cache miss, then a cache hit.
+            // The first response is a cache miss, the second a cache hit.
             for _ in 0..2 {
                 let answer = server.send("GET", target, &format!("{AS_ANN}{fields}"));
                 assert_eq!(cached(&answer), "private", "{target} {fields}");
@@ -477,7 +478,8 @@ fn who_adds_the_first_user_is_told_what_is_open_or_says_it() {
     let server = Server::plain(&home, &[]);
     assert_eq!(server.get("/-/api").status, 401);
     server.stop();
-    // The setting takes precedence over the stored choice.
+    // The flag takes precedence over the value of `require_login` that was stored with the first
+    // user.
     let server = Server::plain(&home, &["--require-login", "off"]);
     assert_eq!(server.get("/-/api").status, 200);
     server.stop();

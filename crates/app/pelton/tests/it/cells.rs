@@ -214,7 +214,8 @@ fn kill_thrice(server: &Server, target: &str, widths: [u32; 3]) {
             signal(*cell, Signal::ABORT);
         }
         assert_eq!(client.answer().status, 500);
-        // Otherwise the next job might be given to a cell that is still dying.
+        // Otherwise the next job might be given to one of these cells before the kernel has ended
+        // it.
         eventually("they are all dead", || {
             (!cells.iter().any(|cell| is_alive(*cell))).then_some(())
         });

@@ -47,7 +47,7 @@ fn a_rewritten_original_is_noticed() {
     server.stop();
 }
 
-/// The two versions have the same size and the same modification time.
+/// The original and the bytes that overwrite it have the same size and the same modification time.
 #[test]
 fn an_original_that_is_overwritten_in_place_is_another_version() {
     let modified = UNIX_EPOCH + Duration::from_secs(1_000_000_000);

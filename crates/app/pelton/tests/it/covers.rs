@@ -32,7 +32,7 @@ pub(crate) fn with_picture(picture: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-/// Returns a home with an album of two tracks with the same embedded picture, an album with a
+/// Creates a library with an album of two tracks with the same embedded picture, an album with a
 /// picture in its folder, and a track without a picture.
 fn home() -> Home {
     let (inside, beside) = (with_picture(&media::png(96, 64)), media::png(64, 96));

@@ -201,8 +201,8 @@ fn broken_variants_are_made_anew() {
     let targets = ["/p.jpg?w=200", "/p.jpg?w=210", "/p.jpg?w=220"];
     let made = targets.map(|target| server.get_as(target, "image/avif"));
     server.stop();
-    // A power cut may leave such files: one truncated, one empty, and an unfinished temporary file.
-    // Add stray files of another program.
+    // Leave files as a power cut may leave them: one variant truncated, one empty, and an
+    // unfinished temporary file. Add stray files of another program.
     let variants = home.variants();
     assert_eq!(variants.len(), 3);
     for (path, bytes_left) in variants.iter().zip([100, 0]) {

@@ -73,7 +73,8 @@ fn the_root_leads_to_the_page() {
         ("moving.gif", &media::gif(48, 32, 2)),
         ("notes.txt", b"notes"),
         ("folder/inside.png", &media::png(48, 32)),
-        // `/-/music` is a page of the server, so this folder is only at `/-/at/music/`.
+        // `/-/music` is the server's music page, so the gallery shows the folder `music` only at
+        // `/-/at/music/`.
         ("music/kept.png", &media::png(48, 32)),
     ]);
     let server = Server::plain(&home, &[]);

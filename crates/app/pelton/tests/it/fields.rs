@@ -47,7 +47,7 @@ fn text_is_sent_in_the_coding_that_a_client_reads() {
         let mut tags = vec![plain.etag().to_owned()];
         for coding in ["br", "gzip", "zstd"] {
             let fields = format!("accept-encoding: {coding}\r\n");
-            // A cache miss, then a cache hit.
+            // The first response is a cache miss, the second a cache hit.
             for _ in 0..2 {
                 let answer = server.send("GET", target, &fields);
                 assert_eq!(answer.field("content-encoding"), Some(coding), "{target}");
@@ -162,7 +162,7 @@ fn several_ranges_are_sent_as_parts() {
             expected.extend_from_slice(format!("\r\n--{boundary}--\r\n").as_bytes());
             assert!(answer.body == expected, "{name}");
         }
-        // More ranges than the server sends as parts.
+        // A request for more ranges than the server sends as parts gets the whole body.
         let many: Vec<_> = (0..11).map(|n| format!("{0}-{0}", n * 1_000)).collect();
         let many = format!("range: bytes={}\r\n", many.join(","));
         let whole = server.send("GET", &target, &many);

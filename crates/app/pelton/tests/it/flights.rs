@@ -7,7 +7,7 @@ use crate::harness::{Client, Home, Server, eventually, media};
 
 const CLIENTS: usize = 100;
 
-/// Returns a home with a photograph whose conversions take long enough to overlap.
+/// Creates a library with a photograph whose conversions take long enough to overlap.
 fn home() -> Home {
     Home::with(&[("p.jpg", &media::photo(2400, 1600, 1))])
 }

@@ -1,5 +1,5 @@
-//! The tables of the crate http1, over the wire: the server refuses the requests that the tables
-//! refuse, with the same status, and then closes the connection.
+//! Runs the test tables of the crate http1 against a running server: it refuses the requests that
+//! the tables refuse, with the same status, and then closes the connection.
 
 use testkit::table::{Row, rows};
 
@@ -17,7 +17,7 @@ fn refusal(verdict: &str) -> Option<u16> {
     verdict.split(' ').next()?.parse().ok()
 }
 
-/// Expected reaction to a row.
+/// Expected reaction of the server to the bytes of one row.
 struct Expected {
     /// Statuses of the responses; `None` matches any status.
     answers: Vec<Option<u16>>,

@@ -41,7 +41,8 @@ fn a_quick_answer_is_replaced_by_a_better_one() {
         assert!(better.field("last-modified").is_some());
         assert_eq!(better.field("cache-status"), Some("Pelton; hit"));
         assert_eq!(server.metrics().conversions(), 2);
-        // The quick variant was removed, and nothing is converted again.
+        // The quick variant was removed, so one variant is left. A further request converts
+        // nothing.
         assert_eq!(home.variants().len(), 1, "{:?}", home.variants());
         assert_eq!(improved(&server, "/p.jpg", accept).etag(), better.etag());
         assert_eq!(server.metrics().conversions(), 2);

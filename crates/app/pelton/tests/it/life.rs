@@ -98,7 +98,7 @@ fn new_processes_take_over_and_no_request_fails() {
     server.stop();
 }
 
-/// Starts a server whose settings are in a file of the home.
+/// Starts a server with `text` as its configuration file.
 fn configured(home: &Home, text: &str) -> Server {
     fs::write(home.directory().join("pelton.toml"), text).expect("the home can be written");
     Server::plain(home, &[])

@@ -68,7 +68,8 @@ impl Running {
         replies
     }
 
-    /// Stops the server by SIGTERM. It writes a snapshot if the directives say so.
+    /// Stops the server by SIGTERM. The server then writes a snapshot, if its directives request
+    /// one.
     fn stop(mut self) {
         signal(self.child.id(), Signal::TERM);
         assert_eq!(self.child.wait().expect("it ends").code(), Some(0));

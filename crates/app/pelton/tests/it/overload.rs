@@ -231,7 +231,8 @@ fn where_one_format_needs_too_much_memory_the_next_one_answers() {
     server.stop();
 }
 
-/// Phones append a film to photographs. The memory estimate considers only the picture.
+/// Some phones append a video to a photograph. The memory estimate considers only the picture, so
+/// the first attempt runs out of memory and is retried.
 #[test]
 fn what_runs_out_of_memory_runs_again_with_all_that_a_job_may_have() {
     const FILM_BYTES: usize = 160 << 20;

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::harness::{Home, Server, media, pelton};
 
-/// Spellings of `..`.
+/// Spellings of `..` in a URL path.
 const UP: [&str; 14] = [
     "..",
     "%2e%2e",
@@ -23,7 +23,7 @@ const UP: [&str; 14] = [
     "%uff0e%uff0e",
     "..%20",
 ];
-/// Spellings of the separator.
+/// Spellings of the separator between two segments of a URL path.
 const BETWEEN: [&str; 8] = ["/", "%2f", "%2F", "\\", "%5c", "//", "/./", "%252f"];
 
 /// Content of a file outside the library, which no response may contain.

@@ -67,7 +67,8 @@ fn a_request_reaches_a_program_as_cgi() {
              content-type: image/png\r\ncontent-length: 4\r\n\r\nbody",
         );
         let answer = client.answer();
-        // The query selects an action of the program, which has no action of this name.
+        // The query `&w=1` selects an action of the program; no action has this name, so the
+        // program fails.
         assert_eq!(answer.status, 502, "{backend}");
         client.send(
             "POST /x/tell/a%20b HTTP/1.1\r\nhost: h:81\r\nx-own: 1\r\nproxy: http://evil\r\n\

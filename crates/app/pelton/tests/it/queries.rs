@@ -32,16 +32,16 @@ const SIZES: [(&str, (u32, u32)); 44] = [
     ("w=480&h=480&fit=cover&enlarge=1", (480, 480)),
     ("w=480&h=480&fit=fill&enlarge=1", (480, 480)),
     ("w=480&h=480&fit=contain&enlarge=1", (480, 480)),
-    // Device pixel ratio.
+    // Device pixel ratio: a factor for the requested width and height.
     ("w=60&dpr=2", (120, 80)),
     ("w=40&h=40&dpr=1.5&fit=cover", (60, 60)),
     ("w=60&dpr=1.25", (75, 50)),
     ("w=100&dpr=8", (240, 160)),
-    // Any order, and percent-encoding.
+    // Parameters in any order, percent-encoded, or empty.
     ("fit=cover&h=50&w=50", (50, 50)),
     ("%77=5%30&h=50&fit=c%6Fver", (50, 50)),
     ("w=50&&h=50&", (50, 33)),
-    // Names of WebP Server Go.
+    // Parameter names of WebP Server Go.
     ("width=120", (120, 80)),
     ("height=80", (120, 80)),
     ("width=120&height=120", (120, 120)),

@@ -267,8 +267,8 @@ fn a_slow_reader_holds_little_beside_what_all_share() {
         });
         assert!(bytes <= 64 << 10, "{bytes} bytes for a reader of {target}");
         let kept = kernel_bytes(&server) / clients.len() as u64;
-        // These are unsent bytes and bytes in flight; half of the limit is the client's receive
-        // window.
+        // The kernel's buffers hold unsent bytes and bytes in flight; the client's receive window
+        // allows half of this limit to be in flight.
         assert!(kept <= 512 << 10, "the kernel keeps {kept} for {target}");
         drop(clients);
     }

@@ -1,4 +1,5 @@
-//! Clients that are slow on purpose: each is disconnected, and other clients do not wait for them.
+//! Clients that are slow on purpose: the server disconnects each, and other clients do not wait for
+//! it.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;

@@ -27,7 +27,8 @@ impl Cost {
         let answers = metrics.sum("pelton_http_responses_total") as f64;
         Cost {
             answers,
-            // The runtime polls its sockets after every 61 tasks, which the counter omits.
+            // The runtime polls its sockets after every 61 tasks. The server's counter omits these
+            // polls, so they are added.
             syscalls: metrics.sum("pelton_syscalls_total") as f64 + answers / 61.0,
             allocations: metrics.get("pelton_core_allocations_total") as f64,
         }

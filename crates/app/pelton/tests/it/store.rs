@@ -26,13 +26,14 @@ impl Store {
         Store::start_with(program, dir, directives)
     }
 
-    /// Starts a store by a command that accepts the program's arguments, without its log.
+    /// Starts a store and discards its log. `program` is a command that accepts Pelton's arguments.
     pub(crate) fn start_with(mut program: Command, dir: &Path, directives: &[&str]) -> Store {
         program.stderr(Stdio::null());
         Store::start_as(program, dir, directives)
     }
 
-    /// Starts a store with the standard streams of the command.
+    /// Starts a store like [`Store::start_with`], but does not change the command's standard
+    /// streams.
     pub(crate) fn start_as(mut program: Command, dir: &Path, directives: &[&str]) -> Store {
         let socket = dir.join("store.sock");
         let is_served = UnixStream::connect(&socket).is_ok();
@@ -178,7 +179,8 @@ fn kill_loses_a_second_at_most_where_that_was_chosen() {
         "",
     ];
     let mut acknowledged = 0;
-    // Run fewer rounds than with `always`, since each round takes more than a second.
+    // Run fewer rounds than the test of `appendfsync always`, since each round takes more than a
+    // second.
     for round in 0..repetitions(6).div_ceil(10) {
         let store = Store::start(&dir.0, &journal);
         let mut client = store.client();
@@ -588,7 +590,8 @@ fn memory_is_counted_as_the_allocator_gives_it() {
     let dir = Dir::new("memory");
     let store = Store::start(&dir.0, &["--save", ""]);
     let mut client = store.client();
-    // Each shape takes about 20 MB.
+    // Shape of data: its name, the number of commands that create it, and the command for each
+    // number. Each shape takes about 20 MB.
     type Shape = (&'static str, usize, fn(usize) -> String);
     let shapes: [Shape; 11] = [
         ("numbers", 200_000, |n| format!("SET key:{n} {n}")),

@@ -18,8 +18,9 @@ const ALWAYS: [&str; 6] = [
     "",
 ];
 
-/// Returns a command that runs the program so that writes beyond the limit fail instead of raising
-/// a signal, with files limited to `room` bytes from the start.
+/// Returns a command that runs the program. If `room` is set, the program's files are limited to
+/// this number of bytes from the start, and writes beyond the limit fail instead of raising a
+/// signal.
 fn program(room: Option<u64>) -> Command {
     let mut program = Command::new("sh");
     // The shell counts in units of 512 bytes.

@@ -22,8 +22,8 @@ enum Reader {
 
 const READERS: [Reader; 2] = [Reader::Gone, Reader::Idle];
 
-/// Connects stdout and stderr of a command to a pipe of this kind. The caller keeps an idle reader
-/// alive.
+/// Connects stdout and stderr of a command to a pipe whose reader is in the state `kind`. An idle
+/// reader's pipe is full. Returns the idle reader, which the caller must keep open.
 fn stick(command: &mut Command, kind: Reader) -> Option<PipeReader> {
     let (reader, mut writer) = pipe().expect("descriptors");
     let reader = match kind {

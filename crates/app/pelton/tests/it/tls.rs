@@ -441,7 +441,8 @@ fn system_calls_are_counted_as_without_tls() {
             drop(client.expect("a handshake"));
         }
         let after = count();
-        // The requests for the counters are counted too, but they alone take fewer than 20 calls.
+        // The system calls of the requests for the counters are included, but these requests alone
+        // make fewer than 20 calls.
         let counted = [0, 1].map(|call| after[call] - before[call]);
         assert!(
             counted.iter().all(|count| CONNECTIONS <= *count),

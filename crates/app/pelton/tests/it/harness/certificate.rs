@@ -8,7 +8,7 @@ use rustls::pki_types::CertificateDer;
 
 use super::Home;
 
-/// Certificate and its key, in two files of a home.
+/// Certificate and its key, in two files of the test's temporary directory.
 #[derive(Debug)]
 pub(crate) struct Certificate {
     pub(crate) der: CertificateDer<'static>,
@@ -17,7 +17,8 @@ pub(crate) struct Certificate {
 }
 
 impl Certificate {
-    /// Issues a certificate for these names, in files named `file`.
+    /// Issues a certificate for these names, and writes it to `FILE.pem` and its key to `FILE.key`,
+    /// where FILE is the parameter `file`.
     pub(crate) fn issue(home: &Home, file: &str, names: &[&str]) -> Certificate {
         Certificate::issue_until(home, file, names, 4000)
     }

@@ -26,7 +26,7 @@ impl Client {
         Client::over(TcpStream::connect(address).expect("the server listens"))
     }
 
-    /// Uses an existing connection.
+    /// Creates a client on an existing connection.
     pub(crate) fn over(stream: TcpStream) -> Client {
         stream
             .set_read_timeout(Some(DEADLINE))
@@ -70,7 +70,7 @@ impl Client {
 }
 
 impl<S: Read + Write> Client<S> {
-    /// Uses a stream that has a read timeout of its own.
+    /// Creates a client on a connected stream, whose read timeout the caller has set.
     pub(crate) fn speaking(stream: S) -> Client<S> {
         Client {
             stream,

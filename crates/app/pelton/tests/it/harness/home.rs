@@ -12,7 +12,7 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    /// Creates an empty home, named after the current test.
+    /// Creates an empty temporary directory, named after the current test.
     pub(crate) fn new() -> Home {
         static HOMES: AtomicUsize = AtomicUsize::new(0);
         let number = HOMES.fetch_add(1, Ordering::Relaxed);
@@ -26,7 +26,7 @@ impl Home {
         Home { directory }
     }
 
-    /// Creates a home with these originals.
+    /// Creates a temporary directory whose library contains these originals, as name and content.
     pub(crate) fn with(originals: &[(&str, &[u8])]) -> Home {
         let home = Home::new();
         for (name, bytes) in originals {
@@ -50,7 +50,7 @@ impl Home {
         self.directory.join("data")
     }
 
-    /// Writes an original.
+    /// Writes an original to the library.
     pub(crate) fn put(&self, name: &str, bytes: &[u8]) {
         let path = self.library().join(name);
         let folder = path.parent().expect("a name lies in the library");
@@ -78,7 +78,7 @@ fn is_temporary(path: &Path) -> bool {
     path.parent().is_some_and(|folder| folder.ends_with("tmp"))
 }
 
-/// Adds the files below `folder`. Files that vanish meanwhile are skipped.
+/// Adds the paths of the files below `folder` to `found`. Files that vanish meanwhile are skipped.
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;

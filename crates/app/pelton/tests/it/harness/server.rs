@@ -64,7 +64,7 @@ impl Server {
         Server::spawn(command.stdin(Stdio::null()))
     }
 
-    /// Runs a command like [`Server::run`], with the standard input that the command has.
+    /// Runs a command like [`Server::run`], but does not change its standard input.
     pub(crate) fn spawn(command: &mut Command) -> Server {
         let command = command.stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
@@ -253,7 +253,8 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // No process and no thread remains after the test, also if the test has failed.
+        // End both processes and the thread that reads the log, so that they do not outlive the
+        // test, even if the test has failed.
         if self.pid != self.child.id() && is_alive(self.pid) {
             signal(self.pid, Signal::KILL);
         }
