@@ -15,7 +15,7 @@ enum Part {
     Word(String),
     /// Name of a placeholder, which the caller fills.
     Hole(String),
-    /// One of these sentences, chosen at random. If the flag is true, the choice can also be none.
+    /// One of these sentences, chosen at random, or possibly none of them if the flag is true.
     Choice(Vec<Sentence>, bool),
     Repeated(Box<Sentence>),
 }

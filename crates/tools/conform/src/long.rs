@@ -18,21 +18,21 @@ struct Long {
     repetitions: &'static str,
 }
 
-/// Scans that are killed at random moments.
+/// Tests that kill scans at random moments.
 const SCAN: Long = Long {
     name: "conform scan",
     tests: &["scan::killed_anywhere_it_leaves_a_whole_index_and_the_next_comes_to_the_same"],
     repetitions: "100",
 };
 
-/// Responses of all sizes, ranges and pipelines, with connection resets in between.
+/// Soak test: responses of all sizes, ranges and pipelines, with connection resets in between.
 const SOAK: Long = Long {
     name: "conform soak",
     tests: &["soak::no_byte_is_wrong"],
     repetitions: "10000000",
 };
 
-/// New processes that take over the listening sockets from old ones under load.
+/// Test of new processes that take over the listening sockets from old ones under load.
 const UPGRADE: Long = Long {
     name: "conform upgrade",
     tests: &["life::new_processes_take_over_and_no_request_fails"],
@@ -50,7 +50,7 @@ pub(crate) fn scan(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, St
     Ok(ExitCode::SUCCESS)
 }
 
-/// A store that is killed while clients write and while it rewrites its append-only file.
+/// Tests that kill the store while clients write, and while it rewrites its append-only file.
 const STORE_KILL: Long = Long {
     name: "conform store-kill",
     tests: &[

@@ -371,7 +371,8 @@ fn unpacked(cache: &Path) -> Result<PathBuf, Stop> {
     Ok(suite)
 }
 
-/// Returns the machine's entries for Debian packages, changed to those for source packages.
+/// Returns this machine's list of apt sources, in which each entry for binary packages is changed
+/// to an entry for source packages.
 fn source_entries() -> Result<String, Stop> {
     let file = Path::new("/etc/apt/sources.list.d/debian.sources");
     let text = fs::read_to_string(file).map_err(at(file))?;

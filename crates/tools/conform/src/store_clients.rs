@@ -158,7 +158,8 @@ fn redis_py(folder: &Path, port: &str) -> Result<(), Stop> {
             .arg(format!("redis://127.0.0.1:{port}/9"))
             .args(PYTHON_FILES)
             .current_dir(&source);
-        // pytest's exit code only says that a test failed. Its last line has the numbers.
+        // pytest's exit code only says that a test failed, so the numbers are read from its last
+        // line.
         let said = pytest.output();
         let said = said.map_err(|err| Stop::host(format!("{}: {err}", python.display())))?;
         judge_python(protocol, all, &String::from_utf8_lossy(&said.stdout))?;
@@ -271,8 +272,8 @@ fn jedis(folder: &Path, port: &str) -> Result<(), Stop> {
     )
 }
 
-/// Runs redis-cli in both protocols, and its own statistics of all keys. redis-cli itself also
-/// requests the documentation of the commands.
+/// Runs commands through redis-cli in both protocols, and lets it print its statistics of all keys.
+/// redis-cli also requests the documentation of the commands by itself.
 fn redis_cli(_folder: &Path, port: &str) -> Result<(), Stop> {
     let cli = |words: &[&str]| output(Command::new("redis-cli").args(["-p", port]).args(words));
     let said = [

@@ -280,7 +280,7 @@ impl Pair {
     }
 
     fn execute(&mut self, args: &[Bytes], out: &mut Out) {
-        // A server prefetches the keys of a pipeline in the same way.
+        // Prefetch the key of the command, as a server prefetches the keys of a pipeline.
         let mut prefetched = Vec::new();
         let calls = std::iter::once(args);
         self.keyspace
@@ -475,7 +475,8 @@ impl Pair {
             differences += u64::from(!pair.agree_soon(line)?);
             Ok(())
         };
-        // DISCARD ends the transaction, if any. Without one, both reply with an error.
+        // DISCARD ends a transaction that the commands left open. Without one, both servers reply
+        // with an error.
         ask(self, &words(&["DISCARD"]))?;
         for db in 0..16 {
             ask(self, &words(&["SELECT", &db.to_string()]))?;

@@ -50,13 +50,13 @@ struct Typed {
     probed: usize,
 }
 
-/// Difference that was investigated, and whose cause is known.
+/// Difference between `tags` and an oracle that was investigated, and whose cause is known.
 struct Explained {
     /// Name of the oracle that reports the difference.
     oracle: &'static str,
-    /// Suffix of the names of the files that differ.
+    /// Suffix of the names of the files to which the explanation applies.
     ending: &'static str,
-    /// Property that differs.
+    /// Property of a file, such as `channels`, that the oracle reports differently from `tags`.
     what: &'static str,
     /// Maximum distance between two durations that the explanation covers, in milliseconds; 0 if
     /// the property is not a duration.
@@ -222,8 +222,8 @@ fn differences(folder: &Path, lines: &[Line]) -> Result<Vec<String>, Stop> {
     Ok(found)
 }
 
-/// Returns the differences between `tags` and `said`. With `exact`, the kinds of errors must be
-/// equal, and a cover must be in both or in neither.
+/// Returns the differences between `tags` and `said`, the report of an oracle or the manifest. With
+/// `exact`, the kinds of errors must be equal, and a cover must be in both or in neither.
 fn differs(ours: &Result<Media, tags::Error>, said: &Said, exact: bool) -> Vec<Difference> {
     let verdict = |text| {
         vec![Difference {
@@ -294,8 +294,9 @@ fn differs(ours: &Result<Media, tags::Error>, said: &Said, exact: bool) -> Vec<D
     found
 }
 
-/// Returns the size of a picture in bytes, after decoding. For base64, the encoded size determines
-/// it only to within two bytes, so `said` is returned if it is in that range.
+/// Returns the size of a cover in bytes, after decoding. The size of a base64 text determines the
+/// decoded size only to within two bytes, so the size that an oracle reports (`said`) is returned
+/// if it is in that range.
 fn plain_bytes(cover: &Picture, said: Option<u64>) -> u64 {
     match cover.stored {
         Stored::Base64 | Stored::OggBase64 => {

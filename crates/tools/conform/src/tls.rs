@@ -160,7 +160,7 @@ fn testssl(folder: &Path, at_port: &str) -> Result<Vec<Finding>, Stop> {
         .arg(folder.join("root.pem"))
         .arg(format!("https://{at_port}/-/"))
         .stdin(std::process::Stdio::null());
-    // testssl.sh's exit code is the number of its findings, so it is ignored.
+    // The exit code is ignored, because testssl.sh returns the number of its findings.
     command
         .output()
         .map_err(|err| Stop::host(format!("testssl: {err}")))?;
@@ -192,7 +192,7 @@ fn testssl_findings(report: &str) -> Option<Vec<Finding>> {
 fn sslyze(python: &Path, at_port: &str) -> Result<Vec<Finding>, Stop> {
     let mut command = Command::new(python);
     command.args(["-m", "sslyze", "--mozilla_config=intermediate", at_port]);
-    // sslyze's exit code only says that it has findings, so it is ignored.
+    // The exit code is ignored, because it only says that sslyze has findings.
     let output = command
         .output()
         .map_err(|err| Stop::host(format!("sslyze: {err}")))?;

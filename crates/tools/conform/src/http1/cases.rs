@@ -67,8 +67,8 @@ pub(crate) fn table() -> Vec<Vec<u8>> {
 /// Generator of mutated rows. The same seed yields the same cases.
 pub(crate) struct Mutations {
     rows: Vec<Vec<u8>>,
-    /// Rows that we accept. A finding needs a case that we accept, so most mutations start from
-    /// these.
+    /// Rows that our parser accepts. A finding needs a case that it accepts, so most mutations
+    /// start from these rows.
     accepted: Vec<Vec<u8>>,
     state: u64,
 }

@@ -1,4 +1,5 @@
-//! Our own interpretation of a case, by the steps of a connection in `server`, without a socket.
+//! Our own parser's interpretation of a case, by the same steps as for a connection in the crate
+//! `server`, but without a socket.
 
 use http1::body::BodyDecoder;
 use http1::{Framing, Limits, Reject, Request, parse};

@@ -94,8 +94,8 @@ impl Reading {
         }
     }
 
-    /// Returns the difference, if it counts, when this oracle's interpretation lacks `what`, which
-    /// ours has.
+    /// Returns the difference to report, if any, when this oracle's interpretation lacks a request,
+    /// or a part of one, that ours has. `what` describes the difference.
     fn missing(&self, what: &'static str) -> Option<Difference> {
         match &self.end {
             End::Closes => None,

@@ -79,7 +79,8 @@ fn what_parts_two_readings_is_named() {
             "POST /+3, waits",
             framed("a body that ends there"),
         ),
-        // The oracle closes, and never reads the second request.
+        // The oracle closes the connection, and never reads the second request, so there is no
+        // difference that counts.
         ("GET /, GET /b, waits", "GET /, closes", None),
     ];
     for (ours, theirs, expected) in rows {
