@@ -51,7 +51,8 @@ struct Definition {
     contenders: Vec<Setting>,
 }
 
-/// Names of the plain processes without a cell. They run first and last in each round.
+/// Name of the plain processes, without a cell, that run first in each round. [`LAST`] is the name
+/// of those that run last.
 const FIRST: &str = "plain";
 const LAST: &str = "plain again";
 /// Name of the plain processes that request as much fresh memory from the kernel per job as a job
@@ -104,7 +105,8 @@ struct Waits {
     max_us: f64,
 }
 
-/// Properties of the picture that all jobs convert. `machines` is true if the host runs microVMs.
+/// Properties of the picture that all jobs convert, and whether the host runs microVMs
+/// (`machines`).
 #[derive(Debug, Serialize)]
 struct Original {
     width_px: u32,

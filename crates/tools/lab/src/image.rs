@@ -141,7 +141,7 @@ struct Results {
     summaries: Vec<Summary>,
 }
 
-/// Inputs of one race.
+/// Comparison for one output format, with the photographs and the number of rounds.
 struct Track<'a> {
     given: &'a Given,
     race: &'a Race,

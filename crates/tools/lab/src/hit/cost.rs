@@ -13,7 +13,7 @@ use crate::{Given, client, table};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
-    /// Original of all variants.
+    /// Name of the photograph from which all variants are made.
     photograph: String,
     /// Approximate body sizes of the variants.
     bodies_bytes: Vec<usize>,

@@ -21,8 +21,8 @@ use crate::{Given, client, table, usage};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
-    /// Original of the variant that is hit, and of the variants that are converted at the same
-    /// time.
+    /// Name of the photograph from which the requested variant, and the variants that are converted
+    /// at the same time, are made.
     photograph: String,
     hit_query: String,
     rounds: usize,

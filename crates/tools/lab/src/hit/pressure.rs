@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(Deserialize)]
 pub(super) struct Definition {
     photographs: Vec<String>,
-    /// Width of the originals, which are made by enlarging `photographs`.
+    /// Width of the originals in pixels. The originals are enlarged photographs of the corpus.
     width_px: u32,
     height_px: u32,
     quality: u8,
@@ -90,7 +90,8 @@ fn originals(given: &Given, definition: &Definition, root: &Scratch) -> Result<(
     Ok(())
 }
 
-/// Response as seen by one client. `told_when` is true if it has a `Retry-After` field.
+/// Response as one client received it. `told_when` is true if the response has a `Retry-After`
+/// field.
 struct Seen {
     status: u16,
     told_when: bool,

@@ -13,7 +13,7 @@ use crate::{Given, table};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
-    /// Original of the variants in the index.
+    /// Name of the photograph from which the variants in the index are made.
     photograph: String,
     /// Number of variants in the index, each of a different width.
     variants: u32,

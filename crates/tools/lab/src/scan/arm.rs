@@ -192,7 +192,7 @@ fn musium(library: &Path) -> Result<Report, Stop> {
 fn lofty(library: &Path) -> Result<Report, Stop> {
     let paths = paths(library)?;
     for path in &paths {
-        // The time for unreadable files counts too, as in `musium`.
+        // The time for unreadable files counts too, as for Musium's read pattern.
         if let Ok(file) = ::lofty::read_from_path(path) {
             std::hint::black_box(&file);
         }

@@ -1,5 +1,5 @@
-//! Gain from a second core: the same operations with one core for the server, and with a second
-//! core, which it shares with the clients.
+//! Gain from a second core: compares the same operations while the server has one core, and while
+//! it has a second core, which it shares with the clients.
 
 use serde::{Deserialize, Serialize};
 use toolkit::stop::Stop;
