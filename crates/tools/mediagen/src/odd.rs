@@ -5,14 +5,14 @@ use crate::plan::{Kind, Song, albums};
 use crate::random::Random;
 use crate::{Order, write};
 
-/// Number of odd files per hundred tracks.
+/// Number of empty, truncated or inconsistent files per hundred tracks.
 const ODD_PCT: u32 = 2;
 
 /// One way to spoil an audio file.
 struct Trick {
     name: &'static str,
     verdict: &'static str,
-    /// Kind of file to spoil, or `None` if the result does not depend on the kind.
+    /// Kind of the audio file to spoil, or `None` if the spoilt file does not depend on the kind.
     kind: Option<Kind>,
     spoil: fn(&[u8]) -> Vec<u8>,
 }
@@ -87,7 +87,7 @@ const TRICKS: &[Trick] = &[
     },
 ];
 
-/// Returns the name, content and expected error of each odd file.
+/// Returns the name, content and expected error of each empty, truncated or inconsistent file.
 pub(super) fn files<'a>(
     order: &'a Order<'_>,
 ) -> impl Iterator<Item = (Vec<u8>, Vec<u8>, Expected)> + 'a {

@@ -20,7 +20,7 @@ const SOURCES: &[(u32, u16, u8, u32)] = &[
     (96_000, 2, 24, 2),
 ];
 
-/// All payloads, by kind.
+/// Encoded audio of every kind, from which the songs are cut.
 #[derive(Default)]
 pub struct Payloads {
     pub(crate) flac: Vec<Flac>,

@@ -96,8 +96,8 @@ pub(super) fn write(song: &Song, cover: Option<&Cover>, payloads: &[Mp4]) -> (Ve
     (bytes, audio)
 }
 
-/// Adds `by` to all offsets in the table `stco`. Its layout is: 4 bytes flags · count u32 · offsets
-/// u32.
+/// Returns the box `moov` with `by` added to every chunk offset in its table `stco`. Layout of the
+/// table: 4 bytes flags · count u32 · offsets u32.
 fn moved(mut moov: Vec<u8>, by: u64) -> Vec<u8> {
     let table = moov.windows(4).position(|kind| kind == b"stco");
     let table = table.expect("encoders write this box") + 8;
