@@ -47,7 +47,7 @@ const RANGE: &[u8] = b"GET /music/track.flac HTTP/1.1\r\n\
 /// Formats that the server could send, best first.
 const FORMATS: [&str; 3] = ["image/avif", "image/webp", "image/jpeg"];
 const LENGTH_BYTES: u64 = 123_456;
-/// First of January 2026.
+/// Modification time of the representation: 1 January 2026.
 const MODIFIED_UNIX_S: i64 = 1_767_225_600;
 
 fn repeat(count: usize, request: &[u8]) -> u64 {
