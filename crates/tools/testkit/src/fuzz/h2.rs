@@ -21,7 +21,7 @@ pub fn h2(bytes: &[u8]) {
         whole,
         "the result differs if the input comes in pieces of {cut} bytes"
     );
-    // The same bytes at the start of a connection, without the preface.
+    // Checks the same bytes also as the start of a connection, without the preface.
     run(&[bytes]);
 }
 

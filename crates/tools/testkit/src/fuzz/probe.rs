@@ -18,7 +18,7 @@ pub fn probe(bytes: &[u8]) {
             planned(&facts, &ask.recipe);
         }
     }
-    // The same file followed by zeros, so that offsets in its header can point there.
+    // Checks the file also with zeros after it, to which offsets in its header can then point.
     contained(bytes, len_bytes + 100_000);
 }
 

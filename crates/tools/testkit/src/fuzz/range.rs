@@ -6,7 +6,8 @@ use http1::{Request, date};
 
 use super::{lines_of, values, with_request};
 
-/// Lengths of the representation: short ones, so that ranges reach their ends, and the largest.
+/// Lengths of the representation: small ones, which the ranges in short inputs can exceed, and the
+/// largest.
 const LENGTHS: [u64; 5] = [0, 1, 10, 4_096, u64::MAX];
 
 /// Checks `bytes` as the value of a Range field, which may contain further lines: the parts served
@@ -93,7 +94,8 @@ fn naive_set(value: &[u8], length: u128) -> Option<Vec<(u64, u64)>> {
             (Some(first), None) if last.is_empty() => (first, length),
             (None, Some(count)) if first.is_empty() => {
                 if length == 0 && count != 0 {
-                    // The whole representation is served, even if a later spec is malformed.
+                    // For a suffix range, the whole empty representation is served, even if a later
+                    // range is malformed.
                     return None;
                 }
                 (length - count.min(length), length)
