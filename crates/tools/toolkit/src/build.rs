@@ -14,7 +14,7 @@ use crate::stop::{Stop, at, program};
 /// flags lets all programs share one target directory.
 const RUSTFLAGS: &str = "-C target-feature=+crt-static";
 
-/// Checkout and the build folder claimed for it.
+/// Checkout, and the build folder that this process has locked for it.
 pub struct Build {
     root: PathBuf,
     triple: String,
@@ -28,11 +28,11 @@ pub struct Build {
 }
 
 impl Build {
-    /// Installs the packages that the build needs, then claims the build folder that fits this
+    /// Installs the packages that the build needs, then locks the build folder that fits this
     /// checkout and compiler.
     ///
     /// # Errors
-    /// When packages cannot be installed, cargo or rustc fails, or the folder cannot be claimed.
+    /// When packages cannot be installed, cargo or rustc fails, or the folder cannot be locked.
     pub fn open(root: PathBuf) -> Result<Build, Stop> {
         debian::ensure(debian::BUILD)?;
         let version = output(Command::new("rustc").arg("-vV").current_dir(&root))?;

@@ -76,10 +76,10 @@ fn is_codec(package: &str) -> bool {
     name.is_some_and(|name| C_CODECS.contains(&name.trim_matches('"')))
 }
 
-/// Exclusive use of a build folder, until the claim is dropped.
+/// Lock on a build folder, which is released on drop.
 pub(crate) struct Claim {
-    /// Checkout that used this folder last, if it was a checkout other than the one that claims the
-    /// folder now.
+    /// Checkout that used this folder last, if it was a checkout other than the one that now locks
+    /// the folder.
     pub(crate) from: Option<String>,
     owner: File,
 }
@@ -164,8 +164,8 @@ pub(crate) fn prune(cache: &Path) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Returns the time at which a build folder was last claimed. A folder without an owner file was
-/// never claimed, and counts as the oldest.
+/// Returns the time at which a build folder was last used. A folder without an owner file was never
+/// used, and counts as the oldest.
 fn used(build: &Path) -> SystemTime {
     let owner = fs::metadata(build.join("owner"));
     let time = owner.and_then(|owner| owner.modified());

@@ -26,7 +26,7 @@ pub const BUILD: &[&str] = &[
 /// Packages of the programs that the tests use as oracles.
 pub const TESTS: &[&str] = &["ffmpeg", "redis-server"];
 
-/// Packages of the peers, by benchmark.
+/// Packages of the programs with which a benchmark compares Pelton, by name of the benchmark.
 const PEERS: &[(&str, &[&str])] = &[
     (
         "image",
