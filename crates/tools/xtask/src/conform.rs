@@ -19,14 +19,14 @@ const GATE_MUTATIONS: &str = "5000";
 pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let build = Build::open(root)?;
     let program = build.program("conform")?;
-    // Releases the build folder, because a suite that needs the folder claims it itself.
+    // Unlock the build folder, because a suite that needs the folder locks it itself.
     drop(build);
     let failed = Command::new(&program).arg(name).args(arguments).exec();
     Err(Stop::host(format!("exec {}: {failed}", program.display())))
 }
 
-/// Runs the suite `http1` for the gate, with fewer mutations than by default. The gate keeps its
-/// claim on the build folder, which this suite does not need.
+/// Runs the suite `http1` for the gate, with fewer mutations than by default. The build folder
+/// stays locked meanwhile, because the suite does not need it.
 ///
 /// # Errors
 /// When `conform` cannot be built or run, or finds a difference.

@@ -29,7 +29,7 @@ pub(super) struct Source {
     pub(super) comments: Vec<Mention>,
 }
 
-/// A name or text, and the line it is on.
+/// Name or text in the source file, and the line on which it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mention {
     pub(super) line: usize,
@@ -126,9 +126,9 @@ fn logic(item: &syn::Item) -> Option<Mention> {
 
 struct Walk {
     source: Source,
-    /// True inside a test.
+    /// True while the walk is inside test code.
     test: bool,
-    /// True inside the implementation of a trait.
+    /// True while the walk is inside the implementation of a trait.
     dictated: bool,
 }
 
