@@ -96,7 +96,7 @@ pub(crate) fn readable(root: &Path) -> Result<(), Error> {
     })
 }
 
-/// Handlers of all requests that the library does not answer, and the users that may log in.
+/// Mounts for all paths outside the library, and the users that may log in.
 pub(crate) struct Beside {
     pub(crate) programs: Arc<Programs>,
     /// Mounts other than programs; a reload does not change them.

@@ -408,7 +408,8 @@ fn it_goes_on_without_who_started_it() {
         command.arg(&dir.0).arg("--pidfile").arg(&pidfile);
         command
     };
-    // `output` returns only once the daemon has closed the inherited streams.
+    // `output` returns only when all copies of the inherited streams are closed, so it would block
+    // here if the daemon kept them open.
     let told = start("0", "auto")
         .arg("--unixsocket")
         .arg(dir.0.join("store.sock"))

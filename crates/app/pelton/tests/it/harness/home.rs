@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Directory that is removed when dropped, unless the test failed.
+/// Temporary directory of a test. It is removed when dropped, unless the test failed.
 #[derive(Debug)]
 pub(crate) struct Home {
     directory: PathBuf,

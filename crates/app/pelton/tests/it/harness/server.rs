@@ -43,7 +43,7 @@ struct Log {
 }
 
 impl Server {
-    /// Serves `home` with these additional flags, on a port that the kernel chooses.
+    /// Serves the library of `home` with these additional flags, on a port that the kernel chooses.
     pub(crate) fn start(home: &Home, flags: &[&str]) -> Server {
         let mut command = pelton(home, ["serve", "--listen", "127.0.0.1:0"]);
         command.arg(home.library()).args(flags);
