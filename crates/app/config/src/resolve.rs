@@ -120,7 +120,7 @@ impl Resolver {
         }
     }
 
-    fn wsg(&mut self, given: wsg::Given) {
+    fn wsg(&mut self, given: wsg::WsgSettings) {
         let wsg::Taken {
             assignments,
             notes,

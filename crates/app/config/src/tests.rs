@@ -184,7 +184,7 @@ fn every_key_of_a_program_is_read_and_shown() {
 
 #[test]
 fn programs_that_make_no_sense_are_refused() {
-    let mut told = String::new();
+    let mut outcomes = String::new();
     for text in [
         "a = 1",
         "a = { path = 1 }",
@@ -205,7 +205,7 @@ fn programs_that_make_no_sense_are_refused() {
         "input = { path = \"/a\" }",
     ] {
         let file = format!("programs = {{ {text} }}");
-        told += &outcome(&Written {
+        outcomes += &outcome(&Written {
             file: Some(("pelton.toml", &file)),
             ..Written::default()
         });
@@ -229,7 +229,7 @@ fn programs_that_make_no_sense_are_refused() {
         b: another program has the same route
         input: the name is reserved: on_error = "input" means the request's body
     "#]]
-    .assert_eq(&told.replace("pelton: pelton.toml:1: programs: ", ""));
+    .assert_eq(&outcomes.replace("pelton: pelton.toml:1: programs: ", ""));
 }
 
 /// Non-default value of every key: as written in a file, and as written in a variable or flag.

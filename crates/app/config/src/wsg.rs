@@ -110,7 +110,7 @@ pub(crate) const OTHER_DEFAULTS: [(&str, &str, &str); 3] = [
 
 /// Settings of a file or of the environment, not yet interpreted.
 #[derive(Default)]
-pub(crate) struct Given {
+pub(crate) struct WsgSettings {
     entries: Vec<Entry>,
     notes: Vec<Note>,
     errors: Vec<Error>,
@@ -123,8 +123,8 @@ struct Entry {
 }
 
 /// Reads the text of a `config.json`.
-pub(crate) fn file(path: &Arc<PathBuf>, text: &str) -> Given {
-    let mut given = Given::default();
+pub(crate) fn file(path: &Arc<PathBuf>, text: &str) -> WsgSettings {
+    let mut given = WsgSettings::default();
     let pairs = match serde_json::from_str::<Pairs<'_>>(text) {
         Ok(pairs) => pairs.0,
         Err(err) => {
@@ -172,8 +172,8 @@ pub(crate) fn file(path: &Arc<PathBuf>, text: &str) -> Given {
 
 /// Reads the `WEBP_…` variables. An empty variable counts as not set. An unknown one is only noted,
 /// because other programs use this prefix too.
-pub(crate) fn variables(variables: &[(OsString, OsString)]) -> Given {
-    let mut given = Given::default();
+pub(crate) fn variables(variables: &[(OsString, OsString)]) -> WsgSettings {
+    let mut given = WsgSettings::default();
     for (variable, value) in variables {
         let Some((variable, name)) = variable
             .to_str()

@@ -19,13 +19,13 @@ pub(crate) fn run(typed: &Cell, config: &Config) -> Result<u8, Vec<Error>> {
         return replay(path, config);
     }
     let limits = components::cell_limits(config, 1);
-    let told = if typed.pagetables {
+    let text = if typed.pagetables {
         page_tables(limits)
     } else {
         sandbox::probe(worker::ELF, limits).map(|probe| probe.to_string() + "\n")
     };
-    let told = told.map_err(|err| vec![components::cell_error(&err)])?;
-    print(|out| out.write_all(told.as_bytes()))
+    let text = text.map_err(|err| vec![components::cell_error(&err)])?;
+    print(|out| out.write_all(text.as_bytes()))
 }
 
 /// Returns the page tables of a microVM, the only kind of cell whose page tables Pelton builds.

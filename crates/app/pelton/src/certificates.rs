@@ -14,8 +14,8 @@ pub(crate) fn watch(tls: Arc<Tls>, check_time: Duration) -> Result<(), Error> {
             thread::sleep(check_time);
             match tls.reload_if_changed() {
                 Ok(Reload::Unchanged) => {}
-                Ok(Reload::Changed(concerns)) => renewed(&concerns),
-                Err(err) => kept(&err),
+                Ok(Reload::Changed(concerns)) => log_renewed(&concerns),
+                Err(err) => log_not_renewed(&err),
             }
         }
     };
@@ -30,19 +30,19 @@ pub(crate) fn watch(tls: Arc<Tls>, check_time: Duration) -> Result<(), Error> {
 /// Reads the certificates again, even if their files have not changed.
 pub(crate) fn reload(tls: &Tls) {
     match tls.reload() {
-        Ok(concerns) => renewed(&concerns),
-        Err(err) => kept(&err),
+        Ok(concerns) => log_renewed(&concerns),
+        Err(err) => log_not_renewed(&err),
     }
 }
 
 /// Logs that new certificates are in use.
-fn renewed(concerns: &[CertificateWarning]) {
+fn log_renewed(concerns: &[CertificateWarning]) {
     tracing::info!("certificates renewed");
     warn(concerns);
 }
 
 /// Logs that the old certificates stay in use.
-fn kept(err: &tls::Error) {
+fn log_not_renewed(err: &tls::Error) {
     tracing::error!(%err, hint = err.hint(), "cannot load the renewed certificates: the old ones stay in use");
 }
 

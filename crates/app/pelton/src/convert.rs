@@ -91,16 +91,16 @@ fn plan(typed: &Convert, config: &Config, facts: &Facts) -> Result<Plan, Error> 
 fn write(output: &Path, sealed: &Sealed) -> io::Result<()> {
     let mut name = output.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));
-    let beside: PathBuf = output.with_file_name(name);
-    let mut file = File::create_new(&beside)?;
+    let temporary: PathBuf = output.with_file_name(name);
+    let mut file = File::create_new(&temporary)?;
     let written = io::copy(&mut (&*sealed.file).take(sealed.bytes), &mut file);
     written
         // The data is synced before the rename, so that a power cut cannot replace a whole picture
         // by half of one.
         .and_then(|_| file.sync_data())
-        .and_then(|()| fs::rename(&beside, output))
+        .and_then(|()| fs::rename(&temporary, output))
         .inspect_err(|_| {
             // The earlier error is returned; an error of this removal is ignored.
-            drop(fs::remove_file(&beside));
+            drop(fs::remove_file(&temporary));
         })
 }

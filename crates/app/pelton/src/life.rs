@@ -172,8 +172,8 @@ pub(crate) fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(failed)?;
     let stop = stop.clone();
     let wait = move || {
-        let mut asked = signals.forever();
-        if let Some(signal) = asked.next() {
+        let mut stop_signals = signals.forever();
+        if let Some(signal) = stop_signals.next() {
             tracing::info!(
                 signal,
                 "stopping: no new connections, open requests may finish"
@@ -181,7 +181,7 @@ pub(crate) fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
             stop.trigger();
         }
         // The sender of a second signal does not want to wait for open requests.
-        if asked.next().is_some() {
+        if stop_signals.next().is_some() {
             end_at_once();
         }
     };

@@ -6,13 +6,13 @@ use config::Config;
 use conversion::quarantine::{self, Quarantined};
 use report::{EXIT_OK, Error};
 
-use crate::flags::QuarantineDoes;
+use crate::flags::QuarantineCommand;
 use crate::output::print;
 
 /// Lists or lifts entries, whether or not a server runs.
-pub(crate) fn run(does: &QuarantineDoes, config: &Config) -> Result<u8, Vec<Error>> {
+pub(crate) fn run(does: &QuarantineCommand, config: &Config) -> Result<u8, Vec<Error>> {
     match does {
-        QuarantineDoes::List(_) => {
+        QuarantineCommand::List(_) => {
             let entries = quarantine::list(&config.data).map_err(|err| {
                 vec![Error::host(format!(
                     "quarantine: cannot list {}: {err}",
@@ -32,7 +32,7 @@ pub(crate) fn run(does: &QuarantineDoes, config: &Config) -> Result<u8, Vec<Erro
                 })
             })
         }
-        QuarantineDoes::Lift(typed) => {
+        QuarantineCommand::Lift(typed) => {
             let lifted = quarantine::lift(&config.data, &typed.original).map_err(|err| {
                 vec![Error::host(format!(
                     "quarantine: cannot lift {}: {err}",

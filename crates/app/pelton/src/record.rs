@@ -24,7 +24,7 @@ pub(crate) enum Record {
     /// Store in this process.
     Own(Box<Server>),
     /// External store.
-    Elsewhere(Arc<Elsewhere>),
+    External(Arc<External>),
 }
 
 /// Thread of the store in this process, if there is one.
@@ -36,7 +36,7 @@ struct Own(Handle);
 
 /// Implementation of [`Store`] by an external store.
 #[derive(Debug)]
-pub(crate) struct Elsewhere(Remote);
+pub(crate) struct External(Remote);
 
 impl Store for Own {
     fn run(&self, commands: Vec<Vec<Bytes>>) -> io::Result<Vec<Reply>> {
@@ -44,7 +44,7 @@ impl Store for Own {
     }
 }
 
-impl Store for Elsewhere {
+impl Store for External {
     fn run(&self, commands: Vec<Vec<Bytes>>) -> io::Result<Vec<Reply>> {
         self.0.run(&commands)
     }
@@ -62,7 +62,7 @@ impl Record {
             (Some(address), None) => Record::bind(config, address, inherited),
             (None, Some(url)) => {
                 let remote = Remote::new(url.clone(), config.store.timeout.0);
-                Ok(Record::Elsewhere(Arc::new(Elsewhere(remote))))
+                Ok(Record::External(Arc::new(External(remote))))
             }
             (None, None) => Ok(Record::Off),
         }
@@ -105,7 +105,7 @@ impl Record {
         match self {
             Record::Off => None,
             Record::Own(server) => Some(Arc::new(Own(server.handle()))),
-            Record::Elsewhere(elsewhere) => Some(Arc::clone(elsewhere) as Arc<dyn Store>),
+            Record::External(elsewhere) => Some(Arc::clone(elsewhere) as Arc<dyn Store>),
         }
     }
 
@@ -117,7 +117,7 @@ impl Record {
                 let sockets = server.sockets();
                 sockets.map_err(|err| Error::host(format!("store.listen: {err}")))
             }
-            Record::Off | Record::Elsewhere(_) => Ok(Vec::new()),
+            Record::Off | Record::External(_) => Ok(Vec::new()),
         }
     }
 

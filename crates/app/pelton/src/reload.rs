@@ -8,13 +8,13 @@ use report::Error;
 use server::{Live, Settings};
 
 use crate::flags::{self, SettingFlags};
-use crate::wiring::Beside;
+use crate::wiring::Handlers;
 
 /// Flags of the command line, and the configuration in force.
 pub(crate) struct Configured {
     typed: SettingFlags,
     config: Config,
-    beside: Beside,
+    beside: Handlers,
 }
 
 /// Result of reading the configuration again.
@@ -28,7 +28,7 @@ struct Reread {
 }
 
 impl Configured {
-    pub(crate) fn new(typed: SettingFlags, config: &Config, beside: Beside) -> Configured {
+    pub(crate) fn new(typed: SettingFlags, config: &Config, beside: Handlers) -> Configured {
         Configured {
             typed,
             beside,

@@ -23,7 +23,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// Maximum number of files with broken tags that are listed. The list could otherwise name the
 /// whole library, if one faulty program wrote all its tags. Files with broken tags are indexed as
 /// tracks all the same.
-const BROKEN_TAGS_TOLD_MAX: usize = 100;
+const BROKEN_TAGS_LISTED_MAX: usize = 100;
 
 /// Scans and prints a report. If a signal ends the scan, the last complete catalog stays.
 pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
@@ -44,13 +44,13 @@ pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     for Fault { path, reason } in &report.faults {
         report::line(format_args!("{}: {reason}", path.escape_ascii()));
     }
-    for Fault { path, reason } in report.broken_tags.iter().take(BROKEN_TAGS_TOLD_MAX) {
+    for Fault { path, reason } in report.broken_tags.iter().take(BROKEN_TAGS_LISTED_MAX) {
         report::line(format_args!(
             "{}: broken tags, indexed as a track: {reason}",
             path.escape_ascii()
         ));
     }
-    if let Some(more @ 1..) = report.broken_tags.len().checked_sub(BROKEN_TAGS_TOLD_MAX) {
+    if let Some(more @ 1..) = report.broken_tags.len().checked_sub(BROKEN_TAGS_LISTED_MAX) {
         report::line(format_args!("{more} more tracks have broken tags"));
     }
     for (path, target) in &report.missing {

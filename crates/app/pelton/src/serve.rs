@@ -19,7 +19,7 @@ use crate::flags::SettingFlags;
 use crate::life::{Life, Upgrade};
 use crate::record::Record;
 use crate::reload::Configured;
-use crate::wiring::{self, Beside};
+use crate::wiring::{self, Handlers};
 use crate::worker;
 
 /// Response to a connection that exceeds the maximum number of connections.
@@ -47,7 +47,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let limits = components::reactor_limits(config);
     let pool = wiring::conversions(config)?;
     let music = Music::start(config)?;
-    let beside = Beside {
+    let beside = Handlers {
         programs: Programs::start(config, Arc::clone(&pool), worker::ELF)?,
         others: [music.mounts(), vec![Quarantine::mount(config)]].concat(),
         users: music.users(),

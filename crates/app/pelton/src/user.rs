@@ -13,7 +13,7 @@ use report::{EXIT_OK, Error};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use variants::source::FileSource;
 
-use crate::flags::UserDoes;
+use crate::flags::UserCommand;
 use crate::output::print;
 
 /// Maximum size of an avatar.
@@ -23,16 +23,16 @@ const PASSWORD_BYTES_MAX: usize = 1024;
 
 /// Carries out the command, whether or not a server runs. A running server sees the change with its
 /// next request.
-pub(crate) fn run(does: &UserDoes, resolved: &Resolved) -> Result<u8, Vec<Error>> {
+pub(crate) fn run(does: &UserCommand, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     report::notes(&resolved.notes);
     let folder = resolved.config.data.join(components::USERS);
-    let store = Store::open(&folder).map_err(|err| vec![told(&UserError::Store(err))])?;
+    let store = Store::open(&folder).map_err(|err| vec![user_error(&UserError::Store(err))])?;
     let done = carry_out(does, &store, resolved);
     let Some(found) = damaged(store.damage(), &folder, does) else {
         return done;
     };
     match (done, does) {
-        (Ok(_), UserDoes::List(_)) => Err(vec![found]),
+        (Ok(_), UserCommand::List(_)) => Err(vec![found]),
         (Ok(code), _) => {
             report::line(&found);
             Ok(code)
@@ -45,10 +45,10 @@ pub(crate) fn run(does: &UserDoes, resolved: &Resolved) -> Result<u8, Vec<Error>
 }
 
 /// Returns a finding about damaged parts of the users' journal, if there are any.
-fn damaged(damage: Damage, folder: &Path, does: &UserDoes) -> Option<Error> {
+fn damaged(damage: Damage, folder: &Path, does: &UserCommand) -> Option<Error> {
     let Damage { stretches, bytes } = damage;
     let hint = match does {
-        UserDoes::List(_) => {
+        UserCommand::List(_) => {
             "the next change keeps the file as journal.bad and continues without the damaged parts"
         }
         _ => "the damaged file is kept beside it as journal.bad",
@@ -65,56 +65,56 @@ fn damaged(damage: Damage, folder: &Path, does: &UserDoes) -> Option<Error> {
     })
 }
 
-fn carry_out(does: &UserDoes, store: &Store, resolved: &Resolved) -> Result<u8, Vec<Error>> {
+fn carry_out(does: &UserCommand, store: &Store, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     let avatars = &resolved.config.data.join(components::AVATARS);
     let now_ms = unix_ms(SystemTime::now());
-    let failed = |err: UserError| vec![told(&err)];
+    let failed = |err: UserError| vec![user_error(&err)];
     match does {
-        UserDoes::Add(add) => {
+        UserCommand::Add(add) => {
             let password = password().map_err(|err| vec![err])?;
             let users = store
                 .users()
-                .map_err(|err| vec![told(&UserError::Store(err))])?;
+                .map_err(|err| vec![user_error(&UserError::Store(err))])?;
             // The value of `require_login` is requested before the first user exists. If the prompt
             // is aborted, the next command prompts again.
             let answer = match users.is_empty() {
-                true => decide_openness(resolved).map_err(|err| vec![err])?,
+                true => first_require_login(resolved).map_err(|err| vec![err])?,
                 false => None,
             };
             let added = store.add_user(&add.name, &password, add.admin, now_ms);
             added.map_err(failed)?;
             if let Some(answer) = answer {
-                keep_openness(&resolved.config.data, &answer).map_err(|err| vec![err])?;
+                store_require_login(&resolved.config.data, &answer).map_err(|err| vec![err])?;
             }
         }
-        UserDoes::Password(whose) => {
+        UserCommand::Password(whose) => {
             let password = password().map_err(|err| vec![err])?;
             let set = store.set_password(&whose.name, &password, now_ms);
             set.map_err(failed)?;
         }
-        UserDoes::Remove(whose) => {
+        UserCommand::Remove(whose) => {
             let avatar = store.avatar(&whose.name).map_err(failed)?;
             store.remove_user(&whose.name).map_err(failed)?;
             // The avatar is no longer reachable. If its removal fails, it only takes space.
             drop(fs::remove_file(avatars.join(avatar)));
         }
-        UserDoes::Avatar(portrait) => {
+        UserCommand::Avatar(portrait) => {
             let name = store.avatar(&portrait.name).map_err(failed)?;
-            keep_avatar(&portrait.file, avatars, &name).map_err(|err| vec![err])?;
+            store_avatar(&portrait.file, avatars, &name).map_err(|err| vec![err])?;
         }
-        UserDoes::RemoveAvatar(whose) => {
+        UserCommand::RemoveAvatar(whose) => {
             let path = avatars.join(store.avatar(&whose.name).map_err(failed)?);
             let removed = fs::remove_file(&path);
             removed.map_err(|err| vec![not_there(&whose.name, &err)])?;
         }
-        UserDoes::Key(key) => {
+        UserCommand::Key(key) => {
             let key = store
                 .add_key(&key.name, &key.label, now_ms)
                 .map_err(failed)?;
             return print(|out| writeln!(out, "{key}"));
         }
-        UserDoes::RemoveKey(key) => store.remove_key(&key.name, &key.label).map_err(failed)?,
-        UserDoes::List(_) => return list(store),
+        UserCommand::RemoveKey(key) => store.remove_key(&key.name, &key.label).map_err(failed)?,
+        UserCommand::List(_) => return list(store),
     }
     Ok(EXIT_OK)
 }
@@ -122,12 +122,12 @@ fn carry_out(does: &UserDoes, store: &Store, resolved: &Resolved) -> Result<u8, 
 /// Returns the value of `require_login` to store with the first user: that of the flag, or the
 /// answer to a question at the terminal. Returns `None` if a server finds the right value by
 /// itself, in a file, a variable or the default.
-fn decide_openness(resolved: &Resolved) -> Result<Option<String>, Error> {
+fn first_require_login(resolved: &Resolved) -> Result<Option<String>, Error> {
     let key = Key::named(REQUIRE_LOGIN).expect("the table of settings contains this key");
     match resolved.source(key) {
         // The server does not see the flags of this command.
         Source::Flag(_) => Ok(Some((key.show)(&resolved.config))),
-        Source::Default if io::stdin().is_terminal() => ask_openness(key).map(Some),
+        Source::Default if io::stdin().is_terminal() => prompt_for_require_login(key).map(Some),
         Source::Default => {
             report::line(
                 "note:   files, /-/music and /-/api need no login; set require_login to \"music\" or \"all\" to protect them",
@@ -139,7 +139,7 @@ fn decide_openness(resolved: &Resolved) -> Result<Option<String>, Error> {
 }
 
 /// Stores `answer` as the value of `require_login` for servers that start or reload later.
-fn keep_openness(data: &Path, answer: &str) -> Result<(), Error> {
+fn store_require_login(data: &Path, answer: &str) -> Result<(), Error> {
     let path = config::answer_file(data);
     let kept = replace(&path, |mut file| writeln!(file, "{answer}"));
     kept.map_err(|err| Error::host(format!("user: {}: {err}", path.display())))?;
@@ -168,7 +168,7 @@ fn replace(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Resu
 }
 
 /// Prompts at the terminal for the value of `require_login`, until the answer is valid.
-fn ask_openness(key: &Key) -> Result<String, Error> {
+fn prompt_for_require_login(key: &Key) -> Result<String, Error> {
     let failed = |err: io::Error| Error::host(format!("user: cannot read the answer: {err}"));
     loop {
         report::line("What must clients log in for?");
@@ -202,7 +202,7 @@ fn not_there(name: &str, err: &io::Error) -> Error {
 
 /// Copies the picture in `file` to `name` in the folder of avatars. The copy is first written to a
 /// temporary file and then renamed, because a server may be reading the old avatar.
-fn keep_avatar(file: &Path, avatars: &Path, name: &str) -> Result<(), Error> {
+fn store_avatar(file: &Path, avatars: &Path, name: &str) -> Result<(), Error> {
     let unfit = |why: &dyn Display| Error::usage(format!("user: {}: {why}", file.display()));
     let picture = File::open(file).map_err(|err| unfit(&err))?;
     let bytes = picture.metadata().map_err(|err| unfit(&err))?.len();
@@ -227,18 +227,18 @@ fn keep_avatar(file: &Path, avatars: &Path, name: &str) -> Result<(), Error> {
 
 /// Prints one line per user: the name, the role, and the labels of the API keys.
 fn list(store: &Store) -> Result<u8, Vec<Error>> {
-    let failed = |err: StoreError| vec![told(&UserError::Store(err))];
+    let failed = |err: StoreError| vec![user_error(&UserError::Store(err))];
     let users = store.users().map_err(failed)?;
     let mut lines = String::new();
     for (name, admin) in users {
-        let keys = store.keys(&name).map_err(|err| vec![told(&err)])?;
+        let keys = store.keys(&name).map_err(|err| vec![user_error(&err)])?;
         let role = if admin { "admin" } else { "user" };
         lines += &format!("{name}\t{role}\t{}\n", keys.join(", "));
     }
     print(|out| write!(out, "{lines}"))
 }
 
-fn told(err: &UserError) -> Error {
+fn user_error(err: &UserError) -> Error {
     let what = format!("user: {err}");
     let error = match err {
         UserError::Store(_) => Error::host(what),

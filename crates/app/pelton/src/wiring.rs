@@ -97,7 +97,7 @@ pub(crate) fn readable(root: &Path) -> Result<(), Error> {
 }
 
 /// Mounts for all paths outside the library, and the users that may log in.
-pub(crate) struct Beside {
+pub(crate) struct Handlers {
     pub(crate) programs: Arc<Programs>,
     /// Mounts other than programs; a reload does not change them.
     pub(crate) others: Vec<(String, Arc<dyn Mount>)>,
@@ -105,7 +105,7 @@ pub(crate) struct Beside {
     pub(crate) users: Option<Arc<dyn Users>>,
 }
 
-impl Beside {
+impl Handlers {
     /// Returns all mounts, together with the users, as the service needs them.
     pub(crate) fn mounts(&self) -> Mounts {
         let mounts = Mounts::new([self.others.clone(), self.programs.mounts()].concat());

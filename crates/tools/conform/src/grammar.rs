@@ -9,18 +9,18 @@
 use fastrand::Rng;
 
 /// One line of the grammar, parsed into the parts of a command.
-pub(crate) struct Sentence(Vec<Part>);
+pub(crate) struct Template(Vec<Part>);
 
 enum Part {
     Word(String),
     /// Name of a placeholder, which the caller fills.
-    Hole(String),
+    Placeholder(String),
     /// One of these sentences, chosen at random, or possibly none of them if the flag is true.
-    Choice(Vec<Sentence>, bool),
-    Repeated(Box<Sentence>),
+    Choice(Vec<Template>, bool),
+    Repeated(Box<Template>),
 }
 
-impl Sentence {
+impl Template {
     /// Parses a line of our own grammar. Panics if the line is malformed, because that is a bug.
     pub(crate) fn parse(line: &str) -> Self {
         let mut rest = line;
@@ -51,7 +51,7 @@ impl Sentence {
                         .strip_prefix('{')
                         .and_then(|word| word.strip_suffix('}'))
                     {
-                        Some(hole) => Part::Hole(hole.to_owned()),
+                        Some(hole) => Part::Placeholder(hole.to_owned()),
                         None => Part::Word(word.to_owned()),
                     }
                 }
@@ -89,7 +89,7 @@ impl Sentence {
         for part in &self.0 {
             match part {
                 Part::Word(word) => to.push(word.clone().into_bytes()),
-                Part::Hole(hole) => to.push(fill(rng, hole)),
+                Part::Placeholder(hole) => to.push(fill(rng, hole)),
                 Part::Choice(choices, optional) => {
                     if !*optional || rng.bool() {
                         let choice = rng.choice(choices).expect("a choice has alternatives");

@@ -61,7 +61,7 @@ pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
         let ended = served.metric("pelton_timeouts_total")?;
         println!(
             "slow {name}: {}; {ended} connections timed out",
-            course.told()
+            course.summary()
         );
         findings.extend(course.finding(name));
         if ended == 0 && *name != "ranges" {
@@ -119,7 +119,7 @@ impl Course {
         (course.seconds != 0).then_some(course)
     }
 
-    fn told(&self) -> String {
+    fn summary(&self) -> String {
         let Course {
             seconds,
             unavailable,

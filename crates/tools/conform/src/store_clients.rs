@@ -160,9 +160,9 @@ fn redis_py(folder: &Path, port: &str) -> Result<(), Stop> {
             .current_dir(&source);
         // pytest's exit code only says that a test failed, so the numbers are read from its last
         // line.
-        let said = pytest.output();
-        let said = said.map_err(|err| Stop::host(format!("{}: {err}", python.display())))?;
-        judge_python(protocol, all, &String::from_utf8_lossy(&said.stdout))?;
+        let printed = pytest.output();
+        let printed = printed.map_err(|err| Stop::host(format!("{}: {err}", python.display())))?;
+        judge_python(protocol, all, &String::from_utf8_lossy(&printed.stdout))?;
     }
     Ok(())
 }
@@ -176,24 +176,27 @@ fn python_tests(python: &Path, source: &Path) -> Result<usize, Stop> {
         .args(["-p", "no:cacheprovider", "tests"])
         .current_dir(source);
     // Files that import missing packages are errors to pytest, and their tests are not counted.
-    let said = pytest.output();
-    let said = said.map_err(|err| Stop::host(format!("{}: {err}", python.display())))?;
-    let said = String::from_utf8_lossy(&said.stdout);
-    let count = said.lines().rev().find_map(|line| counted(line, "tests"));
+    let printed = pytest.output();
+    let printed = printed.map_err(|err| Stop::host(format!("{}: {err}", python.display())))?;
+    let printed = String::from_utf8_lossy(&printed.stdout);
+    let count = printed
+        .lines()
+        .rev()
+        .find_map(|line| counted(line, "tests"));
     count.ok_or_else(|| {
         Stop::host(format!(
-            "cannot find the number of tests in pytest's output: {said}"
+            "cannot find the number of tests in pytest's output: {printed}"
         ))
     })
 }
 
-fn judge_python(protocol: &str, all: usize, said: &str) -> Result<(), Stop> {
-    for line in said.lines() {
+fn judge_python(protocol: &str, all: usize, printed: &str) -> Result<(), Stop> {
+    for line in printed.lines() {
         if line.starts_with("FAILED ") || line.starts_with("ERROR ") {
             println!("    {line}");
         }
     }
-    let last = said.lines().last().unwrap_or_default();
+    let last = printed.lines().last().unwrap_or_default();
     let passed = counted(last, "passed").unwrap_or(0);
     let failed = ["failed", "error", "errors"];
     let failed: usize = failed.iter().filter_map(|word| counted(last, word)).sum();
@@ -276,7 +279,7 @@ fn jedis(folder: &Path, port: &str) -> Result<(), Stop> {
 /// redis-cli also requests the documentation of the commands by itself.
 fn redis_cli(_folder: &Path, port: &str) -> Result<(), Stop> {
     let cli = |words: &[&str]| output(Command::new("redis-cli").args(["-p", port]).args(words));
-    let said = [
+    let printed = [
         cli(&["-3", "HSET", "hash", "field", "value"])?,
         cli(&["-3", "HGETALL", "hash"])?,
         cli(&["RPUSH", "list", "a", "b"])?,
@@ -285,9 +288,9 @@ fn redis_cli(_folder: &Path, port: &str) -> Result<(), Stop> {
         cli(&["--memkeys"])?,
     ];
     let expected = ["1", "field value", "2", "list"];
-    for (said, expected) in said.iter().zip(expected) {
-        if said.trim() != expected {
-            let line = format!("redis-cli: {expected:?} expected, {said:?} found");
+    for (printed, expected) in printed.iter().zip(expected) {
+        if printed.trim() != expected {
+            let line = format!("redis-cli: {expected:?} expected, {printed:?} found");
             return Err(Stop::findings(line));
         }
     }
@@ -300,11 +303,11 @@ fn redis_benchmark(_folder: &Path, port: &str) -> Result<(), Stop> {
     let mut benchmark = Command::new("redis-benchmark");
     benchmark.args(["-p", port, "-n", "2000", "-q", "-t"]);
     let tests = "ping_inline,ping_mbulk,set,get,incr,lpush,rpush,lpop,rpop,sadd,hset,spop,zadd,zpopmin,lrange,mset";
-    let said = output(benchmark.arg(tests))?;
-    let rows = said.matches("requests per second").count();
+    let printed = output(benchmark.arg(tests))?;
+    let rows = printed.matches("requests per second").count();
     println!("redis-benchmark: {rows} tests");
-    match said.contains("Error") || rows < 16 {
-        true => Err(Stop::findings(format!("redis-benchmark: {said}"))),
+    match printed.contains("Error") || rows < 16 {
+        true => Err(Stop::findings(format!("redis-benchmark: {printed}"))),
         false => Ok(()),
     }
 }

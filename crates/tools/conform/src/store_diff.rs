@@ -20,7 +20,7 @@ use resp::{Out, Proto, Reply, ReplyLimits};
 use toolkit::debian;
 use toolkit::stop::{EXIT_FINDINGS, Stop};
 
-use crate::grammar::Sentence;
+use crate::grammar::Template;
 use crate::oracle::Oracle;
 use crate::store_table;
 
@@ -41,7 +41,7 @@ const GRAMMAR: &str = include_str!("store_diff.txt");
 const WHOLE_EVERY: u64 = 5000;
 /// Average number of commands per spoilt command, in which an argument is added, removed or
 /// replaced by nonsense.
-const SPOIL_EVERY: u32 = 25;
+const CORRUPT_EVERY: u32 = 25;
 /// Number of recent commands that are remembered. When replies differ, the remembered commands on
 /// the same keys are printed, at most [`SHOWN`] of them.
 const RECENT: usize = 1000;
@@ -114,7 +114,7 @@ fn compare(commands: u64, seed: u64) -> Result<u64, Stop> {
     let lines = GRAMMAR
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let sentences: Vec<Sentence> = lines.map(Sentence::parse).collect();
+    let sentences: Vec<Template> = lines.map(Template::parse).collect();
     let mut differences = 0;
     for proto in [Proto::Resp2, Proto::Resp3] {
         let mut rng = Rng::with_seed(seed);
@@ -124,7 +124,7 @@ fn compare(commands: u64, seed: u64) -> Result<u64, Stop> {
             let sentence = rng.choice(&sentences).expect("the grammar has lines");
             let mut words = Vec::new();
             sentence.write(&mut rng, &mut fill, &mut words);
-            spoil(&mut rng, &mut words);
+            corrupt(&mut rng, &mut words);
             let args: Vec<Bytes> = words.into_iter().map(Bytes::from).collect();
             differences += u64::from(!pair.agree(&args)?);
             if count % WHOLE_EVERY == 0 || count == commands {
@@ -143,13 +143,13 @@ fn compare(commands: u64, seed: u64) -> Result<u64, Stop> {
 
 /// Returns a random value for a placeholder of the grammar.
 // tidy: long because it is the list of placeholders.
-fn fill(rng: &mut Rng, hole: &str) -> Vec<u8> {
+fn fill(rng: &mut Rng, placeholder: &str) -> Vec<u8> {
     let now_ms = now_ms() as i64;
     let kinds = ["s", "l", "h", "t", "z"];
-    let text = match hole {
+    let text = match placeholder {
         "key" => format!("{}{}", kinds[rng.usize(..5)], rng.u8(..4)),
         "str" | "list" | "hash" | "set" | "zset" | "lexset" | "coll" => {
-            let kind = match hole {
+            let kind = match placeholder {
                 // All members of these sets have the same score, so that their order is that of
                 // their names.
                 "lexset" => "x",
@@ -233,13 +233,13 @@ fn value(rng: &mut Rng) -> Vec<u8> {
     }
 }
 
-fn spoil(rng: &mut Rng, words: &mut Vec<Vec<u8>>) {
+fn corrupt(rng: &mut Rng, words: &mut Vec<Vec<u8>>) {
     // Commands whose names end in RANK accept one more argument in Redis 7.2, as ours do, so their
     // replies would differ. Commands with random elements return a random reply if they get fewer
     // arguments.
     let name = String::from_utf8_lossy(&words[0]).into_owned();
     let is_fragile = name.ends_with("RANK") || name.contains("RAND") || name == "SPOP";
-    if rng.u32(..SPOIL_EVERY) != 0 || is_fragile {
+    if rng.u32(..CORRUPT_EVERY) != 0 || is_fragile {
         return;
     }
     let at = rng.usize(..words.len());
@@ -489,11 +489,11 @@ impl Pair {
                 let Reply::Bulk(key) = key else {
                     continue;
                 };
-                for line in LOOKS {
+                for line in READS {
                     ask(self, &call(line, &key))?;
                 }
                 self.exchange(&key)?;
-                for line in LOOKS {
+                for line in READS {
                     ask(self, &call(line, COPY))?;
                 }
                 ask(self, &call(&["DEL"], COPY))?;
@@ -505,7 +505,7 @@ impl Pair {
 }
 
 /// Commands that read each key for the comparison.
-const LOOKS: &[&[&str]] = &[
+const READS: &[&[&str]] = &[
     &["TYPE"],
     &["PEXPIRETIME"],
     &["GET"],

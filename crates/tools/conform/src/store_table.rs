@@ -60,14 +60,14 @@ pub(crate) fn argument_differences(
 ) -> Option<(String, String)> {
     let arguments = |reply: &Reply| {
         let docs = named(reply, name)?;
-        Some(named(docs, "arguments").map_or(String::new(), told))
+        Some(named(docs, "arguments").map_or(String::new(), compared_properties))
     };
     let both = (arguments(theirs)?, arguments(ours)?);
     (both.0 != both.1 && !NEWER_ARGUMENTS.contains(&name)).then_some(both)
 }
 
 /// Formats those properties of each argument that are compared.
-fn told(arguments: &Reply) -> String {
+fn compared_properties(arguments: &Reply) -> String {
     let Reply::Array(arguments) = arguments else {
         return format!("{arguments:?}");
     };
@@ -84,7 +84,7 @@ fn told(arguments: &Reply) -> String {
             "key" => field("key_spec_index").map_or(String::new(), meaning),
             _ => String::new(),
         };
-        let parts = field("arguments").map_or(String::new(), told);
+        let parts = field("arguments").map_or(String::new(), compared_properties);
         format!("{kind} {name} {} {flags} {spec} ({parts})", text("token"))
     };
     let words: Vec<String> = arguments.iter().map(one).collect();
@@ -142,11 +142,11 @@ fn meaning(field: &Reply) -> String {
             None => listed(elements, elements.iter().all(is_word)),
         },
         Reply::Map(pairs) => {
-            let told = pairs.iter().filter(|(name, _)| !is_note(name));
-            let told: Vec<String> = told
+            let compared_properties = pairs.iter().filter(|(name, _)| !is_note(name));
+            let compared_properties: Vec<String> = compared_properties
                 .map(|(name, value)| format!("{name:?}: {}", meaning(value)))
                 .collect();
-            format!("{{{}}}", told.join(", "))
+            format!("{{{}}}", compared_properties.join(", "))
         }
         other => format!("{other:?}"),
     }

@@ -55,9 +55,9 @@ struct Explained {
     /// Name of the oracle that reports the difference.
     oracle: &'static str,
     /// Suffix of the names of the files to which the explanation applies.
-    ending: &'static str,
+    suffix: &'static str,
     /// Property of a file, such as `channels`, that the oracle reports differently from `tags`.
-    what: &'static str,
+    property: &'static str,
     /// Maximum distance between two durations that the explanation covers, in milliseconds; 0 if
     /// the property is not a duration.
     apart_ms: u64,
@@ -67,43 +67,43 @@ struct Explained {
 const EXPLAINED: &[Explained] = &[
     Explained {
         oracle: "mutagen",
-        ending: ".m4a",
-        what: "channels",
+        suffix: ".m4a",
+        property: "channels",
         apart_ms: 0,
         why: "it trusts the sample entry, which says 2 for mono AAC as well; ffprobe agrees with us",
     },
     Explained {
         oracle: "mutagen",
-        ending: "lying block.flac",
-        what: "verdict",
+        suffix: "lying block.flac",
+        property: "verdict",
         apart_ms: 0,
         why: "it drops the block that ends beyond the file, and finds no frame missing since it reads none",
     },
     Explained {
         oracle: "mutagen",
-        ending: "head alone.wav",
-        what: "verdict",
+        suffix: "head alone.wav",
+        property: "verdict",
         apart_ms: 0,
         why: "it accepts a format without samples, and a duration of zero",
     },
     Explained {
         oracle: "ffprobe",
-        ending: ".mp3",
-        what: "duration",
+        suffix: ".mp3",
+        property: "duration",
         apart_ms: 60,
         why: "it counts the encoder's padding at the end, which LAME's head states and mutagen leaves out as we do",
     },
     Explained {
         oracle: "ffprobe",
-        ending: ".m4a",
-        what: "duration",
+        suffix: ".m4a",
+        property: "duration",
         apart_ms: 24,
         why: "it leaves out the one frame of priming that the edit list names; mutagen counts it as we do",
     },
     Explained {
         oracle: "ffprobe",
-        ending: ".opus",
-        what: "duration",
+        suffix: ".opus",
+        property: "duration",
         apart_ms: 8,
         why: "it counts the pre-skip, which RFC 7845 §4.2 says not to play",
     },
@@ -111,7 +111,7 @@ const EXPLAINED: &[Explained] = &[
 
 /// One difference between `tags` and the manifest or an oracle.
 struct Difference {
-    what: String,
+    property: String,
     /// Distance between the two durations, in milliseconds; 0 if the property is not a duration.
     apart_ms: u64,
     text: String,
@@ -119,7 +119,7 @@ struct Difference {
 
 /// Properties of a file as an oracle or the manifest reports them.
 #[derive(Debug, Default, Deserialize)]
-struct Said {
+struct Reported {
     error: Option<String>,
     #[serde(default)]
     duration_ms: f64,
@@ -152,12 +152,12 @@ pub(crate) fn run(_root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, St
     let lines: Result<Vec<Line>, _> = text.lines().map(serde_json::from_str).collect();
     let lines = lines.map_err(|err| Stop::host(format!("{}: {err}", manifest.display())))?;
     let mut open = timed("tags against the manifest", || differences(&folder, &lines))?;
-    let said = timed("mutagen", || mutagen(&cache, &folder, &lines))?;
-    open.extend(compare("mutagen", &folder, &lines, &said)?);
+    let reported = timed("mutagen", || mutagen(&cache, &folder, &lines))?;
+    open.extend(compare("mutagen", &folder, &lines, &reported)?);
     let step = lines.len().div_ceil(typed.probed.max(1));
     let some: Vec<Line> = lines.iter().step_by(step).cloned().collect();
-    let said = timed("ffprobe", || ffprobe(&folder, &some))?;
-    open.extend(compare("ffprobe", &folder, &some, &said)?);
+    let reported = timed("ffprobe", || ffprobe(&folder, &some))?;
+    open.extend(compare("ffprobe", &folder, &some, &reported)?);
     for line in &open {
         println!("{line}");
     }
@@ -190,9 +190,9 @@ fn differences(folder: &Path, lines: &[Line]) -> Result<Vec<String>, Stop> {
     let mut found = Vec::new();
     for line in lines {
         let expected = match &line.expected {
-            Expected::Verdict(verdict) => Said {
+            Expected::Verdict(verdict) => Reported {
                 error: Some(verdict.clone()),
-                ..Said::default()
+                ..Reported::default()
             },
             Expected::Music {
                 duration_ms,
@@ -205,7 +205,7 @@ fn differences(folder: &Path, lines: &[Line]) -> Result<Vec<String>, Stop> {
                 for (name, value) in fields {
                     by_name.entry(name.clone()).or_default().push(value.clone());
                 }
-                Said {
+                Reported {
                     error: None,
                     duration_ms: *duration_ms as f64,
                     sample_rate_hz: *sample_rate_hz,
@@ -217,22 +217,23 @@ fn differences(folder: &Path, lines: &[Line]) -> Result<Vec<String>, Stop> {
         };
         let differs = differs(&read(&on_disk(folder, line))?, &expected, true);
         let lines = differs.into_iter();
-        found.extend(lines.map(|found| format!("{}: {} {}", line.path, found.what, found.text)));
+        found
+            .extend(lines.map(|found| format!("{}: {} {}", line.path, found.property, found.text)));
     }
     Ok(found)
 }
 
-/// Returns the differences between `tags` and `said`, the report of an oracle or the manifest. With
-/// `exact`, the kinds of errors must be equal, and a cover must be in both or in neither.
-fn differs(ours: &Result<Media, tags::Error>, said: &Said, exact: bool) -> Vec<Difference> {
+/// Returns the differences between `tags` and `reported`, the report of an oracle or the manifest.
+/// With `exact`, the kinds of errors must be equal, and a cover must be in both or in neither.
+fn differs(ours: &Result<Media, tags::Error>, reported: &Reported, exact: bool) -> Vec<Difference> {
     let verdict = |text| {
         vec![Difference {
-            what: "verdict".to_owned(),
+            property: "verdict".to_owned(),
             apart_ms: 0,
             text,
         }]
     };
-    let media = match (ours, &said.error) {
+    let media = match (ours, &reported.error) {
         (Err(_), Some(_)) if !exact => return Vec::new(),
         (Err(err), Some(kind)) if format!("{:?}", err.kind) == *kind => return Vec::new(),
         (Err(err), error) => return verdict(format!("{:?} ({err}), not {error:?}", err.kind)),
@@ -240,12 +241,12 @@ fn differs(ours: &Result<Media, tags::Error>, said: &Said, exact: bool) -> Vec<D
         (Ok(media), None) => media,
     };
     let mut found = Vec::new();
-    let apart = (media.audio.duration_ms as f64 - said.duration_ms).abs();
-    let mut check = |what: &str, ours: String, theirs: String| {
+    let apart = (media.audio.duration_ms as f64 - reported.duration_ms).abs();
+    let mut check = |property: &str, ours: String, theirs: String| {
         if ours != theirs {
             found.push(Difference {
-                what: what.to_owned(),
-                apart_ms: if what == "duration" {
+                property: property.to_owned(),
+                apart_ms: if property == "duration" {
                     apart.ceil() as u64
                 } else {
                     0
@@ -260,48 +261,49 @@ fn differs(ours: &Result<Media, tags::Error>, said: &Said, exact: bool) -> Vec<D
         check(
             "duration",
             audio.duration_ms.to_string(),
-            said.duration_ms.to_string(),
+            reported.duration_ms.to_string(),
         );
     }
     // Mutagen reports no rate for Opus.
-    if said.sample_rate_hz != 0 {
+    if reported.sample_rate_hz != 0 {
         check(
             "rate",
             audio.sample_rate_hz.to_string(),
-            said.sample_rate_hz.to_string(),
+            reported.sample_rate_hz.to_string(),
         );
     }
     check(
         "channels",
         audio.channels.to_string(),
-        said.channels.to_string(),
+        reported.channels.to_string(),
     );
-    for (name, theirs) in &said.fields {
+    for (name, theirs) in &reported.fields {
         let field = Field::ALL.into_iter().find(|field| field.name() == name);
         let ours: Vec<&str> = field.map_or_else(Vec::new, |field| media.tags.all(field).collect());
         check(name, format!("{ours:?}"), format!("{theirs:?}"));
     }
-    if exact || said.cover_bytes.is_some() {
+    if exact || reported.cover_bytes.is_some() {
         let cover = media
             .cover()
-            .map(|cover| plain_bytes(cover, said.cover_bytes));
+            .map(|cover| plain_bytes(cover, reported.cover_bytes));
         check(
             "cover",
             format!("{cover:?}"),
-            format!("{:?}", said.cover_bytes),
+            format!("{:?}", reported.cover_bytes),
         );
     }
     found
 }
 
 /// Returns the size of a cover in bytes, after decoding. The size of a base64 text determines the
-/// decoded size only to within two bytes, so the size that an oracle reports (`said`) is returned
-/// if it is in that range.
-fn plain_bytes(cover: &Picture, said: Option<u64>) -> u64 {
+/// decoded size only to within two bytes, so the size that an oracle reports (`reported`) is
+/// returned if it is in that range.
+fn plain_bytes(cover: &Picture, reported: Option<u64>) -> u64 {
     match cover.stored {
         Stored::Base64 | Stored::OggBase64 => {
             let plain = cover.bytes / 4 * 3 - u64::from(cover.skip);
-            said.filter(|said| plain.abs_diff(*said) < 3)
+            reported
+                .filter(|reported| plain.abs_diff(*reported) < 3)
                 .unwrap_or(plain)
         }
         _ => cover.bytes,
@@ -317,30 +319,30 @@ fn compare(
     oracle: &str,
     folder: &Path,
     lines: &[Line],
-    said: &[Said],
+    reported: &[Reported],
 ) -> Result<Vec<String>, Stop> {
-    if lines.len() != said.len() {
+    if lines.len() != reported.len() {
         return Err(Stop::host(format!(
             "{oracle} reported on {} of {} files",
-            said.len(),
+            reported.len(),
             lines.len()
         )));
     }
     let mut open = Vec::new();
     let mut counts = vec![0; EXPLAINED.len()];
-    for (line, said) in lines.iter().zip(said) {
-        for found in differs(&read(&on_disk(folder, line))?, said, false) {
+    for (line, reported) in lines.iter().zip(reported) {
+        for found in differs(&read(&on_disk(folder, line))?, reported, false) {
             let known = EXPLAINED.iter().position(|known| {
                 known.oracle == oracle
-                    && line.path.ends_with(known.ending)
-                    && found.what == known.what
+                    && line.path.ends_with(known.suffix)
+                    && found.property == known.property
                     && found.apart_ms <= known.apart_ms
             });
             match known {
                 Some(known) => counts[known] += 1,
                 None => {
-                    let Difference { what, text, .. } = found;
-                    open.push(format!("{oracle}: {}: {what} {text}", line.path));
+                    let Difference { property, text, .. } = found;
+                    open.push(format!("{oracle}: {}: {property} {text}", line.path));
                 }
             }
         }
@@ -349,7 +351,7 @@ fn compare(
         if known.oracle == oracle {
             eprintln!(
                 "conform: {oracle}: {count} × {} {}: {}",
-                known.ending, known.what, known.why
+                known.suffix, known.property, known.why
             );
         }
     }
@@ -358,7 +360,7 @@ fn compare(
 
 /// Returns mutagen's reports on all files, from one process. Mutagen is installed into a virtual
 /// environment in the cache.
-fn mutagen(cache: &Path, folder: &Path, lines: &[Line]) -> Result<Vec<Said>, Stop> {
+fn mutagen(cache: &Path, folder: &Path, lines: &[Line]) -> Result<Vec<Reported>, Stop> {
     let venv = cache.join("mutagen");
     let python = venv.join("bin/python");
     if !python.is_file() {
@@ -386,8 +388,8 @@ fn mutagen(cache: &Path, folder: &Path, lines: &[Line]) -> Result<Vec<Said>, Sto
     let written = writing.join().expect("writing does not panic");
     written.map_err(|err| unstartable(&command, &err))?;
     let text = String::from_utf8_lossy(&done.stdout);
-    let said: Result<Vec<Said>, _> = text.lines().map(serde_json::from_str).collect();
-    said.map_err(|err| Stop::host(format!("mutagen: {err}")))
+    let reported: Result<Vec<Reported>, _> = text.lines().map(serde_json::from_str).collect();
+    reported.map_err(|err| Stop::host(format!("mutagen: {err}")))
 }
 
 /// The parts of ffprobe's output that are compared.
@@ -405,8 +407,8 @@ struct ProbedStream {
     duration: Option<String>,
 }
 
-fn ffprobe(folder: &Path, lines: &[Line]) -> Result<Vec<Said>, Stop> {
-    let said = lines.iter().map(|line| {
+fn ffprobe(folder: &Path, lines: &[Line]) -> Result<Vec<Reported>, Stop> {
+    let reported = lines.iter().map(|line| {
         let mut command = Command::new("ffprobe");
         command.args([
             "-v",
@@ -417,9 +419,9 @@ fn ffprobe(folder: &Path, lines: &[Line]) -> Result<Vec<Said>, Stop> {
             "-i",
         ]);
         command.arg(on_disk(folder, line));
-        let refused = || Said {
+        let refused = || Reported {
             error: Some("refused".to_owned()),
-            ..Said::default()
+            ..Reported::default()
         };
         let Ok(text) = output(&mut command) else {
             return Ok(refused());
@@ -431,12 +433,12 @@ fn ffprobe(folder: &Path, lines: &[Line]) -> Result<Vec<Said>, Stop> {
             .into_iter()
             .find(|stream| stream.codec_type == "audio");
         let number = |text: Option<String>| text.and_then(|text| text.parse::<f64>().ok());
-        Ok(sound.map_or_else(refused, |sound| Said {
+        Ok(sound.map_or_else(refused, |sound| Reported {
             duration_ms: number(sound.duration).unwrap_or(f64::NAN) * 1000.0,
             sample_rate_hz: number(sound.sample_rate).unwrap_or(0.0) as u32,
             channels: sound.channels.unwrap_or(0),
-            ..Said::default()
+            ..Reported::default()
         }))
     });
-    said.collect()
+    reported.collect()
 }

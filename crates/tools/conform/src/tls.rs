@@ -84,7 +84,7 @@ pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
             Ok(ExitCode::SUCCESS)
         }
         false => {
-            let line = |it: &Finding| format!("{}: {}: {}", it.scanner, it.name, it.says);
+            let line = |it: &Finding| format!("{}: {}: {}", it.scanner, it.name, it.detail);
             let lines: Vec<_> = findings.iter().map(line).collect();
             Err(Stop::findings(lines.join("\n")))
         }
@@ -128,7 +128,7 @@ fn prepare(folder: &Path) -> Result<(), Stop> {
 struct Finding {
     scanner: &'static str,
     name: String,
-    says: String,
+    detail: String,
 }
 
 impl Finding {
@@ -184,7 +184,7 @@ fn testssl_findings(report: &str) -> Option<Vec<Finding>> {
     let findings = findings.map(|row| Finding {
         scanner: "testssl.sh",
         name: row[0].to_owned(),
-        says: format!("{} {}", row[3], row[4]),
+        detail: format!("{} {}", row[3], row[4]),
     });
     Some(findings.collect())
 }
@@ -196,13 +196,14 @@ fn sslyze(python: &Path, at_port: &str) -> Result<Vec<Finding>, Stop> {
     let output = command
         .output()
         .map_err(|err| Stop::host(format!("sslyze: {err}")))?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    sslyze_findings(&said).ok_or_else(|| Stop::host("sslyze did not finish").hint(said.trim_end()))
+    let stdout_text = String::from_utf8_lossy(&output.stdout);
+    sslyze_findings(&stdout_text)
+        .ok_or_else(|| Stop::host("sslyze did not finish").hint(stdout_text.trim_end()))
 }
 
 /// Parses the lines `* name: text` below the verdict. Returns `None` if there is no verdict.
-fn sslyze_findings(said: &str) -> Option<Vec<Finding>> {
-    let (_, verdict) = said.split_once("COMPLIANCE AGAINST")?;
+fn sslyze_findings(stdout_text: &str) -> Option<Vec<Finding>> {
+    let (_, verdict) = stdout_text.split_once("COMPLIANCE AGAINST")?;
     if !verdict.contains(": OK") && !verdict.contains(": FAILED") {
         return None;
     }
@@ -210,10 +211,10 @@ fn sslyze_findings(said: &str) -> Option<Vec<Finding>> {
         .lines()
         .filter_map(|line| line.trim().strip_prefix("* "));
     let findings = lines.filter_map(|line| line.split_once(": "));
-    let findings = findings.map(|(name, says)| Finding {
+    let findings = findings.map(|(name, detail)| Finding {
         scanner: "sslyze",
         name: name.to_owned(),
-        says: says.to_owned(),
+        detail: detail.to_owned(),
     });
     Some(findings.collect())
 }

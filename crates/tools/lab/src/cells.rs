@@ -27,7 +27,7 @@ use crate::record::Record;
 use crate::scratch::Scratch;
 use crate::stats::{Ratio, Spread, quantile, sorted};
 use crate::usage::Tree;
-use crate::{Given, stats, table};
+use crate::{SharedFlags, stats, table};
 use calls::Calls;
 use contender::{Contender, Plain, Setting, Way, Work};
 use costs::{Cost, Memory, Wipe};
@@ -116,7 +116,7 @@ struct Original {
     machines: bool,
 }
 
-pub(crate) fn run(given: &Given) -> Result<(), Stop> {
+pub(crate) fn run(given: &SharedFlags) -> Result<(), Stop> {
     let (definition, raw): (Definition, _) = given.definition("cells")?;
     let photographs = corpus::read(&given.corpus, std::slice::from_ref(&definition.photograph))?;
     let mut record = Record::begin("cells", &raw, &[], &photographs);
@@ -183,7 +183,7 @@ struct Created {
 /// Prepares the job that all contenders run: a smaller original, which the worker makes from the
 /// photograph, and the plan for it.
 fn work(
-    given: &Given,
+    given: &SharedFlags,
     definition: &Definition,
     photograph: &Photograph,
     scratch: &Scratch,
@@ -211,7 +211,7 @@ fn plan(facts: &image_plan::Facts, query: &str) -> Result<Plan, Stop> {
 }
 
 struct Lab<'a> {
-    given: &'a Given,
+    given: &'a SharedFlags,
     definition: Definition,
     elf: Vec<u8>,
     work: Work,
@@ -279,14 +279,14 @@ impl Lab<'_> {
             for index in stats::order(contenders.len(), round) {
                 let (name, contender) = &contenders[index];
                 let before_us = Tree::cpu_us(process::id())?;
-                let asked = front::ask(contender, &self.work, load, expected)?;
+                let load_result = front::ask(contender, &self.work, load, expected)?;
                 let spent_us = Tree::cpu_us(process::id())? - before_us;
-                let times_us = sorted(&asked.times_us);
+                let times_us = sorted(&load_result.times_us);
                 samples.push(Sample {
                     contender: name.clone(),
                     round,
                     requests: times_us.len(),
-                    per_second: times_us.len() as f64 / asked.wall_s,
+                    per_second: times_us.len() as f64 / load_result.wall_s,
                     cpu_us: spent_us as f64 / times_us.len() as f64,
                     p50_us: quantile(&times_us, 0.5),
                     p90_us: quantile(&times_us, 0.9),

@@ -33,8 +33,12 @@ impl Converter {
             .output()
             .map_err(|err| usage::unstartable(&command, &err))?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let line = format!("worker: {}: {}: {said}", original.display(), output.status);
+            let stderr_text = String::from_utf8_lossy(&output.stderr);
+            let line = format!(
+                "worker: {}: {}: {stderr_text}",
+                original.display(),
+                output.status
+            );
             return Err(Stop::findings(line));
         }
         fs::write(answer, output.stdout).map_err(at(answer))
@@ -56,11 +60,12 @@ impl Converter {
         let output = command
             .output()
             .map_err(|err| usage::unstartable(&command, &err))?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        let times_us: Option<Vec<u64>> = said.lines().map(|line| line.parse().ok()).collect();
+        let stderr_text = String::from_utf8_lossy(&output.stderr);
+        let times_us: Option<Vec<u64>> =
+            stderr_text.lines().map(|line| line.parse().ok()).collect();
         times_us
             .filter(|times_us| output.status.success() && times_us.len() == times as usize)
-            .ok_or_else(|| Stop::findings(format!("worker: {}: {said}", original.display())))
+            .ok_or_else(|| Stop::findings(format!("worker: {}: {stderr_text}", original.display())))
     }
 
     fn command(&self, plan: &Plan, original: &Path) -> Result<Command, Stop> {

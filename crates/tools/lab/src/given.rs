@@ -7,7 +7,7 @@ use toolkit::stop::{Stop, at};
 
 /// Flags that all benchmarks share.
 #[derive(Clone, Debug, clap::Args)]
-pub(crate) struct Given {
+pub(crate) struct SharedFlags {
     /// Folder that holds the folders `abstract` and `nature` of mate-backgrounds
     #[arg(long, global = true, value_name = "DIR", default_value = "demo")]
     pub(crate) corpus: PathBuf,
@@ -39,7 +39,7 @@ pub(crate) struct Given {
     pub(crate) worker: Option<PathBuf>,
 }
 
-impl Given {
+impl SharedFlags {
     /// Reads a definition file twice: as its type, and as a table for the record.
     ///
     /// # Errors

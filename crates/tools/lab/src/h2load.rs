@@ -24,15 +24,17 @@ pub(crate) fn run(load: Load, streams: u32, server: SocketAddr, target: &str) ->
     h2load.args(["--max-concurrent-streams", &streams.to_string()]);
     h2load.args(["--duration", &load.seconds.to_string()]);
     let (stdout, _) = usage::run(h2load.arg(format!("http://{server}{target}")))?;
-    let said = String::from_utf8_lossy(&stdout);
-    answered(&said).ok_or_else(|| Stop::findings(format!("h2load: {said}")))
+    let stdout_text = String::from_utf8_lossy(&stdout);
+    answered(&stdout_text).ok_or_else(|| Stop::findings(format!("h2load: {stdout_text}")))
 }
 
 /// Parses the number of requests from h2load's output; `None` if h2load reports errors. Requests
 /// cut off by the end of the test count as neither done nor failed.
-fn answered(said: &str) -> Option<u64> {
+fn answered(stdout_text: &str) -> Option<u64> {
     let numbers = |label: &str| -> Option<Vec<u64>> {
-        let line = said.lines().find_map(|line| line.strip_prefix(label))?;
+        let line = stdout_text
+            .lines()
+            .find_map(|line| line.strip_prefix(label))?;
         let parts = line.split(',').map(str::trim);
         parts
             .map(|part| part.split(' ').next()?.parse().ok())

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use toolkit::stop::Stop;
 
 use crate::record::Record;
-use crate::{Given, loopback};
+use crate::{SharedFlags, loopback};
 
 /// Parts of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -38,7 +38,7 @@ struct Definition {
     start: start::Definition,
 }
 
-pub(crate) fn run(given: &Given, only: Option<Part>) -> Result<(), Stop> {
+pub(crate) fn run(given: &SharedFlags, only: Option<Part>) -> Result<(), Stop> {
     loopback::enter()?;
     let (definition, raw): (Definition, _) = given.definition("hit")?;
     let peers: [&[&str]; 2] = [&["nginx", "-v"], &["wrk", "-v"]];

@@ -58,9 +58,10 @@ pub(crate) fn versions(programs: &[&[&str]]) -> BTreeMap<String, String> {
     for words in programs {
         let output = Command::new(words[0]).args(&words[1..]).output();
         let line = output.ok().and_then(|output| {
-            let said = [output.stdout, output.stderr].concat();
-            let said = String::from_utf8_lossy(&said).into_owned();
-            said.lines()
+            let output_text = [output.stdout, output.stderr].concat();
+            let output_text = String::from_utf8_lossy(&output_text).into_owned();
+            output_text
+                .lines()
                 .map(str::trim)
                 .find(|line| !line.is_empty())
                 .map(str::to_owned)

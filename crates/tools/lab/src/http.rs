@@ -17,7 +17,7 @@ use crate::record::Record;
 use crate::scratch::Scratch;
 use crate::stats::{self, Ratio, Spread};
 use crate::wrk::{self, Load};
-use crate::{Given, client, h2load, loopback, table};
+use crate::{SharedFlags, client, h2load, loopback, table};
 use contender::{Contender, NAMES};
 
 /// Content of `lab/definitions/http.toml`.
@@ -85,7 +85,7 @@ struct Over {
     ratio: Ratio,
 }
 
-pub(crate) fn run(given: &Given, only: Option<&str>) -> Result<(), Stop> {
+pub(crate) fn run(given: &SharedFlags, only: Option<&str>) -> Result<(), Stop> {
     loopback::enter()?;
     let (definition, raw): (Definition, _) = given.definition("http")?;
     let peers: [&[&str]; 5] = [

@@ -21,7 +21,7 @@ use crate::judge::{self, Reference};
 use crate::record::Record;
 use crate::scratch::Scratch;
 use crate::stats::{Ratio, Spread};
-use crate::{Given, lanczos, stats, table};
+use crate::{SharedFlags, lanczos, stats, table};
 use contender::{Contender, Peer};
 
 /// Number of threads that score results. No time is measured while they run.
@@ -61,7 +61,7 @@ struct Race {
 
 /// Quality and size of one contender's results over all photographs.
 #[derive(Clone, Debug, Serialize)]
-struct Look {
+struct Scores {
     race: String,
     contender: String,
     setting: Option<u8>,
@@ -97,7 +97,7 @@ struct Summary {
     quick_over_this: Ratio,
 }
 
-pub(crate) fn run(given: &Given, only: Option<Part>) -> Result<(), Stop> {
+pub(crate) fn run(given: &SharedFlags, only: Option<Part>) -> Result<(), Stop> {
     let (definition, raw): (Definition, _) = given.definition("image")?;
     let mut photographs = corpus::read(&given.corpus, &definition.photographs)?;
     photographs.truncate(given.take.unwrap_or(usize::MAX));
@@ -115,7 +115,7 @@ pub(crate) fn run(given: &Given, only: Option<Part>) -> Result<(), Stop> {
     let mut results = Results::default();
     for (part, races) in [(Part::Full, &definition.full), (Part::Fit, &definition.fit)] {
         for race in races.iter().filter(|_| wanted(part)) {
-            let track = Track {
+            let track = Comparison {
                 given,
                 race,
                 photographs: &photographs,
@@ -136,20 +136,20 @@ pub(crate) fn run(given: &Given, only: Option<Part>) -> Result<(), Stop> {
 
 #[derive(Default)]
 struct Results {
-    looks: Vec<Look>,
+    looks: Vec<Scores>,
     samples: Vec<Sample>,
     summaries: Vec<Summary>,
 }
 
 /// Comparison for one output format, with the photographs and the number of rounds.
-struct Track<'a> {
-    given: &'a Given,
+struct Comparison<'a> {
+    given: &'a SharedFlags,
     race: &'a Race,
     photographs: &'a [Photograph],
     rounds: usize,
 }
 
-impl Track<'_> {
+impl Comparison<'_> {
     fn name(&self) -> String {
         match self.race.box_px {
             None => format!("full size to {}", self.race.format),
@@ -185,7 +185,7 @@ impl Track<'_> {
     }
 
     /// Runs a contender once and scores all its results.
-    fn look(&self, contender: &Contender) -> Result<Look, Stop> {
+    fn look(&self, contender: &Contender) -> Result<Scores, Stop> {
         let answers = Scratch::new("answers")?;
         contender.convert(self.photographs, &answers)?;
         let judged = |photograph: &Photograph, thread: usize| -> Result<Answer, Stop> {
@@ -202,7 +202,7 @@ impl Track<'_> {
         };
         let answers = shared_out(self.photographs, judged)?;
         let scores: Vec<f64> = answers.iter().map(|answer| answer.ssim2).collect();
-        let look = Look {
+        let look = Scores {
             race: self.name(),
             contender: contender.name.clone(),
             setting: contender.setting(),
@@ -211,7 +211,7 @@ impl Track<'_> {
             bytes: answers.iter().map(|answer| answer.bytes).sum(),
             answers,
         };
-        let Look {
+        let Scores {
             race,
             contender,
             setting,
@@ -244,9 +244,9 @@ impl Track<'_> {
     }
 
     /// Finds the setting of a peer at which its mean quality is nearest to `goal`, by bisection.
-    fn calibrated(&self, peer: &Peer, goal: f64) -> Result<(Contender, Look), Stop> {
+    fn calibrated(&self, peer: &Peer, goal: f64) -> Result<(Contender, Scores), Stop> {
         let (mut worse, mut better) = peer.bounds();
-        let mut nearest: Option<(Contender, Look)> = None;
+        let mut nearest: Option<(Contender, Scores)> = None;
         while worse <= better {
             let middle = (worse + better) / 2;
             let contender = Contender::peer(peer, middle);
@@ -256,7 +256,7 @@ impl Track<'_> {
             } else {
                 better = middle - 1;
             }
-            let distance = |look: &Look| (look.ssim2_mean - goal).abs();
+            let distance = |look: &Scores| (look.ssim2_mean - goal).abs();
             if nearest
                 .as_ref()
                 .is_none_or(|(_, best)| distance(&look) < distance(best))
@@ -343,7 +343,7 @@ fn shared_out<T: Send>(
     })
 }
 
-fn print(name: &str, looks: &[Look], summaries: &[Summary]) {
+fn print(name: &str, looks: &[Scores], summaries: &[Summary]) {
     let rows = looks.iter().zip(summaries).map(|(look, summary)| {
         let Spread { median, min, max } = summary.cpu_s_per_mp;
         let ratio = summary.quick_over_this;

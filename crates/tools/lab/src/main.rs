@@ -50,7 +50,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use toolkit::stop::{EXIT_HOST, EXIT_USAGE};
 
-use given::Given;
+use given::SharedFlags;
 
 /// Command line of the lab.
 #[derive(clap::Parser)]
@@ -62,7 +62,7 @@ struct Typed {
     #[command(subcommand)]
     benchmark: Benchmark,
     #[command(flatten)]
-    given: Given,
+    given: SharedFlags,
 }
 
 /// Subcommands: one per benchmark, and hidden ones for the processes that benchmarks start.

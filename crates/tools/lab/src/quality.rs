@@ -20,7 +20,7 @@ use crate::corpus::{self, Photograph};
 use crate::judge::{self, Reference};
 use crate::record::Record;
 use crate::scratch::Scratch;
-use crate::{Given, lanczos, netpbm, stats, table, usage};
+use crate::{SharedFlags, lanczos, netpbm, stats, table, usage};
 
 /// Content of `lab/definitions/quality.toml`.
 #[derive(Deserialize)]
@@ -131,7 +131,7 @@ struct Knot {
     deviation: Vec<f64>,
 }
 
-pub(crate) fn run(given: &Given) -> Result<(), Stop> {
+pub(crate) fn run(given: &SharedFlags) -> Result<(), Stop> {
     let (definition, raw): (Definition, _) = given.definition("quality")?;
     let converter = Converter::new(given.worker()?);
     let photographs = corpus::read(&given.corpus, &definition.photographs)?;

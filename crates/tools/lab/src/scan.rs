@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toolkit::stop::Stop;
 
-use crate::Given;
+use crate::SharedFlags;
 use crate::record::Record;
 
 /// Parts of the benchmark.
@@ -66,7 +66,7 @@ struct Definition {
     sync: sync::Definition,
 }
 
-pub(crate) fn run(given: &Given, typed: &Typed) -> Result<(), Stop> {
+pub(crate) fn run(given: &SharedFlags, typed: &Typed) -> Result<(), Stop> {
     let (definition, raw): (Definition, _) = given.definition("scan")?;
     let peers: [&[&str]; 1] = [&["strace", "--version"]];
     let mut record = Record::begin("scan", &raw, &peers, &[]);

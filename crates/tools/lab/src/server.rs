@@ -14,7 +14,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use toolkit::stop::Stop;
 
-use crate::Given;
+use crate::SharedFlags;
 use crate::client::{self, Answer};
 use crate::usage::{self, Tree};
 
@@ -92,7 +92,7 @@ impl Server {
     /// As [`Server::start`].
     pub(crate) fn pelton(
         under: &[&str],
-        given: &Given,
+        given: &SharedFlags,
         data: &Path,
         settings: &[&str],
     ) -> Result<Server, Stop> {

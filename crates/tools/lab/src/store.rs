@@ -23,7 +23,7 @@ use toolkit::stop::Stop;
 
 use self::cpus::Cpus;
 use crate::record::Record;
-use crate::{Given, loopback};
+use crate::{SharedFlags, loopback};
 
 /// Parts of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -60,7 +60,7 @@ struct Definition {
 
 /// Runs all parts, or only the part `only`. Of the part `ops`, runs all rows, or only the row
 /// `row`.
-pub(crate) fn run(given: &Given, only: Option<Part>, row: Option<&str>) -> Result<(), Stop> {
+pub(crate) fn run(given: &SharedFlags, only: Option<Part>, row: Option<&str>) -> Result<(), Stop> {
     loopback::enter()?;
     let (definition, raw): (Definition, _) = given.definition("store")?;
     let cpus = Cpus {

@@ -50,8 +50,12 @@ pub(crate) fn run(command: &mut Command) -> Result<(Vec<u8>, Usage), Stop> {
         stderr,
     } = output.map_err(|err| unstartable(command, &err))?;
     if !status.success() {
-        let said = String::from_utf8_lossy(&stderr);
-        let line = format!("{} failed: {status}: {}", words(command), said.trim_end());
+        let stderr_text = String::from_utf8_lossy(&stderr);
+        let line = format!(
+            "{} failed: {status}: {}",
+            words(command),
+            stderr_text.trim_end()
+        );
         return Err(Stop::findings(line));
     }
     Ok((stdout, Usage { cpu_us, wall_us }))

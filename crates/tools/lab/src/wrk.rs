@@ -59,8 +59,8 @@ pub(crate) fn run(load: Load, requests: &Requests<'_>) -> Result<u64, Stop> {
         ..
     } = requests;
     let (stdout, _) = usage::run(wrk.arg(format!("{scheme}://{server}{target}")))?;
-    let said = String::from_utf8_lossy(&stdout);
-    answered(&said).ok_or_else(|| Stop::findings(format!("wrk: {said}")))
+    let stdout_text = String::from_utf8_lossy(&stdout);
+    answered(&stdout_text).ok_or_else(|| Stop::findings(format!("wrk: {stdout_text}")))
 }
 
 /// Returns the Lua script for requests that wrk's flags cannot express, if a script is needed.
@@ -88,10 +88,12 @@ fn script(requests: &Requests<'_>) -> Option<String> {
 }
 
 /// Parses the number of requests from wrk's output; `None` if wrk reports errors.
-fn answered(said: &str) -> Option<u64> {
-    if said.contains("Non-2xx") || said.contains("Socket errors") {
+fn answered(stdout_text: &str) -> Option<u64> {
+    if stdout_text.contains("Non-2xx") || stdout_text.contains("Socket errors") {
         return None;
     }
-    let line = said.lines().find(|line| line.contains(" requests in "))?;
+    let line = stdout_text
+        .lines()
+        .find(|line| line.contains(" requests in "))?;
     line.split_whitespace().next()?.parse().ok()
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cache::{self, Claim};
+use crate::cache::{self, FolderLock};
 use crate::command::{output, succeed, timed};
 use crate::debian;
 use crate::stop::{Stop, at, program};
@@ -24,7 +24,7 @@ pub struct Build {
     target_dir: PathBuf,
     /// Path of the worker that the server embeds, once the worker is built.
     worker: Option<PathBuf>,
-    _claim: Claim,
+    _folder_lock: FolderLock,
 }
 
 impl Build {
@@ -44,8 +44,8 @@ impl Build {
         let lock = fs::read_to_string(&lock_path).map_err(at(&lock_path))?;
         let cache = cache::folder()?;
         let target_dir = cache.join(format!("build-{}", cache::key(&version, &lock)));
-        let mut claim = Claim::wait(&target_dir, &root)?;
-        if let Some(from) = &claim.from {
+        let mut folder_lock = FolderLock::wait(&target_dir, &root)?;
+        if let Some(from) = &folder_lock.from {
             // Cargo treats crates at the same place in two checkouts as one crate, and compares
             // only file times. Without a clean, it would reuse artifacts of the other checkout's
             // code.
@@ -53,7 +53,7 @@ impl Build {
             let mut clean = cargo_in(&root, &triple, &target_dir, "clean");
             succeed(clean.args(["--quiet", "--workspace"]))?;
         }
-        claim.sign(&root)?;
+        folder_lock.sign(&root)?;
         cache::prune(&cache)?;
         Ok(Build {
             root,
@@ -61,7 +61,7 @@ impl Build {
             cache,
             target_dir,
             worker: None,
-            _claim: claim,
+            _folder_lock: folder_lock,
         })
     }
 

@@ -77,19 +77,19 @@ fn is_codec(package: &str) -> bool {
 }
 
 /// Lock on a build folder, which is released on drop.
-pub(crate) struct Claim {
+pub(crate) struct FolderLock {
     /// Checkout that used this folder last, if it was a checkout other than the one that now locks
     /// the folder.
     pub(crate) from: Option<String>,
     owner: File,
 }
 
-impl Claim {
+impl FolderLock {
     /// Waits until no other process builds in `folder`, then locks it.
     ///
     /// # Errors
     /// When the folder cannot be written: the host's fault.
-    pub(crate) fn wait(folder: &Path, checkout: &Path) -> Result<Claim, Stop> {
+    pub(crate) fn wait(folder: &Path, checkout: &Path) -> Result<FolderLock, Stop> {
         fs::create_dir_all(folder).map_err(at(folder))?;
         let path = folder.join("owner");
         let mut options = File::options();
@@ -115,7 +115,7 @@ impl Claim {
         let mut last = String::new();
         owner.read_to_string(&mut last).map_err(at(&path))?;
         let from = Some(last).filter(|last| !last.is_empty() && Path::new(last) != checkout);
-        Ok(Claim { from, owner })
+        Ok(FolderLock { from, owner })
     }
 
     /// Records `checkout` as the owner of the folder's artifacts. The write also sets the time by

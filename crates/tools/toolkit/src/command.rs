@@ -28,9 +28,9 @@ pub fn succeed(command: &mut Command) -> Result<(), Stop> {
 pub fn output(command: &mut Command) -> Result<String, Stop> {
     let output = command.output().map_err(|err| unstartable(command, &err))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
+        let stderr_text = String::from_utf8_lossy(&output.stderr);
         let line = format!("{} failed: {}", words(command), output.status);
-        return Err(Stop::findings(line).hint(said.trim_end()));
+        return Err(Stop::findings(line).hint(stderr_text.trim_end()));
     }
     String::from_utf8(output.stdout)
         .map_err(|_| Stop::host(format!("{} printed text that is not UTF-8", words(command))))

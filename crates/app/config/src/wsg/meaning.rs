@@ -6,7 +6,7 @@ use image_plan::quality::native;
 use image_plan::{Stage, Target};
 use report::Error;
 
-use super::{Entry, Given, Meaning};
+use super::{Entry, Meaning, WsgSettings};
 use crate::settings::Key;
 use crate::source::{Assignment, Note, NoteKind, Source};
 use crate::value::{Raw, Value, is_remote};
@@ -17,14 +17,14 @@ const PICTURES: [&str; 8] = ["jpg", "jpeg", "png", "gif", "bmp", "webp", "avif",
 /// Extensions of pictures that WebP Server Go converts, but Pelton does not.
 const UNCONVERTED: [&str; 3] = ["heic", "nef", "jxl"];
 
-/// Result of the translation by [`Given::meaning`].
+/// Result of the translation by [`WsgSettings::meaning`].
 pub(crate) struct Taken {
     pub(crate) assignments: Vec<Assignment>,
     pub(crate) notes: Vec<Note>,
     pub(crate) errors: Vec<Error>,
 }
 
-impl Given {
+impl WsgSettings {
     /// Translates the settings. HOST and PORT replace the two parts of `listen`; if only one of
     /// them is given, the other part keeps its value.
     pub(crate) fn meaning(self, listen: SocketAddr) -> Taken {

@@ -15,5 +15,5 @@ mod typed;
 pub(crate) use meaning::{settle, target, with_backend, with_root, with_store};
 pub(crate) use settings::SettingFlags;
 pub(crate) use typed::{
-    Cell, Command, Convert, Parsed, QuarantineDoes, Run, Scan, UserDoes, parse,
+    Cell, Command, Convert, Parsed, QuarantineCommand, Run, Scan, UserCommand, parse,
 };

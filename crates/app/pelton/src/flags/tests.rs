@@ -639,7 +639,7 @@ fn names_of_answers() {
 
 #[test]
 fn flags_of_webp_server_go_are_told_what_does_the_same() {
-    let mut told = String::new();
+    let mut errors = String::new();
     for line in [
         "pelton -config config.json",
         "pelton --config config.json",
@@ -651,7 +651,7 @@ fn flags_of_webp_server_go_are_told_what_does_the_same() {
         "pelton serve --config config.json --lisen :80",
     ] {
         match parse(line.split(' ').map(Into::into)) {
-            Err(err) => writeln!(told, "{line}\n{err}").unwrap(),
+            Err(err) => writeln!(errors, "{line}\n{err}").unwrap(),
             Ok(_) => panic!("{line} is taken"),
         }
     }
@@ -680,5 +680,5 @@ fn flags_of_webp_server_go_are_told_what_does_the_same() {
         pelton serve --config config.json --lisen :80
         pelton: unexpected argument '--lisen' found
         hint:   a similar argument exists: '--listen'
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&errors);
 }

@@ -150,23 +150,23 @@ pub(crate) struct Scan {
 #[derive(Args)]
 pub(crate) struct User {
     #[command(subcommand)]
-    pub(crate) does: UserDoes,
+    pub(crate) does: UserCommand,
 }
 
 /// Subcommands for users.
 #[derive(Subcommand)]
-pub(crate) enum UserDoes {
+pub(crate) enum UserCommand {
     /// Add a user; the password is read from standard input. The first user is an admin
     #[command(after_help = "Examples:
   pelton user add ann                      (asks for the password)
   pelton user add ann < password.txt")]
     Add(AddUser),
     /// Change a user's password; the new one is read from standard input
-    Password(Whose),
+    Password(OneUser),
     /// Remove a user with all playlists, ratings and keys
-    Remove(Whose),
+    Remove(OneUser),
     /// List users, with their role and the labels of their API keys
-    List(Everybody),
+    List(AllUsers),
     /// Create an API key for a program of this user, and print it once
     Key(Labelled),
     /// Revoke an API key
@@ -176,20 +176,20 @@ pub(crate) enum UserDoes {
   pelton user avatar ann portrait.jpg")]
     Avatar(Portrait),
     /// Remove the picture of a user
-    RemoveAvatar(Whose),
+    RemoveAvatar(OneUser),
 }
 
-impl UserDoes {
+impl UserCommand {
     /// Returns the settings among the flags.
     pub(crate) fn settings(&self) -> &SettingFlags {
         match self {
-            UserDoes::Add(typed) => &typed.settings,
-            UserDoes::Password(typed) | UserDoes::Remove(typed) | UserDoes::RemoveAvatar(typed) => {
-                &typed.settings
-            }
-            UserDoes::Avatar(typed) => &typed.settings,
-            UserDoes::List(typed) => &typed.settings,
-            UserDoes::Key(typed) | UserDoes::RemoveKey(typed) => &typed.settings,
+            UserCommand::Add(typed) => &typed.settings,
+            UserCommand::Password(typed)
+            | UserCommand::Remove(typed)
+            | UserCommand::RemoveAvatar(typed) => &typed.settings,
+            UserCommand::Avatar(typed) => &typed.settings,
+            UserCommand::List(typed) => &typed.settings,
+            UserCommand::Key(typed) | UserCommand::RemoveKey(typed) => &typed.settings,
         }
     }
 }
@@ -209,7 +209,7 @@ pub(crate) struct AddUser {
 
 /// Flags that name a user.
 #[derive(Args)]
-pub(crate) struct Whose {
+pub(crate) struct OneUser {
     /// Name of the user
     #[arg(value_name = "NAME", id = "NAME")]
     pub(crate) name: String,
@@ -232,7 +232,7 @@ pub(crate) struct Portrait {
 
 /// Flags of a command for all users.
 #[derive(Args)]
-pub(crate) struct Everybody {
+pub(crate) struct AllUsers {
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Data>,
 }
@@ -257,14 +257,14 @@ pub(crate) struct Labelled {
 #[derive(Args)]
 pub(crate) struct Quarantine {
     #[command(subcommand)]
-    pub(crate) does: QuarantineDoes,
+    pub(crate) does: QuarantineCommand,
 }
 
 /// Subcommands for the quarantine.
 #[derive(Subcommand)]
-pub(crate) enum QuarantineDoes {
+pub(crate) enum QuarantineCommand {
     /// List originals in quarantine, tab-separated: BLAKE3, bytes, Unix time, path, cause
-    List(Everybody),
+    List(AllUsers),
     /// Lift the quarantine of an original
     #[command(after_help = "Examples:
   pelton quarantine lift photos/odd.jpg
@@ -272,12 +272,12 @@ pub(crate) enum QuarantineDoes {
     Lift(Lift),
 }
 
-impl QuarantineDoes {
+impl QuarantineCommand {
     /// Returns the settings among the flags.
     pub(crate) fn settings(&self) -> &SettingFlags {
         match self {
-            QuarantineDoes::List(typed) => &typed.settings,
-            QuarantineDoes::Lift(typed) => &typed.settings,
+            QuarantineCommand::List(typed) => &typed.settings,
+            QuarantineCommand::Lift(typed) => &typed.settings,
         }
     }
 }
@@ -483,7 +483,7 @@ pub(super) fn in_our_words(err: &clap::Error) -> Error {
         .collect();
     let error = Error::usage(format!("{what} {}", missing.join(" ")).trim_end());
     let is_before_command = tip.is_some_and(|tip| tip.ends_with(" exists"));
-    match elsewhere(err).filter(|_| !is_before_command) {
+    match inapplicable_setting(err).filter(|_| !is_before_command) {
         Some(name) => error.hint(format!(
             "this command does not use the setting {name}; the file and PELTON_ variables may contain it"
         )),
@@ -492,7 +492,7 @@ pub(super) fn in_our_words(err: &clap::Error) -> Error {
 }
 
 /// Returns the name of a setting if `err` says that its flag is unknown to the command.
-fn elsewhere(err: &clap::Error) -> Option<&'static str> {
+fn inapplicable_setting(err: &clap::Error) -> Option<&'static str> {
     let Some(ContextValue::String(flag)) = err.get(ContextKind::InvalidArg) else {
         return None;
     };

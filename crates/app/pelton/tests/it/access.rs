@@ -239,6 +239,6 @@ fn a_log_that_cannot_be_opened_is_told_at_the_start() {
     let output = output.expect("the program starts");
     let stderr = String::from_utf8(output.stderr).expect("errors are text");
     assert_eq!(output.status.code(), Some(3), "{stderr}");
-    let told = "pelton: cannot open access log missing/access.log: No such file or directory";
-    assert!(stderr.contains(told), "{stderr}");
+    let message = "pelton: cannot open access log missing/access.log: No such file or directory";
+    assert!(stderr.contains(message), "{stderr}");
 }

@@ -416,7 +416,7 @@ fn only_admins_have_everything_scanned() {
 /// The server logs one warning, which lists the content that other machines can read without a
 /// login.
 #[test]
-fn openness_is_told_when_others_can_reach_it() {
+fn open_access_is_logged_if_other_machines_can_reach_it() {
     const MESSAGE: &str = "everyone who can reach this server can read these without a login: \
                            set require_login, admin_listen or admin_token_file to protect them";
     let home = home();
@@ -511,24 +511,24 @@ impl Adding {
             child,
             said,
         };
-        adding.hear("password: ");
+        adding.read_until("password: ");
         // The command discards input from before it has turned the echo off.
         eventually("the password is hidden", || {
             let modes = tcgetattr(&adding.terminal).expect("a terminal").local_modes;
             (!modes.contains(LocalModes::ECHO)).then_some(())
         });
         adding.say("sesame\n");
-        adding.hear("require_login [music]: ");
+        adding.read_until("require_login [music]: ");
         adding
     }
 
-    fn hear(&mut self, end: &str) {
-        let mut heard = Vec::new();
-        while !heard.ends_with(end.as_bytes()) {
+    fn read_until(&mut self, end: &str) {
+        let mut read_bytes = Vec::new();
+        while !read_bytes.ends_with(end.as_bytes()) {
             let mut byte = [0];
             let read = self.said.read(&mut byte).expect("a pipe");
-            assert_ne!(read, 0, "{}", String::from_utf8_lossy(&heard));
-            heard.extend(byte);
+            assert_ne!(read, 0, "{}", String::from_utf8_lossy(&read_bytes));
+            read_bytes.extend(byte);
         }
     }
 
@@ -549,7 +549,7 @@ fn who_adds_the_first_user_at_a_terminal_is_asked() {
     assert_eq!(user(&home, &["list"], ""), (Some(0), String::new()));
     let mut adding = Adding::begin(&home);
     adding.say("perhaps\n");
-    adding.hear("require_login [music]: ");
+    adding.read_until("require_login [music]: ");
     adding.say("all\n");
     assert!(adding.child.wait().expect("it ends").success());
     let kept = fs::read_to_string(home.data().join("users/require_login"));

@@ -119,13 +119,13 @@ fn p15_a_job_that_crashed_is_run_again_by_hand() {
     let job = job.to_str().expect("homes have plain names");
     let output = pelton(&home, ["cell", "--replay", job]).output();
     let output = output.expect("the program starts");
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{told}");
+    let replayed = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{replayed}");
     assert!(
-        told.contains("\nended      crashed: died by signal 6\n"),
-        "{told}"
+        replayed.contains("\nended      crashed: died by signal 6\n"),
+        "{replayed}"
     );
-    assert!(told.contains("\nends now   answers "), "{told}");
+    assert!(replayed.contains("\nends now   answers "), "{replayed}");
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn kill_thrice(server: &Server, target: &str, widths: [u32; 3]) {
 /// Checks promise N12 of the specification: an original that killed three cells is not converted
 /// any more, under any name and in any size; it is sent unchanged.
 #[test]
-fn n12_an_original_that_kills_cells_is_sent_unrun() {
+fn n12_an_original_that_kills_cells_is_sent_unconverted() {
     let photo = media::photo(3000, 2000, 1);
     let home = Home::with(&[("evil.jpg", &photo), ("copy.jpg", &photo)]);
     home.put("small.jpg", &media::photo(96, 64, 2));

@@ -69,7 +69,7 @@ fn ids(catalog: &Index, folder: &str) -> (String, String) {
 }
 
 /// Returns the number of extracted covers.
-fn taken_out(home: &Home) -> usize {
+fn extracted_covers(home: &Home) -> usize {
     let folders = fs::read_dir(home.data().join("covers")).expect("the server made it");
     let files = folders.map(|folder| {
         fs::read_dir(folder.expect("a folder").path())
@@ -114,7 +114,7 @@ fn covers_are_pictures_like_any_other() {
         );
         assert_eq!(same.status, 304, "{id}");
     }
-    assert_eq!(taken_out(&home), 1);
+    assert_eq!(extracted_covers(&home), 1);
     let original = server.get(&format!("/-/cover/{inside}"));
     assert_eq!((original.status, original.body), (200, media::png(96, 64)));
     for (method, id, status) in [
@@ -149,10 +149,10 @@ fn prefetch_makes_covers_in_the_sizes_of_the_settings() {
     assert!(made.status.success(), "{stderr}");
     // The two albums have covers in two sizes each. The fifth variant is that of `Folder.PNG`,
     // which is also a picture of the library.
-    let told = stderr.lines().last().expect("it says what it made");
+    let summary = stderr.lines().last().expect("it says what it made");
     assert!(
-        told.starts_with("5 files, 4 covers: 5 variants made ("),
-        "{told}"
+        summary.starts_with("5 files, 4 covers: 5 variants made ("),
+        "{summary}"
     );
     let server = Server::start(&home, &["--formats", "webp", "--improve", "false"]);
     let (inside, _) = ids(&catalog(&home), "Band/Inside");

@@ -13,14 +13,14 @@ const ACCEPTS: [&str; 2] = ["image/avif", "image/webp"];
 type Bodies = HashMap<String, Vec<u8>>;
 
 /// Returns the requests of each round: target and Accept.
-fn asked() -> Vec<(String, &'static str)> {
+fn requests() -> Vec<(String, &'static str)> {
     let targets = (0..PHOTOS).flat_map(|photo| {
         let whole = format!("/{photo}.jpg");
         let small = format!("/{photo}.jpg?w=150&h=150&fit=cover");
         [whole, small]
     });
-    let asked = targets.flat_map(|target| ACCEPTS.map(|accept| (target.clone(), accept)));
-    asked.collect()
+    let requests = targets.flat_map(|target| ACCEPTS.map(|accept| (target.clone(), accept)));
+    requests.collect()
 }
 
 /// Returns all valid bodies, quick and improved, from a server that is not killed.
@@ -29,7 +29,7 @@ fn bodies(home: &Home) -> Bodies {
     let data = data.to_str().expect("paths of tests are text");
     let server = Server::start(home, &["--data", data]);
     let mut bodies = Bodies::new();
-    for (target, accept) in asked() {
+    for (target, accept) in requests() {
         eventually("the better variant is there", || {
             let answer = server.get_as(&target, accept);
             assert_eq!(answer.status, 200);
@@ -44,14 +44,14 @@ fn bodies(home: &Home) -> Bodies {
 
 /// Waits for the state in which the server is killed in this round. Each state is reached
 /// eventually.
-fn moment(round: u32, server: &Server, home: &Home, clients: &mut [Client]) {
+fn wait_for_state(round: u32, server: &Server, home: &Home, clients: &mut [Client]) {
     let before = home.variants().len();
     eventually("the moment to kill", || {
-        let begun = clients
+        let started = clients
             .iter_mut()
             .filter_map(|client| client.has_begun().then_some(()));
-        let begun = begun.count();
-        let come = match round % 5 {
+        let started = started.count();
+        let is_reached = match round % 5 {
             // Immediately.
             0 => true,
             // A conversion is running.
@@ -61,9 +61,9 @@ fn moment(round: u32, server: &Server, home: &Home, clients: &mut [Client]) {
             // A file was renamed to its final name.
             3 => home.variants().len() != before,
             // More than `round % clients.len()` responses have started to arrive.
-            _ => round as usize % clients.len() < begun,
+            _ => round as usize % clients.len() < started,
         };
-        (come || begun == clients.len()).then_some(())
+        (is_reached || started == clients.len()).then_some(())
     });
 }
 
@@ -99,7 +99,7 @@ fn nothing_is_mixed_or_cut_off_however_often_the_server_is_killed() {
     let bodies = bodies(&home);
     for round in 0..ROUNDS {
         let server = Server::start(&home, &[]);
-        let mut clients: Vec<_> = asked()
+        let mut clients: Vec<_> = requests()
             .iter()
             .map(|(target, accept)| {
                 let mut client = server.connect();
@@ -107,7 +107,7 @@ fn nothing_is_mixed_or_cut_off_however_often_the_server_is_killed() {
                 client
             })
             .collect();
-        moment(round, &server, &home, &mut clients);
+        wait_for_state(round, &server, &home, &mut clients);
         server.kill();
         check_files(&home, &bodies);
         // The next round starts with two thirds of this round's variants, so that there is always
@@ -117,7 +117,7 @@ fn nothing_is_mixed_or_cut_off_however_often_the_server_is_killed() {
         }
     }
     let server = Server::start(&home, &[]);
-    for (target, accept) in asked() {
+    for (target, accept) in requests() {
         eventually("the better variant is there", || {
             let answer = server.get_as(&target, accept);
             check(&answer, accept, &bodies);

@@ -92,7 +92,7 @@ fn tick() {
 
 /// Exceeds the budget, and checks that the least recently used variants are evicted. `trust_time`
 /// is the time for which the server does not check the original again.
-fn check_order_of_leaving(trust_time: &str) {
+fn check_order_of_eviction(trust_time: &str) {
     const BUDGET: u64 = 32 << 10;
     let home = home();
     let flags = [
@@ -134,12 +134,12 @@ fn check_order_of_leaving(trust_time: &str) {
 
 #[test]
 fn the_least_recently_used_leave_when_the_budget_is_spent() {
-    check_order_of_leaving("1h");
+    check_order_of_eviction("1h");
 }
 
 #[test]
 fn uses_count_also_when_every_one_is_looked_up_anew() {
-    check_order_of_leaving("1ms");
+    check_order_of_eviction("1ms");
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn ended(attack: impl FnOnce(&mut Frames) -> usize) {
 }
 
 /// Returns requests on `count` streams from `first` on, each followed by its reset.
-fn given_up(first: u32, count: u32) -> Vec<u8> {
+fn requests_then_resets(first: u32, count: u32) -> Vec<u8> {
     let streams = (0..count).map(|number| first + 2 * number);
     streams
         .flat_map(|stream| {
@@ -57,14 +57,18 @@ fn given_up(first: u32, count: u32) -> Vec<u8> {
 #[test]
 fn rapid_resets_are_ended() {
     ended(|client| {
-        let sent = (0..100_000).find(|round| client.send(&given_up(1 + 200 * round, 100)).is_err());
+        let sent = (0..100_000).find(|round| {
+            client
+                .send(&requests_then_resets(1 + 200 * round, 100))
+                .is_err()
+        });
         sent.map_or(TIMES_MAX, |rounds| rounds as usize)
     });
 }
 
 /// CVE-2023-44487, slowly: each response has started before its stream is reset.
 #[test]
-fn answers_asked_for_and_given_up_are_ended() {
+fn resets_after_responses_started_are_ended() {
     let (_home, server) = served(&[]);
     let mut client = Frames::connect(server.address(), &[(INITIAL_WINDOW_SIZE, 0)]);
     for number in 0.. {

@@ -214,7 +214,7 @@ fn more_streams_than_allowed_are_refused_one_by_one() {
 /// As in HTTP/1.1, a head must arrive within `limits.head_timeout`, also if only its first frame or
 /// part of that frame is missing.
 #[test]
-fn half_a_head_ends() {
+fn incomplete_heads_time_out() {
     let (_home, server) = served(&["--limits-head-timeout", "500ms"]);
     let head = get("/digits.txt");
     let begun = frame(HEADERS, END_STREAM, 1, &head);
@@ -279,7 +279,7 @@ fn a_connection_has_only_so_many_requests() {
 
 /// The client ignores GOAWAY, and sends further requests.
 #[test]
-fn who_does_not_listen_is_ended_all_the_same() {
+fn clients_that_ignore_goaway_are_disconnected() {
     let (_home, server) = served(&[
         "--limits-connection-requests-max",
         "3",
@@ -315,12 +315,12 @@ fn a_drain_says_goaway_and_finishes_what_is_under_way() {
         "INFO",
         "stopping: no new connections, open requests may finish",
     );
-    let told = client.wait_for(GOAWAY).expect("the server says it goes");
+    let goaway = client.wait_for(GOAWAY).expect("the server says it goes");
     // This first GOAWAY refuses no stream and reports no error: RFC 9113 §6.8.
-    assert_eq!(told.payload, [0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+    assert_eq!(goaway.payload, [0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
     let echo = client.wait_for(PING).expect("it asks whether that came");
-    let heard = client.send(&frame(PING, ACK, 0, &echo.payload));
-    heard.expect("the server listens");
+    let acknowledged = client.send(&frame(PING, ACK, 0, &echo.payload));
+    acknowledged.expect("the server listens");
     for stream in [0, 1] {
         let more = frame(WINDOW_UPDATE, 0, stream, &[0x40, 0, 0, 0]);
         client.send(&more).expect("the server listens");

@@ -122,7 +122,7 @@ fn data() -> Vec<Vec<String>> {
 }
 
 /// Returns commands that read all that the commands of [`data`] have created.
-fn looks() -> Vec<Vec<String>> {
+fn reads() -> Vec<Vec<String>> {
     let mut lines = Vec::new();
     for db in [0, 5] {
         lines.extend([format!("SELECT {db}"), "DBSIZE".to_owned()]);
@@ -159,11 +159,11 @@ fn there_and_back(directives: &[&str]) {
     let dir = home.directory();
     let redis = Running::redis(dir, directives);
     redis.ask(&data());
-    let expected = redis.ask(&looks());
+    let expected = redis.ask(&reads());
     redis.stop();
 
     let ours = Running::ours(dir, directives);
-    assert_eq!(ours.ask(&looks()), expected);
+    assert_eq!(ours.ask(&reads()), expected);
     ours.ask(
         &[
             "DEL list:small",
@@ -173,11 +173,11 @@ fn there_and_back(directives: &[&str]) {
         ]
         .map(words),
     );
-    let expected = ours.ask(&looks());
+    let expected = ours.ask(&reads());
     ours.stop();
 
     let redis = Running::redis(dir, directives);
-    assert_eq!(redis.ask(&looks()), expected);
+    assert_eq!(redis.ask(&reads()), expected);
     redis.stop();
 }
 

@@ -125,7 +125,7 @@ fn check(query: &str, expected: Expect) {
             if query == "?w=48" && !["drawing.svg", "moving.gif"].contains(&name) {
                 assert_eq!(answer.size().0, 48, "{name}");
             }
-            table.push_str(&format!("  {}", told(&original, &answer)));
+            table.push_str(&format!("  {}", summary(&original, &answer)));
         }
         table.push('\n');
     }
@@ -134,7 +134,7 @@ fn check(query: &str, expected: Expect) {
 }
 
 /// Returns the format, `=` if the body is the original, and `*` if the response varies by Accept.
-fn told(original: &[u8], answer: &Answer) -> String {
+fn summary(original: &[u8], answer: &Answer) -> String {
     assert_eq!(answer.status, 200);
     let (_, format) = answer
         .content_type()
@@ -281,13 +281,13 @@ fn a_format_that_is_turned_off_is_not_made() {
 #[test]
 fn what_a_camera_wrote_about_its_owner_is_not_passed_on() {
     let home = Home::with(&[("p.jpg", &media::turned_photo(96, 64, 6))]);
-    let told = |bytes: &[u8]| {
+    let summary = |bytes: &[u8]| {
         let names = media::OWNER.len();
         bytes.windows(names).any(|window| window == media::OWNER)
     };
     let server = Server::plain(&home, &[]);
     assert!(
-        told(&server.get("/p.jpg").body),
+        summary(&server.get("/p.jpg").body),
         "the original is left as it is"
     );
     for query in [
@@ -298,7 +298,7 @@ fn what_a_camera_wrote_about_its_owner_is_not_passed_on() {
     ] {
         let answer = server.get(&format!("/p.jpg?{query}"));
         assert_eq!(answer.status, 200);
-        assert!(!told(&answer.body), "{query}");
+        assert!(!summary(&answer.body), "{query}");
     }
     server.stop();
 }

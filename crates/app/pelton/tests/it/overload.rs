@@ -234,7 +234,7 @@ fn where_one_format_needs_too_much_memory_the_next_one_answers() {
 /// Some phones append a video to a photograph. The memory estimate considers only the picture, so
 /// the first attempt runs out of memory and is retried.
 #[test]
-fn what_runs_out_of_memory_runs_again_with_all_that_a_job_may_have() {
+fn jobs_out_of_memory_are_retried_with_the_maximum_memory() {
     const FILM_BYTES: usize = 160 << 20;
     let mut photo = media::photo(96, 64, 1);
     photo.resize(photo.len() + FILM_BYTES, 0);
@@ -249,7 +249,7 @@ fn what_runs_out_of_memory_runs_again_with_all_that_a_job_may_have() {
 }
 
 #[test]
-fn connections_beyond_the_limit_make_room_or_are_told_so() {
+fn connections_beyond_the_limit_are_evicted_or_shed() {
     const LIMIT: usize = 8;
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
     let server = Server::plain(&home, &["--limits-connections-max", "8"]);
@@ -282,7 +282,7 @@ fn connections_beyond_the_limit_make_room_or_are_told_so() {
     });
     // Connections of the requests for the metrics may have been shed (closed at once) as well.
     assert!(shed <= metrics.get("pelton_connections_shed_total"));
-    let made_room = metrics.get("pelton_connections_evicted_total");
-    assert!(3 * LIMIT as u64 <= shed + made_room);
+    let evicted = metrics.get("pelton_connections_evicted_total");
+    assert!(3 * LIMIT as u64 <= shed + evicted);
     server.stop();
 }

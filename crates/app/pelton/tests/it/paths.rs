@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use crate::harness::{Home, Server, media, pelton};
 
 /// Spellings of `..` in a URL path.
-const UP: [&str; 14] = [
+const PARENTS: [&str; 14] = [
     "..",
     "%2e%2e",
     "%2E%2E",
@@ -24,7 +24,7 @@ const UP: [&str; 14] = [
     "..%20",
 ];
 /// Spellings of the separator between two segments of a URL path.
-const BETWEEN: [&str; 8] = ["/", "%2f", "%2F", "\\", "%5c", "//", "/./", "%252f"];
+const SEPARATORS: [&str; 8] = ["/", "%2f", "%2F", "\\", "%5c", "//", "/./", "%252f"];
 
 /// Content of a file outside the library, which no response may contain.
 const SECRET: &[u8] = b"GIF89a nobody may read this";
@@ -40,8 +40,8 @@ fn no_spelling_leads_out_of_the_library() {
     let home = home();
     let server = Server::plain(&home, &["--allowed-types", "*"]);
     let mut spellings = 0;
-    for up in UP {
-        for between in BETWEEN {
+    for up in PARENTS {
+        for between in SEPARATORS {
             for target in [
                 format!("/{up}{between}secret.gif"),
                 format!("/folder/{up}{between}{up}{between}secret.gif"),
@@ -113,8 +113,8 @@ fn a_path_has_one_spelling() {
             let mut client = server.connect();
             client.request(method, target, "");
             let answer = client.head();
-            let told = (answer.status, answer.or_dash("location"));
-            assert_eq!(told, (308, leads), "{method} {target}");
+            let status_and_location = (answer.status, answer.or_dash("location"));
+            assert_eq!(status_and_location, (308, leads), "{method} {target}");
         }
         assert_eq!(server.get(leads).status, 200, "{leads}");
     }
@@ -126,8 +126,8 @@ fn a_path_has_one_spelling() {
         "/folder/p.jpg/x",
     ] {
         let answer = server.get(target);
-        let told = (answer.status, answer.field("location"));
-        assert_eq!(told, (404, None), "{target}");
+        let status_and_location = (answer.status, answer.field("location"));
+        assert_eq!(status_and_location, (404, None), "{target}");
     }
     server.stop();
 }
@@ -139,8 +139,8 @@ fn folders_lead_people_to_their_page() {
     let browser = "accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n";
     for target in ["/folder", "/folder/", "//folder//"] {
         let answer = server.send("GET", target, browser);
-        let told = (answer.status, answer.or_dash("location"));
-        assert_eq!(told, (308, "/-/at/folder/"), "{target}");
+        let status_and_location = (answer.status, answer.or_dash("location"));
+        assert_eq!(status_and_location, (308, "/-/at/folder/"), "{target}");
         assert_eq!(server.get_as(target, "image/webp,*/*").status, 404);
     }
     assert_eq!(server.send("GET", "/-/at/folder/", browser).status, 200);
@@ -188,7 +188,7 @@ fn links_are_followed_inside_the_library_only() {
 /// Data on a file system of its own, mounted below the data directory, is not served either. If the
 /// host does not permit mounts, the test checks nothing.
 #[test]
-fn what_is_mounted_in_our_own_data_is_not_served_by_a_link() {
+fn mounts_in_the_data_directory_are_not_served_by_a_link() {
     const MOUNT: &str = "mount -t tmpfs none \"$1\" && echo text >\"$1/t.txt\"";
     let home = Home::with(&[("t.txt", b"text")]);
     let data = home.library().join("data");

@@ -32,8 +32,8 @@ pub(crate) fn user(home: &Home, words: &[&str], input: &str) -> (Option<i32>, St
     stdin.write_all(input.as_bytes()).expect("it reads");
     drop(stdin);
     let ended = child.wait_with_output().expect("it ends");
-    let said = String::from_utf8(ended.stdout).expect("text");
-    (ended.status.code(), said)
+    let stdout_text = String::from_utf8(ended.stdout).expect("text");
+    (ended.status.code(), stdout_text)
 }
 
 pub(crate) fn ask(server: &Server, request: &str) -> Value {

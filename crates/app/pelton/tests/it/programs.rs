@@ -202,9 +202,9 @@ fn p8_chains_pass_bytes_on_and_wait_without_a_cell() {
         // served.
         let answer = post(&server, "/x/both", "text/plain", b"xyz");
         assert_eq!((answer.status, answer.text()), (200, "ZYX"));
-        let told = cells(&server);
+        let stats = cells(&server);
         for name in ["upper", "reverse"] {
-            assert_eq!(told["programs"][name]["running"], 0);
+            assert_eq!(stats["programs"][name]["running"], 0);
         }
         for client in &mut slow {
             client.send("b");
@@ -219,7 +219,7 @@ fn p8_chains_pass_bytes_on_and_wait_without_a_cell() {
 
 /// Checks promise P14 of the specification: the statistics of each program add up.
 #[test]
-fn p14_statistics_are_told_for_each_program() {
+fn p14_statistics_are_reported_for_each_program() {
     for backend in backends() {
         let home = Home::new();
         let more = "warmup = 2\nmax_request_time = \"300ms\"\n";
@@ -229,12 +229,12 @@ fn p14_statistics_are_told_for_each_program() {
         }
         assert_eq!(server.get("/x/v?loop").status, 504);
         assert_eq!(server.get("/x/v?fail").status, 502);
-        let told = eventually("all cells are wiped", || {
-            let told = cells(&server);
-            let program = &told["programs"]["v"];
-            (program["resets"].as_u64()? >= 7).then_some(told)
+        let stats = eventually("all cells are wiped", || {
+            let stats = cells(&server);
+            let program = &stats["programs"]["v"];
+            (program["resets"].as_u64()? >= 7).then_some(stats)
         });
-        let program = &told["programs"]["v"];
+        let program = &stats["programs"]["v"];
         let figure = |name: &str| program[name].as_u64().expect("a number");
         assert_eq!((figure("invocations"), figure("finished")), (9, 7));
         let kills = program["kills"].as_object().expect("a table");
@@ -246,8 +246,8 @@ fn p14_statistics_are_told_for_each_program() {
         assert!(300_000 <= figure("wall_us") && 0 < figure("cpu_us"));
         assert!(0 < figure("memory_peak_bytes") && 0 < figure("answer_bytes"));
         assert_eq!(program["posture"]["backend"], *backend);
-        assert_eq!(told["conversions"]["invocations"], 0);
-        let route = &told["routes"][0];
+        assert_eq!(stats["conversions"]["invocations"], 0);
+        let route = &stats["routes"][0];
         assert_eq!(
             (&route["name"], &route["route"]),
             (&"v".into(), &"/x/v".into())

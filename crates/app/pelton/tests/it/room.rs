@@ -72,8 +72,11 @@ fn a_connection_has_so_many_requests() {
         client.request("GET", "/p.jpg", "");
     }
     let answers: Vec<_> = (0..3).map(|_| client.answer()).collect();
-    let says = answers.iter().map(|answer| answer.field("connection"));
-    assert_eq!(says.collect::<Vec<_>>(), [None, None, Some("close")]);
+    let connection_fields = answers.iter().map(|answer| answer.field("connection"));
+    assert_eq!(
+        connection_fields.collect::<Vec<_>>(),
+        [None, None, Some("close")]
+    );
     assert!(client.is_ended());
     server.stop();
 }
@@ -101,7 +104,7 @@ fn without_descriptors_the_server_sheds_and_recovers() {
     let server = Server::run(&mut command);
     let mut kept = Vec::new();
     // A reset may arrive before the response.
-    let (mut told, mut ended) = (0, 0);
+    let (mut shed_count, mut ended) = (0, 0);
     for _ in 0..3 * DESCRIPTORS {
         let mut client = server.connect();
         // An incomplete head, so that the server cannot evict the connection as idle.
@@ -112,7 +115,7 @@ fn without_descriptors_the_server_sheds_and_recovers() {
         eventually("each is kept, or told to come back", || {
             if client.has_begun() {
                 match client.answer().status {
-                    503 => told += 1,
+                    503 => shed_count += 1,
                     // This connection was accepted, and later closed by the timeout of the head.
                     status => {
                         assert_eq!(status, 408);
@@ -125,12 +128,12 @@ fn without_descriptors_the_server_sheds_and_recovers() {
                 ended += 1;
                 return Some(());
             }
-            (2 * DESCRIPTORS <= told + ended).then_some(())
+            (2 * DESCRIPTORS <= shed_count + ended).then_some(())
         });
     }
     assert!(
-        0 < told && DESCRIPTORS <= told + ended,
-        "{told} were told, {ended} ended"
+        0 < shed_count && DESCRIPTORS <= shed_count + ended,
+        "{shed_count} were told, {ended} ended"
     );
     let busy = server.cpu_ticks();
     let mut answered = server.connect();
@@ -194,7 +197,7 @@ fn an_idle_connection_holds_hardly_anything() {
 
 /// A connection on which the server waits for the next bytes needs little memory, too.
 #[test]
-fn a_connection_that_is_waited_for_holds_hardly_anything() {
+fn a_connection_that_waits_for_bytes_needs_little_memory() {
     raise_descriptors_max();
     let home = Home::new();
     let flags = [

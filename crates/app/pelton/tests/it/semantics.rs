@@ -146,11 +146,11 @@ fn check(server: &Server, accept: &str, other: &Answer) {
             lines.push_str("\r\n");
         }
         let answer = server.send(method, "/p.jpg", &lines);
-        let told = match answer.field("content-range") {
+        let outcome = match answer.field("content-range") {
             Some(range) => format!("{} {range}", answer.status),
             None => answer.status.to_string(),
         };
-        assert_eq!(told, expected, "accept: {accept}, {request}");
+        assert_eq!(outcome, expected, "accept: {accept}, {request}");
         judge(&answer, &whole, method, request);
     }
 }
@@ -284,7 +284,7 @@ fn dated(modified: SystemTime) -> (Home, Server) {
 /// RFC 9110 §13.1.5, §8.8.2.2: if the target has only one representation, If-Range accepts a date,
 /// unless the file was modified in the second of the response.
 #[test]
-fn a_date_joins_two_parts_of_what_has_one_representation() {
+fn if_range_accepts_a_date_for_a_single_representation() {
     let (_home, server) = dated(UNIX_EPOCH + Duration::from_secs(MODIFIED_UNIX_S));
     for (date, status) in [
         ("Sun, 09 Sep 2001 01:46:40 GMT", 206),
@@ -301,7 +301,7 @@ fn a_date_joins_two_parts_of_what_has_one_representation() {
 
 /// RFC 9110 §8.8.2.1: Last-Modified must not be later than the date of the response.
 #[test]
-fn a_file_of_tomorrow_was_changed_when_it_is_sent() {
+fn last_modified_is_not_later_than_the_date() {
     let (_home, server) = dated(SystemTime::now() + Duration::from_secs(86_400));
     let answer = server.get("/song.flac");
     let date = |name| http1::date::parse(answer.or_dash(name).as_bytes()).expect("a date");

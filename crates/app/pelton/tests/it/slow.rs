@@ -131,7 +131,7 @@ fn slow_bodies_end() {
 
 /// RFC 9110 §15.5.9: a request that arrives too slowly gets 408.
 #[test]
-fn slow_requests_are_told() {
+fn slow_requests_get_408() {
     let (home, server) = served();
     for begin in [
         "GET /p.jpg HTTP/1.1\r\nhost: h\r\nx: ",
@@ -141,8 +141,8 @@ fn slow_requests_are_told() {
         let mut client = server.connect();
         client.send(begin);
         let answer = client.answer();
-        let told = (answer.status, answer.or_dash("connection"));
-        assert_eq!(told, (408, "close"), "{begin}");
+        let status_and_connection = (answer.status, answer.or_dash("connection"));
+        assert_eq!(status_and_connection, (408, "close"), "{begin}");
         assert!(client.is_ended(), "{begin}");
     }
     server.stop();
@@ -162,7 +162,7 @@ fn slow_readers_end() {
 
 /// The kernel keeps no part of a response for a client that does not read.
 #[test]
-fn what_is_left_of_an_answer_is_dropped_with_its_reader() {
+fn unsent_bytes_are_dropped_with_the_connection() {
     let (home, server) = served();
     let mut reader = connect(&server);
     reader

@@ -40,13 +40,13 @@ impl Chance {
 
 /// Request for a file, or for a part of it.
 #[derive(Debug)]
-struct Asked {
+struct FileRequest {
     file: usize,
     part: Option<Range<usize>>,
 }
 
-impl Asked {
-    fn choose(chance: &mut Chance) -> Asked {
+impl FileRequest {
+    fn choose(chance: &mut Chance) -> FileRequest {
         // Small files are more frequent; otherwise the largest would dominate the run.
         let file = chance.below(SIZES.len()).min(chance.below(SIZES.len()));
         let size = SIZES[file];
@@ -54,7 +54,7 @@ impl Asked {
             let begin = chance.below(size);
             begin..begin + 1 + chance.below(size - begin)
         });
-        Asked { file, part }
+        FileRequest { file, part }
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -71,26 +71,26 @@ impl Asked {
 fn soak(address: SocketAddr, seed: u64, contents: &[Vec<u8>], left: &AtomicUsize) {
     let mut chance = Chance(seed);
     let mut kept = None;
-    let count = |asked: usize| {
+    let count = |batch: usize| {
         let taken = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-            left.checked_sub(asked)
+            left.checked_sub(batch)
         });
         taken.is_ok()
     };
     loop {
         let row = 1 + [0, 0, 15][chance.below(3)];
-        let asked: Vec<_> = (0..row).map(|_| Asked::choose(&mut chance)).collect();
+        let batch: Vec<_> = (0..row).map(|_| FileRequest::choose(&mut chance)).collect();
         let mut caller: Caller = kept
             .take()
             .unwrap_or_else(|| Caller::connect(address).expect("the server listens"));
         let mut requests = Vec::new();
-        asked.iter().for_each(|one| one.write(&mut requests));
+        batch.iter().for_each(|one| one.write(&mut requests));
         caller.send(&requests).expect("the server reads");
         // Some connections break after part of the responses.
         let breaks = chance.below(50) == 0;
         let read = if breaks { chance.below(row) } else { row };
         let mut closes = false;
-        for one in &asked[..read] {
+        for one in &batch[..read] {
             let reply = caller.reply();
             let reply = match reply {
                 // The server may end a connection at its limit of requests; a new connection

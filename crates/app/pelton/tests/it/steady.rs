@@ -12,7 +12,7 @@ const CLIENTS: usize = 128;
 const ROUNDS: usize = 40;
 /// Tolerance for the difference between two readings of the counters, in allocations. All hits
 /// together must stay below it.
-const FEW: f64 = 16.0;
+const TOLERANCE: f64 = 16.0;
 
 /// Counters of the server's work, or their differences.
 #[derive(Clone, Copy, Debug)]
@@ -80,11 +80,11 @@ fn cost(server: &Server, clients: &mut [Client], target: &str, batch: usize) -> 
     }
     // Reading the counters has a constant cost, which is subtracted.
     let (first, second) = (read(), read());
-    let reading = second.since(first);
+    let reading_cost = second.since(first);
     for _ in 0..ROUNDS {
         round(server, clients, &request, batch);
     }
-    let all = read().since(second).since(reading);
+    let all = read().since(second).since(reading_cost);
     Cost {
         answers: all.answers,
         syscalls: all.syscalls / all.answers,
@@ -103,7 +103,11 @@ fn a_hit_allocates_nothing_and_takes_two_system_calls() {
     for target in ["/small.json", "/page.json"] {
         let cost = cost(&server, &mut clients, target, 1);
         assert_eq!(cost.answers, (CLIENTS * ROUNDS) as f64, "{target}");
-        assert!(cost.allocations < FEW, "{target}: {}", cost.allocations);
+        assert!(
+            cost.allocations < TOLERANCE,
+            "{target}: {}",
+            cost.allocations
+        );
         assert!(cost.syscalls <= 2.05, "{target}: {}", cost.syscalls);
     }
     server.stop();
@@ -117,7 +121,7 @@ fn pipelined_hits_share_their_system_calls() {
     let mut clients: Vec<_> = (0..CLIENTS).map(|_| server.connect()).collect();
     let cost = cost(&server, &mut clients, "/small.json", BATCH);
     assert_eq!(cost.answers, (CLIENTS * ROUNDS * BATCH) as f64);
-    assert!(cost.allocations < FEW, "{}", cost.allocations);
+    assert!(cost.allocations < TOLERANCE, "{}", cost.allocations);
     assert!(cost.syscalls <= 0.2, "{}", cost.syscalls);
     server.stop();
 }

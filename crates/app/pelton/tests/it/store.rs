@@ -695,7 +695,7 @@ fn memory_field(client: &mut BufReader<UnixStream>, name: &str) -> usize {
 fn memory_of_small_keys_goes_back_to_the_system() {
     const KEYS: usize = 600_000;
     // Tolerance for memory other than data, which varies with the first commands and threads.
-    const BESIDE: usize = 6 << 20;
+    const OVERHEAD_BYTES: usize = 6 << 20;
     let dir = Dir::new("memory");
     let store = Store::start(&dir.0, &["--save", ""]);
     let mut client = store.client();
@@ -716,7 +716,7 @@ fn memory_of_small_keys_goes_back_to_the_system() {
     eventually("pages without a key go back", || {
         let used = memory_field(&mut client, "used_memory");
         let resident = memory_field(&mut client, "used_memory_rss").saturating_sub(base);
-        let is_returned = resident * 10 <= used * 13 + 10 * BESIDE;
+        let is_returned = resident * 10 <= used * 13 + 10 * OVERHEAD_BYTES;
         (used < full / 5 && is_returned).then_some(())
     });
     for number in (0..KEYS).filter(|number| number % 10 == 3) {
@@ -729,6 +729,6 @@ fn memory_of_small_keys_goes_back_to_the_system() {
     assert_eq!(ask(&mut client, "FLUSHALL").expect("a reply"), "+OK");
     eventually("the last pages go back", || {
         let resident = memory_field(&mut client, "used_memory_rss").saturating_sub(base);
-        (resident <= BESIDE).then_some(())
+        (resident <= OVERHEAD_BYTES).then_some(())
     });
 }

@@ -390,8 +390,11 @@ fn certificates_that_cannot_be_used_are_told_before_serving() {
     let told = |words: &str| {
         let mut command = pelton(&home, words.split(' '));
         let output = command.output().expect("the program starts");
-        let said = String::from_utf8(output.stderr).expect("errors are text");
-        format!("{said}{}\n", output.status.code().expect("not killed"))
+        let stderr_text = String::from_utf8(output.stderr).expect("errors are text");
+        format!(
+            "{stderr_text}{}\n",
+            output.status.code().expect("not killed")
+        )
     };
     expect![[r#"
         pelton: tls: 1 certificates, but 0 keys

@@ -339,21 +339,21 @@ fn a_long_track_is_heard_while_it_is_made() {
         );
         assert_eq!(head.field("transfer-encoding"), Some("chunked"));
         assert_eq!(head.field("content-length"), None);
-        let heard = unchunked(&player.rest());
-        assert_eq!(opus(&heard), (1, 900 * 48_000));
+        let track = unchunked(&player.rest());
+        assert_eq!(opus(&track), (1, 900 * 48_000));
         let told = server.metrics().get("pelton_http_body_bytes_total");
-        assert!(heard.len() as u64 <= told, "{backend}: {told} bytes sent");
+        assert!(track.len() as u64 <= told, "{backend}: {told} bytes sent");
         // The cached body is identical, and has the entity tag that was sent before.
         let kept = server.get(&fast);
         assert_eq!(kept.field("cache-status"), Some("Pelton; hit"));
-        assert!(kept.body == heard, "{backend}");
+        assert!(kept.body == track, "{backend}");
         assert_eq!(kept.etag(), head.etag());
         // HTTP/2 has no chunked coding; its streams have an end of their own.
         let slow = target("maxBitRate=48");
         let mut http2 = Http2::connect(server.address());
-        let heard = http2.send("GET", &slow, "");
-        assert_eq!((heard.status, heard.field("content-length")), (200, None));
-        assert!(server.get(&slow).body == heard.body, "{backend}");
+        let track = http2.send("GET", &slow, "");
+        assert_eq!((track.status, track.field("content-length")), (200, None));
+        assert!(server.get(&slow).body == track.body, "{backend}");
         // Requests with a range, a condition or `estimateContentLength` wait for the complete
         // track, and so do those of HTTP/1.0.
         let part = server.send("GET", &target("maxBitRate=40"), "range: bytes=0-99\r\n");

@@ -264,7 +264,7 @@ fn only_get_head_and_options_are_offered() {
 
 /// Malformed requests get a status, and then the connection is closed.
 #[test]
-fn broken_requests_are_told_and_closed() {
+fn broken_requests_get_a_status_and_are_closed() {
     let (home, server) = served();
     let long = "x".repeat(20_000);
     let many = "x: y\r\n".repeat(101);
@@ -390,8 +390,12 @@ fn answers_to_bodies_that_are_not_read_arrive() {
             client.send(vec![b'x'; BODY_BYTES]);
             client.send(end);
             let answer = client.answer();
-            let told = (answer.status, answer.or_dash("connection"));
-            assert_eq!(told, (status, "close"), "{method} {target}, {framing}");
+            let status_and_connection = (answer.status, answer.or_dash("connection"));
+            assert_eq!(
+                status_and_connection,
+                (status, "close"),
+                "{method} {target}, {framing}"
+            );
             assert!(client.is_ended(), "{method} {target}, {framing}");
         }
     }

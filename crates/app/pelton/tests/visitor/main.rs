@@ -25,8 +25,8 @@ fn main() {
                 .map(|(name, value)| format!("{name}={value}"))
                 .collect();
             variables.sort();
-            let told = variables.join("\n");
-            say(format!("Content-Type: text/plain\n\n{told}\n").as_bytes());
+            let text = variables.join("\n");
+            say(format!("Content-Type: text/plain\n\n{text}\n").as_bytes());
             say(&body);
         }
         "count" => {
@@ -63,8 +63,8 @@ fn main() {
         }
         "typed" => {
             let length = variable("CONTENT_LENGTH");
-            let told = format!("{} {length}", variable("CONTENT_TYPE"));
-            say(format!("Content-Type: text/typed\n\n{told}").as_bytes());
+            let text = format!("{} {length}", variable("CONTENT_TYPE"));
+            say(format!("Content-Type: text/typed\n\n{text}").as_bytes());
         }
         "missing" => {
             say(b"Status: 404 Not Found\nContent-Type: text/plain\nX-Own: 1\n\nno such thing")

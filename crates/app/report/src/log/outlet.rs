@@ -105,7 +105,7 @@ impl Outlet {
             return;
         }
         let mut queue = self.lock();
-        let (mut seen, mut since) = (queue.written, Instant::now());
+        let (mut written_before, mut since) = (queue.written, Instant::now());
         while !queue.waiting.is_empty() || queue.is_writing {
             let left = PATIENCE.saturating_sub(since.elapsed());
             if left.is_zero() {
@@ -113,8 +113,8 @@ impl Outlet {
             }
             let waited = self.changed.wait_timeout(queue, left);
             (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
-            if queue.written != seen {
-                (seen, since) = (queue.written, Instant::now());
+            if queue.written != written_before {
+                (written_before, since) = (queue.written, Instant::now());
             }
         }
     }

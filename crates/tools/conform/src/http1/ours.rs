@@ -4,7 +4,7 @@
 use http1::body::BodyDecoder;
 use http1::{Framing, Limits, Reject, Request, parse};
 
-use super::reading::{End, Reading, Seen, text};
+use super::reading::{End, ParsedRequest, Reading, text};
 
 pub(crate) fn read(bytes: &[u8]) -> Reading {
     let limits = Limits::default();
@@ -20,7 +20,7 @@ pub(crate) fn read(bytes: &[u8]) -> Reading {
         let drained = BodyDecoder::new(request.framing, &limits)
             .and_then(|mut drain| Ok((drain.feed(after)?, drain.is_done())));
         let whole = matches!(drained, Ok((_, true)));
-        requests.push(seen(&request, rest, whole));
+        requests.push(parsed_request(&request, rest, whole));
         match drained {
             Err(reject) => break refuses(reject),
             Ok((_, false)) => break End::Waits,
@@ -35,10 +35,10 @@ fn refuses(reject: Reject) -> End {
     End::Refuses(format!("{} {}", reject.status, reject.reason))
 }
 
-fn seen(request: &Request<'_>, bytes: &[u8], whole: bool) -> Seen {
+fn parsed_request(request: &Request<'_>, bytes: &[u8], whole: bool) -> ParsedRequest {
     let line = bytes.strip_prefix(b"\r\n").unwrap_or(bytes);
     let words: Vec<&[u8]> = line.splitn(3, |&byte| byte == b' ').collect();
-    Seen {
+    ParsedRequest {
         line: text(&words[..2].join(&b' ')),
         content_bytes: match request.framing {
             Framing::None => Some(0),

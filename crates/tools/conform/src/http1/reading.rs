@@ -9,14 +9,14 @@ use serde::Deserialize;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Reading {
     /// Requests whose heads were accepted, in order.
-    pub(crate) requests: Vec<Seen>,
+    pub(crate) requests: Vec<ParsedRequest>,
     /// State of the connection after the last request.
     pub(crate) end: End,
 }
 
 /// Request whose head was accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct ParsedRequest {
     /// Method and target as in the request line; each byte is one character.
     pub(crate) line: String,
     /// Length of the request's content in bytes, if the parser counts it.
@@ -76,7 +76,7 @@ impl Reading {
         None
     }
 
-    fn request_difference(ours: &Seen, their: &Seen, theirs: &Reading) -> Step {
+    fn request_difference(ours: &ParsedRequest, their: &ParsedRequest, theirs: &Reading) -> Step {
         if canonical(&ours.line) != canonical(&their.line) {
             return Step::Parted(Some(Difference::Framed("different request line")));
         }

@@ -38,7 +38,7 @@ impl Line {
             Difference::RefusedThere(why) => why.as_str(),
             Difference::Framed(what) => what,
         };
-        let (said, bytes) = verdict.split_once(": ").unwrap_or((verdict, case));
-        self.oracle == oracle && self.verdict == said && bytes.contains(self.bytes)
+        let (kind, bytes) = verdict.split_once(": ").unwrap_or((verdict, case));
+        self.oracle == oracle && self.verdict == kind && bytes.contains(self.bytes)
     }
 }

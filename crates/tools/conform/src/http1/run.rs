@@ -133,8 +133,8 @@ fn kind(oracle: &str, difference: &Difference) -> String {
     match difference {
         Difference::Framed(what) => format!("{oracle}: {what}"),
         Difference::RefusedThere(why) => {
-            let said = why.split(": ").next().unwrap_or(why);
-            format!("{oracle} refuses: {said}")
+            let reason = why.split(": ").next().unwrap_or(why);
+            format!("{oracle} refuses: {reason}")
         }
     }
 }

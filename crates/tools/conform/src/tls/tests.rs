@@ -11,7 +11,7 @@ fn what_testssl_faults_is_found_and_its_end_is_asked_for() {
         "{report}\"clientsimulation-go\",\"localhost/127.0.0.1\",\"443\",\"INFO\",\"TLSv1.3\",\"\",\"\"\n"
     );
     let findings = testssl_findings(&whole).expect("it came to its end");
-    let names: Vec<_> = findings.iter().map(|it| (&*it.name, &*it.says)).collect();
+    let names: Vec<_> = findings.iter().map(|it| (&*it.name, &*it.detail)).collect();
     assert_eq!(names, [("TLS1", "LOW offered (deprecated)")]);
     assert_eq!(findings[0].reason(), None);
 }

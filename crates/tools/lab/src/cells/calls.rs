@@ -8,7 +8,7 @@ use serde::Serialize;
 use toolkit::stop::{Stop, at};
 
 use super::contender::Way;
-use crate::Given;
+use crate::SharedFlags;
 use crate::scratch::Scratch;
 use crate::server::Server;
 use crate::stats::Spread;
@@ -62,7 +62,7 @@ pub(super) struct Calls {
 
 /// Runs the program in a backend, `rounds` times for each batch size.
 pub(super) fn calls(
-    given: &Given,
+    given: &SharedFlags,
     scratch: &Scratch,
     way: Way,
     batches: &[u32],
@@ -91,15 +91,15 @@ pub(super) fn calls(
         for (batch, samples) in batches.iter().zip(&mut samples) {
             let answer = server.get(&format!("/x/calls?{CALLS}-{batch}"), "*/*")?;
             let text = String::from_utf8_lossy(&answer.body);
-            let told: Result<f64, _> = text.parse();
-            samples.push(told.map_err(|_| Stop::findings(format!("calls: {text}")))?);
+            let rate: Result<f64, _> = text.parse();
+            samples.push(rate.map_err(|_| Stop::findings(format!("calls: {text}")))?);
         }
     }
-    let told = batches.iter().zip(samples).map(|(&batch, samples)| Calls {
+    let rate = batches.iter().zip(samples).map(|(&batch, samples)| Calls {
         backend: way.name().to_owned(),
         batch,
         calls: CALLS,
         per_second: Spread::of(&samples),
     });
-    Ok(told.collect())
+    Ok(rate.collect())
 }

@@ -21,7 +21,7 @@ pub(super) struct Load {
 
 /// Times of all requests in microseconds, connection by connection, and the wall time of the whole
 /// load.
-pub(super) struct Asked {
+pub(super) struct LoadResult {
     pub(super) times_us: Vec<f64>,
     pub(super) wall_s: f64,
 }
@@ -33,7 +33,7 @@ pub(super) fn ask(
     work: &Work,
     load: Load,
     expected: &[u8],
-) -> Result<Asked, Stop> {
+) -> Result<LoadResult, Stop> {
     let failed =
         |err: io::Error| Stop::host(format!("cannot send requests over the loopback: {err}"));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
@@ -56,7 +56,7 @@ pub(super) fn ask(
         for server in servers {
             server.join().expect("servers do not panic")?;
         }
-        Ok(Asked { times_us, wall_s })
+        Ok(LoadResult { times_us, wall_s })
     })
 }
 

@@ -9,7 +9,7 @@ use crate::scratch::Scratch;
 use crate::server::Server;
 use crate::stats::{self, Ratio, Spread};
 use crate::wrk::{self, Load};
-use crate::{Given, client, table};
+use crate::{SharedFlags, client, table};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
@@ -36,7 +36,7 @@ pub(super) struct Cost {
     samples: Vec<Sample>,
 }
 
-pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Cost>, Stop> {
+pub(super) fn run(given: &SharedFlags, definition: &Definition) -> Result<Vec<Cost>, Stop> {
     let data = Scratch::new("data")?;
     let folder = Scratch::new("nginx")?;
     let ours = ours(given, &data, definition.server_cpu)?;
@@ -56,7 +56,7 @@ pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Cost>, S
         "",
         &format!("/{}", bodies[0].file),
     )?;
-    let track = Track {
+    let track = Comparison {
         ours: &ours,
         theirs: &theirs,
         definition,
@@ -70,7 +70,7 @@ pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Cost>, S
     Ok(costs)
 }
 
-fn ours(given: &Given, data: &Scratch, cpu: u32) -> Result<Server, Stop> {
+fn ours(given: &SharedFlags, data: &Scratch, cpu: u32) -> Result<Server, Stop> {
     let cores = cpu.to_string();
     Server::pelton(
         &["taskset", "--cpu-list", &cores],
@@ -115,13 +115,13 @@ fn body(server: &Server, photograph: &str, wanted_bytes: usize) -> Result<Body, 
     nearest.ok_or_else(|| Stop::findings("no width was tried"))
 }
 
-struct Track<'a> {
+struct Comparison<'a> {
     ours: &'a Server,
     theirs: &'a Server,
     definition: &'a Definition,
 }
 
-impl Track<'_> {
+impl Comparison<'_> {
     fn run(&self, body: &Body, rounds: usize) -> Result<Cost, Stop> {
         let static_target = format!("/{}", body.file);
         let sides = [

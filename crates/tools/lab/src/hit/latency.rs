@@ -17,7 +17,7 @@ use toolkit::stop::Stop;
 use crate::scratch::Scratch;
 use crate::server::Server;
 use crate::stats::{self, Spread};
-use crate::{Given, client, table, usage};
+use crate::{SharedFlags, client, table, usage};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
@@ -48,7 +48,7 @@ pub(super) struct Latency {
     conversions: u32,
 }
 
-pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Latency>, Stop> {
+pub(super) fn run(given: &SharedFlags, definition: &Definition) -> Result<Vec<Latency>, Stop> {
     let data = Scratch::new("data")?;
     let server = Server::pelton(&[], given, data.path(), &["--improve", "false"])?;
     let target = format!("/{}?{}", definition.photograph, definition.hit_query);
@@ -68,7 +68,7 @@ pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Latency>
                         scope.spawn(|| convert(&server, definition, &wish, &stop));
                     }
                 }
-                let samples = knocked(definition, server.address, &target);
+                let samples = run_knock(definition, server.address, &target);
                 stop.store(true, Ordering::Relaxed);
                 samples
             })?;
@@ -109,7 +109,7 @@ fn convert(server: &Server, definition: &Definition, wish: &AtomicU32, stop: &At
 
 /// Runs [`knock`] as a process with real-time priority on the client's core, so that no other
 /// process delays it: such delays would count as the server's. Setting this priority requires root.
-fn knocked(definition: &Definition, server: SocketAddr, target: &str) -> Result<Vec<f64>, Stop> {
+fn run_knock(definition: &Definition, server: SocketAddr, target: &str) -> Result<Vec<f64>, Stop> {
     let own = std::env::current_exe()
         .map_err(|err| Stop::host(format!("path of our own program: {err}")))?;
     let mut command = Command::new("taskset");
@@ -124,8 +124,8 @@ fn knocked(definition: &Definition, server: SocketAddr, target: &str) -> Result<
         command.args([flag, &value.to_string()]);
     }
     let (stdout, _) = usage::run(&mut command)?;
-    let said = String::from_utf8_lossy(&stdout);
-    let samples: Option<Vec<f64>> = said.lines().map(|line| line.parse().ok()).collect();
+    let stdout_text = String::from_utf8_lossy(&stdout);
+    let samples: Option<Vec<f64>> = stdout_text.lines().map(|line| line.parse().ok()).collect();
     samples
         .filter(|samples| !samples.is_empty())
         .ok_or_else(|| Stop::findings("knock: no samples"))
@@ -154,7 +154,7 @@ pub(crate) fn knock(knock: &Knock) -> Result<(), Stop> {
     let lanes = 0..knock.connections;
     let samples = thread::scope(|scope| {
         let lanes: Vec<_> = lanes
-            .map(|lane| scope.spawn(move || knock_lane(knock, lane, start)))
+            .map(|lane| scope.spawn(move || send_on_connection(knock, lane, start)))
             .collect();
         let lanes = lanes
             .into_iter()
@@ -171,7 +171,7 @@ pub(crate) fn knock(knock: &Knock) -> Result<(), Stop> {
         .map_err(|err| Stop::host(format!("stdout: {err}")))
 }
 
-fn knock_lane(knock: &Knock, lane: u32, start: Instant) -> io::Result<Vec<Duration>> {
+fn send_on_connection(knock: &Knock, lane: u32, start: Instant) -> io::Result<Vec<Duration>> {
     let mut stream = TcpStream::connect(knock.server)?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;

@@ -16,10 +16,10 @@ use crate::corpus;
 use crate::scratch::Scratch;
 use crate::server::Server;
 use crate::usage::Tree;
-use crate::{Given, client, table};
+use crate::{SharedFlags, client, table};
 
 /// Interval between two measurements of the processes' memory.
-const LOOK: Duration = Duration::from_millis(20);
+const MEASURE_INTERVAL: Duration = Duration::from_millis(20);
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
@@ -46,13 +46,13 @@ pub(super) struct Pressure {
     answered_slowest_us: u64,
 }
 
-pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Pressure>, Stop> {
+pub(super) fn run(given: &SharedFlags, definition: &Definition) -> Result<Vec<Pressure>, Stop> {
     let root = Scratch::new("originals")?;
     originals(given, definition, &root)?;
     let mut pressures = Vec::new();
     for accept in &definition.accepts {
         let data = Scratch::new("data")?;
-        let served = Given {
+        let served = SharedFlags {
             corpus: root.path().to_owned(),
             ..given.clone()
         };
@@ -69,7 +69,7 @@ fn name(client: usize) -> String {
 
 /// Creates one original per client: enlarges each photograph once, and copies the result under
 /// other names.
-fn originals(given: &Given, definition: &Definition, root: &Scratch) -> Result<(), Stop> {
+fn originals(given: &SharedFlags, definition: &Definition, root: &Scratch) -> Result<(), Stop> {
     let photographs = corpus::read(&given.corpus, &definition.photographs)?;
     let converter = Converter::new(given.worker()?);
     let size = Size::new(definition.width_px, definition.height_px);
@@ -90,11 +90,11 @@ fn originals(given: &Given, definition: &Definition, root: &Scratch) -> Result<(
     Ok(())
 }
 
-/// Response as one client received it. `told_when` is true if the response has a `Retry-After`
-/// field.
-struct Seen {
+/// Response as one client received it. `has_retry_after` is true if the response has a
+/// `Retry-After` field.
+struct Outcome {
     status: u16,
-    told_when: bool,
+    has_retry_after: bool,
     took_us: u64,
 }
 
@@ -102,16 +102,16 @@ fn press(server: &Server, clients: usize, accept: &str) -> Result<Pressure, Stop
     server.wait_idle()?;
     let idle = Tree::look(server.pid())?;
     let done = AtomicBool::new(false);
-    let seen = Mutex::new(Vec::new());
+    let outcomes = Mutex::new(Vec::new());
     let ask = |client: usize| -> Result<(), Stop> {
         let begun = Instant::now();
         let answer = client::get(server.address, &format!("/{}", name(client)), accept)?;
-        let saw = Seen {
+        let saw = Outcome {
             status: answer.status,
-            told_when: answer.field("retry-after").is_some(),
+            has_retry_after: answer.field("retry-after").is_some(),
             took_us: begun.elapsed().as_micros() as u64,
         };
-        seen.lock().expect("no client panics").push(saw);
+        outcomes.lock().expect("no client panics").push(saw);
         Ok(())
     };
     let peak = thread::scope(|scope| {
@@ -127,17 +127,17 @@ fn press(server: &Server, clients: usize, accept: &str) -> Result<Pressure, Stop
         let peak = watch.join().expect("the watch does not panic");
         ended.and(peak)
     })?;
-    let seen = seen.into_inner().expect("no client panics");
+    let outcomes = outcomes.into_inner().expect("no client panics");
     let slowest = |status: u16| {
-        let own = seen.iter().filter(|saw| saw.status == status);
+        let own = outcomes.iter().filter(|saw| saw.status == status);
         own.map(|saw| saw.took_us).max().unwrap_or(0)
     };
-    let count = |status: u16| seen.iter().filter(|saw| saw.status == status).count();
-    let refused = seen
+    let count = |status: u16| outcomes.iter().filter(|saw| saw.status == status).count();
+    let refused = outcomes
         .iter()
-        .filter(|saw| saw.status == 503 && saw.told_when)
+        .filter(|saw| saw.status == 503 && saw.has_retry_after)
         .count();
-    if count(200) + refused != seen.len() {
+    if count(200) + refused != outcomes.len() {
         return Err(Stop::findings(
             "a response is neither a 200 nor a 503 with Retry-After",
         ));
@@ -163,7 +163,7 @@ fn watch(server: &Server, done: &AtomicBool) -> Result<Tree, Stop> {
         if peak.memory_bytes < tree.memory_bytes {
             peak = tree;
         }
-        thread::sleep(LOOK);
+        thread::sleep(MEASURE_INTERVAL);
     }
     Ok(peak)
 }

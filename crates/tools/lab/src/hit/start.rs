@@ -9,7 +9,7 @@ use toolkit::stop::Stop;
 use crate::scratch::Scratch;
 use crate::server::Server;
 use crate::stats::Spread;
-use crate::{Given, table};
+use crate::{SharedFlags, table};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
@@ -31,7 +31,7 @@ pub(super) struct Start {
     cpu_us: u64,
 }
 
-pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Start>, Stop> {
+pub(super) fn run(given: &SharedFlags, definition: &Definition) -> Result<Vec<Start>, Stop> {
     const NARROWEST_PX: u32 = 64;
     let data = Scratch::new("data")?;
     let target = |width: u32| format!("/{}?w={width}&format=webp", definition.photograph);

@@ -11,7 +11,7 @@ use toolkit::stop::{Stop, at};
 use super::Transport;
 use crate::scratch::Scratch;
 use crate::server::{self, Server};
-use crate::{Given, nginx, usage};
+use crate::{SharedFlags, nginx, usage};
 
 /// Names of the contenders, in the order of the tables. `pelton again` is the control: it is the
 /// same process as `pelton`, measured a second time.
@@ -46,7 +46,11 @@ struct Site<'a> {
 
 /// Starts all contenders in the order of [`NAMES`]. They serve the files in the subfolder `files`
 /// of `folder`.
-pub(super) fn start_all(given: &Given, folder: &Scratch, cpu: u32) -> Result<Vec<Contender>, Stop> {
+pub(super) fn start_all(
+    given: &SharedFlags,
+    folder: &Scratch,
+    cpu: u32,
+) -> Result<Vec<Contender>, Stop> {
     let files = folder.join("files");
     let mut names = fs::read_dir(&files).map_err(at(&files))?;
     let first = names.next().transpose().map_err(at(&files))?;
@@ -91,9 +95,9 @@ impl Site<'_> {
         usage::run(&mut openssl).map(drop)
     }
 
-    fn pelton(&self, given: &Given) -> Result<Contender, Stop> {
+    fn pelton(&self, given: &SharedFlags) -> Result<Contender, Stop> {
         let tls = server::free_address()?;
-        let given = Given {
+        let given = SharedFlags {
             corpus: self.folder.join("files"),
             ..given.clone()
         };

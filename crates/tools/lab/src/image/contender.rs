@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde::Deserialize;
 use toolkit::stop::{Stop, at};
 
-use crate::Given;
+use crate::SharedFlags;
 use crate::corpus::Photograph;
 use crate::scratch::Scratch;
 use crate::server::Server;
@@ -65,7 +65,7 @@ pub(super) struct Contender {
 
 enum Way {
     Us {
-        given: Given,
+        given: SharedFlags,
         query: String,
         improve: bool,
     },
@@ -76,7 +76,7 @@ enum Way {
 }
 
 impl Contender {
-    pub(super) fn us(name: &str, improve: bool, given: &Given, query: &str) -> Contender {
+    pub(super) fn us(name: &str, improve: bool, given: &SharedFlags, query: &str) -> Contender {
         let way = Way::Us {
             given: given.clone(),
             query: query.to_owned(),

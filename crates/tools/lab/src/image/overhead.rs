@@ -14,7 +14,7 @@ use crate::converter::Converter;
 use crate::corpus::Photograph;
 use crate::stats::{Ratio, Spread};
 use crate::usage::Tree;
-use crate::{Given, stats, table};
+use crate::{SharedFlags, stats, table};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
@@ -49,7 +49,7 @@ pub(super) struct Overhead {
 }
 
 pub(super) fn run(
-    given: &Given,
+    given: &SharedFlags,
     definition: &Definition,
     photographs: &[Photograph],
     rounds: usize,

@@ -9,7 +9,7 @@ use toolkit::stop::{Stop, at};
 use super::arm::{self, Arm, Took};
 use super::tree;
 use crate::stats::Spread;
-use crate::{Given, table};
+use crate::{SharedFlags, table};
 
 #[derive(Deserialize)]
 pub(super) struct Unchanged {
@@ -31,7 +31,7 @@ pub(super) struct Sample {
 }
 
 pub(super) fn unchanged(
-    given: &Given,
+    given: &SharedFlags,
     library: &Path,
     definition: &Unchanged,
 ) -> Result<Vec<Sample>, Stop> {
@@ -49,7 +49,7 @@ pub(super) fn unchanged(
 }
 
 pub(super) fn changed(
-    given: &Given,
+    given: &SharedFlags,
     library: &Path,
     definition: &Changed,
 ) -> Result<Vec<Sample>, Stop> {

@@ -88,8 +88,8 @@ pub(super) fn take(arm: Arm, library: &Path, index: &Path) -> Result<Took, Stop>
     let output = command
         .output()
         .map_err(|err| unstartable(&command, &err))?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    toml::from_str(&said).map_err(|err| {
+    let stdout_text = String::from_utf8_lossy(&output.stdout);
+    toml::from_str(&stdout_text).map_err(|err| {
         let stderr = String::from_utf8_lossy(&output.stderr);
         Stop::findings(format!("{}: {err}: {stderr}", arm.name()))
     })

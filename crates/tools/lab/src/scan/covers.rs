@@ -10,7 +10,7 @@ use toolkit::stop::{Stop, at};
 use crate::scratch::Scratch;
 use crate::stats::Spread;
 use crate::usage::run as run_command;
-use crate::{Given, table};
+use crate::{SharedFlags, table};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
@@ -75,7 +75,7 @@ const ARMS: [Arm; 4] = [
     },
 ];
 
-pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Sample>, Stop> {
+pub(super) fn run(given: &SharedFlags, definition: &Definition) -> Result<Vec<Sample>, Stop> {
     let scratch = Scratch::new("covers")?;
     let library = scratch.join("library");
     for album in 0..definition.albums {
@@ -106,7 +106,7 @@ pub(super) fn run(given: &Given, definition: &Definition) -> Result<Vec<Sample>,
 }
 
 fn prefetch(
-    given: &Given,
+    given: &SharedFlags,
     definition: &Definition,
     (round, arm): (usize, Arm),
     library: &Path,

@@ -13,7 +13,7 @@ use super::arm::{self, Arm, Took};
 use super::tree;
 use crate::stats::{Ratio, Spread, order};
 use crate::usage::run as run_command;
-use crate::{Given, table};
+use crate::{SharedFlags, table};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
@@ -56,7 +56,11 @@ const ROUNDS_MIN: usize = 3;
 /// Name of the run over files of all kinds.
 const MIXED: &str = "mixed";
 
-pub(super) fn run(given: &Given, library: &Path, definition: &Definition) -> Result<Table, Stop> {
+pub(super) fn run(
+    given: &SharedFlags,
+    library: &Path,
+    definition: &Definition,
+) -> Result<Table, Stop> {
     let scratch = tree::beside(library, "reads")?;
     let index = scratch.join("index");
     let mut table = Table {

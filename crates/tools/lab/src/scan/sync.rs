@@ -11,7 +11,7 @@ use toolkit::stop::{Stop, at};
 use crate::scratch::Scratch;
 use crate::server::{Server, free_address};
 use crate::stats::Spread;
-use crate::{Given, client, table};
+use crate::{SharedFlags, client, table};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
@@ -35,7 +35,7 @@ pub(super) struct Sample {
 const WHO: &str = "u=lab&p=sesame&v=1.16.1&c=lab&f=json";
 
 pub(super) fn run(
-    given: &Given,
+    given: &SharedFlags,
     library: &Path,
     definition: &Definition,
 ) -> Result<Vec<Sample>, Stop> {

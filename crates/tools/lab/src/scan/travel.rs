@@ -51,8 +51,8 @@ pub(super) fn run(library: &Path, definition: &Definition) -> Result<Travel, Sto
     let mut inodes = Vec::new();
     for path in &paths {
         let file = File::open(root.join(path)).map_err(at(path))?;
-        let told = host::first_extent(&file).map_err(at(path))?;
-        let place = told.ok_or_else(|| {
+        let extent = host::first_extent(&file).map_err(at(path))?;
+        let place = extent.ok_or_else(|| {
             Stop::host("the file system has not allocated a file's first extent yet")
         })?;
         places.insert(path.clone(), place);

@@ -13,7 +13,7 @@ use super::contender::{self, Contender, NAMES};
 use super::cpus::Cpus;
 use super::probe::{Latency, Probing};
 use crate::stats::{self, Spread};
-use crate::{Given, table};
+use crate::{SharedFlags, table};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
@@ -37,7 +37,11 @@ pub(super) struct Beside {
     latency: Latency,
 }
 
-pub(super) fn run(given: &Given, definition: &Definition, cpus: Cpus) -> Result<Vec<Beside>, Stop> {
+pub(super) fn run(
+    given: &SharedFlags,
+    definition: &Definition,
+    cpus: Cpus,
+) -> Result<Vec<Beside>, Stop> {
     let contenders = contender::start(given, cpus, &NAMES, &[])?;
     for contender in &contenders {
         let mut client = contender.client()?;

@@ -8,7 +8,7 @@ use toolkit::stop::Stop;
 
 use super::client::Client;
 use super::cpus::Cpus;
-use crate::Given;
+use crate::SharedFlags;
 use crate::scratch::Scratch;
 use crate::server::{Server, free_address};
 
@@ -18,7 +18,7 @@ pub(super) const NAMES: [&str; 2] = ["pelton", "redis"];
 pub(super) const VALKEY: &str = "valkey";
 
 /// Returns the names of all contenders, Valkey included if `--valkey` is given.
-pub(super) fn all_names(given: &Given) -> Vec<&'static str> {
+pub(super) fn all_names(given: &SharedFlags) -> Vec<&'static str> {
     let valkey = given.valkey.is_some().then_some(VALKEY);
     NAMES.into_iter().chain(valkey).collect()
 }
@@ -39,7 +39,7 @@ impl Contender {
 /// Starts the contenders `names` on the server's core, with `directives` in the syntax of
 /// redis.conf.
 pub(super) fn start(
-    given: &Given,
+    given: &SharedFlags,
     cpus: Cpus,
     names: &[&'static str],
     directives: &[&str],
@@ -53,7 +53,7 @@ pub(super) fn start(
 /// Starts the program `program_name` on the cores of `list` (in taskset's syntax). `name` appears
 /// in the tables.
 pub(super) fn start_on(
-    given: &Given,
+    given: &SharedFlags,
     list: &str,
     (program_name, name): (&str, &'static str),
     directives: &[&str],

@@ -9,7 +9,7 @@ use super::cpus::Cpus;
 use super::ops;
 use crate::meter::{self, Sample};
 use crate::stats::Spread;
-use crate::{Given, table};
+use crate::{SharedFlags, table};
 
 /// Programs, their names in the tables when they run on two cores, and the directives with which
 /// they use both cores. Pelton needs no directive: one thread owns the data, and other threads only
@@ -36,7 +36,7 @@ pub(super) struct Cores {
 }
 
 pub(super) fn run(
-    given: &Given,
+    given: &SharedFlags,
     (definition, ops): (&Definition, &ops::Definition),
     cpus: Cpus,
 ) -> Result<Vec<Cores>, Stop> {
@@ -53,7 +53,7 @@ pub(super) fn run(
 }
 
 /// Starts both programs, each on one core and on two.
-fn start(given: &Given, definition: &Definition, cpus: Cpus) -> Result<Vec<Contender>, Stop> {
+fn start(given: &SharedFlags, definition: &Definition, cpus: Cpus) -> Result<Vec<Contender>, Stop> {
     let one = cpus.server.to_string();
     let two = format!("{},{}", cpus.server, cpus.client);
     let mut contenders = Vec::new();

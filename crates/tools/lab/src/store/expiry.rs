@@ -13,7 +13,7 @@ use super::cpus::Cpus;
 use super::memory::key;
 use super::probe::{Latency, Probing};
 use crate::stats::{self, Spread};
-use crate::{Given, table};
+use crate::{SharedFlags, table};
 
 /// Time in seconds for loading the keys and starting the probe before the first key is due.
 const LOADING_S: u64 = 12;
@@ -23,7 +23,7 @@ const ASKING_S: u32 = 6;
 /// Maximum time to wait for the removal of all keys, counted from the moment when the last key is
 /// due.
 const PATIENCE: Duration = Duration::from_secs(60);
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
@@ -45,7 +45,11 @@ pub(super) struct Expiry {
     cpu_us: u64,
 }
 
-pub(super) fn run(given: &Given, definition: &Definition, cpus: Cpus) -> Result<Vec<Expiry>, Stop> {
+pub(super) fn run(
+    given: &SharedFlags,
+    definition: &Definition,
+    cpus: Cpus,
+) -> Result<Vec<Expiry>, Stop> {
     let contenders = contender::start(given, cpus, &NAMES, &[])?;
     let mut samples = Vec::new();
     for round in 0..given.rounds.unwrap_or(definition.rounds) {
@@ -92,7 +96,7 @@ fn measure(
                 contender.name
             )));
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
     let gone_after_ms = unix_ms().saturating_sub(last_ms);
     Ok(Expiry {

@@ -13,7 +13,7 @@ use toolkit::stop::Stop;
 use super::cpus::Cpus;
 use super::memory::key;
 use crate::stats::Spread;
-use crate::{Given, table, usage};
+use crate::{SharedFlags, table, usage};
 
 const NOW_MS: u64 = 1_000;
 const UNTIL: Lifetime = Lifetime {
@@ -41,7 +41,7 @@ pub(super) struct InProcess {
 }
 
 pub(super) fn run(
-    given: &Given,
+    given: &SharedFlags,
     definition: &Definition,
     cpus: Cpus,
 ) -> Result<Vec<InProcess>, Stop> {

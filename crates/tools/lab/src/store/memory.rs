@@ -10,10 +10,10 @@ use super::contender::{self, NAMES};
 use super::cpus::Cpus;
 use crate::stats::Spread;
 use crate::usage::Tree;
-use crate::{Given, table};
+use crate::{SharedFlags, table};
 
 /// Time that a server gets for cleaning up after it was filled.
-const REST: Duration = Duration::from_secs(1);
+const CLEANUP_TIME: Duration = Duration::from_secs(1);
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
@@ -34,7 +34,11 @@ pub(super) struct Memory {
     bytes_a_key: f64,
 }
 
-pub(super) fn run(given: &Given, definition: &Definition, cpus: Cpus) -> Result<Vec<Memory>, Stop> {
+pub(super) fn run(
+    given: &SharedFlags,
+    definition: &Definition,
+    cpus: Cpus,
+) -> Result<Vec<Memory>, Stop> {
     let value = vec![b'x'; definition.value_bytes];
     let mut samples = Vec::new();
     let names = contender::all_names(given);
@@ -46,7 +50,7 @@ pub(super) fn run(given: &Given, definition: &Definition, cpus: Cpus) -> Result<
             contender.client()?.fill(definition.keys, |number| {
                 vec![b"SET".to_vec(), key(number).into_bytes(), value.clone()]
             })?;
-            thread::sleep(REST);
+            thread::sleep(CLEANUP_TIME);
             let full_bytes = Tree::look(pid)?.memory_bytes;
             samples.push(Memory {
                 contender: contender.name,

@@ -14,7 +14,7 @@ use super::contender::{self, Contender, NAMES, VALKEY};
 use super::cpus::Cpus;
 use crate::meter::{self, Sample};
 use crate::stats::{self, Ratio, Spread};
-use crate::{Given, table};
+use crate::{SharedFlags, table};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
@@ -59,7 +59,7 @@ pub(super) struct Cost {
 }
 
 pub(super) fn run(
-    given: &Given,
+    given: &SharedFlags,
     definition: &Definition,
     cpus: Cpus,
     only: Option<&str>,
@@ -74,7 +74,7 @@ pub(super) fn run(
     Ok(costs)
 }
 
-fn measure(given: &Given, row: &Row, cpus: Cpus, rounds: usize) -> Result<Cost, Stop> {
+fn measure(given: &SharedFlags, row: &Row, cpus: Cpus, rounds: usize) -> Result<Cost, Stop> {
     let contenders = contender::start(given, cpus, &contender::all_names(given), &[])?;
     let samples = sample(row, cpus, rounds, &contenders)?;
     let of = |name| meter::us_a_request(&samples, name);

@@ -82,8 +82,8 @@ impl Probing {
     pub(super) fn end(self) -> Result<Latency, Stop> {
         let output = self.0.wait_with_output();
         let output = output.map_err(|err| Stop::host(format!("probe: {err}")))?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        let samples: Option<Vec<f64>> = said.lines().map(|line| line.parse().ok()).collect();
+        let stdout_text = String::from_utf8_lossy(&output.stdout);
+        let samples: Option<Vec<f64>> = stdout_text.lines().map(|line| line.parse().ok()).collect();
         match samples {
             Some(samples) if output.status.success() && !samples.is_empty() => {
                 Ok(Latency::of(&samples))

@@ -16,12 +16,12 @@ use super::memory::key;
 use super::probe::{Latency, Probing};
 use crate::stats::{self, Spread};
 use crate::usage::Tree;
-use crate::{Given, table};
+use crate::{SharedFlags, table};
 
 /// Duration of the probe in seconds. A snapshot of a million small keys needs less time.
 const ASKING_S: u32 = 5;
 const PATIENCE: Duration = Duration::from_secs(60);
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Number of writes per pipelined batch.
 const WRITES: usize = 100;
 
@@ -52,7 +52,7 @@ pub(super) struct Snapshot {
 }
 
 pub(super) fn run(
-    given: &Given,
+    given: &SharedFlags,
     definition: &Definition,
     cpus: Cpus,
 ) -> Result<Vec<Snapshot>, Stop> {
@@ -86,7 +86,7 @@ fn measure(
     let before_us = contender.server.cpu_us()?;
     let (writes, (latency, took_ms)) = while_written(definition, address, || {
         let probing = Probing::start(cpus, address, "probe", (definition.rate, ASKING_S))?;
-        let (took_ms, _) = save(contender, Looking::Never)?;
+        let (took_ms, _) = save(contender, Measuring::Never)?;
         Ok((probing.end()?, took_ms))
     })?;
     let cpu_us = contender.server.cpu_us()? - before_us;
@@ -94,7 +94,7 @@ fn measure(
     // Memory is measured during a second snapshot: reading the memory of a process blocks changes
     // of its mappings, which would increase the latency.
     let (_, (_, peak_bytes)) =
-        while_written(definition, address, || save(contender, Looking::Always))?;
+        while_written(definition, address, || save(contender, Measuring::Always))?;
     Ok(Snapshot {
         contender: contender.name,
         round,
@@ -125,14 +125,14 @@ fn while_written<T>(
 
 /// Choice whether the server's memory is measured while a snapshot is written.
 #[derive(Clone, Copy, PartialEq)]
-enum Looking {
+enum Measuring {
     Never,
     Always,
 }
 
 /// Makes the server write a snapshot. Returns the snapshot's duration in milliseconds and the
 /// largest amount of memory measured during it.
-fn save(contender: &Contender, looking: Looking) -> Result<(u64, u64), Stop> {
+fn save(contender: &Contender, measuring: Measuring) -> Result<(u64, u64), Stop> {
     let mut client = contender.client()?;
     let begun = Instant::now();
     if let Reply::Error(text) = client.ask(&["BGSAVE"])? {
@@ -140,7 +140,7 @@ fn save(contender: &Contender, looking: Looking) -> Result<(u64, u64), Stop> {
     }
     let mut peak_bytes = 0;
     loop {
-        if looking == Looking::Always {
+        if measuring == Measuring::Always {
             let seen = Tree::look(contender.server.pid())?;
             peak_bytes = seen.memory_bytes.max(peak_bytes);
         }
@@ -153,7 +153,7 @@ fn save(contender: &Contender, looking: Looking) -> Result<(u64, u64), Stop> {
         if PATIENCE < begun.elapsed() {
             return Err(Stop::findings("the snapshot did not finish in time"));
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 

@@ -83,7 +83,7 @@ pub(super) fn write(song: &Song, cover: Option<&Cover>, payloads: &[Mp4]) -> (Ve
     let mdat = atom(b"mdat", &payload.mdat);
     let first = random.percent(70);
     let mdat_at = (head.len() + if first { moov.len() } else { 0 } + 8) as u64;
-    let moov = moved(moov, mdat_at.wrapping_sub(payload.mdat_at));
+    let moov = with_shifted_offsets(moov, mdat_at.wrapping_sub(payload.mdat_at));
     let bytes = match first {
         true => [head, moov, mdat].concat(),
         false => [head, mdat, moov].concat(),
@@ -98,7 +98,7 @@ pub(super) fn write(song: &Song, cover: Option<&Cover>, payloads: &[Mp4]) -> (Ve
 
 /// Returns the box `moov` with `by` added to every chunk offset in its table `stco`. Layout of the
 /// table: 4 bytes flags · count u32 · offsets u32.
-fn moved(mut moov: Vec<u8>, by: u64) -> Vec<u8> {
+fn with_shifted_offsets(mut moov: Vec<u8>, by: u64) -> Vec<u8> {
     let table = moov.windows(4).position(|kind| kind == b"stco");
     let table = table.expect("encoders write this box") + 8;
     let word = |bytes: &[u8]| u32::from_be_bytes(*bytes.first_chunk().expect("four bytes"));

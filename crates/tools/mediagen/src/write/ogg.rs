@@ -84,15 +84,15 @@ impl Stream {
             lengths.push((packet.len() % 255) as u8);
         }
         let body = packets.concat();
-        let (mut at, mut goes_on) = (0, false);
+        let (mut at, mut continues) = (0, false);
         for lengths in lengths.chunks(segments_max) {
             let bytes: usize = lengths.iter().map(|&length| usize::from(length)).sum();
             let ends = lengths.iter().any(|&length| length < 255);
             let granule = if ends { 0 } else { u64::MAX };
-            let flags = flags | if goes_on { CONTINUED } else { 0 };
+            let flags = flags | if continues { CONTINUED } else { 0 };
             self.page(flags, granule, lengths, &body[at..at + bytes]);
             at += bytes;
-            goes_on = lengths.last() == Some(&255);
+            continues = lengths.last() == Some(&255);
         }
     }
 

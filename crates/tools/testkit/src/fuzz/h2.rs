@@ -33,7 +33,7 @@ fn run(pieces: &[&[u8]]) -> (Vec<u8>, String, Option<Fault>) {
         head_frames_max: 8,
     };
     let (mut connection, mut out) = (Connection::new(limits), Vec::new());
-    let (mut input, mut told) = (Vec::new(), String::new());
+    let (mut input, mut events) = (Vec::new(), String::new());
     for piece in pieces {
         input.extend_from_slice(piece);
         let mut begin = 0;
@@ -48,20 +48,20 @@ fn run(pieces: &[&[u8]]) -> (Vec<u8>, String, Option<Fault>) {
                         "the reaction to one frame is too long"
                     );
                     if let Some(event) = received.event {
-                        told.push_str(&format!("{event:?}\n"));
+                        events.push_str(&format!("{event:?}\n"));
                         answer(&mut connection, event, &mut out);
                     }
                     assert!(connection.streams() <= 5, "more streams than allowed");
                 }
                 Err(fault) => {
                     connection.fail(fault, &mut out);
-                    return (out, told, Some(fault));
+                    return (out, events, Some(fault));
                 }
             }
         }
         input.drain(..begin);
     }
-    (out, told, None)
+    (out, events, None)
 }
 
 /// Responds to some streams at once, to others when their body is complete, and to others never.

@@ -85,12 +85,12 @@ fn beginning(kinds: &[&[u8]], bytes: &[u8]) -> Vec<u8> {
 
 /// Bytes followed by zeros. The zeros stand for audio data, which the readers skip, and give
 /// offsets and lengths in the bytes a valid target.
-struct WithHole<'a> {
+struct WithZeros<'a> {
     bytes: &'a [u8],
     len: u64,
 }
 
-impl ReadAt for WithHole<'_> {
+impl ReadAt for WithZeros<'_> {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX);
         let count = buf.len().min(left);
@@ -101,9 +101,9 @@ impl ReadAt for WithHole<'_> {
 }
 
 /// Returns two files: one with exactly these bytes, and one with 256 KiB of zeros after them.
-fn sources(bytes: &[u8]) -> [WithHole<'_>; 2] {
+fn sources(bytes: &[u8]) -> [WithZeros<'_>; 2] {
     let len = bytes.len() as u64;
-    [len, len + (256 << 10)].map(|len| WithHole { bytes, len })
+    [len, len + (256 << 10)].map(|len| WithZeros { bytes, len })
 }
 
 /// Checks that the reader stays within its limits, that embedded pictures lie inside the file, and

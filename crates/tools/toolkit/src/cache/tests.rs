@@ -50,9 +50,9 @@ fn a_folder_knows_the_checkout_before() {
         (two, None),
         (one, Some("/srv/two")),
     ] {
-        let mut claim = Claim::wait(&folder, checkout).unwrap();
-        assert_eq!(claim.from.as_deref(), from);
-        claim.sign(checkout).unwrap();
+        let mut folder_lock = FolderLock::wait(&folder, checkout).unwrap();
+        assert_eq!(folder_lock.from.as_deref(), from);
+        folder_lock.sign(checkout).unwrap();
     }
 }
 
@@ -61,17 +61,17 @@ fn the_newest_builds_and_those_in_use_stay() {
     let cache = empty_folder("builds");
     fs::create_dir(cache.join("cargo-deny-1")).unwrap();
     fs::create_dir(cache.join("build-unfinished")).unwrap();
-    let mut claims = Vec::new();
+    let mut folder_locks = Vec::new();
     for (day, name) in ["build-used", "build-old", "build-new", "build-newest"]
         .iter()
         .enumerate()
     {
-        let claim = Claim::wait(&cache.join(name), &cache).unwrap();
+        let folder_lock = FolderLock::wait(&cache.join(name), &cache).unwrap();
         let modified = SystemTime::UNIX_EPOCH + Duration::from_hours(24 * (1 + day as u64));
-        claim.owner.set_modified(modified).unwrap();
-        claims.push(claim);
+        folder_lock.owner.set_modified(modified).unwrap();
+        folder_locks.push(folder_lock);
     }
-    claims.truncate(1);
+    folder_locks.truncate(1);
     prune(&cache).unwrap();
 
     let entries = fs::read_dir(&cache).unwrap();

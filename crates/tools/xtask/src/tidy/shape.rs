@@ -108,7 +108,7 @@ fn many_parameters(tree: &Tree) -> Vec<Finding> {
         let ours = source
             .functions
             .iter()
-            .filter(|function| !function.dictated);
+            .filter(|function| !function.is_prescribed);
         let many = ours.filter(|function| PARAMETERS_MAX < function.parameters);
         many.map(|function| {
             let Function {

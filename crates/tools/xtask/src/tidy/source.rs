@@ -51,7 +51,7 @@ pub(super) struct Function {
     /// True if the function is part of a test.
     pub(super) test: bool,
     /// True if the signature is prescribed, by a trait or by C.
-    pub(super) dictated: bool,
+    pub(super) is_prescribed: bool,
 }
 
 /// Name that a `use` brings into scope.
@@ -89,7 +89,7 @@ impl Source {
         let mut walk = Walk {
             source,
             test,
-            dictated: false,
+            is_prescribed: false,
         };
         walk.visit_file(&file);
         Ok(walk.source)
@@ -129,7 +129,7 @@ struct Walk {
     /// True while the walk is inside test code.
     test: bool,
     /// True while the walk is inside the implementation of a trait.
-    dictated: bool,
+    is_prescribed: bool,
 }
 
 impl Walk {
@@ -148,7 +148,7 @@ impl Walk {
             end,
             parameters: typed.count(),
             test: self.test,
-            dictated: self.dictated || signature.abi.is_some(),
+            is_prescribed: self.is_prescribed || signature.abi.is_some(),
         });
     }
 
@@ -268,10 +268,10 @@ impl<'ast> Visit<'ast> for Walk {
     }
 
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
-        let outside = self.dictated;
-        self.dictated = item.trait_.is_some();
+        let outside = self.is_prescribed;
+        self.is_prescribed = item.trait_.is_some();
         self.item(&item.attrs, |walk| visit::visit_item_impl(walk, item));
-        self.dictated = outside;
+        self.is_prescribed = outside;
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {

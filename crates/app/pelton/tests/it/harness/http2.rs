@@ -28,7 +28,7 @@ pub(crate) struct Http2 {
 
 /// Request that was sent and whose response was not read yet.
 #[derive(Debug)]
-pub(crate) struct Asked(ResponseFuture);
+pub(crate) struct Pending(ResponseFuture);
 
 impl Http2 {
     /// Connects without TLS, by prior knowledge.
@@ -74,7 +74,7 @@ impl Http2 {
     /// Sends a request with this body and with these fields, which are lines as in
     /// [`super::Client`].
     #[expect(clippy::async_yields_async, reason = "the answer is waited for later")]
-    pub(crate) fn ask(&mut self, method: &str, target: &str, fields: &str, body: &[u8]) -> Asked {
+    pub(crate) fn ask(&mut self, method: &str, target: &str, fields: &str, body: &[u8]) -> Pending {
         let mut request = Request::builder()
             .method(Method::from_bytes(method.as_bytes()).expect("a method"))
             .uri(format!("http://pelton{target}"));
@@ -95,13 +95,13 @@ impl Http2 {
             }
             answer
         });
-        Asked(sent)
+        Pending(sent)
     }
 
     /// Reads the whole response.
-    pub(crate) fn answer(&mut self, asked: Asked) -> Result<Answer, h2::Error> {
+    pub(crate) fn answer(&mut self, pending: Pending) -> Result<Answer, h2::Error> {
         let reading = async {
-            let (head, mut body) = asked.0.await?.into_parts();
+            let (head, mut body) = pending.0.await?.into_parts();
             let mut bytes = Vec::new();
             while let Some(part) = body.data().await {
                 let part = part?;
@@ -126,8 +126,8 @@ impl Http2 {
 
     /// Sends a request without a body, and reads its response.
     pub(crate) fn send(&mut self, method: &str, target: &str, fields: &str) -> Answer {
-        let asked = self.ask(method, target, fields, b"");
-        self.answer(asked).expect("the stream is answered")
+        let pending = self.ask(method, target, fields, b"");
+        self.answer(pending).expect("the stream is answered")
     }
 
     /// Waits until the server ends the connection.

@@ -206,9 +206,9 @@ fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
 
 /// Computes the CRC of PNG (third edition) Annex D, bit by bit.
 fn crc32(bytes: &[u8]) -> u32 {
-    let turn = |sum: u32| (0..8).fold(sum, |sum, _| (sum >> 1) ^ (0xedb8_8320 * (sum & 1)));
+    let shift_byte = |sum: u32| (0..8).fold(sum, |sum, _| (sum >> 1) ^ (0xedb8_8320 * (sum & 1)));
     !bytes.iter().fold(!0, |sum, byte| {
-        turn((sum ^ u32::from(*byte)) & 0xff) ^ (sum >> 8)
+        shift_byte((sum ^ u32::from(*byte)) & 0xff) ^ (sum >> 8)
     })
 }
 

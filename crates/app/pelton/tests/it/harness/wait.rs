@@ -8,14 +8,14 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(120);
 /// Interval between checks of a condition.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Calls `look` until it returns a value, and returns that value.
+/// Calls `check` until it returns a value, and returns that value.
 ///
 /// # Panics
-/// `look` has returned no value within [`DEADLINE`].
-pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+/// `check` has returned no value within [`DEADLINE`].
+pub(crate) fn eventually<T>(what: &str, mut check: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
-        if let Some(found) = look() {
+        if let Some(found) = check() {
             return found;
         }
         assert!(begun.elapsed() < DEADLINE, "never happened: {what}");

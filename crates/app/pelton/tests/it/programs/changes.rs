@@ -30,15 +30,15 @@ pub(super) fn versions() -> [Vec<u8>; 2] {
 }
 
 pub(super) fn reloads(server: &crate::harness::Server) -> (u64, u64) {
-    let told = cells(server);
-    let figure = |name: &str| told["programs"]["v"][name].as_u64().expect("a number");
+    let json = cells(server);
+    let figure = |name: &str| json["programs"]["v"][name].as_u64().expect("a number");
     (figure("reloads"), figure("reload_failures"))
 }
 
 /// Checks promise P10 of the specification: a changed file is loaded without a signal, and a bad
 /// file changes nothing.
 #[test]
-fn p10_a_changed_file_is_taken_up_and_a_bad_one_is_not() {
+fn p10_a_changed_file_is_loaded_and_a_bad_one_is_not() {
     let [first, second] = versions();
     for backend in backends() {
         let home = Home::new();
@@ -62,8 +62,8 @@ fn p10_a_changed_file_is_taken_up_and_a_bad_one_is_not() {
             (reloads(&server).1 == 1).then_some(())
         });
         assert_eq!(server.get("/x/v?missing").text(), "another thing");
-        let told = server.event("ERROR", "program not reloaded: the old one keeps running");
-        let why = told["err"].as_str().expect("it is told");
+        let json = server.event("ERROR", "program not reloaded: the old one keeps running");
+        let why = json["err"].as_str().expect("it is told");
         assert!(why.contains("v: truncated"), "{why}");
         fs::remove_file(&path).expect("the home can be written");
         assert_eq!(server.get("/x/v?missing").text(), "another thing");

@@ -117,7 +117,7 @@ fn p2_a_full_program_answers_503_in_time() {
 /// Checks promise P9 of the specification: the fallback responds if the program fails, and
 /// `Server-Timing` gives the reason.
 #[test]
-fn p9_a_fallback_answers_in_the_stead_of_a_program_that_fails() {
+fn p9_a_fallback_answers_for_a_failed_program() {
     for backend in backends() {
         let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
         let failing = |name: &str, on_error: &str| {

@@ -47,11 +47,11 @@ fn p1_a_program_is_kept_where_its_table_says_so() {
                 assert_eq!(answer.text(), count.to_string(), "{backend}: {name}");
                 assert_eq!(answer.content_type(), "text/plain");
             }
-            let told = cells(&server);
-            let told = &told["programs"][name];
-            assert_eq!(told["posture"]["ephemeral"], false);
+            let stats = cells(&server);
+            let stats = &stats["programs"][name];
+            assert_eq!(stats["posture"]["ephemeral"], false);
             assert_eq!(
-                (&told["invocations"], &told["resets"]),
+                (&stats["invocations"], &stats["resets"]),
                 (&6.into(), &0.into())
             );
         }

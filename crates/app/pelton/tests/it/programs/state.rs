@@ -12,7 +12,7 @@ use crate::backends::backends;
 use crate::harness::{Home, Server, eventually, signal};
 
 /// Returns the replies of the program's store to these commands.
-fn asked(server: &Server, name: &str, commands: &str) -> String {
+fn replies(server: &Server, name: &str, commands: &str) -> String {
     let target = format!("/x/{name}?state");
     let answer = post(server, &target, "text/plain", commands.as_bytes());
     assert_eq!(answer.status, 200, "{}", answer.text());
@@ -34,18 +34,18 @@ fn p16_state_survives_reloads() {
             check.to_owned() + &program("v", &path, &state) + &program("w", VISITOR, &state)
         };
         let server = serve(&home, backend, &table("1MiB"));
-        assert_eq!(asked(&server, "v", "INCR n\r\n"), ":1\r\n", "{backend}");
+        assert_eq!(replies(&server, "v", "INCR n\r\n"), ":1\r\n", "{backend}");
         assert_eq!(
-            asked(&server, "v", "INCR n\r\nHSET h f v\r\n"),
+            replies(&server, "v", "INCR n\r\nHSET h f v\r\n"),
             ":2\r\n:1\r\n"
         );
-        assert_eq!(asked(&server, "w", "GET n\r\n"), "$-1\r\n");
+        assert_eq!(replies(&server, "w", "GET n\r\n"), "$-1\r\n");
         assert_eq!(server.get("/x/v?crash").status, 502);
         replace(&path, &second);
         eventually("the new file serves", || {
             (server.get("/x/v?missing").text() == "another thing").then_some(())
         });
-        assert_eq!(asked(&server, "v", "INCR n\r\n"), ":3\r\n");
+        assert_eq!(replies(&server, "v", "INCR n\r\n"), ":3\r\n");
         let before = reloads(&server).0;
         configure(&home, &table("2MiB"));
         signal(server.pid(), Signal::HUP);
@@ -53,11 +53,11 @@ fn p16_state_survives_reloads() {
             (before < reloads(&server).0).then_some(())
         });
         assert_eq!(
-            asked(&server, "v", "INCR n\r\nHGET h f\r\n"),
+            replies(&server, "v", "INCR n\r\nHGET h f\r\n"),
             ":4\r\n$1\r\nv\r\n"
         );
-        let told = &cells(&server)["programs"]["v"];
-        assert_eq!(told["state_keys"], 2);
+        let stats = &cells(&server)["programs"]["v"];
+        assert_eq!(stats["state_keys"], 2);
         assert_eq!(
             server
                 .metrics()
@@ -81,7 +81,7 @@ fn p16_the_quota_holds() {
         let commands: String = (0..100)
             .map(|number| format!("SET k{number} {value}\r\n"))
             .collect();
-        let answers = asked(&server, "v", &commands);
+        let answers = replies(&server, "v", &commands);
         let refused = answers.matches("-OOM command not allowed").count();
         assert_eq!(refused + answers.matches("+OK").count(), 100, "{backend}");
         assert!((1..100).contains(&refused), "{backend}: {refused}");
@@ -89,7 +89,7 @@ fn p16_the_quota_holds() {
         let bytes = bytes.expect("a number");
         assert!((BYTES_MAX / 2..=BYTES_MAX).contains(&bytes), "{bytes}");
         assert_eq!(
-            asked(&server, "v", "FLUSHALL\r\nSET k v\r\n"),
+            replies(&server, "v", "FLUSHALL\r\nSET k v\r\n"),
             "+OK\r\n+OK\r\n"
         );
         server.stop();
@@ -98,7 +98,7 @@ fn p16_the_quota_holds() {
 
 /// A program has a store only if its table sets `max_state`.
 #[test]
-fn state_is_asked_for_by_name() {
+fn state_needs_max_state() {
     for backend in backends() {
         let home = Home::new();
         let server = serve(&home, backend, &program("v", VISITOR, ""));

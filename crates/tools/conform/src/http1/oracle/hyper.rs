@@ -15,7 +15,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 
-use crate::http1::reading::{End, Reading, Seen};
+use crate::http1::reading::{End, ParsedRequest, Reading};
 
 /// Number of polls in a row without progress after which the connection counts as idle.
 const QUIET_POLLS: u32 = 3;
@@ -45,7 +45,7 @@ struct Shared {
     read_bytes: Cell<usize>,
     /// Number of events so far, by which progress is detected.
     events: Cell<u64>,
-    requests: RefCell<Vec<Seen>>,
+    requests: RefCell<Vec<ParsedRequest>>,
     /// Error of a refused body, if any. The connection itself then ends without an error.
     refused: RefCell<Option<String>>,
 }
@@ -81,7 +81,7 @@ async fn answer(
 ) -> Result<Response<String>, Infallible> {
     let (head, mut body) = request.into_parts();
     let at = shared.requests.borrow().len();
-    shared.requests.borrow_mut().push(Seen {
+    shared.requests.borrow_mut().push(ParsedRequest {
         line: format!("{} {}", head.method, head.uri),
         content_bytes: Some(0),
         whole: false,

@@ -1,4 +1,4 @@
-use super::{Difference, End, Reading, Seen};
+use super::{Difference, End, ParsedRequest, Reading};
 use crate::http1::oracle::hyper;
 use crate::http1::ours;
 
@@ -11,7 +11,7 @@ fn reading(text: &str) -> Reading {
         let whole = !request.ends_with('…');
         let request = request.trim_end_matches('…');
         let (line, content) = request.split_once('+').unwrap_or((request, "0"));
-        Seen {
+        ParsedRequest {
             line: line.to_owned(),
             content_bytes: content.parse().ok(),
             whole,

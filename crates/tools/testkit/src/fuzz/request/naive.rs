@@ -139,11 +139,11 @@ fn is_authority(text: &str) -> bool {
         return false;
     };
     let (host, port) = text.split_at(host_end);
-    let host_is_sound = match host.strip_prefix('[') {
+    let is_host_valid = match host.strip_prefix('[') {
         Some(literal) => literal.trim_end_matches(']').parse::<Ipv6Addr>().is_ok(),
         None => is_name(host),
     };
-    let port_is_sound = match port.strip_prefix(':') {
+    let is_port_valid = match port.strip_prefix(':') {
         None => port.is_empty(),
         Some("") => true,
         Some(port) => {
@@ -151,7 +151,7 @@ fn is_authority(text: &str) -> bool {
             is_number && port.parse::<u16>().is_ok()
         }
     };
-    host_is_sound && port_is_sound
+    is_host_valid && is_port_valid
 }
 
 fn is_name(text: &str) -> bool {
