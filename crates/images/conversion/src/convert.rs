@@ -32,8 +32,8 @@ const CPU_FACTOR: u64 = 8;
 /// CPU time that every job may take beyond the multiple of its estimate, in milliseconds, since
 /// small estimates are the least certain.
 const CPU_FLOOR_MS: u64 = 2_000;
-/// Bytes of the original per millisecond of CPU time above the floor: a small file that claims a
-/// large picture gets little time.
+/// Bytes of the original that grant a job one millisecond of CPU time above [`CPU_FLOOR_MS`]. A
+/// small file whose header declares a large picture therefore gets little time.
 const CPU_WORTH_BYTES: u64 = 10;
 /// Maximum wall time of a job, as a multiple of its maximum CPU time.
 const WALL_FACTOR: u32 = 8;
@@ -43,8 +43,8 @@ const MEMORY_FLOOR_BYTES: u64 = 64 << 20;
 /// Maximum time to wait for a conversion in another process, as a multiple of the plan's CPU
 /// estimate; [`WAIT_FLOOR_MS`] is added.
 const WAIT_FACTOR: u64 = 4;
-/// Time that is added to each wait for another process, in milliseconds. The lock of a killed
-/// process expires only after a longer time.
+/// Time that is added to each wait for another process, in milliseconds. If that process was
+/// killed, its lock expires later than the wait ends, and this process converts without the lock.
 const WAIT_FLOOR_MS: u64 = 500;
 /// Interval between polls of the shared index while another process converts.
 const WAIT_LOOK: Duration = Duration::from_millis(20);
@@ -127,7 +127,7 @@ pub struct Terms<'a> {
 /// Job that failed.
 struct Ended {
     failure: Failure,
-    /// True if a busy machine may be the cause.
+    /// True if a busy machine may have caused the failure, so that a later try may succeed.
     is_postponed: bool,
 }
 
@@ -332,7 +332,8 @@ impl Converter {
         (task.original_competes && task.identity.size_bytes <= bytes).then_some(Verdict::Larger)
     }
 
-    /// Returns whether the original is in quarantine or, if `improves`, must not be improved.
+    /// Returns whether `original` is in quarantine. For an improvement (`improves`), also returns
+    /// true if too many earlier improvements of the original crashed.
     pub fn is_quarantined(&self, original: &File, identity: &Identity, improves: bool) -> bool {
         let held = self
             .quarantine
@@ -410,7 +411,7 @@ impl Converter {
             }
         }
         let (sealed, look) = ended.map_err(|failure| Ended {
-            // A job that only runs on idle cores may have got no CPU time.
+            // A job that only runs on idle cores may have timed out because it got no CPU time.
             is_postponed: is_postponed
                 || (tasks[0].pace == Pace::Idle && failure.kind == FailureKind::TimedOut),
             failure,
@@ -579,7 +580,7 @@ struct Bounds<'a> {
     cancel: Option<BorrowedFd<'a>>,
 }
 
-/// Runs several plans as one job, which also computes a placeholder if the order requests one.
+/// Runs several plans as one job, which also computes a placeholder if the batch requests one.
 fn run_order(
     pool: &Pool,
     order: &Batch,
@@ -587,7 +588,7 @@ fn run_order(
     bounds: &Bounds<'_>,
 ) -> Result<(Vec<Sealed>, Option<Placeholder>), Failure> {
     let plans = order.plans();
-    // If the size of the original is unknown, only the plans bound the job.
+    // If the size of the original is unknown, only the estimates of the plans limit the CPU time.
     let original_bytes = original.metadata().map_or(u64::MAX, |file| file.len());
     let cpu_ms_max = cpu_ms_max(plans, original_bytes);
     let (bytes, size_px) = match plans {
@@ -607,8 +608,8 @@ fn run_order(
         plan: &bytes,
         size_px,
         limits,
-        // A job that runs on idle cores only may wait long for one, which is not the job's fault,
-        // so only the general limit applies to it.
+        // A job that runs on idle cores only may wait long for an idle core, which is not the job's
+        // fault, so only the general limit applies to it.
         wall_ms_max: match bounds.pace {
             Pace::Idle => bounds.wall_ms_max,
             Pace::Awaited => bounds
@@ -629,7 +630,7 @@ fn run_order(
 }
 
 /// Splits the reply into the result of each plan and the placeholder. Returns `None` if the reply
-/// does not match the order.
+/// does not match the batch.
 fn verified(
     order: &Batch,
     finished: sandbox::Finished,

@@ -131,7 +131,8 @@ struct QueuedConversion {
     leader: Leader<Key, Outcome>,
 }
 
-/// Handle of one request that waits for a conversion. Dropping it is free.
+/// Handle of one request that waits for a conversion. Dropping it only ends the wait: a conversion
+/// that runs continues.
 #[derive(Debug)]
 pub struct ConversionWaiter {
     waiter: Waiter<Outcome>,
@@ -266,7 +267,8 @@ impl Flights {
             Ok(None) => {}
             Err(Crowded) => return Err(Refused::Overloaded { retry_after_s }),
         }
-        // Queued flights without waiters are dropped first, to free their places.
+        // Queued flights without waiters are dropped first, so that they do not count towards the
+        // limits.
         state.drop_abandoned();
         let waiting_cpu_ms = state.waiting_cpu_ms + cost.cpu_ms;
         let too_long = limits.waiting_cpu_ms_max * limits.concurrency as u64;
@@ -454,7 +456,8 @@ impl Shared {
                 Outcome::Cancelled if state.improving.len() < self.limits.improving_max => {
                     state.improving.push_back(task);
                 }
-                // The index has the result for the next request.
+                // The attempt is over: the next request finds its result in the index, or queues
+                // the improvement again.
                 _ => {
                     state.improving_keys.remove(&task.key);
                 }
@@ -467,8 +470,8 @@ impl Shared {
     /// Returns the next improvement, once no request waits and either nothing runs or half of the
     /// memory budget stays free for a request. Returns `None` when the queue stops.
     fn next_improvement(&self) -> Option<(Task, Arc<OwnedFd>)> {
-        // Without a descriptor an improvement could not be cancelled, so none starts until there is
-        // one.
+        // Without a descriptor an improvement could not be cancelled, so none starts until the host
+        // grants a descriptor.
         let new_cancel =
             || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Arc::new);
         let mut cancel = new_cancel();

@@ -2,8 +2,8 @@
 //! cells. The crate is independent of protocols.
 //!
 //! Principal types: [`flight::Flights`], the queue of picture conversions,
-//! [`transcode::Transcoder`], that of tracks, and [`convert::Converter`], which runs one conversion
-//! from the original to the variant on disk.
+//! [`transcode::Transcoder`], the queue of transcodings of tracks, and [`convert::Converter`],
+//! which runs one conversion from the original to the variant on disk.
 //!
 //! ```text
 //! server -> flight or transcode -> convert -> cell

@@ -175,8 +175,8 @@ impl Quarantine {
             .is_ok()
     }
 
-    /// Returns whether `original` must not be converted because it is in quarantine. If `improves`,
-    /// also returns true if its improvements crashed too often.
+    /// Returns whether `original`, of `bytes` bytes, is in quarantine. For an improvement
+    /// (`improves`), also returns true if too many earlier improvements of the original crashed.
     ///
     /// # Errors
     /// If the original cannot be read.
@@ -267,8 +267,8 @@ fn hold(by_length: &mut LruCache<u64, Vec<Suspect>>, entry: &Quarantined) {
     }
 }
 
-/// Reads all descriptions in `folder`, each with the version of the encoders that it names. Skips
-/// other files.
+/// Reads all descriptions in `folder`, each with the encoder version that the description names.
+/// Skips other files.
 fn read_folder(folder: &Path) -> io::Result<Vec<(Quarantined, u32)>> {
     let files = match fs::read_dir(folder) {
         Ok(files) => files,
@@ -320,7 +320,7 @@ fn format_entry(entry: &Quarantined) -> String {
     )
 }
 
-/// Parses a description. Also returns the version of the encoders that it names.
+/// Parses a description. Also returns the encoder version that the description names.
 fn parse_entry(text: &str) -> Option<(Quarantined, u32)> {
     let mut lines = text.strip_prefix(TITLE)?.strip_prefix('\n')?.lines();
     let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');

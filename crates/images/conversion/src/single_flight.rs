@@ -170,7 +170,7 @@ impl<K: Eq + Hash, T, P> Leader<K, T, P> {
     where
         T: Clone,
     {
-        // Callers that come from here on start another flight.
+        // Callers that arrive after this line start another flight.
         let flight = lock(&self.flights).remove(&self.key);
         self.is_finished = true;
         for waiter in flight.into_iter().flat_map(|flight| flight.waiters) {
@@ -194,7 +194,7 @@ impl<T, P> Waiter<T, P> {
     /// Waits for the result. May be cancelled and called again until it returns.
     ///
     /// # Errors
-    /// [`Abandoned`] if there will be none.
+    /// [`Abandoned`] if the leader was dropped without a result.
     pub async fn wait(&mut self) -> Result<T, Abandoned> {
         (&mut self.result).await.map_err(|_| Abandoned)
     }

@@ -120,8 +120,8 @@ pub struct Transcoder {
 #[derive(Debug)]
 struct Shared {
     limits: Limits,
-    /// Queue of picture conversions, for its converter: transcodings use the same library, pool and
-    /// cache.
+    /// Queue of picture conversions. Transcodings use its converter, and so the same library, pool
+    /// and cache.
     flights: Arc<Flights>,
     state: Mutex<State>,
     changed: Condvar,
@@ -148,8 +148,8 @@ struct QueuedTrack {
     leader: Leader<Key, Outcome, Production>,
 }
 
-/// Handle of one request that waits for a track, which also sees the track in production. Dropping
-/// it is free.
+/// Handle of one request that waits for a track. It also gives access to the track while that is in
+/// production. Dropping it only ends the wait.
 pub type TrackWaiter = Waiter<Outcome, Production>;
 
 /// Figures of the queue for the metrics.
@@ -281,7 +281,7 @@ impl State {
     }
 
     /// Drops the last waiting track of the user with the most waiting tracks, if that user has more
-    /// of them than `user` would have with one more. Returns whether a track was dropped.
+    /// of them than `user` would have after adding one. Returns whether a track was dropped.
     fn make_room(&mut self, user: &str) -> bool {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for waiting in &self.waiting {

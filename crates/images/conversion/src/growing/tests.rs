@@ -13,7 +13,8 @@ use super::{Growing, Pieces};
 /// A file of three pages, which opusenc wrote.
 const OPUS: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.opus");
 
-/// Returns a memory file as a worker gets it, larger than the worker's output, and its track.
+/// Returns a memory file like one that a worker writes, larger than the worker's output, and the
+/// track that is read from this file.
 fn answer() -> (File, Growing) {
     let file = memfd_create("answer", MemfdFlags::CLOEXEC).expect("memory");
     ftruncate(&file, 1 << 20).expect("room");
@@ -59,8 +60,8 @@ fn only_whole_pages_are_believed_however_they_are_written() {
         let written = at as u64 + 1;
         let whole = ends().into_iter().rfind(|end| *end <= written);
         let believed = growing.look();
-        // Unwritten bytes of the memory file are zeros. A page that ends with zeros is therefore
-        // complete before these zeros are written.
+        // Unwritten bytes of the memory file read as zeros. An Ogg page whose last bytes are zeros
+        // is therefore complete, and is accepted, before these bytes are written.
         let zeros = OPUS[at + 1..].iter().take_while(|byte| **byte == 0).count() as u64;
         let early = ends().into_iter().rfind(|end| *end <= written + zeros);
         assert!(
