@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! variants/ab/cd/KEY-LENGTH.avif         a variant; KEY begins with ab cd
-//! variants/ab/cd/KEY-0.larger            a verdict: a file of this kind would save nothing
+//! variants/ab/cd/KEY-0.larger            a verdict: the result was not smaller than the original
 //! variants/tmp/PID-N                     a file that is being written
 //! ```
 //!
@@ -12,7 +12,8 @@
 //! server runs.
 //!
 //! Threads: all cores and conversion threads meet here. The one lock guards the index. It is held
-//! for a few map operations and never during I/O; a hit that a core has cached does not take it.
+//! for a few map operations and never during I/O; a hit that a core has cached does not need the
+//! lock.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -66,7 +67,7 @@ impl Key {
         let mut hash = blake3::Hasher::new();
         hash.update(&SOUND_VERSION.to_le_bytes());
         hash.update(&identity.to_bytes());
-        // An audio plan never has the bytes of a picture plan: beginning and length differ.
+        // Audio and picture plans differ in their first bytes and in length, so their keys differ.
         hash.update(&plan.to_bytes());
         Key::end(&hash)
     }
@@ -231,8 +232,8 @@ impl Variant {
 
     /// Records a use at `now_ms`, in milliseconds since 1970.
     pub fn touch(&self, now_ms: u64) {
-        // Most hits of a hot variant fall into the same millisecond. If only loads occur, the cores
-        // can share the cache line.
+        // Most hits of a hot variant fall into the same millisecond. They only load the time, so
+        // that the cores can share its cache line.
         if self.used_ms.load(Ordering::Relaxed) < now_ms {
             self.used_ms.store(now_ms, Ordering::Relaxed);
         }
@@ -384,7 +385,8 @@ impl Variants {
         match kind {
             // `None` if the file has been removed, or was never on this machine.
             Kind::Picture(_) | Kind::Sound => drop(self.open(&variant).ok()?),
-            // A verdict from the shared index has no file here, so the entry expires.
+            // A verdict from the shared index is held in memory only. It expires, so that a later
+            // request checks the shared index again.
             Kind::Verdict(_) => variant.expires_ms = Some(now_ms + REMEMBER_MS),
         }
         let variant = Arc::new(variant);
@@ -418,14 +420,14 @@ impl Variants {
         self.loaded.load(Ordering::Acquire)
     }
 
-    /// Looks `key` up in the index and, while that is loading, on the disk.
+    /// Looks `key` up in the index and, while the index is loading, on the disk.
     pub fn find_on_disk(&self, key: &Key, now_ms: u64) -> Option<Arc<Variant>> {
         if let Ok(known) = self.find(key, now_ms) {
             return known;
         }
         let name = key.to_string();
         let shelf = self.shelf(key);
-        // Without the folder there is no variant: the conversion creates both.
+        // If the folder does not exist, there is no variant: storing a variant creates its folder.
         let entries = fs::read_dir(&shelf).ok()?;
         for entry in entries.flatten().filter(|entry| {
             entry
@@ -489,7 +491,7 @@ impl Variants {
 
     /// Adds a file of an earlier run to the index, or removes it.
     fn adopt(&self, entry: &fs::DirEntry) {
-        let Ok(meta) = entry.metadata() else { return }; // Removed in between.
+        let Ok(meta) = entry.metadata() else { return }; // Removed meanwhile.
         let used_ms =
             u64::try_from(meta.mtime()).unwrap_or(0) * 1000 + meta.mtime_nsec() as u64 / 1_000_000;
         let name = entry.file_name();
@@ -498,13 +500,13 @@ impl Variants {
             .and_then(|name| Variant::from_file_name(name, used_ms))
         {
             // An earlier version wrote these verdicts to disk, where they outlived the limits that
-            // caused them.
+            // caused them, so their files are removed.
             Some(variant) if variant.kind == Kind::Verdict(Verdict::TooCostly) => {
                 report_removal(&entry.path(), fs::remove_file(entry.path()));
             }
             Some(variant) if variant.bytes == meta.len() => {
                 let mut index = self.index();
-                // Entries of this run are newer than the listing of the directory.
+                // An entry that this run stored is newer than the listing of the directory.
                 if !index.entries.contains_key(&variant.key) {
                     index.charged += variant.charge();
                     index.entries.insert(variant.key, Arc::new(variant));
@@ -589,7 +591,8 @@ impl Variants {
     }
 
     /// Stores the verdict that the conversion for `key` is too costly. The verdict is held in
-    /// memory only, since the next start may allow more, and until `expires_ms`, if given.
+    /// memory only, since limits may be higher after the next start. It expires at `expires_ms`, if
+    /// given.
     pub fn remember_costly(&self, key: Key, now_ms: u64, expires_ms: Option<u64>) -> Arc<Variant> {
         let costly = |expires_ms| {
             let mut variant = Variant::new(key, Kind::Verdict(Verdict::TooCostly), 0, now_ms);
@@ -632,7 +635,7 @@ impl Variants {
             }
         });
         opened.inspect_err(|err| {
-            // Other errors are failures of the host; the variant may be intact.
+            // Other errors are failures of the host: the file may be intact, so its entry remains.
             if matches!(
                 err.kind(),
                 io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof
@@ -741,7 +744,8 @@ impl Variants {
             let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(variant.used_ms());
             let touched = File::open(&path).and_then(|file| file.set_modified(time));
             if let Err(err) = touched {
-                // The file is gone or read-only: the order after a restart is slightly outdated.
+                // The file is gone or read-only: the order of eviction after a restart is slightly
+                // outdated.
                 tracing::debug!(file = %path.display(), %err, "cannot store the time of last use");
             }
         }
@@ -796,7 +800,7 @@ fn create(path: &Path) -> io::Result<File> {
             fs::create_dir_all(path.parent().expect("lies in variants/tmp"))?;
             File::create_new(path)
         }
-        // An earlier process with the same id left the file.
+        // An earlier process with the same id left the file, which is overwritten.
         Err(err) if err.kind() == io::ErrorKind::AlreadyExists => File::create(path),
         result => result,
     }

@@ -57,7 +57,7 @@ impl Identity {
     /// Returns the entity tag of the untouched original.
     #[must_use]
     pub fn etag(&self) -> String {
-        // Hashed, since inode numbers are not public.
+        // Hashed, since clients must not learn inode numbers.
         let hash = blake3::hash(&self.to_bytes());
         format!("\"{}\"", &hash.to_hex()[..32])
     }
@@ -102,8 +102,9 @@ pub struct LibraryPath(Vec<u8>);
 impl LibraryPath {
     /// Decodes the escapes in the path of a request target, once. Returns `None` if the path cannot
     /// name an original: a segment is empty or hidden (which includes `.` and `..`), a NUL or a
-    /// slash is escaped, an escape is invalid, or the path exceeds 4,096 bytes. Each original
-    /// therefore has one spelling of its slashes.
+    /// slash is escaped, an escape is invalid, or the path has 4,096 bytes or more. Since repeated
+    /// and escaped slashes are refused, two targets that differ in their slashes never name one
+    /// original.
     #[must_use]
     pub fn from_target(path: &str) -> Option<LibraryPath> {
         let segments = path.strip_prefix('/').unwrap_or(path).split('/');
@@ -171,8 +172,8 @@ pub struct Mount {
     pub prefix: String,
     /// Directory on disk.
     pub directory: PathBuf,
-    /// True if the targets of clients never reach the directory, in any spelling. Only targets that
-    /// the server itself composes do.
+    /// True if only paths that the server itself composes lead into the directory. Targets of
+    /// clients never do, in any spelling.
     pub is_internal: bool,
 }
 
@@ -358,7 +359,8 @@ impl Library {
             return Ok(false);
         };
         let found = fstat(handle).map_err(missing)?;
-        // Another file system may be mounted inside the data directory, if that lies in this root.
+        // A file on another device lies in the data directory only if that directory is in this
+        // root and has another file system mounted inside.
         if found.st_dev != data.0 && root.hidden.is_none() {
             return Ok(false);
         }

@@ -2,7 +2,7 @@
 //! so that pages can show something until the picture arrives.
 //!
 //! ```text
-//! looks    records, each: key 16 · placeholder 64 · checksum 8
+//! looks    file of records; bytes of each: key 16 · placeholder 64 · checksum 8
 //! ```
 //!
 //! A key is a hash of the original's version. Records are only appended, each by one write. A
@@ -29,8 +29,8 @@ use crate::library::Identity;
 const KEY_BYTES: usize = 16;
 const CHECKED_BYTES: usize = KEY_BYTES + PLACEHOLDER_BYTES;
 const RECORD_BYTES: usize = CHECKED_BYTES + 8;
-/// Maximum size of the file, as a multiple of the size of `looks_max` records. A larger file is
-/// rewritten.
+/// Maximum size of the file, as a multiple of the size of all placeholders that memory may hold. A
+/// larger file is rewritten.
 const FILE_FACTOR: u64 = 2;
 
 type Key = [u8; KEY_BYTES];
@@ -54,8 +54,8 @@ struct Kept {
 }
 
 impl Looks {
-    /// Opens the placeholders in the data directory `data`, of which `looks_max` are held. Reads
-    /// nothing yet.
+    /// Returns the placeholders in the data directory `data`; memory holds at most `looks_max` of
+    /// them. The file is read at the first use.
     #[must_use]
     pub fn open(data: &Path, looks_max: NonZeroUsize) -> Looks {
         Looks {
@@ -65,8 +65,8 @@ impl Looks {
         }
     }
 
-    /// Returns the placeholder of this version of an original, if it was ever converted. The first
-    /// call may block on the disk.
+    /// Returns the placeholder of this version of an original, if one is stored. The first call may
+    /// block on the disk.
     #[must_use]
     pub fn find(&self, identity: &Identity) -> Option<Placeholder> {
         let mut kept = self.lock();

@@ -78,7 +78,7 @@ impl Default for Limits {
 pub enum Change {
     /// The entry was added, or has changed.
     Kept(Arc<Variant>),
-    /// The entry was converted from an original, which is described here.
+    /// Origin, size and cost of an entry that was just converted.
     Made(Made),
     /// The entry no longer exists.
     Gone(Key),
@@ -136,7 +136,7 @@ pub enum Lock {
     /// Another process holds the lock and converts into the same folder.
     Shared,
     /// Another process holds the lock and converts into another folder, so its result will not be
-    /// available here. Also the state without a lock, if the store is unreachable.
+    /// available here. Also returned if the store is unreachable, so that no lock exists.
     Elsewhere,
 }
 
@@ -145,9 +145,9 @@ pub enum Lock {
 pub struct LedgerStats {
     /// True if the store answered the last request.
     pub is_reachable: bool,
-    /// Requests that were not answered, or were refused.
+    /// Requests that the store did not answer, or refused.
     pub errors: u64,
-    /// Number of times that the whole index was written.
+    /// Number of times that the whole index was written to the store.
     pub publications: u64,
 }
 
@@ -286,7 +286,7 @@ impl Ledger {
         if overflowed || !is_here || grew_whole {
             self.publish(variants, kept)?;
         }
-        // Written after a publication of the whole index too, because that contains no paths of
+        // Changes are written after the whole index too, because the index contains no paths of
         // originals.
         for batch in changes.chunks(self.limits.batch_max) {
             let commands = batch
@@ -361,14 +361,15 @@ impl Ledger {
     }
 }
 
-/// State of the thread between polls.
+/// State of the thread that runs [`Ledger::keep`], between polls of the store.
 #[derive(Debug, Default)]
 struct Kept {
     /// True if the store had the whole index after the previous update.
     is_published: bool,
-    /// True if the index was complete when it was last written as a whole.
+    /// True if the local index had been loaded completely when all of its entries were last written
+    /// to the store.
     is_whole: bool,
-    /// Time of the last write of times of use, in milliseconds since 1970.
+    /// Time when the times of last use were last written to the store, in milliseconds since 1970.
     uses_ms: u64,
     /// Counters of this process that the store's counters already include.
     counts: Totals,

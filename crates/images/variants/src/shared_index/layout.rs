@@ -7,7 +7,7 @@
 //! pelton:flight:KEY    string: identifier of the folder of the result, a space, and the path of
 //!                      the original that is being converted; removed when the conversion ends
 //! pelton:counters      hash: totals of all processes
-//! pelton:process:ID    hash: pid, version; expires seconds after the process ends
+//! pelton:process:ID    hash: pid, version; expires a few seconds after the process ends
 //! ```
 
 use std::os::unix::ffi::OsStrExt;
@@ -135,7 +135,8 @@ fn made(made: &Made, keep_ms: u64) -> [Words; 2] {
         b"cpu_us",
         made.cpu_us.to_string().as_bytes(),
     ]);
-    // If the store has evicted the entry, the command above creates one without expiry.
+    // If the store has evicted the entry, the command above creates one without expiry, so this
+    // command sets one.
     let keep_ms = keep_ms.to_string();
     let end = words(&[b"PEXPIRE", name.as_bytes(), keep_ms.as_bytes(), b"NX"]);
     [fields, end]
