@@ -26,9 +26,10 @@ pub(crate) use line::{LogRequest, LogResponse};
 
 /// Maximum time between two polls of the buffers by the thread.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Maximum bytes per write, so that progress is visible.
+/// Maximum bytes per write. Each completed write is the progress that a shutdown waits for.
 const WRITE_BYTES_MAX: usize = 64 << 10;
-/// Maximum time without progress at shutdown, when the file or reader accepts no lines.
+/// Maximum time that a shutdown waits for progress while the file, or the reader of standard error,
+/// accepts no lines.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Number of times that a core tries to take the lock before it drops the line. The thread holds
 /// the lock only for a swap.
@@ -42,7 +43,7 @@ pub enum Sink {
     Off,
     /// Standard error, between the lines of the general log.
     Stderr,
-    /// This file, to which lines are appended.
+    /// File to which lines are appended.
     File(PathBuf),
 }
 

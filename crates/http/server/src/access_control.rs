@@ -55,8 +55,8 @@ impl Core {
             return Err(Problem::UnknownHost);
         }
         let is_open = gate.is_open(part);
-        // A browser adds its stored credentials to requests of any page. Players' requests contain
-        // credentials of their own.
+        // A browser adds its stored credentials to the requests of any page, so the page's origin
+        // is checked. Players send credentials of their own, so their requests need no such check.
         let brings_credentials = part == Part::Players;
         if (is_listing || !is_open) && !brings_credentials && is_foreign_change(gate, request) {
             return Err(Problem::ForeignOrigin);
@@ -102,9 +102,9 @@ impl Core {
         self.service.settings.gate.login == RequireLogin::Music && representation.is_sound()
     }
 
-    /// Returns whether the host name of a request belongs to this server. On a TLS listener, the
-    /// certificate has proved that. A request without a host name passes, since browsers always
-    /// send one.
+    /// Returns whether the host name of a request belongs to this server. On a TLS listener every
+    /// name passes, since browsers verify it against the certificate. A request without a host name
+    /// passes, since browsers always send one.
     fn is_our_host(&self, listener: usize, request: &Request<'_>) -> bool {
         let is_certified = |scheme: &Scheme, host: &str| match scheme {
             Scheme::Https(tls) => tls.covers(without_port(host)),
@@ -120,7 +120,8 @@ impl Core {
     fn has_token(&self, request: &Request<'_>) -> bool {
         let token = self.service.settings.gate.token;
         let sent = authorization(request).and_then(|it| it.strip_prefix("Bearer "));
-        // The comparison of hashes takes constant time.
+        // The comparison of hashes takes constant time, so that its duration reveals nothing about
+        // the token.
         token.is_some_and(|token| sent.is_some_and(|it| Token::new(it.trim()) == token))
     }
 

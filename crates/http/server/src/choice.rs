@@ -12,7 +12,7 @@ use crate::known::Known;
 /// Representation that was chosen for a request.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// Bytes of the representation, by their location.
+    /// Content of the representation: a variant, or the original.
     pub body: Body,
     /// Version of the original from which the representation is made, or which it is.
     pub identity: Identity,
@@ -44,9 +44,9 @@ pub type MediaType = &'static str;
 /// Location of a representation's bytes.
 #[derive(Clone, Debug)]
 pub enum Body {
-    /// On disk, under its key; and in memory, if it was converted for this request.
+    /// Variant on disk; its bytes are also in memory if it was converted for this request.
     Variant(Arc<Variant>, Option<Arc<Sealed>>, MediaType),
-    /// In memory only, because the disk did not accept it.
+    /// Variant in memory only, because the disk did not accept it.
     Uncached(Arc<Sealed>, Key, MediaType),
     /// The original itself.
     Original(Known),

@@ -53,7 +53,7 @@ struct Candidate {
     improvable: bool,
 }
 
-/// Result of the flight, the conversion that several requests may share, that encodes a candidate.
+/// Result of encoding a candidate. Several requests may share the conversion.
 enum FlightResult {
     /// The entry that the index now has, and the bytes if the entry is a variant.
     Kept(Arc<Variant>, Option<Arc<Sealed>>),
@@ -255,7 +255,7 @@ impl Service {
             Ok(Outcome::Uncached(target, sealed)) => Ok(FlightResult::Uncached(sealed, target)),
             Ok(Outcome::Changed) => Ok(FlightResult::Changed),
             Err(WaitError::Late) => Err(self.overloaded(self.flights.retry_after_s())),
-            // `Refused` and `Cancelled` occur only for improvements.
+            // `Refused` is a failure of the host. `Cancelled` occurs only for improvements.
             Ok(Outcome::Refused | Outcome::Cancelled) | Err(WaitError::Stopped) => {
                 Err(Problem::Host)
             }

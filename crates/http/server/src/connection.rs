@@ -1,4 +1,4 @@
-//! Connection: detection of its protocol.
+//! Detection of a connection's protocol.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! State of the service on one core. A cache hit accesses no memory that cores share.
+//! State of the HTTP service on one core. A cache hit accesses no memory that cores share.
 
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
@@ -15,7 +15,7 @@ use crate::scheme::Scheme;
 use crate::service::Service;
 use crate::tls::handshakes::Handshakes;
 
-/// State of the service on one core. It stays on that core's thread.
+/// State of the HTTP service on one core. It stays on that core's thread.
 #[derive(Debug)]
 pub struct Core {
     pub(crate) service: Arc<Service>,

@@ -56,9 +56,10 @@ pub(crate) async fn http1(core: Rc<Core>, mut conn: impl Transport, listener: us
             );
         }
         Err(Ended::File(err)) => tracing::error!(%err, "file cannot be read; connection closed"),
-        // The reactor has counted the timeout.
+        // The client does not read its response, so the connection is reset. The reactor has
+        // counted the timeout.
         Err(Ended::TimedOut(Wait::Write)) => conn.abandon(),
-        // The client disconnected or timed out; the reactor has counted that too.
+        // The client disconnected or timed out, which the reactor has counted.
         Err(_) => {}
         Ok(()) if exchange.lingers => conn.linger().await,
         Ok(()) => conn.close().await,
@@ -199,7 +200,8 @@ impl Exchange {
     /// Returns whether `input` begins with a request whose body is incomplete, so that the input
     /// must be kept while the body arrives.
     fn awaits_body(&self, input: &[u8]) -> bool {
-        // A single request without a body needs no second parse.
+        // GET and HEAD requests rarely have a body, so their heads are not parsed a second time
+        // here.
         if input.starts_with(b"GET ") || input.starts_with(b"HEAD ") {
             return false;
         }
@@ -258,7 +260,8 @@ impl Exchange {
             // Boxed, so that its state does not enlarge every connection's task.
             match Box::pin(self.take_body(conn, request, after, kept)).await? {
                 Ok(bytes) => taken += bytes,
-                // The response does not depend on the body, and the body is too long to wait for.
+                // The response does not depend on the body, and the body is too long to wait for,
+                // so it remains unread.
                 Err(reject) if reject.status == 413 && !wanted => unread = true,
                 Err(reject) => return Ok(self.refuse(reject, taken)),
             }
@@ -280,7 +283,8 @@ impl Exchange {
             trace.add_field(&mut response, || core.next_request_id());
         }
         let last = unread || self.is_last(request, conn);
-        // A client that did not request to close may have sent more requests.
+        // A client that did not request to close may have sent more requests, so the rest of its
+        // bytes is read before the socket closes.
         self.lingers = unread || last && request.keep_alive;
         let connection = if last {
             Connection::Close

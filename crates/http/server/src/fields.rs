@@ -80,7 +80,7 @@ impl Headers {
         own
     }
 
-    /// Adds to `fields` the operator's fields whose names it lacks.
+    /// Adds those of the operator's fields whose names are not in `fields`.
     pub(crate) fn complete(&self, fields: &mut Vec<Field>) {
         for (name, value) in self.iter() {
             if !fields.iter().any(|(known, _)| known == name) {

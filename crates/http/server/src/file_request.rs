@@ -60,7 +60,7 @@ impl<'r> FileRequest<'r> {
     /// Returns the path of the file.
     ///
     /// # Errors
-    /// [`Problem::NotFound`] if the target cannot be that of a file.
+    /// [`Problem::NotFound`] if the target cannot name a file.
     pub(crate) fn path(&self) -> Result<&LibraryPath, Problem> {
         self.path.as_ref().ok_or(Problem::NotFound)
     }

@@ -2,7 +2,7 @@
 //! login.
 //!
 //! ```text
-//! request ─► known host? ─► may this page change it? ─► part of the server ─► login, if needed
+//! request ─► known host? ─► change from a foreign page? ─► part of the server ─► login, if needed
 //! ```
 //!
 //! The page of any web site can make its own host name resolve to this machine. To the browser, the
@@ -20,8 +20,8 @@ use lru::LruCache;
 
 use crate::scheme::without_port;
 
-/// Maximum number of verified logins that a core caches; each is trusted for the same time as
-/// cached facts of files (`core_trust_ms`).
+/// Maximum number of verified logins that a core caches. Each is trusted for the time that the
+/// setting `core_trust_ms` gives.
 const VERIFIED_MAX: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 /// Endings of names that public DNS never contains: RFC 6761, 6762 and 8375, and ICANN's
 /// reservation of 2024.

@@ -7,8 +7,8 @@
 //! files in chunks, a few at a time per connection.
 //!
 //! `http2` bounds what it must remember. [`flood_guard`] judges what only the server can know:
-//! whether a client reads the responses it requested, and whether it sends more than noise.
-//! Deadlines are those of the connection, so that eviction and drain work as for HTTP/1.1.
+//! whether a client reads the responses it requested, and whether it sends requests or only other
+//! frames. Deadlines are those of the connection, so that eviction and drain work as for HTTP/1.1.
 
 mod completed_stream;
 mod flood_guard;
@@ -47,7 +47,8 @@ pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Inpu
     let session = RefCell::new(Session::new(&core, &conn, stream, begun));
     let serving = poll_fn(|context| {
         let session = &mut *session.borrow_mut();
-        // A reload wakes no connection: as in HTTP/1.1, the next request notices it.
+        // A reload wakes no connection: as in HTTP/1.1, the reload takes effect at the next
+        // request.
         if !session.is_leaving()
             && (session.has_reached_request_limit(0)
                 || core.is_superseded()

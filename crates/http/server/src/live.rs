@@ -1,9 +1,9 @@
-//! Reload of a service while it runs.
+//! Reload of the HTTP service while the process runs.
 //!
-//! A service never changes. A reload builds another one from the same parts, and each core uses it
-//! from its next connection on. Connections of the old service get one more response, with
-//! `Connection: close` or a GOAWAY. Listeners and their schemes are fixed at the start of a
-//! process.
+//! A [`Service`] is immutable. A reload builds another one from the same parts, and each core uses
+//! the new service from its next connection on. Connections of the old service get one more
+//! response, with `Connection: close` or a GOAWAY. Listeners and their schemes are fixed at the
+//! start of a process.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! State of the current service on one core.
+//! Holder of one core's state, which is replaced after each reload of the service.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::core::Core;
 use crate::live::Live;
 
-/// State of the current service on one core.
+/// Holder of one core's state. After a reload, the next connection gets a new state.
 #[derive(Debug)]
 pub struct LiveCore(RefCell<Rc<Core>>);
 

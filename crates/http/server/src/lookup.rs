@@ -194,7 +194,7 @@ impl Core {
     }
 }
 
-/// Body for a player.
+/// Transcoded track for a player, complete or in production.
 #[derive(Debug)]
 pub(crate) enum TranscodeBody {
     /// The whole track.

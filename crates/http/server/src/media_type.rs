@@ -31,7 +31,8 @@ pub fn audio(head: &[u8]) -> Option<&'static str> {
         _ if at(0, b"FORM") && (at(8, b"AIFF") || at(8, b"AIFC")) => Some("audio/aiff"),
         _ if frame_sync(head) => Some("audio/mpeg"),
         _ if at(0, b"wvpk") => Some("audio/x-wavpack"),
-        // Text may begin with the letters `MAC `, but is not followed by a version.
+        // Text may begin with `MAC ` too, but only Monkey's Audio has a version after these
+        // letters.
         _ if at(0, b"MAC ") && (at(5, &[0x0e]) || at(5, &[0x0f])) => Some("audio/x-ape"),
         _ if at(0, b"MPCK") => Some("audio/x-musepack"),
         _ if at(0, b"MP+\x07") || at(0, b"MP+\x17") => Some("audio/x-musepack"),

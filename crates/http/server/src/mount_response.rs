@@ -1,4 +1,5 @@
-//! Responses of mounts, completed by the library: files, transcoded tracks and archives.
+//! Completion of a mount's reply into a response, where necessary with a file of the library, a
+//! transcoded track or an archive.
 
 use std::sync::Arc;
 
@@ -58,7 +59,8 @@ impl Core {
                 if request.method != Method::Head {
                     internal.method = Method::Get;
                 }
-                // The target that the mount names may contain text from a client.
+                // The target may contain text from a client, so only mounts that declare
+                // `reaches_internal` may name internal folders.
                 let mut response = match mount.reaches_internal() {
                     true => self.internal_file_response(&internal).await,
                     false => {
@@ -201,7 +203,8 @@ fn whole(status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Respon
         "a mount responded with status {status}"
     );
     let mut fields = admitted(fields);
-    // RFC 9110 §8.6: Content-Length of a 304 would describe another response.
+    // RFC 9110 §8.6: a 204 has no Content-Length, and that of a 304 would be the length of the
+    // corresponding 200 response.
     if !matches!(status, 204 | 304) {
         let length = body.len().to_string();
         fields.push(("content-length".into(), length.into()));

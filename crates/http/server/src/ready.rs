@@ -62,7 +62,8 @@ impl ReadyResponses {
         }
     }
 
-    /// Returns the response to `target`, even if its trust has expired.
+    /// Returns the response to `target`, even if it must be compared with the original before it is
+    /// used.
     pub(crate) fn get(&mut self, target: &Target<'_>, accepts: Accepts) -> Option<&mut Entry> {
         write_key(&mut self.key, target, accepts, self.grammar);
         self.entries.get_mut(&self.key[..])

@@ -44,7 +44,7 @@ pub struct Representation {
     pub length: u64,
     /// Bytes of the body, or the file that contains them.
     pub bytes: Bytes,
-    /// Variant whose last use must be updated when it is sent, if any.
+    /// Variant that is sent, if any; its time of last use is updated with each response.
     pub variant: Option<Arc<Variant>>,
     /// Version of the original.
     pub identity: Identity,

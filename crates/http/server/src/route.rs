@@ -18,7 +18,7 @@ use crate::request_context::RequestContext;
 use crate::response::{ALLOW, Fields, Payload, Response, Shape};
 use crate::scheme::Scheme;
 
-/// Response that is not a file.
+/// Text that the server generates as a response, such as a page or the metrics.
 struct Document {
     media_type: &'static str,
     text: String,
@@ -56,8 +56,9 @@ impl Core {
         Some(response)
     }
 
-    /// Responds to all other requests: mounts, documents, errors, and pictures that must be looked
-    /// up or converted. Text is compressed if the client accepts that.
+    /// Responds to requests for which [`Core::lookup`] returned nothing: mounts, documents, errors,
+    /// and pictures that must be looked up or converted. Text is compressed if the client accepts
+    /// that.
     pub(crate) async fn respond(
         &self,
         request: &Request<'_>,

@@ -1,5 +1,5 @@
-//! State that all cores share: the library, the index of variants, the flights, and the facts about
-//! originals.
+//! HTTP service, as far as all cores share it: settings, library, index of variants, conversion
+//! queues, and the detected types of originals.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ use crate::problem::Problem;
 use crate::response_memory::ResponseMemory;
 use crate::settings::Settings;
 
-/// Service that all cores share.
+/// State of the HTTP service that all cores share.
 #[derive(Debug)]
 pub struct Service {
     pub(crate) settings: Settings,
@@ -168,7 +168,7 @@ impl Service {
             response_memory: self.response_memory.share(),
             library: Arc::clone(&self.library),
             variants: Arc::clone(&self.variants),
-            // The facts of originals depend on which types are allowed.
+            // The cached types of originals depend on the settings, so the new cache is empty.
             facts: Mutex::new(LruCache::new(settings.limits.facts_max)),
             cores: Arc::clone(&self.cores),
             access: self.access.clone(),
@@ -265,7 +265,7 @@ impl Service {
             Some(mount) => mount.part(),
             None if PROBES.contains(&path) => Part::Open,
             None if path == METRICS_PATH => Part::Admin,
-            // The start page only redirects to its first folder.
+            // `/` is not among these paths: it only redirects to [`PAGE`].
             None if path.starts_with(PAGE) => Part::Pages,
             None => Part::Files,
         }
@@ -286,7 +286,8 @@ impl Service {
         identified.map_err(|err| Problem::of_missing(path, err))
     }
 
-    /// Returns the facts about the original at `path`, which is read at most once per version.
+    /// Returns the type of the original at `path`, which is detected at most once per version of
+    /// the file.
     pub(crate) async fn facts(
         &self,
         path: &LibraryPath,

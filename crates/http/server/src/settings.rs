@@ -35,7 +35,7 @@ pub struct Settings {
     pub grammar: Grammar,
     /// Extensions of allowed files whose scripts browsers may run.
     pub active_types: AllowedTypes,
-    /// Operator's fields, which every response gets.
+    /// Header fields that the operator configured for every response.
     pub headers: Headers,
     /// Origins whose pages may read the library's responses.
     pub cors: Cors,
@@ -71,7 +71,8 @@ pub struct Settings {
 pub struct Limits {
     /// Maximum bytes of variants on disk.
     pub variants_bytes_max: u64,
-    /// Maximum number of originals whose facts are cached in memory; about 150 bytes each.
+    /// Maximum number of originals whose types and dimensions are cached in memory; about 150 bytes
+    /// each.
     pub facts_max: NonZeroUsize,
     /// Maximum number of originals whose placeholders are kept, in memory and on disk; about 150
     /// bytes each.
@@ -84,7 +85,8 @@ pub struct Limits {
     /// Maximum number of responses that one core keeps ready. Each response whose body is not in
     /// memory holds an open file.
     pub core_answers_max: NonZeroUsize,
-    /// Time for which a core trusts cached facts of a file, in milliseconds.
+    /// Time for which a core reuses a ready response or a verified login without checking it again,
+    /// in milliseconds.
     pub core_trust_ms: u64,
     /// Maximum size of a text that is compressed in memory, in bytes.
     pub coded_bytes_max: u64,

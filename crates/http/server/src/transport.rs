@@ -144,7 +144,8 @@ impl Transport for Conn<Secured> {
 
     async fn readable(&mut self) -> Result<(), Ended> {
         let (socket, session) = self.stream.tls.get_ref();
-        // Bytes that are already decrypted do not make the socket readable.
+        // Bytes that are already decrypted do not make the socket readable, so the wait would be in
+        // vain.
         if !session.wants_read() {
             return Ok(());
         }
@@ -208,7 +209,7 @@ impl Transport for Conn<Secured> {
 
     async fn close(mut self) {
         // RFC 8446 §6.1: `close_notify` proves that nothing was cut off. A client that closes
-        // before it arrives knows from the length that its response is complete.
+        // before `close_notify` arrives knows from the length that its response is complete.
         self.deadline.arm(Wait::Linger);
         let Conn {
             stream, deadline, ..

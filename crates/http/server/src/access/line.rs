@@ -165,7 +165,7 @@ impl LogResponse {
 fn timestamp(unix_ms: u64) -> [u8; 24] {
     const MONTHS: &[u8] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
     let seconds = i64::try_from(unix_ms / 1000).unwrap_or(i64::MAX);
-    // `Sun, 06 Nov 1994 08:49:37 GMT`
+    // Layout of the date: `Sun, 06 Nov 1994 08:49:37 GMT`.
     let date = date::format(seconds);
     let months = MONTHS.chunks(3).take_while(|month| **month != date[8..11]);
     let month = months.count() + 1;

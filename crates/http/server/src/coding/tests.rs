@@ -21,7 +21,7 @@ fn what_is_encoded_is_read_back() {
         done.expect("what was encoded is sound");
         assert!(read == text.as_bytes(), "{coding:?}");
     }
-    // There is no encoded form unless it is smaller than the text.
+    // An encoding that is not smaller than the text is not returned.
     assert_eq!(
         Coding::ALL.map(|coding| coding.encode(b"")),
         [None, None, None]

@@ -55,7 +55,8 @@ pub(super) struct Session<'c, S> {
     /// Timer for the upload that is due first.
     upload_due: Option<Pin<Box<Sleep>>>,
     flood_guard: FloodGuard,
-    /// Bytes that the client's TCP had acknowledged when the kernel was last asked.
+    /// Number of bytes that the client's TCP had acknowledged at the last check of its reading
+    /// speed.
     acked_bytes: Cell<u64>,
     requests: u32,
     /// Buffer in which a head is converted to the form of HTTP/1.1.
@@ -425,7 +426,8 @@ impl<'c, S: Carrier> Session<'c, S> {
         match self.uploads[index].take(self.core, bytes) {
             Ok(()) if !ends => return,
             Ok(()) => {}
-            // The response does not depend on the body, and the body is too long to wait for.
+            // The response does not depend on the body, and the body is too long to wait for, so
+            // the rest of the body is skipped.
             Err(_) if !self.uploads[index].is_kept => {}
             Err(reject) => {
                 let upload = self.uploads.swap_remove(index);

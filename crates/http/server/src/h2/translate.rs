@@ -34,7 +34,7 @@ pub(super) fn request<'t>(
     read(text, limits)
 }
 
-/// Parses `text` again, which [`request`] has filled.
+/// Parses again the `text` that [`request`] has written.
 ///
 /// # Errors
 /// As [`request`].

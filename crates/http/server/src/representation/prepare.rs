@@ -175,7 +175,7 @@ impl Service {
         self.settings.headers.over(own.collect(), is_set)
     }
 
-    /// Appends the fields that control caches and the browser's security policies.
+    /// Returns the fields that control caches and the browser's security policies.
     fn policies(
         &self,
         choice: &Choice,

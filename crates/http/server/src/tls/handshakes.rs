@@ -41,7 +41,7 @@ impl Handshakes {
         let running = &mut *self.running.borrow_mut();
         running.push_back((number, end));
         if self.max < running.len() {
-            // Dropping the sender wakes the handshake.
+            // Dropping the sender wakes the handshake, which then fails.
             running.pop_front();
         }
         HandshakeSlot {
