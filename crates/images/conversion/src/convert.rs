@@ -29,7 +29,7 @@ use crate::quarantine::{Death, Quarantine};
 
 /// Maximum CPU time of a job, as a multiple of its plan's estimate; [`CPU_FLOOR_MS`] is added.
 const CPU_FACTOR: u64 = 8;
-/// CPU time that every job may take beyond the multiple of its estimate, in milliseconds, since
+/// CPU time that every job may use beyond the multiple of its estimate, in milliseconds, since
 /// small estimates are the least certain.
 const CPU_FLOOR_MS: u64 = 2_000;
 /// Bytes of the original that grant a job one millisecond of CPU time above [`CPU_FLOOR_MS`]. A
@@ -73,7 +73,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// Returns whether the task improves on a variant that requests already get.
+    /// Returns whether requests already get a variant that the task is to replace by a better one.
     fn is_improvement(&self) -> bool {
         self.pace == Pace::Idle || self.replaces.is_some()
     }
@@ -222,9 +222,9 @@ impl Converter {
             .collect()
     }
 
-    /// Looks a task up in the shared index. If another process is converting it, blocks for at most
-    /// `patience` until the result appears. If no process is converting it, acquires the lock for
-    /// this process.
+    /// Queries the shared index for the result of a task. If another process is converting it,
+    /// blocks for at most `patience` until the result appears. If no process is converting it,
+    /// acquires the lock for this process.
     fn recall(&self, task: &Task, patience: Duration) -> (Option<Arc<Variant>>, Option<Held<'_>>) {
         let Some(ledger) = &self.ledger else {
             return (None, None);
@@ -296,7 +296,7 @@ impl Converter {
         self.remember(task, Verdict::Quarantined)
     }
 
-    /// Stores the result of a task if it is worth keeping.
+    /// Stores the result of a task, or only a verdict if the result saves nothing.
     fn take(&self, task: &Task, body: Sealed) -> Outcome {
         let outcome = if let Some(verdict) = self.useless(task, body.bytes) {
             self.keep(task, Kind::Verdict(verdict), None)
@@ -332,8 +332,8 @@ impl Converter {
         (task.original_competes && task.identity.size_bytes <= bytes).then_some(Verdict::Larger)
     }
 
-    /// Returns whether `original` is in quarantine. For an improvement (`improves`), also returns
-    /// true if too many earlier improvements of the original crashed.
+    /// Returns whether `original` is in quarantine. For an improvement, also returns true if too
+    /// many earlier improvements of the original crashed.
     pub fn is_quarantined(&self, original: &File, identity: &Identity, improves: bool) -> bool {
         let held = self
             .quarantine
@@ -459,7 +459,7 @@ impl Converter {
             return Outcome::Cancelled;
         }
         match self.verdict(&task.path, failure) {
-            // Requests have a variant already; an improvement is not worth another try.
+            // Requests have a variant already, so a failed improvement is not tried again.
             Some(Verdict::Faulty) if task.is_improvement() => {
                 self.keep(task, Kind::Verdict(Verdict::Unencodable), None)
             }

@@ -175,8 +175,8 @@ impl Quarantine {
             .is_ok()
     }
 
-    /// Returns whether `original`, of `bytes` bytes, is in quarantine. For an improvement
-    /// (`improves`), also returns true if too many earlier improvements of the original crashed.
+    /// Returns whether `original`, of `bytes` bytes, is in quarantine. For an improvement, also
+    /// returns true if too many earlier improvements of the original crashed.
     ///
     /// # Errors
     /// If the original cannot be read.
