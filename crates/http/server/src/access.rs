@@ -31,8 +31,8 @@ const WRITE_BYTES_MAX: usize = 64 << 10;
 /// Maximum time that a shutdown waits for progress while the file, or the reader of standard error,
 /// accepts no lines.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Number of times that a core tries to take the lock before it drops the line. The thread holds
-/// the lock only for a swap.
+/// Number of times that a core tries to take the lock before it drops the line. Few tries suffice,
+/// since the thread holds the lock only for a swap.
 const TRIES: usize = 64;
 
 /// Destination of the log lines.
@@ -135,8 +135,8 @@ impl AccessLog {
         self.shared.limits.field_bytes_max
     }
 
-    /// Appends a line to the buffer of `core`. `asked` is the request's part of the line, the
-    /// output of [`LogRequest::write`]; `said` is the response.
+    /// Appends a line to the buffer of `core`. The part about the request, `asked`, is the output
+    /// of [`LogRequest::write`]; `said` is the response.
     pub(crate) fn add(&self, core: usize, asked: &[u8], said: &LogResponse) {
         let lines = &self.shared.cores[core];
         let room = self.shared.limits.buffer_bytes;

@@ -1,4 +1,4 @@
-//! `meta=full`: facts about a picture as JSON, with the member names of WebP Server Go.
+//! `meta=full`: properties of a picture as JSON, with the member names of WebP Server Go.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -107,8 +107,8 @@ fn fronts(
     folders.iter().enumerate().map(front).collect()
 }
 
-/// Renders a page. `fronts` contains the picture of each folder. `colour` returns the colour of a
-/// picture for CSS, if known, which is shown until the picture is loaded.
+/// Renders a page. `fronts` has the picture of each folder. Until a picture is loaded, its
+/// colour is shown, which `colour` returns for CSS, if known.
 fn render(
     folder: Option<&LibraryPath>,
     listed: &Listed,

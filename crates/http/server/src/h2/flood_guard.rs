@@ -14,7 +14,7 @@ use reactor::{Deadline, Wait};
 
 use super::limits::Limits;
 
-/// Counters that show whether a client makes progress or abuses the connection.
+/// Counters of a client's progress, and of its abuse of the connection.
 #[derive(Debug)]
 pub(super) struct FloodGuard {
     limits: Limits,

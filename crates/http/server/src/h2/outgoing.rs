@@ -41,7 +41,7 @@ pub(super) struct Outgoing {
     written_bytes: usize,
 }
 
-/// Part of the queue that lies in one place in memory.
+/// Part of the queue that is contiguous in memory.
 #[derive(Debug)]
 pub(super) enum Piece {
     /// This number of bytes of the buffer, which follow those of earlier pieces.
@@ -93,7 +93,7 @@ impl Outgoing {
         self.text.len() - self.text_written
     }
 
-    /// Makes the frames that belong to no piece yet a piece.
+    /// Appends the frames that belong to no piece yet, as one piece.
     fn seal(&mut self) {
         let bytes = self.text.len() - self.text_sealed;
         if bytes != 0 {

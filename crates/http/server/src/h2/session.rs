@@ -594,7 +594,7 @@ fn count(core: &Core, done: &mut Vec<CompletedStream>) {
 
 /// Result of one attempt to queue a part of a body.
 enum SendStep {
-    /// No part was queued: the client, the disk or a limit makes the body wait.
+    /// No part was queued: the body waits for the client, the disk or a limit.
     Nothing,
     Part,
     Last,
