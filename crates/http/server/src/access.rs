@@ -30,10 +30,10 @@ const PAUSE: Duration = Duration::from_millis(50);
 const WRITE_BYTES_MAX: usize = 64 << 10;
 /// Maximum time that a shutdown waits for progress while the file, or the reader of standard error,
 /// accepts no lines.
-const PATIENCE: Duration = Duration::from_secs(1);
+const STALL_TIME_MAX: Duration = Duration::from_secs(1);
 /// Number of times that a core tries to take the lock before it drops the line. Few tries suffice,
 /// since the thread holds the lock only for a swap.
-const TRIES: usize = 64;
+const LOCK_TRIES_MAX: usize = 64;
 
 /// Destination of the log lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -135,17 +135,17 @@ impl AccessLog {
         self.shared.limits.field_bytes_max
     }
 
-    /// Appends a line to the buffer of `core`. The part about the request, `asked`, is the output
-    /// of [`LogRequest::write`]; `said` is the response.
-    pub(crate) fn add(&self, core: usize, asked: &[u8], said: &LogResponse) {
+    /// Appends a line to the buffer of `core`. The part about the request, `request`, is the output
+    /// of [`LogRequest::write`]; `log_response` is the response.
+    pub(crate) fn add(&self, core: usize, request: &[u8], log_response: &LogResponse) {
         let lines = &self.shared.cores[core];
         let room = self.shared.limits.buffer_bytes;
         let Some(half_full) = lines.try_with(|waiting| {
-            if room < waiting.len() + asked.len() + LogResponse::BYTES_MAX {
+            if room < waiting.len() + request.len() + LogResponse::BYTES_MAX {
                 return None;
             }
             let before = waiting.len();
-            said.write(asked, waiting);
+            log_response.write(request, waiting);
             Some(before < room / 2 && room / 2 <= waiting.len())
         }) else {
             count(&lines.dropped);
@@ -164,7 +164,7 @@ impl AccessLog {
     }
 
     /// Stops the log after writing the waiting lines; gives up if the file or reader accepts
-    /// nothing for a second ([`PATIENCE`]). Later lines are lost.
+    /// nothing for a second ([`STALL_TIME_MAX`]). Later lines are lost.
     pub fn finish(&self) {
         self.shared.ends.store(true, Relaxed);
         self.thread.unpark();
@@ -179,7 +179,7 @@ impl AccessLog {
         let written = || self.shared.written.load(Relaxed);
         let (mut seen, mut since) = (written(), Instant::now());
         while !writer.is_finished() {
-            if PATIENCE < since.elapsed() {
+            if STALL_TIME_MAX < since.elapsed() {
                 tracing::error!("access log accepts no writes; pending lines are lost");
                 return;
             }
@@ -211,9 +211,9 @@ fn count(counter: &AtomicU64) {
 
 impl Lines {
     /// Runs `work` on the waiting lines. Returns `None` if `work` does, or if the lock cannot be
-    /// taken in [`TRIES`] attempts.
+    /// taken in [`LOCK_TRIES_MAX`] attempts.
     fn try_with<T>(&self, work: impl FnOnce(&mut Vec<u8>) -> Option<T>) -> Option<T> {
-        for _ in 0..TRIES {
+        for _ in 0..LOCK_TRIES_MAX {
             match self.waiting.try_lock() {
                 Ok(mut waiting) => return work(&mut waiting),
                 Err(TryLockError::Poisoned(poisoned)) => return work(&mut poisoned.into_inner()),

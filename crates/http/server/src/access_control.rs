@@ -35,7 +35,7 @@ impl Core {
             return Some(Admission::Open);
         }
         let authorization = authorization(request)?;
-        self.remembered(authorization).map(|_| Admission::Known)
+        self.cached_login(authorization).map(|_| Admission::Known)
     }
 
     /// Decides whether `request` may be answered, as far as that does not depend on the requested
@@ -57,22 +57,22 @@ impl Core {
         let is_open = gate.is_open(part);
         // A browser adds its stored credentials to the requests of any page, so the page's origin
         // is checked. Players send credentials of their own, so their requests need no such check.
-        let brings_credentials = part == Part::Players;
-        if (is_listing || !is_open) && !brings_credentials && is_foreign_change(gate, request) {
+        let has_own_credentials = part == Part::Players;
+        if (is_listing || !is_open) && !has_own_credentials && is_foreign_change(gate, request) {
             return Err(Problem::ForeignOrigin);
         }
         if part == Part::Players {
             return Ok(Admission::Known);
         }
-        let is_asked_before = part == Part::Api && request.method == Method::Options;
-        if is_open || is_asked_before {
+        let is_preflight = part == Part::Api && request.method == Method::Options;
+        if is_open || is_preflight {
             return Ok(Admission::Open);
         }
-        let is_admins = matches!(part, Part::Admin | Part::Api);
-        if is_admins && matches!(self.scheme(context.listener), Scheme::Admin) {
+        let is_for_admins = matches!(part, Part::Admin | Part::Api);
+        if is_for_admins && matches!(self.scheme(context.listener), Scheme::Admin) {
             return Ok(Admission::Open);
         }
-        if is_admins && self.has_token(request) {
+        if is_for_admins && self.has_token(request) {
             return Ok(Admission::Known);
         }
         match self.log_in(request, context.peer).await? {
@@ -129,7 +129,7 @@ impl Core {
         let Some(sent) = authorization(request) else {
             return Err(Problem::Unauthorized);
         };
-        if let Some(login) = self.remembered(sent) {
+        if let Some(login) = self.cached_login(sent) {
             return Ok(login);
         }
         let Some(users) = self.service.mounts.users().map(Arc::clone) else {
@@ -151,7 +151,7 @@ impl Core {
     }
 
     /// Returns the cached login for these credentials, if any.
-    fn remembered(&self, authorization: &str) -> Option<Login> {
+    fn cached_login(&self, authorization: &str) -> Option<Login> {
         let mut verified = self.verified.0.borrow_mut();
         let (login, until_ms) = *verified.get(&blake3::hash(authorization.as_bytes()))?;
         (self.reactor.clock().now_ms() < until_ms).then_some(login)

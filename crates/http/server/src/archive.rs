@@ -67,7 +67,7 @@ pub(crate) struct Archive {
     /// Headers that are sent next.
     out: Vec<u8>,
     /// Offset in the archive at which `out` begins.
-    begun_bytes: u64,
+    sent_offset: u64,
     left: u64,
 }
 
@@ -128,7 +128,7 @@ impl Archive {
             at: 0,
             step: Step::Next,
             out: Vec::new(),
-            begun_bytes: 0,
+            sent_offset: 0,
             left,
         })
     }
@@ -150,8 +150,8 @@ impl Archive {
     ) -> Poll<Result<Vec<u8>, Ended>> {
         loop {
             if !self.out.is_empty() {
-                let behind = self.out.split_off(self.out.len().min(bytes_max));
-                let piece = std::mem::replace(&mut self.out, behind);
+                let remaining = self.out.split_off(self.out.len().min(bytes_max));
+                let piece = std::mem::replace(&mut self.out, remaining);
                 self.left -= piece.len() as u64;
                 return Poll::Ready(Ok(piece));
             }
@@ -166,7 +166,7 @@ impl Archive {
                 Step::Sending(file, chunks) => {
                     match ready!(chunks.poll_next(file, bytes_max, context))? {
                         Some(piece) => {
-                            self.begun_bytes += piece.len() as u64;
+                            self.sent_offset += piece.len() as u64;
                             self.left -= piece.len() as u64;
                             return Poll::Ready(Ok(piece));
                         }
@@ -195,17 +195,17 @@ impl Archive {
     }
 
     fn begin_member(&mut self, file: File, crc: u32) {
-        let offset = self.begun_bytes;
+        let offset = self.sent_offset;
         let member = &mut self.members[self.at];
         member.crc = crc;
         member.offset = u32::try_from(offset).expect("the whole archive is below 4 GiB");
         let size_bytes = member.identity.size_bytes;
         self.out.extend(0x0403_4b50_u32.to_le_bytes());
         self.out.extend(VERSION.to_le_bytes());
-        self.out.extend(member.facts());
+        self.out.extend(member.common_header());
         self.out.extend(0_u16.to_le_bytes());
         self.out.extend(member.name.as_bytes());
-        self.begun_bytes += self.out.len() as u64;
+        self.sent_offset += self.out.len() as u64;
         self.step = Step::Sending(file, Chunks::new(0..size_bytes));
     }
 
@@ -216,7 +216,7 @@ impl Archive {
             // "Made by" field: UNIX, so that the file modes below apply.
             out.extend((3 << 8 | VERSION).to_le_bytes());
             out.extend(VERSION.to_le_bytes());
-            out.extend(member.facts());
+            out.extend(member.common_header());
             // Zeros for the extra field, comment, disk number and internal attributes.
             out.extend([0; 8]);
             out.extend((0o100_644_u32 << 16).to_le_bytes());
@@ -229,7 +229,7 @@ impl Archive {
         out.extend(count.to_le_bytes());
         out.extend(count.to_le_bytes());
         out.extend(bytes.to_le_bytes());
-        out.extend((self.begun_bytes as u32).to_le_bytes());
+        out.extend((self.sent_offset as u32).to_le_bytes());
         out.extend(0_u16.to_le_bytes());
         out
     }
@@ -238,7 +238,7 @@ impl Archive {
 impl Member {
     /// Returns the bytes that a member's local header and its directory entry share: flags, method,
     /// time, checksum, sizes and length of the name.
-    fn facts(&self) -> Vec<u8> {
+    fn common_header(&self) -> Vec<u8> {
         let size_bytes = self.identity.size_bytes as u32;
         let mut out = Vec::with_capacity(22);
         for word in [FLAGS, STORED, 0, DATE] {

@@ -25,7 +25,7 @@ pub(crate) struct Batch {
     /// Records of the responses in `out`, and of responses that were written separately.
     pub(crate) entries: Vec<Entry>,
     /// Access-log records of the requests, one behind the other; empty if the log is off.
-    pub(crate) asked: Vec<u8>,
+    pub(crate) request_log: Vec<u8>,
 }
 
 /// Record of one response of a batch.
@@ -33,8 +33,8 @@ pub(crate) struct Batch {
 pub(crate) struct Entry {
     pub(crate) record: ResponseRecord,
     pub(crate) id: RequestId,
-    /// Offset in [`Batch::asked`] at which the access-log record of the request ends.
-    pub(crate) asked_end: usize,
+    /// Offset in [`Batch::request_log`] at which the access-log record of the request ends.
+    pub(crate) request_log_end: usize,
 }
 
 impl Batch {
@@ -47,8 +47,8 @@ impl Batch {
     pub(crate) fn give_back(mut self) {
         self.out.clear();
         self.entries.clear();
-        self.asked.clear();
-        let kept_bytes = self.out.capacity().max(self.asked.capacity());
+        self.request_log.clear();
+        let kept_bytes = self.out.capacity().max(self.request_log.capacity());
         BATCHES.with_borrow_mut(|batches| {
             if batches.len() < BATCHES_MAX && kept_bytes <= KEPT_BYTES_MAX {
                 batches.push(self);

@@ -16,7 +16,7 @@ use image_plan::{Accepts, Candidates, Facts, Plan, Recipe, Stage, Target};
 
 use conversion::convert::{Outcome, Pace, Task};
 use conversion::flight::{Refused, WaitError};
-use conversion::growing::{Growing, LOOK_TIME};
+use conversion::growing::{Growing, POLL_INTERVAL};
 use conversion::single_flight::Abandoned;
 use conversion::transcode;
 use tokio::time::{Instant, timeout};
@@ -188,7 +188,7 @@ impl Service {
         let quick = (Key::new(identity, &quick), quick);
         let better = (Key::new(identity, &better), better);
         let improve = self.settings.improve;
-        let lasts = |found: &Arc<Variant>| found.expires_ms().is_none();
+        let is_permanent = |found: &Arc<Variant>| found.expires_ms().is_none();
         let (known, settled, improvable) = match self.find(better.0).await {
             Some(found) if found.is_useful() => (Some(found), true, false),
             // The quick variant is the best one. If it was evicted, it is converted again.
@@ -198,7 +198,7 @@ impl Service {
             // The conversion at higher effort failed, so the quick variant, if any, is the best
             // one.
             Some(found) => {
-                let settled = lasts(&found);
+                let settled = is_permanent(&found);
                 let quick = self.find(quick.0).await;
                 (quick.or(Some(found)), settled, false)
             }
@@ -207,7 +207,7 @@ impl Service {
                 // The conversion at low effort failed. Its failure does not depend on the effort,
                 // so a conversion at higher effort is pointless.
                 Some(found) => {
-                    let settled = lasts(&found);
+                    let settled = is_permanent(&found);
                     (Some(found), settled, false)
                 }
                 None => {
@@ -376,22 +376,22 @@ impl Service {
         mut waiter: transcode::TrackWaiter,
         allow_streaming: bool,
     ) -> Result<Awaited, Problem> {
-        let turn_due = Instant::now() + self.transcoder.waiting_max();
+        let start_deadline = Instant::now() + self.transcoder.waiting_max();
         loop {
             let had_started = waiter.has_started();
-            match timeout(LOOK_TIME, waiter.wait()).await {
+            match timeout(POLL_INTERVAL, waiter.wait()).await {
                 Ok(Ok(outcome)) => return Ok(Awaited::Outcome(outcome)),
                 // After the start, a track is abandoned only when the server stops.
                 Ok(Err(Abandoned)) if waiter.has_started() => return Err(Problem::Host),
                 // The track was removed from the queue in favour of another user's.
                 Ok(Err(Abandoned)) => return Err(self.busy(self.transcoder.busy())),
-                Err(_) if !had_started && turn_due <= Instant::now() => {
+                Err(_) if !had_started && start_deadline <= Instant::now() => {
                     return Err(self.busy(self.transcoder.busy()));
                 }
                 // Output exists, so decoding works: undecodable files have failed by now.
                 Err(_) if allow_streaming => {
                     if let Some(growing) = waiter.progress().get()
-                        && STREAM_START_BYTES <= growing.look()
+                        && STREAM_START_BYTES <= growing.check_progress()
                     {
                         return Ok(Awaited::Growing(Arc::clone(growing)));
                     }

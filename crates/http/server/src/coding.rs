@@ -44,11 +44,11 @@ impl Coding {
     }
 
     /// Returns the preferred coding that the client of `request` accepts, if any.
-    pub(crate) fn wanted(request: &Request<'_>) -> Option<Coding> {
+    pub(crate) fn preferred(request: &Request<'_>) -> Option<Coding> {
         let names = Coding::ALL.map(Coding::name);
         let reads = accept::fold(request.values("accept-encoding"), &names);
-        let mut wanted = Coding::ALL.into_iter().zip(reads);
-        wanted.find_map(|(coding, reads)| reads.then_some(coding))
+        let mut preferred = Coding::ALL.into_iter().zip(reads);
+        preferred.find_map(|(coding, reads)| reads.then_some(coding))
     }
 
     /// Encodes `bytes`. Returns `None` if the result is not smaller. Slow, so call it on the

@@ -18,7 +18,7 @@ pub async fn serve(core: Rc<Core>, mut conn: Conn) {
         let tls = Arc::clone(tls);
         return Box::pin(tls::serve::serve(core, conn, tls)).await;
     }
-    match begin(&mut conn).await {
+    match detect_protocol(&mut conn).await {
         Ok(DetectedProtocol::Http1(input)) => {
             let listener = conn.listener;
             Box::pin(http1(core, conn, listener, input)).await;
@@ -37,7 +37,7 @@ enum DetectedProtocol {
 }
 
 /// Reads until the client's protocol is clear. The protocol then applies to the whole connection.
-async fn begin(conn: &mut Conn) -> Result<DetectedProtocol, Ended> {
+async fn detect_protocol(conn: &mut Conn) -> Result<DetectedProtocol, Ended> {
     let mut input = Input::default();
     loop {
         let ended = input.read(conn).await? == 0;

@@ -61,11 +61,11 @@ impl Service {
             facts.animated, facts.alpha
         )
         .expect("writing to a string cannot fail");
-        if let Some(look) = self.look(path, &identity).await {
+        if let Some(placeholder) = self.placeholder(path, &identity).await {
             for (name, value) in [
-                ("colour", look.colour()),
-                ("blurhash", look.blurhash().to_owned()),
-                ("thumbhash", look.thumbhash()),
+                ("colour", placeholder.colour()),
+                ("blurhash", placeholder.blurhash().to_owned()),
+                ("thumbhash", placeholder.thumbhash()),
             ] {
                 write!(out, ",\"{name}\":").expect("writing to a string cannot fail");
                 json_string(&mut out, &value);
@@ -77,13 +77,13 @@ impl Service {
 
     /// Returns the placeholder of an original. The conversion of the smallest variant computes it,
     /// within the usual limits.
-    async fn look(&self, path: &LibraryPath, identity: &Identity) -> Option<Placeholder> {
+    async fn placeholder(&self, path: &LibraryPath, identity: &Identity) -> Option<Placeholder> {
         let find = || {
-            let (looks, identity) = (Arc::clone(self.looks()), *identity);
-            blocking(move || looks.find(&identity))
+            let (placeholders, identity) = (Arc::clone(self.placeholders()), *identity);
+            blocking(move || placeholders.find(&identity))
         };
-        if let Some(look) = find().await {
-            return Some(look);
+        if let Some(placeholder) = find().await {
+            return Some(placeholder);
         }
         let tiny = Recipe {
             width_px: Some(TINY_PX),

@@ -20,7 +20,7 @@ impl Core {
         };
         let vary = value(fields, "vary").map_or(String::new(), str::to_owned);
         set(fields, "vary", extended_vary(&vary, "Accept-Encoding"));
-        let Some(coding) = Coding::wanted(request) else {
+        let Some(coding) = Coding::preferred(request) else {
             return response;
         };
         let Payload::Owned(body) = &response.payload else {

@@ -99,7 +99,7 @@ enum Next {
 /// Result of handling one request.
 struct Step {
     /// Number of bytes of the input that the request occupied.
-    taken: usize,
+    consumed_bytes: usize,
     next: Next,
     /// Body that must still be written; its head is already in the batch's buffer, [`Batch::out`].
     payload: Option<Payload>,
@@ -177,7 +177,7 @@ impl Exchange {
                 }
                 let first = self.serve_first(conn, &input.bytes()[begin..]).await?;
                 let Some(step) = first else { break };
-                begin += step.taken;
+                begin += step.consumed_bytes;
                 next = step.next;
                 if let Some(payload) = step.payload {
                     // The input buffer is freed while a slow client reads.
@@ -244,8 +244,8 @@ impl Exchange {
         input: &[u8],
     ) -> Result<Step, Ended> {
         conn.deadline().disarm();
-        let mut taken = request.head_bytes;
-        let (head, after) = input.split_at(taken);
+        let mut consumed_bytes = request.head_bytes;
+        let (head, after) = input.split_at(consumed_bytes);
         self.log_request(|peer| LogRequest::of(request, head, peer), conn);
         self.method = request.method;
         let mut context = self.core.request_context(self.listener, conn.remote());
@@ -259,11 +259,11 @@ impl Exchange {
             let kept = wanted.then_some(&mut context);
             // Boxed, so that its state does not enlarge every connection's task.
             match Box::pin(self.take_body(conn, request, after, kept)).await? {
-                Ok(bytes) => taken += bytes,
+                Ok(bytes) => consumed_bytes += bytes,
                 // The response does not depend on the body, and the body is too long to wait for,
                 // so it remains unread.
                 Err(reject) if reject.status == 413 && !wanted => unread = true,
-                Err(reject) => return Ok(self.refuse(reject, taken)),
+                Err(reject) => return Ok(self.refuse(reject, consumed_bytes)),
             }
         }
         self.requests = self.requests.saturating_add(1);
@@ -299,7 +299,7 @@ impl Exchange {
         self.write_head(&response, connection);
         self.note(&response);
         Ok(Step {
-            taken,
+            consumed_bytes,
             next: if last { Next::Close } else { Next::Request },
             payload: self.copy(response.payload),
         })
@@ -364,8 +364,8 @@ impl Exchange {
         Ok(Ok(after.len()))
     }
 
-    /// Rejects a request that occupied `taken` bytes of the input.
-    fn refuse(&mut self, reject: Reject, taken: usize) -> Step {
+    /// Rejects a request that occupied `consumed_bytes` bytes of the input.
+    fn refuse(&mut self, reject: Reject, consumed_bytes: usize) -> Step {
         let problem = Problem::BadRequest {
             status: reject.status,
             phrase: reject.reason,
@@ -382,7 +382,7 @@ impl Exchange {
         self.note(&response);
         self.lingers = true;
         Step {
-            taken,
+            consumed_bytes,
             next: Next::Close,
             payload: None,
         }
@@ -404,7 +404,7 @@ impl Exchange {
                 body_bytes: response.payload.len(),
             },
             id: id.unwrap_or_else(|| self.core.next_request_id()),
-            asked_end: self.batch.asked.len(),
+            request_log_end: self.batch.request_log.len(),
         });
     }
 
@@ -489,9 +489,13 @@ impl Exchange {
             let unix_ms = unix_ms();
             let mut begin = 0;
             for entry in &self.batch.entries {
-                let said = LogResponse::to(&entry.record, entry.id, duration_us, unix_ms);
-                access.add(core, &self.batch.asked[begin..entry.asked_end], &said);
-                begin = entry.asked_end;
+                let log_response = LogResponse::to(&entry.record, entry.id, duration_us, unix_ms);
+                access.add(
+                    core,
+                    &self.batch.request_log[begin..entry.request_log_end],
+                    &log_response,
+                );
+                begin = entry.request_log_end;
             }
         }
         answered
@@ -500,14 +504,14 @@ impl Exchange {
     /// Records the request for the access log, if that is enabled.
     fn log_request<'a>(
         &mut self,
-        asked: impl FnOnce(IpAddr) -> LogRequest<'a>,
+        request_log: impl FnOnce(IpAddr) -> LogRequest<'a>,
         conn: &impl Transport,
     ) {
         if let Some(access) = &self.core.service.access {
-            let mut asked = asked(conn.remote());
-            asked.target = self.core.service.mounts.loggable(asked.target);
-            asked.write(access.field_bytes_max(), &mut self.batch.asked);
-            self.trace = asked.traceparent.as_ref().map(TraceId::of);
+            let mut request_log = request_log(conn.remote());
+            request_log.target = self.core.service.mounts.loggable(request_log.target);
+            request_log.write(access.field_bytes_max(), &mut self.batch.request_log);
+            self.trace = request_log.traceparent.as_ref().map(TraceId::of);
         }
     }
 }

@@ -68,7 +68,7 @@ impl Headers {
     /// Returns `own` combined with the operator's fields. An operator's field replaces fields of
     /// the same name in `own`; operator's fields for whose name `is_set` returns false are left
     /// out.
-    pub(crate) fn over(
+    pub(crate) fn combine(
         &self,
         mut own: Vec<(String, String)>,
         is_set: impl Fn(&str) -> bool,

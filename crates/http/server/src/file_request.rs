@@ -26,7 +26,7 @@ pub(crate) struct FileRequest<'r> {
 
 /// Origin of a target, which decides which folders it may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum TargetOrigin {
     /// The target comes from a client.
     Public,
     /// The target comes from a part of the server, which may name internal folders.
@@ -37,20 +37,20 @@ impl<'r> FileRequest<'r> {
     /// Parses path, query and accepted formats of `request`.
     pub(crate) fn parse(
         request: &Request<'r>,
-        reach: Reach,
+        target_origin: TargetOrigin,
         library: &Library,
         grammar: Grammar,
     ) -> FileRequest<'r> {
         let target = request.target;
-        let path = match reach {
-            Reach::Public => library.path_for_clients(target.path),
-            Reach::Internal => LibraryPath::from_target(target.path),
+        let path = match target_origin {
+            TargetOrigin::Public => library.path_for_clients(target.path),
+            TargetOrigin::Internal => LibraryPath::from_target(target.path),
         };
         let query = grammar.parse(target.query.unwrap_or(""));
         FileRequest {
             target,
             accepts: accepts(request),
-            coding: Coding::wanted(request),
+            coding: Coding::preferred(request),
             is_internal: path.as_ref().is_some_and(|path| library.is_internal(path)),
             path,
             query: query.map_err(|err| err.to_string()),

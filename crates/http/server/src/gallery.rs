@@ -24,9 +24,9 @@ const MUSIC: &str = "/-/music";
 pub(crate) const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// Maximum number of folders per page that are shown with a picture; on a rotating disk each takes
 /// 10 ms. Further folders are plain links.
-const FRONTS_MAX: usize = 100;
+const FOLDER_PICTURES_MAX: usize = 100;
 /// Maximum number of entries of a folder that are examined to find its picture.
-const FRONT_ENTRIES_MAX: usize = 100;
+const PICTURE_SEARCH_ENTRIES_MAX: usize = 100;
 /// Extensions of files that are shown as pictures; their content is examined on request.
 const SHOWN: [&str; 9] = [
     "jpg", "jpeg", "png", "gif", "webp", "avif", "bmp", "svg", "apng",
@@ -56,7 +56,7 @@ impl Service {
         };
         let library: Arc<Library> = Arc::clone(self.library());
         let limit = self.settings.limits.gallery_entries_max;
-        let looks = Arc::clone(self.looks());
+        let placeholders = Arc::clone(self.placeholders());
         let has_music = self.mounts.find(MUSIC).is_some();
         let only = self.settings.only_types.clone();
         let page = move || {
@@ -64,11 +64,23 @@ impl Service {
             listed.files.retain(|name| only.admits(Path::new(name)));
             let colour = |path: &LibraryPath| {
                 let identity = library.identify(path, Wait::Allowed).ok()?;
-                Some(looks.find(&identity)?.colour())
+                Some(placeholders.find(&identity)?.colour())
             };
-            let is_front = |name: &OsString| is_shown(name) && only.admits(Path::new(name));
-            let fronts = fronts(&library, folder.as_ref(), &listed.folders, limit, is_front);
-            Ok(render(folder.as_ref(), &listed, &fronts, has_music, colour))
+            let is_candidate = |name: &OsString| is_shown(name) && only.admits(Path::new(name));
+            let folder_pictures = folder_pictures(
+                &library,
+                folder.as_ref(),
+                &listed.folders,
+                limit,
+                is_candidate,
+            );
+            Ok(render(
+                folder.as_ref(),
+                &listed,
+                &folder_pictures,
+                has_music,
+                colour,
+            ))
         };
         match blocking(page).await {
             Ok(page) => Ok(page),
@@ -83,36 +95,36 @@ impl Service {
 
 /// Returns the name of the first picture of each of `folders`; `None` if a folder has none.
 /// Examines at most `entries_max` entries.
-fn fronts(
+fn folder_pictures(
     library: &Library,
     folder: Option<&LibraryPath>,
     folders: &[OsString],
     entries_max: usize,
-    is_front: impl Fn(&OsString) -> bool,
+    is_candidate: impl Fn(&OsString) -> bool,
 ) -> Vec<Option<OsString>> {
     let mut left = entries_max;
-    let front = |(index, name): (usize, &OsString)| {
-        if FRONTS_MAX <= index || left == 0 {
+    let folder_picture = |(index, name): (usize, &OsString)| {
+        if FOLDER_PICTURES_MAX <= index || left == 0 {
             return None;
         }
         let path = target_of(folder, name);
         let listed = library.list_folder(
             Some(&LibraryPath::from_target(&path)?),
-            left.min(FRONT_ENTRIES_MAX),
+            left.min(PICTURE_SEARCH_ENTRIES_MAX),
         );
         let listed = listed.ok()?;
         left -= listed.folders.len() + listed.files.len();
-        listed.files.into_iter().find(&is_front)
+        listed.files.into_iter().find(&is_candidate)
     };
-    folders.iter().enumerate().map(front).collect()
+    folders.iter().enumerate().map(folder_picture).collect()
 }
 
-/// Renders a page. `fronts` has the picture of each folder. Until a picture is loaded, its
+/// Renders a page. `folder_pictures` has the picture of each folder. Until a picture is loaded, its
 /// colour is shown, which `colour` returns for CSS, if known.
 fn render(
     folder: Option<&LibraryPath>,
     listed: &Listed,
-    fronts: &[Option<OsString>],
+    folder_pictures: &[Option<OsString>],
     has_music: bool,
     colour: impl Fn(&LibraryPath) -> Option<String>,
 ) -> String {
@@ -139,8 +151,11 @@ fn render(
     if let Some(folder) = folder {
         link(&mut out, &page_above(folder), "↑");
     }
-    let folders = listed.folders.iter().zip(fronts);
-    for (name, _) in folders.clone().filter(|(_, front)| front.is_none()) {
+    let folders = listed.folders.iter().zip(folder_pictures);
+    for (name, _) in folders
+        .clone()
+        .filter(|(_, folder_picture)| folder_picture.is_none())
+    {
         link(
             &mut out,
             &page_of(folder, name),
@@ -155,9 +170,9 @@ fn render(
         let colour = LibraryPath::from_target(picture).and_then(|path| colour(&path));
         out += &tile(leads, picture, colour, class, label);
     };
-    for (name, front) in folders {
-        if let Some(front) = front {
-            let picture = target_of(folder, Path::new(name).join(front));
+    for (name, folder_picture) in folders {
+        if let Some(folder_picture) = folder_picture {
+            let picture = target_of(folder, Path::new(name).join(folder_picture));
             let label = format!("{}/", escaped(&name.to_string_lossy()));
             tile(
                 &page_of(folder, name),
@@ -172,7 +187,7 @@ fn render(
         tile(&picture, &picture, "", &escaped(&name.to_string_lossy()));
     }
     out.push_str("</ul>");
-    if listed.cut {
+    if listed.is_truncated {
         out.push_str("<p>This folder has more than is shown here.");
     }
     out

@@ -62,7 +62,7 @@ impl Response {
                 }
             }
             Fields::NotModified(representation) => {
-                for line in representation.kept_lines() {
+                for line in representation.not_modified_lines() {
                     encoder.line(block, line);
                 }
             }

@@ -84,8 +84,8 @@ impl Input {
     /// request may take long to arrive.
     pub(crate) fn rest(&mut self) {
         if 0 < self.filled && self.filled <= REST_BYTES_MAX && READ_BYTES <= self.buffer.len() {
-            let came = self.bytes().to_vec();
-            give_back(std::mem::replace(&mut self.buffer, came));
+            let received = self.bytes().to_vec();
+            give_back(std::mem::replace(&mut self.buffer, received));
         }
     }
 
@@ -93,8 +93,8 @@ impl Input {
         if self.buffer.len() <= REST_BYTES_MAX {
             let pooled = BUFFERS.with_borrow_mut(Vec::pop);
             let pooled = pooled.unwrap_or_else(|| vec![0; READ_BYTES]);
-            let came = std::mem::replace(&mut self.buffer, pooled);
-            self.buffer[..self.filled].copy_from_slice(&came[..self.filled]);
+            let received = std::mem::replace(&mut self.buffer, pooled);
+            self.buffer[..self.filled].copy_from_slice(&received[..self.filled]);
         } else if self.buffer.len() < self.filled + READ_BYTES {
             self.buffer.resize(self.filled + READ_BYTES, 0);
         }

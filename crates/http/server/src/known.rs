@@ -53,7 +53,7 @@ impl Known {
 }
 
 /// Reads the first bytes of a file, and returns its type and version.
-pub(crate) fn look(
+pub(crate) fn detect(
     library: &Library,
     path: &LibraryPath,
     allowed: &AllowedTypes,

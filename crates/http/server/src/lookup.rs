@@ -16,7 +16,7 @@ use crate::blocking::blocking;
 use crate::choice::{Body, Choice, SoundChoice};
 use crate::coding::Coding;
 use crate::core::Core;
-use crate::file_request::{FileRequest, Reach};
+use crate::file_request::{FileRequest, TargetOrigin};
 use crate::problem::Problem;
 use crate::ready::Entry;
 use crate::representation::{Conversion, Found, Representation};
@@ -31,12 +31,12 @@ impl Core {
         &self,
         request: &Request<'_>,
         accepts: Accepts,
-        reach: Reach,
+        target_origin: TargetOrigin,
     ) -> Option<Rc<Representation>> {
         let ready = &mut *self.ready.borrow_mut();
         let entry = ready.get(&request.target, accepts)?;
         if entry.trusted_until_ms <= self.reactor.clock().now_ms()
-            || entry.is_internal && reach == Reach::Public
+            || entry.is_internal && target_origin == TargetOrigin::Public
         {
             return None;
         }
@@ -44,7 +44,7 @@ impl Core {
             variant.touch(self.reactor.clock().unix_secs() * 1000);
         }
         if entry.representation.is_codable
-            && let Some(coding) = Coding::wanted(request)
+            && let Some(coding) = Coding::preferred(request)
         {
             return entry.coded[coding as usize].clone();
         }

@@ -24,7 +24,8 @@ pub trait Mount: Send + Sync {
     /// Responds to one request. Runs on a core's thread and must not block it: blocking work
     /// belongs on `spawn_blocking` or on a separate thread. The future is dropped when the client
     /// disconnects.
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>>;
+    fn answer<'a>(&'a self, request: MountRequest<'a>)
+    -> Pin<Box<dyn Future<Output = Reply> + 'a>>;
 
     /// Appends the mount's metrics: OpenMetrics families whose names no other part of the server
     /// uses.

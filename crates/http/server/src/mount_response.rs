@@ -11,7 +11,7 @@ use crate::archive::{Archive, ArchiveFile};
 use crate::blocking::blocking;
 use crate::core::Core;
 use crate::fields::Field;
-use crate::file_request::Reach;
+use crate::file_request::TargetOrigin;
 use crate::gate::Admission;
 use crate::lookup::TranscodeBody;
 use crate::metrics::Served;
@@ -38,7 +38,7 @@ impl Core {
                 return self.problem_response(&problem, Shape::UNPARSED);
             }
         };
-        let visit = MountRequest {
+        let mount_request = MountRequest {
             method: request.method_name,
             path: request.target.path,
             query: request.target.query,
@@ -47,7 +47,7 @@ impl Core {
             peer: context.peer,
             secure: context.secure,
         };
-        match mount.answer(visit).await {
+        match mount.answer(mount_request).await {
             Reply::Whole {
                 status,
                 fields,
@@ -64,12 +64,12 @@ impl Core {
                 let mut response = match mount.reaches_internal() {
                     true => self.internal_file_response(&internal).await,
                     false => {
-                        let file = self.parse_file_request(&internal, Reach::Public);
+                        let file = self.parse_file_request(&internal, TargetOrigin::Public);
                         self.respond_with_file(&internal, &file, context, admission)
                             .await
                     }
                 };
-                response.add(admitted(fields));
+                response.add(allowed_fields(fields));
                 response
             }
             Reply::Transcoded(wanted) => {
@@ -117,7 +117,7 @@ impl Core {
                 return self.problem_response(&problem, shape);
             }
         };
-        let mut fields = admitted(fields);
+        let mut fields = allowed_fields(fields);
         fields.push(("content-type".into(), "application/zip".into()));
         fields.push(("cache-control".into(), "private, no-store".into()));
         fields.push(("content-length".into(), archive.left().to_string().into()));
@@ -151,9 +151,9 @@ impl Core {
             internal.method = Method::Get;
         }
         let path = internal.target.path;
-        let heard = self.find_track(path, &wanted.plan, &wanted.user, allow_streaming);
+        let track_lookup = self.find_track(path, &wanted.plan, &wanted.user, allow_streaming);
         let mut conversion = None;
-        let response = match heard.await {
+        let response = match track_lookup.await {
             Ok(TranscodeBody::Whole(found)) => {
                 conversion = found.conversion;
                 self.representation_response(found.representation, &internal)
@@ -162,13 +162,13 @@ impl Core {
             Err(Problem::Busy { retry_after_s }) => {
                 return busy_response(&wanted.busy, retry_after_s, shape.bodiless);
             }
-            Err(problem) if wanted.fallback_to_original && problem.is_of_media() => {
+            Err(problem) if wanted.fallback_to_original && problem.is_caused_by_original() => {
                 self.internal_file_response(&internal).await
             }
             Err(problem) => self.problem_response(&problem, shape),
         };
         let mut response = Response {
-            added: admitted(wanted.fields),
+            added: allowed_fields(wanted.fields),
             ..response
         };
         if let Some(conversion) = conversion {
@@ -202,7 +202,7 @@ fn whole(status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Respon
         (200..600).contains(&status),
         "a mount responded with status {status}"
     );
-    let mut fields = admitted(fields);
+    let mut fields = allowed_fields(fields);
     // RFC 9110 §8.6: a 204 has no Content-Length, and that of a 304 would be the length of the
     // corresponding 200 response.
     if !matches!(status, 204 | 304) {
@@ -236,8 +236,8 @@ const RESERVED_FIELDS: [&str; 9] = [
 ];
 
 /// Returns those of `fields` that a mount may set, with names in lower case.
-fn admitted(fields: Vec<Field>) -> Vec<Field> {
-    let judged = fields.into_iter().filter_map(|(name, value)| {
+fn allowed_fields(fields: Vec<Field>) -> Vec<Field> {
+    let allowed = fields.into_iter().filter_map(|(name, value)| {
         let known = HeaderName::from_bytes(name.as_bytes()).ok();
         let Some(known) = known.filter(|known| !RESERVED_FIELDS.contains(&known.as_str())) else {
             tracing::debug!(%name, "field of a mount's response omitted: invalid or reserved name");
@@ -251,7 +251,7 @@ fn admitted(fields: Vec<Field>) -> Vec<Field> {
         };
         Some((name, value))
     });
-    judged.collect()
+    allowed.collect()
 }
 
 fn split(target: &str) -> Target<'_> {

@@ -12,7 +12,7 @@ use variants::cache::{Key, Kind, Verdict};
 use variants::clock;
 use variants::library::{Identity, LibraryPath, Mount};
 
-use crate::known::{Known, look};
+use crate::known::{Known, detect};
 use crate::service::Service;
 
 /// Maximum depth of folders that are visited; deeper ones are logged and skipped.
@@ -85,8 +85,8 @@ impl Service {
         tally: &PrefetchProgress,
     ) {
         let path = &wanted[0].0;
-        let looked = look(self.library(), path, &self.settings.allowed_types);
-        let Ok((Known::Picture(facts), identity)) = looked else {
+        let detected = detect(self.library(), path, &self.settings.allowed_types);
+        let Ok((Known::Picture(facts), identity)) = detected else {
             return;
         };
         let mut tasks: Vec<Task> = Vec::new();
@@ -127,7 +127,7 @@ impl Service {
             // Memory needs no further limit here: the number of threads bounds it.
             let mut terms = Terms {
                 cancel: None,
-                claim: &mut |_| true,
+                reserve_memory: &mut |_| true,
             };
             let outcomes = self.flights.converter().convert_all(&tasks, &mut terms);
             let counted = outcomes.iter();

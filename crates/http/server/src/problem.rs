@@ -124,7 +124,7 @@ impl Problem {
     }
 
     /// Returns whether the original is the cause, so that a retry would fail too.
-    pub(crate) fn is_of_media(&self) -> bool {
+    pub(crate) fn is_caused_by_original(&self) -> bool {
         matches!(
             self,
             Problem::Undecodable | Problem::Unsupported | Problem::TooLarge | Problem::Worker

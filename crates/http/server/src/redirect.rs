@@ -64,7 +64,7 @@ impl Core {
     /// redirected to such a page.
     pub(crate) async fn redirect_missing(&self, request: &Request<'_>) -> Option<Response> {
         let target = request.target;
-        let path = LibraryPath::from_misspelt(target.path)?;
+        let path = LibraryPath::from_loose_target(target.path)?;
         if self.service.library().is_internal(&path) {
             return None;
         }
@@ -74,12 +74,13 @@ impl Core {
                 location.push('?');
                 location += query;
             }
-            return Some(moved(location));
+            return Some(redirect_to_path(location));
         }
         let [reads_html] = accept::fold(request.accept(), &["text/html"]);
         let page = gallery::page(&path);
         let library = Arc::clone(self.service.library());
-        (reads_html && blocking(move || library.is_folder(&path)).await).then(|| moved(page))
+        (reads_html && blocking(move || library.is_folder(&path)).await)
+            .then(|| redirect_to_path(page))
     }
 
     async fn is_served(&self, path: &LibraryPath) -> bool {
@@ -90,7 +91,7 @@ impl Core {
     }
 }
 
-fn moved(location: String) -> Response {
+fn redirect_to_path(location: String) -> Response {
     Response {
         status: 308,
         served: Served::Other,

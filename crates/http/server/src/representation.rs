@@ -228,7 +228,7 @@ impl Representation {
     }
 
     /// Returns the fields of a 304 response prepared for HTTP/2.
-    pub(crate) fn kept_lines(&self) -> impl Iterator<Item = &EncodedField> {
+    pub(crate) fn not_modified_lines(&self) -> impl Iterator<Item = &EncodedField> {
         let fields = self.fields.iter().zip(&self.lines().0);
         fields
             .filter(|((name, _), _)| Representation::NOT_MODIFIED_FIELDS.contains(&&**name))

@@ -28,7 +28,7 @@ pub(crate) struct Uploads {
     /// Total size of the request bodies on this core whose responses are pending, in bytes.
     bytes: Cell<usize>,
     /// Bodies that no mount has received yet, oldest first.
-    coming: RefCell<Vec<Rc<IncomingBody>>>,
+    incoming: RefCell<Vec<Rc<IncomingBody>>>,
 }
 
 /// Body that is being received.
@@ -44,21 +44,23 @@ impl Uploads {
     /// Drops the oldest body, other than `wanted`, that has been arriving for at least
     /// [`SLOW_TIME`]. Returns whether such a body existed.
     fn drop_slow_body(&self, wanted: Option<&Rc<IncomingBody>>) -> bool {
-        let mut coming = self.coming.borrow_mut();
+        let mut incoming = self.incoming.borrow_mut();
         let is_slow = |it: &Rc<IncomingBody>| {
             SLOW_TIME <= it.begun.elapsed() && wanted.is_none_or(|wanted| !Rc::ptr_eq(it, wanted))
         };
-        let Some(at) = coming.iter().position(is_slow) else {
+        let Some(at) = incoming.iter().position(is_slow) else {
             return false;
         };
-        let slow = coming.remove(at);
+        let slow = incoming.remove(at);
         *slow.bytes.borrow_mut() = None;
         self.bytes.set(self.bytes.get() - slow.counted.take());
         true
     }
 
-    fn forget(&self, gone: &Rc<IncomingBody>) {
-        self.coming.borrow_mut().retain(|it| !Rc::ptr_eq(it, gone));
+    fn forget(&self, removed_body: &Rc<IncomingBody>) {
+        self.incoming
+            .borrow_mut()
+            .retain(|it| !Rc::ptr_eq(it, removed_body));
     }
 }
 
@@ -76,7 +78,7 @@ pub(crate) const TOO_SLOW: Reject = Reject {
 #[derive(Debug)]
 pub(crate) struct Upload {
     /// Received part of the body; `None` until the first bytes arrive.
-    coming: Option<Rc<IncomingBody>>,
+    incoming: Option<Rc<IncomingBody>>,
     all: Rc<Uploads>,
 }
 
@@ -90,7 +92,7 @@ impl Upload {
     /// Returns an empty body that is counted in `all`.
     pub(crate) fn new(all: &Rc<Uploads>) -> Upload {
         Upload {
-            coming: None,
+            incoming: None,
             all: Rc::clone(all),
         }
     }
@@ -103,22 +105,22 @@ impl Upload {
             reason: "too many request bodies are being received",
         };
         while all_bytes_max < self.all.bytes.get() + part.len() {
-            if !self.all.drop_slow_body(self.coming.as_ref()) {
+            if !self.all.drop_slow_body(self.incoming.as_ref()) {
                 return Err(MEMORY_FULL);
             }
         }
-        let coming = self.coming.get_or_insert_with(|| {
-            let coming = Rc::new(IncomingBody {
+        let incoming = self.incoming.get_or_insert_with(|| {
+            let incoming = Rc::new(IncomingBody {
                 begun: Instant::now(),
                 counted: Cell::new(0),
                 bytes: RefCell::new(Some(Vec::new())),
             });
-            self.all.coming.borrow_mut().push(Rc::clone(&coming));
-            coming
+            self.all.incoming.borrow_mut().push(Rc::clone(&incoming));
+            incoming
         });
-        let mut bytes = coming.bytes.borrow_mut();
+        let mut bytes = incoming.bytes.borrow_mut();
         bytes.as_mut().ok_or(BODY_DROPPED)?.extend_from_slice(part);
-        coming.counted.set(coming.counted.get() + part.len());
+        incoming.counted.set(incoming.counted.get() + part.len());
         self.all.bytes.set(self.all.bytes.get() + part.len());
         Ok(())
     }
@@ -128,22 +130,22 @@ impl Upload {
     /// # Errors
     /// If the body was dropped.
     pub(crate) fn take(&mut self) -> Result<Bytes, Reject> {
-        let Some(coming) = &self.coming else {
+        let Some(incoming) = &self.incoming else {
             return Ok(Bytes::new());
         };
-        self.all.forget(coming);
-        let bytes = coming.bytes.borrow_mut().take();
+        self.all.forget(incoming);
+        let bytes = incoming.bytes.borrow_mut().take();
         bytes.map(Bytes::from).ok_or(BODY_DROPPED)
     }
 }
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        if let Some(coming) = &self.coming {
-            self.all.forget(coming);
+        if let Some(incoming) = &self.incoming {
+            self.all.forget(incoming);
             self.all
                 .bytes
-                .set(self.all.bytes.get() - coming.counted.get());
+                .set(self.all.bytes.get() - incoming.counted.get());
         }
     }
 }

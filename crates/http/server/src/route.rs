@@ -7,7 +7,7 @@ use image_plan::Recipe;
 use crate::core::Core;
 use crate::favicon;
 use crate::fields::Field;
-use crate::file_request::{FileRequest, Reach, accepts};
+use crate::file_request::{FileRequest, TargetOrigin, accepts};
 use crate::gallery::POLICY;
 use crate::gate::Admission;
 use crate::metrics::Served;
@@ -47,7 +47,7 @@ impl Core {
         if !matches!(request.method, Method::Get | Method::Head) {
             return None;
         }
-        let representation = self.lookup_ready(request, accepts(request), Reach::Public)?;
+        let representation = self.lookup_ready(request, accepts(request), TargetOrigin::Public)?;
         let admission = self.check_ready_access(listener, request, &representation)?;
         let mut response = self.representation_response(representation, request);
         if admission == Admission::Known {
@@ -90,7 +90,7 @@ impl Core {
         {
             Some(response) => response,
             None => {
-                let file = self.parse_file_request(request, Reach::Public);
+                let file = self.parse_file_request(request, TargetOrigin::Public);
                 match file.query() {
                     Ok(query) if query.meta => {
                         self.description_response(&file, query.recipe, request)
@@ -116,10 +116,10 @@ impl Core {
     pub(crate) fn parse_file_request<'r>(
         &self,
         request: &Request<'r>,
-        reach: Reach,
+        target_origin: TargetOrigin,
     ) -> FileRequest<'r> {
         let grammar = self.service.settings.grammar;
-        FileRequest::parse(request, reach, self.service.library(), grammar)
+        FileRequest::parse(request, target_origin, self.service.library(), grammar)
     }
 
     /// Responds with the description of a picture.
@@ -156,7 +156,7 @@ impl Core {
             bodiless: request.method == Method::Head,
             negotiable: true,
         };
-        let judged = match self.find(file).await {
+        let outcome = match self.find(file).await {
             Ok(found) => {
                 let admission =
                     self.check_file_access(admission, &found.representation, request, context);
@@ -164,7 +164,7 @@ impl Core {
             }
             Err(problem) => Err(problem),
         };
-        match judged {
+        match outcome {
             Ok((admission, found)) => {
                 let mut response = self.respond_with(found, request);
                 if admission == Admission::Known {
@@ -190,7 +190,7 @@ impl Core {
             return favicon::response(shape.bodiless);
         }
         match self.redirect_missing(request).await {
-            Some(moved) => moved,
+            Some(redirect_response) => redirect_response,
             None => self.problem_response(problem, shape),
         }
     }
@@ -280,15 +280,18 @@ impl Core {
 
     /// Responds with the library's file at a target that the server itself composed.
     pub(crate) async fn internal_file_response(&self, request: &Request<'_>) -> Response {
-        let reach = Reach::Internal;
-        if let Some(ready) = self.lookup_ready(request, accepts(request), reach) {
+        let target_origin = TargetOrigin::Internal;
+        if let Some(ready) = self.lookup_ready(request, accepts(request), target_origin) {
             return self.representation_response(ready, request);
         }
         let shape = Shape {
             bodiless: request.method == Method::Head,
             negotiable: true,
         };
-        match self.find(&self.parse_file_request(request, reach)).await {
+        match self
+            .find(&self.parse_file_request(request, target_origin))
+            .await
+        {
             Ok(found) => self.respond_with(found, request),
             Err(problem) => self.problem_response(&problem, shape),
         }

@@ -15,13 +15,13 @@ use openmetrics::Text;
 use variants::cache::Variants;
 use variants::clock::unix_ms;
 use variants::library::{Identity, Library, LibraryPath, Missing, Wait};
-use variants::placeholders::Looks;
-use variants::shared_index::{Ledger, Store};
+use variants::placeholders::Placeholders;
+use variants::shared_index::{SharedIndex, Store};
 
 use crate::access::{self, AccessLog};
 use crate::blocking::blocking;
 use crate::gate::Part;
-use crate::known::{Known, look};
+use crate::known::{Known, detect};
 use crate::metrics::{Metrics, render_access};
 use crate::mount::Mounts;
 use crate::paths::{INTERNAL_FOLDER, METRICS_PATH, PAGE, PROBES};
@@ -43,7 +43,7 @@ pub struct Service {
     facts: Mutex<LruCache<Identity, Known>>,
     cores: Arc<[reactor::Counters]>,
     pub(crate) access: Option<Arc<AccessLog>>,
-    ledger: Option<Arc<Ledger>>,
+    ledger: Option<Arc<SharedIndex>>,
     pub(crate) started_unix_ms: u64,
 }
 
@@ -92,7 +92,7 @@ impl Service {
         mounts: Mounts,
         store: Option<Arc<dyn Store>>,
     ) -> Result<Arc<Service>, OpenError> {
-        let ledger = store.map(|store| Arc::new(Ledger::new(store, settings.ledger)));
+        let ledger = store.map(|store| Arc::new(SharedIndex::new(store, settings.ledger)));
         let opened = Library::open(&settings.mounts, &settings.data);
         let failed = |doing| {
             move |(path, source)| OpenError {
@@ -109,7 +109,10 @@ impl Service {
             library: Arc::clone(&library),
             variants: Arc::clone(&variants),
             pool: pool.into(),
-            looks: Arc::new(Looks::open(&settings.data, settings.limits.looks_max)),
+            placeholders: Arc::new(Placeholders::open(
+                &settings.data,
+                settings.limits.looks_max,
+            )),
             metrics: Arc::default(),
             ledger: ledger.clone(),
             wall_ms_max: settings.limits.conversion_wall_ms_max,
@@ -186,8 +189,8 @@ impl Service {
 
     /// Returns the placeholders of those originals that were converted.
     #[must_use]
-    pub fn looks(&self) -> &Arc<Looks> {
-        &self.flights.converter().looks
+    pub fn placeholders(&self) -> &Arc<Placeholders> {
+        &self.flights.converter().placeholders
     }
 
     /// Returns the access log, unless it is off.
@@ -304,7 +307,7 @@ impl Service {
             None => {
                 let (library, path) = (Arc::clone(&self.library), path.clone());
                 let allowed = self.settings.allowed_types.clone();
-                let (known, identity) = blocking(move || look(&library, &path, &allowed)).await?;
+                let (known, identity) = blocking(move || detect(&library, &path, &allowed)).await?;
                 self.facts
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
@@ -323,16 +326,16 @@ impl Service {
 /// Starts the threads that maintain the index and the shared index.
 fn start_index(
     variants: &Arc<Variants>,
-    ledger: Option<&Arc<Ledger>>,
+    ledger: Option<&Arc<SharedIndex>>,
     conversions: &Arc<conversion::metrics::Metrics>,
 ) -> io::Result<()> {
     let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
     let loading = Arc::clone(variants);
-    thread("variants").spawn(move || loading.keep())?;
+    thread("variants").spawn(move || loading.maintain())?;
     if let Some(ledger) = ledger {
         let (ledger, conversions) = (Arc::clone(ledger), Arc::clone(conversions));
         let variants = Arc::downgrade(variants);
-        thread("ledger").spawn(move || ledger.keep(&variants, &|| conversions.totals()))?;
+        thread("ledger").spawn(move || ledger.maintain(&variants, &|| conversions.totals()))?;
     }
     Ok(())
 }

@@ -33,7 +33,7 @@ pub struct Tls {
     resolver: Arc<Resolver>,
     pairs: Vec<Pair>,
     /// Modification times of the certificate and key files at the last check.
-    seen: Mutex<Vec<Option<SystemTime>>>,
+    modified_times: Mutex<Vec<Option<SystemTime>>>,
 }
 
 /// Result of a check of the certificate files for changes.
@@ -60,8 +60,8 @@ impl Tls {
         sessions_max: usize,
     ) -> Result<(Tls, Vec<CertificateWarning>), Error> {
         assert!(!pairs.is_empty(), "no certificate");
-        let seen = written(&pairs);
-        let (keyring, concerns) = Keyring::read(&pairs)?;
+        let modified_times = written(&pairs);
+        let (keyring, warnings) = Keyring::read(&pairs)?;
         let resolver = Arc::new(Resolver::new(keyring));
         let mut config = ServerConfig::builder_with_provider(ring::default_provider().into())
             .with_safe_default_protocol_versions()
@@ -75,9 +75,9 @@ impl Tls {
             config: Arc::new(config),
             resolver,
             pairs,
-            seen: Mutex::new(seen),
+            modified_times: Mutex::new(modified_times),
         };
-        Ok((tls, concerns))
+        Ok((tls, warnings))
     }
 
     /// Reloads the files. Open connections keep their certificates, and sessions can still be
@@ -86,11 +86,14 @@ impl Tls {
     /// # Errors
     /// As [`Tls::load`]; the previous certificates stay in use.
     pub fn reload(&self) -> Result<Vec<CertificateWarning>, Error> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        *seen = written(&self.pairs);
-        let (keyring, concerns) = Keyring::read(&self.pairs)?;
+        let mut modified_times = self
+            .modified_times
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *modified_times = written(&self.pairs);
+        let (keyring, warnings) = Keyring::read(&self.pairs)?;
         self.resolver.replace(keyring);
-        Ok(concerns)
+        Ok(warnings)
     }
 
     /// Reloads the files if one of them was written since the last check. A check is one `stat` per
@@ -99,9 +102,12 @@ impl Tls {
     /// # Errors
     /// As [`Tls::reload`], once per change.
     pub fn reload_if_changed(&self) -> Result<Reload, Error> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let unchanged = *seen == written(&self.pairs);
-        drop(seen);
+        let modified_times = self
+            .modified_times
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let unchanged = *modified_times == written(&self.pairs);
+        drop(modified_times);
         if unchanged {
             return Ok(Reload::Unchanged);
         }

@@ -84,8 +84,8 @@ impl Chunks {
     }
 
     fn take_rest(&mut self, bytes_max: usize) -> Vec<u8> {
-        let behind = self.rest.split_off(self.rest.len().min(bytes_max));
-        std::mem::replace(&mut self.rest, behind)
+        let remaining = self.rest.split_off(self.rest.len().min(bytes_max));
+        std::mem::replace(&mut self.rest, remaining)
     }
 
     /// Reads cached bytes. `None` means that a read from the disk has started.

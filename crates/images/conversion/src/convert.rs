@@ -20,12 +20,12 @@ use sandbox::{Failure, FailureKind, Pool};
 use variants::cache::{Key, Kind, Variant, Variants, Verdict};
 use variants::clock;
 use variants::library::{Identity, Library, LibraryPath, Missing};
-use variants::placeholders::Looks;
+use variants::placeholders::Placeholders;
 use variants::sealed::Sealed;
-use variants::shared_index::{Change, Flight, Ledger, Lock, Made};
+use variants::shared_index::{Change, Flight, Lock, SharedIndex, VariantDetails};
 
 use crate::metrics::Metrics;
-use crate::quarantine::{Death, Quarantine};
+use crate::quarantine::{Crash, Quarantine};
 
 /// Maximum CPU time of a job, as a multiple of its plan's estimate; [`CPU_FLOOR_MS`] is added.
 const CPU_FACTOR: u64 = 8;
@@ -47,7 +47,7 @@ const WAIT_FACTOR: u64 = 4;
 /// killed, its lock expires later than the wait ends, and this process converts without the lock.
 const WAIT_FLOOR_MS: u64 = 500;
 /// Interval between polls of the shared index while another process converts.
-const WAIT_LOOK: Duration = Duration::from_millis(20);
+const WAIT_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Lifetime of a "too costly" verdict that a busy machine may have caused, in milliseconds.
 const POSTPONED_MS: u64 = 15 * 60 * 1_000;
@@ -78,8 +78,8 @@ impl Task {
         self.pace == Pace::Idle || self.replaces.is_some()
     }
 
-    fn made(&self, cpu_us: u64) -> Made {
-        Made {
+    fn made(&self, cpu_us: u64) -> VariantDetails {
+        VariantDetails {
             key: self.key,
             path: self.path.clone(),
             width_px: self.plan.target.width_px,
@@ -121,7 +121,7 @@ pub struct Terms<'a> {
     /// Function that replaces the reservation of memory for the job by one of the given number of
     /// bytes, and blocks until these are free. It returns false, with nothing reserved, if that
     /// takes too long.
-    pub claim: &'a mut dyn FnMut(u64) -> bool,
+    pub reserve_memory: &'a mut dyn FnMut(u64) -> bool,
 }
 
 /// Job that failed.
@@ -141,11 +141,11 @@ pub struct Converter {
     /// Pool of cells.
     pub pool: Arc<Pool>,
     /// Placeholders of originals.
-    pub looks: Arc<Looks>,
+    pub placeholders: Arc<Placeholders>,
     /// Counters of conversions and transcodings.
     pub metrics: Arc<Metrics>,
     /// Shared index, if there is one.
-    pub ledger: Option<Arc<Ledger>>,
+    pub ledger: Option<Arc<SharedIndex>>,
     /// Longest wall time of any job, in milliseconds.
     pub wall_ms_max: u32,
     /// Originals that crashed workers.
@@ -155,7 +155,7 @@ pub struct Converter {
 /// Lock of a conversion in the shared index, which other processes see until it is dropped.
 #[derive(Debug)]
 struct Held<'a> {
-    ledger: &'a Ledger,
+    ledger: &'a SharedIndex,
     key: Key,
 }
 
@@ -199,11 +199,11 @@ impl Converter {
         let known = tasks.iter().map(|task| {
             // A batch may hold locks already, so it waits for no other lock: two processes could
             // otherwise wait for each other.
-            let patience = Duration::from_millis(match tasks.len() {
+            let wait_max = Duration::from_millis(match tasks.len() {
                 1 => WAIT_FACTOR * task.plan.cost().cpu_ms + WAIT_FLOOR_MS,
                 _ => 0,
             });
-            let (variant, lock) = self.recall(task, patience);
+            let (variant, lock) = self.recall(task, wait_max);
             locks.extend(lock);
             variant.map(|variant| Outcome::Kept(variant, None))
         });
@@ -223,9 +223,9 @@ impl Converter {
     }
 
     /// Queries the shared index for the result of a task. If another process is converting it,
-    /// blocks for at most `patience` until the result appears. If no process is converting it,
+    /// blocks for at most `wait_max` until the result appears. If no process is converting it,
     /// acquires the lock for this process.
-    fn recall(&self, task: &Task, patience: Duration) -> (Option<Arc<Variant>>, Option<Held<'_>>) {
+    fn recall(&self, task: &Task, wait_max: Duration) -> (Option<Arc<Variant>>, Option<Held<'_>>) {
         let Some(ledger) = &self.ledger else {
             return (None, None);
         };
@@ -235,7 +235,7 @@ impl Converter {
             path: &task.path,
             wall_ms_max: self.wall_ms_max,
         };
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + wait_max;
         loop {
             let (found, lock) = ledger.find_or_lock(&task.key, &flight);
             let key = task.key;
@@ -244,7 +244,7 @@ impl Converter {
             if known.is_some() || lock != Lock::Shared || deadline <= Instant::now() {
                 return (known, held);
             }
-            thread::sleep(WAIT_LOOK);
+            thread::sleep(WAIT_POLL_INTERVAL);
         }
     }
 
@@ -255,15 +255,16 @@ impl Converter {
         original: &File,
         terms: &mut Terms<'_>,
     ) -> Vec<Outcome> {
-        let improves = tasks.iter().all(|task| task.is_improvement());
-        if self.is_quarantined(original, &tasks[0].identity, improves) {
+        let is_improvement = tasks.iter().all(|task| task.is_improvement());
+        if self.is_quarantined(original, &tasks[0].identity, is_improvement) {
             let each = tasks.iter();
-            return each.map(|task| self.leave_alone(task)).collect();
+            return each.map(|task| self.skip_quarantined(task)).collect();
         }
         match self.run(tasks, original, terms) {
             Ok(bodies) => {
                 let each = tasks.iter().zip(bodies);
-                each.map(|(task, body)| self.take(task, body)).collect()
+                each.map(|(task, body)| self.store_result(task, body))
+                    .collect()
             }
             // Tasks that are too large together may fit one by one.
             Err(Ended { failure, .. })
@@ -279,15 +280,16 @@ impl Converter {
             }
             Err(ended) => {
                 let Task { path, identity, .. } = tasks[0];
-                self.suspect(original, path, identity, &ended.failure, improves);
+                self.note_crash(original, path, identity, &ended.failure, is_improvement);
                 let each = tasks.iter();
-                each.map(|task| self.judge(task, &ended)).collect()
+                each.map(|task| self.failure_outcome(task, &ended))
+                    .collect()
             }
         }
     }
 
     /// Returns the outcome of a task whose original is in quarantine.
-    fn leave_alone(&self, task: &Task) -> Outcome {
+    fn skip_quarantined(&self, task: &Task) -> Outcome {
         self.metrics.quarantined.fetch_add(1, Ordering::Relaxed);
         if task.is_improvement() {
             // The quick variant remains the best one until the encoders or the original change.
@@ -297,15 +299,15 @@ impl Converter {
     }
 
     /// Stores the result of a task, or only a verdict if the result saves nothing.
-    fn take(&self, task: &Task, body: Sealed) -> Outcome {
-        let outcome = if let Some(verdict) = self.useless(task, body.bytes) {
+    fn store_result(&self, task: &Task, body: Sealed) -> Outcome {
+        let outcome = if let Some(verdict) = self.verdict_if_not_smaller(task, body.bytes) {
             self.keep(task, Kind::Verdict(verdict), None)
         } else {
             let made = task.made(body.cpu_us);
             let kind = Kind::Picture(task.plan.encoding.target());
             let outcome = self.keep(task, kind, Some(body));
             if let Outcome::Kept(..) = outcome {
-                self.note(|| Change::Made(made));
+                self.note(|| Change::VariantDetails(made));
             }
             outcome
         };
@@ -321,7 +323,7 @@ impl Converter {
     /// would replace, or the original that could serve the same requests, has at most as many
     /// bytes. Only sizes are compared, because a quick variant and its improvement have the same
     /// quality on average.
-    fn useless(&self, task: &Task, bytes: u64) -> Option<Verdict> {
+    fn verdict_if_not_smaller(&self, task: &Task, bytes: u64) -> Option<Verdict> {
         let now_ms = clock::unix_ms();
         let quick = task.replaces;
         let quick = quick.and_then(|key| self.variants.find_on_disk(&key, now_ms));
@@ -334,23 +336,28 @@ impl Converter {
 
     /// Returns whether `original` is in quarantine. For an improvement, also returns true if too
     /// many earlier improvements of the original crashed.
-    pub fn is_quarantined(&self, original: &File, identity: &Identity, improves: bool) -> bool {
+    pub fn is_quarantined(
+        &self,
+        original: &File,
+        identity: &Identity,
+        is_improvement: bool,
+    ) -> bool {
         let held = self
             .quarantine
-            .holds(original, identity.size_bytes, improves);
+            .contains(original, identity.size_bytes, is_improvement);
         // If hashing fails, let the conversion report the read error.
         held.is_ok_and(|held| held)
     }
 
     /// Records the crash in the quarantine if `failure` is a crash or a protocol violation of the
     /// worker that read `original`.
-    pub fn suspect(
+    pub fn note_crash(
         &self,
         original: &File,
         path: &LibraryPath,
         identity: &Identity,
         failure: &Failure,
-        improves: bool,
+        is_improvement: bool,
     ) {
         if !matches!(
             failure.kind,
@@ -358,12 +365,12 @@ impl Converter {
         ) {
             return;
         }
-        let death = Death {
+        let crash = Crash {
             path: path.as_path(),
             cause: failure.to_string(),
-            improves,
+            is_improvement,
         };
-        if let Err(err) = self.quarantine.note(original, identity.size_bytes, &death) {
+        if let Err(err) = self.quarantine.note(original, identity.size_bytes, &crash) {
             let path = path.as_path().display();
             tracing::warn!(%path, %err, "an original crashed a cell, but the crash cannot be counted for the quarantine");
         }
@@ -386,7 +393,7 @@ impl Converter {
     ) -> Result<Vec<Sealed>, Ended> {
         let identity = &tasks[0].identity;
         let plans: Vec<Plan> = tasks.iter().map(|task| task.plan).collect();
-        let order = Batch::new(&plans, self.looks.find(identity).is_none());
+        let batch = Batch::new(&plans, self.placeholders.find(identity).is_none());
         let attempt = |memory_bytes_max| {
             let bounds = Bounds {
                 wall_ms_max: self.wall_ms_max,
@@ -394,7 +401,7 @@ impl Converter {
                 pace: tasks[0].pace,
                 cancel: terms.cancel,
             };
-            run_order(&self.pool, &order, original, &bounds)
+            run_batch(&self.pool, &batch, original, &bounds)
         };
         let most_bytes = self.pool.limits().max_work_memory_bytes;
         let estimated_bytes = memory_bytes_max(&plans).min(most_bytes);
@@ -404,7 +411,7 @@ impl Converter {
             && failure.kind == FailureKind::TooLarge
             && estimated_bytes < most_bytes
         {
-            is_postponed = !(terms.claim)(most_bytes);
+            is_postponed = !(terms.reserve_memory)(most_bytes);
             if !is_postponed {
                 self.metrics.retried.fetch_add(1, Ordering::Relaxed);
                 ended = attempt(most_bytes);
@@ -417,7 +424,7 @@ impl Converter {
             failure,
         })?;
         if let Some(look) = look {
-            self.looks.keep(identity, look);
+            self.placeholders.keep(identity, look);
         }
         let cpu_us: u64 = sealed.iter().map(|sealed| sealed.cpu_us).sum();
         self.metrics
@@ -452,7 +459,7 @@ impl Converter {
         Outcome::Kept(self.variants.remember(task.key, verdict, now_ms), None)
     }
 
-    fn judge(&self, task: &Task, ended: &Ended) -> Outcome {
+    fn failure_outcome(&self, task: &Task, ended: &Ended) -> Outcome {
         let failure = &ended.failure;
         self.metrics.failed(failure.kind);
         if failure.kind == FailureKind::Cancelled {
@@ -532,7 +539,7 @@ pub fn run(
     wall_ms_max: u32,
     pace: Pace,
 ) -> Result<Sealed, Failure> {
-    let order = Batch::new(std::slice::from_ref(plan), false);
+    let batch = Batch::new(std::slice::from_ref(plan), false);
     let attempt = |memory_bytes_max| {
         let bounds = Bounds {
             wall_ms_max,
@@ -540,10 +547,10 @@ pub fn run(
             pace,
             cancel: None,
         };
-        run_order(pool, &order, original, &bounds)
+        run_batch(pool, &batch, original, &bounds)
     };
     let most_bytes = pool.limits().max_work_memory_bytes;
-    let estimated_bytes = memory_bytes_max(order.plans());
+    let estimated_bytes = memory_bytes_max(batch.plans());
     let made = match attempt(estimated_bytes) {
         Err(failure) if failure.kind == FailureKind::TooLarge && estimated_bytes < most_bytes => {
             attempt(most_bytes)
@@ -568,8 +575,8 @@ fn memory_bytes_max(plans: &[Plan]) -> u64 {
 /// Returns the CPU limit for a job with `plans` and an original of `original_bytes`.
 fn cpu_ms_max(plans: &[Plan], original_bytes: u64) -> u32 {
     let estimated: u64 = plans.iter().map(|plan| plan.cost().cpu_ms).sum();
-    let worth = original_bytes / CPU_WORTH_BYTES;
-    u32::try_from((estimated * CPU_FACTOR).min(worth) + CPU_FLOOR_MS).unwrap_or(u32::MAX)
+    let granted_ms = original_bytes / CPU_WORTH_BYTES;
+    u32::try_from((estimated * CPU_FACTOR).min(granted_ms) + CPU_FLOOR_MS).unwrap_or(u32::MAX)
 }
 
 /// Bounds of a job that do not follow from its plans.
@@ -581,25 +588,25 @@ struct Bounds<'a> {
 }
 
 /// Runs several plans as one job, which also computes a placeholder if the batch requests one.
-fn run_order(
+fn run_batch(
     pool: &Pool,
-    order: &Batch,
+    batch: &Batch,
     original: &File,
     bounds: &Bounds<'_>,
 ) -> Result<(Vec<Sealed>, Option<Placeholder>), Failure> {
-    let plans = order.plans();
+    let plans = batch.plans();
     // If the size of the original is unknown, only the estimates of the plans limit the CPU time.
     let original_bytes = original.metadata().map_or(u64::MAX, |file| file.len());
     let cpu_ms_max = cpu_ms_max(plans, original_bytes);
     let (bytes, size_px) = match plans {
-        [plan] if !order.look() => {
+        [plan] if !batch.look() => {
             let size = (plan.target.width_px, plan.target.height_px);
             (plan.to_bytes().to_vec(), Some(size))
         }
-        _ => (order.to_bytes(), None),
+        _ => (batch.to_bytes(), None),
     };
     let limits = sandbox_protocol::JobLimits {
-        answer_bytes_max: plans.iter().map(answer_bytes_max).sum::<u64>() + order.extra_bytes(),
+        answer_bytes_max: plans.iter().map(answer_bytes_max).sum::<u64>() + batch.extra_bytes(),
         memory_bytes_max: bounds.memory_bytes_max,
         cpu_ms_max,
     };
@@ -623,7 +630,7 @@ fn run_order(
         None => pool.run(job)?,
     };
     let is_single = size_px.is_some();
-    verified(order, finished, is_single).ok_or_else(|| Failure {
+    verified(batch, finished, is_single).ok_or_else(|| Failure {
         kind: FailureKind::ProtocolViolation,
         detail: "the answer is not the requested picture".to_owned(),
     })
@@ -632,7 +639,7 @@ fn run_order(
 /// Splits the reply into the result of each plan and the placeholder. Returns `None` if the reply
 /// does not match the batch.
 fn verified(
-    order: &Batch,
+    batch: &Batch,
     finished: sandbox::Finished,
     is_single: bool,
 ) -> Option<(Vec<Sealed>, Option<Placeholder>)> {
@@ -641,12 +648,12 @@ fn verified(
     let mut ranges = if is_single {
         std::iter::once(0..total).collect()
     } else {
-        let mut lengths = vec![0; length_table_bytes(order.outputs())];
+        let mut lengths = vec![0; length_table_bytes(batch.outputs())];
         let at = total.checked_sub(lengths.len() as u64)?;
         file.read_exact_at(&mut lengths, at).ok()?;
         split_outputs(&lengths, total)?
     };
-    let look = match order.look() {
+    let look = match batch.look() {
         true => {
             let range = ranges.pop()?;
             let mut bytes = [0; PLACEHOLDER_BYTES];
@@ -656,8 +663,8 @@ fn verified(
         }
         false => None,
     };
-    let share_us = finished.cpu_us / order.plans().len() as u64;
-    let sealed = order.plans().iter().zip(ranges).map(|(plan, range)| {
+    let share_us = finished.cpu_us / batch.plans().len() as u64;
+    let sealed = batch.plans().iter().zip(ranges).map(|(plan, range)| {
         let sealed = Sealed {
             file: Arc::clone(&file),
             start: range.start,

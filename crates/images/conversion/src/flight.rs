@@ -29,7 +29,7 @@ use openmetrics::Text;
 use variants::cache::Key;
 
 use crate::convert::{Converter, Outcome, Pace, Task, Terms};
-use crate::single_flight::{Abandoned, Crowded, Leader, SingleFlight, Waiter};
+use crate::single_flight::{Abandoned, Leader, SingleFlight, TooManyWaiters, Waiter};
 
 /// Bounds of the conversion queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -265,7 +265,7 @@ impl Flights {
         match self.shared.flights.follow(&task.key) {
             Ok(Some(waiter)) => return Ok(bounded(waiter)),
             Ok(None) => {}
-            Err(Crowded) => return Err(Refused::Overloaded { retry_after_s }),
+            Err(TooManyWaiters) => return Err(Refused::Overloaded { retry_after_s }),
         }
         // Queued flights without waiters are dropped first, so that they do not count towards the
         // limits.
@@ -356,12 +356,12 @@ impl Shared {
     /// afterwards.
     fn convert(&self, task: &Task, cancel: Option<&OwnedFd>) -> Outcome {
         let mut held_bytes = task.plan.cost().memory_bytes;
-        let mut claim = |bytes| self.claim(&mut held_bytes, bytes, task.pace);
+        let mut reserve_memory = |bytes| self.reserve_memory(&mut held_bytes, bytes, task.pace);
         let outcome = self.converter.convert(
             task,
             &mut Terms {
                 cancel: cancel.map(AsFd::as_fd),
-                claim: &mut claim,
+                reserve_memory: &mut reserve_memory,
             },
         );
         let mut state = self.lock();
@@ -375,7 +375,7 @@ impl Shared {
     /// Replaces a conversion's reservation of `held_bytes` by one of `bytes`, or of the whole
     /// budget if that is less. Releases the old reservation, then blocks until enough memory is
     /// free. Returns false, with nothing reserved, if that takes too long or the queue stops.
-    fn claim(&self, held_bytes: &mut u64, bytes: u64, pace: Pace) -> bool {
+    fn reserve_memory(&self, held_bytes: &mut u64, bytes: u64, pace: Pace) -> bool {
         let wanted = bytes.min(self.limits.memory_bytes_max);
         let deadline = Instant::now() + self.limits.waiting();
         let mut state = self.lock();

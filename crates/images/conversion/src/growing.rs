@@ -12,7 +12,7 @@
 //! the file.
 //!
 //! Threads: the thread that runs the job and the cores that send the track share a [`Growing`]. The
-//! one lock is held to read and check [`LOOK_BYTES`] of memory.
+//! one lock is held to read and check [`POLL_BYTES_MAX`] of memory.
 
 use std::fs::File;
 use std::io;
@@ -30,9 +30,9 @@ use tokio::time::{Sleep, sleep};
 use crate::chunks::CHUNK_BYTES;
 
 /// Interval between polls of the memory file.
-pub const LOOK_TIME: Duration = Duration::from_millis(50);
+pub const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Maximum bytes that are copied and checked per poll.
-const LOOK_BYTES: usize = 64 << 10;
+const POLL_BYTES_MAX: usize = 64 << 10;
 
 /// Track in production.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ struct State {
 
 impl State {
     /// Returns the number of bytes that may be sent.
-    fn believed_bytes(&self) -> u64 {
+    fn sendable_bytes(&self) -> u64 {
         match self.end {
             End::Whole(bytes) => bytes,
             End::Open | End::Failed => self.copied_bytes,
@@ -99,12 +99,12 @@ impl Growing {
     }
 
     /// Polls the file and returns the number of bytes that may be sent.
-    pub fn look(&self) -> u64 {
+    pub fn check_progress(&self) -> u64 {
         let mut state = self.lock();
         if state.end == End::Open {
             self.read_on(&mut state);
         }
-        state.believed_bytes()
+        state.sendable_bytes()
     }
 
     fn read_on(&self, state: &mut State) {
@@ -113,28 +113,32 @@ impl Growing {
         let Ok(hole) = seek(&self.file, SeekFrom::Hole(begin)) else {
             return;
         };
-        let mut piece = vec![0; LOOK_BYTES.min(hole.saturating_sub(begin) as usize)];
+        let mut piece = vec![0; POLL_BYTES_MAX.min(hole.saturating_sub(begin) as usize)];
         if self.file.read_exact_at(&mut piece, begin).is_err() {
             return;
         }
-        let mut taken = 0;
+        let mut checked_bytes = 0;
         let mut believed = state.checker.clone();
         loop {
             let mut checker = believed.clone();
-            match checker.take_page(&piece[taken..]) {
+            match checker.take_page(&piece[checked_bytes..]) {
                 // No complete page is left, or the page is wrong or not yet written to its end.
                 Ok(0) | Err(_) => break,
                 Ok(bytes) => {
-                    taken += bytes;
+                    checked_bytes += bytes;
                     believed = checker;
                 }
             }
         }
         // If the host refuses memory for the copy, the next poll tries again, or the whole track is
         // sent at the end.
-        if self.copy.write_all_at(&piece[..taken], begin).is_ok() {
+        if self
+            .copy
+            .write_all_at(&piece[..checked_bytes], begin)
+            .is_ok()
+        {
             state.checker = believed;
-            state.copied_bytes += taken as u64;
+            state.copied_bytes += checked_bytes as u64;
         }
     }
 
@@ -176,10 +180,10 @@ impl Pieces {
                 ready!(pause.as_mut().poll(context));
                 self.pause = None;
             }
-            self.growing.look();
+            self.growing.check_progress();
             let (copied, believed, end) = {
                 let state = self.growing.lock();
-                (state.copied_bytes, state.believed_bytes(), state.end)
+                (state.copied_bytes, state.sendable_bytes(), state.end)
             };
             let (file, there) = match copied <= self.at {
                 true => (&self.growing.file, believed),
@@ -194,7 +198,7 @@ impl Pieces {
                     );
                     return Poll::Ready(Err(Ended::File(why)));
                 }
-                self.pause = Some(Box::pin(sleep(LOOK_TIME)));
+                self.pause = Some(Box::pin(sleep(POLL_INTERVAL)));
                 continue;
             }
             let mut piece = vec![0; length as usize];

@@ -25,7 +25,7 @@ use variants::clock;
 
 /// Number of crashes after which an original is not converted again. After as many crashes of
 /// improvements, it is not improved again.
-const DEATHS_MAX: u32 = 3;
+const CRASHES_MAX: u32 = 3;
 /// Maximum number of file lengths for which crashes are remembered. Above the limit, the least
 /// recently used length is forgotten.
 const LENGTHS_MAX: NonZeroUsize = NonZeroUsize::new(1_024).expect("not zero");
@@ -51,22 +51,22 @@ pub struct Quarantine {
 struct Suspect {
     hash: blake3::Hash,
     /// Crashes of jobs that a request waited for.
-    deaths: u32,
+    crash_count: u32,
     /// Crashes of improvements.
-    improving_deaths: u32,
+    improvement_crash_count: u32,
     /// True if the folder has a description of the original, so that removing the file lifts the
     /// quarantine.
     is_written: bool,
 }
 
 /// Crash of a worker over an original.
-pub struct Death<'a> {
+pub struct Crash<'a> {
     /// Path of the original in the library.
     pub path: &'a Path,
     /// Cause of the crash.
     pub cause: String,
     /// True if the job was an improvement.
-    pub improves: bool,
+    pub is_improvement: bool,
 }
 
 /// Original in quarantine.
@@ -93,7 +93,7 @@ impl Quarantine {
             Ok(found) => {
                 for (entry, encoders) in found {
                     if encoders == ENCODER_VERSION {
-                        hold(&mut by_length, &entry);
+                        load_entry(&mut by_length, &entry);
                     } else if let Err(err) = fs::remove_file(folder.join(&entry.hash)) {
                         tracing::warn!(path = entry.path, %err, "cannot lift the quarantine that another build imposed");
                     }
@@ -113,7 +113,7 @@ impl Quarantine {
     ///
     /// # Errors
     /// If the original cannot be read.
-    pub fn note(&self, original: &File, bytes: u64, death: &Death<'_>) -> io::Result<()> {
+    pub fn note(&self, original: &File, bytes: u64, crash: &Crash<'_>) -> io::Result<()> {
         let hash = hash(original, bytes)?;
         let mut by_length = self.lock();
         let suspects = by_length.get_or_insert_mut(bytes, Vec::new);
@@ -125,27 +125,27 @@ impl Quarantine {
         if known.is_none() {
             suspects.push(Suspect {
                 hash,
-                deaths: 0,
-                improving_deaths: 0,
+                crash_count: 0,
+                improvement_crash_count: 0,
                 is_written: false,
             });
         }
         let suspect = &mut suspects[at];
-        if death.improves {
-            suspect.improving_deaths += 1;
+        if crash.is_improvement {
+            suspect.improvement_crash_count += 1;
             return Ok(());
         }
-        suspect.deaths += 1;
-        if suspect.deaths != DEATHS_MAX {
+        suspect.crash_count += 1;
+        if suspect.crash_count != CRASHES_MAX {
             return Ok(());
         }
         drop(by_length);
         let entry = Quarantined {
             hash: hash.to_string(),
-            path: death.path.to_string_lossy().escape_debug().to_string(),
+            path: crash.path.to_string_lossy().escape_debug().to_string(),
             bytes,
             since_unix_s: clock::unix_ms() / 1_000,
-            cause: death.cause.escape_debug().to_string(),
+            cause: crash.cause.escape_debug().to_string(),
         };
         let is_written = self.write(&entry);
         let mut by_length = self.lock();
@@ -164,7 +164,7 @@ impl Quarantine {
             path,
             hash,
             cause = entry.cause,
-            "original in quarantine after {DEATHS_MAX} crashes: it is sent as it is until `pelton quarantine lift`"
+            "original in quarantine after {CRASHES_MAX} crashes: it is sent as it is until `pelton quarantine lift`"
         );
         let written = write_entry(&self.folder, entry);
         written
@@ -180,12 +180,13 @@ impl Quarantine {
     ///
     /// # Errors
     /// If the original cannot be read.
-    pub fn holds(&self, original: &File, bytes: u64, improves: bool) -> io::Result<bool> {
-        let condemned = |suspect: &Suspect| {
-            DEATHS_MAX <= suspect.deaths || (improves && DEATHS_MAX <= suspect.improving_deaths)
+    pub fn contains(&self, original: &File, bytes: u64, is_improvement: bool) -> io::Result<bool> {
+        let has_crashed_too_often = |suspect: &Suspect| {
+            CRASHES_MAX <= suspect.crash_count
+                || (is_improvement && CRASHES_MAX <= suspect.improvement_crash_count)
         };
-        let is_looked_at = |suspects: &Vec<Suspect>| suspects.iter().any(condemned);
-        if !self.lock().get(&bytes).is_some_and(is_looked_at) {
+        let may_contain = |suspects: &Vec<Suspect>| suspects.iter().any(has_crashed_too_often);
+        if !self.lock().get(&bytes).is_some_and(may_contain) {
             return Ok(false);
         }
         let hash = hash(original, bytes)?;
@@ -198,7 +199,9 @@ impl Quarantine {
         if is_lifted {
             suspects.retain(|suspect| !(suspect.hash == hash && suspect.is_written));
         }
-        let mut found = suspects.iter().filter(|suspect| condemned(suspect));
+        let mut found = suspects
+            .iter()
+            .filter(|suspect| has_crashed_too_often(suspect));
         Ok(found.any(|suspect| suspect.hash == hash))
     }
 
@@ -206,7 +209,7 @@ impl Quarantine {
     pub fn count(&self) -> u64 {
         let by_length = self.lock();
         let suspects = by_length.iter().flat_map(|(_, suspects)| suspects);
-        let held = suspects.filter(|suspect| DEATHS_MAX <= suspect.deaths);
+        let held = suspects.filter(|suspect| CRASHES_MAX <= suspect.crash_count);
         held.count() as u64
     }
 
@@ -252,7 +255,7 @@ fn folder(data: &Path) -> PathBuf {
 }
 
 /// Loads an original that an earlier run put into quarantine.
-fn hold(by_length: &mut LruCache<u64, Vec<Suspect>>, entry: &Quarantined) {
+fn load_entry(by_length: &mut LruCache<u64, Vec<Suspect>>, entry: &Quarantined) {
     let Ok(hash) = blake3::Hash::from_hex(&entry.hash) else {
         return;
     };
@@ -260,8 +263,8 @@ fn hold(by_length: &mut LruCache<u64, Vec<Suspect>>, entry: &Quarantined) {
     if suspects.len() < SUSPECTS_MAX {
         suspects.push(Suspect {
             hash,
-            deaths: DEATHS_MAX,
-            improving_deaths: 0,
+            crash_count: CRASHES_MAX,
+            improvement_crash_count: 0,
             is_written: true,
         });
     }

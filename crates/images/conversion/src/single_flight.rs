@@ -70,7 +70,7 @@ pub struct Abandoned;
 
 /// Error: the maximum number of callers waits for the key already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Crowded;
+pub struct TooManyWaiters;
 
 impl<K: Eq + Hash + Clone, T, P: Default> SingleFlight<K, T, P> {
     /// Returns an empty map that allows `waiters_max` callers per key.
@@ -86,15 +86,15 @@ impl<K: Eq + Hash + Clone, T, P: Default> SingleFlight<K, T, P> {
     /// caller may start it with [`SingleFlight::lead`].
     ///
     /// # Errors
-    /// [`Crowded`] if too many callers wait for the key.
-    pub fn follow(&self, key: &K) -> Result<Option<Waiter<T, P>>, Crowded> {
+    /// [`TooManyWaiters`] if too many callers wait for the key.
+    pub fn follow(&self, key: &K) -> Result<Option<Waiter<T, P>>, TooManyWaiters> {
         let mut flights = lock(&self.flights);
         let Some(flight) = flights.get_mut(key) else {
             return Ok(None);
         };
         flight.waiters.retain(|waiter| !waiter.is_closed());
         if self.waiters_max <= flight.waiters.len() {
-            return Err(Crowded);
+            return Err(TooManyWaiters);
         }
         Ok(Some(flight.join()))
     }

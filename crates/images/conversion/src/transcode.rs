@@ -35,7 +35,7 @@ use variants::sealed::Sealed;
 use crate::convert::Converter;
 use crate::flight::Flights;
 use crate::growing::Growing;
-use crate::single_flight::{Crowded, Leader, SingleFlight, Waiter};
+use crate::single_flight::{Leader, SingleFlight, TooManyWaiters, Waiter};
 
 /// Maximum CPU time of a job, as a multiple of its plan's estimate; [`CPU_FLOOR_MS`] is added.
 const CPU_FACTOR: u64 = 6;
@@ -262,7 +262,7 @@ impl State {
         match self.tracks.follow(&task.key) {
             Ok(Some(waiter)) => return Ok(waiter),
             Ok(None) => {}
-            Err(Crowded) => return Err(busy),
+            Err(TooManyWaiters) => return Err(busy),
         }
         let is_full = limits.concurrency + limits.waiting_max <= self.tracks.len();
         if limits.concurrency == 0 || is_full && !self.make_room(&task.user) {
@@ -394,7 +394,7 @@ impl Converter {
                 stored.map_or_else(|_| Outcome::Uncached(Arc::new(body)), Outcome::Kept)
             }
             Err(failure) => {
-                self.suspect(&original, &task.path, &task.identity, &failure, false);
+                self.note_crash(&original, &task.path, &task.identity, &failure, false);
                 self.metrics.failed(failure.kind);
                 match self.verdict(&task.path, &failure) {
                     Some(verdict) => self.keep_verdict(task, verdict),
@@ -443,14 +443,14 @@ impl Converter {
             wall_ms_max: self.wall_ms_max.min(cpu_ms_max.saturating_mul(WALL_FACTOR)),
             idle: false,
         };
-        let mut begun = |file| {
+        let mut started = |file| {
             // If the host refuses memory for the copy, all waiters wait for the whole track.
-            if let Ok(begun) = Growing::new(file, plan) {
-                let begun = growing.set(Arc::new(begun));
-                assert!(begun.is_ok(), "each flight runs one job");
+            if let Ok(started) = Growing::new(file, plan) {
+                let started = growing.set(Arc::new(started));
+                assert!(started.is_ok(), "each flight runs one job");
             }
         };
-        let finished = self.pool.run_watched(job, &mut begun)?;
+        let finished = self.pool.run_watched(job, &mut started)?;
         if !finished.remark.is_empty() {
             let path = task.path.as_path().display();
             tracing::info!(%path, remark = %finished.remark, "track transcoded in part");

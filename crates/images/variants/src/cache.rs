@@ -30,7 +30,7 @@ use openmetrics::Text;
 use crate::clock;
 use crate::library::Identity;
 use crate::sealed::Sealed;
-use crate::shared_index::{Change, Found, Ledger};
+use crate::shared_index::{Change, SharedEntry, SharedIndex};
 
 /// Version of the encoders; increases whenever the same plan would give different bytes, for
 /// example with a new codec or another filter.
@@ -284,7 +284,7 @@ pub struct Variants {
     evicted: AtomicU64,
     write_errors: AtomicU64,
     /// Shared index that records every change, if any.
-    ledger: Option<Arc<Ledger>>,
+    ledger: Option<Arc<SharedIndex>>,
 }
 
 #[derive(Debug, Default)]
@@ -352,7 +352,7 @@ impl Variants {
 
     /// Returns this index with a shared index, if given, in which every later change is recorded.
     #[must_use]
-    pub fn recorded(self, ledger: Option<Arc<Ledger>>) -> Variants {
+    pub fn recorded(self, ledger: Option<Arc<SharedIndex>>) -> Variants {
         Variants { ledger, ..self }
     }
 
@@ -379,8 +379,8 @@ impl Variants {
     /// Adds `found`, the entry of the shared index for `key`, to this index: another process or an
     /// earlier run converted it. Returns `None` if the file of the variant cannot be opened.
     /// Blocks.
-    pub fn recall(&self, key: &Key, found: Found, now_ms: u64) -> Option<Arc<Variant>> {
-        let Found { kind, bytes } = found;
+    pub fn recall(&self, key: &Key, found: SharedEntry, now_ms: u64) -> Option<Arc<Variant>> {
+        let SharedEntry { kind, bytes } = found;
         let mut variant = Variant::new(*key, kind, bytes, now_ms);
         match kind {
             // `None` if the file has been removed, or was never on this machine.
@@ -390,7 +390,7 @@ impl Variants {
             Kind::Verdict(_) => variant.expires_ms = Some(now_ms + REMEMBER_MS),
         }
         let variant = Arc::new(variant);
-        self.enter(Arc::clone(&variant));
+        self.add_to_index(Arc::clone(&variant));
         Some(variant)
     }
 
@@ -401,14 +401,14 @@ impl Variants {
     /// calls [`Variants::find_on_disk`].
     pub fn find(&self, key: &Key, now_ms: u64) -> Result<Option<Arc<Variant>>, StillLoading> {
         // The flag is read first: an entry that the loader adds in between is then found below.
-        let loaded = self.is_whole();
+        let loaded = self.is_complete();
         let index = self.index();
-        let live = |variant: &&Arc<Variant>| {
+        let is_unexpired = |variant: &&Arc<Variant>| {
             variant
                 .expires_ms
                 .is_none_or(|expires_ms| now_ms < expires_ms)
         };
-        match index.entries.get(key).filter(live) {
+        match index.entries.get(key).filter(is_unexpired) {
             Some(variant) => Ok(Some(Arc::clone(variant))),
             None if loaded => Ok(None),
             None => Err(StillLoading),
@@ -416,7 +416,7 @@ impl Variants {
     }
 
     /// Returns whether the index contains all entries of its directory.
-    pub fn is_whole(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.loaded.load(Ordering::Acquire)
     }
 
@@ -426,9 +426,9 @@ impl Variants {
             return known;
         }
         let name = key.to_string();
-        let shelf = self.shelf(key);
+        let shard_folder = self.shard_folder(key);
         // If the folder does not exist, there is no variant: storing a variant creates its folder.
-        let entries = fs::read_dir(&shelf).ok()?;
+        let entries = fs::read_dir(&shard_folder).ok()?;
         for entry in entries.flatten().filter(|entry| {
             entry
                 .file_name()
@@ -442,7 +442,7 @@ impl Variants {
 
     /// Runs the thread of the index: loads the directory, then writes times of last use at
     /// intervals, until all other owners have dropped the index.
-    pub fn keep(self: Arc<Self>) {
+    pub fn maintain(self: Arc<Self>) {
         if let Err(err) = self.load() {
             tracing::warn!(directory = %self.directory.display(), %err, "variants cannot be listed");
         }
@@ -462,26 +462,26 @@ impl Variants {
     /// If the directory exists but cannot be listed. The index then counts as complete, with the
     /// entries that it has.
     pub fn load(&self) -> io::Result<()> {
-        let result = self.load_shelves();
+        let result = self.load_shard_folders();
         self.loaded.store(true, Ordering::Release);
         self.evict();
         result
     }
 
-    fn load_shelves(&self) -> io::Result<()> {
-        let shelves = match fs::read_dir(&self.directory) {
-            Ok(shelves) => shelves,
+    fn load_shard_folders(&self) -> io::Result<()> {
+        let shard_folders = match fs::read_dir(&self.directory) {
+            Ok(shard_folders) => shard_folders,
             Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(err) => return Err(err),
         };
-        for shelf in shelves {
-            let shelf = shelf?;
-            if shelf.file_name() == "tmp" {
-                remove_stale(&shelf.path());
+        for shard_folder in shard_folders {
+            let shard_folder = shard_folder?;
+            if shard_folder.file_name() == "tmp" {
+                remove_stale(&shard_folder.path());
                 continue;
             }
-            for half in listed(&shelf.path()) {
-                for entry in listed(&half.path()) {
+            for subfolder in listed(&shard_folder.path()) {
+                for entry in listed(&subfolder.path()) {
                     self.adopt(&entry);
                 }
             }
@@ -552,13 +552,13 @@ impl Variants {
             Some(body) => copy(body, &file),
             None => Ok(()),
         });
-        let shelf = self.shelf(&variant.key);
+        let shard_folder = self.shard_folder(&variant.key);
         let named = made
-            .and_then(|()| fs::create_dir_all(&shelf))
+            .and_then(|()| fs::create_dir_all(&shard_folder))
             .and_then(|()| {
                 // No fsync: a lost variant is converted again, and a truncated one is recognised by
                 // its name.
-                fs::rename(&temporary, shelf.join(variant.file_name()))
+                fs::rename(&temporary, shard_folder.join(variant.file_name()))
             });
         if named.is_err() && temporary.exists() {
             report_removal(&temporary, fs::remove_file(&temporary));
@@ -603,16 +603,16 @@ impl Variants {
         let shared = costly(Some(now_ms + REMEMBER_MS));
         self.note(|| Change::Kept(shared));
         let variant = costly(expires_ms);
-        self.enter(Arc::clone(&variant));
+        self.add_to_index(Arc::clone(&variant));
         variant
     }
 
     fn insert(&self, variant: Arc<Variant>) {
         self.note(|| Change::Kept(Arc::clone(&variant)));
-        self.enter(variant);
+        self.add_to_index(variant);
     }
 
-    fn enter(&self, variant: Arc<Variant>) {
+    fn add_to_index(&self, variant: Arc<Variant>) {
         let mut index = self.index();
         index.charged += variant.charge();
         if let Some(old) = index.entries.insert(variant.key, variant) {
@@ -626,7 +626,7 @@ impl Variants {
     /// If the file is gone or has another length. The entry is then dropped, and the next request
     /// converts again.
     pub fn open(&self, variant: &Variant) -> io::Result<File> {
-        let path = self.shelf(&variant.key).join(variant.file_name());
+        let path = self.shard_folder(&variant.key).join(variant.file_name());
         let opened = File::open(&path).and_then(|file| {
             if file.metadata()?.len() == variant.bytes {
                 Ok(file)
@@ -684,7 +684,7 @@ impl Variants {
 
     /// Drops the entry for `key` from the index, but keeps its file.
     pub fn forget(&self, key: &Key) {
-        self.note(|| Change::Gone(*key));
+        self.note(|| Change::Removed(*key));
         let mut index = self.index();
         if let Some(old) = index.entries.remove(key) {
             index.charged -= old.charge();
@@ -696,7 +696,7 @@ impl Variants {
         let removed = self.index().entries.get(key).map(Arc::clone);
         if let Some(variant) = removed {
             self.forget(key);
-            let path = self.shelf(key).join(variant.file_name());
+            let path = self.shard_folder(key).join(variant.file_name());
             report_removal(&path, fs::remove_file(&path));
         }
     }
@@ -705,8 +705,8 @@ impl Variants {
     fn evict(&self) {
         for variant in self.take_evicted() {
             self.evicted.fetch_add(1, Ordering::Relaxed);
-            self.note(|| Change::Gone(variant.key));
-            let path = self.shelf(&variant.key).join(variant.file_name());
+            self.note(|| Change::Removed(variant.key));
+            let path = self.shard_folder(&variant.key).join(variant.file_name());
             report_removal(&path, fs::remove_file(&path));
         }
     }
@@ -740,7 +740,7 @@ impl Variants {
     /// times, so that the order of eviction survives a restart.
     pub fn persist_uses(&self, since_ms: u64) {
         for variant in self.used_since(since_ms) {
-            let path = self.shelf(&variant.key).join(variant.file_name());
+            let path = self.shard_folder(&variant.key).join(variant.file_name());
             let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(variant.used_ms());
             let touched = File::open(&path).and_then(|file| file.set_modified(time));
             if let Err(err) = touched {
@@ -773,7 +773,7 @@ impl Variants {
         }
     }
 
-    fn shelf(&self, key: &Key) -> PathBuf {
+    fn shard_folder(&self, key: &Key) -> PathBuf {
         self.directory
             .join(format!("{:02x}", key.0[0]))
             .join(format!("{:02x}", key.0[1]))
@@ -823,9 +823,9 @@ fn copy(from: &Sealed, to: &File) -> io::Result<()> {
 
 /// Lists a folder of variants. If that fails, for example because a foreign file has the folder's
 /// name, logs it and returns nothing, so that the other folders are still loaded.
-fn listed(shelf: &Path) -> impl Iterator<Item = fs::DirEntry> {
-    let entries = fs::read_dir(shelf).inspect_err(|err| {
-        tracing::warn!(directory = %shelf.display(), %err, "folder of variants cannot be listed");
+fn listed(shard_folder: &Path) -> impl Iterator<Item = fs::DirEntry> {
+    let entries = fs::read_dir(shard_folder).inspect_err(|err| {
+        tracing::warn!(directory = %shard_folder.display(), %err, "folder of variants cannot be listed");
     });
     entries.into_iter().flatten().flatten()
 }

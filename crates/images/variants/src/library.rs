@@ -83,7 +83,7 @@ pub struct Listed {
     /// Names of other entries, which may be files.
     pub files: Vec<OsString>,
     /// True if the folder has more entries than requested.
-    pub cut: bool,
+    pub is_truncated: bool,
 }
 
 /// Permission to block on a disk.
@@ -113,7 +113,7 @@ impl LibraryPath {
 
     /// Decodes as [`LibraryPath::from_target`], but ignores trailing and repeated slashes.
     #[must_use]
-    pub fn from_misspelt(path: &str) -> Option<LibraryPath> {
+    pub fn from_loose_target(path: &str) -> Option<LibraryPath> {
         LibraryPath::of_segments(path.split('/').filter(|segment| !segment.is_empty()))
     }
 
@@ -286,7 +286,7 @@ impl Library {
                 continue;
             }
             if entries_max <= listed.folders.len() + listed.files.len() {
-                listed.cut = true;
+                listed.is_truncated = true;
                 break;
             }
             match entry.file_type() {

@@ -37,28 +37,28 @@ type Key = [u8; KEY_BYTES];
 
 /// Placeholders by the version of the original.
 #[derive(Debug)]
-pub struct Looks {
+pub struct Placeholders {
     path: PathBuf,
     looks_max: NonZeroUsize,
     /// Placeholders, and the file they are written to; `None` until the file is read, at the first
     /// use.
-    kept: Mutex<Option<Kept>>,
+    kept: Mutex<Option<Loaded>>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct Loaded {
     looks: LruCache<Key, Placeholder>,
     /// File to which records are appended; `None` after a failed write, which was logged.
     file: Option<File>,
     file_bytes: u64,
 }
 
-impl Looks {
+impl Placeholders {
     /// Returns the placeholders in the data directory `data`; memory holds at most `looks_max` of
     /// them. The file is read at the first use.
     #[must_use]
-    pub fn open(data: &Path, looks_max: NonZeroUsize) -> Looks {
-        Looks {
+    pub fn open(data: &Path, looks_max: NonZeroUsize) -> Placeholders {
+        Placeholders {
             path: data.join("looks"),
             looks_max,
             kept: Mutex::default(),
@@ -98,12 +98,12 @@ impl Looks {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Kept>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Loaded>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn load(&self) -> Kept {
-        let mut kept = Kept {
+    fn load(&self) -> Loaded {
+        let mut kept = Loaded {
             looks: LruCache::new(self.looks_max),
             file: None,
             file_bytes: 0,
@@ -135,7 +135,7 @@ impl Looks {
         kept
     }
 
-    fn append(&self, kept: &mut Kept) -> io::Result<()> {
+    fn append(&self, kept: &mut Loaded) -> io::Result<()> {
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -145,7 +145,7 @@ impl Looks {
     }
 
     /// Rewrites the file with the current placeholders, the least recently used first.
-    fn rewrite(&self, kept: &mut Kept) -> io::Result<()> {
+    fn rewrite(&self, kept: &mut Loaded) -> io::Result<()> {
         let looks = kept.looks.iter().rev();
         let bytes: Vec<u8> = looks.flat_map(|(key, look)| record(key, look)).collect();
         let partial = self.path.with_extension(format!("{}", std::process::id()));

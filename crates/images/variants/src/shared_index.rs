@@ -79,16 +79,16 @@ pub enum Change {
     /// The entry was added, or has changed.
     Kept(Arc<Variant>),
     /// Origin, size and cost of an entry that was just converted.
-    Made(Made),
+    VariantDetails(VariantDetails),
     /// The entry no longer exists.
-    Gone(Key),
+    Removed(Key),
     /// A conversion that held the lock of this key has ended.
     Ended(Key),
 }
 
 /// Origin, size and cost of a variant, which the index does not contain.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct VariantDetails {
     /// Key of the variant.
     pub key: Key,
     /// Path of its original.
@@ -103,7 +103,7 @@ pub struct Made {
 
 /// Entry of the shared index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct SharedEntry {
     /// Format, or verdict.
     pub kind: Kind,
     /// Size of the file in bytes; 0 for a verdict.
@@ -142,7 +142,7 @@ pub enum Lock {
 
 /// Figures of the shared index for the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LedgerStats {
+pub struct SharedIndexStats {
     /// True if the store answered the last request.
     pub is_reachable: bool,
     /// Requests that the store did not answer, or refused.
@@ -153,7 +153,7 @@ pub struct LedgerStats {
 
 /// Connection to the shared index.
 #[derive(Debug)]
-pub struct Ledger {
+pub struct SharedIndex {
     store: Arc<dyn Store>,
     limits: Limits,
     pending: Mutex<Pending>,
@@ -174,7 +174,7 @@ struct Pending {
     overflowed: bool,
 }
 
-impl LedgerStats {
+impl SharedIndexStats {
     /// Writes the metrics of the shared index.
     pub fn render(&self, text: &mut Text) {
         text.gauge(
@@ -195,10 +195,10 @@ impl LedgerStats {
     }
 }
 
-impl Ledger {
-    /// Creates a shared index in `store`. Nothing is written before [`Ledger::keep`] runs.
-    pub fn new(store: Arc<dyn Store>, limits: Limits) -> Ledger {
-        Ledger {
+impl SharedIndex {
+    /// Creates a shared index in `store`. Nothing is written before [`SharedIndex::maintain`] runs.
+    pub fn new(store: Arc<dyn Store>, limits: Limits) -> SharedIndex {
+        SharedIndex {
             store,
             limits,
             pending: Mutex::default(),
@@ -224,20 +224,20 @@ impl Ledger {
 
     /// Returns the entry of `key`, if any, and the owner of its lock, which this call acquires if
     /// it is free. Blocks. If the store is unreachable, there is no entry and no lock.
-    pub fn find_or_lock(&self, key: &Key, flight: &Flight<'_>) -> (Option<Found>, Lock) {
+    pub fn find_or_lock(&self, key: &Key, flight: &Flight<'_>) -> (Option<SharedEntry>, Lock) {
         if !self.is_reachable.load(Ordering::Relaxed) {
             return (None, Lock::Elsewhere);
         }
         // `run` has logged and counted a failure.
         match self.run(layout::lock_and_find(key, flight)).as_deref() {
-            Ok([lock, entry]) => (layout::found(entry), layout::locked(lock, flight)),
+            Ok([lock, entry]) => (layout::parse_entry(entry), layout::parse_lock(lock, flight)),
             _ => (None, Lock::Elsewhere),
         }
     }
 
     /// Returns the figures for the metrics.
-    pub fn stats(&self) -> LedgerStats {
-        LedgerStats {
+    pub fn stats(&self) -> SharedIndexStats {
+        SharedIndexStats {
             is_reachable: self.is_reachable.load(Ordering::Relaxed),
             errors: self.errors.load(Ordering::Relaxed),
             publications: self.publications.load(Ordering::Relaxed),
@@ -246,11 +246,11 @@ impl Ledger {
 
     /// Runs the thread that updates the store until all owners of `variants` are gone. `totals`
     /// returns named counters of this process, whose growth is added to the counters in the store.
-    pub fn keep(&self, variants: &Weak<Variants>, totals: &dyn Fn() -> Totals) {
+    pub fn maintain(&self, variants: &Weak<Variants>, totals: &dyn Fn() -> Totals) {
         let mut kept = Kept::default();
         while let Some(variants) = variants.upgrade() {
             // The failure has been logged and counted; the next poll tries again.
-            kept.is_published = self.catch_up(&mut kept, &variants, totals).is_ok();
+            kept.is_published = self.update_store(&mut kept, &variants, totals).is_ok();
             drop(variants);
             self.wait();
         }
@@ -269,7 +269,7 @@ impl Ledger {
 
     /// Updates the store: with the changes, or with everything if the store has no data of this
     /// process or the index has just been loaded completely.
-    fn catch_up(
+    fn update_store(
         &self,
         kept: &mut Kept,
         variants: &Variants,
@@ -281,9 +281,9 @@ impl Ledger {
             overflowed,
         } = std::mem::take(&mut *self.pending());
         let renewed = self.run(vec![layout::renew(&self.process)])?;
-        let is_here = kept.is_published && renewed == [Reply::Int(1)];
-        let grew_whole = !kept.is_whole && variants.is_whole();
-        if overflowed || !is_here || grew_whole {
+        let has_our_data = kept.is_published && renewed == [Reply::Int(1)];
+        let became_complete = !kept.is_complete && variants.is_complete();
+        if overflowed || !has_our_data || became_complete {
             self.publish(variants, kept)?;
         }
         // Changes are written after the whole index too, because the index contains no paths of
@@ -310,7 +310,7 @@ impl Ledger {
     fn publish(&self, variants: &Variants, kept: &mut Kept) -> io::Result<()> {
         kept.uses_ms = clock::unix_ms();
         // Checked first: if true, all files of the directory are among the entries below.
-        kept.is_whole = variants.is_whole();
+        kept.is_complete = variants.is_complete();
         self.write_all(&variants.used_since(0))?;
         self.run(layout::process(&self.process))?;
         self.publications.fetch_add(1, Ordering::Relaxed);
@@ -361,14 +361,14 @@ impl Ledger {
     }
 }
 
-/// State of the thread that runs [`Ledger::keep`], between polls of the store.
+/// State of the thread that runs [`SharedIndex::maintain`], between polls of the store.
 #[derive(Debug, Default)]
 struct Kept {
     /// True if the store had the whole index after the previous update.
     is_published: bool,
     /// True if the local index had been loaded completely when all of its entries were last written
     /// to the store.
-    is_whole: bool,
+    is_complete: bool,
     /// Time when the times of last use were last written to the store, in milliseconds since 1970.
     uses_ms: u64,
     /// Counters of this process that the store's counters already include.

@@ -21,7 +21,7 @@ use server::Service;
 use server::gate::Part;
 use server::mount::{Mount, MountRequest, Reply};
 use variants::library::{Library, LibraryPath, Wait};
-use variants::placeholders::Looks;
+use variants::placeholders::Placeholders;
 
 use config::{Config, components};
 
@@ -33,7 +33,7 @@ pub struct Covers {
     /// not writable.
     inside: Option<scan::Covers>,
     /// Placeholders and library of the server's [`Service`], once [`Covers::attach`] has set them.
-    seen: OnceLock<(Arc<Looks>, Arc<Library>)>,
+    seen: OnceLock<(Arc<Placeholders>, Arc<Library>)>,
 }
 
 impl Covers {
@@ -66,7 +66,10 @@ impl Covers {
 
     /// Gives this finder access to the placeholders and the library of the server's `service`.
     pub(crate) fn attach(&self, service: &Service) {
-        let seen = (Arc::clone(service.looks()), Arc::clone(service.library()));
+        let seen = (
+            Arc::clone(service.placeholders()),
+            Arc::clone(service.library()),
+        );
         assert!(
             self.seen.set(seen).is_ok(),
             "a process attaches only one service"
@@ -86,8 +89,8 @@ impl Covers {
 
     /// Returns the placeholder of a picture, if it is known. May block on the file system.
     pub(crate) fn look_at(&self, path: &LibraryPath) -> Option<Placeholder> {
-        let (looks, library) = self.seen.get()?;
-        looks.find(&library.identify(path, Wait::Allowed).ok()?)
+        let (placeholders, library) = self.seen.get()?;
+        placeholders.find(&library.identify(path, Wait::Allowed).ok()?)
     }
 
     /// Returns the target of the cover of the object `of`, with `query` as its query. May block,

@@ -35,7 +35,7 @@ fn check(head: &str, field_bytes_max: usize, expected: Expect) {
 }
 
 #[test]
-fn a_line_tells_what_was_asked_and_what_was_said() {
+fn a_line_describes_request_and_response() {
     check(
         "GET /p.jpg?w=3 HTTP/1.1\nHost: h\n\n",
         512,
@@ -56,7 +56,7 @@ fn a_line_tells_what_was_asked_and_what_was_said() {
 }
 
 #[test]
-fn what_is_long_or_doubtful_is_cut_or_left_out() {
+fn long_strings_are_truncated_and_ambiguous_fields_omitted() {
     check(
         "GET /0123456789 HTTP/1.1\nHost: h\nUser-Agent: abcdefghijk\n\
          traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\n\

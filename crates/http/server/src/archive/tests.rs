@@ -9,10 +9,10 @@ use super::{Archive, ArchiveFile, Crc};
 use crate::problem::Problem;
 
 /// Library in a temporary folder, which is removed on drop.
-struct Home(PathBuf, Arc<Library>);
+struct TestLibrary(PathBuf, Arc<Library>);
 
-impl Home {
-    fn new(name: &str, files: &[(&str, &[u8])]) -> Home {
+impl TestLibrary {
+    fn new(name: &str, files: &[(&str, &[u8])]) -> TestLibrary {
         let name = format!("pelton-archive-{name}-{}", std::process::id());
         let directory = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&directory).expect("a folder of our own");
@@ -25,7 +25,7 @@ impl Home {
             is_internal: false,
         };
         let library = Library::open(&[root], &directory.join("none")).expect("a folder");
-        Home(directory, Arc::new(library))
+        TestLibrary(directory, Arc::new(library))
     }
 
     fn plan(&self, wanted: &[(&str, &str)]) -> Result<Archive, Problem> {
@@ -37,7 +37,7 @@ impl Home {
     }
 }
 
-impl Drop for Home {
+impl Drop for TestLibrary {
     fn drop(&mut self) {
         std::fs::remove_dir_all(&self.0).expect("it was made");
     }
@@ -115,9 +115,9 @@ fn files_come_out_as_they_are_in_pieces_of_any_size() {
     let large: Vec<u8> = (0..100_000_u32)
         .map(|at| (at.wrapping_mul(at) >> 5) as u8)
         .collect();
-    let home = Home::new("whole", &[("a", b"first"), ("b c", b""), ("d", &large)]);
+    let test_library = TestLibrary::new("whole", &[("a", b"first"), ("b c", b""), ("d", &large)]);
     let wanted = [("/a", "Disc 1/ä.flac"), ("/b%20c", "empty"), ("/d", "d")];
-    let whole = send(home.plan(&wanted).expect("they are there"), 1 << 20);
+    let whole = send(test_library.plan(&wanted).expect("they are there"), 1 << 20);
     let whole = whole.expect("nothing changes");
     let read = read(&whole);
     let expected = [
@@ -128,30 +128,36 @@ fn files_come_out_as_they_are_in_pieces_of_any_size() {
     let expected = expected.map(|(name, bytes)| (name.to_owned(), bytes.to_vec()));
     assert_eq!(read, expected);
     for bytes_max in [1_000, 16 << 10] {
-        let again = send(home.plan(&wanted).expect("they are there"), bytes_max);
+        let again = send(
+            test_library.plan(&wanted).expect("they are there"),
+            bytes_max,
+        );
         assert!(again.expect("nothing changes") == whole, "{bytes_max}");
     }
 }
 
 #[test]
 fn a_file_that_changes_ends_it() {
-    let home = Home::new("changed", &[("a", b"first"), ("b", b"second")]);
-    let missing = home.plan(&[("/a", "a"), ("/none", "b")]);
+    let test_library = TestLibrary::new("changed", &[("a", b"first"), ("b", b"second")]);
+    let missing = test_library.plan(&[("/a", "a"), ("/none", "b")]);
     assert!(matches!(missing, Err(Problem::NotFound)));
-    let archive = home
+    let archive = test_library
         .plan(&[("/a", "a"), ("/b", "b")])
         .expect("both are there");
-    std::fs::write(home.0.join("b"), b"longer than before").expect("a folder of our own");
+    std::fs::write(test_library.0.join("b"), b"longer than before").expect("a folder of our own");
     assert!(matches!(send(archive, 1 << 20), Err(Ended::File(_))));
 }
 
 #[test]
 fn more_than_the_format_holds_is_refused() {
-    let home = Home::new("large", &[("a", b"")]);
-    let file = std::fs::File::create(home.0.join("a")).expect("a folder of our own");
+    let test_library = TestLibrary::new("large", &[("a", b"")]);
+    let file = std::fs::File::create(test_library.0.join("a")).expect("a folder of our own");
     file.set_len(3 << 30).expect("a file with a hole");
-    home.plan(&[("/a", "a")]).expect("3 GiB fit");
+    test_library.plan(&[("/a", "a")]).expect("3 GiB fit");
     for wanted in [vec![("/a", "a"); 2], vec![("/none", "a"); 5_000]] {
-        assert!(matches!(home.plan(&wanted), Err(Problem::ArchiveTooLarge)));
+        assert!(matches!(
+            test_library.plan(&wanted),
+            Err(Problem::ArchiveTooLarge)
+        ));
     }
 }

@@ -5,7 +5,7 @@ use http1::{Limits, parse};
 use super::{Coding, coded_etag, extended_vary, is_text};
 
 #[test]
-fn what_is_encoded_is_read_back() {
+fn encoded_text_decodes_to_the_original() {
     let text = "{\"name\":\"a song\",\"year\":1999},".repeat(2_000);
     for coding in Coding::ALL {
         let coded = coding.encode(text.as_bytes()).expect("text gets smaller");
@@ -30,13 +30,13 @@ fn what_is_encoded_is_read_back() {
 
 #[test]
 fn the_client_chooses_among_codings() {
-    let wanted = |fields: &str| {
+    let preferred = |fields: &str| {
         let head = format!("GET / HTTP/1.1\r\nHost: h\r\n{fields}\r\n");
         let limits = Limits::default();
         let request = parse(head.as_bytes(), &limits)
             .expect("sound")
             .expect("whole");
-        Coding::wanted(&request).map(Coding::name)
+        Coding::preferred(&request).map(Coding::name)
     };
     for (fields, name) in [
         ("", None),
@@ -53,12 +53,12 @@ fn the_client_chooses_among_codings() {
         ("Accept-Encoding: *\r\n", None),
         ("Accept-Encoding: gzippy\r\n", None),
     ] {
-        assert_eq!(wanted(fields), name, "{fields}");
+        assert_eq!(preferred(fields), name, "{fields}");
     }
 }
 
 #[test]
-fn text_is_told_by_its_media_type() {
+fn the_media_type_identifies_text() {
     for text in [
         "text/html; charset=utf-8",
         "image/svg+xml",

@@ -10,11 +10,11 @@ fn names_of_files_stay_text() {
     let listed = Listed {
         folders: names(&["<b>", "tag\"s"]),
         files: names(&["a b.jpg", "x\"><script>.png", "notes.txt", "100%.WEBP"]),
-        cut: true,
+        is_truncated: true,
     };
     let folder = LibraryPath::from_target("/holiday & more");
-    let fronts = [None, Some("a?.jpg".into())];
-    let page = render(folder.as_ref(), &listed, &fronts, true, |path| {
+    let folder_pictures = [None, Some("a?.jpg".into())];
+    let page = render(folder.as_ref(), &listed, &folder_pictures, true, |path| {
         path.as_path()
             .ends_with("a b.jpg")
             .then(|| "#102030".to_owned())
@@ -40,11 +40,11 @@ fn names_of_files_stay_text() {
         assert!(page.contains(expected), "{expected} in {page}");
     }
     let deep = LibraryPath::from_target("/a b/c");
-    let page = render(deep.as_ref(), &listed, &fronts, false, |_| None);
+    let page = render(deep.as_ref(), &listed, &folder_pictures, false, |_| None);
     assert!(page.contains("<a href=\"/-/at/a%20b/\">↑</a>"), "{page}");
     // The first page links to the music page, if there is music; other pages never do.
     assert!(!page.contains("/-/music"));
-    let first = |has_music| render(None, &listed, &fronts, has_music, |_| None);
+    let first = |has_music| render(None, &listed, &folder_pictures, has_music, |_| None);
     assert!(first(true).contains("<a href=\"/-/music\">♪ Music</a>"));
     assert!(!first(false).contains("/-/music"));
 }

@@ -21,7 +21,7 @@ pub(super) struct RequestInfo {
     begun: Instant,
     pub(super) method: Method,
     /// The request's record for the access log; empty if the log is off.
-    asked: Vec<u8>,
+    request_log: Vec<u8>,
     /// Trace id of the request, if the request is logged.
     trace: Option<TraceId>,
 }
@@ -32,14 +32,14 @@ impl RequestInfo {
         let mut request_info = RequestInfo {
             begun,
             method: translate::method(head),
-            asked: Vec::new(),
+            request_log: Vec::new(),
             trace: None,
         };
         if let Some(access) = &core.service.access {
-            let mut asked = translate::log_request(head, peer);
-            asked.target = core.service.mounts.loggable(asked.target);
-            asked.write(access.field_bytes_max(), &mut request_info.asked);
-            request_info.trace = asked.traceparent.as_ref().map(TraceId::of);
+            let mut request_log = translate::log_request(head, peer);
+            request_log.target = core.service.mounts.loggable(request_log.target);
+            request_log.write(access.field_bytes_max(), &mut request_info.request_log);
+            request_info.trace = request_log.traceparent.as_ref().map(TraceId::of);
         }
         request_info
     }
@@ -81,15 +81,15 @@ impl CompletedStream {
     }
 
     /// Counts and logs the response, which ended at `now`.
-    pub(super) fn tell(&self, core: &Core, now: Instant) {
+    pub(super) fn count_and_log(&self, core: &Core, now: Instant) {
         let duration_us = now.duration_since(self.request_info.begun).as_micros() as u64;
         let index = core.reactor.index();
         let metrics = core.service.metrics.core(index);
         metrics.record(&self.record, duration_us);
         metrics.record_protocol(Protocol::Http2);
         if let Some(access) = &core.service.access {
-            let said = LogResponse::to(&self.record, self.id, duration_us, unix_ms());
-            access.add(index, &self.request_info.asked, &said);
+            let log_response = LogResponse::to(&self.record, self.id, duration_us, unix_ms());
+            access.add(index, &self.request_info.request_log, &log_response);
         }
     }
 }

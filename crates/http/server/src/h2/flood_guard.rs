@@ -51,7 +51,7 @@ enum Armed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Work {
     /// True if a response is in preparation.
-    pub(super) makes: bool,
+    pub(super) is_preparing: bool,
     /// True if bytes wait to be written to the client.
     pub(super) sends: bool,
     /// True if a frame, or a head of several frames, is incomplete.
@@ -79,7 +79,7 @@ impl FloodGuard {
     }
 
     /// Records that `bytes` of the received bytes belong to a request body, and so are not idle.
-    pub(super) fn expected(&mut self, bytes: usize) {
+    pub(super) fn note_upload_bytes(&mut self, bytes: usize) {
         self.idle_bytes = self.idle_bytes.saturating_sub(bytes);
     }
 
@@ -91,7 +91,7 @@ impl FloodGuard {
 
     /// Records that body bytes were written. Responses to frames other than requests, such as
     /// pings, do not count.
-    pub(super) fn took(&mut self, bytes: usize) {
+    pub(super) fn note_body_bytes_written(&mut self, bytes: usize) {
         self.since_step += bytes as u64;
         if self.step_bytes <= self.since_step {
             self.step();
@@ -128,7 +128,9 @@ impl FloodGuard {
             return;
         };
         let waits = match work {
-            Work { makes: true, .. } => Armed::Nothing,
+            Work {
+                is_preparing: true, ..
+            } => Armed::Nothing,
             Work { sends: true, .. } => Armed::Write(self.steps),
             Work {
                 has_partial_input: true,

@@ -28,33 +28,33 @@ pub(super) struct PendingRequest {
 #[derive(Debug, Default)]
 pub(super) struct PendingResponses {
     tasks: JoinSet<(u32, Response)>,
-    begun: Vec<(u32, RequestInfo, AbortHandle)>,
+    running: Vec<(u32, RequestInfo, AbortHandle)>,
     waiting: VecDeque<PendingRequest>,
 }
 
 impl PendingResponses {
     /// Returns the number of responses in preparation and of waiting requests together.
     pub(super) fn len(&self) -> usize {
-        self.begun.len() + self.waiting.len()
+        self.running.len() + self.waiting.len()
     }
 
-    pub(super) fn push(&mut self, order: PendingRequest) {
-        self.waiting.push_back(order);
+    pub(super) fn push(&mut self, pending_request: PendingRequest) {
+        self.waiting.push_back(pending_request);
     }
 
     /// Starts waiting requests until `making_max` responses are in preparation. Returns whether it
     /// started any.
     pub(super) fn begin(&mut self, core: &Rc<Core>, making_max: usize) -> bool {
         let mut any = false;
-        while self.begun.len() < making_max
-            && let Some(order) = self.waiting.pop_front()
+        while self.running.len() < making_max
+            && let Some(pending_request) = self.waiting.pop_front()
         {
             let PendingRequest {
                 stream,
                 request_info,
                 text,
                 mut context,
-            } = order;
+            } = pending_request;
             context.supports_streaming = true;
             let core = Rc::clone(core);
             let handle = self.tasks.spawn_local(async move {
@@ -63,7 +63,7 @@ impl PendingResponses {
                     translate::read(&text, limits).expect("the request was parsed before");
                 (stream, core.respond(&request, &mut context).await)
             });
-            self.begun.push((stream, request_info, handle));
+            self.running.push((stream, request_info, handle));
             any = true;
         }
         any
@@ -90,16 +90,24 @@ impl PendingResponses {
     }
 
     fn take(&mut self, stream: u32) -> Option<RequestInfo> {
-        let index = self.begun.iter().position(|(begun, ..)| *begun == stream)?;
-        let (_, request_info, _) = self.begun.swap_remove(index);
+        let index = self
+            .running
+            .iter()
+            .position(|(running, ..)| *running == stream)?;
+        let (_, request_info, _) = self.running.swap_remove(index);
         Some(request_info)
     }
 
     /// Cancels the response on a stream, in preparation or waiting.
     pub(super) fn drop(&mut self, stream: u32) {
-        self.waiting.retain(|order| order.stream != stream);
-        if let Some(index) = self.begun.iter().position(|(begun, ..)| *begun == stream) {
-            let (.., handle) = self.begun.swap_remove(index);
+        self.waiting
+            .retain(|pending_request| pending_request.stream != stream);
+        if let Some(index) = self
+            .running
+            .iter()
+            .position(|(running, ..)| *running == stream)
+        {
+            let (.., handle) = self.running.swap_remove(index);
             handle.abort();
         }
     }

@@ -69,7 +69,7 @@ pub(super) struct Session<'c, S> {
     /// True if the client closed its sending side.
     has_ended: bool,
     /// True if the GOAWAY for the client's error was sent, or could not be sent.
-    has_told: bool,
+    is_goaway_done: bool,
     needs_flush: bool,
 }
 
@@ -117,7 +117,7 @@ impl<'c, S: Carrier> Session<'c, S> {
             now: Instant::now(),
             state: State::Serving,
             has_ended: false,
-            has_told: false,
+            is_goaway_done: false,
             needs_flush: false,
         };
         if !session.input.is_empty() {
@@ -180,17 +180,17 @@ impl<'c, S: Carrier> Session<'c, S> {
     /// Makes all progress that is possible without waiting; ready when the connection is over.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
-            let mut moved = false;
+            let mut has_progressed = false;
             if self.state != State::Failed {
-                moved |= self.poll_answers(context);
-                self.hand_over(context);
+                has_progressed |= self.poll_answers(context);
+                self.queue_body_parts(context);
             }
-            moved |= self.poll_write(context);
-            moved |= self.poll_read(context);
+            has_progressed |= self.poll_write(context);
+            has_progressed |= self.poll_read(context);
             if self.is_over() {
                 return Poll::Ready(());
             }
-            if !moved {
+            if !has_progressed {
                 break;
             }
         }
@@ -201,7 +201,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         self.conn.deadline.set_queued(self.out.own_bytes());
         if self.state != State::Left {
             let work = Work {
-                makes: self.pending.len() + self.uploads.len() != 0,
+                is_preparing: self.pending.len() + self.uploads.len() != 0,
                 sends: !self.sending.is_empty() || !self.out.is_empty(),
                 has_partial_input: !self.input.is_empty() || self.http2.is_in_head(),
             };
@@ -215,7 +215,7 @@ impl<'c, S: Carrier> Session<'c, S> {
             State::Broken => true,
             // The connection is over once the GOAWAY was sent; the server does not wait until the
             // client reads it.
-            State::Failed => self.has_told,
+            State::Failed => self.is_goaway_done,
             _ if self.has_ended => self.is_written() && self.http2.streams() == 0,
             _ => self.is_written() && self.http2.is_over(),
         }
@@ -223,17 +223,17 @@ impl<'c, S: Carrier> Session<'c, S> {
 
     /// Sends responses that are ready, and starts to prepare waiting ones.
     fn poll_answers(&mut self, context: &mut Context<'_>) -> bool {
-        let mut moved = false;
+        let mut has_progressed = false;
         while let Some((stream, request_info, response)) = self.pending.poll_response(context) {
             self.send_response(stream, request_info, response);
-            moved = true;
+            has_progressed = true;
         }
         let owned = self.sending.iter().filter(|it| it.is_owned()).count();
         let making_max = self.core.service.settings.limits.h2.making_max;
-        moved |= self
+        has_progressed |= self
             .pending
             .begin(self.core, making_max.saturating_sub(owned));
-        moved | self.poll_uploads(context)
+        has_progressed | self.poll_uploads(context)
     }
 
     /// Sends an error response to each upload that is too slow.
@@ -262,32 +262,33 @@ impl<'c, S: Carrier> Session<'c, S> {
     }
 
     fn poll_write(&mut self, context: &mut Context<'_>) -> bool {
-        let mut moved = false;
-        self.has_told = self.state == State::Failed;
+        let mut has_progressed = false;
+        self.is_goaway_done = self.state == State::Failed;
         while !self.out.is_empty() {
             match self.out.poll_write(self.stream.stream(), context) {
-                Poll::Pending => return moved,
+                Poll::Pending => return has_progressed,
                 Poll::Ready(Err(_)) => {
                     self.state = State::Broken;
                     return true;
                 }
                 Poll::Ready(Ok(_)) => {
-                    self.flood_guard.took(self.out.take_written());
+                    self.flood_guard
+                        .note_body_bytes_written(self.out.take_written());
                     self.needs_flush = true;
-                    moved = true;
+                    has_progressed = true;
                 }
             }
         }
         if self.needs_flush {
             let flushed = Pin::new(self.stream.stream());
             match tokio::io::AsyncWrite::poll_flush(flushed, context) {
-                Poll::Pending => return moved,
+                Poll::Pending => return has_progressed,
                 Poll::Ready(Err(_)) => self.state = State::Broken,
                 Poll::Ready(Ok(())) => self.needs_flush = false,
             }
             count(self.core, &mut self.done);
         }
-        moved
+        has_progressed
     }
 
     fn poll_read(&mut self, context: &mut Context<'_>) -> bool {
@@ -387,8 +388,8 @@ impl<'c, S: Carrier> Session<'c, S> {
         let request_info = RequestInfo::new(core, self.http2.head(), peer, self.now);
         let mut text = std::mem::take(&mut self.text);
         text.clear();
-        let judged = translate::request(self.http2.head(), &mut text, &core.service.settings.http);
-        let request = match judged {
+        let parsed = translate::request(self.http2.head(), &mut text, &core.service.settings.http);
+        let request = match parsed {
             Ok(request) => request,
             Err(reject) => {
                 self.refuse(stream, request_info, reject);
@@ -417,7 +418,7 @@ impl<'c, S: Carrier> Session<'c, S> {
     }
 
     fn body(&mut self, stream: u32, bytes: &[u8], ends: bool) {
-        self.flood_guard.expected(bytes.len());
+        self.flood_guard.note_upload_bytes(bytes.len());
         let Some(index) = self.uploads.iter().position(|it| it.stream == stream) else {
             return self.http2.skip(bytes.len(), self.out.text());
         };
@@ -497,7 +498,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         // parts, alternating with those of other streams.
         if self.sending.is_empty() && !sending.is_read() {
             let context = &mut Context::from_waker(Waker::noop());
-            if let SendStep::Last = self.hand_over_part(&mut sending, context) {
+            if let SendStep::Last = self.queue_body_part(&mut sending, context) {
                 return self.complete_stream(sending.completed);
             }
         }
@@ -514,13 +515,13 @@ impl<'c, S: Carrier> Session<'c, S> {
 
     /// Queues for writing as much as the client's windows and the limits allow: a part of each body
     /// in turn.
-    fn hand_over(&mut self, context: &mut Context<'_>) {
+    fn queue_body_parts(&mut self, context: &mut Context<'_>) {
         let mut waiting = 0;
         while waiting < self.sending.len() && self.out.queued_bytes() < QUEUED_BYTES_MAX {
             let Some(mut sending) = self.sending.pop_front() else {
                 return;
             };
-            match self.hand_over_part(&mut sending, context) {
+            match self.queue_body_part(&mut sending, context) {
                 SendStep::Nothing => {
                     waiting += 1;
                     self.sending.push_back(sending);
@@ -535,7 +536,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         }
     }
 
-    fn hand_over_part(&mut self, sending: &mut Sending, context: &mut Context<'_>) -> SendStep {
+    fn queue_body_part(&mut self, sending: &mut Sending, context: &mut Context<'_>) -> SendStep {
         let room = self.http2.room(sending.stream);
         let buffer_bytes_max = self.core.service.settings.limits.h2.buffer_bytes_max;
         if room == 0 || sending.is_read() && buffer_bytes_max <= self.out.own_bytes() {
@@ -556,11 +557,11 @@ impl<'c, S: Carrier> Session<'c, S> {
         match &part.piece {
             Piece::Shared(bytes, range) if range.len() <= COPY_BYTES_MAX => {
                 self.out.text().extend_from_slice(&bytes[range.clone()]);
-                self.flood_guard.took(part.bytes);
+                self.flood_guard.note_body_bytes_written(part.bytes);
             }
             Piece::Owned(bytes) if bytes.len() <= COPY_BYTES_MAX => {
                 self.out.text().extend_from_slice(bytes);
-                self.flood_guard.took(part.bytes);
+                self.flood_guard.note_body_bytes_written(part.bytes);
             }
             _ => self.out.push(part.piece),
         }
@@ -588,7 +589,7 @@ fn count(core: &Core, done: &mut Vec<CompletedStream>) {
     }
     let now = Instant::now();
     for completed in done.drain(..) {
-        completed.tell(core, now);
+        completed.count_and_log(core, now);
     }
 }
 

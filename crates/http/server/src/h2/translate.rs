@@ -51,7 +51,7 @@ fn write(head: &Head, text: &mut Vec<u8>) -> Result<(), Reject> {
         status: 400,
         reason: "Host and :authority differ",
     };
-    judge_target(head)?;
+    check_target(head)?;
     for part in [head.method(), b" ", target(head), b" HTTP/1.1\r\n"] {
         text.extend_from_slice(part);
     }
@@ -83,7 +83,7 @@ fn write(head: &Head, text: &mut Vec<u8>) -> Result<(), Reject> {
 
 /// Rejects targets whose meaning differs between HTTP/1.1 and HTTP/2. RFC 9113 §8.3.1: `:path` is a
 /// path, and the scheme has a field of its own. CONNECT has neither.
-fn judge_target(head: &Head) -> Result<(), Reject> {
+fn check_target(head: &Head) -> Result<(), Reject> {
     const NO_PATH: Reject = Reject {
         status: 400,
         reason: ":path does not begin with a slash",

@@ -11,28 +11,31 @@ use expect_test::{Expect, expect};
 
 use super::{Mount, MountRequest, Mounts, Reply};
 use crate::request_context::{SLOW_TIME, Upload};
-use peer::House;
+use peer::TestServer;
 
 /// Mount that describes the request in its response.
 struct Echo(&'static str);
 
 impl Mount for Echo {
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        let said = visit.fields.filter(|(name, _)| name.starts_with("x-"));
-        let said: Vec<_> = said
+    fn answer<'a>(
+        &'a self,
+        request: MountRequest<'a>,
+    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        let x_fields = request.fields.filter(|(name, _)| name.starts_with("x-"));
+        let x_fields: Vec<_> = x_fields
             .map(|(name, value)| format!("{name}={}", value.escape_ascii()))
             .collect();
         let body = format!(
-            "{}: {} {} {:?} {said:?} {} bytes, {:?}, secure {}",
+            "{}: {} {} {:?} {x_fields:?} {} bytes, {:?}, secure {}",
             self.0,
-            visit.method,
-            visit.path,
-            visit.query,
-            visit.body.len(),
-            visit.body.first(),
-            visit.secure,
+            request.method,
+            request.path,
+            request.query,
+            request.body.len(),
+            request.body.first(),
+            request.secure,
         );
-        assert!(visit.peer.is_loopback());
+        assert!(request.peer.is_loopback());
         Box::pin(async move {
             Reply::Whole {
                 status: 200,
@@ -48,13 +51,16 @@ impl Mount for Echo {
 }
 
 /// Mount that responds with an internal redirect to the target in its query.
-struct Elsewhere;
+struct InternalRedirect;
 
-impl Mount for Elsewhere {
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+impl Mount for InternalRedirect {
+    fn answer<'a>(
+        &'a self,
+        request: MountRequest<'a>,
+    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(async move {
             Reply::Internal {
-                target: visit.query.unwrap_or("").to_owned(),
+                target: request.query.unwrap_or("").to_owned(),
                 fields: vec![
                     ("cache-control".into(), "private".into()),
                     ("X-Added".into(), "a\r\nb".into()),
@@ -68,8 +74,11 @@ impl Mount for Elsewhere {
 struct Odd;
 
 impl Mount for Odd {
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        let status = visit.query.unwrap_or("").parse().expect("a status");
+    fn answer<'a>(
+        &'a self,
+        request: MountRequest<'a>,
+    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        let status = request.query.unwrap_or("").parse().expect("a status");
         let fields = [
             ("Set-Cookie", "a"),
             ("set-cookie", "b"),
@@ -96,8 +105,11 @@ impl Mount for Odd {
 struct Long;
 
 impl Mount for Long {
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        let bytes = visit.query.unwrap_or("").parse().expect("a number");
+    fn answer<'a>(
+        &'a self,
+        request: MountRequest<'a>,
+    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        let bytes = request.query.unwrap_or("").parse().expect("a number");
         let mut digits = String::with_capacity(bytes + 64);
         for number in 0_u64.. {
             if bytes <= digits.len() {
@@ -120,7 +132,7 @@ fn mounts() -> Mounts {
     Mounts::new(vec![
         ("/echo".to_owned(), std::sync::Arc::new(Echo("outer"))),
         ("/echo/in".to_owned(), std::sync::Arc::new(Echo("inner"))),
-        ("/to".to_owned(), std::sync::Arc::new(Elsewhere)),
+        ("/to".to_owned(), std::sync::Arc::new(InternalRedirect)),
         ("/odd".to_owned(), std::sync::Arc::new(Odd)),
         ("/long".to_owned(), std::sync::Arc::new(Long)),
     ])
@@ -128,18 +140,18 @@ fn mounts() -> Mounts {
 
 /// Sends a request in both protocols. Asserts that the responses are equal and as expected. `asked`
 /// holds the method, target, fields and body.
-fn check(house: &House, asked: (&str, &str, &str, &str), expected: Expect) {
+fn check(server: &TestServer, asked: (&str, &str, &str, &str), expected: Expect) {
     let (method, target, fields, body) = asked;
-    let first = house.ask_http1(method, target, fields, body);
-    let second = house.ask_http2(method, target, fields, body);
+    let first = server.ask_http1(method, target, fields, body);
+    let second = server.ask_http2(method, target, fields, body);
     assert_eq!(first, second, "{method} {target}");
     expected.assert_eq(&first);
 }
 
 #[test]
 fn the_longest_prefix_answers_what_is_below_it() {
-    let house = House::open(mounts());
-    let ask = |target, expected| check(&house, ("GET", target, "", ""), expected);
+    let server = TestServer::open(mounts());
+    let ask = |target, expected| check(&server, ("GET", target, "", ""), expected);
     ask(
         "/echo/a%20b?c=d",
         expect![[r#"
@@ -201,10 +213,10 @@ fn the_longest_prefix_answers_what_is_below_it() {
 
 #[test]
 fn bodies_and_methods_arrive_whole() {
-    let house = House::open(mounts());
+    let server = TestServer::open(mounts());
     let long = "x".repeat(200_000);
     check(
-        &house,
+        &server,
         ("POST", "/echo", "x-a: 1\r\nx-b: 2\r\n", "form"),
         expect![[r#"
             200
@@ -214,7 +226,7 @@ fn bodies_and_methods_arrive_whole() {
             outer: POST /echo None ["x-a=1", "x-b=2"] 4 bytes, Some(102), secure false"#]],
     );
     check(
-        &house,
+        &server,
         ("PUT", "/echo", "", &long),
         expect![[r#"
         200
@@ -224,7 +236,7 @@ fn bodies_and_methods_arrive_whole() {
         outer: PUT /echo None [] 200000 bytes, Some(120), secure false"#]],
     );
     check(
-        &house,
+        &server,
         ("DELETE", "/echo", "", ""),
         expect![[r#"
         200
@@ -234,7 +246,7 @@ fn bodies_and_methods_arrive_whole() {
         outer: DELETE /echo None [] 0 bytes, None, secure false"#]],
     );
     check(
-        &house,
+        &server,
         ("OPTIONS", "/echo", "", ""),
         expect![[r#"
         200
@@ -244,7 +256,7 @@ fn bodies_and_methods_arrive_whole() {
         outer: OPTIONS /echo None [] 0 bytes, None, secure false"#]],
     );
     check(
-        &house,
+        &server,
         ("HEAD", "/echo", "", ""),
         expect![[r#"
         200
@@ -254,7 +266,7 @@ fn bodies_and_methods_arrive_whole() {
     "#]],
     );
     check(
-        &house,
+        &server,
         ("POST", "/digits.txt", "", "form"),
         expect![[r#"
         405
@@ -268,20 +280,20 @@ fn bodies_and_methods_arrive_whole() {
     );
     let chunked = "POST /echo HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n\
                    2\r\nab\r\n1\r\nc\r\n0\r\n\r\nGET /echo HTTP/1.1\r\nhost: h\r\n\r\n";
-    assert!(house.say(chunked).contains("3 bytes, Some(97)"));
+    assert!(server.say(chunked).contains("3 bytes, Some(97)"));
     let asked =
         "POST /echo HTTP/1.1\r\nhost: h\r\nexpect: 100-continue\r\ncontent-length: 3\r\n\r\n";
-    let answer = house.say_then(asked, "100 Continue\r\n\r\n", "abc");
+    let answer = server.say_then(asked, "100 Continue\r\n\r\n", "abc");
     assert!(answer.contains("3 bytes, Some(97)"), "{answer}");
 }
 
 #[test]
 fn a_body_beyond_the_limit_is_refused() {
-    let house = House::open(mounts());
+    let server = TestServer::open(mounts());
     let too_long = "x".repeat(300_000);
-    let first = house.ask_http1("POST", "/echo", "", &too_long);
+    let first = server.ask_http1("POST", "/echo", "", &too_long);
     assert!(first.starts_with("413\n"), "{first}");
-    let second = house.ask_http2("POST", "/echo", "", &too_long);
+    let second = server.ask_http2("POST", "/echo", "", &too_long);
     assert!(second.starts_with("413\n"), "{second}");
 }
 
@@ -333,15 +345,15 @@ fn a_slow_body_gives_its_room_to_others() {
 #[test]
 fn answers_that_clients_do_not_take_are_bounded_together() {
     for coding in ["identity", "br", "gzip"] {
-        let house = House::limited(mounts(), 1 << 20);
+        let server = TestServer::limited(mounts(), 1 << 20);
         let status = |target: &str| {
-            let answer = house.ask_http1("GET", target, "", "");
+            let answer = server.ask_http1("GET", target, "", "");
             answer[..3].to_owned()
         };
         let text = format!(
             "GET /long?3000000 HTTP/1.1\r\nhost: h\r\naccept-encoding: {coding}\r\nconnection: close\r\n\r\n"
         );
-        let mut idle = house.begin(&text);
+        let mut idle = server.begin(&text);
         let mut first = [0; 12];
         idle.read_exact(&mut first).expect("it is answered");
         assert_eq!(&first, b"HTTP/1.1 200", "{coding}");
@@ -360,10 +372,10 @@ fn answers_that_clients_do_not_take_are_bounded_together() {
 
 #[test]
 fn another_target_is_answered_as_if_it_was_asked_for() {
-    let house = House::open(mounts());
+    let server = TestServer::open(mounts());
     let to = "/to?/digits.txt";
     check(
-        &house,
+        &server,
         ("GET", to, "", ""),
         expect![[r#"
         200
@@ -380,7 +392,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
         0123456789"#]],
     );
     check(
-        &house,
+        &server,
         ("HEAD", to, "", ""),
         expect![[r#"
         200
@@ -397,7 +409,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
     "#]],
     );
     check(
-        &house,
+        &server,
         ("POST", to, "", "form"),
         expect![[r#"
         200
@@ -414,7 +426,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
         0123456789"#]],
     );
     check(
-        &house,
+        &server,
         ("GET", to, "range: bytes=2-4\r\n", ""),
         expect![[r#"
         206
@@ -432,7 +444,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
         234"#]],
     );
     check(
-        &house,
+        &server,
         ("GET", to, "range: bytes=20-\r\n", ""),
         expect![[r#"
             416
@@ -446,7 +458,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
             {"title":"the range lies outside the representation","status":416"#]],
     );
     check(
-        &house,
+        &server,
         ("GET", to, "if-none-match: *\r\n", ""),
         expect![[r#"
         304
@@ -456,7 +468,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
     "#]],
     );
     check(
-        &house,
+        &server,
         ("GET", "/to?/missing.txt", "", ""),
         expect![[r#"
             404
@@ -471,7 +483,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
     );
     // Internal redirects lead to files of the library only, not to other mounts.
     check(
-        &house,
+        &server,
         ("GET", "/to?/echo", "", ""),
         expect![[r#"
             404
@@ -488,7 +500,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
 
 #[test]
 fn only_sound_fields_leave() {
-    let house = House::open(mounts());
+    let server = TestServer::open(mounts());
     for (status, expected) in [
         (
             "418",
@@ -519,7 +531,11 @@ fn only_sound_fields_leave() {
         "#]],
         ),
     ] {
-        check(&house, ("GET", &format!("/odd?{status}"), "", ""), expected);
+        check(
+            &server,
+            ("GET", &format!("/odd?{status}"), "", ""),
+            expected,
+        );
     }
 }
 

@@ -172,7 +172,7 @@ impl Service {
             .map(|(name, value)| (name.to_owned(), value));
         // The operator's fields cannot change the freshness of provisional responses.
         let is_set = |name: &str| !(choice.provisional && name == "cache-control");
-        self.settings.headers.over(own.collect(), is_set)
+        self.settings.headers.combine(own.collect(), is_set)
     }
 
     /// Returns the fields that control caches and the browser's security policies.

@@ -72,7 +72,7 @@ impl CertificateInfo {
     }
 
     /// Returns warnings about names and validity, as of the time `now_unix_s`.
-    pub(super) fn concerns(&self, now_unix_s: i64, path: &Path) -> Vec<CertificateWarning> {
+    pub(super) fn warnings(&self, now_unix_s: i64, path: &Path) -> Vec<CertificateWarning> {
         let mut what = Vec::new();
         let day = |unix_s| {
             let date = date::format(unix_s);
@@ -92,11 +92,11 @@ impl CertificateInfo {
                     .to_owned(),
             );
         }
-        let concern = |what| CertificateWarning {
+        let warning = |what| CertificateWarning {
             path: path.to_owned(),
             what,
         };
-        what.into_iter().map(concern).collect()
+        what.into_iter().map(warning).collect()
     }
 }
 

@@ -43,27 +43,27 @@ impl Keyring {
             addresses: HashSet::new(),
             default: Vec::new(),
         };
-        let mut concerns = Vec::new();
+        let mut warnings = Vec::new();
         let mut first_names: Option<Vec<String>> = None;
         let now_unix_s = (clock::unix_ms() / 1000) as i64;
         for pair in pairs {
-            let (certified, statement) = read_pair(pair)?;
-            concerns.extend(statement.concerns(now_unix_s, &pair.certificates));
+            let (certified, info) = read_pair(pair)?;
+            warnings.extend(info.warnings(now_unix_s, &pair.certificates));
             let certified = Arc::new(certified);
-            for name in &statement.names {
+            for name in &info.names {
                 let by = match name.strip_prefix("*.") {
                     Some(parent) => keyring.by_parent.entry(parent.to_owned()),
                     None => keyring.by_name.entry(name.clone()),
                 };
                 insert(by.or_default(), &certified);
             }
-            keyring.addresses.extend(statement.addresses);
-            let names = first_names.get_or_insert_with(|| statement.names.clone());
-            if keyring.default.is_empty() || names.iter().any(|it| statement.names.contains(it)) {
+            keyring.addresses.extend(info.addresses);
+            let names = first_names.get_or_insert_with(|| info.names.clone());
+            if keyring.default.is_empty() || names.iter().any(|it| info.names.contains(it)) {
                 insert(&mut keyring.default, &certified);
             }
         }
-        Ok((keyring, concerns))
+        Ok((keyring, warnings))
     }
 
     /// Returns the certificate for a client that sends the server name `name` and can verify the
@@ -112,7 +112,7 @@ fn read_pair(pair: &Pair) -> Result<(CertifiedKey, CertificateInfo), Error> {
     let first = chain
         .first()
         .ok_or_else(|| Error::new(ErrorKind::NoCertificate, path))?;
-    let statement = CertificateInfo::read(first, path)?;
+    let info = CertificateInfo::read(first, path)?;
     let path = &pair.key;
     let key = PrivateKeyDer::from_pem_slice(&read(path)?).map_err(|err| match err {
         pem::Error::NoItemsFound => Error::new(ErrorKind::NoKey, path),
@@ -125,7 +125,7 @@ fn read_pair(pair: &Pair) -> Result<(CertifiedKey, CertificateInfo), Error> {
         rustls::Error::InconsistentKeys(_) => Error::new(ErrorKind::Mismatch, path),
         err => Error::because(ErrorKind::BadCertificate, &pair.certificates, err),
     })?;
-    Ok((certified, statement))
+    Ok((certified, info))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Error> {

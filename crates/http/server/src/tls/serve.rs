@@ -37,7 +37,7 @@ async fn handshake(core: &Core, conn: Conn, tls: &Tls) -> Option<(Protocol, Conn
     let buffer_bytes_max = core.service.settings.limits.tls_buffer_bytes_max;
     let acceptor = TlsAcceptor::from(Arc::clone(&tls.config));
     let (socket, conn) = conn.counted().swap(());
-    let mut place = core.handshakes.begin();
+    let mut slot = core.handshakes.begin();
     let accept = acceptor.accept_with(socket, |session| {
         session.set_buffer_limit(Some(buffer_bytes_max));
     });
@@ -45,7 +45,7 @@ async fn handshake(core: &Core, conn: Conn, tls: &Tls) -> Option<(Protocol, Conn
         tokio::select! {
             biased;
             accepted = accept => accepted.map_err(Ended::Socket),
-            () = place.taken() => Err(Ended::Evicted),
+            () = slot.taken() => Err(Ended::Evicted),
         }
     });
     let metrics = core.service.metrics.core(core.reactor.index());
@@ -57,7 +57,7 @@ async fn handshake(core: &Core, conn: Conn, tls: &Tls) -> Option<(Protocol, Conn
             return None;
         }
     };
-    drop(place);
+    drop(slot);
     let session = stream.get_ref().1;
     metrics.record_handshake(match session.handshake_kind() {
         Some(rustls::HandshakeKind::Resumed) => Handshake::Resumed,

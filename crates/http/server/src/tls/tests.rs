@@ -45,13 +45,13 @@ impl Drop for Scratch {
 fn load(pairs: &[&Pair]) -> Result<(Tls, Vec<String>), (ErrorKind, PathBuf)> {
     let pairs = pairs.iter().copied().cloned().collect();
     match Tls::load(pairs, 16) {
-        Ok((tls, concerns)) => Ok((tls, concerns.into_iter().map(|it| it.what).collect())),
+        Ok((tls, warnings)) => Ok((tls, warnings.into_iter().map(|it| it.what).collect())),
         Err(err) => Err((err.kind, err.path)),
     }
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_file() {
+fn an_error_names_the_invalid_file() {
     let scratch = Scratch::new("wrong");
     let good = scratch.issue("good", &["h"], 4000);
     let other = scratch.issue("other", &["h"], 4000);
@@ -96,14 +96,14 @@ fn what_is_wrong_is_named_with_its_file() {
 }
 
 #[test]
-fn dates_and_names_that_clients_refuse_are_told() {
+fn certificates_that_clients_refuse_cause_warnings() {
     let scratch = Scratch::new("concerns");
     let expired = scratch.issue("expired", &["h"], 2020);
     let nameless = scratch.issue("nameless", &[], 4000);
     let good = scratch.issue("good", &["h"], 4000);
-    let (_, concerns) = load(&[&expired, &nameless, &good]).expect("they can be used");
+    let (_, warnings) = load(&[&expired, &nameless, &good]).expect("they can be used");
     assert_eq!(
-        concerns,
+        warnings,
         [
             "expired on Mon, 03 Feb 2020 00:00:00 GMT",
             "lists no host as a subject alternative name: clients ignore the common name",

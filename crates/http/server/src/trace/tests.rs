@@ -4,7 +4,7 @@ const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const PARENT: &str = "b7ad6b7169203331";
 
 #[test]
-fn what_is_valid_is_taken_and_the_rest_ignored() {
+fn invalid_traceparents_are_ignored() {
     let zeros = "0".repeat(32);
     let rows = [
         (format!("00-{TRACE}-{PARENT}-01"), true),

@@ -52,14 +52,14 @@ fn ends() -> Vec<u64> {
 }
 
 #[test]
-fn only_whole_pages_are_believed_however_they_are_written() {
+fn only_complete_pages_are_sent() {
     let (file, growing) = answer();
-    assert_eq!(growing.look(), 0);
+    assert_eq!(growing.check_progress(), 0);
     for (at, byte) in OPUS.iter().enumerate() {
         file.write_all_at(&[*byte], at as u64).expect("memory");
         let written = at as u64 + 1;
         let whole = ends().into_iter().rfind(|end| *end <= written);
-        let believed = growing.look();
+        let believed = growing.check_progress();
         // Unwritten bytes of the memory file read as zeros. An Ogg page whose last bytes are zeros
         // is therefore complete, and is accepted, before these bytes are written.
         let zeros = OPUS[at + 1..].iter().take_while(|byte| **byte == 0).count() as u64;
@@ -70,26 +70,26 @@ fn only_whole_pages_are_believed_however_they_are_written() {
         );
     }
     growing.end(Some(OPUS.len() as u64));
-    assert_eq!(growing.look(), OPUS.len() as u64);
+    assert_eq!(growing.check_progress(), OPUS.len() as u64);
 }
 
 #[test]
-fn what_is_no_page_is_never_believed() {
+fn an_invalid_page_is_never_sent() {
     let (file, growing) = answer();
     let first = ends()[0] as usize;
     let mut bytes = OPUS.to_vec();
     bytes[first + 40] ^= 1;
     file.write_all_at(&bytes, 0).expect("memory");
-    assert_eq!(growing.look(), first as u64);
-    assert_eq!(growing.look(), first as u64);
+    assert_eq!(growing.check_progress(), first as u64);
+    assert_eq!(growing.check_progress(), first as u64);
 }
 
 #[test]
-fn what_is_changed_once_it_was_checked_is_heard_as_it_was() {
+fn changes_after_the_check_are_not_sent() {
     let (file, growing) = answer();
     let first = ends()[0] as usize;
     file.write_all_at(&OPUS[..first], 0).expect("memory");
-    assert_eq!(growing.look(), first as u64);
+    assert_eq!(growing.check_progress(), first as u64);
     file.write_all_at(&vec![b'x'; first], 0).expect("memory");
     let mut pieces = Pieces::new(Arc::new(growing));
     let next = run(poll_fn(|context| pieces.poll_next(1 << 20, context)));
@@ -100,7 +100,7 @@ fn what_is_changed_once_it_was_checked_is_heard_as_it_was() {
 }
 
 #[test]
-fn a_client_gets_all_of_it_by_and_by() {
+fn a_client_receives_the_whole_track() {
     let (file, growing) = answer();
     let growing = Arc::new(growing);
     let writer = {
@@ -135,7 +135,7 @@ fn a_client_gets_all_of_it_by_and_by() {
 }
 
 #[test]
-fn what_fails_half_way_is_cut_and_not_ended() {
+fn a_failed_track_ends_with_an_error() {
     for end in [None, Some(1)] {
         let (file, growing) = answer();
         let first = ends()[0] as usize;

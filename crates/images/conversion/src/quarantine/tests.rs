@@ -1,6 +1,6 @@
 //! Tests of the quarantine of originals that crash workers.
 
-use super::{DEATHS_MAX, Death, Quarantine, Quarantined, SUSPECTS_MAX, folder, lift, list};
+use super::{CRASHES_MAX, Crash, Quarantine, Quarantined, SUSPECTS_MAX, folder, lift, list};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::{self, File};
 use std::io::Write;
@@ -43,24 +43,24 @@ fn original(text: &str) -> (File, u64) {
     (file, text.len() as u64)
 }
 
-fn holds_back(quarantine: &Quarantine, text: &str, improves: bool) -> bool {
+fn contains_for(quarantine: &Quarantine, text: &str, is_improvement: bool) -> bool {
     let (file, bytes) = original(text);
-    let held = quarantine.holds(&file, bytes, improves);
+    let held = quarantine.contains(&file, bytes, is_improvement);
     held.expect("memory can be read")
 }
 
-fn holds(quarantine: &Quarantine, text: &str) -> bool {
-    holds_back(quarantine, text, false)
+fn contains(quarantine: &Quarantine, text: &str) -> bool {
+    contains_for(quarantine, text, false)
 }
 
-fn note_one(quarantine: &Quarantine, text: &str, improves: bool) {
+fn note_one(quarantine: &Quarantine, text: &str, is_improvement: bool) {
     let (file, bytes) = original(text);
-    let death = Death {
+    let crash = Crash {
         path: Path::new("folder/\u{1b}odd\n.jpg"),
         cause: "cell: crashed: died by signal 11".to_owned(),
-        improves,
+        is_improvement,
     };
-    let noted = quarantine.note(&file, bytes, &death);
+    let noted = quarantine.note(&file, bytes, &crash);
     noted.expect("memory can be read");
 }
 
@@ -72,50 +72,50 @@ fn note(quarantine: &Quarantine, text: &str) {
 fn n12_what_killed_often_enough_is_held_whatever_it_is_called() {
     let data = Data::new();
     let quarantine = data.open();
-    for _ in 0..DEATHS_MAX {
-        assert!(!holds(&quarantine, "evil"));
+    for _ in 0..CRASHES_MAX {
+        assert!(!contains(&quarantine, "evil"));
         note(&quarantine, "evil");
     }
-    assert!(holds(&quarantine, "evil"));
-    assert!(!holds(&quarantine, "good"), "as long, but another one");
-    assert!(!holds(&quarantine, "evil and long"));
+    assert!(contains(&quarantine, "evil"));
+    assert!(!contains(&quarantine, "good"), "as long, but another one");
+    assert!(!contains(&quarantine, "evil and long"));
     assert_eq!(quarantine.count(), 1);
 }
 
 #[test]
-fn no_number_of_suspects_grows_it_without_bound() {
+fn the_number_of_suspects_is_bounded() {
     let data = Data::new();
     let quarantine = data.open();
     for number in 0..100 {
-        for _ in 0..DEATHS_MAX {
+        for _ in 0..CRASHES_MAX {
             note(&quarantine, &format!("{number:04}"));
         }
     }
-    let held = (0..100).filter(|number| holds(&quarantine, &format!("{number:04}")));
+    let held = (0..100).filter(|number| contains(&quarantine, &format!("{number:04}")));
     assert_eq!(held.count(), SUSPECTS_MAX);
 }
 
 #[test]
-fn improvements_that_die_end_improvements_and_nothing_else() {
+fn crashed_improvements_stop_only_improvements() {
     let data = Data::new();
     let quarantine = data.open();
-    for _ in 0..10 * DEATHS_MAX {
+    for _ in 0..10 * CRASHES_MAX {
         note_one(&quarantine, "odd", true);
     }
-    assert!(holds_back(&quarantine, "odd", true));
-    assert!(!holds(&quarantine, "odd"), "requests go on");
+    assert!(contains_for(&quarantine, "odd", true));
+    assert!(!contains(&quarantine, "odd"), "requests go on");
     assert_eq!((quarantine.count(), data.listed()), (0, vec![]));
-    for _ in 0..DEATHS_MAX {
+    for _ in 0..CRASHES_MAX {
         note(&quarantine, "odd");
     }
-    assert!(holds(&quarantine, "odd"));
+    assert!(contains(&quarantine, "odd"));
 }
 
 #[test]
 fn what_is_held_is_listed_and_outlives_the_process() {
     let data = Data::new();
     let quarantine = data.open();
-    for _ in 0..DEATHS_MAX {
+    for _ in 0..CRASHES_MAX {
         note(&quarantine, "evil");
     }
     let [entry] = &data.listed()[..] else {
@@ -126,41 +126,41 @@ fn what_is_held_is_listed_and_outlives_the_process() {
     assert_eq!(entry.bytes, 4);
     assert_eq!(entry.hash, blake3::hash(b"evil").to_string());
     let next = data.open();
-    assert!(holds(&next, "evil"));
-    assert!(!holds(&next, "good"));
+    assert!(contains(&next, "evil"));
+    assert!(!contains(&next, "good"));
 }
 
 #[test]
-fn what_is_lifted_is_tried_again_by_a_server_that_runs() {
+fn a_running_server_retries_lifted_originals() {
     for by_path in [true, false] {
         let data = Data::new();
         let quarantine = data.open();
-        for _ in 0..DEATHS_MAX {
+        for _ in 0..CRASHES_MAX {
             note(&quarantine, "evil");
         }
         let entry = data.listed().remove(0);
         let name = if by_path { &entry.path } else { &entry.hash };
         assert_eq!(lift(&data.0, "another").expect("can be read"), []);
-        assert!(holds(&quarantine, "evil"));
+        assert!(contains(&quarantine, "evil"));
         let lifted = lift(&data.0, name).expect("can be removed");
         assert_eq!(lifted, std::slice::from_ref(&entry));
-        assert!(!holds(&quarantine, "evil"));
+        assert!(!contains(&quarantine, "evil"));
         assert_eq!((quarantine.count(), data.listed()), (0, vec![]));
-        // After the quarantine was lifted, only `DEATHS_MAX` further crashes put the original into
+        // After the quarantine was lifted, only `CRASHES_MAX` further crashes put the original into
         // quarantine again.
-        for _ in 0..DEATHS_MAX {
-            assert!(!holds(&quarantine, "evil"));
+        for _ in 0..CRASHES_MAX {
+            assert!(!contains(&quarantine, "evil"));
             note(&quarantine, "evil");
         }
-        assert!(holds(&quarantine, "evil"));
+        assert!(contains(&quarantine, "evil"));
     }
 }
 
 #[test]
-fn what_other_encoders_died_of_is_tried_by_these() {
+fn a_new_encoder_version_lifts_the_quarantine() {
     let data = Data::new();
     let quarantine = data.open();
-    for _ in 0..DEATHS_MAX {
+    for _ in 0..CRASHES_MAX {
         note(&quarantine, "evil");
     }
     let file = folder(&data.0).join(blake3::hash(b"evil").to_string());
@@ -168,12 +168,12 @@ fn what_other_encoders_died_of_is_tried_by_these() {
     let line = text.lines().nth(1).expect("it has a second line");
     let older = text.replace(line, "encoders 0");
     fs::write(&file, older).expect("own directory");
-    assert!(!holds(&data.open(), "evil"));
+    assert!(!contains(&data.open(), "evil"));
     assert_eq!(data.listed(), []);
 }
 
 #[test]
-fn what_is_no_description_holds_nothing() {
+fn files_without_a_description_are_ignored() {
     let data = Data::new();
     fs::create_dir_all(folder(&data.0)).expect("own directory");
     fs::write(folder(&data.0).join("note"), "pelton quarantine 1\npath").expect("own directory");

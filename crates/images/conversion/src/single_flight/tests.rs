@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-use super::{Abandoned, Crowded, Leader, SingleFlight, Waiter};
+use super::{Abandoned, Leader, SingleFlight, TooManyWaiters, Waiter};
 
 type Flights = SingleFlight<&'static str, u32, AtomicU32>;
 
@@ -110,7 +110,7 @@ fn waiters_are_bounded_and_those_that_left_make_room() {
     let flights = Flights::new(2);
     let (leader, first) = flights.lead("a");
     let second = follow(&flights, "a").expect("a flight");
-    assert_eq!(flights.follow(&"a").err(), Some(Crowded));
+    assert_eq!(flights.follow(&"a").err(), Some(TooManyWaiters));
     drop(first);
     let third = follow(&flights, "a").expect("one has left");
     assert!(leader.is_awaited());

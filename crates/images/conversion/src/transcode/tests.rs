@@ -82,7 +82,7 @@ const LIMITS: Limits = Limits {
 
 /// Removes all waiting tracks and returns their users, in the order in which threads would start
 /// the tracks.
-fn turns(state: &mut State) -> Vec<Arc<str>> {
+fn start_order(state: &mut State) -> Vec<Arc<str>> {
     let next = || Some(state.take_next()?.task.user);
     std::iter::from_fn(next).collect()
 }
@@ -94,9 +94,9 @@ fn users_take_turns() {
     let _waiting: Vec<TrackWaiter> = ["ann", "ann", "ann", "bob"]
         .map(|user| join(user).expect("there is room"))
         .into();
-    let turns = turns(&mut state);
-    let turns: Vec<&str> = turns.iter().map(|user| &**user).collect();
-    assert_eq!(turns, ["ann", "bob", "ann", "ann"]);
+    let start_order = start_order(&mut state);
+    let start_order: Vec<&str> = start_order.iter().map(|user| &**user).collect();
+    assert_eq!(start_order, ["ann", "bob", "ann", "ann"]);
 }
 
 #[test]

@@ -139,14 +139,14 @@ fn what_a_crash_left_short_or_unnamed_is_removed_and_not_served() {
     data.loaded(1 << 20)
         .store(key(1), WEBP, Some(&sealed(&data, b"picture")), 5)
         .expect("writable");
-    let shelf = data.0.join("variants/01/01");
+    let shard_folder = data.0.join("variants/01/01");
     fs::write(
-        shelf.join("01010101010101010101010101010102-9.avif"),
+        shard_folder.join("01010101010101010101010101010102-9.avif"),
         b"short",
     )
     .expect("file");
     fs::write(
-        shelf.join("01010101010101010101010101010103-0.avif.part"),
+        shard_folder.join("01010101010101010101010101010103-0.avif.part"),
         b"",
     )
     .expect("file");
@@ -241,10 +241,10 @@ fn what_was_too_costly_is_tried_again_by_the_next_process() {
     let known = variants.find(&key(1), u64::MAX).expect("is loaded");
     assert_eq!(known.map(|known| known.kind), Some(costly));
     // An earlier release wrote the verdict "too costly" to disk; loading removes its file.
-    let shelf = data.0.join("variants/02/02");
-    fs::create_dir_all(&shelf).expect("own directory");
+    let shard_folder = data.0.join("variants/02/02");
+    fs::create_dir_all(&shard_folder).expect("own directory");
     let name = format!("{}-0.costly", key(2));
-    fs::write(shelf.join(name), "").expect("own directory");
+    fs::write(shard_folder.join(name), "").expect("own directory");
     let next = data.loaded(1 << 20);
     for number in [1, 2] {
         let known = next.find(&key(number), 1_000).expect("is loaded");

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use image_plan::Placeholder;
 
-use super::{Looks, RECORD_BYTES};
+use super::{Placeholders, RECORD_BYTES};
 use crate::library::Identity;
 
 /// Temporary data directory of one test, removed when dropped.
@@ -20,8 +20,8 @@ impl Data {
         Data(path)
     }
 
-    fn looks(&self, looks_max: usize) -> Looks {
-        Looks::open(&self.0, NonZeroUsize::new(looks_max).expect("not zero"))
+    fn looks(&self, looks_max: usize) -> Placeholders {
+        Placeholders::open(&self.0, NonZeroUsize::new(looks_max).expect("not zero"))
     }
 
     fn bytes(&self) -> Vec<u8> {

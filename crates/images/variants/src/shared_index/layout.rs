@@ -15,16 +15,16 @@ use std::os::unix::ffi::OsStrExt;
 use bytes::Bytes;
 use resp::Reply;
 
-use super::{Change, Flight, Found, Lock, Made};
+use super::{Change, Flight, Lock, SharedEntry, VariantDetails};
 use crate::cache::{Key, Kind, Variant};
 
 /// Lifetime of a process's entry after its last renewal, in seconds, as an argument of `EXPIRE`.
 const PROCESS_S: &str = "10";
 
-type Words = Vec<Bytes>;
+type Command = Vec<Bytes>;
 
-fn words(words: &[&[u8]]) -> Words {
-    words
+fn command(command: &[&[u8]]) -> Command {
+    command
         .iter()
         .map(|word| Bytes::copy_from_slice(word))
         .collect()
@@ -45,9 +45,9 @@ fn named(process: &str) -> String {
 /// Returns the commands that request the lock of `key`, for at most `flight.wall_ms_max`, and then
 /// read the entry of `key`. In this order, a process that gets the lock because its holder has
 /// finished also reads the holder's result.
-pub(super) fn lock_and_find(key: &Key, flight: &Flight<'_>) -> Vec<Words> {
+pub(super) fn lock_and_find(key: &Key, flight: &Flight<'_>) -> Vec<Command> {
     vec![
-        words(&[
+        command(&[
             b"SET",
             self::flight(key).as_bytes(),
             &flight.text(),
@@ -56,12 +56,12 @@ pub(super) fn lock_and_find(key: &Key, flight: &Flight<'_>) -> Vec<Words> {
             b"PX",
             flight.wall_ms_max.to_string().as_bytes(),
         ]),
-        words(&[b"HMGET", variant(key).as_bytes(), b"kind", b"bytes"]),
+        command(&[b"HMGET", variant(key).as_bytes(), b"kind", b"bytes"]),
     ]
 }
 
 /// Decodes the first reply to [`lock_and_find`].
-pub(super) fn locked(reply: &Reply, flight: &Flight<'_>) -> Lock {
+pub(super) fn parse_lock(reply: &Reply, flight: &Flight<'_>) -> Lock {
     let own = |text: &Bytes| text.starts_with(format!("{} ", flight.files).as_bytes());
     match reply {
         Reply::Null => Lock::Ours,
@@ -72,7 +72,7 @@ pub(super) fn locked(reply: &Reply, flight: &Flight<'_>) -> Lock {
 
 /// Decodes the second reply to [`lock_and_find`]. Returns `None` if there is no entry or if it is
 /// invalid.
-pub(super) fn found(reply: &Reply) -> Option<Found> {
+pub(super) fn parse_entry(reply: &Reply) -> Option<SharedEntry> {
     let Reply::Array(fields) = reply else {
         return None;
     };
@@ -85,12 +85,12 @@ pub(super) fn found(reply: &Reply) -> Option<Found> {
         Kind::Picture(_) | Kind::Sound => 0 < bytes,
         Kind::Verdict(_) => bytes == 0,
     };
-    is_sound.then_some(Found { kind, bytes })
+    is_sound.then_some(SharedEntry { kind, bytes })
 }
 
 /// Returns the commands that write an entry. It expires at the variant's own deadline, if any, and
 /// otherwise `keep_ms` after its last use.
-pub(super) fn kept(entry: &Variant, keep_ms: u64) -> [Words; 2] {
+pub(super) fn kept(entry: &Variant, keep_ms: u64) -> [Command; 2] {
     let (name, bytes) = (variant(&entry.key), entry.bytes.to_string());
     let used_ms = entry.used_ms().to_string();
     let fields: [&[u8]; 8] = [
@@ -105,25 +105,25 @@ pub(super) fn kept(entry: &Variant, keep_ms: u64) -> [Words; 2] {
     ];
     let until_ms = entry.expires_ms().unwrap_or(entry.used_ms() + keep_ms);
     let until_ms = until_ms.to_string();
-    let end = words(&[b"PEXPIREAT", name.as_bytes(), until_ms.as_bytes()]);
-    [words(&fields), end]
+    let end = command(&[b"PEXPIREAT", name.as_bytes(), until_ms.as_bytes()]);
+    [command(&fields), end]
 }
 
 /// Returns the commands that record `change`.
-pub(super) fn change(change: &Change, keep_ms: u64) -> Vec<Words> {
+pub(super) fn change(change: &Change, keep_ms: u64) -> Vec<Command> {
     match change {
         Change::Kept(entry) => kept(entry, keep_ms).into(),
-        Change::Made(made) => self::made(made, keep_ms).into(),
-        Change::Gone(key) => vec![words(&[b"UNLINK", variant(key).as_bytes()])],
-        Change::Ended(key) => vec![words(&[b"UNLINK", flight(key).as_bytes()])],
+        Change::VariantDetails(made) => self::made(made, keep_ms).into(),
+        Change::Removed(key) => vec![command(&[b"UNLINK", variant(key).as_bytes()])],
+        Change::Ended(key) => vec![command(&[b"UNLINK", flight(key).as_bytes()])],
     }
 }
 
 /// Returns the commands that add the original's path, the size and the cost of a variant to its
 /// entry.
-fn made(made: &Made, keep_ms: u64) -> [Words; 2] {
+fn made(made: &VariantDetails, keep_ms: u64) -> [Command; 2] {
     let name = variant(&made.key);
-    let fields = words(&[
+    let fields = command(&[
         b"HSET",
         name.as_bytes(),
         b"path",
@@ -138,18 +138,18 @@ fn made(made: &Made, keep_ms: u64) -> [Words; 2] {
     // If the store has evicted the entry, the command above creates one without expiry, so this
     // command sets one.
     let keep_ms = keep_ms.to_string();
-    let end = words(&[b"PEXPIRE", name.as_bytes(), keep_ms.as_bytes(), b"NX"]);
+    let end = command(&[b"PEXPIRE", name.as_bytes(), keep_ms.as_bytes(), b"NX"]);
     [fields, end]
 }
 
 /// Returns the commands that increment each counter in the store by the growth of its total since
 /// `before`.
-pub(super) fn counts(before: &[(&'static str, u64)], now: &[(&'static str, u64)]) -> Vec<Words> {
+pub(super) fn counts(before: &[(&'static str, u64)], now: &[(&'static str, u64)]) -> Vec<Command> {
     let added = now.iter().enumerate().filter_map(|(index, (name, total))| {
         let added = total - before.get(index).map_or(0, |before| before.1);
         (added != 0).then(|| {
             let added = added.to_string();
-            words(&[
+            command(&[
                 b"HINCRBY",
                 b"pelton:counters",
                 name.as_bytes(),
@@ -161,11 +161,11 @@ pub(super) fn counts(before: &[(&'static str, u64)], now: &[(&'static str, u64)]
 }
 
 /// Returns the commands that register this process in the store.
-pub(super) fn process(process: &str) -> Vec<Words> {
+pub(super) fn process(process: &str) -> Vec<Command> {
     let name = named(process);
     let pid = std::process::id().to_string();
     vec![
-        words(&[
+        command(&[
             b"HSET",
             name.as_bytes(),
             b"pid",
@@ -179,6 +179,6 @@ pub(super) fn process(process: &str) -> Vec<Words> {
 
 /// Returns the command that renews the registration. Its reply is 0 if the store does not have the
 /// registration.
-pub(super) fn renew(process: &str) -> Words {
-    words(&[b"EXPIRE", named(process).as_bytes(), PROCESS_S.as_bytes()])
+pub(super) fn renew(process: &str) -> Command {
+    command(&[b"EXPIRE", named(process).as_bytes(), PROCESS_S.as_bytes()])
 }

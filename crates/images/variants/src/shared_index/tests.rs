@@ -11,7 +11,7 @@ use image_plan::Target;
 use keyspace::{Keyspace, Session};
 use resp::{Out, Proto, Reply, ReplyLimits};
 
-use super::{Change, Flight, Found, Kept, Ledger, Limits, Lock, Made, Store};
+use super::{Change, Flight, Kept, Limits, Lock, SharedEntry, SharedIndex, Store, VariantDetails};
 use crate::cache::{Key, Kind, Variant, Variants, Verdict};
 use crate::clock;
 use crate::library::LibraryPath;
@@ -43,27 +43,30 @@ impl Store for Memory {
 }
 
 /// One process: its index of variants, its shared index and the store.
-struct House {
+struct TestProcess {
     store: Arc<Memory>,
-    ledger: Arc<Ledger>,
+    ledger: Arc<SharedIndex>,
     variants: Variants,
     kept: Kept,
 }
 
-impl House {
-    fn new(limits: Limits) -> House {
+impl TestProcess {
+    fn new(limits: Limits) -> TestProcess {
         let store = Arc::new(Memory {
             keyspace: Mutex::new(Keyspace::new(keyspace::Limits::default(), 7)),
             is_reachable: AtomicBool::new(true),
         });
-        House::over(store, limits)
+        TestProcess::over(store, limits)
     }
 
-    fn over(store: Arc<Memory>, limits: Limits) -> House {
-        let ledger = Arc::new(Ledger::new(Arc::clone(&store) as Arc<dyn Store>, limits));
+    fn over(store: Arc<Memory>, limits: Limits) -> TestProcess {
+        let ledger = Arc::new(SharedIndex::new(
+            Arc::clone(&store) as Arc<dyn Store>,
+            limits,
+        ));
         // These tests write no files.
         let variants = Variants::new(Path::new("/nonexistent"), 1 << 20);
-        House {
+        TestProcess {
             store,
             variants: variants.recorded(Some(Arc::clone(&ledger))),
             ledger,
@@ -71,14 +74,14 @@ impl House {
         }
     }
 
-    fn look(&mut self) {
-        let looked = self
+    fn update(&mut self) {
+        let updated = self
             .ledger
-            .catch_up(&mut self.kept, &self.variants, &|| vec![("conversions", 0)]);
-        self.kept.is_published = looked.is_ok();
+            .update_store(&mut self.kept, &self.variants, &|| vec![("conversions", 0)]);
+        self.kept.is_published = updated.is_ok();
     }
 
-    fn find(&self, key: &Key) -> Option<Found> {
+    fn find(&self, key: &Key) -> Option<SharedEntry> {
         let path = LibraryPath::from_target("/a.jpg").expect("a path");
         let flight = Flight {
             files: "host:1:2",
@@ -92,7 +95,7 @@ impl House {
         self.variants.recall(key, self.find(key)?, NOW_MS)
     }
 
-    fn ask(&self, line: &str) -> Reply {
+    fn run_command(&self, line: &str) -> Reply {
         let words = line
             .split(' ')
             .map(|word| Bytes::copy_from_slice(word.as_bytes()));
@@ -101,7 +104,7 @@ impl House {
     }
 
     fn keys(&self) -> usize {
-        match self.ask("KEYS pelton:variant:*") {
+        match self.run_command("KEYS pelton:variant:*") {
             Reply::Array(keys) => keys.len(),
             other => panic!("{other:?}"),
         }
@@ -114,55 +117,58 @@ fn key(first: u8) -> Key {
 
 #[test]
 fn what_is_kept_is_recorded_and_what_goes_leaves() {
-    let mut house = House::new(Limits::default());
+    let mut process = TestProcess::new(Limits::default());
     let now_ms = clock::unix_ms();
-    house.variants.remember(key(1), Verdict::Faulty, now_ms);
-    house.look();
+    process.variants.remember(key(1), Verdict::Faulty, now_ms);
+    process.update();
     let entry = format!("HGET pelton:variant:{} kind", key(1));
-    assert_eq!(house.ask(&entry), Reply::Bulk("faulty".into()));
-    let ttl = house.ask(&format!("TTL pelton:variant:{}", key(1)));
+    assert_eq!(process.run_command(&entry), Reply::Bulk("faulty".into()));
+    let ttl = process.run_command(&format!("TTL pelton:variant:{}", key(1)));
     assert!(
         matches!(ttl, Reply::Int(1..=60)),
         "as long as it counts: {ttl:?}"
     );
-    house.variants.forget(&key(1));
-    house.look();
-    assert_eq!(house.keys(), 0);
+    process.variants.forget(&key(1));
+    process.update();
+    assert_eq!(process.keys(), 0);
 }
 
 #[test]
 fn an_entry_that_the_store_evicted_before_its_origin_arrived_expires() {
-    let mut house = House::new(Limits::default());
-    house.look();
-    house.ledger.note(Change::Made(Made {
+    let mut process = TestProcess::new(Limits::default());
+    process.update();
+    process.ledger.note(Change::VariantDetails(VariantDetails {
         key: key(1),
         path: LibraryPath::from_target("/a.jpg").expect("a path"),
         width_px: 4,
         height_px: 3,
         cpu_us: 20,
     }));
-    house.look();
-    let expiry = house.ask(&format!("PTTL pelton:variant:{}", key(1)));
+    process.update();
+    let expiry = process.run_command(&format!("PTTL pelton:variant:{}", key(1)));
     assert!(
         matches!(expiry, Reply::Int(ms) if 0 < ms),
         "the entry would stay in the store for ever: {expiry:?}"
     );
-    assert!(house.find(&key(1)).is_none(), "an entry without kind");
+    assert!(process.find(&key(1)).is_none(), "an entry without kind");
 }
 
 #[test]
 fn a_store_that_lost_everything_gets_it_again() {
-    let mut house = House::new(Limits::default());
-    house
+    let mut process = TestProcess::new(Limits::default());
+    process
         .variants
         .remember(key(1), Verdict::Faulty, clock::unix_ms());
-    house.look();
-    assert_eq!(house.ledger.stats().publications, 1);
-    house.look();
-    assert_eq!(house.ledger.stats().publications, 1, "once is enough");
-    house.ask("FLUSHALL");
-    house.look();
-    assert_eq!((house.keys(), house.ledger.stats().publications), (1, 2));
+    process.update();
+    assert_eq!(process.ledger.stats().publications, 1);
+    process.update();
+    assert_eq!(process.ledger.stats().publications, 1, "once is enough");
+    process.run_command("FLUSHALL");
+    process.update();
+    assert_eq!(
+        (process.keys(), process.ledger.stats().publications),
+        (1, 2)
+    );
 }
 
 #[test]
@@ -172,39 +178,42 @@ fn what_the_directory_held_is_recorded_once_it_is_read() {
     let stored = earlier.store(key(1), Kind::LARGER, None, NOW_MS);
     stored.expect("there is room");
 
-    let mut house = House::new(Limits::default());
+    let mut process = TestProcess::new(Limits::default());
     let variants = Variants::new(&data, 1 << 20);
-    house.variants = variants.recorded(Some(Arc::clone(&house.ledger)));
-    house.look();
-    assert_eq!(house.keys(), 0, "not read yet");
-    house.variants.load().expect("it can be listed");
-    house.look();
-    assert_eq!((house.keys(), house.ledger.stats().publications), (1, 2));
-    house.look();
-    assert_eq!(house.ledger.stats().publications, 2, "once is enough");
+    process.variants = variants.recorded(Some(Arc::clone(&process.ledger)));
+    process.update();
+    assert_eq!(process.keys(), 0, "not read yet");
+    process.variants.load().expect("it can be listed");
+    process.update();
+    assert_eq!(
+        (process.keys(), process.ledger.stats().publications),
+        (1, 2)
+    );
+    process.update();
+    assert_eq!(process.ledger.stats().publications, 2, "once is enough");
     fs::remove_dir_all(&data).expect("own directory");
 }
 
 #[test]
 fn out_of_reach_nothing_is_lost_that_the_index_has() {
-    let mut house = House::new(Limits::default());
-    house.look();
-    house.store.is_reachable.store(false, Ordering::Relaxed);
-    house
+    let mut process = TestProcess::new(Limits::default());
+    process.update();
+    process.store.is_reachable.store(false, Ordering::Relaxed);
+    process
         .variants
         .remember(key(1), Verdict::Faulty, clock::unix_ms());
-    house.look();
-    assert!(!house.ledger.stats().is_reachable);
-    assert_eq!(house.find(&key(1)), None);
-    house.store.is_reachable.store(true, Ordering::Relaxed);
+    process.update();
+    assert!(!process.ledger.stats().is_reachable);
+    assert_eq!(process.find(&key(1)), None);
+    process.store.is_reachable.store(true, Ordering::Relaxed);
     assert_eq!(
-        house.find(&key(1)),
+        process.find(&key(1)),
         None,
         "not asked before it was seen again"
     );
-    house.look();
-    assert!(house.ledger.stats().is_reachable);
-    assert_eq!(house.keys(), 1);
+    process.update();
+    assert!(process.ledger.stats().is_reachable);
+    assert_eq!(process.keys(), 1);
 }
 
 #[test]
@@ -214,24 +223,26 @@ fn more_changes_than_may_wait_are_made_up_for() {
         batch_max: 2,
         ..Limits::default()
     };
-    let mut house = House::new(limits);
-    house.look();
+    let mut process = TestProcess::new(limits);
+    process.update();
     for first in 0..5 {
         let now_ms = clock::unix_ms();
-        house.variants.remember(key(first), Verdict::Faulty, now_ms);
+        process
+            .variants
+            .remember(key(first), Verdict::Faulty, now_ms);
     }
-    house.look();
-    assert_eq!(house.keys(), 5);
+    process.update();
+    assert_eq!(process.keys(), 5);
 }
 
 #[test]
 fn another_process_knows_the_verdict() {
-    let mut first = House::new(Limits::default());
+    let mut first = TestProcess::new(Limits::default());
     first
         .variants
         .remember(key(1), Verdict::TooCostly, clock::unix_ms());
-    first.look();
-    let second = House::over(Arc::clone(&first.store), Limits::default());
+    first.update();
+    let second = TestProcess::over(Arc::clone(&first.store), Limits::default());
     let recalled = second.recall(&key(1)).expect("recorded");
     assert_eq!(recalled.kind, Kind::Verdict(Verdict::TooCostly));
     assert!(second.recall(&key(2)).is_none());
@@ -239,17 +250,17 @@ fn another_process_knows_the_verdict() {
 
 #[test]
 fn a_variant_whose_file_is_not_here_is_no_variant() {
-    let mut house = House::new(Limits::default());
+    let mut process = TestProcess::new(Limits::default());
     let name = format!("pelton:variant:{}", key(1));
-    house.ask(&format!("HSET {name} kind webp bytes 10"));
-    assert!(house.recall(&key(1)).is_none());
-    house.look();
-    assert_eq!(house.keys(), 0, "and its record goes");
+    process.run_command(&format!("HSET {name} kind webp bytes 10"));
+    assert!(process.recall(&key(1)).is_none());
+    process.update();
+    assert_eq!(process.keys(), 0, "and its record goes");
 }
 
 #[test]
 fn what_makes_no_sense_is_no_entry() {
-    let house = House::new(Limits::default());
+    let process = TestProcess::new(Limits::default());
     let name = format!("pelton:variant:{}", key(1));
     for fields in [
         "kind webp",
@@ -259,48 +270,48 @@ fn what_makes_no_sense_is_no_entry() {
         "kind larger bytes 10",
         "kind nothing bytes 10",
     ] {
-        house.ask(&format!("DEL {name}"));
-        house.ask(&format!("HSET {name} {fields}"));
-        assert_eq!(house.find(&key(1)), None, "{fields}");
+        process.run_command(&format!("DEL {name}"));
+        process.run_command(&format!("HSET {name} {fields}"));
+        assert_eq!(process.find(&key(1)), None, "{fields}");
     }
-    house.ask(&format!("SET {name} text"));
-    assert_eq!(house.find(&key(1)), None);
-    house.ask(&format!("DEL {name}"));
-    house.ask(&format!("HSET {name} kind webp bytes 10"));
-    let found = house.find(&key(1)).expect("sound");
+    process.run_command(&format!("SET {name} text"));
+    assert_eq!(process.find(&key(1)), None);
+    process.run_command(&format!("DEL {name}"));
+    process.run_command(&format!("HSET {name} kind webp bytes 10"));
+    let found = process.find(&key(1)).expect("sound");
     assert_eq!((found.kind, found.bytes), (Kind::Picture(Target::Webp), 10));
 }
 
 #[test]
 fn a_conversion_under_way_is_shown_and_made_once() {
-    let mut house = House::new(Limits::default());
-    let other = House::over(Arc::clone(&house.store), Limits::default());
+    let mut process = TestProcess::new(Limits::default());
+    let other = TestProcess::over(Arc::clone(&process.store), Limits::default());
     let path = LibraryPath::from_target("/a%20b.jpg").expect("a path");
     let flight = |files| Flight {
         files,
         path: &path,
         wall_ms_max: 60_000,
     };
-    let lock = |house: &House, files| house.ledger.find_or_lock(&key(1), &flight(files));
-    assert_eq!(lock(&house, "host:1:2"), (None, Lock::Ours));
+    let lock = |process: &TestProcess, files| process.ledger.find_or_lock(&key(1), &flight(files));
+    assert_eq!(lock(&process, "host:1:2"), (None, Lock::Ours));
     let name = format!("pelton:flight:{}", key(1));
     assert_eq!(
-        house.ask(&format!("GET {name}")),
+        process.run_command(&format!("GET {name}")),
         Reply::Bulk("host:1:2 a b.jpg".into())
     );
     assert_eq!(lock(&other, "host:1:2"), (None, Lock::Shared));
     assert_eq!(lock(&other, "host:1:20"), (None, Lock::Elsewhere));
-    house.ask(&format!(
+    process.run_command(&format!(
         "HSET pelton:variant:{} kind larger bytes 0",
         key(1)
     ));
-    house.ledger.note(Change::Ended(key(1)));
-    house.look();
-    assert_eq!(house.ask(&format!("GET {name}")), Reply::Null);
+    process.ledger.note(Change::Ended(key(1)));
+    process.update();
+    assert_eq!(process.run_command(&format!("GET {name}")), Reply::Null);
     let (found, lock) = lock(&other, "host:1:2");
     let kind = found.expect("recorded").kind;
     assert_eq!((kind, lock), (Kind::Verdict(Verdict::Larger), Lock::Ours));
-    house.store.is_reachable.store(false, Ordering::Relaxed);
-    let unknown = house.ledger.find_or_lock(&key(2), &flight("host:1:2"));
+    process.store.is_reachable.store(false, Ordering::Relaxed);
+    let unknown = process.ledger.find_or_lock(&key(2), &flight("host:1:2"));
     assert_eq!(unknown, (None, Lock::Elsewhere));
 }

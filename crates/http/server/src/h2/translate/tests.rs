@@ -27,8 +27,8 @@ fn completed(fields: &[(&str, &str)]) -> String {
     }
     assert!(connection.is_open(1), "{fields:?}");
     let mut text = Vec::new();
-    let judged = request(connection.head(), &mut text, &Limits::default());
-    match judged {
+    let parsed = request(connection.head(), &mut text, &Limits::default());
+    match parsed {
         Err(reject) => format!("{} {}\n", reject.status, reject.reason),
         Ok(_) => String::from_utf8(text)
             .expect("these are ASCII")
@@ -37,7 +37,7 @@ fn completed(fields: &[(&str, &str)]) -> String {
 }
 
 /// Returns the pseudo-header fields of a request for `path`, without `:authority`.
-fn asks<'a>(method: &'a str, path: &'a str) -> [(&'a str, &'a str); 3] {
+fn pseudo_fields<'a>(method: &'a str, path: &'a str) -> [(&'a str, &'a str); 3] {
     [(":method", method), (":scheme", "https"), (":path", path)]
 }
 
@@ -49,7 +49,7 @@ fn a_head_becomes_that_of_http1() {
         ("accept", "image/webp"),
     ];
     check(
-        &[&asks("GET", "/a%20b.jpg?w=640")[..], &fields].concat(),
+        &[&pseudo_fields("GET", "/a%20b.jpg?w=640")[..], &fields].concat(),
         &expect![[r#"
             GET /a%20b.jpg?w=640 HTTP/1.1
             host: h:8443
@@ -59,7 +59,7 @@ fn a_head_becomes_that_of_http1() {
         "#]],
     );
     check(
-        &[&asks("OPTIONS", "*")[..], &[("host", "h")]].concat(),
+        &[&pseudo_fields("OPTIONS", "*")[..], &[("host", "h")]].concat(),
         &expect![[r#"
             OPTIONS * HTTP/1.1
             host: h
@@ -79,14 +79,15 @@ fn what_would_break_the_line_is_refused() {
         ("G T", "/"),
         ("GET /x HTTP/1.1", "/"),
     ] {
-        let outcome = completed(&[&asks(method, path)[..], &host].concat());
+        let outcome = completed(&[&pseudo_fields(method, path)[..], &host].concat());
         assert!(outcome.starts_with("400 "), "{method} {path}: {outcome}");
     }
 }
 
 #[test]
 fn hosts_must_agree_and_be_there() {
-    let get = |fields: &[(&'static str, &'static str)]| [&asks("GET", "/")[..], fields].concat();
+    let get =
+        |fields: &[(&'static str, &'static str)]| [&pseudo_fields("GET", "/")[..], fields].concat();
     let agreed = expect![[r#"
         GET / HTTP/1.1
         host: h
@@ -127,7 +128,7 @@ fn cookies_become_one_line() {
         ("cookie", ""),
     ];
     check(
-        &[&asks("GET", "/")[..], &fields].concat(),
+        &[&pseudo_fields("GET", "/")[..], &fields].concat(),
         &expect![[r#"
             GET / HTTP/1.1
             host: h
@@ -136,7 +137,7 @@ fn cookies_become_one_line() {
 
         "#]],
     );
-    let mut many = [&asks("GET", "/")[..], &[("host", "h")]].concat();
+    let mut many = [&pseudo_fields("GET", "/")[..], &[("host", "h")]].concat();
     many.resize(4 + 200, ("cookie", "name=value"));
     assert!(completed(&many).starts_with("GET / "), "200 cookies");
 }

@@ -23,20 +23,20 @@ use crate::{Limits, Live, LiveCore, Scheme, Service, Settings, access};
 const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Running service, stopped on drop.
-pub(super) struct House {
+pub(super) struct TestServer {
     root: PathBuf,
     address: SocketAddr,
     stop: Stop,
     cores: Option<JoinHandle<()>>,
 }
 
-impl House {
-    pub(super) fn open(mounts: Mounts) -> House {
-        House::limited(mounts, Limits::default().mount_answers_bytes)
+impl TestServer {
+    pub(super) fn open(mounts: Mounts) -> TestServer {
+        TestServer::limited(mounts, Limits::default().mount_answers_bytes)
     }
 
     /// Starts a service whose mounts may keep `mount_answers_bytes` of response bodies in memory.
-    pub(super) fn limited(mounts: Mounts, mount_answers_bytes: usize) -> House {
+    pub(super) fn limited(mounts: Mounts, mount_answers_bytes: usize) -> TestServer {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let root =
@@ -71,7 +71,7 @@ impl House {
             });
             run.expect("the core runs");
         });
-        House {
+        TestServer {
             root,
             address,
             stop,
@@ -127,7 +127,7 @@ impl House {
         shown(&status[9..12], fields, body)
     }
 
-    /// Sends a request over HTTP/2. Returns the same as [`House::ask_http1`].
+    /// Sends a request over HTTP/2. Returns the same as [`TestServer::ask_http1`].
     pub(super) fn ask_http2(&self, method: &str, target: &str, fields: &str, body: &str) -> String {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -172,7 +172,7 @@ impl House {
     }
 }
 
-impl Drop for House {
+impl Drop for TestServer {
     fn drop(&mut self) {
         self.stop.trigger();
         let ended = self.cores.take().map(JoinHandle::join);
