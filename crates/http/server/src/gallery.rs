@@ -152,10 +152,7 @@ fn render(
         link(&mut out, &page_above(folder), "↑");
     }
     let folders = listed.folders.iter().zip(folder_pictures);
-    for (name, _) in folders
-        .clone()
-        .filter(|(_, folder_picture)| folder_picture.is_none())
-    {
+    for (name, _) in folders.clone().filter(|(_, picture)| picture.is_none()) {
         link(
             &mut out,
             &page_of(folder, name),

@@ -76,6 +76,19 @@ impl std::error::Error for OpenError {
     }
 }
 
+/// Opens the access log; `None` if it is off.
+fn open_access_log(settings: &Settings, cores: usize) -> Result<Option<AccessLog>, OpenError> {
+    let started = AccessLog::start(&settings.access, cores, settings.access_limits);
+    started.map_err(|source| OpenError {
+        doing: "open access log",
+        path: match &settings.access {
+            access::Sink::File(path) => path.clone(),
+            access::Sink::Off | access::Sink::Stderr => PathBuf::new(),
+        },
+        source,
+    })
+}
+
 impl Service {
     /// Opens the library and starts the conversion threads. The index of variants loads in the
     /// background, and is written to `store`, if there is one. `cores` are the counters of the
@@ -118,15 +131,7 @@ impl Service {
             wall_ms_max: settings.limits.conversion_wall_ms_max,
             quarantine: Quarantine::open(&settings.data),
         };
-        let access = AccessLog::start(&settings.access, cores.len(), settings.access_limits);
-        let access = access.map_err(|source| OpenError {
-            doing: "open access log",
-            path: match &settings.access {
-                access::Sink::File(path) => path.clone(),
-                access::Sink::Off | access::Sink::Stderr => PathBuf::new(),
-            },
-            source,
-        })?;
+        let access = open_access_log(&settings, cores.len())?;
         let refused = |doing| {
             let path = settings.data.clone();
             move |source| OpenError {

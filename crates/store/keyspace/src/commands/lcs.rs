@@ -88,11 +88,11 @@ struct Lengths {
 /// A subsequence, and the contiguous matches it consists of, the last one first.
 struct Found {
     text: Vec<u8>,
-    common_runs: Vec<CommonSubstring>,
+    matches: Vec<Substring>,
 }
 
 /// A contiguous match: the index of its last byte in both strings, and its length.
-struct CommonSubstring {
+struct Substring {
     left_end: usize,
     right_end: usize,
     len: usize,
@@ -124,19 +124,19 @@ impl Lengths {
     /// resolved the same way.
     fn walk(&self, left: &[u8], right: &[u8]) -> Found {
         let mut text = Vec::new();
-        let mut common_runs: Vec<CommonSubstring> = Vec::new();
+        let mut matches: Vec<Substring> = Vec::new();
         let (mut row, mut column) = (left.len(), right.len());
         while 0 < row && 0 < column {
             if left[row - 1] == right[column - 1] {
                 text.push(left[row - 1]);
-                match common_runs.last_mut() {
+                match matches.last_mut() {
                     Some(it)
                         if it.left_end + 1 - it.len == row
                             && it.right_end + 1 - it.len == column =>
                     {
                         it.len += 1;
                     }
-                    _ => common_runs.push(CommonSubstring {
+                    _ => matches.push(Substring {
                         left_end: row - 1,
                         right_end: column - 1,
                         len: 1,
@@ -151,20 +151,20 @@ impl Lengths {
             }
         }
         text.reverse();
-        Found { text, common_runs }
+        Found { text, matches }
     }
 }
 
 fn send_index(found: &Found, options: &Options, out: &mut Out) {
-    let common_runs: Vec<&CommonSubstring> = found
-        .common_runs
+    let matches: Vec<&Substring> = found
+        .matches
         .iter()
         .filter(|it| options.len_min <= it.len)
         .collect();
     out.map(2);
     out.bulk(b"matches");
-    out.array(common_runs.len());
-    for common_run in common_runs {
+    out.array(matches.len());
+    for common_run in matches {
         out.array(if options.with_len { 3 } else { 2 });
         for end in [common_run.left_end, common_run.right_end] {
             out.array(2);
