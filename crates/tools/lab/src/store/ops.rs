@@ -66,8 +66,16 @@ pub(super) fn run(
 ) -> Result<Vec<Cost>, Stop> {
     let rounds = given.rounds.unwrap_or(definition.rounds);
     let wanted = |row: &&Row| only.is_none_or(|only| only == row.name);
+    let rows: Vec<_> = definition.rows.iter().filter(wanted).collect();
+    if rows.is_empty() {
+        let names = definition.rows.iter().map(|row| &*row.name);
+        let names = names.collect::<Vec<_>>().join(", ");
+        return Err(Stop::usage(format!(
+            "--row: there is no such row; the rows are {names}"
+        )));
+    }
     let mut costs = Vec::new();
-    for row in definition.rows.iter().filter(wanted) {
+    for row in rows {
         costs.push(measure(given, row, cpus, rounds)?);
     }
     print(&costs);
