@@ -14,8 +14,7 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::fs::stat;
 use tags::Splits;
 
-use crate::read::open;
-use crate::scan::open_root;
+use crate::root::{open, open_root};
 use crate::walk::{Hidden, Tree};
 use crate::{Index, Limits, LoadedIndex, Progress, Report, ScanError, ScanRequest, load, scan};
 

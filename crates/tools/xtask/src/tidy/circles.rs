@@ -24,7 +24,6 @@ const KNOWN: &[(&str, &[usize])] = &[
     ("library-api", &[20]),
     ("mediagen", &[7]),
     ("pelton", &[7]),
-    ("scan", &[8]),
 ];
 
 /// Maximum number of re-exports that are followed from a path to the file that defines its name.
