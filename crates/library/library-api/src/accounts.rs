@@ -95,7 +95,7 @@ const AVATAR_PX: u32 = 320;
 pub(crate) fn avatar(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
     let known = seen.state.user_named(call.text("username")?);
     let (name, user) = known.ok_or_else(|| Fault::not_found("user"))?;
-    let target = call.server.house.avatar(&avatar_name(name, user));
+    let target = call.server.library.avatar(&avatar_name(name, user));
     let target = target.ok_or_else(|| Fault::not_found("avatar"))?;
     Ok(Answer::File {
         target: format!("{target}?w={AVATAR_PX}&h={AVATAR_PX}&fit=inside"),

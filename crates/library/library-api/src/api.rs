@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use crate::auth;
 use crate::derived::Derived;
-use crate::house::Watching;
 use crate::ids::Id;
+use crate::library_access::Watching;
 use crate::params::{Params, decoded};
 use crate::server::{Answer, Index, Server};
 use crate::songs::{albums_of, iso, own_albums, tracks};
@@ -354,7 +354,7 @@ impl Ask<'_> {
     }
 
     fn scan(&self, out: &mut Writer) -> Result<(), Refusal> {
-        let scanning = self.server.house.scanning();
+        let scanning = self.server.library.scanning();
         out.flag("scanning", scanning.active);
         out.number("files", scanning.files as i64);
         if let Some(reading) = scanning.reading {
@@ -382,7 +382,7 @@ impl Ask<'_> {
             }
         });
         out.number("unsettled", scanning.unsettled as i64);
-        let unreadable = self.server.house.unreadable(&self.index);
+        let unreadable = self.server.library.unreadable(&self.index);
         self.faults(out, ("unreadable", "unreadableCount"), unreadable)?;
         let broken = self.index.broken_tags();
         self.faults(out, ("brokenTags", "brokenTagsCount"), broken)?;
@@ -464,7 +464,7 @@ impl Ask<'_> {
         });
         let folders: Option<Vec<Vec<u8>>> = folders.collect();
         let folders = folders.ok_or(Refusal::Bad("folder"))?;
-        self.server.house.scan(folders);
+        self.server.library.scan(folders);
         self.get(&["scan"])
     }
 
@@ -472,7 +472,7 @@ impl Ask<'_> {
     fn cancel_scan(&self) -> Result<String, Refusal> {
         self.server.store.read(|state| self.admin(state))??;
         let told = self.get(&["scan"]);
-        self.server.house.cancel_scan();
+        self.server.library.cancel_scan();
         told
     }
 

@@ -3,8 +3,8 @@
 //! document or the target of a file.
 //!
 //! Principal types: [`Server`], which handles requests, and [`Store`], which stores users,
-//! playlists, stars and the like. [`House`] is the interface that the program must implement: the
-//! index, scans, and the targets of files and covers.
+//! playlists, stars and the like. [`LibraryAccess`] is the interface that the program must
+//! implement: the index, scans, and the targets of files and covers.
 //!
 //! ```text
 //! name, parameters ─► log in ─► endpoint ─┬─ reads index and store ─► Writer ─► XML, JSON, JSONP
@@ -57,8 +57,8 @@ mod store;
 
 mod fault;
 mod guard;
-mod house;
 mod ids;
+mod library_access;
 mod limits;
 mod params;
 mod write;
@@ -68,7 +68,7 @@ mod tests;
 
 pub use accounts::UserError;
 pub use api::ApiRequest;
-pub use house::{House, Reading, Scanning, Watching};
+pub use library_access::{LibraryAccess, Reading, Scanning, Watching};
 pub use limits::Limits;
 pub use login::{LoggedIn, LoginError};
 pub use params::Params;

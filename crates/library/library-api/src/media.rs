@@ -28,7 +28,7 @@ impl Call<'_> {
     /// Returns the non-empty lyrics of a track, those with times first.
     fn lyrics_of(&self, row: u32) -> Vec<Lyrics> {
         let path = self.file_of(row).unwrap_or_default();
-        let texts = self.server.house.lyrics(&path);
+        let texts = self.server.library.lyrics(&path);
         let mut found: Vec<Lyrics> = texts.iter().map(|bytes| Lyrics::read(bytes)).collect();
         found.retain(|lyrics| lyrics.lines.iter().any(|line| !line.text.is_empty()));
         found.sort_by_key(|lyrics| !lyrics.is_synced());
@@ -45,10 +45,10 @@ impl Call<'_> {
             Id::Playlist(_) | Id::Listing(_) => {
                 let rows = self.shown(seen, id).ok()?.rows.into_iter();
                 let mut covers = rows.take(PLAYLIST_COVERS_MAX).map(CoverOwner::Track);
-                return covers.find_map(|of| self.server.house.cover(&self.index, of, query));
+                return covers.find_map(|of| self.server.library.cover(&self.index, of, query));
             }
         };
-        self.server.house.cover(&self.index, of, query)
+        self.server.library.cover(&self.index, of, query)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::derived::Derived;
 use crate::endpoints::{self, Does, Endpoint};
 use crate::fault::{Code, Fault};
 use crate::guard::{Guard, Try};
-use crate::house::House;
+use crate::library_access::LibraryAccess;
 use crate::limits::Limits;
 use crate::params::Params;
 use crate::renamed::handed_on;
@@ -28,7 +28,7 @@ pub type Index = Catalog<Bytes>;
 
 /// Server of the Subsonic API and of the plain JSON API.
 pub struct Server {
-    pub(crate) house: Arc<dyn House>,
+    pub(crate) library: Arc<dyn LibraryAccess>,
     pub(crate) store: Arc<Store>,
     pub(crate) limits: Limits,
     pub(crate) splits: Splits,
@@ -130,12 +130,17 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// Returns a server of the library behind `house`. `splits` says how tags with several names
-    /// are split; it must equal the value that scans use.
+    /// Returns a server of the library that `library` gives access to. `splits` says how tags with
+    /// several names are split; it must equal the value that scans use.
     #[must_use]
-    pub fn new(house: Arc<dyn House>, store: Arc<Store>, splits: Splits, limits: Limits) -> Server {
+    pub fn new(
+        library: Arc<dyn LibraryAccess>,
+        store: Arc<Store>,
+        splits: Splits,
+        limits: Limits,
+    ) -> Server {
         Server {
-            house,
+            library,
             store,
             guard: Guard::new(&limits),
             limits,
@@ -246,7 +251,7 @@ impl Server {
     /// Returns the current index and the data derived from it, which is kept until the index
     /// changes.
     pub(crate) fn index(&self, now_ms: i64) -> (Arc<Index>, Arc<Derived>) {
-        let index = self.house.index();
+        let index = self.library.index();
         let mut derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
         let known = derived
             .take()

@@ -32,7 +32,7 @@ impl Ask<'_> {
         out.flag("compilation", album.compilation);
         out.texts("genres", self.genres(&album.genres));
         out.text("cover", &format!("/-/cover/{id}"));
-        self.look(out, CoverOwner::Album(row));
+        self.placeholder(out, CoverOwner::Album(row));
         let plays = tracks(&album)
             .filter_map(|row| Some(Id::Track(self.index.track(row)?.id)))
             .map(|id| plays_of(state, id).0)
@@ -116,11 +116,11 @@ impl Ask<'_> {
         );
         out.number("trackCount", artist.tracks);
         out.text("cover", &format!("/-/cover/{id}"));
-        self.look(out, CoverOwner::Artist(row));
+        self.placeholder(out, CoverOwner::Artist(row));
     }
 
-    fn look(&self, out: &mut Writer, of: CoverOwner) {
-        look(out, self.server.house.look(&self.index, of));
+    fn placeholder(&self, out: &mut Writer, of: CoverOwner) {
+        write_placeholder(out, self.server.library.placeholder(&self.index, of));
     }
 
     /// Returns the rows of pictures: those of one folder ordered by name, or all pictures, the
@@ -175,7 +175,7 @@ impl Ask<'_> {
             out.float("latitude", f64::from(place.latitude_e7) / 1e7);
             out.float("longitude", f64::from(place.longitude_e7) / 1e7);
         }
-        look(out, self.server.house.look_of_file(&entry.path));
+        write_placeholder(out, self.server.library.placeholder_of_file(&entry.path));
     }
 
     fn contributors(&self, out: &mut Writer, file: u32) {
@@ -212,12 +212,12 @@ impl Ask<'_> {
 }
 
 /// Writes the placeholder that clients show until a picture is loaded, if it is known.
-fn look(out: &mut Writer, look: Option<Placeholder>) {
-    if let Some(look) = look {
+fn write_placeholder(out: &mut Writer, placeholder: Option<Placeholder>) {
+    if let Some(placeholder) = placeholder {
         out.object("look", |out| {
-            out.text("colour", &look.colour());
-            out.text("blurhash", look.blurhash());
-            out.text("thumbhash", &look.thumbhash());
+            out.text("colour", &placeholder.colour());
+            out.text("blurhash", placeholder.blurhash());
+            out.text("thumbhash", &placeholder.thumbhash());
         });
     }
 }
