@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use thiserror::Error;
 
 use crate::fault::{Code, Fault};
-use crate::server::{Answer, Call, Changes, Seen, told};
+use crate::server::{Answer, Call, Changes, Seen};
 use crate::store::{Change, Role, Store, StoreError, User, key_hash, new_key};
 use crate::write::Writer;
 
@@ -207,10 +207,9 @@ fn typed(given: &str) -> String {
 }
 
 fn kept(call: &Call<'_>, name: &str, password: &str, admin: bool) -> Result<Change, Fault> {
-    let sealed = call.server.store.seal(name, password);
     Ok(Change::User {
         name: name.to_owned(),
-        password: sealed.map_err(|err| told(&err))?,
+        password: call.server.store.seal(name, password)?,
         admin,
         at_ms: call.now_ms,
     })

@@ -97,7 +97,7 @@ impl Server {
         let (status, media_type, body) = match ask.answer() {
             Ok(Written { media_type, body }) => (200, media_type, body),
             Err(refusal) => {
-                let (status, body) = refusal.told();
+                let (status, body) = refusal.document();
                 (status, JSON, body)
             }
         };
@@ -110,7 +110,8 @@ impl Server {
 }
 
 impl Refusal {
-    fn told(&self) -> (u16, String) {
+    /// Returns the HTTP status and the body of the response.
+    fn document(&self) -> (u16, String) {
         let (status, title) = match self {
             Refusal::NotFound => (404, "no such resource".to_owned()),
             Refusal::Bad(name) => (400, format!("parameter {name} is invalid")),
@@ -471,9 +472,9 @@ impl Ask<'_> {
     /// Cancels the running scan, and returns the progress that it had made.
     fn cancel_scan(&self) -> Result<String, Refusal> {
         self.server.store.read(|state| self.admin(state))??;
-        let told = self.get(&["scan"]);
+        let progress = self.get(&["scan"]);
         self.server.library.cancel_scan();
-        told
+        progress
     }
 
     fn play(&self, id: &str) -> Result<String, Refusal> {

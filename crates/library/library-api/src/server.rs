@@ -218,7 +218,7 @@ impl Server {
         let name = params
             .first("u")
             .filter(|_| params.first("apiKey").is_none());
-        let secret = self.store.secret().map_err(|err| told(&err))?;
+        let secret = self.store.secret()?;
         let judged = self.store.read(|state| {
             let this = name.map(|name| {
                 let known = state.user_named(name);
@@ -245,7 +245,7 @@ impl Server {
             }
             user
         });
-        judged.map_err(|err| told(&err))?
+        judged?
     }
 
     /// Returns the current index and the data derived from it, which is kept until the index
@@ -306,7 +306,7 @@ impl Call<'_> {
         let read = |write: endpoints::Read| {
             let written =
                 store.read(|state| envelope(is_xml, "ok", |out| write(self, &self.of(state), out)));
-            Ok(Given::Written(written.map_err(|err| told(&err))??))
+            Ok(Given::Written(written??))
         };
         let change = |decide: endpoints::Decide| {
             let bytes_max = self.server.limits.user_bytes_max;
@@ -317,7 +317,7 @@ impl Call<'_> {
                     false => Err(Fault::full()),
                 }
             });
-            changed.map_err(|err| told(&err))?
+            changed?
         };
         match endpoint.does {
             Does::Read(write) => read(write),
@@ -332,7 +332,7 @@ impl Call<'_> {
             }
             Does::Give(give) => {
                 let given = store.read(|state| give(self, &self.of(state)));
-                Ok(Given::Answer(given.map_err(|err| told(&err))??))
+                Ok(Given::Answer(given??))
             }
         }
     }
@@ -407,12 +407,6 @@ impl Seen<'_> {
 
 /// Changes of the stored state that an endpoint decides on, or the error for the client.
 pub(crate) type Changes = Result<Vec<Change>, Fault>;
-
-/// Logs a store error and returns the error for the client, which contains no details of the host.
-pub(crate) fn told(err: &crate::StoreError) -> Fault {
-    tracing::error!(%err, cause = %err.source, "cannot read or store user data");
-    Fault::host()
-}
 
 /// Returns the digits before the decimal point, if the text after it has only digits.
 fn without_decimals(number: &str) -> Option<&str> {

@@ -90,7 +90,7 @@ impl Call<'_> {
     }
 
     /// Returns `plan` with the gain and the titles that the tags of the output will contain.
-    fn told(&self, plan: Plan, heard: &Heard<'_>) -> Plan {
+    fn with_tags(&self, plan: Plan, heard: &Heard<'_>) -> Plan {
         let tagged = tags::Track::new(&heard.media, &heard.path, &self.server.splits);
         Plan {
             gain: Gain {
@@ -108,7 +108,7 @@ impl Call<'_> {
         Answer::Transcoded {
             target: heard.target(),
             user: self.user.as_str().into(),
-            plan: Box::new(self.told(plan, heard)),
+            plan: Box::new(self.with_tags(plan, heard)),
             allow_streaming: will_do.pieces,
             fallback_to_original: will_do.raw,
         }
