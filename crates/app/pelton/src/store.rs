@@ -26,7 +26,7 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     config.fit_clients(reactor::raise_descriptors_max().map_err(reactor_error)?);
     let cores = reactor::usable_cores(&reactor::Limits::default()).map_err(reactor_error)?;
     let mut server =
-        Server::bind(config, Limits::default(), cores[0], &mut Vec::new()).map_err(told)?;
+        Server::bind(config, Limits::default(), cores[0], &mut Vec::new()).map_err(failure)?;
     server.on_log_level(|level| log::set_level(least(level)));
     // The process detaches only after its sockets are open, so that the process which started it
     // still receives errors about them.
@@ -46,7 +46,7 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     }
     // The process is ready before its data is loaded, because clients that connect meanwhile wait.
     notify::ready();
-    let ended = server.run(&stop).map_err(told);
+    let ended = server.run(&stop).map_err(failure);
     notify::stopping();
     if let Err(err) = &ended
         && detaches
@@ -74,7 +74,7 @@ fn start_log(config: &Config) -> Result<(), Error> {
         log::start(level);
         return Ok(());
     };
-    let told = |err| {
+    let failed = |err| {
         Error::host(format!(
             "store: cannot open logfile {}: {err}",
             file.display()
@@ -82,12 +82,12 @@ fn start_log(config: &Config) -> Result<(), Error> {
     };
     if file.parent() == Some(config.dir()) {
         // The log's file is in the store's directory, which the store itself creates only later.
-        std::fs::create_dir_all(config.dir()).map_err(told)?;
+        std::fs::create_dir_all(config.dir()).map_err(failed)?;
     }
-    log::start_in(level, file.clone()).map_err(told)
+    log::start_in(level, file.clone()).map_err(failed)
 }
 
-fn told(err: store::Error) -> Error {
+fn failure(err: store::Error) -> Error {
     let error = Error::host(format!("store: {err}"));
     match err.kind() {
         ErrorKind::Host => error,

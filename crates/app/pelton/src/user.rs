@@ -26,7 +26,7 @@ const PASSWORD_BYTES_MAX: usize = 1024;
 pub(crate) fn run(does: &UserDoes, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     report::notes(&resolved.notes);
     let folder = resolved.config.data.join(components::USERS);
-    let store = Store::open(&folder).map_err(|err| vec![told(&UserError::Store(err))])?;
+    let store = Store::open(&folder).map_err(|err| vec![failure(&UserError::Store(err))])?;
     let done = carry_out(does, &store, resolved);
     let Some(found) = damaged(store.damage(), &folder, does) else {
         return done;
@@ -68,13 +68,13 @@ fn damaged(damage: Damage, folder: &Path, does: &UserDoes) -> Option<Error> {
 fn carry_out(does: &UserDoes, store: &Store, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     let avatars = &resolved.config.data.join(components::AVATARS);
     let now_ms = unix_ms(SystemTime::now());
-    let failed = |err: UserError| vec![told(&err)];
+    let failed = |err: UserError| vec![failure(&err)];
     match does {
         UserDoes::Add(add) => {
             let password = password().map_err(|err| vec![err])?;
             let users = store
                 .users()
-                .map_err(|err| vec![told(&UserError::Store(err))])?;
+                .map_err(|err| vec![failure(&UserError::Store(err))])?;
             // The value of `require_login` is requested before the first user exists. If the prompt
             // is aborted, the next command prompts again.
             let answer = match users.is_empty() {
@@ -227,18 +227,18 @@ fn keep_avatar(file: &Path, avatars: &Path, name: &str) -> Result<(), Error> {
 
 /// Prints one line per user: the name, the role, and the labels of the API keys.
 fn list(store: &Store) -> Result<u8, Vec<Error>> {
-    let failed = |err: StoreError| vec![told(&UserError::Store(err))];
+    let failed = |err: StoreError| vec![failure(&UserError::Store(err))];
     let users = store.users().map_err(failed)?;
     let mut lines = String::new();
     for (name, admin) in users {
-        let keys = store.keys(&name).map_err(|err| vec![told(&err)])?;
+        let keys = store.keys(&name).map_err(|err| vec![failure(&err)])?;
         let role = if admin { "admin" } else { "user" };
         lines += &format!("{name}\t{role}\t{}\n", keys.join(", "));
     }
     print(|out| write!(out, "{lines}"))
 }
 
-fn told(err: &UserError) -> Error {
+fn failure(err: &UserError) -> Error {
     let what = format!("user: {err}");
     let error = match err {
         UserError::Store(_) => Error::host(what),
