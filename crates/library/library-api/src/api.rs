@@ -377,7 +377,7 @@ impl Ask<'_> {
                 out.number("folders", *folders as i64);
             }
             Watching::Polling { every_s, why } => {
-                out.text("by", "looking");
+                out.text("by", "polling");
                 out.number("everySeconds", *every_s as i64);
                 out.text("why", why);
             }
