@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
+use crate::answer::Answer;
 use crate::fault::{Code, Fault};
-use crate::server::{Answer, Call, Changes, Seen};
+use crate::server::{Call, Changes, Seen};
 use crate::store::{Change, Role, Store, StoreError, User, key_hash, new_key};
 use crate::write::Writer;
 

@@ -10,14 +10,16 @@ mod orders;
 
 use std::sync::Arc;
 
+use crate::answer::Answer;
 use crate::auth;
 use crate::derived::Derived;
 use crate::ids::Id;
+use crate::index::{Index, albums_of, own_albums, tracks};
 use crate::library_access::Watching;
 use crate::params::{Params, decoded};
-use crate::server::{Answer, Index, Server};
-use crate::songs::{albums_of, iso, own_albums, tracks};
+use crate::server::Server;
 use crate::store::{Change, State, StoreError};
+use crate::time::iso;
 use crate::write::Writer;
 
 /// Request of the JSON API.

@@ -3,8 +3,8 @@
 use crate::fault::Fault;
 use crate::ids::Id;
 use crate::server::{Call, Changes, Seen};
-use crate::songs::iso;
 use crate::store::{Bookmark, Change, Queue, Station};
+use crate::time::iso;
 use crate::write::Writer;
 
 fn write_queue(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer, by_index: bool) {

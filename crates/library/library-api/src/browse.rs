@@ -3,8 +3,8 @@
 use crate::derived::ARTICLES;
 use crate::fault::Fault;
 use crate::ids::Id;
+use crate::index::{albums_of, tracks};
 use crate::server::{Call, Seen};
-use crate::songs::{albums_of, tracks};
 use crate::write::Writer;
 
 type Done = Result<(), Fault>;

@@ -55,22 +55,29 @@ mod derived;
 mod auth;
 mod store;
 
+mod answer;
 mod fault;
 mod guard;
 mod ids;
+mod index;
 mod library_access;
 mod limits;
 mod params;
+mod playing;
+mod time;
+mod visits;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
 pub use accounts::UserError;
+pub use answer::Answer;
 pub use api::ApiRequest;
+pub use index::Index;
 pub use library_access::{LibraryAccess, Reading, Scanning, Watching};
 pub use limits::Limits;
 pub use login::{LoggedIn, LoginError};
 pub use params::Params;
-pub use server::{Answer, Index, Request, Server};
+pub use server::{Request, Server};
 pub use store::{Damage, Store, StoreError};

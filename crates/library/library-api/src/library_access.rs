@@ -3,7 +3,7 @@ use std::sync::Arc;
 use catalog::CoverOwner;
 use image_plan::Placeholder;
 
-use crate::server::Index;
+use crate::index::Index;
 
 /// Interface to the program around this crate: the library's index, scans, covers and lyrics.
 pub trait LibraryAccess: Send + Sync {

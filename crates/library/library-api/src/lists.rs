@@ -8,9 +8,9 @@ use catalog::TrackId;
 
 use crate::fault::Fault;
 use crate::ids::Id;
+use crate::index::genres_named;
 use crate::named;
 use crate::server::{Call, Seen};
-use crate::songs::genres_named;
 use crate::write::Writer;
 
 type Done = Result<(), Fault>;

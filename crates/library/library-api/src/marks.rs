@@ -2,8 +2,8 @@
 
 use crate::fault::Fault;
 use crate::ids::Id;
-use crate::limits::Limits;
-use crate::server::{Call, Changes, Players, Playing, Seen};
+use crate::playing::{Playing, make_room};
+use crate::server::{Call, Changes, Seen};
 use crate::store::Change;
 
 /// Maximum time by which a player's clock may be ahead of the server's: one day.
@@ -136,22 +136,4 @@ fn playing(call: &Call<'_>, id: Option<Id>) -> Result<(), Fault> {
         _ => drop(playing.remove(&player)),
     });
     Ok(())
-}
-
-/// Makes room for another player of `user`: at the limit per user, removes the oldest player of
-/// this user; at the total limit, removes the oldest player of all users.
-fn make_room(playing: &mut Players, user: &str, limits: &Limits) {
-    let own = playing.keys().filter(|(of, _)| of == user).count();
-    let is_candidate: &dyn Fn(&str) -> bool = if limits.user_players_max <= own {
-        &|of| of == user
-    } else if limits.players_max <= playing.len() {
-        &|_| true
-    } else {
-        return;
-    };
-    let candidates = playing.iter().filter(|((of, _), _)| is_candidate(of));
-    let oldest = candidates.min_by_key(|(_, playing)| playing.since_ms);
-    if let Some(oldest) = oldest.map(|(player, _)| player.clone()) {
-        playing.remove(&oldest);
-    }
 }

@@ -4,13 +4,14 @@ use std::collections::HashSet;
 
 use catalog::CoverOwner;
 
+use crate::answer::Answer;
 use crate::fault::Fault;
 use crate::ids::Id;
+use crate::index::{own_albums, tracks};
 use crate::lyrics::Lyrics;
 use crate::named;
 use crate::params::encoded;
-use crate::server::{Answer, Call, Seen};
-use crate::songs::{own_albums, tracks};
+use crate::server::{Call, Seen};
 use crate::store::Role;
 use crate::write::Writer;
 

@@ -5,11 +5,13 @@ use std::fmt::Write as _;
 
 use catalog::CoverOwner;
 
+use crate::answer::Answer;
 use crate::ids::Id;
+use crate::index::{Index, tracks};
 use crate::library_access::LibraryAccess;
 use crate::params::{Params, encoded};
-use crate::server::{Answer, Index, Server};
-use crate::songs::{seconds, tracks};
+use crate::server::Server;
+use crate::time::seconds;
 
 /// Albums per page.
 const PAGE_ALBUMS: usize = 60;

@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use crate::fault::Fault;
 use crate::ids::Id;
 use crate::server::{Call, Changes, Seen};
-use crate::songs::{iso, seconds};
 use crate::store::{Change, Playlist, Role};
+use crate::time::{iso, seconds};
 use crate::write::Writer;
 
 /// Playlist for display: one stored for a user, or a playlist file of the library.

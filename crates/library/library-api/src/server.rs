@@ -1,30 +1,27 @@
 //! Handling of a request: response format, login, endpoint, envelope.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::Bytes;
-use catalog::{Catalog, TrackId};
 use tags::Splits;
 
+use crate::answer::Answer;
 use crate::derived::Derived;
 use crate::endpoints::{self, Does, Endpoint};
 use crate::fault::{Code, Fault};
 use crate::guard::{Guard, Try};
+use crate::index::Index;
 use crate::library_access::LibraryAccess;
 use crate::limits::Limits;
 use crate::params::Params;
+use crate::playing::Players;
 use crate::renamed::handed_on;
-use crate::shares::Visits;
 use crate::store::{Change, Damage, Role, State, Store, User};
+use crate::visits::Visits;
 use crate::write::{Form, Writer};
 use crate::{auth, system};
-
-/// Index of the library, whose bytes may be in memory or in a mapped file.
-pub type Index = Catalog<Bytes>;
 
 /// Server of the Subsonic API and of the plain JSON API.
 pub struct Server {
@@ -36,16 +33,6 @@ pub struct Server {
     playing: Mutex<Players>,
     derived: Mutex<Option<Arc<Derived>>>,
     visits: Mutex<Visits>,
-}
-
-/// Tracks that players play at present, by user and player.
-pub(crate) type Players = HashMap<(String, String), Playing>;
-
-/// Track that a player reported as playing, and the time of the report.
-#[derive(Clone, Debug)]
-pub(crate) struct Playing {
-    pub(crate) track: TrackId,
-    pub(crate) since_ms: i64,
 }
 
 /// Request of the Subsonic API.
@@ -63,47 +50,6 @@ pub struct Request<'a> {
     pub base: String,
     /// Present time, in milliseconds since 1970.
     pub now_ms: i64,
-}
-
-/// Response to a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// Complete document.
-    Document {
-        /// HTTP status. It is 200 for most errors of the Subsonic protocol.
-        status: u16,
-        /// Media type of the document.
-        media_type: &'static str,
-        /// Text of the document.
-        body: String,
-    },
-    /// File of the library, or a picture derived from one, that the program serves at this target.
-    File {
-        /// Path and query, percent-encoded.
-        target: String,
-        /// Value of the Content-Disposition field, if the client requested a download.
-        disposition: Option<String>,
-    },
-    /// Several files of the library in one ZIP archive.
-    Archive {
-        /// Target of each file in the library, percent-encoded, and its name in the archive.
-        files: Vec<(String, String)>,
-        /// Value of the Content-Disposition field.
-        disposition: String,
-    },
-    /// Transcoded track of the library.
-    Transcoded {
-        /// Target of the original file, percent-encoded.
-        target: String,
-        /// Name of the user who sent the request.
-        user: Arc<str>,
-        /// Plan of the transcode.
-        plan: Box<audio_plan::Plan>,
-        /// True if the response may be sent while it is produced, without a Content-Length.
-        allow_streaming: bool,
-        /// True if the original file may be sent instead when it cannot be decoded.
-        fallback_to_original: bool,
-    },
 }
 
 /// Subsonic request after login, with the index that it reads.

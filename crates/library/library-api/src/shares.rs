@@ -1,29 +1,18 @@
 //! Shares: songs that everyone with the link may play without a login, until the share expires.
 
-use std::collections::HashMap;
-
+use crate::answer::Answer;
 use crate::fault::Fault;
 use crate::ids::Id;
+use crate::index::{Index, own_albums, tracks};
 use crate::page::{escaped, whole};
 use crate::params::encoded;
-use crate::server::{Answer, Call, Changes, Index, Seen, Server};
-use crate::songs::{iso, own_albums, seconds, tracks};
+use crate::server::{Call, Changes, Seen, Server};
 use crate::store::{Change, Role, Share, new_key};
+use crate::time::{iso, seconds};
 use crate::write::Writer;
 
 /// Hexadecimal digits of a share's id. The id is the only secret in the link: 128 random bits.
 const TOKEN_DIGITS: usize = 32;
-
-/// Visits since the start of the server, by share id. They are not stored: otherwise anonymous
-/// requests would cause disk writes.
-pub(crate) type Visits = HashMap<String, Visited>;
-
-/// Visits of one share.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Visited {
-    count: u32,
-    last_ms: i64,
-}
 
 impl Call<'_> {
     /// Returns the id of the share that this request creates.

@@ -1,13 +1,15 @@
 //! Descriptions of tracks, albums and artists in the protocol's documents.
 
-use catalog::{Album, Artist, Content, Entry, Track};
+use catalog::{Album, Content, Entry, Track};
 use tags::{Codec, Date, Field, Media, Role};
 
 use crate::derived::changed_ms;
 use crate::ids::Id;
+use crate::index::{albums_of, tracks};
 use crate::people::contributors;
-use crate::server::{Call, Index, Seen};
+use crate::server::{Call, Seen};
 use crate::store::Plays;
+use crate::time::{iso, seconds};
 use crate::write::Writer;
 
 impl Call<'_> {
@@ -334,50 +336,6 @@ impl Call<'_> {
     }
 }
 
-/// Returns the rows of an artist's own albums, or if there are none, of the albums with tracks by
-/// the artist.
-pub(crate) fn albums_of(index: &Index, row: u32, artist: &Artist<'_>) -> Vec<u32> {
-    let own = own_albums(index, row, artist);
-    if own.is_empty() {
-        artist.albums.clone()
-    } else {
-        own
-    }
-}
-
-/// Returns the row of the genre with this name. If there is none, returns the rows of the genres
-/// whose names are equal after the folding that searches use.
-pub(crate) fn genres_named(index: &Index, name: &str) -> Vec<u32> {
-    let rows_by = |key: fn(&str) -> String| -> Vec<u32> {
-        let wanted = key(name);
-        let rows = (0..index.counts().genres).filter(|&row| {
-            let genre = index.genre(row);
-            genre.is_some_and(|genre| key(genre.name) == wanted)
-        });
-        rows.collect()
-    };
-    let rows = rows_by(catalog::identity);
-    if rows.is_empty() {
-        rows_by(catalog::fold)
-    } else {
-        rows
-    }
-}
-
-/// Returns the rows of the albums whose album artists include this artist.
-pub(crate) fn own_albums(index: &Index, row: u32, artist: &Artist<'_>) -> Vec<u32> {
-    let is_own = |album: &u32| {
-        let album = index.album(*album);
-        album.is_some_and(|album| album.artists.contains(&row))
-    };
-    artist.albums.iter().copied().filter(is_own).collect()
-}
-
-/// Returns the rows of an album's tracks.
-pub(crate) fn tracks(album: &Album<'_>) -> std::ops::Range<u32> {
-    album.first_track..album.first_track.saturating_add(album.tracks)
-}
-
 fn people(track: &tags::Track, role: Role) -> impl Iterator<Item = &tags::Person> {
     track
         .people
@@ -414,11 +372,6 @@ fn some<T: Into<i64> + Copy>(number: T) -> Option<i64> {
     Some(number.into()).filter(|number| *number != 0)
 }
 
-/// Rounds milliseconds to seconds, the unit of the protocol.
-pub(crate) fn seconds(ms: u32) -> u32 {
-    ms.saturating_add(500) / 1000
-}
-
 /// Returns the extension of a file's name, in lower case.
 pub(crate) fn suffix(path: &[u8]) -> String {
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
@@ -446,46 +399,5 @@ fn media_type(codec: Codec, path: &[u8]) -> &'static str {
         (_, "bwf" | "wav" | "wave") => "audio/wav",
         (_, "aif" | "aiff" | "aifc") => "audio/aiff",
         _ => "application/octet-stream",
-    }
-}
-
-/// Formats a time in milliseconds since 1970 as in ISO 8601: `1994-11-06T08:49:37.123Z`.
-pub(crate) fn iso(unix_ms: i64) -> String {
-    let (days, ms) = (
-        unix_ms.div_euclid(86_400_000),
-        unix_ms.rem_euclid(86_400_000),
-    );
-    // Days since 1 March of the year 0, in eras of 400 years.
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    let (hour, minute, second) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
-    format!(
-        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z",
-        ms % 1000
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::iso;
-
-    #[test]
-    fn times_are_those_of_the_calendar() {
-        assert_eq!(iso(0), "1970-01-01T00:00:00.000Z");
-        assert_eq!(iso(784_111_777_123), "1994-11-06T08:49:37.123Z");
-        assert_eq!(iso(951_782_400_000), "2000-02-29T00:00:00.000Z");
-        assert_eq!(iso(-1), "1969-12-31T23:59:59.999Z");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::fault::Fault;
 use crate::server::{Call, Seen};
-use crate::songs::iso;
+use crate::time::iso;
 use crate::write::Writer;
 
 /// Version of the Subsonic API; later additions are extensions of OpenSubsonic.

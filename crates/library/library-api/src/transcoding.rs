@@ -7,10 +7,11 @@ use audio_plan::{AudioRequest, Decision, Format, Gain, Plan, Source, decide};
 use catalog::{Content, Track};
 use tags::{Codec, Container, Media};
 
+use crate::answer::Answer;
 use crate::fault::Fault;
 use crate::ids::Id;
 use crate::params::encoded;
-use crate::server::{Answer, Call, Seen};
+use crate::server::{Call, Seen};
 use crate::store::{Role, User};
 use crate::write::Writer;
 use profile::{Client, Stream, Verdict};

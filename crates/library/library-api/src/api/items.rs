@@ -7,10 +7,11 @@ use image_plan::Placeholder;
 
 use super::{Ask, Refusal};
 use crate::ids::Id;
+use crate::index::{own_albums, tracks};
 use crate::params::encoded;
 use crate::people::contributors;
-use crate::songs::{iso, own_albums, tracks};
 use crate::store::{Plays, State};
+use crate::time::iso;
 use crate::write::Writer;
 
 impl Ask<'_> {
