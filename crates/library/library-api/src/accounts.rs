@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use thiserror::Error;
 
 use crate::answer::Answer;
+use crate::call::{Call, Changes, Seen};
 use crate::fault::{Code, Fault};
-use crate::server::{Call, Changes, Seen};
 use crate::store::{Change, Role, Store, StoreError, User, key_hash, new_key};
 use crate::write::Writer;
 
@@ -40,15 +40,6 @@ impl Call<'_> {
             }
         }
         Ok(denied)
-    }
-}
-
-impl<'s> Seen<'s> {
-    /// Returns the user, or an error if they are not an admin.
-    pub(crate) fn admin(&self) -> Result<&'s User, Fault> {
-        self.user
-            .filter(|user| user.admin)
-            .ok_or_else(Fault::not_allowed)
     }
 }
 
@@ -96,7 +87,7 @@ const AVATAR_PX: u32 = 320;
 pub(crate) fn avatar(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
     let known = seen.state.user_named(call.text("username")?);
     let (name, user) = known.ok_or_else(|| Fault::not_found("user"))?;
-    let target = call.server.library.avatar(&avatar_name(name, user));
+    let target = call.context.library.avatar(&avatar_name(name, user));
     let target = target.ok_or_else(|| Fault::not_found("avatar"))?;
     Ok(Answer::File {
         target: format!("{target}?w={AVATAR_PX}&h={AVATAR_PX}&fit=inside"),
@@ -134,7 +125,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
             "a user of this name exists already",
         ));
     }
-    if call.server.limits.kept_max <= seen.state.users.len() {
+    if call.context.limits.kept_max <= seen.state.users.len() {
         return Err(Fault::not_allowed());
     }
     check_name(name).map_err(|_| Fault::bad("username"))?;
@@ -210,7 +201,7 @@ fn typed(given: &str) -> String {
 fn kept(call: &Call<'_>, name: &str, password: &str, admin: bool) -> Result<Change, Fault> {
     Ok(Change::User {
         name: name.to_owned(),
-        password: call.server.store.seal(name, password)?,
+        password: call.context.store.seal(name, password)?,
         admin,
         at_ms: call.now_ms,
     })

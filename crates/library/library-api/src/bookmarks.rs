@@ -1,8 +1,8 @@
 //! Play queues and bookmarks of users, and internet radio stations, which all users share.
 
+use crate::call::{Call, Changes, Seen};
 use crate::fault::Fault;
 use crate::ids::Id;
-use crate::server::{Call, Changes, Seen};
 use crate::store::{Bookmark, Change, Queue, Station};
 use crate::time::iso;
 use crate::write::Writer;
@@ -131,7 +131,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     let position = position(call)?;
     let bookmarks = seen.user.map(|user| &user.bookmarks);
     let known = bookmarks.and_then(|bookmarks| bookmarks.get(&id));
-    let is_full = bookmarks.is_some_and(|all| call.server.limits.kept_max <= all.len());
+    let is_full = bookmarks.is_some_and(|all| call.context.limits.kept_max <= all.len());
     if known.is_none() && is_full {
         return Err(Fault::full());
     }
@@ -194,7 +194,7 @@ fn station_id(call: &Call<'_>, seen: &Seen<'_>) -> Result<u64, Fault> {
 
 pub(crate) fn create_station(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.admin()?;
-    if call.server.limits.kept_max <= seen.state.stations.len() {
+    if call.context.limits.kept_max <= seen.state.stations.len() {
         return Err(Fault::not_allowed());
     }
     Ok(vec![Change::Station {

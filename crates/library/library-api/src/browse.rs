@@ -1,43 +1,13 @@
 //! Endpoints that browse artists, albums, songs and genres, by tags or in the form of folders.
 
+use crate::call::{Call, Seen};
 use crate::derived::ARTICLES;
 use crate::fault::Fault;
 use crate::ids::Id;
 use crate::index::{albums_of, tracks};
-use crate::server::{Call, Seen};
 use crate::write::Writer;
 
 type Done = Result<(), Fault>;
-
-impl Call<'_> {
-    /// Returns the id in the parameter `name`.
-    pub(crate) fn id(&self, name: &str) -> Result<Id, Fault> {
-        Id::parse(self.text(name)?).ok_or_else(|| Fault::not_found("id"))
-    }
-
-    pub(crate) fn album_row(&self, id: Id) -> Result<u32, Fault> {
-        let row = match id {
-            Id::Album(id) => self.index.album_row(id),
-            _ => None,
-        };
-        row.ok_or_else(|| Fault::not_found("album"))
-    }
-
-    pub(crate) fn track_row(&self, id: Id) -> Option<u32> {
-        match id {
-            Id::Track(id) => self.index.track_row(id),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn artist_row(&self, id: Id) -> Result<u32, Fault> {
-        let row = match id {
-            Id::Artist(id) => self.index.artist_row(id),
-            _ => None,
-        };
-        row.ok_or_else(|| Fault::not_found("artist"))
-    }
-}
 
 pub(crate) fn music_folders(_: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Done {
     out.object("musicFolders", |out| {

@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod server;
+mod subsonic;
 
 mod endpoints;
 
@@ -56,6 +57,8 @@ mod auth;
 mod store;
 
 mod answer;
+mod call;
+mod context;
 mod fault;
 mod guard;
 mod ids;
@@ -79,5 +82,6 @@ pub use library_access::{LibraryAccess, Reading, Scanning, Watching};
 pub use limits::Limits;
 pub use login::{LoggedIn, LoginError};
 pub use params::Params;
-pub use server::{Request, Server};
+pub use server::Server;
 pub use store::{Damage, Store, StoreError};
+pub use subsonic::Request;

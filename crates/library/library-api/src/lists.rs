@@ -6,11 +6,11 @@ use std::collections::HashMap;
 
 use catalog::TrackId;
 
+use crate::call::{Call, Seen};
 use crate::fault::Fault;
 use crate::ids::Id;
 use crate::index::genres_named;
 use crate::named;
-use crate::server::{Call, Seen};
 use crate::write::Writer;
 
 type Done = Result<(), Fault>;
@@ -36,7 +36,7 @@ pub(crate) fn albums2(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Don
 }
 
 fn album_page(call: &Call<'_>, seen: &Seen<'_>) -> Result<Vec<u32>, Fault> {
-    let (offset, size) = call.page(("size", "offset"), 10, call.server.limits.page_max)?;
+    let (offset, size) = call.page(("size", "offset"), 10, call.context.limits.page_max)?;
     let all = 0..call.index.counts().albums;
     let rows = match call.text("type")? {
         "random" => {
@@ -131,7 +131,7 @@ fn by_year(call: &Call<'_>) -> Result<Vec<u32>, Fault> {
 }
 
 pub(crate) fn random_songs(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
-    let (_, size) = call.page(("size", ""), 10, call.server.limits.page_max)?;
+    let (_, size) = call.page(("size", ""), 10, call.context.limits.page_max)?;
     let genre = call.params.first("genre");
     let genres = genre.map(|genre| genres_named(&call.index, genre));
     let (from, to): (Option<u16>, Option<u16>) = (call.number("fromYear")?, call.number("toYear")?);
@@ -158,7 +158,7 @@ pub(crate) fn random_songs(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -
 }
 
 pub(crate) fn songs_by_genre(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
-    let (offset, size) = call.page(("count", "offset"), 10, call.server.limits.page_max)?;
+    let (offset, size) = call.page(("count", "offset"), 10, call.context.limits.page_max)?;
     let genres = genres_named(&call.index, call.text("genre")?);
     let has_it = |row: &u32| {
         let track = call.index.track(*row);
@@ -176,7 +176,7 @@ pub(crate) fn songs_by_genre(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer)
 /// Writes random tracks that share an artist or a genre with the given artist, album or song. The
 /// library has no other data on similarity.
 fn similar(call: &Call<'_>, seen: &Seen<'_>, name: &str, out: &mut Writer) -> Done {
-    let (_, count) = call.page(("count", ""), 50, call.server.limits.page_max)?;
+    let (_, count) = call.page(("count", ""), 50, call.context.limits.page_max)?;
     let (artists, genres) = match call.id("id")? {
         Id::Artist(id) => {
             let row = call
@@ -224,7 +224,7 @@ pub(crate) fn similar_songs2(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer)
 
 /// Writes the tracks of an artist, those with the most plays by all users first.
 pub(crate) fn top_songs(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
-    let (_, count) = call.page(("count", ""), 50, call.server.limits.page_max)?;
+    let (_, count) = call.page(("count", ""), 50, call.context.limits.page_max)?;
     let name = call.text("artist")?;
     let artist = named::artist(&call.index, &call.derived, name);
     let by_artist = (0..call.index.counts().tracks).filter_map(|row| {
@@ -250,7 +250,7 @@ pub(crate) fn top_songs(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> D
 }
 
 pub(crate) fn now_playing(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
-    let playing: Vec<(String, String, TrackId, i64)> = call.server.playing(|playing| {
+    let playing: Vec<(String, String, TrackId, i64)> = call.context.playing(|playing| {
         playing.retain(|_, it| call.now_ms - it.since_ms < PLAYING_MS);
         let each = playing.iter();
         let each =

@@ -1,9 +1,9 @@
 //! Endpoints for stars, ratings and plays.
 
+use crate::call::{Call, Changes, Seen};
 use crate::fault::Fault;
 use crate::ids::Id;
 use crate::playing::{Playing, make_room};
-use crate::server::{Call, Changes, Seen};
 use crate::store::Change;
 
 /// Maximum time by which a player's clock may be ahead of the server's: one day.
@@ -125,10 +125,10 @@ pub(crate) fn report_playback(call: &Call<'_>, _: &Seen<'_>) -> Changes {
 fn playing(call: &Call<'_>, id: Option<Id>) -> Result<(), Fault> {
     let client = call.kept_text("c")?.unwrap_or_default();
     let player = (call.user.clone(), client);
-    call.server.playing(|playing| match id {
+    call.context.playing(|playing| match id {
         Some(Id::Track(track)) => {
             if !playing.contains_key(&player) {
-                make_room(playing, &call.user, &call.server.limits);
+                make_room(playing, &call.user, &call.context.limits);
             }
             let since_ms = call.now_ms;
             playing.insert(player, Playing { track, since_ms });

@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use catalog::CoverOwner;
 
 use crate::answer::Answer;
+use crate::call::{Call, Seen};
 use crate::fault::Fault;
 use crate::ids::Id;
 use crate::index::{own_albums, tracks};
 use crate::lyrics::Lyrics;
 use crate::named;
 use crate::params::encoded;
-use crate::server::{Call, Seen};
 use crate::store::Role;
 use crate::write::Writer;
 
@@ -29,7 +29,7 @@ impl Call<'_> {
     /// Returns the non-empty lyrics of a track, those with times first.
     fn lyrics_of(&self, row: u32) -> Vec<Lyrics> {
         let path = self.file_of(row).unwrap_or_default();
-        let texts = self.server.library.lyrics(&path);
+        let texts = self.context.library.lyrics(&path);
         let mut found: Vec<Lyrics> = texts.iter().map(|bytes| Lyrics::read(bytes)).collect();
         found.retain(|lyrics| lyrics.lines.iter().any(|line| !line.text.is_empty()));
         found.sort_by_key(|lyrics| !lyrics.is_synced());
@@ -46,10 +46,10 @@ impl Call<'_> {
             Id::Playlist(_) | Id::Listing(_) => {
                 let rows = self.shown(seen, id).ok()?.rows.into_iter();
                 let mut covers = rows.take(PLAYLIST_COVERS_MAX).map(CoverOwner::Track);
-                return covers.find_map(|of| self.server.library.cover(&self.index, of, query));
+                return covers.find_map(|of| self.context.library.cover(&self.index, of, query));
             }
         };
-        self.server.library.cover(&self.index, of, query)
+        self.context.library.cover(&self.index, of, query)
     }
 }
 
@@ -222,41 +222,4 @@ pub(crate) fn lyrics_by_song(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) ->
         });
     });
     Ok(())
-}
-
-impl Call<'_> {
-    /// Returns whether the library has this track.
-    pub(crate) fn has_track(&self, id: Id) -> bool {
-        self.track_row(id).is_some()
-    }
-
-    /// Returns the rows of those of the tracks `ids` that are in the library.
-    pub(crate) fn rows(&self, ids: &[Id]) -> Vec<u32> {
-        ids.iter().filter_map(|&id| self.track_row(id)).collect()
-    }
-
-    /// Returns the tracks in the parameters named `name`; the id of an album stands for all of its
-    /// tracks.
-    pub(crate) fn tracks(&self, name: &str) -> Result<Vec<Id>, Fault> {
-        let tracks_max = self.server.limits.tracks_max;
-        let mut found = Vec::new();
-        for text in self.params.all(name) {
-            match Id::parse(text) {
-                Some(id) if self.has_track(id) => found.push(id),
-                Some(id @ Id::Album(_)) => {
-                    let album = self.index.album(self.album_row(id)?);
-                    let rows = album.iter().flat_map(tracks);
-                    let ids = rows.filter_map(|row| Some(Id::Track(self.index.track(row)?.id)));
-                    // A request may repeat the id of an album, so collect at most one track more
-                    // than the limit.
-                    found.extend(ids.take(tracks_max + 1 - found.len()));
-                }
-                _ => return Err(Fault::not_found("song")),
-            }
-            if tracks_max < found.len() {
-                return Err(Fault::bad(name));
-            }
-        }
-        Ok(found)
-    }
 }

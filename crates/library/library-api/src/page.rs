@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use catalog::CoverOwner;
 
 use crate::answer::Answer;
+use crate::context::Context;
 use crate::ids::Id;
 use crate::index::{Index, tracks};
 use crate::library_access::LibraryAccess;
 use crate::params::{Params, encoded};
-use crate::server::Server;
 use crate::time::seconds;
 
 /// Albums per page.
@@ -25,45 +25,48 @@ header{display:flex;gap:1.5rem;align-items:end}header img,header i{width:15rem}\
 span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}small{color:#999}\
 td{padding:.2rem .8rem .2rem 0}audio{height:2rem;vertical-align:middle}";
 
-impl Server {
-    /// Returns the page at `path` below the mount `base`: the list of albums, or the album that the
-    /// path names.
-    #[must_use]
-    pub fn page(&self, base: &str, path: &str, params: &Params<'_>, now_ms: i64) -> Answer {
-        let (index, derived) = self.index(now_ms);
-        let library = &*self.library;
-        let (status, body) = match path.trim_matches('/') {
-            "" => {
-                let query = params.first("q").unwrap_or("").trim();
-                let rows = match query {
-                    "" => derived.newest.clone(),
-                    query => {
-                        let found = index.search(query, &catalog::Limits::default());
-                        let of_tracks = found.tracks.iter();
-                        let of_tracks = of_tracks.filter_map(|&row| Some(index.track(row)?.album));
-                        let mut rows = found.albums.clone();
-                        rows.extend(of_tracks.filter(|row| !found.albums.contains(row)));
-                        rows.dedup();
-                        rows
-                    }
-                };
-                let offset = params.first("offset").and_then(|text| text.parse().ok());
-                let offset = offset.unwrap_or(0);
-                (200, albums(library, &index, (base, query), &rows, offset))
-            }
-            id => match Id::parse(id) {
-                Some(Id::Album(id)) => match index.album_row(id) {
-                    Some(row) => (200, album(library, &index, base, row)),
-                    None => (404, whole("No such album", "")),
-                },
-                _ => (404, whole("No such album", "")),
-            },
-        };
-        Answer::Document {
-            status,
-            media_type: "text/html; charset=utf-8",
-            body,
+/// Returns the page at `path` below the mount `base`: the list of albums, or the album that the
+/// path names.
+pub(crate) fn respond(
+    context: &Context,
+    base: &str,
+    path: &str,
+    params: &Params<'_>,
+    now_ms: i64,
+) -> Answer {
+    let (index, derived) = context.index(now_ms);
+    let library = &*context.library;
+    let (status, body) = match path.trim_matches('/') {
+        "" => {
+            let query = params.first("q").unwrap_or("").trim();
+            let rows = match query {
+                "" => derived.newest.clone(),
+                query => {
+                    let found = index.search(query, &catalog::Limits::default());
+                    let of_tracks = found.tracks.iter();
+                    let of_tracks = of_tracks.filter_map(|&row| Some(index.track(row)?.album));
+                    let mut rows = found.albums.clone();
+                    rows.extend(of_tracks.filter(|row| !found.albums.contains(row)));
+                    rows.dedup();
+                    rows
+                }
+            };
+            let offset = params.first("offset").and_then(|text| text.parse().ok());
+            let offset = offset.unwrap_or(0);
+            (200, albums(library, &index, (base, query), &rows, offset))
         }
+        id => match Id::parse(id) {
+            Some(Id::Album(id)) => match index.album_row(id) {
+                Some(row) => (200, album(library, &index, base, row)),
+                None => (404, whole("No such album", "")),
+            },
+            _ => (404, whole("No such album", "")),
+        },
+    };
+    Answer::Document {
+        status,
+        media_type: "text/html; charset=utf-8",
+        body,
     }
 }
 

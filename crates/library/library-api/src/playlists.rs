@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use crate::call::{Call, Changes, Seen};
 use crate::fault::Fault;
 use crate::ids::Id;
-use crate::server::{Call, Changes, Seen};
 use crate::store::{Change, Playlist, Role};
 use crate::time::{iso, seconds};
 use crate::write::Writer;
@@ -59,14 +59,6 @@ impl Call<'_> {
         match playlist.owner == self.user {
             true => Ok((id, playlist)),
             false => Err(Fault::not_allowed()),
-        }
-    }
-
-    /// Returns a text parameter that is to be stored, if present, or an error if it is too long.
-    pub(crate) fn kept_text(&self, name: &str) -> Result<Option<String>, Fault> {
-        match self.params.first(name) {
-            Some(text) if self.server.limits.text_bytes_max < text.len() => Err(Fault::bad(name)),
-            text => Ok(text.map(str::to_owned)),
         }
     }
 
@@ -202,7 +194,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     } else {
         let playlists = seen.state.playlists.values();
         let own = playlists.filter(|playlist| playlist.owner == call.user);
-        if call.server.limits.kept_max <= own.count() {
+        if call.context.limits.kept_max <= own.count() {
             return Err(Fault::full());
         }
         let made = Playlist {
@@ -244,7 +236,7 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
         kept.map(|(_, &id)| id).chain(gone.copied()).collect()
     };
     tracks.extend(call.tracks("songIdToAdd")?);
-    if call.server.limits.tracks_max < tracks.len() {
+    if call.context.limits.tracks_max < tracks.len() {
         return Err(Fault::bad("songIdToAdd"));
     }
     let changed = Playlist {

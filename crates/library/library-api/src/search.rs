@@ -4,8 +4,8 @@
 
 use catalog::{Found, Limits};
 
+use crate::call::{Call, Seen};
 use crate::fault::Fault;
-use crate::server::{Call, Seen};
 use crate::write::Writer;
 
 /// Rows of artists, albums or songs: all rows of the index, or the rows that a search found.
@@ -27,7 +27,7 @@ impl Rows {
 /// Deprecated since version 1.4 of the API.
 pub(crate) fn search(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
     const USUAL: usize = 20;
-    let max = call.server.limits.found_max;
+    let max = call.context.limits.found_max;
     let (offset, size) = call.page(("count", "offset"), USUAL, max)?;
     let newer_ms: i64 = call.number("newerThan")?.unwrap_or(0);
     let names = ["any", "artist", "album", "title"].map(|name| call.params.first(name));
@@ -80,7 +80,7 @@ pub(crate) fn search3(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Res
 /// Returns the requested page of found artists, albums and songs.
 fn found(call: &Call<'_>) -> Result<[Vec<u32>; 3], Fault> {
     const USUAL: usize = 20;
-    let max = call.server.limits.found_max;
+    let max = call.context.limits.found_max;
     let pages = [
         call.page(("artistCount", "artistOffset"), USUAL, max)?,
         call.page(("albumCount", "albumOffset"), USUAL, max)?,

@@ -1,12 +1,13 @@
 //! Shares: songs that everyone with the link may play without a login, until the share expires.
 
 use crate::answer::Answer;
+use crate::call::{Call, Changes, Seen};
+use crate::context::Context;
 use crate::fault::Fault;
 use crate::ids::Id;
 use crate::index::{Index, own_albums, tracks};
 use crate::page::{escaped, whole};
 use crate::params::encoded;
-use crate::server::{Call, Changes, Seen, Server};
 use crate::store::{Change, Role, Share, new_key};
 use crate::time::{iso, seconds};
 use crate::write::Writer;
@@ -25,7 +26,7 @@ impl Call<'_> {
     }
 
     fn describe_share(&self, out: &mut Writer, seen: &Seen<'_>, (token, share): (&str, &Share)) {
-        let visits = self.server.visits(|visits| visits.get(token).copied());
+        let visits = self.context.visits(|visits| visits.get(token).copied());
         let visits = visits.unwrap_or_default();
         out.text("id", token);
         out.text("url", &format!("{}/-/share/{token}", self.base));
@@ -72,7 +73,7 @@ impl Call<'_> {
             }
             // A request may repeat the id of a long list, so reject it as soon as its tracks exceed
             // the limit.
-            let room = self.server.limits.tracks_max - tracks.len();
+            let room = self.context.limits.tracks_max - tracks.len();
             if room < rows.len() {
                 return Err(Fault::bad("id"));
             }
@@ -113,12 +114,12 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.may(Role::Share)?;
     let shares = seen.state.shares.values();
     let own = shares.filter(|share| share.owner == call.user);
-    if call.server.limits.kept_max <= own.count() {
+    if call.context.limits.kept_max <= own.count() {
         return Err(Fault::full());
     }
     // Drop the visits of shares that no longer exist.
     let all = &seen.state.shares;
-    call.server
+    call.context
         .visits(|visits| visits.retain(|token, _| all.contains_key(token)));
     let share = Share {
         owner: call.user.clone(),
@@ -169,72 +170,69 @@ pub(crate) fn delete(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     }])
 }
 
-impl Server {
-    /// Returns the page of a share, or one of its songs. `path` is the id of the share, for a song
-    /// followed by a slash and the song's number; `base` is the mount of shares. May wait for the
-    /// disk.
-    #[must_use]
-    pub fn share(&self, base: &str, path: &str, now_ms: i64) -> Answer {
-        let (token, number) = path.split_once('/').unwrap_or((path, ""));
-        let found = self.store.read(|state| state.shares.get(token).cloned());
-        let found = found.ok().flatten();
-        let share = found.filter(|share| share.expires_ms.is_none_or(|end_ms| now_ms < end_ms));
-        let answer = share.and_then(|share| match number {
-            "" => Some(self.share_page(base, token, &share, now_ms)),
-            number => self.shared_song(&share, number.parse().ok()?, now_ms),
-        });
-        answer.unwrap_or_else(|| html(404, whole("No such share", "")))
-    }
+/// Returns the page of a share, or one of its songs. `path` is the id of the share, for a song
+/// followed by a slash and the song's number; `base` is the mount of shares. May wait for the
+/// disk.
+pub(crate) fn respond(context: &Context, base: &str, path: &str, now_ms: i64) -> Answer {
+    let (token, number) = path.split_once('/').unwrap_or((path, ""));
+    let found = context.store.read(|state| state.shares.get(token).cloned());
+    let found = found.ok().flatten();
+    let share = found.filter(|share| share.expires_ms.is_none_or(|end_ms| now_ms < end_ms));
+    let answer = share.and_then(|share| match number {
+        "" => Some(share_page(context, base, token, &share, now_ms)),
+        number => shared_song(context, &share, number.parse().ok()?, now_ms),
+    });
+    answer.unwrap_or_else(|| html(404, whole("No such share", "")))
+}
 
-    fn shared_song(&self, share: &Share, number: usize, now_ms: i64) -> Option<Answer> {
-        let Id::Track(id) = *share.tracks.get(number)? else {
-            return None;
-        };
-        let (index, _) = self.index(now_ms);
-        let track = index.track(index.track_row(id)?)?;
-        let (path, _) = index.file(track.file)?;
-        Some(Answer::File {
-            target: format!("/{}", encoded(&path)),
-            disposition: None,
-        })
-    }
+fn shared_song(context: &Context, share: &Share, number: usize, now_ms: i64) -> Option<Answer> {
+    let Id::Track(id) = *share.tracks.get(number)? else {
+        return None;
+    };
+    let (index, _) = context.index(now_ms);
+    let track = index.track(index.track_row(id)?)?;
+    let (path, _) = index.file(track.file)?;
+    Some(Answer::File {
+        target: format!("/{}", encoded(&path)),
+        disposition: None,
+    })
+}
 
-    fn share_page(&self, base: &str, token: &str, share: &Share, now_ms: i64) -> Answer {
-        self.visits(|visits| {
-            let visited = visits.entry(token.to_owned()).or_default();
-            visited.count = visited.count.saturating_add(1);
-            visited.last_ms = now_ms;
-        });
-        let (index, _) = self.index(now_ms);
-        let mut rows = String::new();
-        for (number, id) in share.tracks.iter().enumerate() {
-            let row = match id {
-                Id::Track(id) => index.track_row(*id),
-                _ => None,
-            };
-            let Some(track) = row.and_then(|row| index.track(row)) else {
-                continue;
-            };
-            let length = seconds(track.duration_ms);
-            rows += &format!(
-                "<tr><td>{} <small>{}</small><td><small>{}:{:02}</small><td><audio controls \
-                 preload=\"none\" src=\"{base}/{token}/{number}\"></audio>",
-                escaped(track.title),
-                escaped(track.artist),
-                length / 60,
-                length % 60,
-            );
-        }
-        let title = match &*share.description {
-            "" => "Music",
-            description => description,
+fn share_page(context: &Context, base: &str, token: &str, share: &Share, now_ms: i64) -> Answer {
+    context.visits(|visits| {
+        let visited = visits.entry(token.to_owned()).or_default();
+        visited.count = visited.count.saturating_add(1);
+        visited.last_ms = now_ms;
+    });
+    let (index, _) = context.index(now_ms);
+    let mut rows = String::new();
+    for (number, id) in share.tracks.iter().enumerate() {
+        let row = match id {
+            Id::Track(id) => index.track_row(*id),
+            _ => None,
         };
-        let title = escaped(title);
-        html(
-            200,
-            whole(&title, &format!("<h1>{title}</h1><table>{rows}</table>")),
-        )
+        let Some(track) = row.and_then(|row| index.track(row)) else {
+            continue;
+        };
+        let length = seconds(track.duration_ms);
+        rows += &format!(
+            "<tr><td>{} <small>{}</small><td><small>{}:{:02}</small><td><audio controls \
+             preload=\"none\" src=\"{base}/{token}/{number}\"></audio>",
+            escaped(track.title),
+            escaped(track.artist),
+            length / 60,
+            length % 60,
+        );
     }
+    let title = match &*share.description {
+        "" => "Music",
+        description => description,
+    };
+    let title = escaped(title);
+    html(
+        200,
+        whole(&title, &format!("<h1>{title}</h1><table>{rows}</table>")),
+    )
 }
 
 fn html(status: u16, body: String) -> Answer {

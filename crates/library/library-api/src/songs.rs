@@ -3,11 +3,11 @@
 use catalog::{Album, Content, Entry, Track};
 use tags::{Codec, Date, Field, Media, Role};
 
+use crate::call::{Call, Seen};
 use crate::derived::changed_ms;
 use crate::ids::Id;
 use crate::index::{albums_of, tracks};
 use crate::people::contributors;
-use crate::server::{Call, Seen};
 use crate::store::Plays;
 use crate::time::{iso, seconds};
 use crate::write::Writer;
@@ -50,7 +50,7 @@ impl Call<'_> {
         }
         self.first_artist(out, "artistId", &track.artists);
         self.marks(out, seen, id);
-        let tagged = tags::Track::new(media, &entry.path, &self.server.splits);
+        let tagged = tags::Track::new(media, &entry.path, &self.context.splits);
         self.beyond(out, &track, media, &tagged);
     }
 
@@ -133,7 +133,7 @@ impl Call<'_> {
             Content::Music(media) => Some((media, &entry.path)),
             _ => None,
         });
-        let tagged = media.map(|(media, path)| tags::Track::new(media, path, &self.server.splits));
+        let tagged = media.map(|(media, path)| tags::Track::new(media, path, &self.context.splits));
         let release = tagged
             .as_ref()
             .and_then(|track| track.release_id.as_deref());
@@ -235,7 +235,7 @@ impl Call<'_> {
         self.artist_child(out, seen, row);
         let albums = albums_of(&self.index, row, &artist);
         out.number("albumCount", albums.len() as u32);
-        let id = self.derived.musicbrainz_id(&self.server.splits, row);
+        let id = self.derived.musicbrainz_id(&self.context.splits, row);
         out.text("musicBrainzId", id.unwrap_or(""));
         out.text("sortName", artist.sort);
         let roles = [

@@ -8,10 +8,10 @@ use catalog::{Content, Track};
 use tags::{Codec, Container, Media};
 
 use crate::answer::Answer;
+use crate::call::{Call, Seen};
 use crate::fault::Fault;
 use crate::ids::Id;
 use crate::params::encoded;
-use crate::server::{Call, Seen};
 use crate::store::{Role, User};
 use crate::write::Writer;
 use profile::{Client, Stream, Verdict};
@@ -86,13 +86,13 @@ impl Call<'_> {
 
     fn sound_limits(&self) -> audio_plan::Limits {
         audio_plan::Limits {
-            duration_ms_max: self.server.limits.transcoded_ms_max,
+            duration_ms_max: self.context.limits.transcoded_ms_max,
         }
     }
 
     /// Returns `plan` with the gain and the titles that the tags of the output will contain.
     fn with_tags(&self, plan: Plan, heard: &Heard<'_>) -> Plan {
-        let tagged = tags::Track::new(&heard.media, &heard.path, &self.server.splits);
+        let tagged = tags::Track::new(&heard.media, &heard.path, &self.context.splits);
         Plan {
             gain: Gain {
                 track: tagged.track_gain_cdb.map(Gain::of_replay_gain),

@@ -121,7 +121,7 @@ impl Ask<'_> {
     }
 
     fn placeholder(&self, out: &mut Writer, of: CoverOwner) {
-        write_placeholder(out, self.server.library.placeholder(&self.index, of));
+        write_placeholder(out, self.context.library.placeholder(&self.index, of));
     }
 
     /// Returns the rows of pictures: those of one folder ordered by name, or all pictures, the
@@ -176,7 +176,7 @@ impl Ask<'_> {
             out.float("latitude", f64::from(place.latitude_e7) / 1e7);
             out.float("longitude", f64::from(place.longitude_e7) / 1e7);
         }
-        write_placeholder(out, self.server.library.placeholder_of_file(&entry.path));
+        write_placeholder(out, self.context.library.placeholder_of_file(&entry.path));
     }
 
     fn contributors(&self, out: &mut Writer, file: u32) {
@@ -186,7 +186,7 @@ impl Ask<'_> {
         let Content::Music(media) = &entry.content else {
             return;
         };
-        let tagged = tags::Track::new(media, &entry.path, &self.server.splits);
+        let tagged = tags::Track::new(media, &entry.path, &self.context.splits);
         let contributors = contributors(&tagged, &self.derived);
         out.list("contributors", contributors, |out, person| {
             out.text("role", person.role);

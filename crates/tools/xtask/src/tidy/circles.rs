@@ -21,7 +21,6 @@ const KNOWN: &[(&str, &[usize])] = &[
     ("audio", &[8]),
     ("image-plan", &[9]),
     ("lab", &[10]),
-    ("library-api", &[14]),
     ("mediagen", &[7]),
     ("pelton", &[7]),
 ];
