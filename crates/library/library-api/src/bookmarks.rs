@@ -3,6 +3,7 @@
 use crate::call::{Call, Changes, Seen};
 use crate::fault::Fault;
 use crate::ids::Id;
+use crate::songs;
 use crate::store::{Bookmark, Change, Queue, Station};
 use crate::time::iso;
 use crate::write::Writer;
@@ -39,7 +40,7 @@ fn write_queue(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer, by_index: boo
         out.text("changed", &iso(queue.changed_ms));
         out.text("changedBy", &queue.client);
         out.list("entry", call.rows(&queue.tracks), |out, row| {
-            call.song(out, seen, row);
+            songs::write_song(call, out, seen, row);
         });
     });
 }
@@ -117,7 +118,7 @@ pub(crate) fn list(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result
             out.text("comment", &bookmark.comment);
             out.text("created", &iso(bookmark.created_ms));
             out.text("changed", &iso(bookmark.changed_ms));
-            out.object("entry", |out| call.song(out, seen, row));
+            out.object("entry", |out| songs::write_song(call, out, seen, row));
         });
     });
     Ok(())

@@ -11,6 +11,7 @@ use crate::fault::Fault;
 use crate::ids::Id;
 use crate::index::genres_named;
 use crate::named;
+use crate::songs;
 use crate::write::Writer;
 
 type Done = Result<(), Fault>;
@@ -22,7 +23,9 @@ const PLAYING_MS: i64 = 20 * 60_000;
 pub(crate) fn albums(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
     let rows = album_page(call, seen)?;
     out.object("albumList", |out| {
-        out.list("album", rows, |out, row| call.album_child(out, seen, row));
+        out.list("album", rows, |out, row| {
+            songs::write_album_child(call, out, seen, row)
+        });
     });
     Ok(())
 }
@@ -30,7 +33,9 @@ pub(crate) fn albums(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done
 pub(crate) fn albums2(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
     let rows = album_page(call, seen)?;
     out.object("albumList2", |out| {
-        out.list("album", rows, |out, row| call.album_id3(out, seen, row));
+        out.list("album", rows, |out, row| {
+            songs::write_album_id3(call, out, seen, row)
+        });
     });
     Ok(())
 }
@@ -152,7 +157,9 @@ pub(crate) fn random_songs(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -
     let mut rows: Vec<u32> = all.filter(|row| !is_narrowed || fits(row)).collect();
     let rows = partly_shuffled(&mut rows, size, &mut chance);
     out.object("randomSongs", |out| {
-        out.list("song", rows, |out, &row| call.song(out, seen, row));
+        out.list("song", rows, |out, &row| {
+            songs::write_song(call, out, seen, row)
+        });
     });
     Ok(())
 }
@@ -167,7 +174,7 @@ pub(crate) fn songs_by_genre(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer)
     let rows = (0..call.index.counts().tracks).filter(has_it);
     out.object("songsByGenre", |out| {
         out.list("song", rows.skip(offset).take(size), |out, row| {
-            call.song(out, seen, row);
+            songs::write_song(call, out, seen, row);
         });
     });
     Ok(())
@@ -209,7 +216,9 @@ fn similar(call: &Call<'_>, seen: &Seen<'_>, name: &str, out: &mut Writer) -> Do
     let mut chance = fastrand::Rng::with_seed(call.fresh);
     let rows = partly_shuffled(&mut rows, count, &mut chance);
     out.object(name, |out| {
-        out.list("song", rows, |out, &row| call.song(out, seen, row));
+        out.list("song", rows, |out, &row| {
+            songs::write_song(call, out, seen, row)
+        });
     });
     Ok(())
 }
@@ -243,7 +252,7 @@ pub(crate) fn top_songs(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> D
     rows.sort();
     out.object("topSongs", |out| {
         out.list("song", rows.iter().take(count), |out, &(_, row)| {
-            call.song(out, seen, row);
+            songs::write_song(call, out, seen, row);
         });
     });
     Ok(())
@@ -271,7 +280,7 @@ pub(crate) fn now_playing(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) ->
                 out.number("minutesAgo", (call.now_ms - since_ms) / 60_000);
                 out.number("playerId", player);
                 out.text("playerName", &client);
-                call.song(out, seen, row);
+                songs::write_song(call, out, seen, row);
             },
         );
     });
@@ -282,10 +291,14 @@ pub(crate) fn starred(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Don
     let [artists, albums, songs] = stars(call, seen);
     out.object("starred", |out| {
         out.list("artist", artists, |out, row| {
-            call.artist_child(out, seen, row)
+            songs::write_artist_child(call, out, seen, row)
         });
-        out.list("album", albums, |out, row| call.album_child(out, seen, row));
-        out.list("song", songs, |out, row| call.song(out, seen, row));
+        out.list("album", albums, |out, row| {
+            songs::write_album_child(call, out, seen, row)
+        });
+        out.list("song", songs, |out, row| {
+            songs::write_song(call, out, seen, row)
+        });
     });
     Ok(())
 }
@@ -294,10 +307,14 @@ pub(crate) fn starred2(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Do
     let [artists, albums, songs] = stars(call, seen);
     out.object("starred2", |out| {
         out.list("artist", artists, |out, row| {
-            call.artist_id3(out, seen, row)
+            songs::write_artist_id3(call, out, seen, row)
         });
-        out.list("album", albums, |out, row| call.album_id3(out, seen, row));
-        out.list("song", songs, |out, row| call.song(out, seen, row));
+        out.list("album", albums, |out, row| {
+            songs::write_album_id3(call, out, seen, row)
+        });
+        out.list("song", songs, |out, row| {
+            songs::write_song(call, out, seen, row)
+        });
     });
     Ok(())
 }

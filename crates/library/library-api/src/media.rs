@@ -12,6 +12,7 @@ use crate::index::{own_albums, tracks};
 use crate::lyrics::Lyrics;
 use crate::named;
 use crate::params::encoded;
+use crate::playlists;
 use crate::store::Role;
 use crate::write::Writer;
 
@@ -44,7 +45,7 @@ impl Call<'_> {
             Id::Artist(id) => CoverOwner::Artist(self.index.artist_row(id)?),
             Id::Track(id) => CoverOwner::Track(self.index.track_row(id)?),
             Id::Playlist(_) | Id::Listing(_) => {
-                let rows = self.shown(seen, id).ok()?.rows.into_iter();
+                let rows = playlists::shown(self, seen, id).ok()?.rows.into_iter();
                 let mut covers = rows.take(PLAYLIST_COVERS_MAX).map(CoverOwner::Track);
                 return covers.find_map(|of| self.context.library.cover(&self.index, of, query));
             }
@@ -97,7 +98,7 @@ fn archive(call: &Call<'_>, seen: &Seen<'_>, id: Id) -> Result<Answer, Fault> {
             (artist.name.to_owned(), of_albums(albums), false)
         }
         _ => {
-            let shown = call.shown(seen, id)?;
+            let shown = playlists::shown(call, seen, id)?;
             (shown.name.to_owned(), shown.rows, true)
         }
     };

@@ -6,6 +6,7 @@ use catalog::{Found, Limits};
 
 use crate::call::{Call, Seen};
 use crate::fault::Fault;
+use crate::songs;
 use crate::write::Writer;
 
 /// Rows of artists, albums or songs: all rows of the index, or the rows that a search found.
@@ -48,7 +49,9 @@ pub(crate) fn search(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Resu
         out.number("offset", offset as i64);
         out.number("totalHits", rows.len() as i64);
         let rows = rows.into_iter().skip(offset).take(size);
-        out.list("match", rows, |out, row| call.song(out, seen, row));
+        out.list("match", rows, |out, row| {
+            songs::write_song(call, out, seen, row)
+        });
     });
     Ok(())
 }
@@ -57,10 +60,14 @@ pub(crate) fn search2(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Res
     let [artists, albums, songs] = found(call)?;
     out.object("searchResult2", |out| {
         out.list("artist", artists, |out, row| {
-            call.artist_child(out, seen, row)
+            songs::write_artist_child(call, out, seen, row)
         });
-        out.list("album", albums, |out, row| call.album_child(out, seen, row));
-        out.list("song", songs, |out, row| call.song(out, seen, row));
+        out.list("album", albums, |out, row| {
+            songs::write_album_child(call, out, seen, row)
+        });
+        out.list("song", songs, |out, row| {
+            songs::write_song(call, out, seen, row)
+        });
     });
     Ok(())
 }
@@ -69,10 +76,14 @@ pub(crate) fn search3(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Res
     let [artists, albums, songs] = found(call)?;
     out.object("searchResult3", |out| {
         out.list("artist", artists, |out, row| {
-            call.artist_id3(out, seen, row)
+            songs::write_artist_id3(call, out, seen, row)
         });
-        out.list("album", albums, |out, row| call.album_id3(out, seen, row));
-        out.list("song", songs, |out, row| call.song(out, seen, row));
+        out.list("album", albums, |out, row| {
+            songs::write_album_id3(call, out, seen, row)
+        });
+        out.list("song", songs, |out, row| {
+            songs::write_song(call, out, seen, row)
+        });
     });
     Ok(())
 }

@@ -8,6 +8,8 @@ use crate::ids::Id;
 use crate::index::{Index, own_albums, tracks};
 use crate::page::{escaped, whole};
 use crate::params::encoded;
+use crate::playlists;
+use crate::songs;
 use crate::store::{Change, Role, Share, new_key};
 use crate::time::{iso, seconds};
 use crate::write::Writer;
@@ -39,7 +41,7 @@ impl Call<'_> {
         }
         out.number("visitCount", visits.count);
         out.list("entry", self.rows(&share.tracks), |out, row| {
-            self.song(out, seen, row);
+            songs::write_song(self, out, seen, row);
         });
     }
 
@@ -65,7 +67,7 @@ impl Call<'_> {
                     let albums = artist.map(|artist| own_albums(&self.index, row, &artist));
                     rows_of(&self.index, albums.unwrap_or_default())
                 }
-                Some(id) => self.shown(seen, id)?.rows,
+                Some(id) => playlists::shown(self, seen, id)?.rows,
                 None => Vec::new(),
             };
             if rows.is_empty() {

@@ -114,29 +114,28 @@ impl Call<'_> {
             fallback_to_original: will_do.raw,
         }
     }
+}
 
-    /// Writes the media type and the file suffix of the transcode, if `stream` sends one to this
-    /// user instead of the file.
-    pub(crate) fn transcoded_members(
-        &self,
-        out: &mut Writer,
-        seen: &Seen<'_>,
-        media: &Media,
-        track: &Track<'_>,
-    ) {
-        let wish = AudioRequest {
-            format: Format::Any,
-            bit_rate_kbps_max: bit_rate_kbps_max(seen.user, 0),
-            start_ms: 0,
-        };
-        // Most users have no bit rate limit and get the file itself, so no decision is needed.
-        if wish.bit_rate_kbps_max != 0
-            && let Decision::Transcode(_) =
-                decide(&wish, &source(media, track), &self.sound_limits())
-        {
-            out.text("transcodedContentType", CONTENT_TYPE);
-            out.text("transcodedSuffix", audio_plan::SUFFIX);
-        }
+/// Writes the media type and the file suffix of the transcode, if `stream` sends one to this
+/// user instead of the file.
+pub(crate) fn write_transcoded_members(
+    call: &Call<'_>,
+    out: &mut Writer,
+    seen: &Seen<'_>,
+    media: &Media,
+    track: &Track<'_>,
+) {
+    let wish = AudioRequest {
+        format: Format::Any,
+        bit_rate_kbps_max: bit_rate_kbps_max(seen.user, 0),
+        start_ms: 0,
+    };
+    // Most users have no bit rate limit and get the file itself, so no decision is needed.
+    if wish.bit_rate_kbps_max != 0
+        && let Decision::Transcode(_) = decide(&wish, &source(media, track), &call.sound_limits())
+    {
+        out.text("transcodedContentType", CONTENT_TYPE);
+        out.text("transcodedSuffix", audio_plan::SUFFIX);
     }
 }
 
