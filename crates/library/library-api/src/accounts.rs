@@ -19,28 +19,30 @@ const ROLES: [(&str, Role); 5] = [
     ("shareRole", Role::Share),
 ];
 
-impl Call<'_> {
-    /// Returns the user of this name: admins may name any user, others only themselves.
-    fn own_or_any<'s>(&self, seen: &Seen<'s>, name: &str) -> Result<(&'s str, &'s User), Fault> {
-        let known = seen.state.user_named(name);
-        if known.is_none_or(|(name, _)| name != self.user) {
-            seen.admin()?;
-        }
-        known.ok_or_else(|| Fault::not_found("user"))
+/// Returns the user of this name: admins may name any user, others only themselves.
+fn own_or_any<'s>(
+    call: &Call<'_>,
+    seen: &Seen<'s>,
+    name: &str,
+) -> Result<(&'s str, &'s User), Fault> {
+    let known = seen.state.user_named(name);
+    if known.is_none_or(|(name, _)| name != call.user) {
+        seen.admin()?;
     }
+    known.ok_or_else(|| Fault::not_found("user"))
+}
 
-    /// Returns the denied roles after the role parameters of the request were applied to `denied`.
-    fn denied(&self, denied: &BTreeSet<Role>) -> Result<BTreeSet<Role>, Fault> {
-        let mut denied = denied.clone();
-        for (parameter, role) in ROLES {
-            match self.flag(parameter)? {
-                Some(true) => drop(denied.remove(&role)),
-                Some(false) => drop(denied.insert(role)),
-                None => {}
-            }
+/// Returns the denied roles after the role parameters of the request were applied to `denied`.
+fn denied_roles(call: &Call<'_>, denied: &BTreeSet<Role>) -> Result<BTreeSet<Role>, Fault> {
+    let mut denied = denied.clone();
+    for (parameter, role) in ROLES {
+        match call.flag(parameter)? {
+            Some(true) => drop(denied.remove(&role)),
+            Some(false) => drop(denied.insert(role)),
+            None => {}
         }
-        Ok(denied)
     }
+    Ok(denied)
 }
 
 fn describe(out: &mut Writer, name: &str, user: &User) {
@@ -74,7 +76,7 @@ fn describe(out: &mut Writer, name: &str, user: &User) {
 }
 
 pub(crate) fn user(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
-    let (name, user) = call.own_or_any(seen, call.text("username")?)?;
+    let (name, user) = own_or_any(call, seen, call.text("username")?)?;
     out.object("user", |out| describe(out, name, user));
     Ok(())
 }
@@ -141,7 +143,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
 
 pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.admin()?;
-    let (name, user) = call.own_or_any(seen, call.text("username")?)?;
+    let (name, user) = own_or_any(call, seen, call.text("username")?)?;
     let admin = call.flag("adminRole")?.unwrap_or(user.admin);
     // No admin may demote themselves: if they were the last one, no other admin could undo it.
     if name == call.user && !admin {
@@ -166,7 +168,7 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
 
 /// Returns the change of a user's denied roles, if the parameters change them.
 fn denied(call: &Call<'_>, name: &str, now: &BTreeSet<Role>) -> Result<Option<Change>, Fault> {
-    let roles = call.denied(now)?;
+    let roles = denied_roles(call, now)?;
     Ok((roles != *now).then(|| Change::Denied {
         user: name.to_owned(),
         roles,
@@ -174,7 +176,7 @@ fn denied(call: &Call<'_>, name: &str, now: &BTreeSet<Role>) -> Result<Option<Ch
 }
 
 pub(crate) fn change_password(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
-    let (name, user) = call.own_or_any(seen, call.text("username")?)?;
+    let (name, user) = own_or_any(call, seen, call.text("username")?)?;
     seen.may(Role::Settings)?;
     let password = typed(call.text("password")?);
     Ok(vec![kept(call, name, &password, user.admin)?])
@@ -182,7 +184,7 @@ pub(crate) fn change_password(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
 
 pub(crate) fn delete(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.admin()?;
-    let (name, _) = call.own_or_any(seen, call.text("username")?)?;
+    let (name, _) = own_or_any(call, seen, call.text("username")?)?;
     if name == call.user {
         return Err(Fault::not_allowed());
     }

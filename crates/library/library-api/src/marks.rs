@@ -9,51 +9,49 @@ use crate::store::Change;
 /// Maximum time by which a player's clock may be ahead of the server's: one day.
 const AHEAD_MS_MAX: i64 = 24 * 3600 * 1000;
 
-impl Call<'_> {
-    /// Returns the ids in the parameters of a `star` or `unstar` request.
-    fn starrable(&self) -> Result<Vec<Id>, Fault> {
-        let names = ["id", "albumId", "artistId"];
-        let texts = names.iter().flat_map(|name| self.params.all(name));
-        let ids: Vec<Id> = texts
-            .map(|text| Id::parse(text).filter(|&id| self.is_there(id)))
-            .collect::<Option<_>>()
-            .ok_or_else(|| Fault::not_found("id"))?;
-        match ids.is_empty() {
-            true => Err(Fault::missing("id")),
-            false => Ok(ids),
-        }
+/// Returns the ids in the parameters of a `star` or `unstar` request.
+fn starrable(call: &Call<'_>) -> Result<Vec<Id>, Fault> {
+    let names = ["id", "albumId", "artistId"];
+    let texts = names.iter().flat_map(|name| call.params.all(name));
+    let ids: Vec<Id> = texts
+        .map(|text| Id::parse(text).filter(|&id| is_there(call, id)))
+        .collect::<Option<_>>()
+        .ok_or_else(|| Fault::not_found("id"))?;
+    match ids.is_empty() {
+        true => Err(Fault::missing("id")),
+        false => Ok(ids),
     }
+}
 
-    fn is_there(&self, id: Id) -> bool {
-        match id {
-            Id::Artist(id) => self.index.artist_row(id).is_some(),
-            Id::Album(id) => self.index.album_row(id).is_some(),
-            Id::Track(id) => self.index.track_row(id).is_some(),
-            Id::Playlist(_) | Id::Listing(_) => false,
-        }
+fn is_there(call: &Call<'_>, id: Id) -> bool {
+    match id {
+        Id::Artist(id) => call.index.artist_row(id).is_some(),
+        Id::Album(id) => call.index.album_row(id).is_some(),
+        Id::Track(id) => call.index.track_row(id).is_some(),
+        Id::Playlist(_) | Id::Listing(_) => false,
     }
+}
 
-    fn set_stars(&self, at_ms: Option<i64>) -> Changes {
-        let star = |id| Change::Star {
-            user: self.user.clone(),
-            id,
-            at_ms,
-        };
-        Ok(self.starrable()?.into_iter().map(star).collect())
-    }
+fn set_stars(call: &Call<'_>, at_ms: Option<i64>) -> Changes {
+    let star = |id| Change::Star {
+        user: call.user.clone(),
+        id,
+        at_ms,
+    };
+    Ok(starrable(call)?.into_iter().map(star).collect())
 }
 
 pub(crate) fn star(call: &Call<'_>, _: &Seen<'_>) -> Changes {
-    call.set_stars(Some(call.now_ms))
+    set_stars(call, Some(call.now_ms))
 }
 
 pub(crate) fn unstar(call: &Call<'_>, _: &Seen<'_>) -> Changes {
-    call.set_stars(None)
+    set_stars(call, None)
 }
 
 pub(crate) fn set_rating(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     let id = call.id("id")?;
-    if !call.is_there(id) {
+    if !is_there(call, id) {
         return Err(Fault::not_found("id"));
     }
     let rating: Option<u8> = call.number("rating")?;

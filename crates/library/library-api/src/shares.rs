@@ -17,80 +17,83 @@ use crate::write::Writer;
 /// Hexadecimal digits of a share's id. The id is the only secret in the link: 128 random bits.
 const TOKEN_DIGITS: usize = 32;
 
-impl Call<'_> {
-    /// Returns the id of the share that this request creates.
-    fn token(&self) -> &str {
-        self.token.get_or_init(|| {
-            let mut token = new_key();
-            token.truncate(TOKEN_DIGITS);
-            token
-        })
-    }
+/// Returns the id of the share that this request creates.
+fn new_token<'c>(call: &'c Call<'_>) -> &'c str {
+    call.token.get_or_init(|| {
+        let mut token = new_key();
+        token.truncate(TOKEN_DIGITS);
+        token
+    })
+}
 
-    fn describe_share(&self, out: &mut Writer, seen: &Seen<'_>, (token, share): (&str, &Share)) {
-        let visits = self.context.visits(|visits| visits.get(token).copied());
-        let visits = visits.unwrap_or_default();
-        out.text("id", token);
-        out.text("url", &format!("{}/-/share/{token}", self.base));
-        out.text("description", &share.description);
-        out.text("username", &share.owner);
-        out.text("created", &iso(share.created_ms));
-        out.text_if("expires", share.expires_ms.map(iso).as_deref());
-        if visits.count != 0 {
-            out.text("lastVisited", &iso(visits.last_ms));
-        }
-        out.number("visitCount", visits.count);
-        out.list("entry", self.rows(&share.tracks), |out, row| {
-            songs::write_song(self, out, seen, row);
-        });
+fn describe_share(
+    call: &Call<'_>,
+    out: &mut Writer,
+    seen: &Seen<'_>,
+    (token, share): (&str, &Share),
+) {
+    let visits = call.context.visits(|visits| visits.get(token).copied());
+    let visits = visits.unwrap_or_default();
+    out.text("id", token);
+    out.text("url", &format!("{}/-/share/{token}", call.base));
+    out.text("description", &share.description);
+    out.text("username", &share.owner);
+    out.text("created", &iso(share.created_ms));
+    out.text_if("expires", share.expires_ms.map(iso).as_deref());
+    if visits.count != 0 {
+        out.text("lastVisited", &iso(visits.last_ms));
     }
+    out.number("visitCount", visits.count);
+    out.list("entry", call.rows(&share.tracks), |out, row| {
+        songs::write_song(call, out, seen, row);
+    });
+}
 
-    /// Returns the share that the parameter `id` names, if this user may change it: the user's own
-    /// share, or, for an admin, any share.
-    fn own_share<'s>(&self, seen: &Seen<'s>) -> Result<(&'s str, &'s Share), Fault> {
-        let found = seen.state.shares.get_key_value(self.text("id")?);
-        let own = found.filter(|(_, share)| share.owner == self.user || seen.admin().is_ok());
-        let (token, share) = own.ok_or_else(|| Fault::not_found("share"))?;
-        Ok((token, share))
-    }
+/// Returns the share that the parameter `id` names, if this user may change it: the user's own
+/// share, or, for an admin, any share.
+fn own_share<'s>(call: &Call<'_>, seen: &Seen<'s>) -> Result<(&'s str, &'s Share), Fault> {
+    let found = seen.state.shares.get_key_value(call.text("id")?);
+    let own = found.filter(|(_, share)| share.owner == call.user || seen.admin().is_ok());
+    let (token, share) = own.ok_or_else(|| Fault::not_found("share"))?;
+    Ok((token, share))
+}
 
-    /// Returns the tracks of all ids in the request: songs, albums, artists and playlists.
-    fn shared_tracks(&self, seen: &Seen<'_>) -> Result<Vec<Id>, Fault> {
-        let mut tracks = Vec::new();
-        for text in self.params.all("id") {
-            let rows = match Id::parse(text) {
-                Some(id @ Id::Track(_)) => self.track_row(id).into_iter().collect(),
-                Some(id @ Id::Album(_)) => rows_of(&self.index, vec![self.album_row(id)?]),
-                Some(id @ Id::Artist(_)) => {
-                    let row = self.artist_row(id)?;
-                    let artist = self.index.artist(row);
-                    let albums = artist.map(|artist| own_albums(&self.index, row, &artist));
-                    rows_of(&self.index, albums.unwrap_or_default())
-                }
-                Some(id) => playlists::shown(self, seen, id)?.rows,
-                None => Vec::new(),
-            };
-            if rows.is_empty() {
-                return Err(Fault::not_found("song"));
+/// Returns the tracks of all ids in the request: songs, albums, artists and playlists.
+fn shared_tracks(call: &Call<'_>, seen: &Seen<'_>) -> Result<Vec<Id>, Fault> {
+    let mut tracks = Vec::new();
+    for text in call.params.all("id") {
+        let rows = match Id::parse(text) {
+            Some(id @ Id::Track(_)) => call.track_row(id).into_iter().collect(),
+            Some(id @ Id::Album(_)) => rows_of(&call.index, vec![call.album_row(id)?]),
+            Some(id @ Id::Artist(_)) => {
+                let row = call.artist_row(id)?;
+                let artist = call.index.artist(row);
+                let albums = artist.map(|artist| own_albums(&call.index, row, &artist));
+                rows_of(&call.index, albums.unwrap_or_default())
             }
-            // A request may repeat the id of a long list, so reject it as soon as its tracks exceed
-            // the limit.
-            let room = self.context.limits.tracks_max - tracks.len();
-            if room < rows.len() {
-                return Err(Fault::bad("id"));
-            }
-            let ids = rows.into_iter();
-            tracks.extend(ids.filter_map(|row| Some(Id::Track(self.index.track(row)?.id))));
+            Some(id) => playlists::shown(call, seen, id)?.rows,
+            None => Vec::new(),
+        };
+        if rows.is_empty() {
+            return Err(Fault::not_found("song"));
         }
-        Ok(tracks)
+        // A request may repeat the id of a long list, so reject it as soon as its tracks exceed
+        // the limit.
+        let room = call.context.limits.tracks_max - tracks.len();
+        if room < rows.len() {
+            return Err(Fault::bad("id"));
+        }
+        let ids = rows.into_iter();
+        tracks.extend(ids.filter_map(|row| Some(Id::Track(call.index.track(row)?.id))));
     }
+    Ok(tracks)
+}
 
-    /// Returns the expiry time in the request, if any. The inner `None`, which clients send as 0,
-    /// means that the share never expires.
-    fn expires_ms(&self) -> Result<Option<Option<i64>>, Fault> {
-        let expires_ms: Option<i64> = self.number("expires")?;
-        Ok(expires_ms.map(|ms| Some(ms).filter(|ms| *ms != 0)))
-    }
+/// Returns the expiry time in the request, if any. The inner `None`, which clients send as 0,
+/// means that the share never expires.
+fn expires_ms(call: &Call<'_>) -> Result<Option<Option<i64>>, Fault> {
+    let expires_ms: Option<i64> = call.number("expires")?;
+    Ok(expires_ms.map(|ms| Some(ms).filter(|ms| *ms != 0)))
 }
 
 /// Returns the rows of all tracks of these albums.
@@ -106,7 +109,7 @@ pub(crate) fn list(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result
     let shown = shares.filter(|(_, share)| is_admin || share.owner == call.user);
     out.object("shares", |out| {
         out.list("share", shown, |out, (token, share)| {
-            call.describe_share(out, seen, (token, share));
+            describe_share(call, out, seen, (token, share));
         });
     });
     Ok(())
@@ -127,35 +130,35 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
         owner: call.user.clone(),
         description: call.kept_text("description")?.unwrap_or_default(),
         created_ms: call.now_ms,
-        expires_ms: call.expires_ms()?.flatten(),
-        tracks: call.shared_tracks(seen)?,
+        expires_ms: expires_ms(call)?.flatten(),
+        tracks: shared_tracks(call, seen)?,
     };
     if share.tracks.is_empty() {
         return Err(Fault::missing("id"));
     }
     Ok(vec![Change::Share {
-        token: call.token().to_owned(),
+        token: new_token(call).to_owned(),
         share: Some(share),
     }])
 }
 
 /// Writes the share that this request created.
 pub(crate) fn made(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
-    let made = seen.state.shares.get_key_value(call.token());
+    let made = seen.state.shares.get_key_value(new_token(call));
     out.object("shares", |out| {
         out.list("share", made, |out, (token, share)| {
-            call.describe_share(out, seen, (token, share));
+            describe_share(call, out, seen, (token, share));
         });
     });
     Ok(())
 }
 
 pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
-    let (token, share) = call.own_share(seen)?;
+    let (token, share) = own_share(call, seen)?;
     let description = call.kept_text("description")?;
     let changed = Share {
         description: description.unwrap_or_else(|| share.description.clone()),
-        expires_ms: call.expires_ms()?.unwrap_or(share.expires_ms),
+        expires_ms: expires_ms(call)?.unwrap_or(share.expires_ms),
         ..share.clone()
     };
     Ok(vec![Change::Share {
@@ -165,7 +168,7 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
 }
 
 pub(crate) fn delete(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
-    let (token, _) = call.own_share(seen)?;
+    let (token, _) = own_share(call, seen)?;
     Ok(vec![Change::Share {
         token: token.to_owned(),
         share: None,
