@@ -74,7 +74,6 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use accounts::UserError;
 pub use answer::Answer;
 pub use api::ApiRequest;
 pub use index::Index;
@@ -83,5 +82,5 @@ pub use limits::Limits;
 pub use login::{LoggedIn, LoginError};
 pub use params::Params;
 pub use server::Server;
-pub use store::{Damage, Store, StoreError};
+pub use store::{Damage, Store, StoreError, UserError};
 pub use subsonic::Request;

@@ -18,7 +18,7 @@ use crate::write::Writer;
 const TOKEN_DIGITS: usize = 32;
 
 /// Returns the id of the share that this request creates.
-fn new_token<'c>(call: &'c Call<'_>) -> &'c str {
+fn share_token<'c>(call: &'c Call<'_>) -> &'c str {
     call.token.get_or_init(|| {
         let mut token = new_key();
         token.truncate(TOKEN_DIGITS);
@@ -137,14 +137,14 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
         return Err(Fault::missing("id"));
     }
     Ok(vec![Change::Share {
-        token: new_token(call).to_owned(),
+        token: share_token(call).to_owned(),
         share: Some(share),
     }])
 }
 
 /// Writes the share that this request created.
 pub(crate) fn made(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
-    let made = seen.state.shares.get_key_value(new_token(call));
+    let made = seen.state.shares.get_key_value(share_token(call));
     out.object("shares", |out| {
         out.list("share", made, |out, (token, share)| {
             describe_share(call, out, seen, (token, share));
