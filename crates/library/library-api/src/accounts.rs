@@ -1,12 +1,11 @@
-//! User accounts: the endpoints for clients, and the operations for the operator.
+//! Endpoints for user accounts.
 
 use std::collections::BTreeSet;
 
-use thiserror::Error;
-
+use crate::answer::Answer;
+use crate::call::{Call, Changes, Seen};
 use crate::fault::{Code, Fault};
-use crate::server::{Answer, Call, Changes, Seen, told};
-use crate::store::{Change, Role, Store, StoreError, User, key_hash, new_key};
+use crate::store::{Change, Role, User, avatar_name, check_name};
 use crate::write::Writer;
 
 /// Roles that an admin may deny, with the names of their parameters.
@@ -18,38 +17,30 @@ const ROLES: [(&str, Role); 5] = [
     ("shareRole", Role::Share),
 ];
 
-impl Call<'_> {
-    /// Returns the user of this name: admins may name any user, others only themselves.
-    fn own_or_any<'s>(&self, seen: &Seen<'s>, name: &str) -> Result<(&'s str, &'s User), Fault> {
-        let known = seen.state.user_named(name);
-        if known.is_none_or(|(name, _)| name != self.user) {
-            seen.admin()?;
-        }
-        known.ok_or_else(|| Fault::not_found("user"))
+/// Returns the user of this name: admins may name any user, others only themselves.
+fn own_or_any<'s>(
+    call: &Call<'_>,
+    seen: &Seen<'s>,
+    name: &str,
+) -> Result<(&'s str, &'s User), Fault> {
+    let known = seen.state.user_named(name);
+    if known.is_none_or(|(name, _)| name != call.user) {
+        seen.admin()?;
     }
-
-    /// Returns the denied roles after applying the role parameters of the request to the roles in
-    /// `denied`.
-    fn denied(&self, denied: &BTreeSet<Role>) -> Result<BTreeSet<Role>, Fault> {
-        let mut denied = denied.clone();
-        for (parameter, role) in ROLES {
-            match self.flag(parameter)? {
-                Some(true) => drop(denied.remove(&role)),
-                Some(false) => drop(denied.insert(role)),
-                None => {}
-            }
-        }
-        Ok(denied)
-    }
+    known.ok_or_else(|| Fault::not_found("user"))
 }
 
-impl<'s> Seen<'s> {
-    /// Returns the user, or an error if they are not an admin.
-    pub(crate) fn admin(&self) -> Result<&'s User, Fault> {
-        self.user
-            .filter(|user| user.admin)
-            .ok_or_else(Fault::not_allowed)
+/// Returns the denied roles after the role parameters of the request were applied to `denied`.
+fn denied_roles(call: &Call<'_>, denied: &BTreeSet<Role>) -> Result<BTreeSet<Role>, Fault> {
+    let mut denied = denied.clone();
+    for (parameter, role) in ROLES {
+        match call.flag(parameter)? {
+            Some(true) => drop(denied.remove(&role)),
+            Some(false) => drop(denied.insert(role)),
+            None => {}
+        }
     }
+    Ok(denied)
 }
 
 fn describe(out: &mut Writer, name: &str, user: &User) {
@@ -83,7 +74,7 @@ fn describe(out: &mut Writer, name: &str, user: &User) {
 }
 
 pub(crate) fn user(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
-    let (name, user) = call.own_or_any(seen, call.text("username")?)?;
+    let (name, user) = own_or_any(call, seen, call.text("username")?)?;
     out.object("user", |out| describe(out, name, user));
     Ok(())
 }
@@ -96,23 +87,12 @@ const AVATAR_PX: u32 = 320;
 pub(crate) fn avatar(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
     let known = seen.state.user_named(call.text("username")?);
     let (name, user) = known.ok_or_else(|| Fault::not_found("user"))?;
-    let target = call.server.house.avatar(&avatar_name(name, user));
+    let target = call.context.library.avatar(&avatar_name(name, user));
     let target = target.ok_or_else(|| Fault::not_found("avatar"))?;
     Ok(Answer::File {
         target: format!("{target}?w={AVATAR_PX}&h={AVATAR_PX}&fit=inside"),
         disposition: None,
     })
-}
-
-/// Returns the file name of a user's avatar. It is a hash, which does not reveal the user's name. A
-/// later user of the same name gets another file name.
-fn avatar_name(name: &str, user: &User) -> String {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(b"avatar");
-    hasher.update(&user.created_ms.to_le_bytes());
-    hasher.update(name.as_bytes());
-    let hash = hasher.finalize();
-    hash.to_hex()[..32].to_owned()
 }
 
 pub(crate) fn users(_: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
@@ -134,7 +114,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
             "a user of this name exists already",
         ));
     }
-    if call.server.limits.kept_max <= seen.state.users.len() {
+    if call.context.limits.kept_max <= seen.state.users.len() {
         return Err(Fault::not_allowed());
     }
     check_name(name).map_err(|_| Fault::bad("username"))?;
@@ -150,7 +130,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
 
 pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.admin()?;
-    let (name, user) = call.own_or_any(seen, call.text("username")?)?;
+    let (name, user) = own_or_any(call, seen, call.text("username")?)?;
     let admin = call.flag("adminRole")?.unwrap_or(user.admin);
     // No admin may demote themselves: if they were the last one, no other admin could undo it.
     if name == call.user && !admin {
@@ -175,7 +155,7 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
 
 /// Returns the change of a user's denied roles, if the parameters change them.
 fn denied(call: &Call<'_>, name: &str, now: &BTreeSet<Role>) -> Result<Option<Change>, Fault> {
-    let roles = call.denied(now)?;
+    let roles = denied_roles(call, now)?;
     Ok((roles != *now).then(|| Change::Denied {
         user: name.to_owned(),
         roles,
@@ -183,7 +163,7 @@ fn denied(call: &Call<'_>, name: &str, now: &BTreeSet<Role>) -> Result<Option<Ch
 }
 
 pub(crate) fn change_password(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
-    let (name, user) = call.own_or_any(seen, call.text("username")?)?;
+    let (name, user) = own_or_any(call, seen, call.text("username")?)?;
     seen.may(Role::Settings)?;
     let password = typed(call.text("password")?);
     Ok(vec![kept(call, name, &password, user.admin)?])
@@ -191,7 +171,7 @@ pub(crate) fn change_password(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
 
 pub(crate) fn delete(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.admin()?;
-    let (name, _) = call.own_or_any(seen, call.text("username")?)?;
+    let (name, _) = own_or_any(call, seen, call.text("username")?)?;
     if name == call.user {
         return Err(Fault::not_allowed());
     }
@@ -210,165 +190,10 @@ fn typed(given: &str) -> String {
 }
 
 fn kept(call: &Call<'_>, name: &str, password: &str, admin: bool) -> Result<Change, Fault> {
-    let sealed = call.server.store.seal(name, password);
     Ok(Change::User {
         name: name.to_owned(),
-        password: sealed.map_err(|err| told(&err))?,
+        password: call.context.store.seal(name, password)?,
         admin,
         at_ms: call.now_ms,
     })
-}
-
-/// Reason why an operation on users failed.
-#[derive(Debug, Error)]
-pub enum UserError {
-    /// There is no user of this name, or the user has no API key with this label.
-    #[error("there is no user of this name, or no key with this label")]
-    Unknown,
-    /// A user with this name, or an API key with this label, exists already.
-    #[error("this name or label exists already")]
-    Taken,
-    /// The name or label is not 1 to 64 bytes long, or contains control characters.
-    #[error("a name or label must have 1 to 64 bytes and no control characters")]
-    BadName,
-    /// The store cannot be read or written: a fault of the host.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-fn check_name(name: &str) -> Result<(), UserError> {
-    let fits = (1..=64).contains(&name.len()) && !name.chars().any(char::is_control);
-    if fits {
-        Ok(())
-    } else {
-        Err(UserError::BadName)
-    }
-}
-
-impl Store {
-    /// Returns all users in order of their names, each with whether they are an admin.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn users(&self) -> Result<Vec<(String, bool)>, StoreError> {
-        self.read(|state| {
-            let users = state.users.iter();
-            users
-                .map(|(name, user)| (name.clone(), user.admin))
-                .collect()
-        })
-    }
-
-    /// Adds a user. The first user becomes an admin even if `admin` is false.
-    ///
-    /// # Errors
-    /// [`UserError`]
-    pub fn add_user(
-        &self,
-        name: &str,
-        password: &str,
-        admin: bool,
-        now_ms: i64,
-    ) -> Result<(), UserError> {
-        check_name(name)?;
-        self.change(|state| match state.has_alike(name) {
-            true => Err(UserError::Taken),
-            false => Ok(vec![Change::User {
-                name: name.to_owned(),
-                password: self.seal(name, password)?,
-                admin: admin || state.users.is_empty(),
-                at_ms: now_ms,
-            }]),
-        })?
-    }
-
-    /// Sets the password of a user.
-    ///
-    /// # Errors
-    /// [`UserError`]
-    pub fn set_password(&self, name: &str, password: &str, now_ms: i64) -> Result<(), UserError> {
-        self.change(|state| {
-            let (name, user) = state.user_named(name).ok_or(UserError::Unknown)?;
-            Ok(vec![Change::User {
-                name: name.to_owned(),
-                password: self.seal(name, password)?,
-                admin: user.admin,
-                at_ms: now_ms,
-            }])
-        })?
-    }
-
-    /// Returns the file name of a user's avatar.
-    ///
-    /// # Errors
-    /// [`UserError`]
-    pub fn avatar(&self, name: &str) -> Result<String, UserError> {
-        self.read(|state| {
-            let (name, user) = state.user_named(name).ok_or(UserError::Unknown)?;
-            Ok(avatar_name(name, user))
-        })?
-    }
-
-    /// Removes a user and all of the user's data.
-    ///
-    /// # Errors
-    /// [`UserError`]
-    pub fn remove_user(&self, name: &str) -> Result<(), UserError> {
-        self.change(|state| {
-            let (name, _) = state.user_named(name).ok_or(UserError::Unknown)?;
-            Ok(vec![Change::UserGone {
-                name: name.to_owned(),
-            }])
-        })?
-    }
-
-    /// Creates an API key and returns it. The key cannot be read again: only its hash is stored.
-    ///
-    /// # Errors
-    /// [`UserError`]
-    pub fn add_key(&self, name: &str, label: &str, now_ms: i64) -> Result<String, UserError> {
-        check_name(label)?;
-        let key = new_key();
-        self.change(|state| {
-            let (name, user) = state.user_named(name).ok_or(UserError::Unknown)?;
-            match user.keys.contains_key(label) {
-                true => Err(UserError::Taken),
-                false => Ok(vec![Change::Key {
-                    user: name.to_owned(),
-                    label: label.to_owned(),
-                    hash: key_hash(&key),
-                    at_ms: now_ms,
-                }]),
-            }
-        })??;
-        Ok(key)
-    }
-
-    /// Returns the labels of a user's API keys.
-    ///
-    /// # Errors
-    /// [`UserError`]
-    pub fn keys(&self, name: &str) -> Result<Vec<String>, UserError> {
-        self.read(|state| {
-            let (_, user) = state.user_named(name).ok_or(UserError::Unknown)?;
-            Ok(user.keys.keys().cloned().collect())
-        })?
-    }
-
-    /// Revokes an API key.
-    ///
-    /// # Errors
-    /// [`UserError`]
-    pub fn remove_key(&self, name: &str, label: &str) -> Result<(), UserError> {
-        self.change(|state| {
-            let known = state.user_named(name);
-            match known.filter(|(_, user)| user.keys.contains_key(label)) {
-                None => Err(UserError::Unknown),
-                Some((name, _)) => Ok(vec![Change::KeyGone {
-                    user: name.to_owned(),
-                    label: label.to_owned(),
-                }]),
-            }
-        })?
-    }
 }

@@ -10,14 +10,16 @@ mod orders;
 
 use std::sync::Arc;
 
+use crate::answer::Answer;
 use crate::auth;
+use crate::context::Context;
 use crate::derived::Derived;
-use crate::house::Watching;
 use crate::ids::Id;
+use crate::index::{Index, albums_of, own_albums, tracks};
+use crate::library_access::Watching;
 use crate::params::{Params, decoded};
-use crate::server::{Answer, Index, Server};
-use crate::songs::{albums_of, iso, own_albums, tracks};
 use crate::store::{Change, State, StoreError};
+use crate::time::iso;
 use crate::write::Writer;
 
 /// Request of the JSON API.
@@ -77,40 +79,38 @@ impl Written {
 
 /// Request of the JSON API, with the index that the response describes.
 pub(crate) struct Ask<'a> {
-    pub(crate) server: &'a Server,
+    pub(crate) context: &'a Context,
     pub(crate) index: Arc<Index>,
     pub(crate) derived: Arc<Derived>,
     pub(crate) request: &'a ApiRequest<'a>,
 }
 
-impl Server {
-    /// Returns the response to a request of the JSON API. May wait for the disk.
-    #[must_use]
-    pub fn api(&self, request: &ApiRequest<'_>) -> Answer {
-        let (index, derived) = self.index(request.now_ms);
-        let ask = Ask {
-            server: self,
-            index,
-            derived,
-            request,
-        };
-        let (status, media_type, body) = match ask.answer() {
-            Ok(Written { media_type, body }) => (200, media_type, body),
-            Err(refusal) => {
-                let (status, body) = refusal.told();
-                (status, JSON, body)
-            }
-        };
-        Answer::Document {
-            status,
-            media_type,
-            body,
+/// Returns the response to a request of the JSON API.
+pub(crate) fn respond(context: &Context, request: &ApiRequest<'_>) -> Answer {
+    let (index, derived) = context.index(request.now_ms);
+    let ask = Ask {
+        context,
+        index,
+        derived,
+        request,
+    };
+    let (status, media_type, body) = match ask.answer() {
+        Ok(Written { media_type, body }) => (200, media_type, body),
+        Err(refusal) => {
+            let (status, body) = refusal.document();
+            (status, JSON, body)
         }
+    };
+    Answer::Document {
+        status,
+        media_type,
+        body,
     }
 }
 
 impl Refusal {
-    fn told(&self) -> (u16, String) {
+    /// Returns the HTTP status and the body of the response.
+    fn document(&self) -> (u16, String) {
         let (status, title) = match self {
             Refusal::NotFound => (404, "no such resource".to_owned()),
             Refusal::Bad(name) => (400, format!("parameter {name} is invalid")),
@@ -162,7 +162,7 @@ impl Ask<'_> {
     fn get(&self, parts: &[&str]) -> Result<String, Refusal> {
         let mut out = Writer::new(false);
         let mut result = Ok(());
-        self.server.store.read(|state| {
+        self.context.store.read(|state| {
             out.braced(|out| result = self.write(parts, state, out));
         })?;
         result.map(|()| out.finish())
@@ -268,7 +268,7 @@ impl Ask<'_> {
         all: impl IntoIterator<Item = T>,
     ) -> Result<impl Iterator<Item = T>, Refusal> {
         let offset = self.number("offset")?.unwrap_or(0);
-        let page_max = self.server.limits.page_max;
+        let page_max = self.context.limits.page_max;
         let limit = self.number("limit")?.unwrap_or(page_max).min(page_max);
         Ok(all.into_iter().skip(offset).take(limit))
     }
@@ -281,7 +281,7 @@ impl Ask<'_> {
         mut item: impl FnMut(&mut Writer, u32),
     ) -> Result<(), Refusal> {
         let offset = self.number("offset")?.unwrap_or(0);
-        let limits = &self.server.limits;
+        let limits = &self.context.limits;
         let limit = self.number("limit")?.unwrap_or(100).min(limits.page_max);
         out.number("total", rows.len() as u32);
         out.number("offset", offset as u32);
@@ -316,7 +316,7 @@ impl Ask<'_> {
             found_max: self
                 .number("limit")?
                 .unwrap_or(20)
-                .min(self.server.limits.page_max),
+                .min(self.context.limits.page_max),
             ..catalog::Limits::default()
         };
         let found = self.index.search(query, &limits);
@@ -354,7 +354,7 @@ impl Ask<'_> {
     }
 
     fn scan(&self, out: &mut Writer) -> Result<(), Refusal> {
-        let scanning = self.server.house.scanning();
+        let scanning = self.context.library.scanning();
         out.flag("scanning", scanning.active);
         out.number("files", scanning.files as i64);
         if let Some(reading) = scanning.reading {
@@ -376,13 +376,13 @@ impl Ask<'_> {
                 out.number("folders", *folders as i64);
             }
             Watching::Polling { every_s, why } => {
-                out.text("by", "looking");
+                out.text("by", "polling");
                 out.number("everySeconds", *every_s as i64);
                 out.text("why", why);
             }
         });
         out.number("unsettled", scanning.unsettled as i64);
-        let unreadable = self.server.house.unreadable(&self.index);
+        let unreadable = self.context.library.unreadable(&self.index);
         self.faults(out, ("unreadable", "unreadableCount"), unreadable)?;
         let broken = self.index.broken_tags();
         self.faults(out, ("brokenTags", "brokenTagsCount"), broken)?;
@@ -425,7 +425,7 @@ impl Ask<'_> {
         let (_, id) = self.track_row(id)?;
         let rating = rating.parse::<u8>().ok().filter(|rating| *rating <= 5);
         let rating = rating.ok_or(Refusal::Bad("rating"))?;
-        self.server.store.change(|state| {
+        self.context.store.change(|state| {
             let user = self.user(state)?;
             self.kept(state, Change::Rating { user, id, rating })
         })??;
@@ -435,7 +435,7 @@ impl Ask<'_> {
     /// Returns a list that contains only `change`, or an error if the change would exceed the limit
     /// on the data of the user to whom it belongs.
     fn kept(&self, state: &State, change: Change) -> Result<Vec<Change>, Refusal> {
-        let bytes_max = self.server.limits.user_bytes_max;
+        let bytes_max = self.context.limits.user_bytes_max;
         let changes = vec![change];
         let user = changes[0].user().unwrap_or("");
         match state.has_room(user, &changes, bytes_max) {
@@ -455,7 +455,7 @@ impl Ask<'_> {
 
     /// Starts a scan of the requested folders, or of the whole library, and returns its progress.
     fn start_scan(&self) -> Result<String, Refusal> {
-        self.server.store.read(|state| self.admin(state))??;
+        self.context.store.read(|state| self.admin(state))??;
         let folders = self.request.params.all("folder").map(|folder| {
             let folder = folder.trim_matches('/');
             let mut names = folder.split('/');
@@ -464,22 +464,22 @@ impl Ask<'_> {
         });
         let folders: Option<Vec<Vec<u8>>> = folders.collect();
         let folders = folders.ok_or(Refusal::Bad("folder"))?;
-        self.server.house.scan(folders);
+        self.context.library.scan(folders);
         self.get(&["scan"])
     }
 
     /// Cancels the running scan, and returns the progress that it had made.
     fn cancel_scan(&self) -> Result<String, Refusal> {
-        self.server.store.read(|state| self.admin(state))??;
-        let told = self.get(&["scan"]);
-        self.server.house.cancel_scan();
-        told
+        self.context.store.read(|state| self.admin(state))??;
+        let progress = self.get(&["scan"]);
+        self.context.library.cancel_scan();
+        progress
     }
 
     fn play(&self, id: &str) -> Result<String, Refusal> {
         let (_, id) = self.track_row(id)?;
         let at_ms = self.request.now_ms;
-        self.server.store.change(|state| {
+        self.context.store.change(|state| {
             let user = self.user(state)?;
             self.kept(state, Change::Play { user, id, at_ms })
         })??;

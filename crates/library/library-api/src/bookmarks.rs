@@ -1,10 +1,11 @@
 //! Play queues and bookmarks of users, and internet radio stations, which all users share.
 
+use crate::call::{Call, Changes, Seen};
 use crate::fault::Fault;
 use crate::ids::Id;
-use crate::server::{Call, Changes, Seen};
-use crate::songs::iso;
+use crate::songs;
 use crate::store::{Bookmark, Change, Queue, Station};
+use crate::time::iso;
 use crate::write::Writer;
 
 fn write_queue(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer, by_index: bool) {
@@ -39,7 +40,7 @@ fn write_queue(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer, by_index: boo
         out.text("changed", &iso(queue.changed_ms));
         out.text("changedBy", &queue.client);
         out.list("entry", call.rows(&queue.tracks), |out, row| {
-            call.song(out, seen, row);
+            songs::write_song(call, out, seen, row);
         });
     });
 }
@@ -117,7 +118,7 @@ pub(crate) fn list(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result
             out.text("comment", &bookmark.comment);
             out.text("created", &iso(bookmark.created_ms));
             out.text("changed", &iso(bookmark.changed_ms));
-            out.object("entry", |out| call.song(out, seen, row));
+            out.object("entry", |out| songs::write_song(call, out, seen, row));
         });
     });
     Ok(())
@@ -131,7 +132,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     let position = position(call)?;
     let bookmarks = seen.user.map(|user| &user.bookmarks);
     let known = bookmarks.and_then(|bookmarks| bookmarks.get(&id));
-    let is_full = bookmarks.is_some_and(|all| call.server.limits.kept_max <= all.len());
+    let is_full = bookmarks.is_some_and(|all| call.context.limits.kept_max <= all.len());
     if known.is_none() && is_full {
         return Err(Fault::full());
     }
@@ -194,7 +195,7 @@ fn station_id(call: &Call<'_>, seen: &Seen<'_>) -> Result<u64, Fault> {
 
 pub(crate) fn create_station(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.admin()?;
-    if call.server.limits.kept_max <= seen.state.stations.len() {
+    if call.context.limits.kept_max <= seen.state.stations.len() {
         return Err(Fault::not_allowed());
     }
     Ok(vec![Change::Station {

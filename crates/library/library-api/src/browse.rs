@@ -1,43 +1,14 @@
 //! Endpoints that browse artists, albums, songs and genres, by tags or in the form of folders.
 
+use crate::call::{Call, Seen};
 use crate::derived::ARTICLES;
 use crate::fault::Fault;
 use crate::ids::Id;
-use crate::server::{Call, Seen};
-use crate::songs::{albums_of, tracks};
+use crate::index::{albums_of, tracks};
+use crate::songs;
 use crate::write::Writer;
 
 type Done = Result<(), Fault>;
-
-impl Call<'_> {
-    /// Returns the id in the parameter `name`.
-    pub(crate) fn id(&self, name: &str) -> Result<Id, Fault> {
-        Id::parse(self.text(name)?).ok_or_else(|| Fault::not_found("id"))
-    }
-
-    pub(crate) fn album_row(&self, id: Id) -> Result<u32, Fault> {
-        let row = match id {
-            Id::Album(id) => self.index.album_row(id),
-            _ => None,
-        };
-        row.ok_or_else(|| Fault::not_found("album"))
-    }
-
-    pub(crate) fn track_row(&self, id: Id) -> Option<u32> {
-        match id {
-            Id::Track(id) => self.index.track_row(id),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn artist_row(&self, id: Id) -> Result<u32, Fault> {
-        let row = match id {
-            Id::Artist(id) => self.index.artist_row(id),
-            _ => None,
-        };
-        row.ok_or_else(|| Fault::not_found("artist"))
-    }
-}
 
 pub(crate) fn music_folders(_: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Done {
     out.object("musicFolders", |out| {
@@ -54,7 +25,9 @@ pub(crate) fn artists(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Don
         out.text("ignoredArticles", ARTICLES);
         out.list("index", &call.derived.letters, |out, (letter, rows)| {
             out.text("name", letter);
-            out.list("artist", rows, |out, &row| call.artist_id3(out, seen, row));
+            out.list("artist", rows, |out, &row| {
+                songs::write_artist_id3(call, out, seen, row)
+            });
         });
     });
     Ok(())
@@ -71,7 +44,7 @@ pub(crate) fn indexes(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Don
         out.list("index", letters, |out, (letter, rows)| {
             out.text("name", letter);
             out.list("artist", rows, |out, &row| {
-                call.artist_child(out, seen, row)
+                songs::write_artist_child(call, out, seen, row)
             });
         });
     });
@@ -85,9 +58,11 @@ pub(crate) fn music_directory(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer
             let artist = call.index.artist(row);
             let artist = artist.ok_or_else(|| Fault::not_found("directory"))?;
             out.object("directory", |out| {
-                call.artist_child(out, seen, row);
+                songs::write_artist_child(call, out, seen, row);
                 let albums = albums_of(&call.index, row, &artist);
-                out.list("child", albums, |out, row| call.album_child(out, seen, row));
+                out.list("child", albums, |out, row| {
+                    songs::write_album_child(call, out, seen, row)
+                });
             });
         }
         id => {
@@ -95,10 +70,10 @@ pub(crate) fn music_directory(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer
             let album = album.ok_or_else(|| Fault::not_found("directory"))?;
             out.object("directory", |out| {
                 out.text("id", &id.to_string());
-                call.first_artist(out, "parent", &album.artists);
+                songs::write_first_artist(call, out, "parent", &album.artists);
                 out.text("name", album.title);
                 out.list("child", tracks(&album), |out, row| {
-                    call.song(out, seen, row)
+                    songs::write_song(call, out, seen, row)
                 });
             });
         }
@@ -123,9 +98,11 @@ pub(crate) fn artist(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done
     let artist = call.index.artist(row);
     let artist = artist.ok_or_else(|| Fault::not_found("artist"))?;
     out.object("artist", |out| {
-        call.artist_id3(out, seen, row);
+        songs::write_artist_id3(call, out, seen, row);
         let albums = albums_of(&call.index, row, &artist);
-        out.list("album", albums, |out, row| call.album_id3(out, seen, row));
+        out.list("album", albums, |out, row| {
+            songs::write_album_id3(call, out, seen, row)
+        });
     });
     Ok(())
 }
@@ -135,8 +112,10 @@ pub(crate) fn album(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done 
     let album = call.index.album(row);
     let album = album.ok_or_else(|| Fault::not_found("album"))?;
     out.object("album", |out| {
-        call.album_id3(out, seen, row);
-        out.list("song", tracks(&album), |out, row| call.song(out, seen, row));
+        songs::write_album_id3(call, out, seen, row);
+        out.list("song", tracks(&album), |out, row| {
+            songs::write_song(call, out, seen, row)
+        });
     });
     Ok(())
 }
@@ -144,7 +123,7 @@ pub(crate) fn album(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done 
 pub(crate) fn song(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
     let row = call.track_row(call.id("id")?);
     let row = row.ok_or_else(|| Fault::not_found("song"))?;
-    out.object("song", |out| call.song(out, seen, row));
+    out.object("song", |out| songs::write_song(call, out, seen, row));
     Ok(())
 }
 

@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
-use catalog::{ArtistId, Stat, fold, identity};
+use catalog::{ArtistId, Content, Stat, fold, identity};
 use tags::Splits;
 
-use crate::people::musicbrainz_id;
-use crate::server::Index;
-use crate::songs::own_albums;
+use crate::index::{Index, own_albums, tracks};
 
 /// Articles that are ignored at the beginning of a name for sorting.
 pub(crate) const ARTICLES: &str = "The El La Los Las Le Les Der Die Das";
@@ -47,8 +45,7 @@ impl Derived {
         let album_ms: Vec<i64> = (0..counts.albums)
             .map(|row| {
                 index.album(row).map_or(0, |album| {
-                    let tracks = album.first_track..album.first_track.saturating_add(album.tracks);
-                    let files = tracks.filter_map(|row| index.file(index.track(row)?.file));
+                    let files = tracks(&album).filter_map(|row| index.file(index.track(row)?.file));
                     let changed = files.map(|(_, stat)| changed_ms(&stat, now_ms));
                     changed.max().unwrap_or(0)
                 })
@@ -120,6 +117,26 @@ pub(crate) fn changed_ms(stat: &Stat, now_ms: i64) -> i64 {
     } else {
         0
     }
+}
+
+/// Returns the MusicBrainz id of an artist, if one of the artist's files contains it. The index
+/// stores only a hash of that id, by which the id is found among those in a file.
+fn musicbrainz_id(index: &Index, splits: &Splits, row: u32) -> Option<String> {
+    let artist = index.artist(row)?;
+    if artist.id == ArtistId::named(artist.name) {
+        return None;
+    }
+    let albums = artist.albums.iter().filter_map(|&row| index.album(row));
+    let mut tracks = albums.flat_map(|album| tracks(&album));
+    tracks.find_map(|row| {
+        let entry = index.entry(index.track(row)?.file)?;
+        let Content::Music(media) = &entry.content else {
+            return None;
+        };
+        let people = tags::Track::new(media, &entry.path, splits).people;
+        let mut ids = people.into_iter().filter_map(|person| person.id);
+        ids.find(|id| ArtistId::of_musicbrainz(id) == artist.id)
+    })
 }
 
 fn without_article(name: &str) -> &str {

@@ -1,7 +1,8 @@
 //! Table of all endpoints, by name.
 
+use crate::answer::Answer;
+use crate::call::{Call, Changes, Seen};
 use crate::fault::{Fault, Lack};
-use crate::server::{Answer, Call, Changes, Seen};
 use crate::write::Writer;
 use crate::{
     accounts, bookmarks, browse, lists, marks, media, playlists, search, shares, system,

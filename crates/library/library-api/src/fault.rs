@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::store::StoreError;
+
 /// Error codes of the Subsonic protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
@@ -99,11 +101,13 @@ impl Fault {
         let what = "this user has reached a storage limit: remove playlists, bookmarks or stars";
         Fault::new(Code::NotAllowed, what)
     }
+}
 
-    pub(crate) fn host() -> Fault {
-        Fault::new(
-            Code::Generic,
-            "the server cannot read or store user data at the moment",
-        )
+impl From<StoreError> for Fault {
+    /// Logs the error, and returns the error for the client, which contains no details of the host.
+    fn from(err: StoreError) -> Fault {
+        tracing::error!(%err, cause = %err.source, "cannot read or store user data");
+        let what = "the server cannot read or store user data at the moment";
+        Fault::new(Code::Generic, what)
     }
 }

@@ -3,8 +3,8 @@
 //! document or the target (path and query) at which the program serves a file.
 //!
 //! Principal types: [`Server`], which handles requests, and [`Store`], which stores users,
-//! playlists, stars and the like. [`House`] is the interface that the program must implement: the
-//! index, scans, and the targets of files and covers.
+//! playlists, stars and the like. [`LibraryAccess`] is the interface that the program must
+//! implement: the index, scans, and the targets of files and covers.
 //!
 //! ```text
 //! name, parameters ─► log in ─► endpoint ─┬─ reads index and store ─► Writer ─► XML, JSON, JSONP
@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod server;
+mod subsonic;
 
 mod endpoints;
 
@@ -55,22 +56,31 @@ mod derived;
 mod auth;
 mod store;
 
+mod answer;
+mod call;
+mod context;
 mod fault;
 mod guard;
-mod house;
 mod ids;
+mod index;
+mod library_access;
 mod limits;
 mod params;
+mod playing;
+mod time;
+mod visits;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
-pub use accounts::UserError;
+pub use answer::Answer;
 pub use api::ApiRequest;
-pub use house::{House, Reading, Scanning, Watching};
+pub use index::Index;
+pub use library_access::{LibraryAccess, Reading, Scanning, Watching};
 pub use limits::Limits;
 pub use login::{LoggedIn, LoginError};
 pub use params::Params;
-pub use server::{Answer, Index, Request, Server};
-pub use store::{Damage, Store, StoreError};
+pub use server::Server;
+pub use store::{Damage, Store, StoreError, UserError};
+pub use subsonic::Request;

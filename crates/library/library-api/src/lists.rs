@@ -6,11 +6,12 @@ use std::collections::HashMap;
 
 use catalog::TrackId;
 
+use crate::call::{Call, Seen};
 use crate::fault::Fault;
 use crate::ids::Id;
+use crate::index::genres_named;
 use crate::named;
-use crate::server::{Call, Seen};
-use crate::songs::genres_named;
+use crate::songs;
 use crate::write::Writer;
 
 type Done = Result<(), Fault>;
@@ -22,7 +23,9 @@ const PLAYING_MS: i64 = 20 * 60_000;
 pub(crate) fn albums(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
     let rows = album_page(call, seen)?;
     out.object("albumList", |out| {
-        out.list("album", rows, |out, row| call.album_child(out, seen, row));
+        out.list("album", rows, |out, row| {
+            songs::write_album_child(call, out, seen, row)
+        });
     });
     Ok(())
 }
@@ -30,13 +33,15 @@ pub(crate) fn albums(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done
 pub(crate) fn albums2(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
     let rows = album_page(call, seen)?;
     out.object("albumList2", |out| {
-        out.list("album", rows, |out, row| call.album_id3(out, seen, row));
+        out.list("album", rows, |out, row| {
+            songs::write_album_id3(call, out, seen, row)
+        });
     });
     Ok(())
 }
 
 fn album_page(call: &Call<'_>, seen: &Seen<'_>) -> Result<Vec<u32>, Fault> {
-    let (offset, size) = call.page(("size", "offset"), 10, call.server.limits.page_max)?;
+    let (offset, size) = call.page(("size", "offset"), 10, call.context.limits.page_max)?;
     let all = 0..call.index.counts().albums;
     let rows = match call.text("type")? {
         "random" => {
@@ -131,7 +136,7 @@ fn by_year(call: &Call<'_>) -> Result<Vec<u32>, Fault> {
 }
 
 pub(crate) fn random_songs(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
-    let (_, size) = call.page(("size", ""), 10, call.server.limits.page_max)?;
+    let (_, size) = call.page(("size", ""), 10, call.context.limits.page_max)?;
     let genre = call.params.first("genre");
     let genres = genre.map(|genre| genres_named(&call.index, genre));
     let (from, to): (Option<u16>, Option<u16>) = (call.number("fromYear")?, call.number("toYear")?);
@@ -152,13 +157,15 @@ pub(crate) fn random_songs(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -
     let mut rows: Vec<u32> = all.filter(|row| !is_narrowed || fits(row)).collect();
     let rows = partly_shuffled(&mut rows, size, &mut chance);
     out.object("randomSongs", |out| {
-        out.list("song", rows, |out, &row| call.song(out, seen, row));
+        out.list("song", rows, |out, &row| {
+            songs::write_song(call, out, seen, row)
+        });
     });
     Ok(())
 }
 
 pub(crate) fn songs_by_genre(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
-    let (offset, size) = call.page(("count", "offset"), 10, call.server.limits.page_max)?;
+    let (offset, size) = call.page(("count", "offset"), 10, call.context.limits.page_max)?;
     let genres = genres_named(&call.index, call.text("genre")?);
     let has_it = |row: &u32| {
         let track = call.index.track(*row);
@@ -167,7 +174,7 @@ pub(crate) fn songs_by_genre(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer)
     let rows = (0..call.index.counts().tracks).filter(has_it);
     out.object("songsByGenre", |out| {
         out.list("song", rows.skip(offset).take(size), |out, row| {
-            call.song(out, seen, row);
+            songs::write_song(call, out, seen, row);
         });
     });
     Ok(())
@@ -176,7 +183,7 @@ pub(crate) fn songs_by_genre(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer)
 /// Writes random tracks that share an artist or a genre with the given artist, album or song. The
 /// library has no other data on similarity.
 fn similar(call: &Call<'_>, seen: &Seen<'_>, name: &str, out: &mut Writer) -> Done {
-    let (_, count) = call.page(("count", ""), 50, call.server.limits.page_max)?;
+    let (_, count) = call.page(("count", ""), 50, call.context.limits.page_max)?;
     let (artists, genres) = match call.id("id")? {
         Id::Artist(id) => {
             let row = call
@@ -209,7 +216,9 @@ fn similar(call: &Call<'_>, seen: &Seen<'_>, name: &str, out: &mut Writer) -> Do
     let mut chance = fastrand::Rng::with_seed(call.fresh);
     let rows = partly_shuffled(&mut rows, count, &mut chance);
     out.object(name, |out| {
-        out.list("song", rows, |out, &row| call.song(out, seen, row));
+        out.list("song", rows, |out, &row| {
+            songs::write_song(call, out, seen, row)
+        });
     });
     Ok(())
 }
@@ -224,7 +233,7 @@ pub(crate) fn similar_songs2(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer)
 
 /// Writes the tracks of an artist, those with the most plays by all users first.
 pub(crate) fn top_songs(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
-    let (_, count) = call.page(("count", ""), 50, call.server.limits.page_max)?;
+    let (_, count) = call.page(("count", ""), 50, call.context.limits.page_max)?;
     let name = call.text("artist")?;
     let artist = named::artist(&call.index, &call.derived, name);
     let by_artist = (0..call.index.counts().tracks).filter_map(|row| {
@@ -243,14 +252,14 @@ pub(crate) fn top_songs(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> D
     rows.sort();
     out.object("topSongs", |out| {
         out.list("song", rows.iter().take(count), |out, &(_, row)| {
-            call.song(out, seen, row);
+            songs::write_song(call, out, seen, row);
         });
     });
     Ok(())
 }
 
 pub(crate) fn now_playing(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
-    let playing: Vec<(String, String, TrackId, i64)> = call.server.playing(|playing| {
+    let playing: Vec<(String, String, TrackId, i64)> = call.context.playing(|playing| {
         playing.retain(|_, it| call.now_ms - it.since_ms < PLAYING_MS);
         let each = playing.iter();
         let each =
@@ -271,7 +280,7 @@ pub(crate) fn now_playing(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) ->
                 out.number("minutesAgo", (call.now_ms - since_ms) / 60_000);
                 out.number("playerId", player);
                 out.text("playerName", &client);
-                call.song(out, seen, row);
+                songs::write_song(call, out, seen, row);
             },
         );
     });
@@ -282,10 +291,14 @@ pub(crate) fn starred(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Don
     let [artists, albums, songs] = stars(call, seen);
     out.object("starred", |out| {
         out.list("artist", artists, |out, row| {
-            call.artist_child(out, seen, row)
+            songs::write_artist_child(call, out, seen, row)
         });
-        out.list("album", albums, |out, row| call.album_child(out, seen, row));
-        out.list("song", songs, |out, row| call.song(out, seen, row));
+        out.list("album", albums, |out, row| {
+            songs::write_album_child(call, out, seen, row)
+        });
+        out.list("song", songs, |out, row| {
+            songs::write_song(call, out, seen, row)
+        });
     });
     Ok(())
 }
@@ -294,10 +307,14 @@ pub(crate) fn starred2(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Do
     let [artists, albums, songs] = stars(call, seen);
     out.object("starred2", |out| {
         out.list("artist", artists, |out, row| {
-            call.artist_id3(out, seen, row)
+            songs::write_artist_id3(call, out, seen, row)
         });
-        out.list("album", albums, |out, row| call.album_id3(out, seen, row));
-        out.list("song", songs, |out, row| call.song(out, seen, row));
+        out.list("album", albums, |out, row| {
+            songs::write_album_id3(call, out, seen, row)
+        });
+        out.list("song", songs, |out, row| {
+            songs::write_song(call, out, seen, row)
+        });
     });
     Ok(())
 }

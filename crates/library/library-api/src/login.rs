@@ -7,8 +7,8 @@ mod tests;
 use std::net::IpAddr;
 
 use crate::auth;
+use crate::context::Context;
 use crate::guard::Try;
-use crate::server::Server;
 use crate::store::StoreError;
 
 /// Authenticated user.
@@ -41,52 +41,46 @@ impl From<StoreError> for LoginError {
     }
 }
 
-impl Server {
-    /// Returns the user whom the value of an Authorization field authenticates. May wait for the
-    /// disk.
-    ///
-    /// # Errors
-    /// [`LoginError`]
-    pub fn log_in(
-        &self,
-        authorization: &str,
-        peer: IpAddr,
-        now_ms: i64,
-    ) -> Result<LoggedIn, LoginError> {
-        let (scheme, sent) = authorization.split_once(' ').ok_or(LoginError::Unknown)?;
-        let sent = sent.trim();
-        let found = if scheme.eq_ignore_ascii_case("bearer") {
-            self.store.read(|state| {
-                let name = auth::of_key(sent, state)?;
-                Some((name.to_owned(), state.users.get(name)?.admin))
-            })?
-        } else if scheme.eq_ignore_ascii_case("basic") {
-            let sent = from_base64(sent).and_then(|bytes| String::from_utf8(bytes).ok());
-            let sent = sent.ok_or(LoginError::Unknown)?;
-            let (name, password) = sent.split_once(':').ok_or(LoginError::Unknown)?;
-            let secret = self.store.secret()?;
-            self.store.read(|state| {
-                // All spellings of a user's name share one failure counter.
-                let known = state.user_named(name);
-                let this = Try {
-                    address: peer,
-                    name: known.map_or(name, |(name, _)| name),
-                    is_user: known.is_some(),
-                };
-                if let Some(wait_s) = self.guard.wait_s(&this, now_ms) {
-                    return Err(LoginError::Guessing { wait_s });
-                }
-                let found = auth::of_password(name, password, state, secret);
-                self.guard.note(&this, found.is_some(), now_ms);
-                let found = found.and_then(|name| state.users.get_key_value(name));
-                Ok(found.map(|(name, user)| (name.clone(), user.admin)))
-            })??
-        } else {
-            None
-        };
-        let (name, is_admin) = found.ok_or(LoginError::Unknown)?;
-        Ok(LoggedIn { name, is_admin })
-    }
+/// Returns the user whom the value of an Authorization field authenticates.
+pub(crate) fn log_in(
+    context: &Context,
+    authorization: &str,
+    peer: IpAddr,
+    now_ms: i64,
+) -> Result<LoggedIn, LoginError> {
+    let (scheme, sent) = authorization.split_once(' ').ok_or(LoginError::Unknown)?;
+    let sent = sent.trim();
+    let found = if scheme.eq_ignore_ascii_case("bearer") {
+        context.store.read(|state| {
+            let name = auth::of_key(sent, state)?;
+            Some((name.to_owned(), state.users.get(name)?.admin))
+        })?
+    } else if scheme.eq_ignore_ascii_case("basic") {
+        let sent = from_base64(sent).and_then(|bytes| String::from_utf8(bytes).ok());
+        let sent = sent.ok_or(LoginError::Unknown)?;
+        let (name, password) = sent.split_once(':').ok_or(LoginError::Unknown)?;
+        let secret = context.store.secret()?;
+        context.store.read(|state| {
+            // All spellings of a user's name share one failure counter.
+            let known = state.user_named(name);
+            let this = Try {
+                address: peer,
+                name: known.map_or(name, |(name, _)| name),
+                is_user: known.is_some(),
+            };
+            if let Some(wait_s) = context.guard.wait_s(&this, now_ms) {
+                return Err(LoginError::Guessing { wait_s });
+            }
+            let found = auth::of_password(name, password, state, secret);
+            context.guard.note(&this, found.is_some(), now_ms);
+            let found = found.and_then(|name| state.users.get_key_value(name));
+            Ok(found.map(|(name, user)| (name.clone(), user.admin)))
+        })??
+    } else {
+        None
+    };
+    let (name, is_admin) = found.ok_or(LoginError::Unknown)?;
+    Ok(LoggedIn { name, is_admin })
 }
 
 /// Decodes base64 (RFC 4648 §4); the padding may be missing.

@@ -1,59 +1,57 @@
 //! Endpoints for stars, ratings and plays.
 
+use crate::call::{Call, Changes, Seen};
 use crate::fault::Fault;
 use crate::ids::Id;
-use crate::limits::Limits;
-use crate::server::{Call, Changes, Players, Playing, Seen};
+use crate::playing::{Playing, make_room};
 use crate::store::Change;
 
 /// Maximum time by which a player's clock may be ahead of the server's: one day.
 const AHEAD_MS_MAX: i64 = 24 * 3600 * 1000;
 
-impl Call<'_> {
-    /// Returns the ids in the parameters of a `star` or `unstar` request.
-    fn starrable(&self) -> Result<Vec<Id>, Fault> {
-        let names = ["id", "albumId", "artistId"];
-        let texts = names.iter().flat_map(|name| self.params.all(name));
-        let ids: Vec<Id> = texts
-            .map(|text| Id::parse(text).filter(|&id| self.is_there(id)))
-            .collect::<Option<_>>()
-            .ok_or_else(|| Fault::not_found("id"))?;
-        match ids.is_empty() {
-            true => Err(Fault::missing("id")),
-            false => Ok(ids),
-        }
+/// Returns the ids in the parameters of a `star` or `unstar` request.
+fn starrable(call: &Call<'_>) -> Result<Vec<Id>, Fault> {
+    let names = ["id", "albumId", "artistId"];
+    let texts = names.iter().flat_map(|name| call.params.all(name));
+    let ids: Vec<Id> = texts
+        .map(|text| Id::parse(text).filter(|&id| is_there(call, id)))
+        .collect::<Option<_>>()
+        .ok_or_else(|| Fault::not_found("id"))?;
+    match ids.is_empty() {
+        true => Err(Fault::missing("id")),
+        false => Ok(ids),
     }
+}
 
-    fn is_there(&self, id: Id) -> bool {
-        match id {
-            Id::Artist(id) => self.index.artist_row(id).is_some(),
-            Id::Album(id) => self.index.album_row(id).is_some(),
-            Id::Track(id) => self.index.track_row(id).is_some(),
-            Id::Playlist(_) | Id::Listing(_) => false,
-        }
+fn is_there(call: &Call<'_>, id: Id) -> bool {
+    match id {
+        Id::Artist(id) => call.index.artist_row(id).is_some(),
+        Id::Album(id) => call.index.album_row(id).is_some(),
+        Id::Track(id) => call.index.track_row(id).is_some(),
+        Id::Playlist(_) | Id::Listing(_) => false,
     }
+}
 
-    fn set_stars(&self, at_ms: Option<i64>) -> Changes {
-        let star = |id| Change::Star {
-            user: self.user.clone(),
-            id,
-            at_ms,
-        };
-        Ok(self.starrable()?.into_iter().map(star).collect())
-    }
+fn set_stars(call: &Call<'_>, at_ms: Option<i64>) -> Changes {
+    let star = |id| Change::Star {
+        user: call.user.clone(),
+        id,
+        at_ms,
+    };
+    Ok(starrable(call)?.into_iter().map(star).collect())
 }
 
 pub(crate) fn star(call: &Call<'_>, _: &Seen<'_>) -> Changes {
-    call.set_stars(Some(call.now_ms))
+    set_stars(call, Some(call.now_ms))
 }
 
 pub(crate) fn unstar(call: &Call<'_>, _: &Seen<'_>) -> Changes {
-    call.set_stars(None)
+    set_stars(call, None)
 }
 
 pub(crate) fn set_rating(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     let id = call.id("id")?;
-    if !call.is_there(id) {
+    if !is_there(call, id) {
         return Err(Fault::not_found("id"));
     }
     let rating: Option<u8> = call.number("rating")?;
@@ -125,10 +123,10 @@ pub(crate) fn report_playback(call: &Call<'_>, _: &Seen<'_>) -> Changes {
 fn playing(call: &Call<'_>, id: Option<Id>) -> Result<(), Fault> {
     let client = call.kept_text("c")?.unwrap_or_default();
     let player = (call.user.clone(), client);
-    call.server.playing(|playing| match id {
+    call.context.playing(|playing| match id {
         Some(Id::Track(track)) => {
             if !playing.contains_key(&player) {
-                make_room(playing, &call.user, &call.server.limits);
+                make_room(playing, &call.user, &call.context.limits);
             }
             let since_ms = call.now_ms;
             playing.insert(player, Playing { track, since_ms });
@@ -136,22 +134,4 @@ fn playing(call: &Call<'_>, id: Option<Id>) -> Result<(), Fault> {
         _ => drop(playing.remove(&player)),
     });
     Ok(())
-}
-
-/// Makes room for another player of `user`: at the limit per user, removes the oldest player of
-/// this user; at the total limit, removes the oldest player of all users.
-fn make_room(playing: &mut Players, user: &str, limits: &Limits) {
-    let own = playing.keys().filter(|(of, _)| of == user).count();
-    let is_candidate: &dyn Fn(&str) -> bool = if limits.user_players_max <= own {
-        &|of| of == user
-    } else if limits.players_max <= playing.len() {
-        &|_| true
-    } else {
-        return;
-    };
-    let candidates = playing.iter().filter(|((of, _), _)| is_candidate(of));
-    let oldest = candidates.min_by_key(|(_, playing)| playing.since_ms);
-    if let Some(oldest) = oldest.map(|(player, _)| player.clone()) {
-        playing.remove(&oldest);
-    }
 }

@@ -4,13 +4,15 @@ use std::collections::HashSet;
 
 use catalog::CoverOwner;
 
+use crate::answer::Answer;
+use crate::call::{Call, Seen};
 use crate::fault::Fault;
 use crate::ids::Id;
+use crate::index::{own_albums, tracks};
 use crate::lyrics::Lyrics;
 use crate::named;
 use crate::params::encoded;
-use crate::server::{Answer, Call, Seen};
-use crate::songs::{own_albums, tracks};
+use crate::playlists;
 use crate::store::Role;
 use crate::write::Writer;
 
@@ -19,37 +21,35 @@ const SIZE_PX_MAX: u32 = 4096;
 /// Maximum tracks of a playlist that are searched for a cover.
 const PLAYLIST_COVERS_MAX: usize = 32;
 
-impl Call<'_> {
-    fn file_of(&self, row: u32) -> Option<Vec<u8>> {
-        let track = self.index.track(row)?;
-        Some(self.index.file(track.file)?.0)
-    }
+fn file_of(call: &Call<'_>, row: u32) -> Option<Vec<u8>> {
+    let track = call.index.track(row)?;
+    Some(call.index.file(track.file)?.0)
+}
 
-    /// Returns the non-empty lyrics of a track, those with times first.
-    fn lyrics_of(&self, row: u32) -> Vec<Lyrics> {
-        let path = self.file_of(row).unwrap_or_default();
-        let texts = self.server.house.lyrics(&path);
-        let mut found: Vec<Lyrics> = texts.iter().map(|bytes| Lyrics::read(bytes)).collect();
-        found.retain(|lyrics| lyrics.lines.iter().any(|line| !line.text.is_empty()));
-        found.sort_by_key(|lyrics| !lyrics.is_synced());
-        found
-    }
+/// Returns the non-empty lyrics of a track, those with times first.
+fn lyrics_of(call: &Call<'_>, row: u32) -> Vec<Lyrics> {
+    let path = file_of(call, row).unwrap_or_default();
+    let texts = call.context.library.lyrics(&path);
+    let mut found: Vec<Lyrics> = texts.iter().map(|bytes| Lyrics::read(bytes)).collect();
+    found.retain(|lyrics| lyrics.lines.iter().any(|line| !line.text.is_empty()));
+    found.sort_by_key(|lyrics| !lyrics.is_synced());
+    found
+}
 
-    /// Returns the target of the cover of an object; for a playlist, of its first track with a
-    /// cover.
-    fn cover(&self, seen: &Seen<'_>, id: Id, query: &str) -> Option<String> {
-        let of = match id {
-            Id::Album(id) => CoverOwner::Album(self.index.album_row(id)?),
-            Id::Artist(id) => CoverOwner::Artist(self.index.artist_row(id)?),
-            Id::Track(id) => CoverOwner::Track(self.index.track_row(id)?),
-            Id::Playlist(_) | Id::Listing(_) => {
-                let rows = self.shown(seen, id).ok()?.rows.into_iter();
-                let mut covers = rows.take(PLAYLIST_COVERS_MAX).map(CoverOwner::Track);
-                return covers.find_map(|of| self.server.house.cover(&self.index, of, query));
-            }
-        };
-        self.server.house.cover(&self.index, of, query)
-    }
+/// Returns the target of the cover of an object; for a playlist, of its first track with a
+/// cover.
+fn cover_target(call: &Call<'_>, seen: &Seen<'_>, id: Id, query: &str) -> Option<String> {
+    let of = match id {
+        Id::Album(id) => CoverOwner::Album(call.index.album_row(id)?),
+        Id::Artist(id) => CoverOwner::Artist(call.index.artist_row(id)?),
+        Id::Track(id) => CoverOwner::Track(call.index.track_row(id)?),
+        Id::Playlist(_) | Id::Listing(_) => {
+            let rows = playlists::shown(call, seen, id).ok()?.rows.into_iter();
+            let mut covers = rows.take(PLAYLIST_COVERS_MAX).map(CoverOwner::Track);
+            return covers.find_map(|of| call.context.library.cover(&call.index, of, query));
+        }
+    };
+    call.context.library.cover(&call.index, of, query)
 }
 
 /// Returns the original file of a song, or a ZIP archive of the songs of an album, artist or
@@ -60,7 +60,7 @@ pub(crate) fn download(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault
     let Id::Track(_) = id else {
         return archive(call, seen, id);
     };
-    let path = call.track_row(id).and_then(|row| call.file_of(row));
+    let path = call.track_row(id).and_then(|row| file_of(call, row));
     let path = path.ok_or_else(|| Fault::not_found("song"))?;
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(&path);
     Ok(Answer::File {
@@ -96,11 +96,11 @@ fn archive(call: &Call<'_>, seen: &Seen<'_>, id: Id) -> Result<Answer, Fault> {
             (artist.name.to_owned(), of_albums(albums), false)
         }
         _ => {
-            let shown = call.shown(seen, id)?;
+            let shown = playlists::shown(call, seen, id)?;
             (shown.name.to_owned(), shown.rows, true)
         }
     };
-    let paths = rows.into_iter().filter_map(|row| call.file_of(row));
+    let paths = rows.into_iter().filter_map(|row| file_of(call, row));
     let paths: Vec<Vec<u8>> = paths.collect();
     if paths.is_empty() {
         return Err(Fault::not_found("song"));
@@ -168,7 +168,7 @@ pub(crate) fn cover_art(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Faul
         let size = size.min(SIZE_PX_MAX);
         format!("w={size}&h={size}&fit=inside")
     });
-    let target = call.cover(seen, call.id("id")?, &query);
+    let target = cover_target(call, seen, call.id("id")?, &query);
     Ok(Answer::File {
         target: target.ok_or_else(|| Fault::not_found("cover"))?,
         disposition: None,
@@ -181,7 +181,7 @@ pub(crate) fn lyrics(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Result<
     let title = call.params.first("title").unwrap_or("");
     let row = named::song(&call.index, title, artist);
     let track = row.and_then(|row| call.index.track(row));
-    let lyrics = row.and_then(|row| call.lyrics_of(row).into_iter().next());
+    let lyrics = row.and_then(|row| lyrics_of(call, row).into_iter().next());
     out.object("lyrics", |out| {
         let Some((track, lyrics)) = track.zip(lyrics) else {
             // OpenSubsonic requires a text, so send an empty one if there are no lyrics.
@@ -198,7 +198,7 @@ pub(crate) fn lyrics(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Result<
 pub(crate) fn lyrics_by_song(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
     let row = call.track_row(call.id("id")?);
     let row = row.ok_or_else(|| Fault::not_found("song"))?;
-    let lyrics = call.lyrics_of(row);
+    let lyrics = lyrics_of(call, row);
     let track = call.index.track(row);
     out.object("lyricsList", |out| {
         out.list("structuredLyrics", lyrics, |out, lyrics| {
@@ -221,41 +221,4 @@ pub(crate) fn lyrics_by_song(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) ->
         });
     });
     Ok(())
-}
-
-impl Call<'_> {
-    /// Returns whether the library has this track.
-    pub(crate) fn has_track(&self, id: Id) -> bool {
-        self.track_row(id).is_some()
-    }
-
-    /// Returns the rows of those of the tracks `ids` that are in the library.
-    pub(crate) fn rows(&self, ids: &[Id]) -> Vec<u32> {
-        ids.iter().filter_map(|&id| self.track_row(id)).collect()
-    }
-
-    /// Returns the tracks in the parameters named `name`; the id of an album stands for all of its
-    /// tracks.
-    pub(crate) fn tracks(&self, name: &str) -> Result<Vec<Id>, Fault> {
-        let tracks_max = self.server.limits.tracks_max;
-        let mut found = Vec::new();
-        for text in self.params.all(name) {
-            match Id::parse(text) {
-                Some(id) if self.has_track(id) => found.push(id),
-                Some(id @ Id::Album(_)) => {
-                    let album = self.index.album(self.album_row(id)?);
-                    let rows = album.iter().flat_map(tracks);
-                    let ids = rows.filter_map(|row| Some(Id::Track(self.index.track(row)?.id)));
-                    // A request may repeat the id of an album, so collect at most one track more
-                    // than the limit.
-                    found.extend(ids.take(tracks_max + 1 - found.len()));
-                }
-                _ => return Err(Fault::not_found("song")),
-            }
-            if tracks_max < found.len() {
-                return Err(Fault::bad(name));
-            }
-        }
-        Ok(found)
-    }
 }

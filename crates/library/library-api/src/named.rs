@@ -6,7 +6,7 @@
 use catalog::{Limits, identity, searched};
 
 use crate::derived::Derived;
-use crate::server::Index;
+use crate::index::Index;
 
 /// Returns the row of the artist with this name, if any.
 pub(crate) fn artist(index: &Index, derived: &Derived, name: &str) -> Option<u32> {

@@ -6,11 +6,13 @@ use std::fmt::Write as _;
 
 use catalog::CoverOwner;
 
-use crate::house::House;
+use crate::answer::Answer;
+use crate::context::Context;
 use crate::ids::Id;
+use crate::index::{Index, tracks};
+use crate::library_access::LibraryAccess;
 use crate::params::{Params, encoded};
-use crate::server::{Answer, Index, Server};
-use crate::songs::{seconds, tracks};
+use crate::time::seconds;
 
 /// Albums per page.
 const PAGE_ALBUMS: usize = 60;
@@ -24,45 +26,48 @@ header{display:flex;gap:1.5rem;align-items:end}header img,header i{width:15rem}\
 span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}small{color:#999}\
 td{padding:.2rem .8rem .2rem 0}audio{height:2rem;vertical-align:middle}";
 
-impl Server {
-    /// Returns the page at `path` below the mount `base`: the list of albums, or the album that the
-    /// path names.
-    #[must_use]
-    pub fn page(&self, base: &str, path: &str, params: &Params<'_>, now_ms: i64) -> Answer {
-        let (index, derived) = self.index(now_ms);
-        let house = &*self.house;
-        let (status, body) = match path.trim_matches('/') {
-            "" => {
-                let query = params.first("q").unwrap_or("").trim();
-                let rows = match query {
-                    "" => derived.newest.clone(),
-                    query => {
-                        let found = index.search(query, &catalog::Limits::default());
-                        let of_tracks = found.tracks.iter();
-                        let of_tracks = of_tracks.filter_map(|&row| Some(index.track(row)?.album));
-                        let mut rows = found.albums.clone();
-                        rows.extend(of_tracks.filter(|row| !found.albums.contains(row)));
-                        rows.dedup();
-                        rows
-                    }
-                };
-                let offset = params.first("offset").and_then(|text| text.parse().ok());
-                let offset = offset.unwrap_or(0);
-                (200, albums(house, &index, (base, query), &rows, offset))
-            }
-            id => match Id::parse(id) {
-                Some(Id::Album(id)) => match index.album_row(id) {
-                    Some(row) => (200, album(house, &index, base, row)),
-                    None => (404, whole("No such album", "")),
-                },
-                _ => (404, whole("No such album", "")),
-            },
-        };
-        Answer::Document {
-            status,
-            media_type: "text/html; charset=utf-8",
-            body,
+/// Returns the page at `path` below the mount `base`: the list of albums, or the album that the
+/// path names.
+pub(crate) fn respond(
+    context: &Context,
+    base: &str,
+    path: &str,
+    params: &Params<'_>,
+    now_ms: i64,
+) -> Answer {
+    let (index, derived) = context.index(now_ms);
+    let library = &*context.library;
+    let (status, body) = match path.trim_matches('/') {
+        "" => {
+            let query = params.first("q").unwrap_or("").trim();
+            let rows = match query {
+                "" => derived.newest.clone(),
+                query => {
+                    let found = index.search(query, &catalog::Limits::default());
+                    let of_tracks = found.tracks.iter();
+                    let of_tracks = of_tracks.filter_map(|&row| Some(index.track(row)?.album));
+                    let mut rows = found.albums.clone();
+                    rows.extend(of_tracks.filter(|row| !found.albums.contains(row)));
+                    rows.dedup();
+                    rows
+                }
+            };
+            let offset = params.first("offset").and_then(|text| text.parse().ok());
+            let offset = offset.unwrap_or(0);
+            (200, albums(library, &index, (base, query), &rows, offset))
         }
+        id => match Id::parse(id) {
+            Some(Id::Album(id)) => match index.album_row(id) {
+                Some(row) => (200, album(library, &index, base, row)),
+                None => (404, whole("No such album", "")),
+            },
+            _ => (404, whole("No such album", "")),
+        },
+    };
+    Answer::Document {
+        status,
+        media_type: "text/html; charset=utf-8",
+        body,
     }
 }
 
@@ -75,14 +80,16 @@ pub(crate) fn whole(title: &str, inside: &str) -> String {
 
 /// Returns the cover of an album, with its average colour as background until the image is loaded.
 /// An album without a cover gets a note symbol.
-fn cover(house: &dyn House, index: &Index, row: u32, side_px: u32) -> String {
+fn cover(library: &dyn LibraryAccess, index: &Index, row: u32, side_px: u32) -> String {
     let (of, album) = (CoverOwner::Album(row), index.album(row));
-    let Some(album) = album.filter(|_| house.has_cover(index, of)) else {
+    let Some(album) = album.filter(|_| library.has_cover(index, of)) else {
         return "<i>♪</i>".to_owned();
     };
-    let style = house.look(index, of).map_or_else(String::new, |look| {
-        format!(" style=\"background:{}\"", look.colour())
-    });
+    let style = library
+        .placeholder(index, of)
+        .map_or_else(String::new, |placeholder| {
+            format!(" style=\"background:{}\"", placeholder.colour())
+        });
     format!(
         "<img{style} loading=\"lazy\" alt=\"\" \
          src=\"/-/cover/{}?w={side_px}&amp;h={side_px}&amp;fit=cover\">",
@@ -91,7 +98,7 @@ fn cover(house: &dyn House, index: &Index, row: u32, side_px: u32) -> String {
 }
 
 fn albums(
-    house: &dyn House,
+    library: &dyn LibraryAccess,
     index: &Index,
     (base, query): (&str, &str),
     rows: &[u32],
@@ -114,7 +121,7 @@ fn albums(
             out,
             "<li><a href=\"{base}/{id}\">{}<span>{}</span></a>\
              <span><small>{}</small></span>",
-            cover(house, index, row, 360),
+            cover(library, index, row, 360),
             escaped(album.title),
             escaped(album.artist),
         )
@@ -139,7 +146,7 @@ fn albums(
     whole("Music", &out)
 }
 
-fn album(house: &dyn House, index: &Index, base: &str, row: u32) -> String {
+fn album(library: &dyn LibraryAccess, index: &Index, base: &str, row: u32) -> String {
     let Some(album) = index.album(row) else {
         return whole("No such album", "");
     };
@@ -150,7 +157,7 @@ fn album(house: &dyn House, index: &Index, base: &str, row: u32) -> String {
         .map(|date| date.year.to_string());
     let mut out = format!(
         "<nav><a href=\"{base}\">↑ Music</a></nav><header>{}<div><h1>{title}</h1><p>{artist} <small>{}</small></div></header><table>",
-        cover(house, index, row, 480),
+        cover(library, index, row, 480),
         year.as_deref().unwrap_or(""),
     );
     for row in tracks(&album) {

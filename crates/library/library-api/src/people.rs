@@ -1,11 +1,9 @@
 //! Contributors to a track other than its artists.
 
-use catalog::{ArtistId, Content};
-use tags::{Role, Splits};
+use catalog::ArtistId;
+use tags::Role;
 
 use crate::derived::Derived;
-use crate::server::Index;
-use crate::songs::tracks;
 
 /// Person who contributed to a track.
 pub(crate) struct Contributor<'t> {
@@ -42,26 +40,6 @@ pub(crate) fn contributors<'t>(
             part: person.part.as_deref(),
             row: derived.artist(&person.name),
         })
-    })
-}
-
-/// Returns the MusicBrainz id of an artist, if one of the artist's files contains it. The index
-/// stores only a hash of the id, so the id is found by hashing the ids in a file.
-pub(crate) fn musicbrainz_id(index: &Index, splits: &Splits, row: u32) -> Option<String> {
-    let artist = index.artist(row)?;
-    if artist.id == ArtistId::named(artist.name) {
-        return None;
-    }
-    let albums = artist.albums.iter().filter_map(|&row| index.album(row));
-    let mut tracks = albums.flat_map(|album| tracks(&album));
-    tracks.find_map(|row| {
-        let entry = index.entry(index.track(row)?.file)?;
-        let Content::Music(media) = &entry.content else {
-            return None;
-        };
-        let people = tags::Track::new(media, &entry.path, splits).people;
-        let mut ids = people.into_iter().filter_map(|person| person.id);
-        ids.find(|id| ArtistId::of_musicbrainz(id) == artist.id)
     })
 }
 

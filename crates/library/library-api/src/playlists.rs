@@ -4,11 +4,12 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use crate::call::{Call, Changes, Seen};
 use crate::fault::Fault;
 use crate::ids::Id;
-use crate::server::{Call, Changes, Seen};
-use crate::songs::{iso, seconds};
+use crate::songs;
 use crate::store::{Change, Playlist, Role};
+use crate::time::{iso, seconds};
 use crate::write::Writer;
 
 /// Playlist for display: one stored for a user, or a playlist file of the library.
@@ -26,114 +27,108 @@ pub(crate) struct Shown<'s> {
     is_file: bool,
 }
 
-impl Call<'_> {
-    /// Returns a stored playlist that this user may see: a public playlist, one of the user's own,
-    /// or, for an admin, any playlist.
-    pub(crate) fn playlist<'s>(
-        &self,
-        seen: &Seen<'s>,
-        id: Id,
-    ) -> Result<(u64, &'s Playlist), Fault> {
-        let found = match id {
-            Id::Playlist(id) => seen.state.playlists.get_key_value(&id),
-            _ => None,
-        };
-        let may_see = |playlist: &Playlist| {
-            playlist.public || playlist.owner == self.user || seen.admin().is_ok()
-        };
-        match found {
-            Some((&id, playlist)) if may_see(playlist) => Ok((id, playlist)),
-            _ => Err(Fault::not_found("playlist")),
+/// Returns a stored playlist that this user may see: a public playlist, one of the user's own,
+/// or, for an admin, any playlist.
+fn visible_playlist<'s>(
+    call: &Call<'_>,
+    seen: &Seen<'s>,
+    id: Id,
+) -> Result<(u64, &'s Playlist), Fault> {
+    let found = match id {
+        Id::Playlist(id) => seen.state.playlists.get_key_value(&id),
+        _ => None,
+    };
+    let may_see = |playlist: &Playlist| {
+        playlist.public || playlist.owner == call.user || seen.admin().is_ok()
+    };
+    match found {
+        Some((&id, playlist)) if may_see(playlist) => Ok((id, playlist)),
+        _ => Err(Fault::not_found("playlist")),
+    }
+}
+
+/// Returns the stored playlist that the parameter `name` identifies, if this user may change
+/// it.
+fn own_playlist<'s>(
+    call: &Call<'_>,
+    seen: &Seen<'s>,
+    name: &str,
+) -> Result<(u64, &'s Playlist), Fault> {
+    let id = call.id(name)?;
+    if let Id::Listing(_) = id {
+        shown(call, seen, id)?;
+        return Err(Fault::not_allowed());
+    }
+    let (id, playlist) = visible_playlist(call, seen, id)?;
+    match playlist.owner == call.user {
+        true => Ok((id, playlist)),
+        false => Err(Fault::not_allowed()),
+    }
+}
+
+/// Returns a stored playlist or a playlist file, if this user may see it.
+pub(crate) fn shown<'s>(call: &'s Call<'_>, seen: &Seen<'s>, id: Id) -> Result<Shown<'s>, Fault> {
+    match id {
+        Id::Listing(id) => {
+            let row = call.index.playlist_row(id);
+            let found = row.and_then(|row| shown_file(call, row));
+            found.ok_or_else(|| Fault::not_found("playlist"))
+        }
+        id => {
+            let (id, playlist) = visible_playlist(call, seen, id)?;
+            Ok(shown_stored(call, id, playlist))
         }
     }
+}
 
-    /// Returns the stored playlist that the parameter `name` identifies, if this user may change
-    /// it.
-    fn own_playlist<'s>(&self, seen: &Seen<'s>, name: &str) -> Result<(u64, &'s Playlist), Fault> {
-        let id = self.id(name)?;
-        if let Id::Listing(_) = id {
-            self.shown(seen, id)?;
-            return Err(Fault::not_allowed());
-        }
-        let (id, playlist) = self.playlist(seen, id)?;
-        match playlist.owner == self.user {
-            true => Ok((id, playlist)),
-            false => Err(Fault::not_allowed()),
-        }
+/// Returns a stored playlist for display.
+fn shown_stored<'s>(call: &Call<'_>, id: u64, playlist: &'s Playlist) -> Shown<'s> {
+    Shown {
+        id: Id::Playlist(id),
+        name: &playlist.name,
+        comment: (&*playlist.comment).into(),
+        owner: &playlist.owner,
+        public: playlist.public,
+        created_ms: playlist.created_ms,
+        changed_ms: playlist.changed_ms,
+        rows: call.rows(&playlist.tracks),
+        is_file: false,
     }
+}
 
-    /// Returns a text parameter that is to be stored, if present, or an error if it is too long.
-    pub(crate) fn kept_text(&self, name: &str) -> Result<Option<String>, Fault> {
-        match self.params.first(name) {
-            Some(text) if self.server.limits.text_bytes_max < text.len() => Err(Fault::bad(name)),
-            text => Ok(text.map(str::to_owned)),
-        }
-    }
+/// Returns the playlist file in this row for display.
+fn shown_file<'c>(call: &'c Call<'_>, row: u32) -> Option<Shown<'c>> {
+    let found = call.index.playlist(row)?;
+    let (path, stat) = call.index.file(found.file)?;
+    let changed_ms = stat.mtime_ns.div_euclid(1_000_000);
+    Some(Shown {
+        id: Id::Listing(found.id),
+        name: found.name,
+        comment: String::from_utf8_lossy(&path).into_owned().into(),
+        owner: "",
+        public: true,
+        created_ms: changed_ms,
+        changed_ms,
+        rows: found.tracks,
+        is_file: true,
+    })
+}
 
-    /// Returns a stored playlist or a playlist file, if this user may see it.
-    pub(crate) fn shown<'s>(&'s self, seen: &Seen<'s>, id: Id) -> Result<Shown<'s>, Fault> {
-        match id {
-            Id::Listing(id) => {
-                let row = self.index.playlist_row(id);
-                let found = row.and_then(|row| self.listing(row));
-                found.ok_or_else(|| Fault::not_found("playlist"))
-            }
-            id => {
-                let (id, playlist) = self.playlist(seen, id)?;
-                Ok(self.kept(id, playlist))
-            }
-        }
-    }
-
-    /// Returns a stored playlist for display.
-    fn kept<'s>(&self, id: u64, playlist: &'s Playlist) -> Shown<'s> {
-        Shown {
-            id: Id::Playlist(id),
-            name: &playlist.name,
-            comment: (&*playlist.comment).into(),
-            owner: &playlist.owner,
-            public: playlist.public,
-            created_ms: playlist.created_ms,
-            changed_ms: playlist.changed_ms,
-            rows: self.rows(&playlist.tracks),
-            is_file: false,
-        }
-    }
-
-    /// Returns the playlist file in this row for display.
-    fn listing(&self, row: u32) -> Option<Shown<'_>> {
-        let found = self.index.playlist(row)?;
-        let (path, stat) = self.index.file(found.file)?;
-        let changed_ms = stat.mtime_ns.div_euclid(1_000_000);
-        Some(Shown {
-            id: Id::Listing(found.id),
-            name: found.name,
-            comment: String::from_utf8_lossy(&path).into_owned().into(),
-            owner: "",
-            public: true,
-            created_ms: changed_ms,
-            changed_ms,
-            rows: found.tracks,
-            is_file: true,
-        })
-    }
-
-    fn describe(&self, out: &mut Writer, shown: &Shown<'_>) {
-        let tracks = shown.rows.iter().filter_map(|&row| self.index.track(row));
-        let durations = tracks.map(|track| i64::from(seconds(track.duration_ms)));
-        out.text("id", &shown.id.to_string());
-        out.text("name", shown.name);
-        out.text("comment", &shown.comment);
-        out.text("owner", shown.owner);
-        out.flag("public", shown.public);
-        out.flag("readonly", shown.is_file || shown.owner != self.user);
-        out.number("songCount", shown.rows.len() as u32);
-        out.number("duration", durations.sum::<i64>());
-        out.text("created", &iso(shown.created_ms));
-        out.text("changed", &iso(shown.changed_ms));
-        if !shown.rows.is_empty() {
-            out.text("coverArt", &shown.id.to_string());
-        }
+fn describe(call: &Call<'_>, out: &mut Writer, shown: &Shown<'_>) {
+    let tracks = shown.rows.iter().filter_map(|&row| call.index.track(row));
+    let durations = tracks.map(|track| i64::from(seconds(track.duration_ms)));
+    out.text("id", &shown.id.to_string());
+    out.text("name", shown.name);
+    out.text("comment", &shown.comment);
+    out.text("owner", shown.owner);
+    out.flag("public", shown.public);
+    out.flag("readonly", shown.is_file || shown.owner != call.user);
+    out.number("songCount", shown.rows.len() as u32);
+    out.number("duration", durations.sum::<i64>());
+    out.text("created", &iso(shown.created_ms));
+    out.text("changed", &iso(shown.changed_ms));
+    if !shown.rows.is_empty() {
+        out.text("coverArt", &shown.id.to_string());
     }
 }
 
@@ -151,11 +146,11 @@ pub(crate) fn list(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result
     let playlists = seen.state.playlists.iter();
     out.object("playlists", |out| {
         let kept = playlists.filter(|(_, playlist)| may_see(playlist));
-        let kept = kept.map(|(&id, playlist)| call.kept(id, playlist));
+        let kept = kept.map(|(&id, playlist)| shown_stored(call, id, playlist));
         let in_files = 0..call.index.counts().playlists;
-        let in_files = in_files.filter_map(|row| call.listing(row));
+        let in_files = in_files.filter_map(|row| shown_file(call, row));
         out.list("playlist", kept.chain(in_files), |out, shown| {
-            call.describe(out, &shown);
+            describe(call, out, &shown);
         });
     });
     Ok(())
@@ -175,11 +170,11 @@ pub(crate) fn made(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result
 }
 
 fn whole(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer, id: Id) -> Result<(), Fault> {
-    let shown = call.shown(seen, id)?;
+    let shown = shown(call, seen, id)?;
     out.object("playlist", |out| {
-        call.describe(out, &shown);
+        describe(call, out, &shown);
         out.list("entry", shown.rows.iter(), |out, &row| {
-            call.song(out, seen, row);
+            songs::write_song(call, out, seen, row);
         });
     });
     Ok(())
@@ -191,7 +186,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     let tracks = call.tracks("songId")?;
     let name = call.kept_text("name")?;
     let (id, playlist) = if call.params.first("playlistId").is_some() {
-        let (id, playlist) = call.own_playlist(seen, "playlistId")?;
+        let (id, playlist) = own_playlist(call, seen, "playlistId")?;
         let changed = Playlist {
             name: name.unwrap_or_else(|| playlist.name.clone()),
             changed_ms: call.now_ms,
@@ -202,7 +197,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     } else {
         let playlists = seen.state.playlists.values();
         let own = playlists.filter(|playlist| playlist.owner == call.user);
-        if call.server.limits.kept_max <= own.count() {
+        if call.context.limits.kept_max <= own.count() {
             return Err(Fault::full());
         }
         let made = Playlist {
@@ -225,7 +220,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
 /// of tracks to remove refer to the playlist before the request.
 pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.may(Role::Playlist)?;
-    let (id, playlist) = call.own_playlist(seen, "playlistId")?;
+    let (id, playlist) = own_playlist(call, seen, "playlistId")?;
     let removed = call
         .params
         .all("songIndexToRemove")
@@ -244,7 +239,7 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
         kept.map(|(_, &id)| id).chain(gone.copied()).collect()
     };
     tracks.extend(call.tracks("songIdToAdd")?);
-    if call.server.limits.tracks_max < tracks.len() {
+    if call.context.limits.tracks_max < tracks.len() {
         return Err(Fault::bad("songIdToAdd"));
     }
     let changed = Playlist {
@@ -267,6 +262,6 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
 
 pub(crate) fn delete(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.may(Role::Playlist)?;
-    let (id, _) = call.own_playlist(seen, "id")?;
+    let (id, _) = own_playlist(call, seen, "id")?;
     Ok(vec![Change::Playlist { id, playlist: None }])
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use catalog::{AlbumId, ArtistId};
 
 use crate::ids::Id;
-use crate::server::Index;
+use crate::index::Index;
 use crate::store::{Change, State};
 
 /// Returns the changes that transfer stars and ratings whose album or artist is not in the index.

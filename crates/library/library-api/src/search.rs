@@ -4,8 +4,9 @@
 
 use catalog::{Found, Limits};
 
+use crate::call::{Call, Seen};
 use crate::fault::Fault;
-use crate::server::{Call, Seen};
+use crate::songs;
 use crate::write::Writer;
 
 /// Rows of artists, albums or songs: all rows of the index, or the rows that a search found.
@@ -27,7 +28,7 @@ impl Rows {
 /// Deprecated since version 1.4 of the API.
 pub(crate) fn search(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
     const USUAL: usize = 20;
-    let max = call.server.limits.found_max;
+    let max = call.context.limits.found_max;
     let (offset, size) = call.page(("count", "offset"), USUAL, max)?;
     let newer_ms: i64 = call.number("newerThan")?.unwrap_or(0);
     let names = ["any", "artist", "album", "title"].map(|name| call.params.first(name));
@@ -48,7 +49,9 @@ pub(crate) fn search(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Resu
         out.number("offset", offset as i64);
         out.number("totalHits", rows.len() as i64);
         let rows = rows.into_iter().skip(offset).take(size);
-        out.list("match", rows, |out, row| call.song(out, seen, row));
+        out.list("match", rows, |out, row| {
+            songs::write_song(call, out, seen, row)
+        });
     });
     Ok(())
 }
@@ -57,10 +60,14 @@ pub(crate) fn search2(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Res
     let [artists, albums, songs] = found(call)?;
     out.object("searchResult2", |out| {
         out.list("artist", artists, |out, row| {
-            call.artist_child(out, seen, row)
+            songs::write_artist_child(call, out, seen, row)
         });
-        out.list("album", albums, |out, row| call.album_child(out, seen, row));
-        out.list("song", songs, |out, row| call.song(out, seen, row));
+        out.list("album", albums, |out, row| {
+            songs::write_album_child(call, out, seen, row)
+        });
+        out.list("song", songs, |out, row| {
+            songs::write_song(call, out, seen, row)
+        });
     });
     Ok(())
 }
@@ -69,10 +76,14 @@ pub(crate) fn search3(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Res
     let [artists, albums, songs] = found(call)?;
     out.object("searchResult3", |out| {
         out.list("artist", artists, |out, row| {
-            call.artist_id3(out, seen, row)
+            songs::write_artist_id3(call, out, seen, row)
         });
-        out.list("album", albums, |out, row| call.album_id3(out, seen, row));
-        out.list("song", songs, |out, row| call.song(out, seen, row));
+        out.list("album", albums, |out, row| {
+            songs::write_album_id3(call, out, seen, row)
+        });
+        out.list("song", songs, |out, row| {
+            songs::write_song(call, out, seen, row)
+        });
     });
     Ok(())
 }
@@ -80,7 +91,7 @@ pub(crate) fn search3(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Res
 /// Returns the requested page of found artists, albums and songs.
 fn found(call: &Call<'_>) -> Result<[Vec<u32>; 3], Fault> {
     const USUAL: usize = 20;
-    let max = call.server.limits.found_max;
+    let max = call.context.limits.found_max;
     let pages = [
         call.page(("artistCount", "artistOffset"), USUAL, max)?,
         call.page(("albumCount", "albumOffset"), USUAL, max)?,

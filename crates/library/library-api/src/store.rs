@@ -22,6 +22,7 @@ mod secret;
 mod state;
 #[cfg(test)]
 mod tests;
+mod users;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,6 +37,8 @@ pub(crate) use secret::{Secret, key_hash, new_key};
 #[cfg(test)]
 pub(crate) use state::Key;
 pub(crate) use state::{Bookmark, Playlist, Plays, Queue, Role, Share, State, Station, User};
+pub use users::UserError;
+pub(crate) use users::{avatar_name, check_name};
 
 /// Persistent data of users, in memory and on disk.
 #[derive(Debug)]

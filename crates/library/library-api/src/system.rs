@@ -1,8 +1,8 @@
 //! Endpoints about the server: ping, license, extensions, scans, API key.
 
+use crate::call::{Call, Seen};
 use crate::fault::Fault;
-use crate::server::{Call, Seen};
-use crate::songs::iso;
+use crate::time::iso;
 use crate::write::Writer;
 
 /// Version of the Subsonic API; later additions are extensions of OpenSubsonic.
@@ -41,7 +41,7 @@ pub(crate) fn extensions(_: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Result
 }
 
 pub(crate) fn scan_status(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
-    let scanning = call.server.house.scanning();
+    let scanning = call.context.library.scanning();
     out.object("scanStatus", |out| {
         out.flag("scanning", scanning.active);
         out.number("count", scanning.files as i64);
@@ -54,7 +54,7 @@ pub(crate) fn scan_status(call: &Call<'_>, _: &Seen<'_>, out: &mut Writer) -> Re
 
 pub(crate) fn start_scan(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
     seen.admin()?;
-    call.server.house.scan(Vec::new());
+    call.context.library.scan(Vec::new());
     scan_status(call, seen, out)
 }
 

@@ -193,7 +193,7 @@ fn everybody_who_took_part_is_named_and_only_artists_are_shown() {
     let [_, _, song] = ids(&scene);
     let song = scene.json(&format!("getSong?id={song}"));
     let people = song["song"]["contributors"].as_array().expect("a list");
-    let told = people.iter().map(|person| {
+    let described = people.iter().map(|person| {
         let artist = &person["artist"];
         let id = artist["id"].as_str().expect("text");
         assert_eq!(id.len(), "ar-".len() + 16, "{id}");
@@ -212,9 +212,9 @@ fn everybody_who_took_part_is_named_and_only_artists_are_shown() {
         "producer" null "Nobody Else" 70 null
         "mixer" null "!!!" 70 null
     "#]]
-    .assert_eq(&told.collect::<String>());
-    // A person has one id in all tracks. People whose names are empty after folding have different
-    // ids.
+    .assert_eq(&described.collect::<String>());
+    // One person has one id in all tracks, and people whose names are empty after folding have
+    // different ids.
     let artists = people.iter().map(|person| &person["artist"]);
     let mut artists: Vec<String> = artists.map(Value::to_string).collect();
     artists.sort();

@@ -7,10 +7,11 @@ use audio_plan::{AudioRequest, Decision, Format, Gain, Plan, Source, decide};
 use catalog::{Content, Track};
 use tags::{Codec, Container, Media};
 
+use crate::answer::Answer;
+use crate::call::{Call, Seen};
 use crate::fault::Fault;
 use crate::ids::Id;
 use crate::params::encoded;
-use crate::server::{Answer, Call, Seen};
 use crate::store::{Role, User};
 use crate::write::Writer;
 use profile::{Client, Stream, Verdict};
@@ -59,83 +60,80 @@ fn source(media: &Media, track: &Track<'_>) -> Source {
     }
 }
 
-impl Call<'_> {
-    fn heard(&self, parameter: &str) -> Result<Heard<'_>, Fault> {
-        let row = self.track_row(self.id(parameter)?);
-        let track = row.and_then(|row| self.index.track(row));
-        let track = track.ok_or_else(|| Fault::not_found("song"))?;
-        let entry = self.index.entry(track.file);
-        let (path, media) = match entry.map(|entry| (entry.path, entry.content)) {
-            Some((path, Content::Music(media))) => (path, media),
-            _ => return Err(Fault::not_found("song")),
-        };
-        Ok(Heard { path, track, media })
-    }
+fn heard<'c>(call: &'c Call<'_>, parameter: &str) -> Result<Heard<'c>, Fault> {
+    let row = call.track_row(call.id(parameter)?);
+    let track = row.and_then(|row| call.index.track(row));
+    let track = track.ok_or_else(|| Fault::not_found("song"))?;
+    let entry = call.index.entry(track.file);
+    let (path, media) = match entry.map(|entry| (entry.path, entry.content)) {
+        Some((path, Content::Music(media))) => (path, media),
+        _ => return Err(Fault::not_found("song")),
+    };
+    Ok(Heard { path, track, media })
+}
 
-    /// Returns the start position in the parameter `name`, in milliseconds; 0 without the
-    /// parameter.
-    fn offset_ms(&self, name: &str) -> Result<u64, Fault> {
-        const SECONDS_MAX: f64 = 1e9;
-        let seconds: f64 = self.number(name)?.unwrap_or(0.0);
-        match (0.0..=SECONDS_MAX).contains(&seconds) {
-            true => Ok((seconds * 1_000.0).round() as u64),
-            false => Err(Fault::bad(name)),
-        }
+/// Returns the start position in the parameter `name`, in milliseconds; 0 without the
+/// parameter.
+fn offset_ms(call: &Call<'_>, name: &str) -> Result<u64, Fault> {
+    const SECONDS_MAX: f64 = 1e9;
+    let seconds: f64 = call.number(name)?.unwrap_or(0.0);
+    match (0.0..=SECONDS_MAX).contains(&seconds) {
+        true => Ok((seconds * 1_000.0).round() as u64),
+        false => Err(Fault::bad(name)),
     }
+}
 
-    fn sound_limits(&self) -> audio_plan::Limits {
-        audio_plan::Limits {
-            duration_ms_max: self.server.limits.transcoded_ms_max,
-        }
+fn sound_limits(call: &Call<'_>) -> audio_plan::Limits {
+    audio_plan::Limits {
+        duration_ms_max: call.context.limits.transcoded_ms_max,
     }
+}
 
-    /// Returns `plan` with the gain and the titles that the tags of the output will contain.
-    fn told(&self, plan: Plan, heard: &Heard<'_>) -> Plan {
-        let tagged = tags::Track::new(&heard.media, &heard.path, &self.server.splits);
-        Plan {
-            gain: Gain {
-                track: tagged.track_gain_cdb.map(Gain::of_replay_gain),
-                album: tagged.album_gain_cdb.map(Gain::of_replay_gain),
-            },
-            title: Plan::cut(heard.track.title),
-            artist: Plan::cut(heard.track.artist),
-            album: Plan::cut(tagged.album.as_deref().unwrap_or("")),
-            ..plan
-        }
+/// Returns `plan` with the gain and the titles that the tags of the output will contain.
+fn with_tags(call: &Call<'_>, plan: Plan, heard: &Heard<'_>) -> Plan {
+    let tagged = tags::Track::new(&heard.media, &heard.path, &call.context.splits);
+    Plan {
+        gain: Gain {
+            track: tagged.track_gain_cdb.map(Gain::of_replay_gain),
+            album: tagged.album_gain_cdb.map(Gain::of_replay_gain),
+        },
+        title: Plan::cut(heard.track.title),
+        artist: Plan::cut(heard.track.artist),
+        album: Plan::cut(tagged.album.as_deref().unwrap_or("")),
+        ..plan
     }
+}
 
-    fn transcoded(&self, heard: &Heard<'_>, plan: Plan, will_do: WillDo) -> Answer {
-        Answer::Transcoded {
-            target: heard.target(),
-            user: self.user.as_str().into(),
-            plan: Box::new(self.told(plan, heard)),
-            allow_streaming: will_do.pieces,
-            fallback_to_original: will_do.raw,
-        }
+fn transcoded(call: &Call<'_>, heard: &Heard<'_>, plan: Plan, will_do: WillDo) -> Answer {
+    Answer::Transcoded {
+        target: heard.target(),
+        user: call.user.as_str().into(),
+        plan: Box::new(with_tags(call, plan, heard)),
+        allow_streaming: will_do.pieces,
+        fallback_to_original: will_do.raw,
     }
+}
 
-    /// Writes the media type and the file suffix of the transcode, if `stream` sends one to this
-    /// user instead of the file.
-    pub(crate) fn transcoded_members(
-        &self,
-        out: &mut Writer,
-        seen: &Seen<'_>,
-        media: &Media,
-        track: &Track<'_>,
-    ) {
-        let wish = AudioRequest {
-            format: Format::Any,
-            bit_rate_kbps_max: bit_rate_kbps_max(seen.user, 0),
-            start_ms: 0,
-        };
-        // Most users have no bit rate limit and get the file itself, so no decision is needed.
-        if wish.bit_rate_kbps_max != 0
-            && let Decision::Transcode(_) =
-                decide(&wish, &source(media, track), &self.sound_limits())
-        {
-            out.text("transcodedContentType", CONTENT_TYPE);
-            out.text("transcodedSuffix", audio_plan::SUFFIX);
-        }
+/// Writes the media type and the file suffix of the transcode, if `stream` sends one to this
+/// user instead of the file.
+pub(crate) fn write_transcoded_members(
+    call: &Call<'_>,
+    out: &mut Writer,
+    seen: &Seen<'_>,
+    media: &Media,
+    track: &Track<'_>,
+) {
+    let wish = AudioRequest {
+        format: Format::Any,
+        bit_rate_kbps_max: bit_rate_kbps_max(seen.user, 0),
+        start_ms: 0,
+    };
+    // Most users have no bit rate limit and get the file itself, so no decision is needed.
+    if wish.bit_rate_kbps_max != 0
+        && let Decision::Transcode(_) = decide(&wish, &source(media, track), &sound_limits(call))
+    {
+        out.text("transcodedContentType", CONTENT_TYPE);
+        out.text("transcodedSuffix", audio_plan::SUFFIX);
     }
 }
 
@@ -163,7 +161,7 @@ fn bit_rate_kbps_max(user: Option<&User>, asked: u32) -> u32 {
 /// is complete.
 pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
     seen.may(Role::Stream)?;
-    let heard = call.heard("id")?;
+    let heard = heard(call, "id")?;
     let wants_length = call.flag("estimateContentLength")?.unwrap_or(false);
     let will_do = WillDo {
         pieces: !wants_length,
@@ -172,11 +170,11 @@ pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> 
     let wish = AudioRequest {
         format: Format::named(call.params.first("format").unwrap_or("")),
         bit_rate_kbps_max: bit_rate_kbps_max(seen.user, call.number("maxBitRate")?.unwrap_or(0)),
-        start_ms: call.offset_ms("timeOffset")?,
+        start_ms: offset_ms(call, "timeOffset")?,
     };
-    match decide(&wish, &heard.source(), &call.sound_limits()) {
+    match decide(&wish, &heard.source(), &sound_limits(call)) {
         Decision::Raw(_) => Ok(heard.raw()),
-        Decision::Transcode(plan) => Ok(call.transcoded(&heard, plan, will_do)),
+        Decision::Transcode(plan) => Ok(transcoded(call, &heard, plan, will_do)),
         Decision::AfterEnd => Err(Fault::bad("timeOffset")),
     }
 }
@@ -192,7 +190,7 @@ pub(crate) fn decision(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Re
             bit_rate_kbps_max: bit_rate_kbps_max(seen.user, kbps),
             start_ms: 0,
         };
-        match decide(&wish, &heard.source(), &call.sound_limits()) {
+        match decide(&wish, &heard.source(), &sound_limits(call)) {
             Decision::Transcode(plan) => Some(plan),
             Decision::Raw(_) | Decision::AfterEnd => None,
         }
@@ -257,16 +255,16 @@ pub(crate) fn transcode_stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answe
     let wish = AudioRequest {
         format: Format::Opus,
         bit_rate_kbps_max,
-        start_ms: call.offset_ms("offset")?,
+        start_ms: offset_ms(call, "offset")?,
     };
-    match decide(&wish, &heard.source(), &call.sound_limits()) {
+    match decide(&wish, &heard.source(), &sound_limits(call)) {
         Decision::Transcode(plan) => {
             let channels = channels.min(plan.channels);
             let will_do = WillDo {
                 pieces: true,
                 raw: false,
             };
-            Ok(call.transcoded(&heard, Plan { channels, ..plan }, will_do))
+            Ok(transcoded(call, &heard, Plan { channels, ..plan }, will_do))
         }
         Decision::Raw(audio_plan::RawReason::AsRequested) => Ok(heard.raw()),
         Decision::Raw(_) => Err(Fault::bad("mediaId")),
@@ -278,7 +276,7 @@ pub(crate) fn transcode_stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answe
 fn song<'c>(call: &'c Call<'_>) -> Result<Heard<'c>, Fault> {
     match call.text("mediaType")? {
         "song" => match call.id("mediaId")? {
-            Id::Track(_) => call.heard("mediaId"),
+            Id::Track(_) => heard(call, "mediaId"),
             _ => Err(Fault::not_found("song")),
         },
         _ => Err(Fault::bad("mediaType")),

@@ -72,7 +72,7 @@ pub(crate) fn metrics(status: &Status, out: &mut String) {
     let (by, folders) = match &status.watch {
         Watch::Off => ("off", 0),
         Watch::Inotify { folders } => ("inotify", *folders),
-        Watch::Polling { .. } => ("looking", 0),
+        Watch::Polling { .. } => ("polling", 0),
     };
     let report = status.report.as_deref();
     let files = report.map_or(0, |report| report.files);
@@ -85,7 +85,7 @@ pub(crate) fn metrics(status: &Status, out: &mut String) {
         }
         out.push_str(&text);
     };
-    let watch = ["inotify", "looking", "off"].map(|way| (way, u64::from(way == by)));
+    let watch = ["inotify", "polling", "off"].map(|way| (way, u64::from(way == by)));
     let labels = watch.map(|(way, is_so)| (format!("{{by=\"{way}\"}}"), is_so));
     let labels = labels.each_ref().map(|(label, is_so)| (&**label, *is_so));
     family(

@@ -16,8 +16,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use catalog::CoverOwner;
 use image_plan::Placeholder;
 use library_api::{
-    Answer, ApiRequest, House, Limits, LoginError, Params, Reading, Request, Scanning, Server,
-    Store, StoreError, Watching,
+    Answer, ApiRequest, LibraryAccess, Limits, LoginError, Params, Reading, Request, Scanning,
+    Server, Store, StoreError, Watching,
 };
 use scan::{Index, LibraryIndexer, Phase, ProgressSnapshot, Watch};
 use server::archive::ArchiveFile;
@@ -59,7 +59,7 @@ impl Making {
 }
 
 /// Library as `library_api` accesses it.
-struct Shelf {
+struct IndexedLibrary {
     keeper: Arc<LibraryIndexer>,
     covers: Arc<Covers>,
     /// Folder of the library's files, or `None` if it cannot be opened; then there are no lyrics.
@@ -85,18 +85,18 @@ impl Players {
         let library = library.inspect_err(|(path, err)| {
             tracing::warn!(path = %path.display(), %err, "cannot open the library: lyrics are not available");
         });
-        let shelf = Shelf {
+        let library = IndexedLibrary {
             keeper: Arc::clone(keeper),
             covers: Arc::clone(covers),
             library: library.ok(),
             avatars: config.data.join(components::AVATARS),
         };
-        let (shelf, store) = (Arc::new(shelf), Arc::new(store));
+        let (library, store) = (Arc::new(library), Arc::new(store));
         let limits = Limits {
             transcoded_ms_max: components::transcoded_ms_max(config),
             ..Limits::default()
         };
-        let server = Server::new(shelf, store, components::splits(config), limits);
+        let server = Server::new(library, store, components::splits(config), limits);
         let making = config.limits.answers_making_max.get() as usize;
         Ok(Players {
             server: Arc::new(server),
@@ -145,7 +145,7 @@ impl Users for Doorkeeper {
     }
 }
 
-impl House for Shelf {
+impl LibraryAccess for IndexedLibrary {
     fn index(&self) -> Arc<Index> {
         self.keeper.catalog()
     }
@@ -209,11 +209,11 @@ impl House for Shelf {
         self.covers.has(index, of)
     }
 
-    fn look(&self, index: &Index, of: CoverOwner) -> Option<Placeholder> {
+    fn placeholder(&self, index: &Index, of: CoverOwner) -> Option<Placeholder> {
         self.covers.look(index, of)
     }
 
-    fn look_of_file(&self, path: &[u8]) -> Option<Placeholder> {
+    fn placeholder_of_file(&self, path: &[u8]) -> Option<Placeholder> {
         let path = LibraryPath::from_relative(Path::new(OsStr::from_bytes(path)))?;
         self.covers.look_at(&path)
     }

@@ -16,8 +16,8 @@ use tags::{CoverError, Mime, Picture, read_cover};
 use thiserror::Error;
 
 use crate::ScanError;
-use crate::read::{ReadMode, Source, open};
-use crate::scan::open_root;
+use crate::read::{ReadMode, Source};
+use crate::root::{open, open_root, stat};
 
 #[cfg(test)]
 mod tests;
@@ -154,7 +154,7 @@ impl Covers {
     fn read(&self, cover: &Cover, inside: &Picture) -> Result<Vec<u8>, ExtractError> {
         let root = open_root(&self.root).map_err(|_| ExtractError::Changed)?;
         let file = open(root.as_fd(), &cover.path).map_err(|_| ExtractError::Changed)?;
-        let found = crate::walk::stat(file.as_fd(), b"").map_err(|_| ExtractError::Changed)?;
+        let found = stat(file.as_fd(), b"").map_err(|_| ExtractError::Changed)?;
         if found != cover.stat {
             return Err(ExtractError::Changed);
         }

@@ -19,7 +19,8 @@ use fast_glob::glob_match;
 use rustix::fs::OFlags;
 use rustix::io::read;
 
-use crate::walk::{is_below, open_below, stat};
+use crate::path::is_below;
+use crate::root::{open_below, stat};
 
 const NO_MEDIA: &[u8] = b".nomedia";
 const PATTERNS: &[u8] = b".ndignore";

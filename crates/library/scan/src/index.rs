@@ -14,7 +14,7 @@ use host::Mapped;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::ScanError;
-use crate::scan::cores;
+use crate::threads::cores;
 
 /// File name of the index in its folder.
 const NAME: &str = "index";

@@ -12,7 +12,8 @@ use catalog::Catalog;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use tags::Splits;
 
-use crate::scan::{hidden, open_root};
+use crate::root::open_root;
+use crate::scan::hidden;
 use crate::settle::Changes;
 use crate::walk::Tree;
 use crate::watch::{Poller, Watch, WatchError, Watches, remote};

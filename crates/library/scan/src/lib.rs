@@ -42,12 +42,16 @@ mod limits;
 mod progress;
 
 mod error;
+mod file;
 mod ignore;
 mod index;
+mod path;
 mod plan;
 mod read;
+mod root;
 mod settle;
 mod sweep;
+mod threads;
 mod walk;
 mod watch;
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use catalog::Stat;
 
 use crate::Index;
-use crate::walk::FoundFile;
+use crate::file::FoundFile;
 
 /// Files of a walk, by the action that the scan takes. A walk's file is given by its index in
 /// `Walked::seen`.

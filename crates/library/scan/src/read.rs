@@ -6,11 +6,12 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use catalog::{Content, Photo};
 use image_plan::ProbeErrorKind;
-use rustix::fs::{Advice, OFlags, fadvise};
+use rustix::fs::{Advice, fadvise};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use tags::{Container, ErrorKind, ReadAt, Reader};
 
-use crate::walk::{FoundFile, Kind, ending, open_below};
+use crate::file::{FoundFile, Kind, ending};
+use crate::root::open;
 
 /// Root of the library: its descriptor, and the paths by which playlists may name it.
 #[derive(Clone, Copy, Debug)]
@@ -108,12 +109,6 @@ impl ReadAt for Source {
         }
         Ok(rustix::io::pread(&self.file, buf, offset)?)
     }
-}
-
-/// Opens a file below `root` for reading.
-pub(crate) fn open(root: BorrowedFd<'_>, path: &[u8]) -> rustix::io::Result<OwnedFd> {
-    // Without `NONBLOCK`, opening a pipe would wait for a writer.
-    open_below(root, path, OFlags::NONBLOCK)
 }
 
 /// Reads a file below `root`.

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
-use catalog::Counts;
+use catalog::{Content, Counts};
 
-use crate::ReadOrder;
-use crate::walk::is_below;
+use crate::path::is_below;
+use crate::{Index, ReadOrder};
 
 /// Result of a scan: counts, durations and faults.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +68,31 @@ impl Report {
         // twice.
         self.faults.sort_by(|a, b| a.path.cmp(&b.path));
         self.faults.dedup_by(|a, b| a.path == b.path);
+    }
+
+    /// Records the issues of a track's tags in the report, if any.
+    pub(crate) fn note_tags(&mut self, path: &[u8], content: &Result<Content, String>) {
+        if let Ok(Content::Music(media)) = content
+            && !media.issues.is_empty()
+        {
+            let (path, reason) = (path.to_vec(), media.issues.join("; "));
+            self.broken_tags.push(Fault { path, reason });
+        }
+    }
+
+    /// Copies counts, unmatched playlist entries and unreadable files from the index into the
+    /// report.
+    pub(crate) fn remember(&mut self, catalog: &Index) {
+        self.index_bytes = catalog.bytes().len() as u64;
+        self.counts = Some(catalog.counts());
+        self.missing = catalog.missing().collect();
+        let faults = catalog.unreadable();
+        self.faults
+            .extend(faults.map(|(path, reason)| Fault { path, reason }));
+        self.faults.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        // Files are read in another order than that of their paths.
+        let broken_tags = &mut self.broken_tags;
+        broken_tags.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     }
 }
 

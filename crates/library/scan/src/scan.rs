@@ -1,5 +1,5 @@
 use std::collections::HashSet;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,14 +7,18 @@ use std::thread;
 use std::time::Instant;
 
 use catalog::{Content, Draft, Entry};
-use rustix::fs::{Mode, OFlags, open, stat};
+use rustix::fs::stat;
 use tags::{Reader, Splits};
 
+use crate::file::FoundFile;
+use crate::path::tops;
 use crate::plan::{Plan, plan};
 use crate::progress::Phase;
 use crate::read::{Read, Root, read, read_cached};
+use crate::root::open_root;
 use crate::sweep::ExtentOffset;
-use crate::walk::{FoundFile, Hidden, Tree, Walked, tops};
+use crate::threads::{cores, in_threads};
+use crate::walk::{Hidden, Tree, Walked};
 use crate::{Fault, Index, Limits, LoadedIndex, Progress, Report, ScanError, index, sweep};
 
 /// Parameters of a scan.
@@ -153,11 +157,6 @@ fn write(
     })
 }
 
-pub(crate) fn open_root(root: &Path) -> Result<OwnedFd, ScanError> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    open(root, flags, Mode::empty()).map_err(|err| ScanError::host("open library", root, err))
-}
-
 /// Returns the absolute paths by which playlists may name the root: the configured path, if
 /// absolute, and the path with links resolved.
 fn root_paths(root: &Path) -> Vec<Vec<u8>> {
@@ -188,61 +187,6 @@ pub(crate) fn hidden(root: &Path, data: &Path) -> Hidden {
         path: path(),
         identity: found.map(|found| (found.st_dev, found.st_ino)),
     }
-}
-
-impl Report {
-    /// Records the issues of a track's tags in the report, if any.
-    fn note_tags(&mut self, path: &[u8], content: &Result<Content, String>) {
-        if let Ok(Content::Music(media)) = content
-            && !media.issues.is_empty()
-        {
-            let (path, reason) = (path.to_vec(), media.issues.join("; "));
-            self.broken_tags.push(Fault { path, reason });
-        }
-    }
-
-    /// Copies counts, unmatched playlist entries and unreadable files from the index into the
-    /// report.
-    fn remember(&mut self, catalog: &Index) {
-        self.index_bytes = catalog.bytes().len() as u64;
-        self.counts = Some(catalog.counts());
-        self.missing = catalog.missing().collect();
-        let faults = catalog.unreadable();
-        self.faults
-            .extend(faults.map(|(path, reason)| Fault { path, reason }));
-        self.faults.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        // The faults were recorded in the order in which the files were read, not in that of their
-        // paths.
-        let broken_tags = &mut self.broken_tags;
-        broken_tags.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    }
-}
-
-pub(crate) fn cores() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// Applies `work` to all items, each thread to one contiguous part of them. Returns the results in
-/// the order of the items.
-fn in_threads<T: Send, U: Send>(
-    threads: usize,
-    mut items: Vec<T>,
-    work: impl Fn(T) -> U + Sync,
-) -> Vec<U> {
-    let stretch = items.len().div_ceil(threads.max(1)).max(1);
-    let work = &work;
-    thread::scope(|scope| {
-        let mut others = Vec::new();
-        while stretch < items.len() {
-            let last = items.split_off((items.len() - 1) / stretch * stretch);
-            others.push(scope.spawn(move || last.into_iter().map(work).collect::<Vec<U>>()));
-        }
-        let mut done: Vec<U> = items.into_iter().map(work).collect();
-        for other in others.into_iter().rev() {
-            done.extend(other.join().expect("work on a file's tags does not panic"));
-        }
-        done
-    })
 }
 
 /// Values per file, each with the file's index in the walk.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::walk::is_below;
+use crate::path::is_below;
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use crate::walk::FoundFile;
+use crate::file::FoundFile;
 
 /// Order in which files were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(crate) fn rotates(device: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{ReadOrder, by_extent, by_inode};
-    use crate::walk::{FoundFile, Kind};
+    use crate::file::{FoundFile, Kind};
     use catalog::Stat;
 
     /// Returns files with these devices and inodes.

@@ -14,8 +14,7 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::fs::stat;
 use tags::Splits;
 
-use crate::read::open;
-use crate::scan::open_root;
+use crate::root::{open, open_root};
 use crate::walk::{Hidden, Tree};
 use crate::{Index, Limits, LoadedIndex, Progress, Report, ScanError, ScanRequest, load, scan};
 
@@ -389,11 +388,11 @@ fn playlists(catalog: &Index) -> Vec<(String, Vec<String>, u32)> {
         let (path, _) = catalog.file(catalog.track(row)?.file)?;
         Some(String::from_utf8_lossy(&path).into_owned())
     };
-    let told = lists.map(|list| {
+    let playlists = lists.map(|list| {
         let paths = list.tracks.iter().filter_map(|row| path(*row)).collect();
         (list.name.to_owned(), paths, list.missing)
     });
-    told.collect()
+    playlists.collect()
 }
 
 #[test]
@@ -567,8 +566,8 @@ fn no_link_is_followed_on_the_way_to_a_folder_or_a_file() {
         };
         let (_, report) = scan(&order, None, &Progress::default()).expect("a readable library");
         assert_eq!(home.index(), before, "{folder}");
-        let told: Vec<_> = report.faults.iter().map(|fault| &fault.path[..]).collect();
-        assert_eq!(told, [folder.as_bytes()], "{folder}");
+        let paths: Vec<_> = report.faults.iter().map(|fault| &fault.path[..]).collect();
+        assert_eq!(paths, [folder.as_bytes()], "{folder}");
     }
     // These paths stand for a folder that was replaced by a link after the walk.
     let root = open_root(&library).expect("it was made");
@@ -665,8 +664,8 @@ fn patterns_that_cannot_be_read_hide_nothing_and_are_told() {
     symlink(".ndignore", &patterns).expect("a folder of our own");
     let report = home.scan();
     assert_eq!(report.files, files);
-    let told: Vec<_> = report.faults.iter().map(|fault| &fault.path[..]).collect();
-    assert_eq!(told, [b"One/.ndignore"], "{:?}", report.faults);
+    let paths: Vec<_> = report.faults.iter().map(|fault| &fault.path[..]).collect();
+    assert_eq!(paths, [b"One/.ndignore"], "{:?}", report.faults);
     assert!(report.faults[0].reason.contains("symbolic links"));
     // A scan of an inner folder excludes no files either.
     let only = [b"One/First".to_vec()];

@@ -4,68 +4,19 @@
 use std::cmp::Ordering;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
-use catalog::Stat;
-use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, StatxFlags, StatxTimestamp, fstat,
-    openat2, statx,
-};
+use rustix::fs::{FileType, OFlags, RawDir, fstat};
 use rustix::io::Errno;
 
+use crate::file::{FoundFile, kind, unread_format};
 use crate::ignore::{self, Declared, Rules};
+use crate::path::{folder, is_below, join};
+use crate::root::{open_below, stat};
 use crate::{Fault, Index, Limits, Progress, ScanError};
 
 /// Size of the buffer for directory entries, in bytes per system call.
 const ENTRIES_BYTES: usize = 32 << 10;
-
-const MUSIC: &[&str] = &[
-    "aac", "aif", "aifc", "aiff", "ape", "bwf", "dsf", "flac", "m4a", "m4b", "m4r", "mka", "mp+",
-    "mp1", "mp2", "mp3", "mp4", "mpc", "mpga", "oga", "ogg", "opus", "spx", "tta", "wav", "wave",
-    "weba", "webm", "wma", "wv",
-];
-/// Extensions of music formats that Pelton cannot read, with the formats' names. The report lists
-/// these files, since their owner may miss them.
-const UNREAD: &[(&str, &str)] = &[
-    ("aa", "Audible"),
-    ("aax", "Audible"),
-    ("ac3", "Dolby Digital"),
-    ("amr", "AMR"),
-    ("au", "Sun audio"),
-    ("caf", "Core Audio"),
-    ("dff", "DSDIFF"),
-    ("dts", "DTS"),
-    ("eac3", "Dolby Digital Plus"),
-    ("mlp", "MLP"),
-    ("ofr", "OptimFROG"),
-    ("ra", "RealAudio"),
-    ("shn", "Shorten"),
-    ("snd", "Sun audio"),
-    ("tak", "TAK"),
-    ("thd", "Dolby TrueHD"),
-    ("w64", "Wave64"),
-];
-const PICTURES: &[&str] = &[
-    "avif", "bmp", "gif", "heic", "heif", "jpeg", "jpg", "png", "webp",
-];
-
-const PLAYLISTS: &[&str] = &["m3u", "m3u8"];
-
-/// Kind of a file by its extension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Music,
-    Picture,
-    Playlist,
-}
-
-/// Music file, picture or playlist that the walk found.
-#[derive(Clone, Debug)]
-pub(crate) struct FoundFile {
-    pub(crate) path: Vec<u8>,
-    pub(crate) stat: Stat,
-    pub(crate) kind: Kind,
-}
 
 /// Library to walk, with the limits and the folder to exclude.
 #[derive(Clone, Copy, Debug)]
@@ -264,14 +215,6 @@ impl Tree<'_> {
     }
 }
 
-/// Returns the path of the entry `name` in a folder.
-pub(crate) fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
-    match folder {
-        [] => name.to_vec(),
-        _ => [folder, b"/", name].concat(),
-    }
-}
-
 impl Walked {
     /// Copies the files outside the walked folders `tops` from the last index.
     pub(crate) fn add_outside(&mut self, tops: &[Vec<u8>], last: &Index) {
@@ -306,107 +249,8 @@ impl Walked {
     }
 }
 
-/// Returns the part of a path before its last slash; empty if the file lies directly in the root.
-fn folder(path: &[u8]) -> &[u8] {
-    let end = path.iter().rposition(|&byte| byte == b'/');
-    &path[..end.unwrap_or(0)]
-}
-
-/// Returns the folders at which a walk starts: the requested folders `only`, except those that lie
-/// below another requested folder; the root if none are requested.
-pub(crate) fn tops(only: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let mut sorted = only.to_vec();
-    sorted.sort_unstable();
-    let mut tops: Vec<Vec<u8>> = Vec::new();
-    for folder in sorted {
-        if !tops.iter().any(|top| is_below(&folder, top)) {
-            tops.push(folder);
-        }
-    }
-    if tops.is_empty() {
-        tops.push(Vec::new());
-    }
-    tops
-}
-
-/// Returns whether `path` is `folder` or lies below it.
-pub(crate) fn is_below(path: &[u8], folder: &[u8]) -> bool {
-    let rest = path.strip_prefix(folder);
-    folder.is_empty() || rest.is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
-}
-
-/// Opens the file or folder at `path` below `root` for reading, or `root` itself if `path` is
-/// empty. The kernel refuses paths that leave the root and paths with symbolic links: the target of
-/// a link is indexed only at its own path, if that lies in the library.
-pub(crate) fn open_below(
-    root: BorrowedFd<'_>,
-    path: &[u8],
-    flags: OFlags,
-) -> rustix::io::Result<OwnedFd> {
-    let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC;
-    let path = if path.is_empty() { b"." } else { path };
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    loop {
-        match openat2(root, path, flags, Mode::empty(), resolve) {
-            // A file was renamed while the kernel resolved the path, so the next attempt may
-            // succeed.
-            Err(Errno::AGAIN) => {}
-            opened => return opened,
-        }
-    }
-}
-
-/// Returns the metadata of `name` in a folder, or of the open file itself if `name` is empty.
-pub(crate) fn stat(folder: impl AsFd, name: &[u8]) -> rustix::io::Result<Stat> {
-    let found = statx(
-        folder,
-        name,
-        AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH,
-        StatxFlags::BASIC_STATS | StatxFlags::BTIME,
-    )?;
-    let ns = |time: StatxTimestamp| {
-        let s = time.tv_sec.saturating_mul(1_000_000_000);
-        s.saturating_add(time.tv_nsec.into())
-    };
-    let says_born = found.stx_mask & StatxFlags::BTIME.bits() != 0;
-    Ok(Stat {
-        device: u64::from(found.stx_dev_major) << 32 | u64::from(found.stx_dev_minor),
-        inode: found.stx_ino,
-        size: found.stx_size,
-        mtime_ns: ns(found.stx_mtime),
-        born_ns: if says_born { ns(found.stx_btime) } else { 0 },
-    })
-}
-
-/// Returns the extension of a file name: the bytes after the last dot.
-pub(crate) fn ending(name: &[u8]) -> Option<&[u8]> {
-    let dot = name.iter().rposition(|&byte| byte == b'.')?;
-    Some(&name[dot + 1..])
-}
-
 /// Returns a fault if the file's extension is of a music format that Pelton cannot read.
 fn named_fault(path: Vec<u8>) -> Option<Fault> {
-    let ending = ending(&path)?;
-    let mut formats = UNREAD.iter();
-    let found = formats.find(|(known, _)| ending.eq_ignore_ascii_case(known.as_bytes()));
-    let reason = format!("{} is not supported", found?.1);
+    let reason = format!("{} is not supported", unread_format(&path)?);
     Some(Fault { path, reason })
-}
-
-/// Returns the kind of a file by its extension; `None` if the library does not use such files.
-pub(crate) fn kind(name: &[u8]) -> Option<Kind> {
-    let ending = ending(name)?;
-    let is_one = |endings: &[&str]| {
-        let mut endings = endings.iter();
-        endings.any(|known| ending.eq_ignore_ascii_case(known.as_bytes()))
-    };
-    if is_one(MUSIC) {
-        Some(Kind::Music)
-    } else if is_one(PICTURES) {
-        Some(Kind::Picture)
-    } else if is_one(PLAYLISTS) {
-        Some(Kind::Playlist)
-    } else {
-        None
-    }
 }

@@ -9,8 +9,10 @@ use std::time::Duration;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
+use crate::file::kind;
 use crate::ignore::MARKS;
-use crate::walk::{Tree, Walked, is_below, kind};
+use crate::path::{is_below, join};
+use crate::walk::{Tree, Walked};
 use crate::{Progress, ScanError};
 
 /// Size of the buffer for inotify events, in bytes per system call.
@@ -143,7 +145,7 @@ impl Watches {
             else {
                 continue;
             };
-            let path = crate::walk::join(folder, name.to_bytes());
+            let path = join(folder, name.to_bytes());
             if !events.contains(ReadFlags::ISDIR) {
                 if kind(name.to_bytes()).is_some() {
                     changed(folder);

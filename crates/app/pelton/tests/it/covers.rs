@@ -130,7 +130,7 @@ fn covers_are_pictures_like_any_other() {
     }
     assert_eq!(server.get(&format!("/-/cover/{inside}?w=wide")).status, 400);
     let metrics = server.metrics();
-    let ways = ["inotify", "looking", "off"]
+    let ways = ["inotify", "polling", "off"]
         .map(|way| metrics.get(&format!("pelton_library_watch{{by=\"{way}\"}}")));
     assert_eq!(ways.iter().sum::<u64>(), 1, "{ways:?}");
     assert_eq!(metrics.get("pelton_library_unreadable_files"), 0);

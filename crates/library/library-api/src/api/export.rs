@@ -22,7 +22,7 @@ impl Ask<'_> {
     /// M3U stored there finds the tracks.
     pub(super) fn export(&self, id: &str) -> Result<String, Refusal> {
         let id = Id::parse(id).ok_or(Refusal::NotFound)?;
-        self.server.store.read(|state| self.m3u(state, id))?
+        self.context.store.read(|state| self.m3u(state, id))?
     }
 
     fn m3u(&self, state: &State, id: Id) -> Result<String, Refusal> {

@@ -7,10 +7,11 @@ use image_plan::Placeholder;
 
 use super::{Ask, Refusal};
 use crate::ids::Id;
+use crate::index::{own_albums, tracks};
 use crate::params::encoded;
 use crate::people::contributors;
-use crate::songs::{iso, own_albums, tracks};
 use crate::store::{Plays, State};
+use crate::time::iso;
 use crate::write::Writer;
 
 impl Ask<'_> {
@@ -32,7 +33,7 @@ impl Ask<'_> {
         out.flag("compilation", album.compilation);
         out.texts("genres", self.genres(&album.genres));
         out.text("cover", &format!("/-/cover/{id}"));
-        self.look(out, CoverOwner::Album(row));
+        self.placeholder(out, CoverOwner::Album(row));
         let plays = tracks(&album)
             .filter_map(|row| Some(Id::Track(self.index.track(row)?.id)))
             .map(|id| plays_of(state, id).0)
@@ -116,11 +117,11 @@ impl Ask<'_> {
         );
         out.number("trackCount", artist.tracks);
         out.text("cover", &format!("/-/cover/{id}"));
-        self.look(out, CoverOwner::Artist(row));
+        self.placeholder(out, CoverOwner::Artist(row));
     }
 
-    fn look(&self, out: &mut Writer, of: CoverOwner) {
-        look(out, self.server.house.look(&self.index, of));
+    fn placeholder(&self, out: &mut Writer, of: CoverOwner) {
+        write_placeholder(out, self.context.library.placeholder(&self.index, of));
     }
 
     /// Returns the rows of pictures: those of one folder ordered by name, or all pictures, the
@@ -175,7 +176,7 @@ impl Ask<'_> {
             out.float("latitude", f64::from(place.latitude_e7) / 1e7);
             out.float("longitude", f64::from(place.longitude_e7) / 1e7);
         }
-        look(out, self.server.house.look_of_file(&entry.path));
+        write_placeholder(out, self.context.library.placeholder_of_file(&entry.path));
     }
 
     fn contributors(&self, out: &mut Writer, file: u32) {
@@ -185,7 +186,7 @@ impl Ask<'_> {
         let Content::Music(media) = &entry.content else {
             return;
         };
-        let tagged = tags::Track::new(media, &entry.path, &self.server.splits);
+        let tagged = tags::Track::new(media, &entry.path, &self.context.splits);
         let contributors = contributors(&tagged, &self.derived);
         out.list("contributors", contributors, |out, person| {
             out.text("role", person.role);
@@ -211,14 +212,13 @@ impl Ask<'_> {
     }
 }
 
-/// Writes the placeholder of a picture, if it is known. Clients show the placeholder until the
-/// picture is loaded.
-fn look(out: &mut Writer, look: Option<Placeholder>) {
-    if let Some(look) = look {
+/// Writes the placeholder that clients show until a picture is loaded, if it is known.
+fn write_placeholder(out: &mut Writer, placeholder: Option<Placeholder>) {
+    if let Some(placeholder) = placeholder {
         out.object("look", |out| {
-            out.text("colour", &look.colour());
-            out.text("blurhash", look.blurhash());
-            out.text("thumbhash", &look.thumbhash());
+            out.text("colour", &placeholder.colour());
+            out.text("blurhash", placeholder.blurhash());
+            out.text("thumbhash", &placeholder.thumbhash());
         });
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Ask, Refusal};
 use crate::ids::Id;
-use crate::songs::{genres_named, tracks};
+use crate::index::{genres_named, tracks};
 use crate::store::State;
 
 /// Values by which albums are ordered. Each value is a sum over all users and an average over the

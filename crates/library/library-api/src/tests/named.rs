@@ -5,8 +5,8 @@ use tags::{Field, Splits};
 
 use super::scene::music;
 use crate::derived::Derived;
+use crate::index::Index;
 use crate::named;
-use crate::server::Index;
 
 fn index(songs: &[(&str, &str)]) -> Arc<Index> {
     let entries = (1..).zip(songs).map(|(number, &(artist, title))| {

@@ -12,17 +12,17 @@ use tags::{
 };
 
 use crate::{
-    Answer, ApiRequest, House, Index, Limits, Params, Reading, Request, Scanning, Server, Store,
-    Watching,
+    Answer, ApiRequest, Index, LibraryAccess, Limits, Params, Reading, Request, Scanning, Server,
+    Store, Watching,
 };
 
 pub(super) const NOW_MS: i64 = 1_000_000;
 
-/// Implementation of [`House`] with a fixed index. It records the folders of the last requested
-/// scan, and holds the name of the only avatar.
-struct Shelf(Arc<Index>, Mutex<Vec<Vec<u8>>>, Mutex<String>);
+/// Library with a fixed index. It records the folders of the last requested scan, and holds the
+/// name of the only avatar.
+struct FixedLibrary(Arc<Index>, Mutex<Vec<Vec<u8>>>, Mutex<String>);
 
-impl House for Shelf {
+impl LibraryAccess for FixedLibrary {
     fn index(&self) -> Arc<Index> {
         Arc::clone(&self.0)
     }
@@ -68,12 +68,12 @@ impl House for Shelf {
         index.album(row).is_some_and(|album| album.title == "Über")
     }
 
-    fn look(&self, index: &Index, of: CoverOwner) -> Option<Placeholder> {
+    fn placeholder(&self, index: &Index, of: CoverOwner) -> Option<Placeholder> {
         let is_album = matches!(of, CoverOwner::Album(_));
         (is_album && self.has_cover(index, of)).then(seen)
     }
 
-    fn look_of_file(&self, path: &[u8]) -> Option<Placeholder> {
+    fn placeholder_of_file(&self, path: &[u8]) -> Option<Placeholder> {
         path.ends_with(b"cover.jpg").then(seen)
     }
 
@@ -104,7 +104,7 @@ fn seen() -> Placeholder {
 pub(super) struct Scene {
     folder: PathBuf,
     store: Arc<Store>,
-    house: Arc<Shelf>,
+    library: Arc<FixedLibrary>,
     server: Server,
     is_first: bool,
 }
@@ -141,12 +141,21 @@ impl Scene {
     fn open(folder: PathBuf, limits: Limits, is_first: bool) -> Scene {
         let store = Arc::new(Store::open(&folder).expect("a folder"));
         let index = Catalog::open(build(library(), &Splits::default()).into()).expect("an index");
-        let house = Arc::new(Shelf(Arc::new(index), Mutex::default(), Mutex::default()));
-        let server = Server::new(house.clone(), Arc::clone(&store), Splits::default(), limits);
+        let library = Arc::new(FixedLibrary(
+            Arc::new(index),
+            Mutex::default(),
+            Mutex::default(),
+        ));
+        let server = Server::new(
+            library.clone(),
+            Arc::clone(&store),
+            Splits::default(),
+            limits,
+        );
         Scene {
             folder,
             store,
-            house,
+            library,
             server,
             is_first,
         }
@@ -162,12 +171,12 @@ impl Scene {
 
     /// Sets the name of the only avatar.
     pub(super) fn give_avatar(&self, name: String) {
-        *self.house.2.lock().expect("one thread") = name;
+        *self.library.2.lock().expect("one thread") = name;
     }
 
     /// Returns the folders of the last requested scan.
     pub(super) fn asked(&self) -> Vec<Vec<u8>> {
-        self.house.1.lock().expect("one thread").clone()
+        self.library.1.lock().expect("one thread").clone()
     }
 
     pub(super) fn answer(&self, request: &str, who: &str) -> Answer {

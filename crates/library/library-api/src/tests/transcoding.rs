@@ -95,7 +95,7 @@ fn a_stream_is_what_is_asked_for() {
 }
 
 #[test]
-fn a_users_own_limit_holds_for_their_players_and_is_told() {
+fn a_users_own_limit_holds_for_their_players_and_is_described() {
     let scene = Scene::new("limit");
     let [_, _, song] = ids(&scene);
     let child = |scene: &Scene| scene.json(&format!("getSong?id={song}"))["song"].clone();
@@ -111,9 +111,9 @@ fn a_users_own_limit_holds_for_their_players_and_is_told() {
         scene.json("getUser?username=ann")["user"]["maxBitRate"],
         160
     );
-    let told = child(&scene);
-    assert_eq!(told["transcodedSuffix"], "opus");
-    assert_eq!(told["transcodedContentType"], "audio/ogg");
+    let limited = child(&scene);
+    assert_eq!(limited["transcodedSuffix"], "opus");
+    assert_eq!(limited["transcodedContentType"], "audio/ogg");
     assert!(heard(&scene, &format!("stream?id={song}")).starts_with("160000 bit/s"));
     let less = format!("stream?id={song}&maxBitRate=96");
     assert!(heard(&scene, &less).starts_with("96000 bit/s"));
@@ -174,21 +174,24 @@ fn what_makes_no_sense_is_refused_with_its_name() {
         "{message}"
     );
     let neither = decide(&scene, &song, "{}");
-    let told = &neither["transcodeDecision"]["errorReason"];
-    assert!(told.as_str().is_some_and(|text| !text.is_empty()));
+    let reason = &neither["transcodeDecision"]["errorReason"];
+    assert!(reason.as_str().is_some_and(|text| !text.is_empty()));
     assert_eq!(decide(&scene, &album, "{}")["error"]["code"], 70);
     let stream = |words: &str| heard(&scene, &format!("getTranscodeStream?{words}"));
     let whole = format!("mediaId={song}&mediaType=song");
     for parameters in ["", "opus", "opus-x-2", "opus-96-3", "mp3-96-2"] {
-        let told = stream(&format!("{whole}&transcodeParams={parameters}"));
-        assert_eq!(told, "parameter transcodeParams is invalid", "{parameters}");
+        let message = stream(&format!("{whole}&transcodeParams={parameters}"));
+        assert_eq!(
+            message, "parameter transcodeParams is invalid",
+            "{parameters}"
+        );
     }
-    let told = stream(&format!("{whole}&transcodeParams=opus-96-2&offset=999"));
-    assert_eq!(told, "parameter offset is invalid");
-    let told = stream(&format!(
+    let message = stream(&format!("{whole}&transcodeParams=opus-96-2&offset=999"));
+    assert_eq!(message, "parameter offset is invalid");
+    let message = stream(&format!(
         "mediaId={song}&mediaType=podcast&transcodeParams=opus-96-2"
     ));
-    assert_eq!(told, "parameter mediaType is invalid");
+    assert_eq!(message, "parameter mediaType is invalid");
     assert_eq!(
         stream(&whole),
         "required parameter transcodeParams is missing"

@@ -8,9 +8,7 @@ use catalog::Cover;
 use tags::{Mime, Picture, PictureKind, Stored};
 
 use super::{CoverLimits, Covers, ExtractError};
-use crate::read::open;
-use crate::scan::open_root;
-use crate::walk::stat;
+use crate::root::{open, open_root, stat};
 
 /// Library with the folder of its covers; removed when dropped.
 struct Home(PathBuf);

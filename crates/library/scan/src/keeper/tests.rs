@@ -121,8 +121,8 @@ fn nothing_is_unsettled_once_it_was_read() {
 }
 
 #[test]
-fn the_kernel_tells_what_changes() {
-    let home = Home::new("told");
+fn inotify_reports_what_changes() {
+    let home = Home::new("inotify");
     let keeper = home.keeper(QUICKLY, Limits::default());
     check_changes(&home, &keeper);
     // Three folders are watched: the root, the band's folder and its album's.
@@ -133,8 +133,8 @@ fn the_kernel_tells_what_changes() {
 }
 
 #[test]
-fn looking_finds_what_changes() {
-    let home = Home::new("looking");
+fn polling_finds_what_changes() {
+    let home = Home::new("polling");
     let watching = Watching {
         means: WatchMode::Polling,
         ..QUICKLY
@@ -143,7 +143,7 @@ fn looking_finds_what_changes() {
 }
 
 #[test]
-fn without_watches_it_looks_and_says_why() {
+fn without_watches_it_polls_and_says_why() {
     let home = Home::new("refused");
     let limits = Limits {
         watches_max: 4,
@@ -151,8 +151,8 @@ fn without_watches_it_looks_and_says_why() {
     };
     let keeper = home.keeper(QUICKLY, limits);
     check_changes(&home, &keeper);
-    let told = "polling every 0 s: library has more than 4 folders";
-    assert_eq!(keeper.status().watch.to_string(), told);
+    let expected = "polling every 0 s: library has more than 4 folders";
+    assert_eq!(keeper.status().watch.to_string(), expected);
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn what_cannot_be_read_is_told_until_it_is_looked_at_again() {
     home.put("Band/Album/CD1/1.flac");
     fs::write(home.library().join("Band/Album/2.flac"), b"").expect("a folder of our own");
     let keeper = home.keeper(watching, limits);
-    let told = |status: &Status| {
+    let faults = |status: &Status| {
         let report = status.report.as_ref().expect("a scan has ended");
         let faults = report.faults.iter().map(|fault| &fault.path);
         faults
@@ -220,15 +220,15 @@ fn what_cannot_be_read_is_told_until_it_is_looked_at_again() {
     };
     eventually(&keeper, "the first scan", |status| status.scans == 1);
     let both = ["Band/Album/2.flac", "Band/Album/CD1"];
-    assert_eq!(told(&keeper.status()), both);
+    assert_eq!(faults(&keeper.status()), both);
     home.put("New/1.flac");
     keeper.ask(vec![b"New".to_vec()]);
     eventually(&keeper, "the second", |status| status.scans == 2);
-    assert_eq!(told(&keeper.status()), both);
+    assert_eq!(faults(&keeper.status()), both);
     fs::remove_dir_all(home.library().join("Band/Album/CD1")).expect("it is there");
     keeper.ask(vec![b"Band".to_vec()]);
     eventually(&keeper, "the third", |status| status.scans == 3);
-    assert_eq!(told(&keeper.status()), both[..1]);
+    assert_eq!(faults(&keeper.status()), both[..1]);
 }
 
 #[test]

@@ -14,20 +14,14 @@ use super::tree::{Finding, Rule, Tree, TreeFile};
 /// Maximum number of files in a circle.
 const CIRCLE_FILES_MAX: usize = 5;
 
-/// Larger circles that exist today: a crate, and the number of files of each of its circles.
-/// Numbers may only decrease, and rows may only be removed. When a circle shrinks, the rule demands
-/// that its number is lowered here.
-const KNOWN: &[(&str, &[usize])] = &[("library-api", &[20]), ("scan", &[8])];
-
 /// Maximum number of re-exports that are followed from a path to the file that defines its name.
 const REEXPORTS_MAX: usize = 8;
 
 pub(super) const RULES: &[Rule] = &[Rule {
     name: "circle",
     cure: "let one of the files stop importing another: take what it needs as an argument, move what both need into a \
-           file that imports neither, or implement a type only in its own file; the list of known circles in \
-           crates/tools/xtask/src/tidy/circles.rs may only shrink",
-    check: |tree| circles(tree, KNOWN),
+           file that imports neither, or implement a type only in its own file",
+    check: circles,
 }];
 
 /// Files of one crate by module path: `""` is the root, `"pool::slot"` the file `pool/slot.rs`.
@@ -39,43 +33,27 @@ type Circle = Vec<String>;
 /// Edges from each module to the modules that it imports.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// Returns a finding for each circle whose present size is not in `known`, and for each size in
-/// `known` that no circle has.
-pub(super) fn circles(tree: &Tree, known: &[(&str, &[usize])]) -> Vec<Finding> {
+/// Returns a finding for each circle of more than [`CIRCLE_FILES_MAX`] files.
+pub(super) fn circles(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (name, modules) in crates(tree) {
-        let graph = graph(&modules);
-        let mut listed = known
-            .iter()
-            .find(|(listed, _)| *listed == name)
-            .map_or(&[][..], |(_, sizes)| *sizes)
-            .to_vec();
-        listed.sort_unstable_by(|a, b| b.cmp(a));
-        let mut listed = listed.into_iter();
+    for modules in crates(tree).values() {
+        let graph = graph(modules);
         for circle in large(&graph) {
-            let allowed = listed.next().unwrap_or(0);
-            if circle.len() != allowed {
-                let (file, _) = modules[&circle[0]];
-                findings.push(file.finding(0, message(&graph, &circle, allowed)));
-            }
-        }
-        for size in listed {
-            let (file, _) = modules.values().next().expect("a crate has files");
-            let what = format!("{name} has no circle of {size} files any more: remove the number");
-            findings.push(file.finding(0, what));
+            let (file, _) = modules[&circle[0]];
+            findings.push(file.finding(0, message(&graph, &circle)));
         }
     }
     findings
 }
 
-fn message(graph: &Graph, circle: &Circle, allowed: usize) -> String {
-    let size = circle.len();
-    if size < allowed {
-        return format!("the circle shrank from {allowed} to {size} files: lower the number");
-    }
+fn message(graph: &Graph, circle: &Circle) -> String {
     let names = circle.iter().map(|module| display(module));
     let names: Vec<_> = names.collect();
-    let mut what = format!("is in a circle of {size} files: {}", names.join(", "));
+    let mut what = format!(
+        "is in a circle of {} files: {}",
+        circle.len(),
+        names.join(", ")
+    );
     if let Some((from, to, rest)) = weakest(graph, circle) {
         let (from, to) = (display(from), display(to));
         what += &format!("; without the import of {to} in {from}, {rest} files remain");

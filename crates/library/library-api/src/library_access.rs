@@ -3,10 +3,10 @@ use std::sync::Arc;
 use catalog::CoverOwner;
 use image_plan::Placeholder;
 
-use crate::server::Index;
+use crate::index::Index;
 
 /// Interface to the program around this crate: the library's index, scans, covers and lyrics.
-pub trait House: Send + Sync {
+pub trait LibraryAccess: Send + Sync {
     /// Returns the current index.
     fn index(&self) -> Arc<Index>;
 
@@ -33,10 +33,10 @@ pub trait House: Send + Sync {
 
     /// Returns the placeholder of the cover of the object `of`, if it is known. May extract the
     /// cover from a file.
-    fn look(&self, index: &Index, of: CoverOwner) -> Option<Placeholder>;
+    fn placeholder(&self, index: &Index, of: CoverOwner) -> Option<Placeholder>;
 
     /// Returns the placeholder of the picture at this path of the library, if it is known.
-    fn look_of_file(&self, path: &[u8]) -> Option<Placeholder>;
+    fn placeholder_of_file(&self, path: &[u8]) -> Option<Placeholder>;
 
     /// Returns the target (path and query) of the avatar with this file name, if the avatar exists.
     /// [`Store::avatar`](crate::Store::avatar) returns the file name.

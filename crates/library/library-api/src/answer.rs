@@ -1,0 +1,42 @@
+use std::sync::Arc;
+
+/// Response to a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Complete document.
+    Document {
+        /// HTTP status. It is 200 for most errors of the Subsonic protocol.
+        status: u16,
+        /// Media type of the document.
+        media_type: &'static str,
+        /// Text of the document.
+        body: String,
+    },
+    /// File of the library, or a picture derived from one, that the program serves at this target.
+    File {
+        /// Path and query, percent-encoded.
+        target: String,
+        /// Value of the Content-Disposition field, if the client requested a download.
+        disposition: Option<String>,
+    },
+    /// Several files of the library in one ZIP archive.
+    Archive {
+        /// Target of each file in the library, percent-encoded, and its name in the archive.
+        files: Vec<(String, String)>,
+        /// Value of the Content-Disposition field.
+        disposition: String,
+    },
+    /// Transcoded track of the library.
+    Transcoded {
+        /// Target of the original file, percent-encoded.
+        target: String,
+        /// Name of the user who sent the request.
+        user: Arc<str>,
+        /// Plan of the transcode.
+        plan: Box<audio_plan::Plan>,
+        /// True if the response may be sent while it is produced, without a Content-Length.
+        allow_streaming: bool,
+        /// True if the original file may be sent instead when it cannot be decoded.
+        fallback_to_original: bool,
+    },
+}

@@ -1,0 +1,38 @@
+//! Paths below the root, as bytes without a leading slash. An empty path means the root.
+
+/// Returns the path of the entry `name` in a folder.
+pub(crate) fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
+    match folder {
+        [] => name.to_vec(),
+        _ => [folder, b"/", name].concat(),
+    }
+}
+
+/// Returns the part of a path before its last slash; empty if the file lies directly in the root.
+pub(crate) fn folder(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|&byte| byte == b'/');
+    &path[..end.unwrap_or(0)]
+}
+
+/// Returns the folders at which a walk starts: those of `only` that do not lie below another of
+/// them, or the root if `only` is empty.
+pub(crate) fn tops(only: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut sorted = only.to_vec();
+    sorted.sort_unstable();
+    let mut tops: Vec<Vec<u8>> = Vec::new();
+    for folder in sorted {
+        if !tops.iter().any(|top| is_below(&folder, top)) {
+            tops.push(folder);
+        }
+    }
+    if tops.is_empty() {
+        tops.push(Vec::new());
+    }
+    tops
+}
+
+/// Returns whether `path` is `folder` or lies below it.
+pub(crate) fn is_below(path: &[u8], folder: &[u8]) -> bool {
+    let rest = path.strip_prefix(folder);
+    folder.is_empty() || rest.is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
+}

@@ -1,0 +1,31 @@
+//! Number of threads that a scan may use, and the distribution of work to them.
+
+use std::thread;
+
+/// Returns the number of cores that this process may use.
+pub(crate) fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Applies `work` to all items, each thread to one contiguous part of them. Returns the results in
+/// the order of the items.
+pub(crate) fn in_threads<T: Send, U: Send>(
+    threads: usize,
+    mut items: Vec<T>,
+    work: impl Fn(T) -> U + Sync,
+) -> Vec<U> {
+    let stretch = items.len().div_ceil(threads.max(1)).max(1);
+    let work = &work;
+    thread::scope(|scope| {
+        let mut others = Vec::new();
+        while stretch < items.len() {
+            let last = items.split_off((items.len() - 1) / stretch * stretch);
+            others.push(scope.spawn(move || last.into_iter().map(work).collect::<Vec<U>>()));
+        }
+        let mut done: Vec<U> = items.into_iter().map(work).collect();
+        for other in others.into_iter().rev() {
+            done.extend(other.join().expect("work on a file's tags does not panic"));
+        }
+        done
+    })
+}
