@@ -7,10 +7,11 @@
 //! | USR1 | reopens the access log |
 //! | USR2 | starts a new process that takes over |
 
+use parking_lot::Mutex;
 use std::io;
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use reactor::{Program, Stop, notify};
@@ -61,7 +62,7 @@ impl Upgrade {
     /// Removes and returns the sockets. The caller drops them before the cores stop; otherwise
     /// connections would wait in the sockets' backlogs without being accepted.
     fn take(&self) -> Vec<TcpListener> {
-        std::mem::take(&mut *self.sockets.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.sockets.lock())
     }
 
     /// Starts a new process, and stops this one once the new one serves.
@@ -79,7 +80,7 @@ impl Upgrade {
             Err(err) => {
                 tracing::error!(%err, "the new process did not take over: this one continues");
                 if !stop.is_triggered() {
-                    *self.sockets.lock().unwrap_or_else(PoisonError::into_inner) = sockets;
+                    *self.sockets.lock() = sockets;
                 }
                 self.is_running.store(false, Ordering::Relaxed);
             }

@@ -14,11 +14,12 @@ mod line;
 #[cfg(test)]
 mod tests;
 
+use parking_lot::Mutex;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
@@ -168,11 +169,7 @@ impl AccessLog {
     pub fn finish(&self) {
         self.shared.ends.store(true, Relaxed);
         self.thread.unpark();
-        let writer = self
-            .writer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let writer = self.writer.lock().take();
         let Some(writer) = writer else {
             return;
         };
@@ -215,9 +212,8 @@ impl Lines {
     fn try_with<T>(&self, work: impl FnOnce(&mut Vec<u8>) -> Option<T>) -> Option<T> {
         for _ in 0..LOCK_TRIES_MAX {
             match self.waiting.try_lock() {
-                Ok(mut waiting) => return work(&mut waiting),
-                Err(TryLockError::Poisoned(poisoned)) => return work(&mut poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
+                Some(mut waiting) => return work(&mut waiting),
+                None => std::hint::spin_loop(),
             }
         }
         None
@@ -241,7 +237,7 @@ impl Shared {
             // Read before the lines, so that all lines added before the stop are written.
             let ends = self.ends.load(Relaxed);
             for core in &self.cores {
-                let mut waiting = core.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut waiting = core.waiting.lock();
                 std::mem::swap(&mut *waiting, &mut taken);
                 drop(waiting);
                 if let Err(err) = self.write_out(&mut *out, &taken) {

@@ -5,8 +5,9 @@
 //! response, with `Connection: close` or a GOAWAY. Listeners and their schemes are fixed at the
 //! start of a process.
 
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::scheme::Scheme;
 use crate::service::Service;
@@ -33,12 +34,12 @@ impl Live {
     /// Returns the current service.
     #[must_use]
     pub fn current(&self) -> Arc<Service> {
-        Arc::clone(&self.current.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.current.lock())
     }
 
     /// Replaces the current service.
     pub fn replace(&self, service: Arc<Service>) {
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = service;
+        *self.current.lock() = service;
         self.generation.fetch_add(1, Relaxed);
     }
 

@@ -1,9 +1,10 @@
 //! HTTP service, as far as all cores share it: settings, library, index of variants, conversion
 //! queues, and the detected types of originals.
 
+use parking_lot::Mutex;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use conversion::convert::Converter;
 use conversion::flight::Flights;
@@ -301,22 +302,14 @@ impl Service {
         path: &LibraryPath,
         identity: &Identity,
     ) -> Result<Known, Problem> {
-        let known = self
-            .facts
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(identity)
-            .cloned();
+        let known = self.facts.lock().get(identity).cloned();
         let known = match known {
             Some(known) => known,
             None => {
                 let (library, path) = (Arc::clone(&self.library), path.clone());
                 let allowed = self.settings.allowed_types.clone();
                 let (known, identity) = blocking(move || detect(&library, &path, &allowed)).await?;
-                self.facts
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .put(identity, known.clone());
+                self.facts.lock().put(identity, known.clone());
                 known
             }
         };

@@ -14,7 +14,8 @@ pub(crate) mod serve;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use rustls::ServerConfig;
@@ -86,10 +87,7 @@ impl Tls {
     /// # Errors
     /// As [`Tls::load`]; the previous certificates stay in use.
     pub fn reload(&self) -> Result<Vec<CertificateWarning>, Error> {
-        let mut modified_times = self
-            .modified_times
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut modified_times = self.modified_times.lock();
         *modified_times = written(&self.pairs);
         let (keyring, warnings) = Keyring::read(&self.pairs)?;
         self.resolver.replace(keyring);
@@ -102,10 +100,7 @@ impl Tls {
     /// # Errors
     /// As [`Tls::reload`], once per change.
     pub fn reload_if_changed(&self) -> Result<Reload, Error> {
-        let modified_times = self
-            .modified_times
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let modified_times = self.modified_times.lock();
         let unchanged = *modified_times == written(&self.pairs);
         drop(modified_times);
         if unchanged {

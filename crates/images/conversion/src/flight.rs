@@ -16,10 +16,11 @@
 //! request needs its memory, and queued again. The one lock is held for map and queue operations,
 //! never during a conversion.
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::{HashSet, VecDeque};
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -336,13 +337,7 @@ impl Drop for Flights {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
-        self.changed
-            .wait(state)
-            .unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn serve_requests(&self) {
@@ -395,8 +390,7 @@ impl Shared {
             if pace == Pace::Awaited {
                 self.make_room(&mut state, wanted);
             }
-            let woken = self.changed.wait_timeout(state, left);
-            (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait_for(&mut state, left);
         }
     }
 
@@ -441,7 +435,7 @@ impl Shared {
                 }
                 self.make_room(&mut state, cost.memory_bytes);
             }
-            state = self.wait(state);
+            self.changed.wait(&mut state);
         }
     }
 
@@ -506,7 +500,7 @@ impl Shared {
                     Err(_) => cancel = new_cancel(),
                 }
             }
-            state = self.wait(state);
+            self.changed.wait(&mut state);
         }
     }
 }

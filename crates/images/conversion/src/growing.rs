@@ -14,11 +14,12 @@
 //! Threads: the thread that runs the job and the cores that send the track share a [`Growing`]. The
 //! one lock is held to read and check [`POLL_BYTES_MAX`] of memory.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -143,7 +144,7 @@ impl Growing {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

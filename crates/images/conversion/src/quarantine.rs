@@ -11,12 +11,12 @@
 //! Hashing an original is needed only after a crash, and later for originals of exactly the same
 //! length; all others cost a lookup in a map. The one lock is held for map operations only.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
@@ -214,9 +214,7 @@ impl Quarantine {
     }
 
     fn lock(&self) -> MutexGuard<'_, LruCache<u64, Vec<Suspect>>> {
-        self.by_length
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.by_length.lock()
     }
 }
 

@@ -15,10 +15,11 @@
 //! Threads: leaders and waiters may be on any thread. The one lock is held for map operations only.
 //! It may be locked while the caller holds a lock of its own, such as that of a queue of leaders.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
@@ -214,7 +215,7 @@ impl<T, P> Waiter<T, P> {
 
 /// Locks a map. A poisoned lock is usable, because no panic leaves the map half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 #[cfg(test)]

@@ -14,12 +14,13 @@
 //! Threads: `concurrency` of them. The one lock is held for map and queue operations, never during
 //! a job.
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -330,7 +331,7 @@ impl State {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn serve(&self) {
@@ -354,8 +355,7 @@ impl Shared {
                 next.leader.start();
                 return Some(next);
             }
-            let woken = self.changed.wait(state);
-            state = woken.unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut state);
         }
     }
 }

@@ -15,13 +15,14 @@
 //! for a few map operations and never during I/O; a hit that a core has cached does not need the
 //! lock.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use image_plan::{Plan, Target};
 
@@ -791,7 +792,7 @@ pub struct StillLoading;
 
 /// Locks `mutex`. A panic ends the process, so a poisoned lock is never observed.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 fn create(path: &Path) -> io::Result<File> {

@@ -15,11 +15,11 @@
 #[cfg(test)]
 mod tests;
 
+use parking_lot::{Mutex, MutexGuard};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use image_plan::{PLACEHOLDER_BYTES, Placeholder};
 use lru::LruCache;
@@ -99,7 +99,7 @@ impl Placeholders {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Loaded>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock()
     }
 
     fn load(&self) -> Loaded {

@@ -17,10 +17,11 @@
 
 mod layout;
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::fmt::Debug;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -259,12 +260,11 @@ impl SharedIndex {
     /// Waits until something changes, or until the next poll.
     fn wait(&self) {
         let look = Duration::from_millis(self.limits.look_ms);
-        let waited = self
-            .changed
-            .wait_timeout_while(self.pending(), look, |pending| {
-                pending.changes.is_empty() || !self.is_reachable.load(Ordering::Relaxed)
-            });
-        drop(waited.unwrap_or_else(PoisonError::into_inner));
+        let is_idle = |pending: &mut Pending| {
+            pending.changes.is_empty() || !self.is_reachable.load(Ordering::Relaxed)
+        };
+        let mut pending = self.pending();
+        self.changed.wait_while_for(&mut pending, is_idle, look);
     }
 
     /// Updates the store: with the changes, or with everything if the store has no data of this
@@ -357,7 +357,7 @@ impl SharedIndex {
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pending.lock()
     }
 }
 

@@ -1,7 +1,8 @@
 //! State that all requests share.
 
+use parking_lot::Mutex;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use tags::Splits;
 
@@ -51,7 +52,7 @@ impl Context {
     /// changes.
     pub(crate) fn index(&self, now_ms: i64) -> (Arc<Index>, Arc<Derived>) {
         let index = self.library.index();
-        let mut derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut derived = self.derived.lock();
         let known = derived
             .take()
             .filter(|known| Arc::ptr_eq(&known.index, &index));
@@ -84,11 +85,11 @@ impl Context {
 
     /// Calls `change` with the tracks that players play at present, under their lock.
     pub(crate) fn playing<T>(&self, change: impl FnOnce(&mut Players) -> T) -> T {
-        change(&mut self.playing.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.playing.lock())
     }
 
     /// Calls `change` with the counters of visits to shares, under their lock.
     pub(crate) fn visits<T>(&self, change: impl FnOnce(&mut Visits) -> T) -> T {
-        change(&mut self.visits.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.visits.lock())
     }
 }

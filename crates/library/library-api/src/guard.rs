@@ -11,9 +11,9 @@
 #[cfg(test)]
 mod tests;
 
+use parking_lot::{Mutex, MutexGuard};
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
@@ -93,7 +93,7 @@ impl Guard {
             true => &self.of_users,
             false => &self.of_others,
         };
-        failed.lock().unwrap_or_else(PoisonError::into_inner)
+        failed.lock()
     }
 }
 

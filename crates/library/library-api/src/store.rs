@@ -24,9 +24,10 @@ mod state;
 mod tests;
 mod users;
 
+use parking_lot::RwLock;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::OnceLock;
 
 use thiserror::Error;
 
@@ -125,12 +126,12 @@ impl Store {
     /// Calls a function with the current state, after applying the changes that other processes
     /// appended.
     pub(crate) fn read<T>(&self, look: impl FnOnce(&State) -> T) -> Result<T, StoreError> {
-        let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
+        let held = self.held.read();
         if self.journal.is_at(&held.position)? {
             return Ok(look(&held.state));
         }
         drop(held);
-        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.write();
         let Held { state, position } = &mut *held;
         self.journal.follow(position, state)?;
         Ok(look(state))
@@ -142,7 +143,7 @@ impl Store {
         &self,
         decide: impl FnOnce(&State) -> Result<Vec<Change>, E>,
     ) -> Result<Result<(), E>, StoreError> {
-        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.write();
         let Held { state, position } = &mut *held;
         let locked = self.journal.lock(position, state)?;
         let changes = match decide(state) {

@@ -1,13 +1,14 @@
 //! Extraction of the pictures embedded in music files. Each distinct picture is written once, to a
 //! file that is then served like any other picture.
 
+use parking_lot::Mutex;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+
 use std::time::SystemTime;
 
 use catalog::{Cover, Stat};
@@ -202,10 +203,8 @@ impl Covers {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, ExtractedFiles> {
-        self.extracted
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, ExtractedFiles> {
+        self.extracted.lock()
     }
 }
 

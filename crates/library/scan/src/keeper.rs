@@ -1,10 +1,11 @@
 //! Indexer: the thread that keeps an index up to date while a server runs.
 
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -157,7 +158,7 @@ impl LibraryIndexer {
     #[must_use]
     pub fn catalog(&self) -> Arc<Index> {
         let catalog = self.shared.catalog.read();
-        Arc::clone(&catalog.unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&catalog)
     }
 
     /// Returns a number that grows with each new index.
@@ -203,11 +204,7 @@ impl LibraryIndexer {
         self.shared.stopping.store(true, Ordering::Release);
         self.shared.progress().cancel();
         self.shared.wake();
-        let thread = self
-            .thread
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let thread = self.thread.lock().take();
         if let Some(thread) = thread {
             thread.join().expect("the scan thread does not panic");
         }
@@ -434,7 +431,7 @@ impl Shared {
             afresh: false,
         };
         let scanned = scan(&order, last.as_ref(), &progress);
-        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Arc::default();
+        *self.progress.lock() = Arc::default();
         match scanned {
             Ok((index, mut report)) => {
                 if let Some(before) = self.status(|status| status.report.clone()) {
@@ -475,7 +472,7 @@ impl Shared {
 
     /// Publishes a catalog, unless it is already the published one.
     fn publish(&self, catalog: &Arc<Index>) {
-        let mut held = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.catalog.write();
         if Arc::ptr_eq(&held, catalog) {
             return;
         }
@@ -502,19 +499,17 @@ impl Shared {
     }
 
     fn requested(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
-        self.requested
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.requested.lock()
     }
 
     fn progress(&self) -> Arc<Progress> {
         let progress = self.progress.lock();
-        Arc::clone(&progress.unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&progress)
     }
 
     fn status<T>(&self, then: impl FnOnce(&mut Status) -> T) -> T {
         let snapshot = self.progress().snapshot();
-        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut status = self.status.lock();
         status.snapshot = snapshot.is_scanning().then_some(snapshot);
         then(&mut status)
     }

@@ -1,7 +1,8 @@
 //! The table of programs and routes, and its replacement while requests are served.
 
+use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use config::{Config, Entry, OnError};
@@ -110,7 +111,7 @@ impl Programs {
     /// If a new program fails to boot. The table of routes does not change then, but changed
     /// programs that have already booted keep their new version.
     pub fn apply(&self, config: &Config) -> Result<(), Error> {
-        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.changing.lock();
         let old = self.table();
         let mut units = BTreeMap::new();
         let entries = &config.programs.0;
@@ -129,12 +130,12 @@ impl Programs {
         let mut routes: Vec<_> = routed.map(|entry| route(entry, &units, &old)).collect();
         routes.sort_by_key(|route| std::cmp::Reverse(route.path.len()));
         let table = Arc::new(Table { units, routes });
-        *self.table.write().unwrap_or_else(PoisonError::into_inner) = table;
+        *self.table.write() = table;
         Ok(())
     }
 
     pub(super) fn table(&self) -> Arc<Table> {
-        Arc::clone(&self.table.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.table.read())
     }
 
     /// Returns the route that `path` belongs to, if any.
@@ -171,7 +172,7 @@ impl Programs {
     /// polls find it in the same state, because a copy that was being written over it is complete
     /// then. `changed_stamps` holds the stamps of the changed files at the last poll.
     fn poll_files(&self, changed_stamps: &mut BTreeMap<String, Stamp>) {
-        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.changing.lock();
         for (name, unit) in &self.table().units {
             unit.drop_unused_pools();
             match unit.changed() {

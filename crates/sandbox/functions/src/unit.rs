@@ -1,8 +1,9 @@
 //! One program: its cells, the threads that wait for them, and its counters.
 
+use parking_lot::{Mutex, MutexGuard, RwLock};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -198,7 +199,7 @@ impl Unit {
         match Running::start(plan, self.worker, self.running().state.as_ref()) {
             Ok(next) => {
                 let next = Arc::new(next);
-                let mut running = self.running.write().unwrap_or_else(PoisonError::into_inner);
+                let mut running = self.running.write();
                 let old = std::mem::replace(&mut *running, next);
                 self.replaced_pools().leaving.push(Arc::clone(&old.booted));
                 drop(running);
@@ -256,13 +257,11 @@ impl Unit {
     }
 
     fn running(&self) -> Arc<Running> {
-        Arc::clone(&self.running.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.running.read())
     }
 
     fn replaced_pools(&self) -> MutexGuard<'_, ReplacedPools> {
-        self.replaced_pools
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.replaced_pools.lock()
     }
 }
 
@@ -324,10 +323,7 @@ fn serve(
     request_receiver: &Mutex<Receiver<QueuedRequest>>,
 ) {
     loop {
-        let order = request_receiver
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .recv();
+        let order = request_receiver.lock().recv();
         let Ok(order) = order else {
             return;
         };

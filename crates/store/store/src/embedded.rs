@@ -1,8 +1,9 @@
 //! A small store for the sandbox's untrusted clients: no socket, file or thread, and bounded in
 //! every respect.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::io::IoSlice;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::{Bytes, BytesMut};
@@ -124,7 +125,7 @@ impl Embedded {
 
     /// Locks the data. A poisoned lock is ignored: no command leaves the data half changed.
     fn keyspace(&self) -> MutexGuard<'_, Keyspace> {
-        self.keyspace.lock().unwrap_or_else(PoisonError::into_inner)
+        self.keyspace.lock()
     }
 }
 

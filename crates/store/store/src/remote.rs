@@ -3,9 +3,10 @@
 
 mod url;
 
+use parking_lot::Mutex;
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::sync::{Mutex, PoisonError};
+
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
@@ -49,10 +50,7 @@ impl Remote {
     /// The store cannot be reached, rejects the user or password, or sends an invalid reply. Some
     /// of the commands may have run.
     pub fn run(&self, commands: &[Vec<Bytes>]) -> io::Result<Vec<Reply>> {
-        let mut connection_slot = self
-            .connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut connection_slot = self.connection.lock();
         let mut connection = match connection_slot.take() {
             Some(connection) => connection,
             None => self.connect()?,

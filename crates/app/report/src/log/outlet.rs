@@ -9,8 +9,9 @@
 //! Meanwhile, lines are dropped and counted once [`WAITING_BYTES_MAX`] are waiting, and the next
 //! line that can be written reports their number.
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::io::{self, Write};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -111,8 +112,7 @@ impl Outlet {
             if left.is_zero() {
                 return;
             }
-            let waited = self.changed.wait_timeout(queue, left);
-            (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait_for(&mut queue, left);
             if queue.written != written_before {
                 (written_before, since) = (queue.written, Instant::now());
             }
@@ -120,7 +120,7 @@ impl Outlet {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 
     /// Writes lines as they are queued, and never returns. This is the body of the log's thread.
@@ -131,8 +131,7 @@ impl Outlet {
             queue.is_writing = false;
             self.changed.notify_all();
             while queue.waiting.is_empty() {
-                let waited = self.changed.wait(queue);
-                queue = waited.unwrap_or_else(PoisonError::into_inner);
+                self.changed.wait(&mut queue);
             }
             std::mem::swap(&mut queue.waiting, &mut taken);
             queue.is_writing = true;

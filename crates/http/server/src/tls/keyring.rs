@@ -1,9 +1,10 @@
 //! Certificates with their keys, by the names that clients send.
 
+use parking_lot::RwLock;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use rustls::crypto::ring;
 use rustls::pki_types::pem::{self, PemObject};
@@ -152,7 +153,7 @@ impl Resolver {
     }
 
     pub(super) fn replace(&self, keyring: Keyring) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keyring);
+        *self.0.write() = Arc::new(keyring);
     }
 
     pub(super) fn covers(&self, host: &str) -> bool {
@@ -160,7 +161,7 @@ impl Resolver {
     }
 
     fn keyring(&self) -> Arc<Keyring> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.0.read())
     }
 }
 

@@ -1,12 +1,13 @@
 //! Contenders that run jobs: plain worker processes, or a pool of cells.
 
+use parking_lot::Mutex;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use image_plan::Plan;
 use sandbox::{Backend, Limits, Pool, Task};
@@ -196,7 +197,7 @@ impl Plain {
             let taken = sandbox::fresh_memory(self.fresh_bytes);
             taken.map_err(|err| Stop::host(err.to_string()))?;
         }
-        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = || self.idle.lock();
         let mut follower = idle()
             .pop()
             .ok_or_else(|| Stop::findings("more requests than processes"))?;
