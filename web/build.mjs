@@ -1,0 +1,75 @@
+// Bundles the page into `dist`: JavaScript modules, one style sheet, the shell and static files.
+//
+// Names carry no hash, so that changes of `dist` stay readable: the server serves the folder
+// below a path that contains a hash of all files.
+
+import { cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { build, context } from "esbuild";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const dist = join(here, "dist");
+const watch = process.argv.includes("--watch");
+
+/** Files that the server sends as they are. */
+const STATIC = "static";
+
+const options = {
+  absWorkingDir: here,
+  entryPoints: [
+    { in: "src/app.tsx", out: "app" },
+    { in: "src/app.css", out: "app" },
+    { in: "src/service-worker.ts", out: "service-worker" },
+  ],
+  outdir: "dist",
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  chunkNames: "[name]",
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  target: "es2022",
+  minify: !watch,
+  charset: "utf8",
+  legalComments: "none",
+  logLevel: "warning",
+  metafile: true,
+};
+
+async function copyStatic() {
+  await cp(join(here, STATIC), dist, { recursive: true });
+}
+
+if (watch) {
+  await mkdir(dist, { recursive: true });
+  await copyStatic();
+  const watching = await context(options);
+  await watching.watch();
+  console.error("watching src; the server reads dist with --page-dir web/dist");
+} else {
+  await rm(dist, { recursive: true, force: true });
+  const result = await build(options);
+  await copyStatic();
+  await licences(result.metafile);
+  const files = (await readdir(dist)).sort();
+  console.error(`dist: ${files.join(" ")}`);
+}
+
+/** Writes the names and versions of the packages that the bundles contain. */
+async function licences(metafile) {
+  const { readFile } = await import("node:fs/promises");
+  const names = new Set();
+  for (const input of Object.keys(metafile.inputs)) {
+    const found = input.match(/node_modules\/((?:@[^/]+\/)?[^/]+)/);
+    if (found) names.add(found[1]);
+  }
+  const lines = [];
+  for (const name of [...names].sort()) {
+    const text = await readFile(join(here, "node_modules", name, "package.json"), "utf8");
+    const { version, license } = JSON.parse(text);
+    lines.push(`${name} ${version} ${license}`);
+  }
+  await writeFile(join(dist, "licences.txt"), lines.join("\n") + "\n");
+}

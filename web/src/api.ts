@@ -1,0 +1,94 @@
+import { signal } from "@preact/signals";
+
+import { url } from "./base.ts";
+
+/** Response of the server that is not a success. */
+export class ApiError extends Error {
+  /** HTTP status; 0 if there was no response. */
+  readonly status: number;
+  /** Seconds after which the request may be repeated, if the server says so. */
+  readonly retryAfter: number | undefined;
+
+  constructor(status: number, title: string, retryAfter?: number) {
+    super(title);
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** False while requests to the server fail without a response. */
+export const reachable = signal(true);
+
+/** True once a request was refused because it needs a login; cleared after the login. */
+export const needsLogin = signal(false);
+
+interface Options {
+  method?: "GET" | "POST" | "PUT" | "DELETE";
+  /** Value that is sent as JSON. */
+  body?: unknown;
+  signal?: AbortSignal | undefined;
+  /** True to let the request outlive the page. */
+  keepalive?: boolean;
+}
+
+/**
+ * Sends a request to the JSON API (docs/api.md) and returns the response.
+ *
+ * @param path target below `/-/api`, such as `/albums?limit=10`
+ * @throws ApiError if the server refuses or cannot be reached; `AbortError` if aborted
+ */
+export async function api<T>(path: string, options: Options = {}): Promise<T> {
+  const init: RequestInit = { method: options.method ?? "GET", keepalive: options.keepalive ?? false };
+  if (options.signal) init.signal = options.signal;
+  if (options.body !== undefined) {
+    init.body = JSON.stringify(options.body);
+    init.headers = { "content-type": "application/json" };
+  }
+  let response: Response;
+  try {
+    response = await fetch(url(`/-/api${path}`), init);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    reachable.value = false;
+    throw new ApiError(0, "");
+  }
+  reachable.value = true;
+  if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T;
+  if (response.status === 401) needsLogin.value = true;
+  const retryAfter = Number(response.headers.get("retry-after") ?? NaN);
+  throw new ApiError(response.status, await titleOf(response), Number.isFinite(retryAfter) ? retryAfter : undefined);
+}
+
+/** Returns the title of a problem document, or the status line's reason. */
+async function titleOf(response: Response): Promise<string> {
+  try {
+    const problem: unknown = await response.json();
+    if (problem && typeof problem === "object" && "title" in problem) return String(problem.title);
+  } catch {
+    // The body is not JSON.
+  }
+  return response.statusText || String(response.status);
+}
+
+/** Repeats `GET /-/live` until the server responds, with pauses that grow from 1 to 30 seconds. */
+export function watchConnection(): void {
+  let pause = 1000;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const attempt = async () => {
+    timer = undefined;
+    try {
+      await fetch(url("/-/live"), { cache: "no-store" });
+      reachable.value = true;
+    } catch {
+      pause = Math.min(pause * 2, 30_000);
+      timer = setTimeout(attempt, pause);
+    }
+  };
+  reachable.subscribe((isReachable) => {
+    if (isReachable) {
+      pause = 1000;
+    } else {
+      timer ??= setTimeout(attempt, pause);
+    }
+  });
+}

@@ -1,0 +1,144 @@
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { type FunctionComponent, render } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+import { LoginDialog } from "./account/login.tsx";
+import { needsLogin, reachable, watchConnection } from "./api.ts";
+import { AREAS, type Area, type AreaProps, MORE } from "./areas.ts";
+import { url } from "./base.ts";
+import { choose, language, setLanguage, t } from "./i18n/messages.ts";
+import { addCommands, startKeys } from "./keys.ts";
+import { address, href, navigate, startRouter } from "./router.ts";
+import { loadSession, session } from "./session.ts";
+import { chosenLanguage, followScheme } from "./settings.ts";
+import { HelpDialog, showHelp } from "./ui/help.tsx";
+import { Icon } from "./ui/icon.tsx";
+import { Failure, Message } from "./ui/message.tsx";
+import { ToastRegion } from "./ui/toast.tsx";
+
+/** Components of the areas that have been loaded, by path. */
+const loaded = new Map<string, FunctionComponent<AreaProps>>();
+
+function Page() {
+  const { path, query } = address.value;
+  const [first = "", ...rest] = path.split("/").map(decoded);
+  const area = [...AREAS, ...MORE].find((it) => it.path === (first || "photos"));
+  return (
+    <div class="page">
+      <a class="skip" href="#main">
+        {t("skip")}
+      </a>
+      <Navigation present={area} />
+      <TopBar />
+      <main id="main" tabIndex={-1}>
+        {area ? <AreaView key={area.path} area={area} parts={rest} query={query} /> : <Message icon="search" title={t("error.noView")} />}
+      </main>
+      <ToastRegion />
+      <HelpDialog />
+      {needsLogin.value && <LoginDialog />}
+    </div>
+  );
+}
+
+/** Returns the text that a part of a path stands for, or the part itself if its escapes are invalid. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function Navigation({ present }: { present: Area | undefined }) {
+  const areas = AREAS.filter((area) => !area.isForAdmins || session.value.isAdmin || !session.value.hasUsers);
+  return (
+    <nav class="rail" aria-label={t("nav.label")}>
+      <a class="brand" href={href("")} title="Pelton">
+        <img src={new URL("icon.svg", import.meta.url).href} alt="Pelton" width="36" height="36" />
+      </a>
+      {areas.map((area) => (
+        <a class="rail-link" href={href(area.path)} aria-current={area === present ? "page" : undefined}>
+          <Icon name={area.icon} />
+          <span>{t(area.label)}</span>
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function TopBar() {
+  const input = useRef<HTMLInputElement>(null);
+  const text = address.value.query.get("q") ?? "";
+  useEffect(
+    () =>
+      addCommands({
+        title: "keys.page",
+        commands: [
+          { keys: ["/"], label: "keys.search", run: () => input.current?.focus() },
+          { keys: ["?"], label: "keys.help", run: showHelp },
+        ],
+      }),
+    [],
+  );
+  const area = address.value.path.startsWith("music") ? "music" : "photos";
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const q = input.current?.value.trim() ?? "";
+    navigate(q ? `${area}/search` : area, q ? { query: { q } } : {});
+  };
+  return (
+    <header class="top">
+      <form role="search" class="search" onSubmit={submit}>
+        <Icon name="search" />
+        <input ref={input} type="search" name="q" value={text} placeholder={t(area === "music" ? "search.music" : "search.photos")} aria-label={t("search.label")} autocomplete="off" />
+      </form>
+      {!reachable.value && <span class="offline" role="status">{t("error.offline")}</span>}
+      <a class="icon-button" href={href("settings")} title={session.value.name ?? t("nav.settings")} aria-label={t("nav.settings")}>
+        <Icon name={session.value.name ? "user" : "settings"} />
+      </a>
+    </header>
+  );
+}
+
+/** Component of an area, once its module is loaded. */
+function AreaView({ area, parts, query }: AreaProps & { area: Area }) {
+  const component = useSignal(loaded.get(area.path));
+  const error = useSignal<unknown>(null);
+  const load = () => {
+    error.value = null;
+    area.load().then(
+      (module) => {
+        loaded.set(area.path, module.default);
+        component.value = module.default;
+      },
+      (reason: unknown) => (error.value = reason),
+    );
+  };
+  useEffect(() => {
+    if (!component.value) load();
+  }, []);
+  useSignalEffect(() => {
+    document.title = `${t(area.label)} · Pelton`;
+  });
+  if (error.value) return <Failure error={error.value} retry={load} />;
+  const View = component.value;
+  return View ? <View parts={parts} query={query} /> : <div class="loading" aria-busy="true" />;
+}
+
+function start(): void {
+  followScheme();
+  startRouter();
+  startKeys();
+  watchConnection();
+  const wanted = chosenLanguage.value ? [chosenLanguage.value] : navigator.languages;
+  const tag = choose(wanted);
+  const ready = tag === language.value ? Promise.resolve() : setLanguage(tag);
+  void loadSession();
+  void ready.finally(() => render(<Page />, document.getElementById("app") as HTMLElement));
+  if ("serviceWorker" in navigator && isSecureContext) {
+    // The page works without it: private windows, and proxies that hide the file, refuse it.
+    navigator.serviceWorker.register(url("/-/service-worker.js")).catch(() => undefined);
+  }
+}
+
+start();

@@ -1,0 +1,28 @@
+import type { FunctionComponent } from "preact";
+
+import type { MessageKey } from "./i18n/messages.ts";
+import type { IconName } from "./ui/icon.tsx";
+
+/** Properties of the component that shows an area. */
+export interface AreaProps {
+  /** Decoded parts of the path below the area's own, such as `["albums", "al-1"]`. */
+  readonly parts: readonly string[];
+  readonly query: URLSearchParams;
+}
+
+/** Part of the page that has an entry in the navigation, and a module of its own. */
+export interface Area {
+  /** First part of the paths of the area's views. */
+  readonly path: string;
+  readonly label: MessageKey;
+  readonly icon: IconName;
+  readonly isForAdmins?: boolean;
+  readonly load: () => Promise<{ default: FunctionComponent<AreaProps> }>;
+}
+
+export const AREAS: readonly Area[] = [];
+
+/** Views without an entry in the navigation. */
+export const MORE: readonly Area[] = [
+  { path: "settings", label: "nav.settings", icon: "settings", load: () => import("./account/settings.tsx") },
+];

@@ -1,0 +1,91 @@
+import { signal } from "@preact/signals";
+
+import english from "./en.json";
+
+/**
+ * Key of a message in the catalogue. A key that ends with `.one` or `.other` is one of the plural
+ * forms of the key before the dot.
+ */
+export type MessageKey = keyof typeof english | PluralKey;
+type PluralKey = keyof typeof english extends infer K ? (K extends `${infer Base}.other` ? Base : never) : never;
+
+type Catalogue = Readonly<Record<string, string>>;
+
+/** Languages that have a catalogue, with their names in themselves. */
+export const LANGUAGES: Readonly<Record<string, string>> = { en: "English", de: "Deutsch", ar: "العربية" };
+
+/** Languages that are written from right to left. */
+const RIGHT_TO_LEFT = new Set(["ar", "fa", "he", "ur"]);
+
+const loaders: Record<string, () => Promise<{ default: Catalogue }>> = {
+  de: () => import("./de.json"),
+  ar: () => import("./ar.json"),
+};
+
+/** Tag of the language of the page. */
+export const language = signal("en");
+const catalogue = signal<Catalogue>(english);
+
+/** Returns the first of the `wanted` languages that has a catalogue, or English. */
+export function choose(wanted: readonly string[]): string {
+  const known = wanted.map((tag) => tag.toLowerCase().split("-")[0] ?? "");
+  return known.find((tag) => tag in LANGUAGES) ?? "en";
+}
+
+/** Loads the catalogue of a language and shows the page in it. */
+export async function setLanguage(tag: string): Promise<void> {
+  const load = loaders[tag];
+  catalogue.value = load ? (await load()).default : english;
+  language.value = load ? tag : "en";
+  document.documentElement.lang = language.value;
+  document.documentElement.dir = RIGHT_TO_LEFT.has(language.value) ? "rtl" : "ltr";
+}
+
+/**
+ * Returns a message with its placeholders, such as `{name}`, replaced. If `values` has a `count`,
+ * the plural form of the language is used.
+ */
+export function t(key: MessageKey, values: Readonly<Record<string, string | number>> = {}): string {
+  const forms = catalogue.value;
+  const count = values["count"];
+  let found = forms[key];
+  if (typeof count === "number") {
+    const form = new Intl.PluralRules(language.value).select(count);
+    found = forms[`${key}.${form}`] ?? forms[`${key}.other`] ?? found;
+  }
+  found ??= (english as Catalogue)[key] ?? (english as Catalogue)[`${key}.other`] ?? key;
+  return found.replace(/\{(\w+)\}/g, (whole, name: string) => {
+    const value = values[name];
+    return typeof value === "number" ? number(value) : (value ?? whole);
+  });
+}
+
+/** Returns a number in the notation of the language. */
+export function number(value: number, options?: Intl.NumberFormatOptions): string {
+  return new Intl.NumberFormat(language.value, options).format(value);
+}
+
+/** Returns a number of bytes with a unit of 1000, such as `4.1 MB`. */
+export function bytes(value: number): string {
+  const units = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
+  let step = 0;
+  while (value >= 999.5 && step < units.length - 1) {
+    value /= 1000;
+    step += 1;
+  }
+  const digits = value < 10 && step > 0 ? 1 : 0;
+  return number(value, { style: "unit", unit: units[step] ?? "byte", unitDisplay: "short", maximumFractionDigits: digits });
+}
+
+/** Returns the time `ms` as minutes and seconds, or hours, minutes and seconds. */
+export function duration(ms: number): string {
+  const total = Math.max(0, Math.round(ms / 1000));
+  const pad = (value: number) => String(value).padStart(2, "0");
+  const [hours, minutes, seconds] = [Math.floor(total / 3600), Math.floor(total / 60) % 60, total % 60];
+  return hours > 0 ? `${hours}:${pad(minutes)}:${pad(seconds)}` : `${minutes}:${pad(seconds)}`;
+}
+
+/** Returns a date without its time. Times of pictures have no zone, so they are formatted as UTC. */
+export function date(iso: string, options: Intl.DateTimeFormatOptions): string {
+  return new Intl.DateTimeFormat(language.value, { timeZone: "UTC", ...options }).format(new Date(`${iso.slice(0, 10)}T00:00:00Z`));
+}

@@ -1,0 +1,38 @@
+import { signal } from "@preact/signals";
+
+import { ApiError, api, needsLogin } from "./api.ts";
+
+/** Person who uses the page. */
+export interface Session {
+  /** Name of the user, or `null` for a guest. */
+  readonly name: string | null;
+  readonly isAdmin: boolean;
+  /** False while the server has no users at all. */
+  readonly hasUsers: boolean;
+}
+
+const GUEST: Session = { name: null, isAdmin: false, hasUsers: true };
+
+/** Present session; that of a guest until the server has responded. */
+export const session = signal<Session>(GUEST);
+
+/** Asks the server who uses the page. */
+export async function loadSession(): Promise<void> {
+  try {
+    session.value = await api<Session>("/session");
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+  }
+}
+
+/** Logs a user in. @throws ApiError with status 401 for a wrong name or password, 429 after too many */
+export async function logIn(name: string, password: string): Promise<void> {
+  session.value = await api<Session>("/session", { method: "POST", body: { name, password } });
+  needsLogin.value = false;
+}
+
+/** Ends the session. */
+export async function logOut(): Promise<void> {
+  await api("/session", { method: "DELETE" });
+  session.value = { ...GUEST, hasUsers: session.value.hasUsers };
+}
