@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use config::https::{self, Loaded};
 use config::{Config, Resolved, components};
 use functions::Programs;
-use library_mounts::{Music, Quarantine};
+use library_mounts::{Music, Quarantine, page};
 use reactor::{DirLock, Listeners, Predecessor, Program, Sharing, Stop, notify};
 use report::log;
 use report::{EXIT_OK, Error};
 use server::gate::Gate;
 use server::{Live, LiveCore};
+use web_assets::Assets;
 
 use crate::certificates;
 use crate::flags::SettingFlags;
@@ -49,7 +50,12 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let music = Music::start(config)?;
     let beside = Handlers {
         programs: Programs::start(config, Arc::clone(&pool), worker::ELF)?,
-        others: [music.mounts(), vec![Quarantine::mount(config)]].concat(),
+        others: [
+            music.mounts(),
+            page::mounts(Assets::default()),
+            vec![Quarantine::mount(config)],
+        ]
+        .concat(),
         users: music.users(),
     };
     let counters = listeners.counters();

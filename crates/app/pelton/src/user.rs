@@ -130,7 +130,7 @@ fn first_require_login(resolved: &Resolved) -> Result<Option<String>, Error> {
         Source::Default if io::stdin().is_terminal() => prompt_for_require_login(key).map(Some),
         Source::Default => {
             report::line(
-                "note:   files, /-/music and /-/api need no login; set require_login to \"music\" or \"all\" to protect them",
+                "note:   files, /-/plain/music and /-/api need no login; set require_login to \"music\" or \"all\" to protect them",
             );
             Ok(None)
         }

@@ -18,7 +18,7 @@ use crate::service::Service;
 /// [`PAGE`], unless another page, such as `music` or `api`, has that name.
 const FOLDERS: &str = "/-/at/";
 /// Path of the music page, if it is mounted.
-const MUSIC: &str = "/-/music";
+const MUSIC: &str = "/-/plain/music";
 /// Content-Security-Policy that allows only this server's pictures and the inline style of the
 /// page.
 pub(crate) const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -185,7 +185,7 @@ impl Gate {
         let parts = [
             (Part::Files, "files"),
             (Part::Pages, "/-/"),
-            (Part::Music, "/-/music"),
+            (Part::Music, "/-/plain/music"),
             (Part::Api, "/-/api"),
             (Part::Admin, "/-/metrics"),
             (Part::Admin, "/-/status"),

@@ -137,16 +137,15 @@ pub struct Mounts {
 }
 
 impl Mounts {
-    /// Creates the mounts, each with its prefix, such as `/rest`, which matches itself and all
-    /// paths below it.
+    /// Creates the mounts, each with its prefix. A prefix such as `/rest` matches itself and all
+    /// paths below it; one that ends with a slash, such as `/-/`, matches only itself.
     ///
     /// # Panics
-    /// If a prefix does not begin with a slash, or ends with one.
+    /// If a prefix does not begin with a slash.
     #[must_use]
     pub fn new(mut table: Vec<(String, Arc<dyn Mount>)>) -> Mounts {
         for (prefix, _) in &table {
-            let is_path = prefix.starts_with('/') && !prefix.ends_with('/');
-            assert!(is_path, "prefix {prefix:?}");
+            assert!(prefix.starts_with('/'), "prefix {prefix:?}");
         }
         table.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
         Mounts {
@@ -170,7 +169,9 @@ impl Mounts {
     pub(crate) fn find(&self, path: &str) -> Option<&Arc<dyn Mount>> {
         let fits = |prefix: &str| {
             let below = path.strip_prefix(prefix);
-            below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+            below.is_some_and(|below| {
+                below.is_empty() || below.starts_with('/') && !prefix.ends_with('/')
+            })
         };
         let mut mounts = self.table.iter();
         mounts

@@ -4,7 +4,7 @@
 //! Principal type: [`Music`], which starts the indexer and has the mounts.
 //!
 //! ```text
-//! /rest/ /-/api/ /-/music /-/share/ ─► players ─► library_api ─┐
+//! /rest/ /-/api/ /-/plain/music /-/share/ ─► players ─► library_api ─┐
 //! /-/cover/ID ───────────────────────► covers ◄────────────────┘
 //!                                        └─► a target of the library, which the server answers
 //! ```
@@ -18,6 +18,7 @@
 
 mod covers;
 mod music;
+pub mod page;
 mod players;
 mod quarantine;
 

@@ -1,5 +1,5 @@
 //! Interfaces for players: the Subsonic protocol at `/rest/`, the same library as JSON at
-//! `/-/api/`, a web player at `/-/music`, and shares at `/-/share/`.
+//! `/-/api/`, a web player at `/-/plain/music`, and shares at `/-/share/`.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -375,11 +375,11 @@ impl Mount for Api {
     }
 }
 
-/// Mount of the web player at `/-/music`, optionally followed by an album's id.
+/// Mount of the web player at `/-/plain/music`, optionally followed by an album's id.
 struct Page(Arc<Server>);
 
 impl Page {
-    const PREFIX: &str = "/-/music";
+    const PREFIX: &str = "/-/plain/music";
     /// Content security policy: only pictures and music of this server, and the style in the page
     /// itself.
     const POLICY: &str = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";

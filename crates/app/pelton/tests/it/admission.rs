@@ -139,7 +139,7 @@ fn a_login_is_needed_for_music_or_for_everything() {
     let (album, song) = ids(&server);
     let cover = format!("/-/cover/{album}?w=16");
     let closed = [
-        "/-/music",
+        "/-/plain/music",
         "/-/api",
         "/-/api/tracks",
         "/-/metrics",
@@ -253,7 +253,10 @@ fn the_administration_has_a_token_or_an_address_of_its_own() {
     assert_eq!(statuses(&server, &inside, &other), [401; 4]);
     assert_eq!(statuses(&server, &inside, AS_ANN), [200; 4]);
     assert_eq!(statuses(&server, &inside, AS_BOB), [403, 403, 403, 200]);
-    assert_eq!(statuses(&server, &["/photo.jpg", "/-/music"], ""), [200; 2]);
+    assert_eq!(
+        statuses(&server, &["/photo.jpg", "/-/plain/music"], ""),
+        [200; 2]
+    );
     server.stop();
 
     let short = home.directory().join("short");
@@ -285,7 +288,7 @@ fn names_that_a_stranger_may_have_are_answered_no_list() {
         "/-/api/cells",
         "/-/",
         "/-/at/Band/",
-        "/-/music",
+        "/-/plain/music",
         "/-/metrics",
         "/-/status",
     ];
@@ -347,7 +350,13 @@ fn pages_of_other_origins_read_and_change_nothing() {
         let field = answer.field("access-control-allow-origin");
         field.map(str::to_owned)
     };
-    for target in ["/-/api", "/-/api/tracks", "/-/music", "/-/", "/-/metrics"] {
+    for target in [
+        "/-/api",
+        "/-/api/tracks",
+        "/-/plain/music",
+        "/-/",
+        "/-/metrics",
+    ] {
         for origin in ["https://evil.example", "null", "http://pelton"] {
             let fields = format!("origin: {origin}\r\n");
             let answer = server.send("GET", target, &fields);
@@ -359,7 +368,10 @@ fn pages_of_other_origins_read_and_change_nothing() {
     let answer = server.send("GET", "/-/api", &trusted);
     assert_eq!(allowed(&answer).as_deref(), Some(own));
     assert_eq!(answer.field("vary"), Some("Origin"));
-    assert_eq!(allowed(&server.send("GET", "/-/music", &trusted)), None);
+    assert_eq!(
+        allowed(&server.send("GET", "/-/plain/music", &trusted)),
+        None
+    );
     let preflight = format!("{trusted}access-control-request-method: POST\r\n");
     let preflight = server.send("OPTIONS", "/-/api/scan", &preflight);
     assert_eq!(
@@ -384,7 +396,7 @@ fn pages_of_other_origins_read_and_change_nothing() {
         "origin: https://any.example\r\n",
     );
     assert_eq!(allowed(&ping).as_deref(), Some("*"));
-    for target in ["/-/", "/-/music", "/healthz"] {
+    for target in ["/-/", "/-/plain/music", "/healthz"] {
         let answer = server.get(target);
         let policy = answer.field("content-security-policy").expect("a policy");
         assert!(
@@ -433,7 +445,7 @@ fn open_access_is_logged_if_other_machines_can_reach_it() {
     let told = server.event("WARN", MESSAGE);
     assert_eq!(
         told["open"],
-        "files, /-/, /-/music, /-/api, /-/metrics, /-/status"
+        "files, /-/, /-/plain/music, /-/api, /-/metrics, /-/status"
     );
     server.stop();
     let server = beyond(&["--require-login", "music"]);

@@ -160,7 +160,7 @@ fn prefetch_makes_covers_in_the_sizes_of_the_settings() {
     assert_eq!((answer.status, answer.size()), (200, (48, 32)));
     assert_eq!(server.metrics().get("pelton_conversions_total"), 0);
     // The placeholders that the worker computed are in the API and on the page.
-    let (listed, page) = (server.get("/-/api/albums"), server.get("/-/music"));
+    let (listed, page) = (server.get("/-/api/albums"), server.get("/-/plain/music"));
     let (listed, page) = (listed.text(), page.text());
     assert!(listed.contains("\"look\":{\"colour\":\"#"), "{listed}");
     assert!(page.contains("<img style=\"background:#"), "{page}");

@@ -43,8 +43,8 @@ fn names_of_files_stay_text() {
     let page = render(deep.as_ref(), &listed, &folder_pictures, false, |_| None);
     assert!(page.contains("<a href=\"/-/at/a%20b/\">↑</a>"), "{page}");
     // The first page links to the music page, if there is music; other pages never do.
-    assert!(!page.contains("/-/music"));
+    assert!(!page.contains("/-/plain/music"));
     let first = |has_music| render(None, &listed, &folder_pictures, has_music, |_| None);
-    assert!(first(true).contains("<a href=\"/-/music\">♪ Music</a>"));
-    assert!(!first(false).contains("/-/music"));
+    assert!(first(true).contains("<a href=\"/-/plain/music\">♪ Music</a>"));
+    assert!(!first(false).contains("/-/plain/music"));
 }

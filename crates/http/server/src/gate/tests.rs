@@ -71,12 +71,15 @@ fn what_is_open_follows_from_the_settings() {
         assert!(gate.is_open(Part::Open) && gate.is_open(Part::Players));
         gate.open_parts().join(" ")
     };
-    let all = "files /-/ /-/music /-/api /-/metrics /-/status";
+    let all = "files /-/ /-/plain/music /-/api /-/metrics /-/status";
     assert_eq!(open(RequireLogin::Off, None, false), all);
-    assert_eq!(open(RequireLogin::Off, None, true), "files /-/ /-/music");
+    assert_eq!(
+        open(RequireLogin::Off, None, true),
+        "files /-/ /-/plain/music"
+    );
     assert_eq!(
         open(RequireLogin::Off, Some("secret"), false),
-        "files /-/ /-/music"
+        "files /-/ /-/plain/music"
     );
     assert_eq!(open(RequireLogin::Music, None, false), "files /-/");
     assert_eq!(open(RequireLogin::All, None, false), "");

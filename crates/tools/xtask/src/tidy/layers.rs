@@ -32,6 +32,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("mediagen", 4),
     ("store", 4),
     ("server", 4),
+    ("web-assets", 4),
     ("scan", 4),
     ("library-api", 4),
     ("variants", 4),
