@@ -10,12 +10,10 @@ use html_escape::encode_double_quoted_attribute as escaped;
 use variants::library::{Library, LibraryPath, Listed, Missing, Wait, encode};
 
 use crate::blocking::blocking;
-use crate::paths::PAGE;
 use crate::problem::Problem;
 use crate::service::Service;
 
-/// Path below which the folders' pages are found. A folder's page is also found directly below
-/// [`PAGE`], unless another page, such as `music` or `api`, has that name.
+/// Path of the root folder's page, below which the pages of all other folders are found.
 const FOLDERS: &str = "/-/at/";
 /// Path of the music page, if it is mounted.
 const MUSIC: &str = "/-/plain/music";
@@ -40,13 +38,12 @@ span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;fon
 .folder{color:#ddd;font-size:1rem}";
 
 impl Service {
-    /// Returns the page of the folder that `target`, a path that begins with [`PAGE`], names.
+    /// Returns the page of the folder that `target`, a path below [`FOLDERS`], names.
     ///
     /// # Errors
     /// [`Problem::NotFound`], or a failure of the host.
     pub(crate) async fn gallery(&self, target: &str) -> Result<String, Problem> {
-        let below = target.strip_prefix(FOLDERS);
-        let below = below.or_else(|| target.strip_prefix(PAGE)).unwrap_or("");
+        let below = target.strip_prefix(FOLDERS).ok_or(Problem::NotFound)?;
         let folder = match below.trim_matches('/') {
             "" => None,
             path => {
@@ -224,7 +221,7 @@ fn page_of(folder: Option<&LibraryPath>, name: &OsStr) -> String {
 fn page_above(folder: &LibraryPath) -> String {
     let above = folder.as_path().parent().map(encode);
     let above = above.filter(|above| !above.is_empty());
-    above.map_or_else(|| PAGE.to_owned(), |above| format!("{FOLDERS}{above}/"))
+    above.map_or_else(|| FOLDERS.to_owned(), |above| format!("{FOLDERS}{above}/"))
 }
 
 fn is_shown(name: impl AsRef<Path>) -> bool {

@@ -2,8 +2,11 @@
 
 /// Paths of health checks, which are served under any host name and without TLS.
 pub(crate) const PROBES: [&str; 3] = ["/healthz", "/-/live", "/-/ready"];
-/// Path of the gallery.
+/// Path of the page, below which the gallery and the API are found, too.
 pub(crate) const PAGE: &str = "/-/";
+/// URL of the page relative to `/` and to `/-`. It also holds if a proxy serves this server below a
+/// path of its own.
+pub(crate) const PAGE_FROM_ROOT: &str = "-/";
 /// Path of the metrics.
 pub(crate) const METRICS_PATH: &str = "/-/metrics";
 /// Internal folder of covers and users' pictures. Only targets that the server generates can name

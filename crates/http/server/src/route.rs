@@ -12,7 +12,7 @@ use crate::gallery::POLICY;
 use crate::gate::Admission;
 use crate::metrics::Served;
 use crate::paths::METRICS_PATH;
-use crate::paths::PAGE;
+use crate::paths::{PAGE, PAGE_FROM_ROOT};
 use crate::problem::Problem;
 use crate::request_context::RequestContext;
 use crate::response::{ALLOW, Fields, Payload, Response, Shape};
@@ -304,7 +304,7 @@ impl Core {
         const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
         Some(match request.target.path {
             "/" | "/-" => Ok(Document {
-                location: Some(PAGE),
+                location: Some(PAGE_FROM_ROOT),
                 ..Document::new(TEXT, String::new())
             }),
             "/healthz" | "/-/live" => Ok(Document::new(TEXT, "ok\n".to_owned())),

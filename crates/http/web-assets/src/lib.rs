@@ -13,6 +13,8 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::PathBuf;
 
+use html_escape::encode_double_quoted_attribute;
+
 /// File that is embedded into the program.
 struct Embedded {
     name: &'static str,
@@ -52,6 +54,8 @@ pub struct Asset {
 pub struct Links<'a> {
     /// Relative URL of the server's root, such as `../../`, as seen from the document.
     pub root: &'a str,
+    /// Relative URL of the page without scripts that shows the same content.
+    pub plain: &'a str,
     /// Nonce of the script element, as in the Content-Security-Policy (CSP Level 3 §7.1).
     pub nonce: &'a str,
 }
@@ -107,6 +111,7 @@ impl Assets {
         let assets = format!("{}-/app/{}/", links.root, self.version());
         let text = template.replace("{assets}", &assets);
         let text = text.replace("{root}", links.root);
+        let text = text.replace("{plain}", &encode_double_quoted_attribute(links.plain));
         Some(text.replace("{nonce}", links.nonce))
     }
 }

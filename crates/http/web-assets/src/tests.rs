@@ -12,6 +12,7 @@ fn the_shell_names_only_files_that_exist() {
     let assets = Assets::default();
     let links = Links {
         root: "../",
+        plain: "../-/at/a\"&b/",
         nonce: "abc",
     };
     let shell = assets.shell(links).unwrap();
@@ -26,6 +27,7 @@ fn the_shell_names_only_files_that_exist() {
         3 <= count,
         "the shell names the script, the style and the icon: {shell}"
     );
+    assert!(shell.contains("href=\"../-/at/a&quot;&amp;b/\""), "{shell}");
     assert!(
         !shell.contains('{'),
         "every placeholder is replaced: {shell}"

@@ -63,9 +63,10 @@ impl Shell {
         if !matches!(visit.method, "GET" | "HEAD") {
             return not_allowed();
         }
-        let nonce = nonce();
+        let (nonce, root) = (nonce(), root_of(visit.path));
         let links = Links {
-            root: &root_of(visit.path),
+            root: &root,
+            plain: &format!("{root}-/{}", plain_of(visit.path)),
             nonce: &nonce,
         };
         let Some(shell) = self.0.shell(links) else {
@@ -118,6 +119,18 @@ fn nonce() -> String {
 fn root_of(path: &str) -> String {
     let depth = path.bytes().filter(|byte| *byte == b'/').count();
     "../".repeat(depth.saturating_sub(1))
+}
+
+/// Returns the path, below `/-/`, of the page without scripts that shows the same content as the
+/// view at `path`.
+fn plain_of(path: &str) -> String {
+    let below = path.strip_prefix(ROOT).unwrap_or_default();
+    match below.split_once('/').unwrap_or((below, "")) {
+        ("folders", "") => "at/".to_owned(),
+        ("folders", folder) => format!("at/{}/", folder.trim_end_matches('/')),
+        ("music", _) => "plain/music".to_owned(),
+        _ => "at/".to_owned(),
+    }
 }
 
 impl Mount for Shell {
@@ -242,7 +255,21 @@ fn plain(status: u16, text: &'static str, more: &[(&'static str, &'static str)])
 
 #[cfg(test)]
 mod tests {
-    use super::root_of;
+    use super::{plain_of, root_of};
+
+    #[test]
+    fn views_of_folders_and_music_have_a_page_without_scripts() {
+        for (path, plain) in [
+            ("/-/", "at/"),
+            ("/-/photos/ph-0", "at/"),
+            ("/-/folders", "at/"),
+            ("/-/folders/a%20b/c", "at/a%20b/c/"),
+            ("/-/folders/a/", "at/a/"),
+            ("/-/music/albums", "plain/music"),
+        ] {
+            assert_eq!(plain_of(path), plain, "{path}");
+        }
+    }
 
     #[test]
     fn the_root_is_as_many_folders_up_as_the_path_is_deep() {

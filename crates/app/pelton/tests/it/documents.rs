@@ -73,19 +73,25 @@ fn the_root_leads_to_the_page() {
         ("moving.gif", &media::gif(48, 32, 2)),
         ("notes.txt", b"notes"),
         ("folder/inside.png", &media::png(48, 32)),
-        // `/-/music` is the server's music page, so the gallery shows the folder `music` only at
-        // `/-/at/music/`.
         ("music/kept.png", &media::png(48, 32)),
     ]);
     let server = Server::plain(&home, &[]);
     for target in ["/", "/-"] {
         let answer = server.get(target);
-        assert_eq!(
-            (answer.status, answer.field("location")),
-            (303, Some("/-/"))
-        );
+        assert_eq!((answer.status, answer.field("location")), (303, Some("-/")));
     }
     let page = server.get("/-/");
+    assert_eq!(
+        (page.status, page.content_type()),
+        (200, "text/html; charset=utf-8")
+    );
+    // Browsers without scripts find the gallery from there.
+    assert!(
+        page.text().contains("<a href=\"../-/at/\">"),
+        "{}",
+        page.text()
+    );
+    let page = server.get("/-/at/");
     assert_eq!(
         (page.status, page.content_type()),
         (200, "text/html; charset=utf-8")
@@ -107,12 +113,16 @@ fn the_root_leads_to_the_page() {
         assert!(page.text().contains(part), "{part}: {}", page.text());
     }
     assert!(!page.text().contains("notes.txt"));
-    let folder = server.get("/-/folder/");
-    assert!(folder.text().contains("href=\"/folder/inside.png\""));
-    assert!(folder.text().contains("href=\"/-/\""));
-    let folder = server.get("/-/at/music/");
-    assert!(folder.text().contains("href=\"/music/kept.png\""));
-    assert!(folder.text().contains("href=\"/-/\""));
+    for (target, picture) in [
+        ("/-/at/folder/", "/folder/inside.png"),
+        ("/-/at/music/", "/music/kept.png"),
+    ] {
+        let folder = server.get(target);
+        let link = format!("href=\"{picture}\"");
+        assert!(folder.text().contains(&link), "{target}");
+        assert!(folder.text().contains("href=\"/-/at/\""), "{target}");
+    }
+    assert_eq!(server.get("/-/folder/").status, 404);
     assert_eq!(server.get("/-/at/missing/").status, 404);
     assert_eq!(server.get("/-/missing/").status, 404);
     assert_eq!(server.get("/-/../").status, 404);
@@ -129,7 +139,7 @@ fn a_folder_with_more_than_is_shown_says_so() {
         home.put(&format!("{number}.jpg"), &media::small_photo());
     }
     let server = Server::plain(&home, &["--limits-gallery-entries-max", "3"]);
-    let page = server.get("/-/");
+    let page = server.get("/-/at/");
     assert_eq!(page.text().matches("<li>").count(), 3);
     assert!(page.text().contains("more than is shown"));
     server.stop();

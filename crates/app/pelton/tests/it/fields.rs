@@ -94,7 +94,7 @@ fn documents_are_sent_in_the_coding_that_a_client_reads() {
     let metrics = server.send("GET", "/-/metrics", zipped);
     let text = String::from_utf8(unzipped(&metrics)).expect("metrics are text");
     Metrics::parse(&text);
-    for target in ["/-/", "/-/music"] {
+    for target in ["/-/at/", "/-/plain/music"] {
         let plain = server.get(target);
         let answer = server.send("GET", target, zipped);
         assert!(unzipped(&answer) == plain.body, "{target}");
@@ -178,7 +178,7 @@ fn the_operator_s_fields_are_in_every_answer() {
     let server = Server::plain(&home, &["--headers", headers]);
     for (target, cached) in [
         ("/p.jpg", "public, max-age=60, immutable"),
-        ("/-/", "no-store"),
+        ("/-/at/", "no-store"),
         ("/missing.jpg", "no-store"),
         ("/healthz", "no-store"),
     ] {

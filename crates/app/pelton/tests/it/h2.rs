@@ -77,7 +77,7 @@ fn the_answers_are_those_of_http1() {
         ("GET", "/p.jpg?w=0", "", ""),
         ("GET", "/p.jpg?meta=full", "", ""),
         ("GET", "/", "", ""),
-        ("GET", "/-/", "", ""),
+        ("GET", "/-/at/", "", ""),
         ("GET", "/healthz", "", ""),
         ("OPTIONS", "/p.jpg", "", ""),
         ("POST", "/p.jpg", "content-length: 4\r\n", "body"),

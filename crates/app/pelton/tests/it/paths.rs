@@ -254,7 +254,7 @@ fn hidden_files_and_our_own_data_are_not_served() {
     ] {
         assert_eq!(server.get(target).status, 404, "{target}");
     }
-    let page = server.get("/-/");
+    let page = server.get("/-/at/");
     for hidden in [".hidden", ".git", "/pelton-data/\""] {
         assert!(!page.text().contains(hidden), "{hidden}");
     }

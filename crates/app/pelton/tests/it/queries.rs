@@ -334,7 +334,7 @@ fn webp_server_go_s_configuration_means_what_it_means_there() {
     for target in ["/p.png", "/p.png?meta=full", "//p.png"] {
         assert_eq!(server.get(target).status, 404, "{target}");
     }
-    let page = server.get("/-/");
+    let page = server.get("/-/at/");
     assert!(page.text().contains("/p.jpg") && !page.text().contains("/p.png"));
     server.stop();
 }

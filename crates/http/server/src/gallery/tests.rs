@@ -26,7 +26,7 @@ fn names_of_files_stay_text() {
     assert!(!page.contains("notes.txt"), "{page}");
     for expected in [
         "<title>holiday &amp; more · Pelton</title>",
-        "<a href=\"/-/\">↑</a>",
+        "<a href=\"/-/at/\">↑</a>",
         "<a href=\"/-/at/holiday%20%26%20more/%3Cb%3E/\">&lt;b&gt;</a>",
         "<a href=\"/-/at/holiday%20%26%20more/tag%22s/\"><img loading=\"lazy\" alt=\"tag&quot;s/\" \
          src=\"/holiday%20%26%20more/tag%22s/a%3F.jpg?w=480&amp;h=360&amp;fit=cover\">",
