@@ -2,7 +2,7 @@
 //! HTTP statuses, and long lists are split into pages.
 //!
 //! Reading requires no login, just as the library's files can be read without one. Changing a
-//! user's data requires an API key: `Authorization: Bearer KEY`.
+//! user's data requires an API key, `Authorization: Bearer KEY`, or the session of a browser.
 
 mod export;
 mod items;
@@ -33,6 +33,8 @@ pub struct ApiRequest<'a> {
     pub params: Params<'a>,
     /// Value of the Authorization field, if the request has one.
     pub authorization: Option<&'a str>,
+    /// Token of the request's session, if it has one. It counts only without `authorization`.
+    pub session: Option<&'a str>,
     /// Present time, in milliseconds since 1970.
     pub now_ms: i64,
 }
@@ -87,6 +89,10 @@ pub(crate) struct Ask<'a> {
 
 /// Returns the response to a request of the JSON API.
 pub(crate) fn respond(context: &Context, request: &ApiRequest<'_>) -> Answer {
+    if let (None, Some(token)) = (request.authorization, request.session) {
+        // Records the use. A token without a session counts as none.
+        drop(context.session_user(token, request.now_ms));
+    }
     let (index, derived) = context.index(request.now_ms);
     let ask = Ask {
         context,
@@ -115,7 +121,7 @@ impl Refusal {
             Refusal::NotFound => (404, "no such resource".to_owned()),
             Refusal::Bad(name) => (400, format!("parameter {name} is invalid")),
             Refusal::Method(allowed) => (405, format!("only the method {allowed} is allowed here")),
-            Refusal::Unauthorized => (401, "an API key is required".to_owned()),
+            Refusal::Unauthorized => (401, "a login or an API key is required".to_owned()),
             Refusal::Full => (403, "this user has reached a storage limit".to_owned()),
             Refusal::NotAllowed => (403, "only an admin may do this".to_owned()),
             Refusal::Host => (
@@ -413,11 +419,20 @@ impl Ask<'_> {
     }
 
     fn user(&self, state: &State) -> Result<String, Refusal> {
-        let key = self
-            .request
-            .authorization
-            .and_then(|it| it.strip_prefix("Bearer "));
-        let user = key.and_then(|key| auth::of_key(key.trim(), state));
+        let ApiRequest {
+            authorization,
+            session,
+            now_ms,
+            ..
+        } = *self.request;
+        let user = match (authorization, session) {
+            (Some(field), _) => {
+                let key = field.strip_prefix("Bearer ");
+                key.and_then(|key| auth::of_key(key.trim(), state))
+            }
+            (None, Some(token)) => self.context.session_owner(state, token, now_ms),
+            (None, None) => None,
+        };
         user.map(str::to_owned).ok_or(Refusal::Unauthorized)
     }
 
@@ -444,7 +459,7 @@ impl Ask<'_> {
         }
     }
 
-    /// Returns an error unless the request has the API key of an admin.
+    /// Returns an error unless the request has the API key or the session of an admin.
     fn admin(&self, state: &State) -> Result<(), Refusal> {
         let user = state.users.get(&self.user(state)?);
         match user.is_some_and(|user| user.admin) {

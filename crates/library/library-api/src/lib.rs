@@ -42,6 +42,7 @@ mod shares;
 
 mod accounts;
 mod login;
+mod sessions;
 mod system;
 
 mod people;
@@ -82,5 +83,6 @@ pub use limits::Limits;
 pub use login::{LoggedIn, LoginError};
 pub use params::Params;
 pub use server::Server;
+pub use sessions::{NewSession, SessionInfo, SessionLogin};
 pub use store::{Damage, Store, StoreError, UserError};
 pub use subsonic::Request;

@@ -30,6 +30,13 @@ pub struct Limits {
     /// Maximum counters of failed logins for names of users, and also for other names. Default
     /// 10,000 for each of the two groups.
     pub failures_kept: usize,
+    /// Maximum sessions of browsers per user. Above this limit, the session that was unused for the
+    /// longest time ends. Default 50.
+    pub sessions_max: usize,
+    /// Time after which an unused session ends, in seconds. Default 30 days.
+    pub session_idle_s: u32,
+    /// Maximum bytes of a session's User-Agent; the rest is cut off. Default 256.
+    pub agent_bytes_max: usize,
 }
 
 impl Default for Limits {
@@ -47,6 +54,9 @@ impl Default for Limits {
             failures_max: 10,
             failures_wait_s: 60,
             failures_kept: 10_000,
+            sessions_max: 50,
+            session_idle_s: 30 * 24 * 3600,
+            agent_bytes_max: 256,
         }
     }
 }

@@ -53,34 +53,50 @@ pub(crate) fn log_in(
     let found = if scheme.eq_ignore_ascii_case("bearer") {
         context.store.read(|state| {
             let name = auth::of_key(sent, state)?;
-            Some((name.to_owned(), state.users.get(name)?.admin))
+            let is_admin = state.users.get(name)?.admin;
+            let name = name.to_owned();
+            Some(LoggedIn { name, is_admin })
         })?
     } else if scheme.eq_ignore_ascii_case("basic") {
         let sent = from_base64(sent).and_then(|bytes| String::from_utf8(bytes).ok());
         let sent = sent.ok_or(LoginError::Unknown)?;
         let (name, password) = sent.split_once(':').ok_or(LoginError::Unknown)?;
-        let secret = context.store.secret()?;
-        context.store.read(|state| {
-            // All spellings of a user's name share one failure counter.
-            let known = state.user_named(name);
-            let this = Try {
-                address: peer,
-                name: known.map_or(name, |(name, _)| name),
-                is_user: known.is_some(),
-            };
-            if let Some(wait_s) = context.guard.wait_s(&this, now_ms) {
-                return Err(LoginError::Guessing { wait_s });
-            }
-            let found = auth::of_password(name, password, state, secret);
-            context.guard.note(&this, found.is_some(), now_ms);
-            let found = found.and_then(|name| state.users.get_key_value(name));
-            Ok(found.map(|(name, user)| (name.clone(), user.admin)))
-        })??
+        Some(check_password(context, (name, password), peer, now_ms)?)
     } else {
         None
     };
-    let (name, is_admin) = found.ok_or(LoginError::Unknown)?;
-    Ok(LoggedIn { name, is_admin })
+    found.ok_or(LoginError::Unknown)
+}
+
+/// Returns the user with this name and password, unless too many logins failed before. Counts the
+/// attempt.
+pub(crate) fn check_password(
+    context: &Context,
+    (name, password): (&str, &str),
+    peer: IpAddr,
+    now_ms: i64,
+) -> Result<LoggedIn, LoginError> {
+    let secret = context.store.secret()?;
+    context.store.read(|state| {
+        // All spellings of a user's name share one failure counter.
+        let known = state.user_named(name);
+        let this = Try {
+            address: peer,
+            name: known.map_or(name, |(name, _)| name),
+            is_user: known.is_some(),
+        };
+        if let Some(wait_s) = context.guard.wait_s(&this, now_ms) {
+            return Err(LoginError::Guessing { wait_s });
+        }
+        let found = auth::of_password(name, password, state, secret);
+        context.guard.note(&this, found.is_some(), now_ms);
+        let found = found.and_then(|name| state.users.get_key_value(name));
+        let (name, user) = found.ok_or(LoginError::Unknown)?;
+        Ok(LoggedIn {
+            name: name.clone(),
+            is_admin: user.admin,
+        })
+    })?
 }
 
 /// Decodes base64 (RFC 4648 §4); the padding may be missing.

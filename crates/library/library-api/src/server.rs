@@ -10,7 +10,8 @@ use crate::library_access::LibraryAccess;
 use crate::limits::Limits;
 use crate::login::{self, LoggedIn, LoginError};
 use crate::params::Params;
-use crate::store::{Damage, Store};
+use crate::sessions::{NewSession, SessionInfo, SessionLogin};
+use crate::store::{Damage, Store, StoreError};
 use crate::subsonic::{self, Request};
 use crate::{page, shares};
 
@@ -58,6 +59,74 @@ impl Server {
         now_ms: i64,
     ) -> Result<LoggedIn, LoginError> {
         login::log_in(&self.context, authorization, peer, now_ms)
+    }
+
+    /// Returns whether any user exists.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn has_users(&self) -> Result<bool, StoreError> {
+        self.context.has_users()
+    }
+
+    /// Begins a session of the user with this name and password. Expired sessions of the user end,
+    /// and so do those unused for the longest time if there are too many. May wait for the disk.
+    ///
+    /// # Errors
+    /// [`LoginError`]
+    pub fn begin_session(
+        &self,
+        login: &SessionLogin<'_>,
+        now_ms: i64,
+    ) -> Result<NewSession, LoginError> {
+        self.context.begin_session(login, now_ms)
+    }
+
+    /// Returns the user of the session with this token, and records the use. May wait for the disk.
+    ///
+    /// # Errors
+    /// [`LoginError`]: `Unknown` if there is no such session.
+    pub fn session_user(&self, token: &str, now_ms: i64) -> Result<LoggedIn, LoginError> {
+        self.context.session_user(token, now_ms)
+    }
+
+    /// Replaces the token of a session if that is due, and returns the new token. May wait for the
+    /// disk.
+    ///
+    /// # Errors
+    /// [`LoginError`]: `Unknown` if there is no such session.
+    pub fn renew_session(&self, token: &str, now_ms: i64) -> Result<Option<String>, LoginError> {
+        self.context.renew_session(token, now_ms)
+    }
+
+    /// Ends the session with this token, if there is one.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    pub fn end_session(&self, token: &str, now_ms: i64) -> Result<(), StoreError> {
+        self.context.end_session(token, now_ms)
+    }
+
+    /// Returns the sessions of a user, those used last first. `present` is the token of the
+    /// request, if it has one.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn sessions(
+        &self,
+        user: &str,
+        present: Option<&str>,
+        now_ms: i64,
+    ) -> Result<Vec<SessionInfo>, StoreError> {
+        self.context.sessions(user, present, now_ms)
+    }
+
+    /// Ends the session of `user` with this id, and returns whether there was one.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    pub fn end_session_of(&self, user: &str, id: &str) -> Result<bool, StoreError> {
+        self.context.end_session_of(user, id)
     }
 
     /// Returns the response to a request of the Subsonic API. May wait for the disk.

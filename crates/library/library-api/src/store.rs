@@ -1,4 +1,5 @@
-//! Persistent data of users: accounts, stars, ratings, plays, playlists, queues, bookmarks, shares.
+//! Persistent data of users: accounts, stars, ratings, plays, playlists, queues, bookmarks, shares,
+//! sessions.
 //!
 //! ```text
 //! change ─ lock the journal ─ read appended records ─ decide ─ append, sync ─ apply ─► State
@@ -19,6 +20,7 @@
 mod change;
 mod journal;
 mod secret;
+mod session;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -34,7 +36,8 @@ use thiserror::Error;
 pub(crate) use change::Change;
 pub use journal::Damage;
 use journal::{Journal, Position};
-pub(crate) use secret::{Secret, key_hash, new_key};
+pub(crate) use secret::{Secret, key_hash, new_key, random};
+pub(crate) use session::{Session, TokenMatch};
 #[cfg(test)]
 pub(crate) use state::Key;
 pub(crate) use state::{Bookmark, Playlist, Plays, Queue, Role, Share, State, Station, User};

@@ -8,6 +8,7 @@ mod page;
 mod renamed;
 mod required;
 mod scene;
+mod sessions;
 mod shares;
 mod transcoding;
 

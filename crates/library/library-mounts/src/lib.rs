@@ -5,8 +5,9 @@
 //!
 //! ```text
 //! /rest/ /-/api/ /-/plain/music /-/share/ ─► players ─► library_api ─┐
-//! /-/cover/ID ───────────────────────► covers ◄────────────────┘
-//!                                        └─► a target of the library, which the server answers
+//! /-/api/session ─► sessions ─► library_api                          │
+//! /-/cover/ID ───────────────────────► covers ◄──────────────────────┘
+//! /-/file/… ───► files                   └─► a target of the library, which the server answers
 //! ```
 //!
 //! `library-api` and `server` do not depend on each other; this crate passes requests to
@@ -17,10 +18,12 @@
 #![forbid(unsafe_code)]
 
 mod covers;
+mod files;
 mod music;
 pub mod page;
 mod players;
 mod quarantine;
+mod sessions;
 
 pub use covers::Covers;
 pub use music::{Music, scan_error};

@@ -11,6 +11,7 @@ use server::gate::Users;
 use server::mount::Mount;
 
 use crate::covers::{CoverMount, Covers};
+use crate::files::PageFiles;
 use crate::players::Players;
 
 /// Indexer, and the parts that use its catalog.
@@ -46,12 +47,17 @@ impl Music {
         self.covers.attach(service);
     }
 
-    /// Returns the mounts of covers and of the interfaces for players.
-    pub fn mounts(&self) -> Vec<(String, Arc<dyn Mount>)> {
+    /// Returns the mounts of covers, of files for users in sessions, and of the interfaces for
+    /// players.
+    pub fn mounts(&self, config: &Config) -> Vec<(String, Arc<dyn Mount>)> {
         let covers = CoverMount::new(Arc::clone(&self.covers), Arc::clone(&self.keeper));
         let mut mounts: Vec<(String, Arc<dyn Mount>)> =
             vec![(CoverMount::PREFIX.to_owned(), Arc::new(covers))];
-        mounts.extend(self.players.iter().flat_map(Players::mounts));
+        mounts.push(PageFiles::mount());
+        if let Some(players) = &self.players {
+            mounts.extend(players.mounts());
+            mounts.extend(players.sessions(config));
+        }
         mounts
     }
 

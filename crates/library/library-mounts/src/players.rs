@@ -21,14 +21,16 @@ use library_api::{
 };
 use scan::{Index, LibraryIndexer, Phase, ProgressSnapshot, Watch};
 use server::archive::ArchiveFile;
-use server::gate::{Login, LoginFailure, Part, Users};
+use server::gate::{Credentials, Login, LoginFailure, Part, Users};
 use server::mount::{BusyResponse, Field, Mount, MountRequest, Reply, Transcoding};
+use server::session_cookie;
 use variants::library::{Library, LibraryPath, Mount as Directory};
 
 use config::{Config, components};
 use tokio::sync::Semaphore;
 
 use crate::covers::Covers;
+use crate::sessions::Sessions;
 
 /// Maximum size of a lyrics file beside a song; larger files are ignored.
 const LYRICS_BYTES_MAX: u64 = 1 << 20;
@@ -51,7 +53,10 @@ struct Making(Semaphore);
 
 impl Making {
     /// Runs `work` on a blocking thread, once the limit allows it.
-    async fn off_core<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+    pub(crate) async fn off_core<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> T {
         let turn = self.0.acquire().await;
         let _turn = turn.expect("the semaphore is never closed");
         off_core(work).await
@@ -109,6 +114,11 @@ impl Players {
         Arc::new(Doorkeeper(Arc::clone(&self.server)))
     }
 
+    /// Returns the mounts of sessions.
+    pub(crate) fn sessions(&self, config: &Config) -> [(String, Arc<dyn Mount>); 2] {
+        Sessions::mounts(&self.server, config)
+    }
+
     /// Returns the mounts of all interfaces for players.
     pub(crate) fn mounts(&self) -> [(String, Arc<dyn Mount>); 4] {
         let rest: Arc<dyn Mount> =
@@ -126,13 +136,17 @@ impl Players {
     }
 }
 
-/// Verifier of logins in the `Authorization` field.
-struct Doorkeeper(Arc<Server>);
+/// Verifier of logins by the Authorization field or by a session.
+pub(crate) struct Doorkeeper(pub(crate) Arc<Server>);
 
 impl Users for Doorkeeper {
-    fn log_in(&self, authorization: &str, peer: IpAddr) -> Result<Login, LoginFailure> {
+    fn log_in(&self, credentials: Credentials<'_>, peer: IpAddr) -> Result<Login, LoginFailure> {
         let now_ms = unix_ms(SystemTime::now());
-        match self.0.log_in(authorization, peer, now_ms) {
+        let user = match credentials {
+            Credentials::Authorization(field) => self.0.log_in(field, peer, now_ms),
+            Credentials::Session(token) => self.0.session_user(token, now_ms),
+        };
+        match user {
             Ok(user) => Ok(Login {
                 is_admin: user.is_admin,
             }),
@@ -142,6 +156,13 @@ impl Users for Doorkeeper {
             }),
             Err(LoginError::Host) => Err(LoginFailure::Host),
         }
+    }
+
+    fn has_users(&self) -> Result<bool, LoginFailure> {
+        self.0.has_users().map_err(|err| {
+            tracing::error!(%err, cause = %err.source, "cannot read the users");
+            LoginFailure::Host
+        })
     }
 }
 
@@ -351,6 +372,8 @@ impl Api {
             is_it.then(|| str::from_utf8(value).ok().map(str::to_owned))?
         });
         let authorization = authorization.next();
+        let session = session_cookie::token(visit.path, &visit.fields, visit.secure);
+        let session = session.map(str::to_owned);
         let server = Arc::clone(&self.0);
         let answer = off_core(move || {
             server.api(&ApiRequest {
@@ -358,6 +381,7 @@ impl Api {
                 path: &path,
                 params: Params::parse(&query),
                 authorization: authorization.as_deref(),
+                session: session.as_deref(),
                 now_ms: unix_ms(SystemTime::now()),
             })
         });
@@ -461,7 +485,7 @@ fn base(visit: &MountRequest<'_>) -> String {
     format!("{scheme}://{}", host.unwrap_or("localhost"))
 }
 
-async fn off_core<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) async fn off_core<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     tokio::task::spawn_blocking(work)
         .await
         .expect("a panic aborts the process, and this task is never cancelled")

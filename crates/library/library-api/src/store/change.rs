@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::session::Session;
 use super::state::{Bookmark, ENTRY_BYTES, Playlist, Plays, Queue, Role, Share, Station};
 use crate::ids::Id;
 
@@ -85,11 +86,15 @@ pub(crate) enum Change {
         token: String,
         share: Option<Share>,
     },
+    Session {
+        id: u64,
+        session: Option<Session>,
+    },
 }
 
 impl Change {
     /// Returns the user to whose own data the change belongs. `None` for changes of accounts,
-    /// playlists, stations and shares.
+    /// playlists, stations, shares and sessions.
     pub(crate) fn user(&self) -> Option<&str> {
         match self {
             Change::MaxBitRate { user, .. }
@@ -106,7 +111,8 @@ impl Change {
             | Change::UserGone { .. }
             | Change::Playlist { .. }
             | Change::Station { .. }
-            | Change::Share { .. } => None,
+            | Change::Share { .. }
+            | Change::Session { .. } => None,
         }
     }
 

@@ -110,7 +110,8 @@ fn make(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
     read(path)
 }
 
-fn random<const N: usize>() -> [u8; N] {
+/// Returns random bytes of the kernel.
+pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     let filled = SystemRandom::new().fill(&mut bytes);
     filled.expect("the kernel provides random bytes");

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::Change;
+use super::session::{Session, TokenMatch};
 use crate::ids::Id;
 
 /// State of all users' data.
@@ -13,6 +14,8 @@ pub(crate) struct State {
     pub(crate) stations: BTreeMap<u64, Station>,
     /// Shares by token. Tokens are secrets.
     pub(crate) shares: BTreeMap<String, Share>,
+    /// Sessions of browsers by id.
+    pub(crate) sessions: BTreeMap<u64, Session>,
 }
 
 /// User account, with the data that belongs to this user alone.
@@ -188,20 +191,26 @@ impl State {
                 admin,
                 at_ms,
             } => {
-                let user = self.users.entry(name).or_insert_with(|| User {
+                let user = self.users.entry(name.clone()).or_insert_with(|| User {
                     created_ms: at_ms,
                     ..User::default()
                 });
+                // A new password ends all sessions: it may have been set because of a thief.
+                if user.password != password {
+                    self.sessions.retain(|_, session| session.user != name);
+                }
                 (user.password, user.admin) = (password, admin);
             }
             Change::UserGone { name } => {
                 self.users.remove(&name);
                 self.playlists.retain(|_, playlist| playlist.owner != name);
                 self.shares.retain(|_, share| share.owner != name);
+                self.sessions.retain(|_, session| session.user != name);
             }
             Change::Playlist { id, playlist } => set(&mut self.playlists, id, playlist),
             Change::Station { id, station } => set(&mut self.stations, id, station),
             Change::Share { token, share } => set(&mut self.shares, token, share),
+            Change::Session { id, session } => set(&mut self.sessions, id, session),
             of_user => self.apply_to_user(of_user),
         }
     }
@@ -216,6 +225,23 @@ impl State {
             alike.next().filter(|_| alike.next().is_none())
         });
         found.map(|(name, user)| (&**name, user))
+    }
+
+    /// Returns the session with this id and a token whose secret has this hash, and that token, if
+    /// the session has not expired and its user can log in.
+    pub(crate) fn session(
+        &self,
+        (id, hash): (u64, &str),
+        idle_ms: i64,
+        now_ms: i64,
+    ) -> Option<(&Session, TokenMatch)> {
+        let session = self.sessions.get(&id)?;
+        let matched = session.match_token(hash, now_ms)?;
+        // A user without a password was restored from a damaged journal, in which the record that
+        // ended the user's sessions may be lost.
+        let user = self.users.get(&session.user);
+        let can_log_in = user.is_some_and(|user| !user.password.is_empty());
+        (can_log_in && !session.is_expired(idle_ms, now_ms)).then_some((session, matched))
     }
 
     /// Returns whether there is a user of this name, ignoring case.
@@ -306,6 +332,11 @@ impl State {
         changes.extend(shares.map(|(token, share)| Change::Share {
             token: token.clone(),
             share: Some(share.clone()),
+        }));
+        let sessions = self.sessions.iter();
+        changes.extend(sessions.map(|(&id, session)| Change::Session {
+            id,
+            session: Some(session.clone()),
         }));
         changes
     }

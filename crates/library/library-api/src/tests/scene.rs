@@ -242,13 +242,34 @@ impl Scene {
         tags.collect()
     }
 
+    /// Returns the bytes of the users' journal as text.
+    pub(super) fn journal(&self) -> String {
+        let bytes = std::fs::read(self.folder.join("journal")).expect("a change was made");
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
     pub(super) fn api(&self, method: &str, target: &str, authorization: Option<&str>) -> String {
+        self.api_with(method, target, (authorization, None))
+    }
+
+    /// Returns the response to a request of the JSON API in the session with this token.
+    pub(super) fn api_in(&self, method: &str, target: &str, session: Option<&str>) -> String {
+        self.api_with(method, target, (None, session))
+    }
+
+    fn api_with(
+        &self,
+        method: &str,
+        target: &str,
+        (authorization, session): (Option<&str>, Option<&str>),
+    ) -> String {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let answer = self.server.api(&ApiRequest {
             method,
             path,
             params: Params::parse(query),
             authorization,
+            session,
             now_ms: NOW_MS,
         });
         match answer {

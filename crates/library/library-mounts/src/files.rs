@@ -1,0 +1,95 @@
+//! Files of the library for users in sessions, at `/-/file/…`.
+//!
+//! The session cookie counts only below `/-/`, so that requests for files carry no cookie that
+//! shared caches would have to respect. If files need a login, the page loads them here: the same
+//! files with the same queries, whose responses are private.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use server::gate::Part;
+use server::mount::{Mount, MountRequest, Reply};
+
+/// Mount of the library's files at another path.
+pub(crate) struct PageFiles;
+
+impl PageFiles {
+    pub(crate) const PREFIX: &str = "/-/file";
+
+    /// Returns the mount and its path.
+    pub(crate) fn mount() -> (String, Arc<dyn Mount>) {
+        (PageFiles::PREFIX.to_owned(), Arc::new(PageFiles))
+    }
+
+    fn reply(visit: &MountRequest<'_>) -> Reply {
+        if !matches!(visit.method, "GET" | "HEAD") {
+            return Reply::Whole {
+                status: 405,
+                fields: vec![("allow".into(), "GET, HEAD".into())],
+                body: bytes::Bytes::new(),
+            };
+        }
+        let path = visit.path.strip_prefix(PageFiles::PREFIX);
+        let path = path.filter(|path| !path.is_empty()).unwrap_or("/");
+        Reply::Internal {
+            target: match visit.query {
+                Some(query) => format!("{path}?{query}"),
+                None => path.to_owned(),
+            },
+            // Pages of other hosts may embed public files, but not those of a user.
+            fields: vec![("cross-origin-resource-policy".into(), "same-origin".into())],
+        }
+    }
+}
+
+impl Mount for PageFiles {
+    /// Returns the part that needs a login unless all files are public.
+    fn part(&self) -> Part {
+        Part::Music
+    }
+
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(std::future::ready(PageFiles::reply(&visit)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use server::gate::RequireLogin;
+    use server::mount::{MountRequest, Reply};
+
+    use super::PageFiles;
+
+    /// Returns the target in the library that a request leads to.
+    fn target(request: &str) -> Option<String> {
+        let text = format!("{request} HTTP/1.1\r\nhost: h\r\n\r\n");
+        let parsed = http1::parse(text.as_bytes(), &http1::Limits::default());
+        let parsed = parsed.expect("sound").expect("whole");
+        let reply = PageFiles::reply(&MountRequest {
+            method: parsed.method_name,
+            path: parsed.target.path,
+            query: parsed.target.query,
+            fields: parsed.fields(),
+            body: bytes::Bytes::new(),
+            peer: [127, 0, 0, 1].into(),
+            secure: false,
+            require_login: RequireLogin::All,
+        });
+        match reply {
+            Reply::Internal { target, .. } => Some(target),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn the_target_is_what_follows_the_prefix() {
+        for (request, expected) in [
+            ("GET /-/file/a%20b.jpg?w=8&q=1", Some("/a%20b.jpg?w=8&q=1")),
+            ("HEAD /-/file/-/file/a.jpg", Some("/-/file/a.jpg")),
+            ("GET /-/file", Some("/")),
+            ("POST /-/file/a.jpg", None),
+        ] {
+            assert_eq!(target(request).as_deref(), expected, "{request}");
+        }
+    }
+}

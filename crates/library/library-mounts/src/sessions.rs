@@ -1,0 +1,355 @@
+//! Sessions of browsers: login and logout at `/-/api/session`, and a user's sessions at
+//! `/-/api/sessions`.
+//!
+//! ```text
+//! POST name, password ─► session ─► Set-Cookie      GET ─► user, perhaps a new token ─► Set-Cookie
+//! DELETE ─► end of the session                      /-/api/sessions ─► list, end of another one
+//! ```
+
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use config::{Config, Networks};
+use library_api::{LoggedIn, LoginError, Server, SessionInfo, SessionLogin, StoreError};
+use serde_json::{Value, json};
+use server::gate::{Part, RequireLogin};
+use server::mount::{Mount, MountRequest, Reply};
+use server::session_cookie;
+
+use crate::files::PageFiles;
+use crate::players::{off_core, unix_ms};
+
+/// Challenge of a 401. Browsers would cover the page's form with their own for `Basic`.
+const CHALLENGE: (&str, &str) = ("www-authenticate", "Bearer realm=\"Pelton\"");
+
+/// Mount of `/-/api/session` and of `/-/api/sessions`, optionally followed by the id of a session.
+pub(crate) struct Sessions {
+    server: Arc<Server>,
+    /// Proxies whose X-Forwarded-Proto field is trusted.
+    proxies: Networks,
+    /// Lifetime of the cookie, in seconds.
+    max_age_s: u32,
+}
+
+/// Request, copied so that another thread can handle it.
+struct Visit {
+    method: String,
+    /// Path below `/-/api`.
+    path: String,
+    body: bytes::Bytes,
+    is_json: bool,
+    authorization: Option<String>,
+    /// Token of the session cookie, if it counts.
+    token: Option<String>,
+    agent: String,
+    peer: IpAddr,
+    /// Path of the page as the browser sees it.
+    page: String,
+    /// True if the browser's connection is encrypted.
+    is_secure: bool,
+    require_login: RequireLogin,
+    now_ms: i64,
+}
+
+/// Reason why a request is refused.
+enum Refusal {
+    Login(LoginError),
+    /// No user exists, so a login is not possible.
+    NoUsers,
+    /// The body is not a JSON object with a name and a password.
+    BadBody,
+    NotFound,
+    /// The method is not allowed; contains the allowed ones.
+    Method(&'static str),
+    Host,
+}
+
+impl From<LoginError> for Refusal {
+    fn from(err: LoginError) -> Refusal {
+        Refusal::Login(err)
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(err: StoreError) -> Refusal {
+        tracing::error!(%err, cause = %err.source, "cannot read or store sessions");
+        Refusal::Host
+    }
+}
+
+/// JSON of a response, and the value of Set-Cookie, if any.
+type Said = (Value, Option<String>);
+
+impl Sessions {
+    /// Returns the mounts with their prefixes.
+    pub(crate) fn mounts(server: &Arc<Server>, config: &Config) -> [(String, Arc<dyn Mount>); 2] {
+        let sessions: Arc<dyn Mount> = Arc::new(Sessions {
+            server: Arc::clone(server),
+            proxies: config.proxies.clone(),
+            max_age_s: library_api::Limits::default().session_idle_s,
+        });
+        [Sessions::ONE, Sessions::ALL].map(|prefix| (prefix.to_owned(), Arc::clone(&sessions)))
+    }
+
+    const ONE: &str = "/-/api/session";
+    const ALL: &str = "/-/api/sessions";
+
+    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
+        let visit = Visit::new(&visit, &self.proxies);
+        let (server, max_age_s) = (Arc::clone(&self.server), self.max_age_s);
+        off_core(move || {
+            let handled = Handler {
+                server: &server,
+                visit: &visit,
+                max_age_s,
+            };
+            match handled.answer() {
+                Ok((json, cookie)) => {
+                    let cookie = cookie.as_ref().map(|cookie| ("set-cookie", &**cookie));
+                    answer(200, &json, cookie)
+                }
+                Err(refusal) => refusal.reply(),
+            }
+        })
+        .await
+    }
+}
+
+impl Mount for Sessions {
+    fn part(&self) -> Part {
+        Part::Sessions
+    }
+
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(visit))
+    }
+}
+
+impl Visit {
+    fn new(visit: &MountRequest<'_>, proxies: &Networks) -> Visit {
+        let field = |name| field(visit, name);
+        let peer = visit.peer.to_canonical();
+        let is_from_proxy = proxies.0.iter().any(|proxy| proxy.contains(peer));
+        let forwarded = field("x-forwarded-proto").filter(|_| is_from_proxy);
+        // The first of several proxies is the one that the browser speaks to.
+        let forwarded = forwarded.and_then(|value| value.split(',').next());
+        let is_forwarded_https =
+            forwarded.is_some_and(|scheme| scheme.trim().eq_ignore_ascii_case("https"));
+        let token = session_cookie::token(visit.path, &visit.fields, visit.secure);
+        let is_json = |value: &str| {
+            let media_type = value.split(';').next().unwrap_or_default();
+            media_type.trim().eq_ignore_ascii_case("application/json")
+        };
+        Visit {
+            method: visit.method.to_owned(),
+            path: visit.path["/-/api".len()..].to_owned(),
+            body: visit.body.clone(),
+            is_json: field("content-type").is_some_and(is_json),
+            authorization: field("authorization").map(str::to_owned),
+            token: token.map(str::to_owned),
+            agent: field("user-agent").unwrap_or_default().to_owned(),
+            peer: visit.peer,
+            page: session_cookie::page_path(&visit.fields).to_owned(),
+            is_secure: visit.secure || is_forwarded_https,
+            require_login: visit.require_login,
+            now_ms: unix_ms(SystemTime::now()),
+        }
+    }
+}
+
+/// Handler of one request. May wait for the disk.
+struct Handler<'a> {
+    server: &'a Server,
+    visit: &'a Visit,
+    max_age_s: u32,
+}
+
+impl Handler<'_> {
+    fn answer(&self) -> Result<Said, Refusal> {
+        let parts = self.visit.path.split('/').filter(|part| !part.is_empty());
+        let parts: Vec<_> = parts.collect();
+        match (&parts[..], &*self.visit.method) {
+            (["session"], "GET" | "HEAD") => self.present(),
+            (["session"], "POST") => self.begin(),
+            (["session"], "DELETE") => self.end(),
+            (["session"], _) => Err(Refusal::Method("GET, HEAD, POST, DELETE")),
+            (["sessions"], "GET" | "HEAD") => self.list(),
+            (["sessions"], _) => Err(Refusal::Method("GET, HEAD")),
+            (["sessions", id], "DELETE") => self.end_other(id),
+            (["sessions", _], _) => Err(Refusal::Method("DELETE")),
+            _ => Err(Refusal::NotFound),
+        }
+    }
+
+    /// Returns the user of the request, who may be a guest, and a new token if one is due.
+    fn present(&self) -> Result<Said, Refusal> {
+        let user = match self.user() {
+            // The cookie of a session that has ended stays: the browser may have received another
+            // one since it sent this request.
+            Err(LoginError::Unknown) if self.visit.authorization.is_none() => None,
+            user => Some(user?),
+        };
+        let token = self.visit.token.as_deref().filter(|_| user.is_some());
+        let renewed = token.map(|token| self.server.renew_session(token, self.visit.now_ms));
+        let renewed = match renewed {
+            // The session has ended in the meantime.
+            None | Some(Err(LoginError::Unknown)) => None,
+            Some(renewed) => renewed?,
+        };
+        let cookie = renewed.map(|token| self.cookie(&token));
+        Ok((self.described(user.as_ref())?, cookie))
+    }
+
+    fn begin(&self) -> Result<Said, Refusal> {
+        if !self.server.has_users()? {
+            return Err(Refusal::NoUsers);
+        }
+        // Forms of other pages cannot send JSON.
+        let body: Value = match serde_json::from_slice(&self.visit.body) {
+            Ok(body) if self.visit.is_json => body,
+            _ => return Err(Refusal::BadBody),
+        };
+        let text = |name: &str| body[name].as_str().ok_or(Refusal::BadBody);
+        let login = SessionLogin {
+            name: text("name")?,
+            password: text("password")?,
+            agent: &self.visit.agent,
+            replaces: self.visit.token.as_deref(),
+            peer: self.visit.peer,
+        };
+        let begun = self.server.begin_session(&login, self.visit.now_ms)?;
+        let cookie = self.cookie(&begun.token);
+        Ok((self.described(Some(&begun.user))?, Some(cookie)))
+    }
+
+    fn end(&self) -> Result<Said, Refusal> {
+        if let Some(token) = &self.visit.token {
+            self.server.end_session(token, self.visit.now_ms)?;
+        }
+        let removed = session_cookie::remove(&self.visit.page, self.visit.is_secure);
+        Ok((self.described(None)?, Some(removed)))
+    }
+
+    fn list(&self) -> Result<Said, Refusal> {
+        let user = self.user()?;
+        let token = self.visit.token.as_deref();
+        let sessions = self.server.sessions(&user.name, token, self.visit.now_ms)?;
+        let item = |session: &SessionInfo| {
+            json!({
+                "id": session.id,
+                "created": session.created,
+                "used": session.used,
+                "agent": session.agent,
+                "present": session.is_present,
+            })
+        };
+        let items: Vec<_> = sessions.iter().map(item).collect();
+        Ok((json!({ "items": items }), None))
+    }
+
+    fn end_other(&self, id: &str) -> Result<Said, Refusal> {
+        let user = self.user()?;
+        match self.server.end_session_of(&user.name, id)? {
+            true => Ok((json!({}), None)),
+            false => Err(Refusal::NotFound),
+        }
+    }
+
+    /// Returns the user whom the request authenticates, by its Authorization field or its session.
+    fn user(&self) -> Result<LoggedIn, LoginError> {
+        let Visit { peer, now_ms, .. } = *self.visit;
+        match (&self.visit.authorization, &self.visit.token) {
+            (Some(field), _) => self.server.log_in(field, peer, now_ms),
+            (None, Some(token)) => self.server.session_user(token, now_ms),
+            (None, None) => Err(LoginError::Unknown),
+        }
+    }
+
+    fn described(&self, user: Option<&LoggedIn>) -> Result<Value, Refusal> {
+        let needs_login = self.visit.require_login != RequireLogin::Off;
+        Ok(json!({
+            "name": user.map(|user| &user.name),
+            "isAdmin": user.is_some_and(|user| user.is_admin),
+            "hasUsers": self.server.has_users()?,
+            "files": if needs_login && user.is_some() { PageFiles::PREFIX } else { "" },
+        }))
+    }
+
+    fn cookie(&self, token: &str) -> String {
+        let Visit {
+            page, is_secure, ..
+        } = self.visit;
+        session_cookie::issue(token, page, self.max_age_s, *is_secure)
+    }
+}
+
+impl Refusal {
+    fn reply(&self) -> Reply {
+        let wait;
+        let (status, title, field) = match self {
+            Refusal::Login(LoginError::Unknown) => (
+                401,
+                "wrong user name or password, or no session",
+                Some(CHALLENGE),
+            ),
+            Refusal::Login(LoginError::Guessing { wait_s }) => {
+                wait = wait_s.to_string();
+                let field = Some(("retry-after", &*wait));
+                (429, "too many logins have failed", field)
+            }
+            Refusal::NoUsers => (
+                409,
+                "there are no users yet: on the server, run `pelton user add NAME`",
+                None,
+            ),
+            Refusal::BadBody => (
+                400,
+                "the body must be a JSON object with name and password, sent as application/json",
+                None,
+            ),
+            Refusal::NotFound => (404, "no such session", None),
+            Refusal::Method(allowed) => {
+                let field = Some(("allow", *allowed));
+                (405, "this method is not supported here", field)
+            }
+            Refusal::Login(LoginError::Host) | Refusal::Host => (
+                503,
+                "the server cannot read or store user data at the moment",
+                None,
+            ),
+        };
+        answer(status, &json!({ "title": title, "status": status }), field)
+    }
+}
+
+fn answer(status: u16, json: &Value, field: Option<(&'static str, &str)>) -> Reply {
+    let media_type = match status {
+        400.. => "application/problem+json",
+        _ => "application/json",
+    };
+    let fields = [
+        ("content-type", media_type),
+        ("cache-control", "no-store"),
+        ("x-content-type-options", "nosniff"),
+    ];
+    let fields = fields.into_iter().chain(field);
+    Reply::Whole {
+        status,
+        fields: fields
+            .map(|(name, value)| (name.into(), value.to_owned().into()))
+            .collect(),
+        body: json.to_string().into(),
+    }
+}
+
+/// Returns the value of the first field called `name`, if it is UTF-8.
+fn field<'a>(visit: &MountRequest<'a>, name: &str) -> Option<&'a str> {
+    let mut fields = visit.fields.clone();
+    let (_, value) = fields.find(|(other, _)| other.eq_ignore_ascii_case(name))?;
+    str::from_utf8(value).ok()
+}
+
+#[cfg(test)]
+mod tests;
