@@ -32,4 +32,4 @@ pub use programs::{Entry, OnError};
 pub use resolve::{Inputs, Resolved, resolve};
 pub use settings::{Config, KEYS, Key};
 pub use source::{Assignment, Note, Source};
-pub use value::{PerCore, Raw, Redirect, Timeout, Types};
+pub use value::{Networks, PerCore, Raw, Redirect, Timeout, Types};

@@ -180,10 +180,11 @@ settings! {
         /// Distribution of connections over cores: auto, hash, incoming-cpu (the core on which they
         /// arrive) or cbpf.
         steering: SteeringMode = SteeringMode(Steering::Auto), "mode";
-        /// Proxies, by address or network; they may open any number of connections.
+        /// Proxies, by address or network; they may open any number of connections, and say by
+        /// X-Forwarded-Proto if the browser's connection is encrypted.
         proxies: Networks = Networks::loopback(), "addresses";
         /// Login for browsers: off (players only), music (music, covers, pages and API) or all
-        /// (everything except health checks).
+        /// (everything except health checks and the login page).
         require_login: LoginNeed = LoginNeed(RequireLogin::Off), "off, music or all";
         /// Names of this server that clients may use. If empty, files are served under every name;
         /// pages, metrics and the API under addresses, names without a dot or in .local,

@@ -48,16 +48,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let limits = components::reactor_limits(config);
     let pool = wiring::conversions(config)?;
     let music = Music::start(config)?;
-    let beside = Handlers {
-        programs: Programs::start(config, Arc::clone(&pool), worker::ELF)?,
-        others: [
-            music.mounts(),
-            page::mounts(Assets::default()),
-            vec![Quarantine::mount(config)],
-        ]
-        .concat(),
-        users: music.users(),
-    };
+    let beside = handlers(config, &pool, &music)?;
     let counters = listeners.counters();
     let service = wiring::service(config, pool, counters, beside.mounts(), record.store())?;
     music.attach(&service);
@@ -110,6 +101,20 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     // half written are recognised by their names.
     std::mem::forget((service, live));
     Ok(EXIT_OK)
+}
+
+/// Starts the operator's programs, and returns the handlers of all paths outside the library.
+fn handlers(config: &Config, pool: &Arc<sandbox::Pool>, music: &Music) -> Result<Handlers, Error> {
+    Ok(Handlers {
+        programs: Programs::start(config, Arc::clone(pool), worker::ELF)?,
+        others: [
+            music.mounts(config),
+            page::mounts(Assets::default()),
+            vec![Quarantine::mount(config)],
+        ]
+        .concat(),
+        users: music.users(),
+    })
 }
 
 /// Logs each origin at which the library is served.

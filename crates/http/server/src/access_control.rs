@@ -7,13 +7,14 @@ use http1::{Method, Request};
 
 use crate::blocking::blocking;
 use crate::core::Core;
-use crate::gate::{Admission, Gate, Login, LoginFailure, Part, RequireLogin, Token};
+use crate::gate::{Admission, Credentials, Gate, Login, LoginFailure, Part, RequireLogin, Token};
 use crate::metrics::Served;
 use crate::problem::Problem;
 use crate::representation::Representation;
 use crate::request_context::RequestContext;
 use crate::response::{Fields, Payload, Response};
 use crate::scheme::{Scheme, without_port};
+use crate::session_cookie;
 
 impl Core {
     /// Decides whether a ready file may be sent for `request`. Returns `None` if the request must
@@ -34,8 +35,8 @@ impl Core {
         if gate.is_open(Part::Files) && !self.is_for_users(representation) {
             return Some(Admission::Open);
         }
-        let authorization = authorization(request)?;
-        self.cached_login(authorization).map(|_| Admission::Known)
+        let credentials = Credentials::Authorization(authorization(request)?);
+        self.cached_login(credentials).map(|_| Admission::Known)
     }
 
     /// Decides whether `request` may be answered, as far as that does not depend on the requested
@@ -50,7 +51,7 @@ impl Core {
         if part == Part::Open {
             return Ok(Admission::Open);
         }
-        let is_listing = matches!(part, Part::Admin | Part::Api | Part::Music | Part::Pages);
+        let is_listing = !matches!(part, Part::Players | Part::Files);
         if (is_listing || !gate.hosts.is_empty()) && !self.is_our_host(context.listener, request) {
             return Err(Problem::UnknownHost);
         }
@@ -61,22 +62,31 @@ impl Core {
         if (is_listing || !is_open) && !has_own_credentials && is_foreign_change(gate, request) {
             return Err(Problem::ForeignOrigin);
         }
+        let session = is_listing
+            .then(|| session_cookie::token(request.target.path, &request.fields(), context.secure))
+            .flatten();
+        if session.is_some() && is_change(request) && !is_of_own_page(request, context.secure) {
+            return Err(Problem::ForeignSession);
+        }
         if part == Part::Players {
             return Ok(Admission::Known);
         }
         let is_preflight = part == Part::Api && request.method == Method::Options;
-        if is_open || is_preflight {
+        let needs_admin = Gate::is_for_admins(part, is_change(request)) && self.has_users().await?;
+        if is_open && !needs_admin || is_preflight {
             return Ok(Admission::Open);
         }
-        let is_for_admins = matches!(part, Part::Admin | Part::Api);
-        if is_for_admins && matches!(self.scheme(context.listener), Scheme::Admin) {
+        let is_administration = matches!(part, Part::Admin | Part::Dashboard | Part::Api);
+        if is_administration && matches!(self.scheme(context.listener), Scheme::Admin) {
             return Ok(Admission::Open);
         }
-        if is_for_admins && self.has_token(request) {
+        if is_administration && self.has_token(request) {
             return Ok(Admission::Known);
         }
-        match self.log_in(request, context.peer).await? {
-            login if part == Part::Admin && !login.is_admin => Err(Problem::NotAllowed),
+        let by_session = session.map(Credentials::Session);
+        let is_for_admins = matches!(part, Part::Admin | Part::Dashboard);
+        match self.log_in(by_session, request, context.peer).await? {
+            login if is_for_admins && !login.is_admin => Err(Problem::NotAllowed),
             _ => Ok(Admission::Known),
         }
     }
@@ -93,7 +103,7 @@ impl Core {
         if admission == Admission::Known || !self.is_for_users(representation) {
             return Ok(admission);
         }
-        self.log_in(request, context.peer)
+        self.log_in(None, request, context.peer)
             .await
             .map(|_| Admission::Known)
     }
@@ -125,24 +135,49 @@ impl Core {
         token.is_some_and(|token| sent.is_some_and(|it| Token::new(it.trim()) == token))
     }
 
-    async fn log_in(&self, request: &Request<'_>, peer: IpAddr) -> Result<Login, Problem> {
-        let Some(sent) = authorization(request) else {
-            return Err(Problem::Unauthorized);
+    /// Returns whether any user exists.
+    async fn has_users(&self) -> Result<bool, Problem> {
+        let Some(users) = self.service.mounts.users().map(Arc::clone) else {
+            return Ok(false);
         };
-        if let Some(login) = self.cached_login(sent) {
+        let has_users = blocking(move || users.has_users()).await;
+        has_users.map_err(|_| Problem::Host)
+    }
+
+    /// Returns the login of a request: by its session, if it is in one, or by its Authorization
+    /// field.
+    async fn log_in(
+        &self,
+        by_session: Option<Credentials<'_>>,
+        request: &Request<'_>,
+        peer: IpAddr,
+    ) -> Result<Login, Problem> {
+        let by_field = || authorization(request).map(Credentials::Authorization);
+        let Some(credentials) = by_session.or_else(by_field) else {
+            return Err(self.unauthorized(request));
+        };
+        if let Some(login) = self.cached_login(credentials) {
             return Ok(login);
         }
         let Some(users) = self.service.mounts.users().map(Arc::clone) else {
-            return Err(Problem::Unauthorized);
+            return Err(self.unauthorized(request));
         };
-        let (hash, sent) = (blake3::hash(sent.as_bytes()), sent.to_owned());
-        match blocking(move || users.log_in(&sent, peer)).await {
+        let (is_session, sent) = match credentials {
+            Credentials::Session(token) => (true, token.to_owned()),
+            Credentials::Authorization(field) => (false, field.to_owned()),
+        };
+        let verify = move || match is_session {
+            true => users.log_in(Credentials::Session(&sent), peer),
+            false => users.log_in(Credentials::Authorization(&sent), peer),
+        };
+        match blocking(verify).await {
             Ok(login) => {
                 let entry = (login, self.trusted_until_ms());
-                self.verified.0.borrow_mut().put(hash, entry);
+                let mut verified = self.verified.0.borrow_mut();
+                verified.put(credentials.key(), entry);
                 Ok(login)
             }
-            Err(LoginFailure::Unknown) => Err(Problem::Unauthorized),
+            Err(LoginFailure::Unknown) => Err(self.unauthorized(request)),
             Err(LoginFailure::Guessing { retry_after_s }) => {
                 Err(Problem::Guessing { retry_after_s })
             }
@@ -150,10 +185,23 @@ impl Core {
         }
     }
 
+    /// Returns the problem of a request without valid credentials. The page has a form for logins,
+    /// and would otherwise be covered by the browser's own.
+    fn unauthorized(&self, request: &Request<'_>) -> Problem {
+        let is_fetch = field(request, "sec-fetch-dest") == Some("empty");
+        let view = session_cookie::referring_view(&request.fields());
+        let is_view = |(_, path): (&str, &str)| self.service.part_of(path) == Part::Open;
+        let is_page = is_fetch || authorization(request).is_none() && view.is_some_and(is_view);
+        match is_page {
+            true => Problem::UnauthorizedPage,
+            false => Problem::Unauthorized,
+        }
+    }
+
     /// Returns the cached login for these credentials, if any.
-    fn cached_login(&self, authorization: &str) -> Option<Login> {
+    fn cached_login(&self, credentials: Credentials<'_>) -> Option<Login> {
         let mut verified = self.verified.0.borrow_mut();
-        let (login, until_ms) = *verified.get(&blake3::hash(authorization.as_bytes()))?;
+        let (login, until_ms) = *verified.get(&credentials.key())?;
         (self.reactor.clock().now_ms() < until_ms).then_some(login)
     }
 
@@ -201,7 +249,7 @@ impl Core {
 
 /// Returns whether the request would change something on behalf of a page of an untrusted origin.
 fn is_foreign_change(gate: &Gate, request: &Request<'_>) -> bool {
-    if matches!(request.method, Method::Get | Method::Head | Method::Options) {
+    if !is_change(request) {
         return false;
     }
     origin(request).is_some_and(|origin| {
@@ -211,6 +259,18 @@ fn is_foreign_change(gate: &Gate, request: &Request<'_>) -> bool {
             .is_some_and(|(theirs, ours)| theirs.eq_ignore_ascii_case(ours));
         !is_same && !gate.trusts(origin)
     })
+}
+
+/// Returns whether the request may change something.
+fn is_change(request: &Request<'_>) -> bool {
+    !matches!(request.method, Method::Get | Method::Head | Method::Options)
+}
+
+/// Returns whether a page of this server proves to have sent the request, by an Origin field that
+/// equals the requested host.
+fn is_of_own_page(request: &Request<'_>, is_secure: bool) -> bool {
+    let sent = origin(request).zip(request.host);
+    sent.is_some_and(|(origin, host)| session_cookie::is_own_origin(origin, host, is_secure))
 }
 
 fn origin<'a>(request: &Request<'a>) -> Option<&'a str> {

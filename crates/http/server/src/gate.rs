@@ -64,22 +64,28 @@ pub enum RequireLogin {
     Off,
     /// Music, covers, music pages and the API need a login.
     Music,
-    /// Everything except health checks needs a login.
+    /// Everything except health checks and the files of the page needs a login.
     All,
 }
 
 /// Part of the server that access control distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Health checks, which need no login.
+    /// Health checks and the files of the page, which need no login.
     Open,
     /// Players' endpoints, whose requests carry their own credentials.
     Players,
     /// Metrics and the state of the sandbox's cells.
     Admin,
+    /// The operator's dashboard. Once there are users, only admins may see it, even if
+    /// `require_login` is off.
+    Dashboard,
     /// API that serves the library as JSON.
     Api,
-    /// Pages that play music in a browser, and covers.
+    /// Begin, end and list of sessions. The handlers check credentials themselves.
+    Sessions,
+    /// Pages that play music in a browser, covers, and the addresses of files for users in
+    /// sessions.
     Music,
     /// Pages that list folders.
     Pages,
@@ -87,14 +93,42 @@ pub enum Part {
     Files,
 }
 
+/// Credentials of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credentials<'a> {
+    /// Value of an Authorization field.
+    Authorization(&'a str),
+    /// Token of a session.
+    Session(&'a str),
+}
+
+impl Credentials<'_> {
+    /// Returns the key of these credentials in the cache of verified logins. A token of a session
+    /// never has the key of an Authorization field.
+    pub(crate) fn key(&self) -> blake3::Hash {
+        match self {
+            Credentials::Authorization(field) => blake3::hash(field.as_bytes()),
+            Credentials::Session(token) => {
+                let mut hasher = blake3::Hasher::new_derive_key("pelton token of a session");
+                hasher.update(token.as_bytes()).finalize()
+            }
+        }
+    }
+}
+
 /// Store of users, which verifies logins.
 pub trait Users: Send + Sync {
-    /// Returns the login of the user that the value of an Authorization field identifies. May block
-    /// on the disk.
+    /// Returns the login of the user that the credentials identify. May block on the disk.
     ///
     /// # Errors
     /// [`LoginFailure`]
-    fn log_in(&self, authorization: &str, peer: IpAddr) -> Result<Login, LoginFailure>;
+    fn log_in(&self, credentials: Credentials<'_>, peer: IpAddr) -> Result<Login, LoginFailure>;
+
+    /// Returns whether any user exists. May block on the disk.
+    ///
+    /// # Errors
+    /// [`LoginFailure::Host`]
+    fn has_users(&self) -> Result<bool, LoginFailure>;
 }
 
 /// Verified user.
@@ -169,8 +203,10 @@ impl Gate {
     pub(crate) fn is_open(&self, part: Part) -> bool {
         let is_restricted = self.has_admin_listener || self.token.is_some();
         match part {
-            Part::Open | Part::Players => true,
-            Part::Admin | Part::Api => self.login == RequireLogin::Off && !is_restricted,
+            Part::Open | Part::Players | Part::Sessions => true,
+            Part::Admin | Part::Dashboard | Part::Api => {
+                self.login == RequireLogin::Off && !is_restricted
+            }
             Part::Music => self.login == RequireLogin::Off,
             Part::Pages | Part::Files => self.login != RequireLogin::All,
         }
@@ -179,12 +215,18 @@ impl Gate {
     /// Paths that need no login on the separate listener for administration.
     pub const ADMIN_PARTS: [&str; 3] = ["/-/api", "/-/metrics", "/-/status"];
 
+    /// Returns whether a request needs an admin once there are users, even if its part is open:
+    /// everybody may read the administration of an open server, but not change it.
+    pub(crate) fn is_for_admins(part: Part, is_change: bool) -> bool {
+        part == Part::Dashboard || part == Part::Admin && is_change
+    }
+
     /// Returns the parts that need no credentials, for a warning.
     #[must_use]
     pub fn open_parts(&self) -> Vec<&'static str> {
         let parts = [
             (Part::Files, "files"),
-            (Part::Pages, "/-/"),
+            (Part::Pages, "/-/at/"),
             (Part::Music, "/-/plain/music"),
             (Part::Api, "/-/api"),
             (Part::Admin, "/-/metrics"),

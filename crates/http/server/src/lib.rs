@@ -35,6 +35,7 @@ mod transport;
 
 mod access_control;
 pub mod gate;
+pub mod session_cookie;
 
 mod file_request;
 mod redirect;

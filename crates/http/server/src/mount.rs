@@ -17,7 +17,7 @@ use http1::Fields as RequestFields;
 
 use crate::archive::ArchiveFile;
 pub use crate::fields::Field;
-use crate::gate::{Part, Users};
+use crate::gate::{Part, RequireLogin, Users};
 
 /// Handler of all targets below one path prefix.
 pub trait Mount: Send + Sync {
@@ -66,6 +66,8 @@ pub struct MountRequest<'a> {
     pub peer: IpAddr,
     /// True if the request arrived over TLS.
     pub secure: bool,
+    /// Parts that need a login at present.
+    pub require_login: RequireLogin,
 }
 
 /// Response of a mount.

@@ -46,6 +46,7 @@ impl Core {
             body,
             peer: context.peer,
             secure: context.secure,
+            require_login: self.service.settings.gate.login,
         };
         match mount.answer(mount_request).await {
             Reply::Whole {

@@ -39,6 +39,8 @@ pub enum Problem {
     RangeNotSatisfiable(u64),
     /// A login is needed, or the credentials match no user.
     Unauthorized,
+    /// A login is needed, and the page that sent the request offers it: browsers must not ask.
+    UnauthorizedPage,
     /// The user is not an admin.
     NotAllowed,
     /// Too many logins failed.
@@ -50,6 +52,9 @@ pub enum Problem {
     UnknownHost,
     /// A page of another origin tries to change something.
     ForeignOrigin,
+    /// A request with a session cookie would change something, but does not prove that it comes
+    /// from a page of this server.
+    ForeignSession,
     /// Too many transcodings are waiting.
     Busy {
         /// Seconds until a retry may succeed.
@@ -104,8 +109,8 @@ impl Problem {
         match self {
             Problem::BadRequest { status, .. } => *status,
             Problem::BadParameter(_) => 400,
-            Problem::Unauthorized => 401,
-            Problem::NotAllowed | Problem::ForeignOrigin => 403,
+            Problem::Unauthorized | Problem::UnauthorizedPage => 401,
+            Problem::NotAllowed | Problem::ForeignOrigin | Problem::ForeignSession => 403,
             Problem::NotFound => 404,
             Problem::MethodNotAllowed => 405,
             Problem::PreconditionFailed => 412,
@@ -139,11 +144,14 @@ impl Problem {
             Problem::BadRequest { phrase, .. } => phrase,
             Problem::BadParameter(_) => "a query parameter is invalid",
             Problem::NotFound => "no such picture",
-            Problem::Unauthorized => "a login is needed",
+            Problem::Unauthorized | Problem::UnauthorizedPage => "a login is needed",
             Problem::NotAllowed => "only an admin may see this",
             Problem::Guessing { .. } => "too many logins have failed",
             Problem::UnknownHost => "the setting `hosts` does not list the requested host",
             Problem::ForeignOrigin => "the setting `origins` does not list the page's origin",
+            Problem::ForeignSession => {
+                "a change in a session needs an Origin field that equals the requested host"
+            }
             Problem::Misdirected => "no certificate of this server is for this host",
             Problem::MethodNotAllowed => "only GET, HEAD and OPTIONS are offered",
             Problem::PreconditionFailed => "the representation is not the one expected",

@@ -19,6 +19,9 @@ use crate::response::{ALLOW, Fields, Payload, Response, Shape};
 
 /// Value of WWW-Authenticate. RFC 7617 §2.1: `charset` says that names and passwords are UTF-8.
 const CHALLENGE: &str = "Basic realm=\"Pelton\", charset=\"UTF-8\"";
+/// Value of WWW-Authenticate for the page, which has a form for logins. Browsers ask for a password
+/// themselves if the challenge is `Basic`. RFC 9110 §15.5.2 requires a challenge in every 401.
+const PAGE_CHALLENGE: &str = "Bearer realm=\"Pelton\"";
 /// Seconds in Retry-After for a fault of the host, which an operator must fix.
 const HOST_RETRY_AFTER_S: &str = "30";
 
@@ -155,6 +158,7 @@ impl Core {
         }
         fields.extend(match problem {
             Problem::Unauthorized => Some(("www-authenticate".into(), CHALLENGE.into())),
+            Problem::UnauthorizedPage => Some(("www-authenticate".into(), PAGE_CHALLENGE.into())),
             Problem::Overloaded { retry_after_s }
             | Problem::ResponseMemoryFull { retry_after_s }
             | Problem::Busy { retry_after_s }

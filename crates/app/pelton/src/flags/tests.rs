@@ -437,7 +437,7 @@ fn help_of_serve_shows_ten_settings() {
                   Output formats for clients that accept them [default: avif,webp]
               --require-login <OFF, MUSIC OR ALL>
                   Login for browsers: off (players only), music (music, covers, pages and API) or all
-                  (everything except health checks) [default: off]
+                  (everything except health checks and the login page) [default: off]
               --log-level <LEVEL>
                   Lowest level of logged events [default: info]
               --tls-cert <FILES>
@@ -515,7 +515,7 @@ fn short_help_shows_common_settings_only() {
                       Output formats for clients that accept them [default: avif,webp]
                   --require-login <OFF, MUSIC OR ALL>
                       Login for browsers: off (players only), music (music, covers, pages and API) or all
-                      (everything except health checks) [default: off]
+                      (everything except health checks and the login page) [default: off]
                   --log-level <LEVEL>
                       Lowest level of logged events [default: info]
                   --tls-cert <FILES>

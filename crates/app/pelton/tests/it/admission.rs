@@ -184,7 +184,7 @@ fn a_login_is_needed_for_music_or_for_everything() {
         "/photo.jpg",
         "/photo.jpg?w=8",
         "/photo.jpg?meta=full",
-        "/-/",
+        "/-/at/",
         "/",
         SONG,
     ];
@@ -286,7 +286,7 @@ fn names_that_a_stranger_may_have_are_answered_no_list() {
         "/-/api",
         "/-/api/tracks",
         "/-/api/cells",
-        "/-/",
+        "/-/at/",
         "/-/at/Band/",
         "/-/plain/music",
         "/-/metrics",
@@ -445,11 +445,11 @@ fn open_access_is_logged_if_other_machines_can_reach_it() {
     let told = server.event("WARN", MESSAGE);
     assert_eq!(
         told["open"],
-        "files, /-/, /-/plain/music, /-/api, /-/metrics, /-/status"
+        "files, /-/at/, /-/plain/music, /-/api, /-/metrics, /-/status"
     );
     server.stop();
     let server = beyond(&["--require-login", "music"]);
-    assert_eq!(server.event("WARN", MESSAGE)["open"], "files, /-/");
+    assert_eq!(server.event("WARN", MESSAGE)["open"], "files, /-/at/");
     server.stop();
     for is_quiet in [true, false] {
         let quiet = match is_quiet {

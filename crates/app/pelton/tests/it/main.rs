@@ -35,6 +35,7 @@ mod record;
 mod room;
 mod scan;
 mod semantics;
+mod sessions;
 mod slow;
 mod soak;
 mod steady;

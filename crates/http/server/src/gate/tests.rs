@@ -68,19 +68,21 @@ fn what_is_open_follows_from_the_settings() {
             has_admin_listener,
             ..Gate::default()
         };
-        assert!(gate.is_open(Part::Open) && gate.is_open(Part::Players));
+        let always = [Part::Open, Part::Players, Part::Sessions];
+        assert!(always.into_iter().all(|part| gate.is_open(part)));
+        assert_eq!(gate.is_open(Part::Dashboard), gate.is_open(Part::Admin));
         gate.open_parts().join(" ")
     };
-    let all = "files /-/ /-/plain/music /-/api /-/metrics /-/status";
+    let all = "files /-/at/ /-/plain/music /-/api /-/metrics /-/status";
     assert_eq!(open(RequireLogin::Off, None, false), all);
     assert_eq!(
         open(RequireLogin::Off, None, true),
-        "files /-/ /-/plain/music"
+        "files /-/at/ /-/plain/music"
     );
     assert_eq!(
         open(RequireLogin::Off, Some("secret"), false),
-        "files /-/ /-/plain/music"
+        "files /-/at/ /-/plain/music"
     );
-    assert_eq!(open(RequireLogin::Music, None, false), "files /-/");
+    assert_eq!(open(RequireLogin::Music, None, false), "files /-/at/");
     assert_eq!(open(RequireLogin::All, None, false), "");
 }

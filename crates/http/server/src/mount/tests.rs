@@ -1,6 +1,7 @@
 //! Tests of mounts next to a small library, over sockets, in HTTP/1.1 and HTTP/2.
 
 mod peer;
+mod sessions;
 
 use std::borrow::Cow;
 use std::io::Read as _;

@@ -37,6 +37,17 @@ impl TestServer {
 
     /// Starts a service whose mounts may keep `mount_answers_bytes` of response bodies in memory.
     pub(super) fn limited(mounts: Mounts, mount_answers_bytes: usize) -> TestServer {
+        TestServer::start(mounts, |settings| {
+            settings.limits.mount_answers_bytes = mount_answers_bytes;
+        })
+    }
+
+    /// Starts a service with these rules of access.
+    pub(super) fn gated(mounts: Mounts, gate: crate::gate::Gate) -> TestServer {
+        TestServer::start(mounts, |settings| settings.gate = gate)
+    }
+
+    fn start(mounts: Mounts, set: impl FnOnce(&mut Settings)) -> TestServer {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let root =
@@ -59,7 +70,7 @@ impl TestServer {
         let worker = fs::read(worker).expect("the worker was built");
         let pool = sandbox::Pool::start(&worker, sandbox::Limits::default()).expect("cells");
         let mut settings = settings(&root);
-        settings.limits.mount_answers_bytes = mount_answers_bytes;
+        set(&mut settings);
         let service = Service::open(settings, pool, listeners.counters(), mounts, None);
         let live = Live::new(service.expect("a service"), Box::new([Scheme::Http]));
         let stop = Stop::new();

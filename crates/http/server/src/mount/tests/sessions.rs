@@ -1,0 +1,278 @@
+//! Tests of sessions: what their cookie admits to, and from which pages.
+
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use super::peer::TestServer;
+use crate::gate::{Credentials, Gate, Login, LoginFailure, Part, RequireLogin, Token, Users};
+use crate::mount::{Mount, MountRequest, Mounts, Reply};
+
+/// Users whose credentials are their names: the admin ann, and bob.
+struct Two;
+
+impl Users for Two {
+    fn log_in(&self, credentials: Credentials<'_>, _: IpAddr) -> Result<Login, LoginFailure> {
+        match credentials {
+            Credentials::Session("ann") | Credentials::Authorization("Bearer ann") => {
+                Ok(Login { is_admin: true })
+            }
+            Credentials::Session("bob") | Credentials::Authorization("Bearer bob") => {
+                Ok(Login { is_admin: false })
+            }
+            _ => Err(LoginFailure::Unknown),
+        }
+    }
+
+    fn has_users(&self) -> Result<bool, LoginFailure> {
+        Ok(true)
+    }
+}
+
+struct Nobody;
+
+impl Users for Nobody {
+    fn log_in(&self, _: Credentials<'_>, _: IpAddr) -> Result<Login, LoginFailure> {
+        Err(LoginFailure::Unknown)
+    }
+
+    fn has_users(&self) -> Result<bool, LoginFailure> {
+        Ok(false)
+    }
+}
+
+/// Mount of a part, which names the part's rule for logins.
+struct Of(Part);
+
+impl Mount for Of {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        let body = format!("{:?} {:?}", self.0, visit.require_login);
+        Box::pin(async move {
+            Reply::Whole {
+                status: 200,
+                fields: vec![("cache-control".into(), "public".into())],
+                body: body.into(),
+            }
+        })
+    }
+
+    fn part(&self) -> Part {
+        self.0
+    }
+}
+
+/// Mount of the library's files for users in sessions.
+struct Behind;
+
+impl Mount for Behind {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        let target = visit.path["/-/file".len()..].to_owned();
+        let fields = Vec::new();
+        Box::pin(async move { Reply::Internal { target, fields } })
+    }
+
+    fn part(&self) -> Part {
+        Part::Music
+    }
+}
+
+const PARTS: [(&str, Part); 8] = [
+    ("/-/open", Part::Open),
+    ("/rest", Part::Players),
+    ("/-/admin", Part::Admin),
+    ("/-/dashboard", Part::Dashboard),
+    ("/-/api", Part::Api),
+    ("/-/session", Part::Sessions),
+    ("/-/music", Part::Music),
+    ("/program", Part::Files),
+];
+
+fn house(users: impl Users + 'static, gate: Gate) -> TestServer {
+    let mounts = PARTS.map(|(path, part)| {
+        let mount: Arc<dyn Mount> = Arc::new(Of(part));
+        (path.to_owned(), mount)
+    });
+    let mut mounts = Vec::from(mounts);
+    mounts.push(("/-/file".to_owned(), Arc::new(Behind)));
+    let mounts = Mounts::new(mounts).with_users(Some(Arc::new(users)));
+    TestServer::gated(mounts, gate)
+}
+
+/// Returns the status of the same request in both protocols.
+fn status(house: &TestServer, method: &str, target: &str, fields: &str) -> u16 {
+    let [first, second] = [
+        house.ask_http1(method, target, fields, ""),
+        house.ask_http2(method, target, fields, ""),
+    ];
+    let [first, second] = [first, second].map(|answer| answer[..3].parse().expect("a status"));
+    assert_eq!(first, second, "{method} {target} {fields}");
+    first
+}
+
+const ANN: &str = "cookie: pelton=ann\r\n";
+const BOB: &str = "cookie: pelton=bob\r\n";
+const EVE: &str = "cookie: pelton=eve\r\n";
+
+#[test]
+fn the_cookie_authenticates_everything_below_its_path_and_nothing_else() {
+    let gate = Gate {
+        login: RequireLogin::All,
+        ..Gate::default()
+    };
+    let house = house(Two, gate);
+    let of = |target, fields| status(&house, "GET", target, fields);
+    for (target, eve, bob, ann) in [
+        ("/-/open", 200, 200, 200),
+        ("/-/session", 200, 200, 200),
+        ("/-/api/x", 401, 200, 200),
+        ("/-/music", 401, 200, 200),
+        ("/-/at/", 401, 200, 200),
+        ("/-/file/digits.txt", 401, 200, 200),
+        ("/-/admin", 401, 403, 200),
+        ("/-/metrics", 401, 403, 200),
+        ("/-/dashboard", 401, 403, 200),
+        ("/program", 401, 401, 401),
+        ("/digits.txt", 401, 401, 401),
+        ("/-/../digits.txt", 401, 404, 404),
+    ] {
+        assert_eq!(of(target, ""), eve, "{target}");
+        assert_eq!(of(target, EVE), eve, "{target}");
+        assert_eq!(of(target, BOB), bob, "{target}");
+        assert_eq!(of(target, ANN), ann, "{target}");
+    }
+    // A verified session is cached under another key than a field with the same text.
+    for fields in ["authorization: ann\r\n", "authorization: pelton=ann\r\n"] {
+        assert_eq!(of("/digits.txt", fields), 401, "{fields}");
+    }
+    assert_eq!(of("/digits.txt", "authorization: Bearer bob\r\n"), 200);
+    // Credentials in the field take precedence.
+    let both = format!("{ANN}authorization: Bearer eve\r\n");
+    assert_eq!(of("/-/api", &both), 401);
+}
+
+#[test]
+fn what_a_session_got_is_private_and_public_files_need_no_cookie() {
+    let gate = |login| Gate {
+        login,
+        ..Gate::default()
+    };
+    let house = house(Two, gate(RequireLogin::All));
+    for target in ["/-/api", "/-/file/digits.txt"] {
+        let answer = house.ask_http1("GET", target, ANN, "");
+        assert!(answer.contains("cache-control: private"), "{answer}");
+    }
+    drop(house);
+    let house = self::house(Two, gate(RequireLogin::Off));
+    for target in ["/digits.txt", "/-/file/digits.txt"] {
+        let answer = house.ask_http1("GET", target, ANN, "");
+        assert!(answer.contains("cache-control: public"), "{answer}");
+        assert!(!answer.to_lowercase().contains("cookie"), "{answer}");
+    }
+    let answer = house.ask_http1("GET", "/-/api", "", "");
+    assert!(answer.ends_with("Api Off"), "{answer}");
+}
+
+#[test]
+fn a_change_in_a_session_needs_an_origin_that_equals_the_host() {
+    for login in [RequireLogin::Off, RequireLogin::All] {
+        let gate = Gate {
+            login,
+            origins: vec!["http://trusted.example".to_owned()],
+            ..Gate::default()
+        };
+        let house = house(Two, gate);
+        let cases = [
+            ("", 403),
+            ("origin: http://h\r\n", 200),
+            ("origin: https://h\r\n", 200),
+            ("origin: http://h:8080\r\n", 403),
+            ("origin: http://evil.example\r\n", 403),
+            ("origin: http://trusted.example\r\n", 403),
+            ("origin: null\r\n", 403),
+        ];
+        for method in ["POST", "PUT", "DELETE", "PATCH"] {
+            for (origin, expected) in cases {
+                let fields = format!("{ANN}{origin}");
+                for target in ["/-/api", "/-/session", "/-/admin", "/-/dashboard"] {
+                    let answer = house.ask_http1(method, target, &fields, "");
+                    let which = format!("{login:?} {method} {target} {origin:?}: {answer}");
+                    assert_eq!(answer[..3], expected.to_string(), "{which}");
+                }
+            }
+        }
+        for method in ["GET", "HEAD"] {
+            assert_eq!(status(&house, method, "/-/api", ANN), 200);
+        }
+        let refused = house.ask_http1("POST", "/-/api", ANN, "");
+        assert!(refused.contains("needs an Origin field"), "{refused}");
+        // Requests with a key come from programs, which send no Origin.
+        let key = "authorization: Bearer ann\r\n";
+        assert_eq!(status(&house, "POST", "/-/api", key), 200);
+        // A login needs no Origin, but refuses the pages of others.
+        assert_eq!(status(&house, "POST", "/-/session", ""), 200);
+        let other = "origin: http://evil.example\r\n";
+        assert_eq!(status(&house, "POST", "/-/session", other), 403);
+        let program = status(&house, "POST", "/rest", ANN);
+        assert_eq!(program, 200, "players bring their own credentials");
+    }
+}
+
+#[test]
+fn once_there_are_users_only_admins_see_the_dashboard_and_change_the_server() {
+    let own = |cookie: &str| format!("{cookie}origin: http://h\r\n");
+    let house = house(Two, Gate::default());
+    for (method, target, guest, bob, ann) in [
+        ("GET", "/-/admin", 200, 200, 200),
+        ("DELETE", "/-/admin", 401, 403, 200),
+        ("GET", "/-/dashboard", 401, 403, 200),
+        ("POST", "/-/dashboard", 401, 403, 200),
+        ("GET", "/-/api", 200, 200, 200),
+    ] {
+        for (fields, expected) in [("", guest), (&own(BOB), bob), (&own(ANN), ann)] {
+            let found = status(&house, method, target, fields);
+            assert_eq!(found, expected, "{method} {target} {fields}");
+        }
+    }
+    drop(house);
+    let house = self::house(Nobody, Gate::default());
+    for (method, target) in [("DELETE", "/-/admin"), ("GET", "/-/dashboard")] {
+        assert_eq!(status(&house, method, target, ""), 200, "{target}");
+    }
+    drop(house);
+    let gate = Gate {
+        token: Some(Token::new("sesame")),
+        ..Gate::default()
+    };
+    let house = self::house(Nobody, gate);
+    assert_eq!(status(&house, "GET", "/-/dashboard", ""), 401);
+    let token = "authorization: Bearer sesame\r\n";
+    assert_eq!(status(&house, "GET", "/-/dashboard", token), 200);
+}
+
+/// Browsers show a form of their own for the challenge `Basic`, on top of the page's.
+#[test]
+fn the_page_is_asked_for_no_password_by_the_browser() {
+    let gate = Gate {
+        login: RequireLogin::All,
+        ..Gate::default()
+    };
+    let house = house(Two, gate);
+    for (fields, is_basic) in [
+        ("", true),
+        ("referer: http://h/digits.txt\r\n", true),
+        ("referer: http://h/-/music\r\n", true),
+        ("referer: http://evil.example/-/open\r\n", true),
+        ("sec-fetch-dest: image\r\n", true),
+        ("referer: http://h/-/open/x\r\n", false),
+        ("referer: http://h/prefix/-/open\r\n", false),
+        ("sec-fetch-dest: empty\r\n", false),
+    ] {
+        for target in ["/-/api", "/digits.txt"] {
+            let answer = house.ask_http1("GET", target, fields, "");
+            assert!(answer.starts_with("401"), "{answer}");
+            let scheme = ["Bearer", "Basic"][usize::from(is_basic)];
+            let challenge = format!("www-authenticate: {scheme} realm=\"Pelton\"");
+            assert!(answer.contains(&challenge), "{fields}: {answer}");
+        }
+    }
+}
