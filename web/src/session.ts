@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 
 import { ApiError, api, needsLogin } from "./api.ts";
+import { filesPrefix } from "./base.ts";
 
 /** Person who uses the page. */
 export interface Session {
@@ -9,9 +10,11 @@ export interface Session {
   readonly isAdmin: boolean;
   /** False while the server has no users at all. */
   readonly hasUsers: boolean;
+  /** Prefix of the targets of library files: `/-/file`, or empty if files need no login. */
+  readonly files: string;
 }
 
-const GUEST: Session = { name: null, isAdmin: false, hasUsers: true };
+const GUEST: Session = { name: null, isAdmin: false, hasUsers: true, files: "" };
 
 /** Present session; that of a guest until the server has responded. */
 export const session = signal<Session>(GUEST);
@@ -19,7 +22,7 @@ export const session = signal<Session>(GUEST);
 /** Asks the server who uses the page. */
 export async function loadSession(): Promise<void> {
   try {
-    session.value = await api<Session>("/session");
+    become(await api<Session>("/session"));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
   }
@@ -27,12 +30,16 @@ export async function loadSession(): Promise<void> {
 
 /** Logs a user in. @throws ApiError with status 401 for a wrong name or password, 429 after too many */
 export async function logIn(name: string, password: string): Promise<void> {
-  session.value = await api<Session>("/session", { method: "POST", body: { name, password } });
+  become(await api<Session>("/session", { method: "POST", body: { name, password } }));
   needsLogin.value = false;
 }
 
 /** Ends the session. */
 export async function logOut(): Promise<void> {
-  await api("/session", { method: "DELETE" });
-  session.value = { ...GUEST, hasUsers: session.value.hasUsers };
+  become(await api<Session>("/session", { method: "DELETE" }));
+}
+
+function become(next: Session): void {
+  session.value = next;
+  filesPrefix.value = next.files ?? "";
 }

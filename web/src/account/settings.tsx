@@ -3,6 +3,7 @@ import { LANGUAGES, choose, setLanguage, t } from "../i18n/messages.ts";
 import { logOut, session } from "../session.ts";
 import { chosenLanguage, scheme } from "../settings.ts";
 import { Button } from "../ui/button.tsx";
+import { Sessions } from "./sessions.tsx";
 
 /** View of the settings of this browser, and of the user's account. */
 export default function Settings() {
@@ -15,6 +16,12 @@ export default function Settings() {
         <h2>{t("settings.account")}</h2>
         <Account />
       </section>
+      {session.value.name !== null && (
+        <section class="card" key={session.value.name}>
+          <h2>{t("settings.sessions")}</h2>
+          <Sessions />
+        </section>
+      )}
       <section class="card">
         <h2>{t("settings.appearance")}</h2>
         <label class="field">
