@@ -5,7 +5,6 @@ import { useEffect, useRef } from "preact/hooks";
 import { LoginDialog } from "./account/login.tsx";
 import { needsLogin, reachable, watchConnection } from "./api.ts";
 import { AREAS, type Area, type AreaProps, MORE } from "./areas.ts";
-import { url } from "./base.ts";
 import { choose, language, setLanguage, t } from "./i18n/messages.ts";
 import { addCommands, startKeys } from "./keys.ts";
 import { address, href, navigate, startRouter } from "./router.ts";
@@ -15,6 +14,7 @@ import { HelpDialog, showHelp } from "./ui/help.tsx";
 import { Icon } from "./ui/icon.tsx";
 import { Failure, Message } from "./ui/message.tsx";
 import { ToastRegion } from "./ui/toast.tsx";
+import { registerWorker } from "./worker.ts";
 
 /** Components of the areas that have been loaded, by path. */
 const loaded = new Map<string, FunctionComponent<AreaProps>>();
@@ -135,10 +135,7 @@ function start(): void {
   const ready = tag === language.value ? Promise.resolve() : setLanguage(tag);
   void loadSession();
   void ready.finally(() => render(<Page />, document.getElementById("app") as HTMLElement));
-  if ("serviceWorker" in navigator && isSecureContext) {
-    // The page works without it: private windows, and proxies that hide the file, refuse it.
-    navigator.serviceWorker.register(url("/-/service-worker.js")).catch(() => undefined);
-  }
+  registerWorker();
 }
 
 start();

@@ -97,13 +97,14 @@ const PERMISSIONS: &str = "camera=(), geolocation=(), microphone=(), payment=(),
 
 /// Returns the Content-Security-Policy of a shell: scripts run only if the shell names them, or if
 /// such a script imports them. Files of the library have the same origin as the page, so the
-/// origin alone proves nothing.
+/// origin alone proves nothing. The page's only policy of Trusted Types registers its service
+/// worker.
 fn policy(nonce: &str) -> String {
     format!(
         "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic'; style-src 'self'; \
          img-src 'self' blob: data:; media-src 'self' blob:; connect-src 'self'; \
          manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; \
-         frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+         frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types service-worker"
     )
 }
 
