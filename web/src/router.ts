@@ -52,9 +52,14 @@ export function startRouter(): void {
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const link = event.target instanceof Element ? event.target.closest("a") : null;
     if (!link || link.target || link.hasAttribute("download") || link.origin !== location.origin) return;
-    if (!addressOf(link)) return;
+    if (!addressOf(link) || isFragment(link)) return;
     event.preventDefault();
     if (link.href !== location.href) history.pushState(null, "", link.href);
     follow();
   });
+}
+
+/** Returns whether a link leads to an element of the present view, such as the skip link's. */
+function isFragment(link: HTMLAnchorElement): boolean {
+  return link.hash !== "" && link.pathname === location.pathname && link.search === location.search;
 }
