@@ -200,6 +200,9 @@ settings! {
         admin_token_file: MaybeFile = MaybeFile(None), "file or off";
         /// Destination of the access log, one JSON line per response: a file, stderr, or off.
         access_log: AccessLog = AccessLog(Sink::Off), "file";
+        /// Folder with the built files of the page, read anew for each request, instead of the
+        /// files in the program; for people who work on the page.
+        page_dir: MaybeFolder = MaybeFolder(None), "directory or off";
         /// Lowest level of logged events.
         log_level: LogLevel = LogLevel(tracing::Level::INFO), "level";
     }

@@ -289,6 +289,7 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
         "/etc/pelton.token",
     ),
     ("access_log", "\"/var/log/a.log\"", "/var/log/a.log"),
+    ("page_dir", "\"/srv/page\"", "/srv/page"),
     ("log_level", "\"debug\"", "debug"),
     ("tls.cert", "[\"/a.pem\", \"b.pem\"]", "/a.pem,b.pem"),
     ("tls.key", "\"/a.key\"", "/a.key"),

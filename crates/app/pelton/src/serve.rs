@@ -109,12 +109,25 @@ fn handlers(config: &Config, pool: &Arc<sandbox::Pool>, music: &Music) -> Result
         programs: Programs::start(config, Arc::clone(pool), worker::ELF)?,
         others: [
             music.mounts(config),
-            page::mounts(Assets::default()),
+            page::mounts(page_assets(config)?),
             vec![Quarantine::mount(config)],
         ]
         .concat(),
         users: music.users(),
     })
+}
+
+/// Returns the files of the page: those in the program, or in the folder of the configuration.
+fn page_assets(config: &Config) -> Result<Assets, Error> {
+    let Some(folder) = &config.page_dir.0 else {
+        return Ok(Assets::default());
+    };
+    let assets = Assets::in_folder(folder.clone());
+    if assets.find("app.js").is_none() {
+        let what = format!("page_dir: {} has no app.js", folder.display());
+        return Err(Error::usage(what).hint("build the page there: cargo xtask web"));
+    }
+    Ok(assets)
 }
 
 /// Logs each origin at which the library is served.

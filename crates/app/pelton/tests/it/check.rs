@@ -73,6 +73,7 @@ fn every_key_and_limit_is_listed() {
         admin_listen                    off                                            address or off     default
         admin_token_file                off                                            file or off        default
         access_log                      off                                            file               default
+        page_dir                        off                                            directory or off   default
         log_level                       info                                           level              default
         tls.cert                        -                                              files              default
         tls.key                         -                                              files              default
