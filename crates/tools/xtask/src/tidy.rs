@@ -4,6 +4,7 @@
 mod circles;
 mod layers;
 mod names;
+mod page;
 mod prose;
 mod shape;
 mod source;
@@ -31,6 +32,7 @@ const RULES: &[&[Rule]] = &[
     shape::RULES,
     words::RULES,
     names::RULES,
+    page::RULES,
     prose::RULES,
 ];
 

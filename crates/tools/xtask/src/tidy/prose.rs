@@ -81,17 +81,21 @@ fn doc_start(tree: &Tree) -> Vec<Finding> {
 }
 
 fn plain_word(tree: &Tree) -> Vec<Finding> {
-    each_comment(tree, |before, text| {
-        let continues = before.is_some_and(|before| before.ends_with("there"));
-        let text = plain_text(text);
-        let text = if continues {
-            text.replacen("is no", "", 1)
-        } else {
-            text
-        };
-        let (word, cure) = WORDS.iter().find(|(word, _)| has_word(&text, word))?;
-        Some(format!("says `{word}`: {cure}"))
-    })
+    each_comment(tree, unplain)
+}
+
+/// Returns a message if a comment line has a word that made readers stumble. `before` is the line
+/// before it, if that is a comment too.
+pub(super) fn unplain(before: Option<&str>, text: &str) -> Option<String> {
+    let continues = before.is_some_and(|before| before.ends_with("there"));
+    let text = plain_text(text);
+    let text = if continues {
+        text.replacen("is no", "", 1)
+    } else {
+        text
+    };
+    let (word, cure) = WORDS.iter().find(|(word, _)| has_word(&text, word))?;
+    Some(format!("says `{word}`: {cure}"))
 }
 
 /// Returns the comment in lower case, without code between backticks and without the plain phrases

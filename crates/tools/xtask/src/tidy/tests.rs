@@ -498,6 +498,51 @@ fn comment_width() {
 }
 
 #[test]
+fn page_line() {
+    let (wide, widest) = ("x".repeat(160), "x".repeat(161));
+    check(
+        "page-line",
+        &[
+            ("web/src/a.tsx", &format!("{wide}\n{widest}\n")),
+            ("web/dist/a.js", &widest),
+            ("web/src/i18n/en.json", &widest),
+        ],
+        expect![[r#"
+            web/src/a.tsx:2 has 161 columns
+        "#]],
+    );
+}
+
+#[test]
+fn page_file() {
+    check(
+        "page-file",
+        &[
+            ("web/test/a.test.ts", &"\n".repeat(401)),
+            ("web/e2e/b.ts", &"\n".repeat(400)),
+            ("web/dist/c.js", &"\n".repeat(401)),
+        ],
+        expect![[r#"
+            web/test/a.test.ts:0 has 401 lines
+        "#]],
+    );
+}
+
+#[test]
+fn page_word() {
+    check(
+        "page-word",
+        &[(
+            "web/src/a.ts",
+            "/**\n * Nobody waits.\n */\n// There\n// there\n// is no key.\nconst nobody = 1;\n",
+        )],
+        expect![[r#"
+            web/src/a.ts:2 says `nobody`: write "no client", "no caller" or "no thread"
+        "#]],
+    );
+}
+
+#[test]
 fn syntax() {
     check(
         "syntax",
