@@ -1,0 +1,86 @@
+// Compares the sizes of a built page with their budgets: `node budgets.mjs [FOLDER]`.
+//
+// Sizes are those of `gzip -9`, in bytes. An area costs its own module and the modules that it
+// imports at once, without those that the first view has loaded already.
+
+import { readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const KB = 1000;
+const FIRST_VIEW_MAX = 30 * KB;
+const STYLE_MAX = 10 * KB;
+const AREA_MAX = 25 * KB;
+/** Budgets of areas that have more than the usual one. */
+const AREAS_MAX = { ops: 45 * KB };
+const EVERYTHING_MAX = 140 * KB;
+/** Files that are not text, and that no budget counts. */
+const PICTURES = /\.png$/;
+
+/** Returns the names of the modules that a module imports at once. */
+export function staticImports(code) {
+  const found = code.matchAll(/(?:\bfrom|\bimport)\s*"\.\/([^"]+\.js)"/g);
+  return [...found].map((match) => match[1]);
+}
+
+/** Returns a module's name and those of all modules that loading it loads. */
+export function loadedWith(name, files) {
+  const loaded = new Set();
+  const waiting = [name];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (loaded.has(next)) continue;
+    if (!files.has(next)) throw new Error(`${next} is imported, but it does not exist`);
+    loaded.add(next);
+    waiting.push(...staticImports(files.get(next).toString()));
+  }
+  return loaded;
+}
+
+/** Returns the areas in the source of `areas.ts`: each area's path, and the name of its module. */
+export function areasOf(source) {
+  const found = source.matchAll(/path: "(\w+)"[^}]*?import\("[^"]*?(\w+)\.tsx?"\)/g);
+  return [...found].map((match) => ({ path: match[1], module: match[2] }));
+}
+
+/** Returns the file of a module; a bundler may have added a hash to its name. */
+function fileOf(module, files) {
+  return [...files.keys()].find((name) => name.replace(/-[A-Z0-9]{8}\.js$/, ".js") === `${module}.js`);
+}
+
+/** Returns rows of a name, a size and a budget for the files of a built page. */
+export function rows(files, areas) {
+  const size = (names) => [...names].reduce((sum, name) => sum + gzipSync(files.get(name), { level: 9 }).length, 0);
+  const first = loadedWith("app.js", files);
+  const found = [];
+  const later = [];
+  for (const { path, module } of areas) {
+    const file = fileOf(module, files);
+    if (!file) throw new Error(`the module ${module} of the area ${path} has no file`);
+    if (path === "photos") for (const name of loadedWith(file, files)) first.add(name);
+    else later.push({ path, file });
+  }
+  found.push({ name: "first view", bytes: size(first), max: FIRST_VIEW_MAX });
+  found.push({ name: "app.css", bytes: size(["app.css"]), max: STYLE_MAX });
+  for (const { path, file } of later) {
+    const own = [...loadedWith(file, files)].filter((name) => !first.has(name));
+    found.push({ name: path, bytes: size(own), max: AREAS_MAX[path] ?? AREA_MAX });
+  }
+  found.push({ name: "everything", bytes: size(files.keys()), max: EVERYTHING_MAX });
+  return found;
+}
+
+async function main(folder) {
+  const names = (await readdir(folder)).filter((name) => !PICTURES.test(name));
+  const files = new Map();
+  for (const name of names) files.set(name, await readFile(join(folder, name)));
+  const areas = areasOf(await readFile(join(here, "src/areas.ts"), "utf8"));
+  for (const { name, bytes, max } of rows(files, areas)) {
+    const isOver = bytes > max;
+    console.log(`${name.padEnd(12)} ${String(bytes).padStart(7)} of ${String(max).padStart(7)} bytes${isOver ? "  TOO LARGE" : ""}`);
+    if (isOver) process.exitCode = 1;
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv[2] ?? join(here, "dist"));

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { test } from "node:test";
+
+import { LANGUAGES } from "../src/i18n/messages.ts";
+
+/** Endings of the keys of plural forms (Unicode CLDR). */
+const PLURAL = /\.(zero|one|two|few|many|other)$/;
+
+async function catalogue(tag: string): Promise<Readonly<Record<string, string>>> {
+  const module = (await import(`../src/i18n/${tag}.json`)) as { default: Record<string, string> };
+  return module.default;
+}
+
+/** Returns the keys without plural forms. */
+function keys(messages: Readonly<Record<string, string>>): string[] {
+  return [...new Set(Object.keys(messages).map((key) => (messages[key.replace(PLURAL, ".other")] === undefined ? key : key.replace(PLURAL, ""))))].sort();
+}
+
+/** Returns the names of the values that a message contains, such as `count`. */
+function values(message: string): string[] {
+  return [...message.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "").sort();
+}
+
+test("every language has a catalogue, and every catalogue is a language", async () => {
+  const files = await readdir(new URL("../src/i18n/", import.meta.url));
+  const tags = files.filter((name) => name.endsWith(".json")).map((name) => name.replace(".json", ""));
+  assert.deepEqual(tags.sort(), Object.keys(LANGUAGES).sort());
+});
+
+for (const tag of Object.keys(LANGUAGES).filter((it) => it !== "en")) {
+  test(`${tag} has the same keys as English`, async () => {
+    assert.deepEqual(keys(await catalogue(tag)), keys(await catalogue("en")));
+  });
+
+  test(`${tag} has the same values in its messages as English`, async () => {
+    const [english, other] = [await catalogue("en"), await catalogue(tag)];
+    for (const [key, message] of Object.entries(other)) {
+      assert.notEqual(message.trim(), "", key);
+      // A language may leave the number out of a form that stands for one number alone.
+      if (PLURAL.test(key) && !key.endsWith(".other")) continue;
+      assert.deepEqual(values(message), values(english[key] ?? ""), key);
+    }
+  });
+}
+
+test("plural forms have a form for all other numbers", async () => {
+  for (const tag of Object.keys(LANGUAGES)) {
+    const messages = await catalogue(tag);
+    const { pluralCategories } = new Intl.PluralRules(tag).resolvedOptions();
+    for (const key of Object.keys(messages)) {
+      const form = PLURAL.exec(key)?.[1];
+      const base = key.replace(PLURAL, "");
+      if (form === undefined || messages[`${base}.other`] === undefined) continue;
+      assert.ok(pluralCategories.some((category) => category === form), `${tag}: ${key} is never used`);
+    }
+  }
+});
