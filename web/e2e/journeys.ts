@@ -1,0 +1,19 @@
+// All journeys. A new one is a file in `journeys/` and a row here.
+
+import { areas } from "./journeys/areas.ts";
+import { help } from "./journeys/help.ts";
+import { language } from "./journeys/language.ts";
+import { login } from "./journeys/login.ts";
+import { settings } from "./journeys/settings.ts";
+import { shell } from "./journeys/shell.ts";
+import type { Visit } from "./visit.ts";
+
+/** What a person does with the page. Each journey begins in a new tab without cookies. */
+export interface Journey {
+  readonly name: string;
+  /** True if the gate takes the journey, in few variants; otherwise only `conform page` does. */
+  readonly isSmoke: boolean;
+  readonly run: (visit: Visit) => Promise<void>;
+}
+
+export const JOURNEYS: readonly Journey[] = [shell, settings, login, help, language, areas];

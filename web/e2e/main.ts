@@ -1,0 +1,133 @@
+// The browser suite. `cargo xtask conform page` starts it; the last line has the
+// counts, in the form of Rust's test programs.
+//
+//     node --import ./test/register.mjs e2e/main.ts --program PELTON --library DIR --artifacts DIR
+//         [--smoke] [--url URL] [NAME…]
+//
+// `--url` names the root of a running server to be used instead of the program. Names choose
+// journeys, or `plain` or `lighthouse`.
+
+import { mkdir } from "node:fs/promises";
+import { parseArgs } from "node:util";
+
+import type { Browser } from "playwright-core";
+
+import { launch } from "./browser.ts";
+import { JOURNEYS, type Journey } from "./journeys.ts";
+import { drawPictures } from "./library.ts";
+import { withoutScript } from "./plain.ts";
+import { type Proxy, startProxy } from "./proxy.ts";
+import { USER, startServer } from "./server.ts";
+import { type Site, type Variant, Visit } from "./visit.ts";
+
+/** One test: a journey in one variant, or another check. It may return a remark. */
+interface Test {
+  readonly name: string;
+  readonly run: () => Promise<string | void>;
+}
+
+const WIDTHS = [390, 820, 1400] as const;
+const SCHEMES = ["light", "dark"] as const;
+
+function variant(width: number, scheme: Variant["scheme"], locale = "en", isProxied = false): Variant {
+  const name = [width, scheme, ...(locale === "en" ? [] : [locale]), ...(isProxied ? ["proxied"] : [])].join("-");
+  return { name, width, scheme, locale, isProxied };
+}
+
+const ALL: readonly Variant[] = [
+  ...WIDTHS.flatMap((width) => SCHEMES.map((scheme) => variant(width, scheme))),
+  variant(390, "dark", "ar"),
+  variant(1400, "light", "ar"),
+  variant(820, "light", "de", true),
+];
+
+/** Few variants that differ in everything. */
+const SMOKE: readonly Variant[] = [variant(390, "light"), variant(1400, "dark"), variant(820, "light", "ar", true)];
+
+const { values: flags, positionals: named } = parseArgs({
+  allowPositionals: true,
+  options: {
+    program: { type: "string", default: "" },
+    library: { type: "string", default: "" },
+    artifacts: { type: "string" },
+    url: { type: "string" },
+    smoke: { type: "boolean", default: false },
+  },
+});
+
+/** Returns all tests that the command line asks for. */
+function tests(browser: Browser, sites: Record<"direct" | "proxied", Site>, artifacts: string): Test[] {
+  const isWanted = (name: string) => named.length === 0 || named.includes(name);
+  const journeys = JOURNEYS.filter((it) => isWanted(it.name) && (it.isSmoke || !flags.smoke));
+  const found: Test[] = journeys.flatMap((journey) =>
+    (flags.smoke ? SMOKE : ALL).map((it) => ({
+      name: `${journey.name} ${it.name}`,
+      run: () => travel(browser, it.isProxied ? sites.proxied : sites.direct, it, journey, artifacts),
+    })),
+  );
+  if (isWanted("plain")) {
+    for (const [name, site] of Object.entries(sites)) found.push({ name: `plain ${name}`, run: () => withoutScript(browser, site.root) });
+  }
+  if (isWanted("lighthouse") && !flags.smoke) {
+    const run = async () => (await import("./lighthouse.ts")).measure(`${sites.direct.root}-/`, "start", artifacts);
+    found.push({ name: "lighthouse", run });
+  }
+  return found;
+}
+
+async function travel(browser: Browser, site: Site, it: Variant, journey: Journey, artifacts: string): Promise<void> {
+  const visit = await Visit.begin(browser, site, it, artifacts);
+  try {
+    await journey.run(visit);
+  } catch (error) {
+    await visit.abandon(journey.name);
+    throw error;
+  }
+  await visit.end();
+}
+
+/** Runs the tests one after another, and returns the number of those that failed. */
+async function runAll(list: readonly Test[]): Promise<number> {
+  let failed = 0;
+  for (const test of list) {
+    const start = Date.now();
+    const seconds = () => `${((Date.now() - start) / 1000).toFixed(1)} s`;
+    try {
+      const remark = await test.run();
+      console.log(`ok      ${test.name} (${seconds()})${remark ? `: ${remark}` : ""}`);
+    } catch (error) {
+      failed += 1;
+      console.log(`FAILED  ${test.name} (${seconds()})\n${String(error instanceof Error ? error.stack : error).replace(/^/gm, "        ")}`);
+    }
+  }
+  console.log(`test result: ${failed === 0 ? "ok" : "FAILED"}. ${list.length - failed} passed; ${failed} failed; journeys through the page`);
+  return failed;
+}
+
+/** Runs the suite against a server that runs already, or against a new one with a small library. */
+async function main(): Promise<number> {
+  const { artifacts, url } = flags;
+  if (!artifacts) throw new Error("--artifacts is missing");
+  await mkdir(artifacts, { recursive: true });
+  const browser = await launch();
+  const proxy: Proxy = await startProxy();
+  let stop = async () => {};
+  try {
+    let root = url?.replace(/\/*$/, "/");
+    if (root === undefined) {
+      await drawPictures(browser, flags.library);
+      const server = await startServer({ program: flags.program, library: flags.library, origins: [new URL(proxy.root).origin] });
+      stop = server.stop;
+      root = `http://127.0.0.1:${server.port}/`;
+    }
+    proxy.connect(Number(new URL(root).port));
+    const sites = { direct: { root, ...USER }, proxied: { root: proxy.root, ...USER } };
+    return await runAll(tests(browser, sites, artifacts));
+  } finally {
+    await browser.close();
+    proxy.close();
+    await stop();
+  }
+}
+
+process.exitCode = (await main()) === 0 ? 0 : 1;
