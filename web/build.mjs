@@ -1,17 +1,19 @@
-// Bundles the page into `dist`: JavaScript modules, one style sheet, the shell and static files.
+// Bundles the page into `dist`, or into the folder after `--out`: JavaScript modules, one style
+// sheet, the shell and static files.
 //
 // Names carry no hash, so that changes of `dist` stay readable: the server serves the folder
 // below a path that contains a hash of all files.
 
 import { cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { build, context } from "esbuild";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const dist = join(here, "dist");
 const watch = process.argv.includes("--watch");
+const out = process.argv.indexOf("--out");
+const dist = out === -1 ? join(here, "dist") : resolve(process.argv[out + 1]);
 
 /** Files that the server sends as they are. */
 const STATIC = "static";
@@ -23,7 +25,7 @@ const options = {
     { in: "src/app.css", out: "app" },
     { in: "src/service-worker.ts", out: "service-worker" },
   ],
-  outdir: "dist",
+  outdir: dist,
   bundle: true,
   splitting: true,
   format: "esm",

@@ -15,6 +15,7 @@ mod http1;
 mod long;
 mod opens;
 mod oracle;
+mod page;
 mod pictures;
 mod served;
 mod slow;
@@ -66,6 +67,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "h2",
         run: h2::run,
+    },
+    Suite {
+        name: "page",
+        run: page::run,
     },
     Suite {
         name: "pictures",

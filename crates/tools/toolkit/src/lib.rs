@@ -14,5 +14,6 @@ pub mod build;
 pub mod cache;
 pub mod command;
 pub mod debian;
+pub mod node;
 pub mod stop;
 pub mod tools;

@@ -35,3 +35,15 @@ pub(crate) fn gate(build: &Build) -> Result<(), Stop> {
     conform.args(["http1", "--mutations", GATE_MUTATIONS]);
     timed("conform http1", || succeed(&mut conform))
 }
+
+/// Returns the command that runs the suite `page` for the gate: few journeys, with the server of
+/// `build`, whose claim the gate keeps.
+///
+/// # Errors
+/// When the server or `conform` cannot be built.
+pub(crate) fn page(build: &Build) -> Result<Command, Stop> {
+    let server = build.program("pelton")?;
+    let mut conform = Command::new(build.program("conform")?);
+    conform.args(["page", "--smoke", "--program"]).arg(server);
+    Ok(conform)
+}

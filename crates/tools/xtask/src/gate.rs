@@ -14,7 +14,7 @@ use toolkit::stop::{EXIT_FINDINGS, Stop};
 use toolkit::{debian, tools};
 
 use crate::workspace::Workspace;
-use crate::{advisories, codecs, conform, instructions, tidy};
+use crate::{advisories, codecs, conform, instructions, tidy, web};
 
 /// One step of the gate. A step without tests to count, such as a lint, counts as one test.
 struct Step {
@@ -47,6 +47,11 @@ const STEPS: &[Step] = &[
         run: advisories,
     },
     Step {
+        name: "web",
+        compiles: false,
+        run: web,
+    },
+    Step {
         name: "codecs",
         compiles: true,
         run: codecs,
@@ -60,6 +65,11 @@ const STEPS: &[Step] = &[
         name: "unit",
         compiles: true,
         run: unit,
+    },
+    Step {
+        name: "page",
+        compiles: true,
+        run: page,
     },
     Step {
         name: "instructions",
@@ -86,9 +96,9 @@ struct Gate {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Count {
-    passed: u32,
-    failed: u32,
+pub(crate) struct Count {
+    pub(crate) passed: u32,
+    pub(crate) failed: u32,
 }
 
 impl Count {
@@ -210,6 +220,11 @@ fn advisories(gate: &Gate) -> Result<Count, Stop> {
     })
 }
 
+/// Checks, tests and builds the page, and compares it with the committed files.
+fn web(gate: &Gate) -> Result<Count, Stop> {
+    web::gate(gate.build.root(), gate.build.cache())
+}
+
 /// Checks that no C function with a known flaw is linked into the worker.
 fn codecs(gate: &Gate) -> Result<Count, Stop> {
     codecs::check(&gate.build.program_path("worker")).map(|()| Count::PASS)
@@ -233,21 +248,26 @@ fn unit(gate: &Gate) -> Result<Count, Stop> {
     if gate.bless {
         cargo.env("UPDATE_EXPECT", "1");
     }
-    let mut child = cargo
+    counted(&mut cargo)
+}
+
+/// Runs a command, prints its output, and returns the sum of the counts in it.
+fn counted(command: &mut Command) -> Result<Count, Stop> {
+    let mut child = command
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|err| unstartable(&cargo, &err))?;
+        .map_err(|err| unstartable(command, &err))?;
     let stdout = child.stdout.take().expect("stdout is piped");
     let mut count = Count::default();
     for line in BufReader::new(stdout).lines() {
-        let line = line.map_err(|err| unstartable(&cargo, &err))?;
+        let line = line.map_err(|err| unstartable(command, &err))?;
         println!("{line}");
         if let Some(one) = result_line(&line) {
             count.passed += one.passed;
             count.failed += one.failed;
         }
     }
-    let status = child.wait().map_err(|err| unstartable(&cargo, &err))?;
+    let status = child.wait().map_err(|err| unstartable(command, &err))?;
     if !status.success() && count.failed == 0 {
         // A crate did not compile, or a test process ended before it printed its counts.
         count.failed = 1;
@@ -264,6 +284,11 @@ fn result_line(line: &str) -> Option<Count> {
         passed: next("passed")?,
         failed: next("failed")?,
     })
+}
+
+/// Opens the page in a browser: the short form of `cargo xtask conform page`.
+fn page(gate: &Gate) -> Result<Count, Stop> {
+    counted(&mut conform::page(&gate.build)?)
 }
 
 /// Checks that cache hits, store commands and tag readers do not need more instructions than

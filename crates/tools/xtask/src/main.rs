@@ -23,6 +23,7 @@ mod instructions;
 mod lab;
 mod prose;
 mod tidy;
+mod web;
 mod workspace;
 
 use std::ffi::OsString;
@@ -54,12 +55,18 @@ enum Typed {
     Build,
     /// Run all steps of the gate, one step, or the tests of one crate
     Test {
-        /// Step (fmt, tidy, typos, advisories, codecs, clippy, unit, instructions, conform, deny)
-        /// or crate
+        /// Step (fmt, tidy, typos, advisories, web, codecs, clippy, unit, page, instructions,
+        /// conform, deny) or crate
         name: Option<String>,
         /// Replace the expected values in the tests by the actual ones
         #[arg(long)]
         bless: bool,
+    },
+    /// Check, test and build the page into web/dist, with Node
+    Web {
+        /// Build again after each change, for the server's setting page_dir
+        #[arg(long)]
+        watch: bool,
     },
     /// Check the repository's own rules, which neither the compiler nor clippy checks
     Tidy,
@@ -138,6 +145,7 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
             Ok(ExitCode::SUCCESS)
         }
         Typed::Test { name, bless } => gate::run(Build::open(root)?, name.as_deref(), bless),
+        Typed::Web { watch } => web::run(&root, watch),
         Typed::Tidy => Ok(exit_code(tidy::run(&root)?)),
         Typed::Advisories { from } => {
             if let Some(checkout) = from {
