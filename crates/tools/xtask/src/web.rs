@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-use toolkit::command::{output, succeed, timed, unstartable};
+use toolkit::command::{succeed, timed, unstartable};
 use toolkit::stop::{Stop, at};
 use toolkit::{cache, node};
 
@@ -82,9 +82,7 @@ fn node(web: &Path, words: &[&str]) -> Command {
 /// Checks types and lints.
 fn check(web: &Path) -> Result<(), Stop> {
     let mut npm = Command::new("npm");
-    output(npm.args(["run", "--silent", "check"]).current_dir(web))
-        .map(drop)
-        .map_err(|stop| stop.hint("cd web && npm run check"))
+    succeed(npm.args(["run", "--silent", "check"]).current_dir(web))
 }
 
 /// Runs the tests of the page's pure parts, and prints their output and a line with their counts.
