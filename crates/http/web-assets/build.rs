@@ -25,7 +25,7 @@ fn main() {
         .collect();
     names.sort();
     let mut all = blake3::Hasher::new();
-    let mut table = String::from("pub(crate) const FILES: &[Embedded] = &[\n");
+    let mut table = String::from("const FILES: &[Embedded] = &[\n");
     for name in &names {
         let path = dist.join(name);
         println!("cargo::rerun-if-changed={}", path.display());
@@ -41,7 +41,7 @@ fn main() {
     }
     table.push_str("];\n");
     let version = &all.finalize().to_hex()[..16];
-    writeln!(table, "pub(crate) const VERSION: &str = {version:?};").expect(IN_MEMORY);
+    writeln!(table, "const VERSION: &str = {version:?};").expect(IN_MEMORY);
     fs::write(out.join("files.rs"), table).expect("OUT_DIR can be written");
 }
 
