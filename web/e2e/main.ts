@@ -7,14 +7,16 @@
 // `--url` names the root of a running server to be used instead of the program. Names choose
 // journeys, or `plain` or `lighthouse`.
 
-import { mkdir } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 import type { Browser } from "playwright-core";
 
 import { launch } from "./browser.ts";
 import { JOURNEYS, type Journey } from "./journeys.ts";
-import { drawPictures } from "./library.ts";
+import { writeMusic } from "./music.ts";
+import { drawPictures } from "./pictures.ts";
 import { withoutScript } from "./plain.ts";
 import { type Proxy, startProxy } from "./proxy.ts";
 import { USER, startServer } from "./server.ts";
@@ -109,6 +111,9 @@ async function main(): Promise<number> {
   const { artifacts, url } = flags;
   if (!artifacts) throw new Error("--artifacts is missing");
   await mkdir(artifacts, { recursive: true });
+  for (const name of await readdir(artifacts)) {
+    if (/\.(png|html)$/.test(name)) await rm(join(artifacts, name));
+  }
   const browser = await launch();
   const proxy: Proxy = await startProxy();
   let stop = async () => {};
@@ -116,6 +121,7 @@ async function main(): Promise<number> {
     let root = url?.replace(/\/*$/, "/");
     if (root === undefined) {
       await drawPictures(browser, flags.library);
+      await writeMusic(flags.library);
       const server = await startServer({ program: flags.program, library: flags.library, origins: [new URL(proxy.root).origin] });
       stop = server.stop;
       root = `http://127.0.0.1:${server.port}/`;

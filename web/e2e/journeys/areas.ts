@@ -1,20 +1,25 @@
 import assert from "node:assert/strict";
 
-import { AREAS } from "../../src/areas.ts";
+import { AREAS, type Area } from "../../src/areas.ts";
 import type { Journey } from "../journeys.ts";
 import { text } from "../messages.ts";
+import type { Visit } from "../visit.ts";
 
-/** Start of every area that the navigation offers. */
+/** Start of every area that the navigation offers: first to a guest, then to an admin. */
 export const areas: Journey = {
   name: "areas",
   isSmoke: true,
   run: async (visit) => {
-    const { page, variant } = visit;
-    for (const area of AREAS.filter((it) => !it.isForAdmins)) {
-      await visit.open(area.path);
-      const link = page.getByRole("navigation").first().getByRole("link", { name: text(variant, area.label) });
-      assert.equal(await link.getAttribute("aria-current"), "page", area.path);
-      await visit.check(`area-${area.path}`);
-    }
+    for (const area of AREAS.filter((it) => !it.isForAdmins)) await start(visit, area);
+    await visit.logIn();
+    for (const area of AREAS.filter((it) => it.isForAdmins)) await start(visit, area);
   },
 };
+
+async function start(visit: Visit, area: Area): Promise<void> {
+  await visit.open(area.path);
+  const navigation = visit.page.getByRole("navigation").first();
+  const link = navigation.getByRole("link", { name: text(visit.variant, area.label) });
+  assert.equal(await link.getAttribute("aria-current"), "page", area.path);
+  await visit.check(`area-${area.path}`);
+}

@@ -1,5 +1,6 @@
 //! `conform page`: journeys through the page in Debian's Chromium, against the shipped server with
-//! a small generated library. The journeys are TypeScript, in `web/e2e`, and run in Node.
+//! a small library, which the suite generates. The journeys are TypeScript, in `web/e2e`, and run in
+//! Node.
 //!
 //! Screenshots and Lighthouse's reports are stored in the folder `page-artifacts` of the cache.
 
@@ -13,11 +14,9 @@ use toolkit::command::succeed;
 use toolkit::stop::{Stop, at};
 use toolkit::{cache, debian, node};
 
-/// The browser, which has no own fonts.
-const PACKAGES: &[&str] = &["chromium", "fonts-dejavu-core"];
+/// The browser, fonts for it, and the program that makes the library's music.
+const PACKAGES: &[&str] = &["chromium", "ffmpeg", "fonts-dejavu-core"];
 const BROWSER: &str = "/usr/bin/chromium";
-const TRACKS: u32 = 60;
-const SEED: u64 = 1;
 
 /// Runs the suite, or the journeys named in `arguments`.
 ///
@@ -45,7 +44,6 @@ pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     let web = node::prepared(&root, &cache)?;
     let library = cache.join("page-library");
     fs::create_dir_all(&library).map_err(at(&library))?;
-    mediagen::generated(TRACKS, SEED, library.join("music"))?;
     let artifacts = cache.join("page-artifacts");
     let mut suite = Command::new("node");
     suite

@@ -288,6 +288,7 @@ fn result_line(line: &str) -> Option<Count> {
 
 /// Opens the page in a browser: the short form of `cargo xtask conform page`.
 fn page(gate: &Gate) -> Result<Count, Stop> {
+    debian::ensure(debian::TESTS)?;
     counted(&mut conform::page(&gate.build)?)
 }
 

@@ -1,0 +1,55 @@
+// Music of a small library: sine tones in three formats, with tags that journeys can look for.
+
+import { execFile } from "node:child_process";
+import { access, mkdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+/** Album of the library. All its tracks have the artist and the year of the album. */
+export interface Album {
+  readonly artist: string;
+  readonly title: string;
+  readonly year: number;
+  readonly genre: string;
+  readonly extension: "flac" | "mp3" | "opus";
+  readonly tracks: readonly string[];
+}
+
+export const ALBUMS: readonly Album[] = [
+  { artist: "The Alternators", title: "Night", year: 1999, genre: "Rock", extension: "flac", tracks: ["Dusk", "Night", "Dawn"] },
+  { artist: "Ōkami Trio", title: "雨の日", year: 2015, genre: "Jazz", extension: "mp3", tracks: ["雨", "Umbrella 🌂", "<b>Sun</b>"] },
+  { artist: "فرقة النور", title: "صباح", year: 2021, genre: "Folk", extension: "opus", tracks: ["صباح", "مساء"] },
+];
+
+/** Length of a track in seconds. */
+const TRACK_S = 8;
+
+/** Writes the folder `music` of `library` with ffmpeg, if it is missing. */
+export async function writeMusic(library: string): Promise<void> {
+  const folder = join(library, "music");
+  if (await access(folder).then(() => true, () => false)) return;
+  const partial = join(library, ".music.partial");
+  await rm(partial, { recursive: true, force: true });
+  for (const album of ALBUMS) {
+    const place = join(partial, album.artist, album.title);
+    await mkdir(place, { recursive: true });
+    for (const index of album.tracks.keys()) await writeTrack(album, index, place);
+  }
+  await rename(partial, folder);
+}
+
+async function writeTrack(album: Album, index: number, place: string): Promise<void> {
+  const tags = {
+    title: album.tracks[index],
+    artist: album.artist,
+    album_artist: album.artist,
+    album: album.title,
+    date: album.year,
+    genre: album.genre,
+    track: `${index + 1}/${album.tracks.length}`,
+  };
+  const metadata = Object.entries(tags).flatMap(([name, value]) => ["-metadata", `${name}=${value}`]);
+  const tone = `sine=frequency=${220 * (index + 2)}:duration=${TRACK_S}:sample_rate=48000`;
+  const file = join(place, `${index + 1}.${album.extension}`);
+  await promisify(execFile)("ffmpeg", ["-v", "error", "-y", "-f", "lavfi", "-i", tone, "-ac", "2", ...metadata, file]);
+}
