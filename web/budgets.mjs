@@ -1,7 +1,7 @@
 // Compares the sizes of a built page with their budgets: `node budgets.mjs [FOLDER]`.
 //
-// Sizes are those of `gzip -9`, in bytes. An area costs its own module and the modules that it
-// imports at once, without those that the first view has loaded already.
+// Sizes are those of `gzip -9`, in bytes. An area costs its own module and all modules that it
+// imports at once or later, without those that the first view has loaded already.
 
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,6 +16,8 @@ const AREA_MAX = 25 * KB;
 /** Budgets of areas that have more than the usual one. */
 const AREAS_MAX = { ops: 45 * KB };
 const EVERYTHING_MAX = 140 * KB;
+/** Area that the first view shows; its budget is for what it loads later. */
+const START = "photos";
 /** Files that are not text, and that no budget counts. */
 const PICTURES = /\.png$/;
 
@@ -23,6 +25,11 @@ const PICTURES = /\.png$/;
 export function staticImports(code) {
   const found = code.matchAll(/(?:\bfrom|\bimport)\s*"\.\/([^"]+\.js)"/g);
   return [...found].map((match) => match[1]);
+}
+
+/** Returns the names of the modules that a module imports when it needs them. */
+export function dynamicImports(code) {
+  return [...code.matchAll(/\bimport\("\.\/([^"]+\.js)"\)/g)].map((match) => match[1]);
 }
 
 /** Returns a module's name and those of all modules that loading it loads. */
@@ -36,6 +43,19 @@ export function loadedWith(name, files) {
     waiting.push(...staticImports(files.get(next).toString()));
   }
   return loaded;
+}
+
+/** Returns the modules that a view needs in the end, without `known` ones and what only those import. */
+function neededBy(name, files, known) {
+  const needed = new Set();
+  const waiting = [name];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (known.has(next) || needed.has(next)) continue;
+    needed.add(next);
+    const code = files.get(next).toString();
+    waiting.push(...staticImports(code), ...dynamicImports(code));
+  }
+  return needed;
 }
 
 /** Returns the areas in the source of `areas.ts`: each area's path, and the name of its module. */
@@ -54,18 +74,22 @@ export function rows(files, areas) {
   const size = (names) => [...names].reduce((sum, name) => sum + gzipSync(files.get(name), { level: 9 }).length, 0);
   const first = loadedWith("app.js", files);
   const found = [];
-  const later = [];
+  const entries = new Map();
   for (const { path, module } of areas) {
     const file = fileOf(module, files);
     if (!file) throw new Error(`the module ${module} of the area ${path} has no file`);
-    if (path === "photos") for (const name of loadedWith(file, files)) first.add(name);
-    else later.push({ path, file });
+    // Two areas may share a module.
+    if (![...entries.values()].includes(file)) entries.set(path, file);
   }
+  const start = entries.get(START);
+  if (start) for (const name of loadedWith(start, files)) first.add(name);
   found.push({ name: "first view", bytes: size(first), max: FIRST_VIEW_MAX });
   found.push({ name: "app.css", bytes: size(["app.css"]), max: STYLE_MAX });
-  for (const { path, file } of later) {
-    const own = [...loadedWith(file, files)].filter((name) => !first.has(name));
-    found.push({ name: path, bytes: size(own), max: AREAS_MAX[path] ?? AREA_MAX });
+  for (const [path, file] of entries) {
+    const others = new Set([...first, ...entries.values()]);
+    others.delete(file);
+    const needed = [...neededBy(file, files, others)].filter((name) => !first.has(name));
+    found.push({ name: path, bytes: size(needed), max: AREAS_MAX[path] ?? AREA_MAX });
   }
   found.push({ name: "everything", bytes: size(files.keys()), max: EVERYTHING_MAX });
   return found;
