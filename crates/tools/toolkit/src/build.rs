@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cache::{self, FolderLock};
+use crate::cache;
 use crate::command::{output, succeed, timed};
 use crate::debian;
 use crate::stop::{Stop, at, program};
+use crate::target_dir::TargetDir;
 
 /// Compiler flags that make every program static. Only the worker must be static, but one set of
 /// flags lets all programs share one target directory.
@@ -21,10 +22,9 @@ pub struct Build {
     /// Cache folder, which contains all build folders.
     cache: PathBuf,
     /// Build folder of this checkout.
-    target_dir: PathBuf,
+    target_dir: TargetDir,
     /// Path of the worker that the server embeds, once the worker is built.
     worker: Option<PathBuf>,
-    _folder_lock: FolderLock,
 }
 
 impl Build {
@@ -40,28 +40,15 @@ impl Build {
         let triple = triple
             .ok_or_else(|| Stop::host("rustc -vV names no host"))?
             .to_owned();
-        let lock_path = root.join("Cargo.lock");
-        let lock = fs::read_to_string(&lock_path).map_err(at(&lock_path))?;
-        let cache = cache::folder()?;
-        let target_dir = cache.join(format!("build-{}", cache::key(&version, &lock)));
-        let mut folder_lock = FolderLock::wait(&target_dir, &root)?;
-        if let Some(from) = &folder_lock.from {
-            // Cargo treats crates at the same place in two checkouts as one crate, and compares
-            // only file times. Without a clean, it would reuse artifacts of the other checkout's
-            // code.
-            eprintln!("{}: taking the build folder over from {from}", program());
-            let mut clean = cargo_in(&root, &triple, &target_dir, "clean");
-            succeed(clean.args(["--quiet", "--workspace"]))?;
-        }
-        folder_lock.sign(&root)?;
-        cache::prune(&cache)?;
+        let target_dir = TargetDir::lock("build", &root, &version, |folder| {
+            cargo_in(&root, &triple, folder, "clean")
+        })?;
         Ok(Build {
             root,
             triple,
-            cache,
+            cache: cache::folder()?,
             target_dir,
             worker: None,
-            _folder_lock: folder_lock,
         })
     }
 
@@ -78,7 +65,7 @@ impl Build {
     /// Returns a cargo command with the same compiler flags and build folder as all other cargo
     /// commands.
     pub fn cargo(&self, subcommand: &str) -> Command {
-        let mut cargo = cargo_in(&self.root, &self.triple, &self.target_dir, subcommand);
+        let mut cargo = cargo_in(&self.root, &self.triple, self.target_dir.path(), subcommand);
         if let Some(worker) = &self.worker {
             // The server's build script reads the worker's path from this variable.
             cargo.env("PELTON_WORKER", worker);
@@ -92,7 +79,7 @@ impl Build {
     /// # Errors
     /// When the worker does not build.
     pub fn worker(&mut self) -> Result<PathBuf, Stop> {
-        let embedded = self.target_dir.join("worker");
+        let embedded = self.target_dir.path().join("worker");
         if !embedded.exists() {
             eprintln!(
                 "{}: the first build compiles the C codecs, which takes minutes",
@@ -100,7 +87,7 @@ impl Build {
             );
         }
         let program = self.program("worker")?;
-        let stripped = self.target_dir.join("worker.stripped");
+        let stripped = self.target_dir.path().join("worker.stripped");
         succeed(Command::new("strip").arg("-o").arg(&stripped).arg(&program))?;
         // The embedded file is replaced only if its content differs, because a newer file makes
         // cargo build the server again.
@@ -136,6 +123,7 @@ impl Build {
     /// Returns the path of the program of the crate `name`, which may not be built yet.
     pub fn program_path(&self, name: &str) -> PathBuf {
         self.target_dir
+            .path()
             .join(&self.triple)
             .join("release")
             .join(name)

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! $PELTON_CACHE, or $XDG_CACHE_HOME/pelton, or ~/.cache/pelton
-//! ├── build-KEY/          cargo's target directory; KEY is a hash of compiler and C codecs
+//! ├── KIND-KEY/           cargo's target directory; KEY is a hash of compiler and C codecs, KIND is
+//! │   │                   `build`, or the name of a suite that builds in another way
 //! │   └── owner           locked while in use; contains the path of the checkout that used it last
 //! └── TOOL-VERSION/       cargo-deny and other tools, each installed once
 //! ```
@@ -19,7 +20,7 @@ use std::time::SystemTime;
 
 use crate::stop::{Stop, at, program};
 
-/// Maximum number of build folders, including the one in use. A second folder saves a rebuild when
+/// Maximum number of build folders of one kind, including the one in use. A second folder saves a rebuild when
 /// the user switches between two branches.
 const BUILDS_MAX: usize = 2;
 
@@ -134,16 +135,17 @@ impl FolderLock {
     }
 }
 
-/// Removes all but the newest build folders in `cache`, and prints the path of each removed folder.
-/// Folders in use are kept.
+/// Removes all but the newest build folders of one kind in `cache`, and prints the path of each
+/// removed folder. Folders in use are kept.
 ///
 /// # Errors
 /// When a folder cannot be read or removed.
-pub(crate) fn prune(cache: &Path) -> Result<(), Stop> {
+pub(crate) fn prune(cache: &Path, kind: &str) -> Result<(), Stop> {
     let mut builds = Vec::new();
+    let start = format!("{kind}-");
     for entry in fs::read_dir(cache).map_err(at(cache))? {
         let entry = entry.map_err(at(cache))?;
-        if entry.file_name().to_string_lossy().starts_with("build-") {
+        if entry.file_name().to_string_lossy().starts_with(&start) {
             builds.push((used(&entry.path()), entry.path()));
         }
     }

@@ -16,4 +16,5 @@ pub mod command;
 pub mod debian;
 pub mod node;
 pub mod stop;
+pub mod target_dir;
 pub mod tools;

@@ -72,7 +72,7 @@ fn the_newest_builds_and_those_in_use_stay() {
         folder_locks.push(folder_lock);
     }
     folder_locks.truncate(1);
-    prune(&cache).unwrap();
+    prune(&cache, "build").unwrap();
 
     let entries = fs::read_dir(&cache).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
