@@ -2,8 +2,7 @@
 
 use std::future::poll_fn;
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,7 +17,9 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 use crate::accept::{Accepted, Acceptor};
 use crate::address::{AddressLimitReached, Addresses};
 use crate::clock::TICK_MS;
+use crate::gate::{Arrival, Gate};
 use crate::listen::{CoreListeners, CoreSocket};
+use crate::open::OpenConnections;
 use crate::steering::{ArrivalCounts, SAMPLE, SteeringState};
 use crate::{
     Clock, Conn, Core, Counters, Error, Limits, Listeners, Steering, Stop, cores, slice, steering,
@@ -60,7 +61,7 @@ where
         blocking_threads: (limits.blocking_threads_max / listeners.cores.len()).max(1),
         shed_response,
         stop: stop.clone(),
-        open: AtomicUsize::new(0),
+        open: OpenConnections::new(),
         addresses: Arc::new(Addresses::new(
             limits.address_connections_max,
             listeners.exempt,
@@ -109,8 +110,7 @@ struct Shared {
     blocking_threads: usize,
     shed_response: &'static [u8],
     stop: Stop,
-    /// Number of open connections over all cores.
-    open: AtomicUsize,
+    open: OpenConnections,
     addresses: Arc<Addresses>,
     counters: Arc<[Counters]>,
     /// True if each core's thread is pinned to its processor. A single core is not pinned: pinning
@@ -120,47 +120,6 @@ struct Shared {
     /// Processors that the process may use, for threads that are not pinned.
     allowed: CpuSet,
     steered: SteeringState,
-}
-
-/// Barrier at which every core waits until all cores have started. Otherwise clients of the first
-/// core would use up resources that the last core still needs.
-struct Gate {
-    missing: Mutex<usize>,
-    complete: Condvar,
-}
-
-impl Gate {
-    fn new(cores: usize) -> Gate {
-        Gate {
-            missing: Mutex::new(cores),
-            complete: Condvar::new(),
-        }
-    }
-
-    fn missing(&self) -> MutexGuard<'_, usize> {
-        self.missing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// One core's pending arrival at the gate. Dropping it counts as an arrival, so that a core that
-/// failed to start does not block the others.
-struct Arrival<'a>(&'a Gate);
-
-impl Arrival<'_> {
-    fn wait(self) {
-        let gate = self.0;
-        drop(self);
-        let complete = &gate.complete;
-        let all = complete.wait_while(gate.missing(), |missing| 0 < *missing);
-        drop(all.unwrap_or_else(PoisonError::into_inner));
-    }
-}
-
-impl Drop for Arrival<'_> {
-    fn drop(&mut self) {
-        *self.0.missing() -= 1;
-        self.0.complete.notify_all();
-    }
 }
 
 struct StopOnDrop<'a>(&'a Stop);
@@ -354,13 +313,15 @@ where
                 return acceptor.shed(accepted.stream);
             }
         };
-        let open = self.shared.open.load(Relaxed);
-        // An evicted connection ends before the core polls its sockets again, so the limit is
-        // exceeded only until then.
-        if self.shared.limits.connections_max <= open && !self.core.evict() {
-            return acceptor.shed(accepted.stream);
+        let open = &self.shared.open;
+        if !open.try_add(self.shared.limits.connections_max) {
+            if !self.core.evict() {
+                return acceptor.shed(accepted.stream);
+            }
+            // The evicted connection ends before the core polls its sockets again, so the limit is
+            // exceeded only until then.
+            open.add();
         }
-        self.shared.open.fetch_add(1, Relaxed);
         self.sample_arrival(&accepted.stream);
         self.core.counters().accepted.count();
         let conn = Conn::new(accepted, &self.core, place);
@@ -368,7 +329,7 @@ where
     }
 
     fn ended(&self, ended: Result<(), JoinError>) {
-        self.shared.open.fetch_sub(1, Relaxed);
+        self.shared.open.remove();
         self.core.counters().closed.count();
         if let Err(error) = ended
             && error.is_panic()

@@ -19,6 +19,8 @@ use crate::{
     bind, run, usable_cores,
 };
 
+mod interleavings;
+
 const BUSY: &[u8] = b"busy\n";
 
 /// Reactor on a separate thread.

@@ -1,0 +1,47 @@
+//! Barrier at the start of the cores.
+
+use std::sync::PoisonError;
+
+use super::sync::{Condvar, Mutex, MutexGuard};
+
+/// Barrier at which every core waits until all cores have started. Otherwise clients of the first
+/// core would use up resources that the last core still needs.
+pub(crate) struct Gate {
+    missing: Mutex<usize>,
+    complete: Condvar,
+}
+
+impl Gate {
+    pub(crate) fn new(cores: usize) -> Gate {
+        Gate {
+            missing: Mutex::new(cores),
+            complete: Condvar::new(),
+        }
+    }
+
+    fn missing(&self) -> MutexGuard<'_, usize> {
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One core's pending arrival at the gate. Dropping it counts as an arrival, so that a core that
+/// failed to start does not block the others.
+pub(crate) struct Arrival<'a>(pub(crate) &'a Gate);
+
+impl Arrival<'_> {
+    /// Arrives, and waits until all cores have arrived.
+    pub(crate) fn wait(self) {
+        let gate = self.0;
+        drop(self);
+        let complete = &gate.complete;
+        let all = complete.wait_while(gate.missing(), |missing| 0 < *missing);
+        drop(all.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Drop for Arrival<'_> {
+    fn drop(&mut self) {
+        *self.0.missing() -= 1;
+        self.0.complete.notify_all();
+    }
+}

@@ -1,0 +1,94 @@
+//! Tests, under `shuttle`, of the state that cores share: the threads of a test run in many
+//! interleavings, and a wait that nothing ends is a deadlock, which fails the test.
+//!
+//! The other tests of this crate start real cores, and the locks of `shuttle` work only under
+//! `shuttle`. So this module compiles the files `gate.rs` and `open.rs` once more, with its own
+//! `sync`.
+//!
+//! Each of these injected bugs made a test fail: an arrival that notifies one waiter, that notifies
+//! none, or that is counted by `wait` alone and not by `drop`; a count that is compared and then
+//! changed in two operations.
+
+#[path = "../gate.rs"]
+mod gate;
+#[path = "../open.rs"]
+mod open;
+mod sync {
+    pub(crate) use shuttle::sync::atomic::AtomicUsize;
+    pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};
+}
+
+use gate::{Arrival, Gate};
+use open::OpenConnections;
+use shuttle::sync::Arc;
+use shuttle::sync::atomic::{AtomicUsize, Ordering};
+use shuttle::thread;
+
+/// Number of interleavings per test, for each of two schedulers.
+const ORDERS: usize = 1_000;
+/// Maximum number of points in one interleaving at which the scheduler departs from priorities.
+const DEPTH: usize = 3;
+const CORES: usize = 4;
+
+/// Runs `test` in many interleavings, half of them at random, half with priorities that change
+/// rarely.
+fn in_many_orders(test: fn()) {
+    shuttle::check_random(test, ORDERS);
+    shuttle::check_pct(test, ORDERS, DEPTH);
+}
+
+#[test]
+fn no_core_serves_before_all_cores_have_started_or_failed() {
+    in_many_orders(|| {
+        let gate = Arc::new(Gate::new(CORES));
+        let ready = Arc::new(AtomicUsize::new(0));
+        let cores: Vec<_> = (0..CORES)
+            .map(|core| {
+                let (gate, ready) = (Arc::clone(&gate), Arc::clone(&ready));
+                thread::spawn(move || {
+                    let arrival = Arrival(&gate);
+                    ready.fetch_add(1, Ordering::SeqCst);
+                    if core == 1 {
+                        // This core cannot start.
+                        return;
+                    }
+                    arrival.wait();
+                    assert_eq!(ready.load(Ordering::SeqCst), CORES);
+                })
+            })
+            .collect();
+        for core in cores {
+            core.join().expect("no core panics");
+        }
+    });
+}
+
+#[test]
+fn cores_that_accept_together_do_not_exceed_the_limit() {
+    const CONNECTIONS_MAX: usize = 2;
+    in_many_orders(|| {
+        let open = Arc::new(OpenConnections::new());
+        let served = Arc::new(AtomicUsize::new(0));
+        let cores: Vec<_> = (0..CORES)
+            .map(|_| {
+                let (open, served) = (Arc::clone(&open), Arc::clone(&served));
+                thread::spawn(move || {
+                    let is_admitted = open.try_add(CONNECTIONS_MAX);
+                    if is_admitted {
+                        let before = served.fetch_add(1, Ordering::SeqCst);
+                        assert!(before < CONNECTIONS_MAX, "{before} were open");
+                        served.fetch_sub(1, Ordering::SeqCst);
+                        open.remove();
+                    }
+                })
+            })
+            .collect();
+        for core in cores {
+            core.join().expect("no core panics");
+        }
+        // All connections are closed. One that takes the place of an evicted connection counts.
+        open.add();
+        let admitted = (0..CORES).filter(|_| open.try_add(CONNECTIONS_MAX));
+        assert_eq!(admitted.count(), CONNECTIONS_MAX - 1);
+    });
+}
