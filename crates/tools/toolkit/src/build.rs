@@ -36,10 +36,7 @@ impl Build {
     pub fn open(root: PathBuf) -> Result<Build, Stop> {
         debian::ensure(debian::BUILD)?;
         let version = output(Command::new("rustc").arg("-vV").current_dir(&root))?;
-        let triple = version.lines().find_map(|line| line.strip_prefix("host: "));
-        let triple = triple
-            .ok_or_else(|| Stop::host("rustc -vV names no host"))?
-            .to_owned();
+        let triple = host_triple(&version)?.to_owned();
         let target_dir = TargetDir::lock("build", &root, &version, |folder| {
             cargo_in(&root, &triple, folder, "clean")
         })?;
@@ -142,6 +139,17 @@ pub fn checkout() -> Result<PathBuf, Stop> {
     root.map(Path::to_owned).ok_or_else(|| {
         Stop::usage("started without cargo").hint("run it as cargo xtask, inside the checkout")
     })
+}
+
+/// Returns the host's triple, from the output of `rustc -vV`.
+///
+/// # Errors
+/// When the output has none.
+pub fn host_triple(rustc_version: &str) -> Result<&str, Stop> {
+    let mut lines = rustc_version.lines();
+    lines
+        .find_map(|line| line.strip_prefix("host: "))
+        .ok_or_else(|| Stop::host("rustc -vV names no host"))
 }
 
 /// Returns the path of the cargo that runs this program, or `cargo` if the program was started

@@ -3,10 +3,10 @@
 //!
 //! ```text
 //! $PELTON_CACHE, or $XDG_CACHE_HOME/pelton, or ~/.cache/pelton
-//! ├── KIND-KEY/           cargo's target directory; KEY is a hash of compiler and C codecs, KIND is
-//! │   │                   `build`, or the name of a suite that builds in another way
-//! │   └── owner           locked while in use; contains the path of the checkout that used it last
-//! └── TOOL-VERSION/       cargo-deny and other tools, each installed once
+//! ├── KIND-KEY/       cargo's target directory; KEY is a hash of compiler and C codecs, KIND is
+//! │   │               `build`, or the name of a suite that builds in another way
+//! │   └── owner       locked while in use; contains the path of the checkout that used it last
+//! └── TOOL-VERSION/   cargo-deny and other tools, each installed once
 //! ```
 
 #[cfg(test)]
