@@ -20,8 +20,8 @@ use std::time::SystemTime;
 
 use crate::stop::{Stop, at, program};
 
-/// Maximum number of build folders of one kind, including the one in use. A second folder saves a rebuild when
-/// the user switches between two branches.
+/// Maximum number of build folders of one kind, including the one in use. A second folder saves a
+/// rebuild when the user switches between two branches.
 const BUILDS_MAX: usize = 2;
 
 /// Packages that compile C for minutes. No other package in the lock file changes the key of the
