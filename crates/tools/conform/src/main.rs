@@ -8,11 +8,13 @@
 
 #![forbid(unsafe_code)]
 
+mod aarch64;
 mod cells;
 mod grammar;
 mod h2;
 mod http1;
 mod long;
+mod miri;
 mod opens;
 mod oracle;
 mod page;
@@ -57,6 +59,10 @@ struct Suite {
 
 const SUITES: &[Suite] = &[
     Suite {
+        name: "aarch64",
+        run: aarch64::run,
+    },
+    Suite {
         name: "cells",
         run: cells::run,
     },
@@ -67,6 +73,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "h2",
         run: h2::run,
+    },
+    Suite {
+        name: "miri",
+        run: miri::run,
     },
     Suite {
         name: "page",
