@@ -368,7 +368,7 @@ fn eviction_is_bounded_in_each_turn_and_command() {
 
 #[test]
 fn a_tag_is_dropped_at_once_and_its_keys_are_freed_in_turns() {
-    const KEYS: u64 = 20_000;
+    const KEYS: u64 = if cfg!(miri) { 2_000 } else { 20_000 };
     let mut client = Client::new();
     for number in 0..KEYS {
         client.send(&format!("SET k{number} value TAG all"));
@@ -562,6 +562,7 @@ fn prefetch_changes_no_reply() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too slow: 90,000 commands")]
 fn large_collections_are_freed_in_turns() {
     const ELEMENTS: usize = 30_000;
     let mut client = Client::new();
@@ -646,6 +647,7 @@ fn cache(policy: Policy, small_bytes: u64, blob_bytes: u64) -> Client {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too slow: over 100,000 commands")]
 fn small_data_and_blobs_have_separate_limits() {
     const MB: u64 = 1 << 20;
     let blob = "b".repeat(100_000);
@@ -705,6 +707,7 @@ fn small_data_and_blobs_have_separate_limits() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too slow: over 40,000 commands")]
 fn sieve_protects_used_keys_from_unused_large_values() {
     const HOT: u64 = 200;
     let large = "x".repeat(60_000);
@@ -734,6 +737,7 @@ fn sieve_protects_used_keys_from_unused_large_values() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too slow: over 30,000 commands")]
 fn keys_in_use_are_not_evicted_by_recent_keys() {
     for policy in [Policy::VolatileLru, Policy::AllKeysLru] {
         let mut client = cache(policy, 1 << 20, 0);
@@ -774,6 +778,10 @@ fn the_mean_of_extreme_deadlines_does_not_overflow() {
 }
 
 #[test]
+#[cfg_attr(
+    miri,
+    ignore = "too slow: over 15,000 commands; `defrag::tests` run with fewer seeds"
+)]
 fn defragmentation_moves_everything_and_changes_nothing() {
     let mut client = Client::new();
     let long = |number: usize| format!("a-key-that-stands-on-the-heap:{number}");

@@ -50,7 +50,7 @@ fn heads() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 20 } else { 1_000 }))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 5 } else { 1_000 }))]
 
     #[test]
     fn arbitrary_heads_keep_the_invariants(

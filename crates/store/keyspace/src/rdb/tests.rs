@@ -144,7 +144,7 @@ fn files_of_valkey_are_read() {
 fn damage_is_refused() {
     let file = file(&mut filled(), 1 << 20, |_| {});
     assert!(load(&file, file.len()).is_ok());
-    for at in (9..file.len()).step_by(97) {
+    for at in (9..file.len()).step_by(if cfg!(miri) { 5_003 } else { 97 }) {
         let mut damaged = file.clone();
         damaged[at] ^= 0x20;
         let mut keyspace = Keyspace::new(Limits::default(), 2);
@@ -179,10 +179,13 @@ fn a_cancelled_snapshot_leaves_no_state() {
     assert_eq!(run(&mut loaded, "DBSIZE"), run(&mut keyspace, "DBSIZE"));
 }
 
+/// Number of elements of each collection that [`huge`] creates.
+const HUGE_ELEMENTS: usize = if cfg!(miri) { 1_000 } else { 20_000 };
+
 /// Returns a store whose snapshot takes more than one call of `write_snapshot_part`.
 fn huge() -> Keyspace {
     let mut keyspace = Keyspace::new(Limits::default(), 1);
-    for first in (0..20_000).step_by(100) {
+    for first in (0..HUGE_ELEMENTS).step_by(100) {
         let numbers = || first..first + 100;
         let words = |word: fn(usize) -> String| numbers().map(word).collect::<String>();
         let list = words(|number| format!(" element{number}"));
@@ -259,7 +262,7 @@ fn begin(keyspace: &mut Keyspace) {
 #[test]
 fn values_that_compress_well_take_as_many_turns() {
     const BUDGET: usize = 10_000;
-    const KEYS: usize = 2_000;
+    const KEYS: usize = if cfg!(miri) { 200 } else { 2_000 };
     let mut keyspace = Keyspace::new(Limits::default(), 1);
     for number in 0..KEYS {
         let value = "x".repeat(1_000);
@@ -274,14 +277,16 @@ fn values_that_compress_well_take_as_many_turns() {
     assert!(file.len() < KEYS * 100, "{} bytes", file.len());
     assert!(KEYS * 1_000 / BUDGET <= turns, "{turns} turns");
     let mut loaded = load(&file, 5_000).expect("sound");
-    assert_eq!(run(&mut loaded, "STRLEN key1999"), ":1000\r\n");
+    let last = format!("STRLEN key{}", KEYS - 1);
+    assert_eq!(run(&mut loaded, &last), ":1000\r\n");
 }
 
 #[test]
 fn changes_between_turns_are_written_in_parts() {
     const BUDGET: usize = 10_000;
+    const KEYS: usize = if cfg!(miri) { 1_000 } else { 2_000 };
     let mut keyspace = Keyspace::new(Limits::default(), 1);
-    for number in 0..2_000 {
+    for number in 0..KEYS {
         // Text that compresses badly.
         let value: String = (0..60)
             .map(|place| format!("{:02x}", (number * 7919 + place * place * 31) % 251))
@@ -293,7 +298,7 @@ fn changes_between_turns_are_written_in_parts() {
     while !keyspace.write_snapshot_part(BUDGET, &mut quiet) {}
     begin(&mut keyspace);
     run(&mut keyspace, "FLUSHALL");
-    for number in 0..2_000 {
+    for number in 0..KEYS {
         run(&mut keyspace, &format!("SET key{number} other"));
     }
     let mut file = Vec::new();
@@ -308,14 +313,14 @@ fn changes_between_turns_are_written_in_parts() {
     // The same test, but during the snapshot each key is changed by APPEND, instead of all keys
     // being removed by FLUSHALL.
     run(&mut keyspace, "FLUSHALL");
-    for number in 0..2_000 {
+    for number in 0..KEYS {
         run(
             &mut keyspace,
             &format!("SET key{number} {}", "ab-".repeat(20)),
         );
     }
     begin(&mut keyspace);
-    for number in 0..2_000 {
+    for number in 0..KEYS {
         run(&mut keyspace, &format!("APPEND key{number} x"));
     }
     assert!(20 * BUDGET < keyspace.snapshot_waiting_bytes() * 10);

@@ -8,6 +8,8 @@ use crate::{Keyspace, Limits, Outcome, Session};
 
 const NOW_MS: u64 = 1_700_000_000_000;
 const BUDGET: usize = 10_000;
+/// Number of elements of a large collection.
+const ELEMENTS: usize = if cfg!(miri) { 400 } else { 4_000 };
 
 fn run(keyspace: &mut Keyspace, session: &mut Session, line: &str) -> Bytes {
     let args = resp::split_line(line.as_bytes()).expect("sound");
@@ -39,7 +41,7 @@ fn filled() -> Keyspace {
     let mut session = Session::new();
     for db in 0..2 {
         run(&mut keyspace, &mut session, &format!("SELECT {db}"));
-        for first in (0..4_000).step_by(100) {
+        for first in (0..ELEMENTS).step_by(100) {
             let words =
                 |word: fn(usize) -> String| (first..first + 100).map(word).collect::<String>();
             let list = words(|number| format!(" element{number:020}"));
@@ -144,7 +146,8 @@ fn any_command(rng: &mut fastrand::Rng) -> String {
 
 #[test]
 fn a_snapshot_equals_the_data_at_its_start() {
-    for seed in 0..12 {
+    const SEEDS: u64 = if cfg!(miri) { 1 } else { 12 };
+    for seed in 0..SEEDS {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut keyspace = filled();
         let expected = digest(&mut keyspace);
@@ -176,16 +179,17 @@ fn a_snapshot_equals_the_data_at_its_start() {
 /// snapshot are not part of it.
 #[test]
 fn keys_removed_during_a_snapshot_are_in_it() {
+    const KEYS: usize = if cfg!(miri) { 500 } else { 5_000 };
     for keys_after in [0, 50] {
         let mut keyspace = Keyspace::new(Limits::default(), 1);
-        for number in 0..5_000 {
+        for number in 0..KEYS {
             run_in(&mut keyspace, &format!("SET key{number} value"));
         }
         let expected = digest(&mut keyspace);
         let mut file = Vec::new();
         begin(&mut keyspace);
         keyspace.write_snapshot_part(BUDGET, &mut file);
-        for number in 0..5_000 {
+        for number in 0..KEYS {
             run_in(&mut keyspace, &format!("DEL key{number}"));
         }
         for number in 0..keys_after {
@@ -223,7 +227,7 @@ fn a_change_of_a_large_value_copies_only_changed_elements() {
         "LPUSH list first",
         "HSET hash field7 again",
     ];
-    for turns in (0..100).step_by(7) {
+    for turns in (0..100).step_by(if cfg!(miri) { 30 } else { 7 }) {
         let mut keyspace = filled();
         begin(&mut keyspace);
         for _ in 0..turns {

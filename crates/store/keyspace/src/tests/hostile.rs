@@ -11,7 +11,7 @@ use crate::settings::Limits;
 use crate::table::{Argument, Kind, arguments};
 
 /// Number of commands that the test runs; small enough for every test run.
-const COMMANDS: usize = 40_000;
+const COMMANDS: usize = if cfg!(miri) { 600 } else { 40_000 };
 /// Maximum length of a string.
 const STRING_BYTES_MAX: usize = 64 << 10;
 /// Length above which a reply may be cut off.

@@ -27,7 +27,7 @@ fn assert_sound(node: &Node<u32>) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 48 }))]
 
     #[test]
     fn behaves_like_a_sorted_vector(steps in prop::collection::vec((0..4000u32, 0..700u32, prop::bool::weighted(0.6)), 1..40)) {
