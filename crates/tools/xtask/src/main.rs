@@ -17,6 +17,7 @@ mod advisories;
 mod codecs;
 mod conform;
 mod demo;
+mod figures;
 mod fuzz;
 mod gate;
 mod instructions;
@@ -115,6 +116,8 @@ enum Typed {
     },
     /// Print each string of several words outside test code: help, log lines, errors, metric help
     Messages,
+    /// Write the tables of docs/FIGURES.md from the newest records of the benchmarks
+    Figures,
     /// Run a benchmark against its peers
     Lab {
         /// Name of the benchmark
@@ -158,6 +161,10 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
         Typed::Media { tracks, seed, out } => media(tracks, seed, out),
         Typed::ProseSample { seed, count } => prose::sample(&root, seed, count),
         Typed::Messages => prose::messages(&root),
+        Typed::Figures => {
+            figures::write(&root)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Typed::Lab { name, args } => lab::run(root, &name, &args),
     }
 }

@@ -1,0 +1,125 @@
+//! Tables in Markdown, and the forms of the numbers in them.
+
+use toml::Value;
+
+use super::record::{Records, member, number, text};
+
+/// Table under construction.
+pub(super) struct Markdown {
+    lines: Vec<String>,
+}
+
+impl Markdown {
+    /// Starts a table with the heads of its columns.
+    pub(super) fn new(heads: &[&str]) -> Markdown {
+        let mut table = Markdown { lines: Vec::new() };
+        table.row(heads);
+        table.lines.push("|---".repeat(heads.len()) + "|");
+        table
+    }
+
+    /// Appends a row.
+    pub(super) fn row<Cell: AsRef<str>>(&mut self, cells: &[Cell]) {
+        let cells: Vec<_> = cells.iter().map(AsRef::as_ref).collect();
+        self.lines.push(format!("| {} |", cells.join(" | ")));
+    }
+
+    /// Returns the lines of the table, between two empty lines.
+    pub(super) fn text(&self) -> String {
+        format!("\n{}\n\n", self.lines.join("\n"))
+    }
+}
+
+/// Renders the table of the records that the tables before it cite.
+pub(super) fn records(records: &Records) -> Markdown {
+    let mut table = Markdown::new(&[
+        "record",
+        "processor, cores, kernel",
+        "load before the run",
+        "Pelton",
+        "programs",
+    ]);
+    for record in records.cited() {
+        let host = member(&record.value, "host");
+        let versions = member(&record.value, "versions").as_table();
+        let versions = versions.into_iter().flatten().map(|(name, value)| {
+            let printed = value.as_str().unwrap_or_default();
+            format!("{name} {}", version(printed).unwrap_or(printed))
+        });
+        table.row(&[
+            record.name.clone(),
+            format!(
+                "{}, {}, {}",
+                text(host, "cpu"),
+                number(host, "cores"),
+                text(host, "kernel")
+            ),
+            text(host, "load").to_owned(),
+            text(&record.value, "pelton").to_owned(),
+            versions.collect::<Vec<_>>().join(", "),
+        ]);
+    }
+    table
+}
+
+/// Returns the version in the text that a program prints about itself: the part of the first word
+/// with a number and a dot that follows any name in the word.
+pub(super) fn version(printed: &str) -> Option<&str> {
+    let mut words = printed.split_whitespace();
+    let word = words.find(|word| {
+        let mut dots = word.match_indices('.');
+        dots.any(|(at, _)| word[..at].ends_with(|char: char| char.is_ascii_digit()))
+    })?;
+    let word = word.rsplit(['/', '=']).next()?;
+    let start = word.find(|char: char| char.is_ascii_digit())?;
+    Some(&word[start..])
+}
+
+/// Formats a ratio with its 95 % interval.
+pub(super) fn ratio(value: &Value) -> String {
+    let [median, low, high] = ["median", "low", "high"].map(|name| number(value, name));
+    format!("{median:.2}× ({low:.2}…{high:.2})")
+}
+
+/// Formats the median and range of samples, each divided by `unit`.
+pub(super) fn spread(mut samples: Vec<f64>, unit: f64) -> String {
+    samples.sort_by(f64::total_cmp);
+    let [low, middle, high] = [0.0, 0.5, 1.0].map(|share| short(quantile(&samples, share) / unit));
+    format!("{middle} ({low}…{high})")
+}
+
+/// Formats a number with at least two significant digits, and no fraction from ten on.
+pub(super) fn short(number: f64) -> String {
+    match number.abs() {
+        0.0..0.1 => format!("{number:.3}"),
+        0.1..1.0 => format!("{number:.2}"),
+        1.0..10.0 => format!("{number:.1}"),
+        _ => thousands(number),
+    }
+}
+
+/// Formats an integer with commas between groups of three digits.
+fn thousands(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if 0 < place && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Returns the median.
+pub(super) fn median(mut samples: Vec<f64>) -> f64 {
+    samples.sort_by(f64::total_cmp);
+    quantile(&samples, 0.5)
+}
+
+/// Returns the quantile `share` (0 to 1) of sorted samples, interpolated linearly.
+pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let place = share * (sorted.len() - 1) as f64;
+    let (low, high) = (place.floor() as usize, place.ceil() as usize);
+    sorted[low] + (sorted[high] - sorted[low]) * (place - low as f64)
+}
