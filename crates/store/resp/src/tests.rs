@@ -296,7 +296,7 @@ fn a_blob_is_sent_by_reference() {
 
     let all = out.to_bytes();
     let total = out.len();
-    for written in 0..=total {
+    for written in (0..=total).step_by(if cfg!(miri) { 100 } else { 1 }) {
         let mut rest = Out::default();
         rest.append(&out);
         rest.advance(written);

@@ -9,8 +9,10 @@
 //! none, or that is counted by `wait` alone and not by `drop`; a count that is compared and then
 //! changed in two operations.
 
+#[allow(clippy::duplicate_mod, reason = "compiled with other locks")]
 #[path = "../gate.rs"]
 mod gate;
+#[allow(clippy::duplicate_mod, reason = "compiled with other locks")]
 #[path = "../open.rs"]
 mod open;
 mod sync {
