@@ -90,7 +90,15 @@ function TopBar() {
     <header class="top">
       <form role="search" class="search" onSubmit={submit}>
         <Icon name="search" />
-        <input ref={input} type="search" name="q" value={text} placeholder={t(area === "music" ? "search.music" : "search.photos")} aria-label={t("search.label")} autocomplete="off" />
+        <input
+          ref={input}
+          type="search"
+          name="q"
+          value={text}
+          placeholder={t(area === "music" ? "search.music" : "search.photos")}
+          aria-label={t("search.label")}
+          autocomplete="off"
+        />
       </form>
       {!reachable.value && <span class="offline" role="status">{t("error.offline")}</span>}
       <a class="icon-button" href={href("settings")} title={session.value.name ?? t("nav.settings")} aria-label={t("nav.settings")}>

@@ -1,6 +1,6 @@
 //! `conform page`: journeys through the page in Debian's Chromium, against the shipped server with
-//! a small library, which the suite generates. The journeys are TypeScript, in `web/e2e`, and run in
-//! Node.
+//! a small library, which the suite generates. The journeys are TypeScript, in `web/e2e`, and run
+//! in Node.
 //!
 //! Screenshots and Lighthouse's reports are stored in the folder `page-artifacts` of the cache.
 

@@ -22,6 +22,7 @@ mod fuzz;
 mod gate;
 mod instructions;
 mod lab;
+mod media;
 mod prose;
 mod tidy;
 mod web;
@@ -158,7 +159,7 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
         }
         Typed::Conform { name, args } => conform::run(root, &name, &args),
         Typed::Fuzz { target, seconds } => fuzz::run(&root, target.as_deref(), seconds),
-        Typed::Media { tracks, seed, out } => media(tracks, seed, out),
+        Typed::Media { tracks, seed, out } => media::run(tracks, seed, out),
         Typed::ProseSample { seed, count } => prose::sample(&root, seed, count),
         Typed::Messages => prose::messages(&root),
         Typed::Figures => {
@@ -171,16 +172,6 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
 
 fn exit_code(findings: usize) -> ExitCode {
     ExitCode::from(if findings == 0 { 0 } else { EXIT_FINDINGS })
-}
-
-/// Generates a library, and prints its folder.
-fn media(tracks: u32, seed: u64, out: Option<PathBuf>) -> Result<ExitCode, Stop> {
-    let out = match out {
-        Some(out) => mediagen::generated(tracks, seed, out)?,
-        None => mediagen::prepared(tracks, seed)?,
-    };
-    println!("{}", out.display());
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Builds the server, then replaces this process with it, so that signals reach the server and its
