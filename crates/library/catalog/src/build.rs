@@ -12,6 +12,7 @@ use crate::layout::{
     Head, IdRow, MAGIC, PhotoRow, Place, PlaylistRow, SECTIONS, Section, TrackRow, VERSION,
     WordRow, pack_date,
 };
+use crate::photos::{PhotoWords, Photograph, photo_words, photographs};
 use crate::strings::Strings;
 use crate::sums;
 use crate::{Catalog, Content, Draft, Entry, playlists, record};
@@ -48,6 +49,7 @@ impl Draft {
         assert!(twice.is_none(), "two entries have the same path");
         let library = gather(&entries, tracks);
         LibraryDraft {
+            photos: photographs(&entries),
             entries,
             library,
             splits: layout::hash_of(splits),
@@ -60,6 +62,7 @@ impl Draft {
 pub struct LibraryDraft {
     entries: Vec<Entry>,
     library: Library,
+    photos: Vec<Photograph>,
     splits: u64,
 }
 
@@ -70,6 +73,7 @@ pub struct Rows(Writer);
 pub struct Words {
     texts: Vec<Box<str>>,
     postings: Vec<Posting>,
+    photos: PhotoWords,
 }
 
 impl LibraryDraft {
@@ -83,7 +87,7 @@ impl LibraryDraft {
         let mut writer = Writer::new();
         writer.files(&self.entries);
         writer.library(&self.entries, &self.library);
-        writer.photos(&self.entries);
+        writer.photos(&self.photos);
         writer.playlists(&self.entries, &self.library);
         let splits = writer.section(Section::Splits);
         splits.extend(self.splits.to_le_bytes());
@@ -93,7 +97,8 @@ impl LibraryDraft {
     /// Returns the words of all names.
     #[must_use]
     pub fn words(&self) -> Words {
-        words_of(&self.library).sorted()
+        let photos = photo_words(&self.entries, &self.photos);
+        words_of(&self.library).sorted(photos)
     }
 
     /// Returns the bytes of the index.
@@ -358,28 +363,18 @@ impl Writer {
         }
     }
 
-    fn photos(&mut self, entries: &[Entry]) {
-        let photos = entries
-            .iter()
-            .zip(0..)
-            .filter_map(|(entry, file)| match &entry.content {
-                // The file's modification time replaces a missing capture time.
-                Content::Photo(photo) => {
-                    let changed = entry.stat.mtime_ns.div_euclid(1_000_000_000);
-                    Some((photo.shot.taken_local_s.unwrap_or(changed), file))
-                }
-                _ => None,
-            });
-        let mut photos: Vec<(i64, u32)> = photos.collect();
-        photos.sort_unstable();
-        for (taken, file) in photos {
+    fn photos(&mut self, photos: &[Photograph]) {
+        for photo in photos {
             let row = PhotoRow {
-                taken_s: taken.into(),
-                file: file.into(),
-                unused: 0.into(),
+                id: photo.id.into(),
+                taken_s: photo.taken_s.into(),
+                file: number(photo.file).into(),
+                ratio: photo.ratio.into(),
+                flags: photo.flags.into(),
             };
             self.row(Section::Photos, &row);
         }
+        self.ids(Section::PhotoIds, photos.iter().map(|photo| photo.id));
     }
 
     fn playlists(&mut self, entries: &[Entry], library: &Library) {
@@ -428,7 +423,12 @@ impl Writer {
     }
 
     fn words(&mut self, words: Words) {
-        let Words { texts, postings } = words;
+        let Words {
+            texts,
+            postings,
+            photos,
+        } = words;
+        self.photo_words(photos);
         let mut last = None;
         let mut rows = Vec::with_capacity(postings.len());
         let mut facts = Vec::with_capacity(postings.len());
@@ -455,6 +455,21 @@ impl Writer {
         facts
             .iter()
             .for_each(|fact| out.extend(fact.0.to_le_bytes()));
+    }
+
+    fn photo_words(&mut self, words: PhotoWords) {
+        let end = (Box::from(""), words.postings.len());
+        for (word, first) in words.texts.into_iter().chain([end]) {
+            let row = WordRow {
+                word: self.text(&word).into(),
+                first_posting: number(first).into(),
+            };
+            self.row(Section::PhotoWords, &row);
+        }
+        let out = self.section(Section::PhotoPostings);
+        for row in words.postings {
+            out.extend(row.to_le_bytes());
+        }
     }
 
     fn finish(mut self) -> Vec<u8> {
@@ -586,7 +601,7 @@ impl FoundWords {
 
     /// Sorts the words, and the postings by word. If an object has several postings of one word,
     /// keeps the best.
-    fn sorted(self) -> Words {
+    fn sorted(self, photos: PhotoWords) -> Words {
         let mut texts: Vec<(Box<str>, u32)> = self.numbers.into_iter().collect();
         texts.sort_unstable();
         let mut places = vec![0; texts.len()];
@@ -619,7 +634,11 @@ impl FoundWords {
             is_same
         });
         let texts = texts.into_iter().map(|(text, _)| text).collect();
-        Words { texts, postings }
+        Words {
+            texts,
+            postings,
+            photos,
+        }
     }
 }
 

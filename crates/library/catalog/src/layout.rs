@@ -15,7 +15,10 @@
 //! ARTIST_IDS IdRow                                                        sorted
 //! GENRES     GenreRow
 //! LISTS      count · rows; a reference is an index of u32
-//! PHOTOS     0 taken s i64 · 8 file · 12 unused                               sorted by time
+//! PHOTOS     PhotoRow                                                         sorted by time
+//! PHOTO_IDS  IdRow                                                        sorted
+//! PHOTO_WORDS     0 word · 4 first posting               sorted by word, one more at the end
+//! PHOTO_POSTINGS  rows of PHOTOS                                          sorted within a word
 //! PLAYLISTS  0 id u64 · 8 file · 12 name · 16 tracks
 //!            20 indices of the entries that match no track                    sorted by id
 //! WORDS      0 word · 4 first posting                         sorted by word, one more at the end
@@ -41,7 +44,7 @@ use crate::name::{folded_name, identity};
 
 pub(crate) const MAGIC: &[u8; 8] = b"PELTCAT1";
 /// Version of the layout. It must be increased whenever the meaning of any byte changes.
-pub(crate) const VERSION: u32 = 9;
+pub(crate) const VERSION: u32 = 10;
 /// Length of the head in bytes; the table of sections follows it.
 pub(crate) const HEAD_BYTES: usize = size_of::<Head>();
 pub(crate) const HASH: Range<usize> = offset_of!(Head, hash)..HEAD_BYTES;
@@ -65,6 +68,9 @@ pub(crate) enum Section {
     Genres,
     Lists,
     Photos,
+    PhotoIds,
+    PhotoWords,
+    PhotoPostings,
     Playlists,
     Words,
     Postings,
@@ -73,7 +79,7 @@ pub(crate) enum Section {
     Sums,
 }
 
-pub(crate) const SECTIONS: usize = 20;
+pub(crate) const SECTIONS: usize = 23;
 
 /// Declares the rows of the index. Each can be read from, and written as, the bytes of the file.
 macro_rules! rows {
@@ -187,9 +193,13 @@ rows! {
     }
     /// Photograph.
     PhotoRow {
+        id: U64,
         taken_s: I64,
         file: U32,
-        unused: U32,
+        /// Width in thousandths of the height; 0 if unknown.
+        ratio: U16,
+        /// [`BESIDE_MUSIC`] or 0.
+        flags: U16,
     }
     /// Playlist.
     PlaylistRow {
@@ -235,6 +245,8 @@ pub(crate) const FACT_BYTES: usize = 2;
 /// Bits of the flags of a track or album.
 pub(crate) const COMPILATION: u8 = 1;
 pub(crate) const EXPLICIT: u8 = 2;
+/// Flag of a photograph in a folder that has tracks.
+pub(crate) const BESIDE_MUSIC: u16 = 1;
 /// Maximum bit rate of a track, in kbit/s. It is stored in 24 bits, since DSD with several channels
 /// needs more than 16.
 pub(crate) const KBPS_MAX: u32 = 0xff_ffff;
@@ -299,6 +311,10 @@ impl AlbumId {
 /// Id of a playlist file, which is stable as long as its path does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PlaylistId(pub u64);
+
+/// Id of a photograph. It survives moves and renames, and may change with the content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PhotoId(pub u64);
 
 /// Packs a date into 32 bits that sort in the order of dates; 0 stands for no date.
 pub(crate) fn pack_date(date: Option<tags::Date>) -> u32 {

@@ -19,7 +19,8 @@
 //! id is the hash of its audio ([`tags::AudioHash`]), so it survives moves, copies and new tags. Of
 //! several files with the same audio, the one created first has this id. The ids of the others are
 //! derived from the hash and their creation times, so they survive moves and new tags, provided
-//! that the tagger does not create a new file. The id of an album or artist is derived from its
+//! that the tagger does not create a new file. The id of a photograph is a hash of facts such as
+//! capture time and size, see `photos.rs`. The id of an album or artist is derived from its
 //! MusicBrainz id, if any, else from names, ignoring case and Unicode composition.
 //!
 //! Units and limits: times in milliseconds, dates as calendar days; counts and offsets below 2³²
@@ -40,12 +41,16 @@ mod read;
 mod cover;
 
 mod fact;
+mod find_photos;
+mod folders;
 mod search;
 
 mod fold;
 mod gather;
 mod layout;
+mod month;
 mod name;
+mod photos;
 mod playlists;
 mod record;
 mod strings;
@@ -58,7 +63,9 @@ pub use build::{LibraryDraft, Rows, Words, build};
 pub use cover::{Cover, CoverOwner, CoverRules, Source};
 pub use entry::{Content, Draft, Entry, Photo, Stat};
 pub use fold::{fold, searched};
-pub use layout::{AlbumId, ArtistId, PlaylistId, TrackId};
+pub use folders::Folder;
+pub use layout::{AlbumId, ArtistId, PhotoId, PlaylistId, TrackId};
+pub use month::{Month, MonthError};
 pub use name::identity;
 pub use read::{Album, Artist, Catalog, Counts, DatedPhoto, Genre, OpenError, Playlist, Track};
 pub use search::{Found, Limits};

@@ -7,8 +7,8 @@ use zerocopy::little_endian::U32;
 
 use crate::layout::{
     self, AlbumId, AlbumRow, ArtistId, ArtistRow, BODY_START, DeviceRow, FileRow, FolderRow,
-    GenreRow, HasId, Head, IdRow, MAGIC, PhotoRow, Place, PlaylistId, PlaylistRow, Row, SECTIONS,
-    Section, TrackId, TrackRow, VERSION, unpack_date,
+    GenreRow, HasId, Head, IdRow, MAGIC, PhotoId, PhotoRow, Place, PlaylistId, PlaylistRow, Row,
+    SECTIONS, Section, TrackId, TrackRow, VERSION, unpack_date,
 };
 use crate::{Content, Entry, Stat, playlists, record, sums};
 
@@ -121,10 +121,16 @@ pub struct Genre<'a> {
 /// Photograph, as listed in the order of capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatedPhoto {
+    /// Id of the photograph.
+    pub id: PhotoId,
     /// Capture time by the camera's clock, else the file's modification time; seconds since 1970.
     pub taken_s: i64,
     /// Row of the photograph's file.
     pub file: u32,
+    /// Width in thousandths of the height, after the orientation is applied; 0 if unknown.
+    pub ratio: u16,
+    /// True if tracks are in the same folder, so that the photograph probably is a cover.
+    pub is_beside_music: bool,
 }
 
 /// Playlist file.
@@ -288,8 +294,11 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     pub fn photo(&self, row: u32) -> Option<DatedPhoto> {
         let found = self.row::<PhotoRow>(Section::Photos, row)?;
         Some(DatedPhoto {
+            id: PhotoId(found.id.get()),
             taken_s: found.taken_s.get(),
             file: found.file.get(),
+            ratio: found.ratio.get(),
+            is_beside_music: found.flags.get() & layout::BESIDE_MUSIC != 0,
         })
     }
 
@@ -363,6 +372,20 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     #[must_use]
     pub fn artist_row(&self, id: ArtistId) -> Option<u32> {
         self.row_of(Section::ArtistIds, id.0)
+    }
+
+    /// Returns the row of a photograph, if it exists.
+    #[must_use]
+    pub fn photo_row(&self, id: PhotoId) -> Option<u32> {
+        self.row_of(Section::PhotoIds, id.0)
+    }
+
+    /// Returns a number that differs between indexes with different bytes.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        let hash = self.bytes().get(layout::HASH).unwrap_or_default();
+        hash.first_chunk()
+            .map_or(0, |word| u64::from_le_bytes(*word))
     }
 
     /// Returns the path of a file relative to the root, and the metadata that the file had when it

@@ -7,7 +7,7 @@
 //!        count of pictures · each: kind u8 · mime u8 · stored u8 · numbers: offset, bytes, skip
 //!        count of issues · each: string
 //! photo: numbers: flags, width, height, taken, offset, latitude, longitude, altitude,
-//!        make, model, lens
+//!        make, model, lens, exposure ns, f-number, ISO speed, focal length
 //! playlist: name · count of entries · each: target · title
 //! unreadable: string
 //! ```
@@ -19,8 +19,8 @@
 use std::borrow::Cow;
 
 use tags::{
-    Audio, AudioHash, Codec, Container, Field, Listed, Listing, Media, Mime, PhotoMetadata,
-    Picture, PictureKind, Place, Stored, Tags,
+    Audio, AudioHash, Codec, Container, Exposure, Field, Listed, Listing, Media, Mime,
+    PhotoMetadata, Picture, PictureKind, Place, Stored, Tags,
 };
 
 use crate::Photo;
@@ -146,6 +146,7 @@ pub(crate) fn put_photo(out: &mut Vec<u8>, photo: &Photo, strings: &mut Strings)
         make,
         model,
         lens,
+        exposure,
         place,
     } = &photo.shot;
     let text = |text: &Option<String>, strings: &mut Strings| {
@@ -172,13 +173,18 @@ pub(crate) fn put_photo(out: &mut Vec<u8>, photo: &Photo, strings: &mut Strings)
         text(make, strings),
         text(model, strings),
         text(lens, strings),
+        // Zero stands for unknown here: no exposure has such a value.
+        exposure.time_ns.unwrap_or(0),
+        exposure.f_number_e2.unwrap_or(0).into(),
+        exposure.iso.unwrap_or(0).into(),
+        exposure.focal_mm_e2.unwrap_or(0).into(),
     ] {
         put_number(out, number);
     }
 }
 
 pub(crate) fn take_photo(bytes: &mut &[u8], lookup: &Lookup<'_>) -> Option<Photo> {
-    let mut numbers = [0; 11];
+    let mut numbers = [0; 15];
     for number in &mut numbers {
         *number = take_number(bytes)?;
     }
@@ -194,18 +200,29 @@ pub(crate) fn take_photo(bytes: &mut &[u8], lookup: &Lookup<'_>) -> Option<Photo
         make,
         model,
         lens,
+        time,
+        f_number,
+        iso,
+        focal,
     ] = numbers;
     let has = |flag: u32| flags >> flag & 1 == 1;
     let text = |reference: u64| {
         let text = lookup(reference as u32).into_owned();
         (!text.is_empty()).then_some(text)
     };
+    let known = |number: u64| Some(number as u32).filter(|number| *number != 0);
     let shot = PhotoMetadata {
         taken_local_s: has(0).then_some(unfold_sign(taken)),
         offset_min: has(1).then_some(unfold_sign(offset) as i16),
         make: text(make),
         model: text(model),
         lens: text(lens),
+        exposure: Exposure {
+            time_ns: (time != 0).then_some(time),
+            f_number_e2: known(f_number),
+            iso: known(iso),
+            focal_mm_e2: known(focal),
+        },
         place: has(2).then_some(Place {
             latitude_e7: unfold_sign(north) as i32,
             longitude_e7: unfold_sign(east) as i32,

@@ -391,7 +391,7 @@ fn keep_best(candidates: &mut Vec<Candidate>, found_max: usize) -> u32 {
 }
 
 /// Returns the first row of a range for which `before` is false, or its end.
-fn partition(rows: Range<u32>, before: impl Fn(u32) -> bool) -> u32 {
+pub(crate) fn partition(rows: Range<u32>, before: impl Fn(u32) -> bool) -> u32 {
     let (mut low, mut high) = (rows.start, rows.end);
     while low < high {
         let middle = low + (high - low) / 2;

@@ -2,6 +2,7 @@
 
 mod broken;
 mod cover;
+mod photos;
 mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -221,7 +222,7 @@ fn the_bytes_of_an_index_stay_the_same() {
     let hash = blake3::hash(&bytes);
     assert_eq!(
         (bytes.len(), &hash.to_hex()[..16]),
-        (2192, "95821bafe82c0fd5")
+        (2416, "4bf774384eb41162")
     );
 }
 
@@ -312,8 +313,8 @@ fn a_library() {
         Genre { name: "Pop", tracks: 2, albums: 1 }
         Genre { name: "Rock", tracks: 1, albums: 1 }
         playlist Mix in Lists/Mix.m3u: [2, 0], 1 missing
-        DatedPhoto { taken_s: 1052749801, file: 0 }
-        DatedPhoto { taken_s: 1700000000, file: 3 }
+        DatedPhoto { id: PhotoId(1000991677750291601), taken_s: 1052749801, file: 0, ratio: 1333, is_beside_music: false }
+        DatedPhoto { id: PhotoId(7453010963525877998), taken_s: 1700000000, file: 3, ratio: 1333, is_beside_music: true }
     "#]].assert_eq(&shown(&open(library())));
 }
 

@@ -89,7 +89,7 @@ pub use media::{Audio, AudioHash, Codec, Container, Media, Mime, Picture, Pictur
 pub use mp4::has_video;
 pub use read_at::ReadAt;
 pub use reader::{ReadStats, Reader};
-pub use shot::{PhotoMetadata, Place, shot};
+pub use shot::{Exposure, PhotoMetadata, Place, shot};
 pub use splits::Splits;
 pub use track::{Person, Role, Track};
 pub use values::Tags;

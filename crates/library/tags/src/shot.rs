@@ -19,8 +19,23 @@ pub struct PhotoMetadata {
     pub model: Option<String>,
     /// Lens model.
     pub lens: Option<String>,
+    /// Exposure time, f-number, sensitivity and focal length.
+    pub exposure: Exposure,
     /// Position at which the picture was taken.
     pub place: Option<Place>,
+}
+
+/// Settings of the camera at the exposure, as far as the camera wrote them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exposure {
+    /// Exposure time in nanoseconds.
+    pub time_ns: Option<u64>,
+    /// F-number in hundredths.
+    pub f_number_e2: Option<u32>,
+    /// Sensitivity as an ISO speed.
+    pub iso: Option<u32>,
+    /// Focal length of the lens in hundredths of a millimetre.
+    pub focal_mm_e2: Option<u32>,
 }
 
 /// A position on Earth.

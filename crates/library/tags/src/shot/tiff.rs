@@ -20,11 +20,22 @@ const MODEL: u16 = 0x0110;
 const CHANGED: u16 = 0x0132;
 const EXIF: u16 = 0x8769;
 const GPS: u16 = 0x8825;
+const EXPOSURE_TIME: u16 = 0x829a;
+const F_NUMBER: u16 = 0x829d;
+const SENSITIVITY: u16 = 0x8827;
+const ISO_SPEED: u16 = 0x8833;
 const TAKEN: u16 = 0x9003;
 const OFFSET_TAKEN: u16 = 0x9011;
+const FOCAL_LENGTH: u16 = 0x920a;
 const LENS: u16 = 0xa434;
 
+/// Longest exposure that is believed: a day.
+const EXPOSURE_S_MAX: f64 = 86_400.0;
+/// Value of [`SENSITIVITY`] for a sensitivity that 16 bits cannot hold (Exif 2.3, table 22).
+const SENSITIVITY_MAX: u64 = 65_535;
+
 const ASCII: u16 = 2;
+const SHORT: u16 = 3;
 const LONG: u16 = 4;
 const RATIONAL: u16 = 5;
 
@@ -67,7 +78,7 @@ pub(super) fn read(input: &mut Input<'_>, block: Range<u64>) -> Result<PhotoMeta
             _ => {}
         }
     }
-    let mut taken = None;
+    let (mut taken, mut speed) = (None, None);
     // Each directory is walked once, at whatever offset, so offsets cannot form a loop.
     for entry in exif.map_or_else(|| Ok(Vec::new()), |at| tiff.directory(at))? {
         match (entry.tag, entry.kind) {
@@ -76,9 +87,22 @@ pub(super) fn read(input: &mut Input<'_>, block: Range<u64>) -> Result<PhotoMeta
                 shot.offset_min = tiff.text(entry)?.and_then(|text| offset(&text));
             }
             (LENS, ASCII) => shot.lens = tiff.text(entry)?,
+            (EXPOSURE_TIME, RATIONAL) => {
+                let seconds = tiff.ratio(entry)?.filter(|it| *it <= EXPOSURE_S_MAX);
+                shot.exposure.time_ns = seconds.map(|it| (it * 1e9).round() as u64);
+            }
+            (F_NUMBER, RATIONAL) => shot.exposure.f_number_e2 = tiff.hundredths(entry)?,
+            (FOCAL_LENGTH, RATIONAL) => shot.exposure.focal_mm_e2 = tiff.hundredths(entry)?,
+            (SENSITIVITY, SHORT) => {
+                let value = u64::from(tiff.u16(entry.at)?);
+                let is_known = (1..SENSITIVITY_MAX).contains(&value);
+                shot.exposure.iso = is_known.then_some(value as u32);
+            }
+            (ISO_SPEED, LONG) => speed = Some(tiff.u32(entry.at)? as u32).filter(|it| *it != 0),
             _ => {}
         }
     }
+    shot.exposure.iso = shot.exposure.iso.or(speed);
     shot.taken_local_s = taken.or(changed).and_then(|text| clock(&text));
     if let Some(at) = gps {
         shot.place = tiff.place(at)?;
@@ -142,6 +166,21 @@ impl Tiff<'_, '_> {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_matches(|letter: char| letter == '\0' || letter.is_whitespace());
         Ok((!text.is_empty()).then(|| text.to_owned()))
+    }
+
+    /// Returns a positive rational number; `None` if it is zero or infinite, which cameras write
+    /// for an unknown value.
+    fn ratio(&mut self, entry: Entry) -> Result<Option<f64>, Error> {
+        let over = self.u32(entry.at)? as f64;
+        let under = self.u32(entry.at + 4)? as f64;
+        Ok((0.0 < over && 0.0 < under).then(|| over / under))
+    }
+
+    /// Returns a positive rational number in hundredths, if it fits into 32 bits.
+    fn hundredths(&mut self, entry: Entry) -> Result<Option<u32>, Error> {
+        let ratio = self.ratio(entry)?.map(|ratio| (ratio * 100.0).round());
+        let ratio = ratio.filter(|ratio| *ratio <= f64::from(u32::MAX));
+        Ok(ratio.map(|ratio| ratio as u32).filter(|it| *it != 0))
     }
 
     /// Returns an angle from up to three rationals: degrees, minutes and seconds.

@@ -28,8 +28,12 @@ fn tiff() -> Vec<u8> {
         entry(0x8825, 4, 1, 200),
     ];
     let camera = [
+        entry(0x829a, 5, 1, 388),
+        entry(0x829d, 5, 1, 396),
+        entry(0x8827, 3, 1, 400 << 16),
         entry(0x9003, 2, 20, 310),
         entry(0x9011, 2, 7, 330),
+        entry(0x920a, 5, 1, 404),
         entry(0xa434, 2, 4, u32::from_be_bytes(*b"50m\0")),
     ];
     let place = [
@@ -50,6 +54,9 @@ fn tiff() -> Vec<u8> {
     out.extend(b"Camera1\0\0\0");
     out.extend(b"2003:05:12 14:30:01\0+02:00\0\0\0\0");
     for number in [33u32, 1, 51, 1, 3540, 100, 151, 1, 12, 1, 0, 1] {
+        out.extend(number.to_be_bytes());
+    }
+    for number in [1u32, 250, 28, 10, 505, 10] {
         out.extend(number.to_be_bytes());
     }
     out
@@ -117,7 +124,7 @@ fn check(bytes: &[u8], expected: &Expect) {
 #[test]
 fn every_container_is_looked_into() {
     let expected = expect![[
-        r#"PhotoMetadata { taken_local_s: Some(1052749801), offset_min: Some(120), make: None, model: Some("Camera1"), lens: Some("50m"), place: Some(Place { latitude_e7: -338598333, longitude_e7: 1512000000, altitude_m: None }) }"#
+        r#"PhotoMetadata { taken_local_s: Some(1052749801), offset_min: Some(120), make: None, model: Some("Camera1"), lens: Some("50m"), exposure: Exposure { time_ns: Some(4000000), f_number_e2: Some(280), iso: Some(400), focal_mm_e2: Some(5050) }, place: Some(Place { latitude_e7: -338598333, longitude_e7: 1512000000, altitude_m: None }) }"#
     ]];
     let exif = tiff();
     let mut avif = heic(&exif);
@@ -144,6 +151,24 @@ fn offsets_that_no_clock_has_are_none() {
 }
 
 #[test]
+fn exposures_that_no_camera_has_are_none() {
+    let with = |at: usize, value: [u32; 2]| {
+        let mut exif = tiff();
+        let value = value.map(u32::to_be_bytes).concat();
+        exif[at..at + 8].copy_from_slice(&value);
+        read(&jpeg(&exif)).expect("a sound picture").exposure
+    };
+    assert_eq!(with(388, [30, 1]).time_ns, Some(30_000_000_000));
+    for value in [[0, 1], [1, 0], [u32::MAX, 1]] {
+        assert_eq!(with(388, value).time_ns, None, "{value:?}");
+    }
+    assert_eq!(with(396, [14, 10]).f_number_e2, Some(140));
+    for value in [[0, 0], [1, 0], [1, 1000], [u32::MAX, 1]] {
+        assert_eq!(with(396, value).f_number_e2, None, "{value:?}");
+    }
+}
+
+#[test]
 fn a_broken_block_says_nothing_and_a_broken_picture_says_so() {
     let exif = tiff();
     let nothing = PhotoMetadata::default();
@@ -155,7 +180,7 @@ fn a_broken_block_says_nothing_and_a_broken_picture_says_so() {
     check(
         &jpeg(&exif)[..40],
         &expect![
-            "PhotoMetadata { taken_local_s: None, offset_min: None, make: None, model: None, lens: None, place: None }"
+            "PhotoMetadata { taken_local_s: None, offset_min: None, make: None, model: None, lens: None, exposure: Exposure { time_ns: None, f_number_e2: None, iso: None, focal_mm_e2: None }, place: None }"
         ],
     );
     for cut in 0..jpeg(&exif).len() {

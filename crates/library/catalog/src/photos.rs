@@ -1,0 +1,191 @@
+//! Rows, ids and words of photographs.
+//!
+//! The id of a photograph is a hash of facts that a scan has anyway: the size of the file, the
+//! capture time, the camera, and the dimensions. The time at which the file was modified replaces a
+//! missing capture time. Of several photographs with the same facts, the one modified first has
+//! this id. The ids of the others also depend on their modification times, and if these are equal
+//! too, on their paths. See docs/decisions/2026-11-24-ids-of-photographs.md.
+
+use hashbrown::{HashMap, HashSet};
+
+use crate::fold::{searched, words};
+use crate::gather::folder;
+use crate::layout::{BESIDE_MUSIC, hash};
+use crate::{Content, Entry, Photo};
+
+/// Photograph of a library, before its row is written.
+pub(crate) struct Photograph {
+    pub(crate) id: u64,
+    /// Capture time, else the file's modification time, in seconds since 1970.
+    pub(crate) taken_s: i64,
+    /// Row of the file.
+    pub(crate) file: usize,
+    /// Width in thousandths of the height; 0 if unknown.
+    pub(crate) ratio: u16,
+    pub(crate) flags: u16,
+}
+
+/// Words of all photographs, with the rows of the photographs that have them.
+#[derive(Default)]
+pub(crate) struct PhotoWords {
+    /// Words in their order, each with its first posting.
+    pub(crate) texts: Vec<(Box<str>, usize)>,
+    /// Rows of photographs, sorted within a word.
+    pub(crate) postings: Vec<u32>,
+}
+
+/// Returns the photographs among `entries`, which are sorted by path, in the order of capture.
+pub(crate) fn photographs(entries: &[Entry]) -> Vec<Photograph> {
+    let music = entries
+        .iter()
+        .filter(|entry| matches!(entry.content, Content::Music(_)));
+    let music: HashSet<&[u8]> = music.map(|entry| folder(&entry.path)).collect();
+    let mut photos: Vec<Photograph> = Vec::new();
+    for (file, entry) in entries.iter().enumerate() {
+        let Content::Photo(photo) = &entry.content else {
+            continue;
+        };
+        let modified_s = entry.stat.mtime_ns.div_euclid(1_000_000_000);
+        let is_beside_music = music.contains(folder(&entry.path));
+        photos.push(Photograph {
+            id: facts_of(entry, photo),
+            taken_s: photo.shot.taken_local_s.unwrap_or(modified_s),
+            file,
+            ratio: ratio(photo),
+            flags: if is_beside_music { BESIDE_MUSIC } else { 0 },
+        });
+    }
+    part_ids(entries, &mut photos);
+    photos.sort_unstable_by_key(|photo| (photo.taken_s, photo.file));
+    photos
+}
+
+/// Returns the hash of the facts about a photograph.
+fn facts_of(entry: &Entry, photo: &Photo) -> u64 {
+    let shot = &photo.shot;
+    let (kind, time) = match shot.taken_local_s {
+        Some(taken_s) => (0, taken_s),
+        None => (1, entry.stat.mtime_ns),
+    };
+    let mut facts = Vec::with_capacity(32);
+    facts.push(kind);
+    facts.extend(entry.stat.size.to_le_bytes());
+    facts.extend(time.to_le_bytes());
+    facts.extend(photo.width_px.to_le_bytes());
+    facts.extend(photo.height_px.to_le_bytes());
+    let [make, model] = [&shot.make, &shot.model].map(|text| text.as_deref().unwrap_or(""));
+    hash(&[b"photo", &facts, make.as_bytes(), model.as_bytes()])
+}
+
+/// Changes the ids of all but the first of the photographs with the same facts.
+fn part_ids(entries: &[Entry], photos: &mut [Photograph]) {
+    let modified = |photo: &Photograph| entries[photo.file].stat.mtime_ns;
+    // Entries are in the order of paths, so that the path decides between equal times.
+    photos.sort_unstable_by_key(|photo| (photo.id, modified(photo), photo.file));
+    for same in photos.chunk_by_mut(|one, next| one.id == next.id) {
+        let facts = same[0].id.to_le_bytes();
+        let chunks = same.chunk_by_mut(|one, next| modified(one) == modified(next));
+        for (chunk, at_once) in chunks.enumerate() {
+            for (place, photo) in at_once.iter_mut().enumerate() {
+                let path = match (chunk, place) {
+                    (0, 0) => continue,
+                    (_, 0) => &b""[..],
+                    _ => &entries[photo.file].path,
+                };
+                let time = modified(photo).to_le_bytes();
+                photo.id = hash(&[b"photo again", &facts, &time, path]);
+            }
+        }
+    }
+}
+
+/// Returns the width in thousandths of the height; 0 if the size is unknown.
+fn ratio(photo: &Photo) -> u16 {
+    let [width, height] = [photo.width_px, photo.height_px].map(u64::from);
+    if width == 0 || height == 0 {
+        return 0;
+    }
+    let ratio = (width * 1000 + height / 2) / height;
+    ratio.clamp(1, u16::MAX.into()) as u16
+}
+
+/// Returns the words of photographs in the order of their rows: the words of paths and cameras.
+/// Dates are no words: a search finds them by the order of rows.
+pub(crate) fn photo_words(entries: &[Entry], photos: &[Photograph]) -> PhotoWords {
+    let mut table = WordTable::default();
+    // Many photographs share a folder or a camera.
+    let mut folders: HashMap<&[u8], Vec<u32>> = HashMap::new();
+    let mut cameras: HashMap<[Option<&str>; 2], Vec<u32>> = HashMap::new();
+    for (row, photograph) in (0..).zip(photos) {
+        let entry = &entries[photograph.file];
+        let Content::Photo(photo) = &entry.content else {
+            unreachable!("photographs are made only of photos");
+        };
+        let parent = folder(&entry.path);
+        let known = folders.entry(parent);
+        let known = known.or_insert_with(|| table.numbers(&[&String::from_utf8_lossy(parent)]));
+        table.postings.extend(known.iter().map(|&word| (word, row)));
+        let name = String::from_utf8_lossy(&entry.path[parent.len()..]);
+        let name = table.numbers(&[&name]);
+        table.postings.extend(name.iter().map(|&word| (word, row)));
+        let camera = [photo.shot.make.as_deref(), photo.shot.model.as_deref()];
+        let known = cameras.entry(camera).or_insert_with(|| {
+            let texts: Vec<&str> = camera.into_iter().flatten().collect();
+            table.numbers(&texts)
+        });
+        table.postings.extend(known.iter().map(|&word| (word, row)));
+    }
+    table.sorted()
+}
+
+/// Words with their numbers, and pairs of the number of a word and the row of a photograph.
+#[derive(Default)]
+struct WordTable {
+    numbers: HashMap<Box<str>, u32>,
+    postings: Vec<(u32, u32)>,
+}
+
+impl WordTable {
+    /// Returns the numbers of all words of these texts.
+    fn numbers(&mut self, texts: &[&str]) -> Vec<u32> {
+        let mut found = Vec::new();
+        for text in texts {
+            for word in words(&searched(text)) {
+                let new = u32::try_from(self.numbers.len()).expect("words below 2³²");
+                found.push(match self.numbers.get(word) {
+                    Some(&known) => known,
+                    None => *self.numbers.entry(word.into()).or_insert(new),
+                });
+            }
+        }
+        found
+    }
+
+    fn sorted(self) -> PhotoWords {
+        let mut texts: Vec<(Box<str>, u32)> = self.numbers.into_iter().collect();
+        texts.sort_unstable();
+        let mut places = vec![0_u32; texts.len()];
+        for (place, (_, word)) in (0..).zip(&texts) {
+            places[*word as usize] = place;
+        }
+        let pairs = self.postings.into_iter();
+        let mut pairs: Vec<(u32, u32)> = pairs
+            .map(|(word, row)| (places[word as usize], row))
+            .collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let mut counts = vec![0; texts.len()];
+        pairs
+            .iter()
+            .for_each(|(place, _)| counts[*place as usize] += 1);
+        let mut first = 0;
+        let texts = texts.into_iter().zip(counts).map(|((text, _), count)| {
+            first += count;
+            (text, first - count)
+        });
+        PhotoWords {
+            texts: texts.collect(),
+            postings: pairs.into_iter().map(|(_, row)| row).collect(),
+        }
+    }
+}
