@@ -5,8 +5,12 @@
 //! user's data requires an API key, `Authorization: Bearer KEY`, or the session of a browser.
 
 mod export;
+mod favourites;
+mod folders;
 mod items;
 mod orders;
+mod picture;
+mod timeline;
 
 use std::sync::Arc;
 
@@ -20,6 +24,7 @@ use crate::library_access::Watching;
 use crate::params::{Params, decoded};
 use crate::store::{Change, State, StoreError};
 use crate::time::iso;
+use crate::timeline::Timeline;
 use crate::write::Writer;
 
 /// Request of the JSON API.
@@ -50,6 +55,8 @@ enum Refusal {
     Unauthorized,
     /// The user has reached the limit on stored data.
     Full,
+    /// The index to which the request refers has been replaced.
+    Replaced,
     /// The user is not an admin.
     NotAllowed,
     Host,
@@ -123,6 +130,10 @@ impl Refusal {
             Refusal::Method(allowed) => (405, format!("only the method {allowed} is allowed here")),
             Refusal::Unauthorized => (401, "a login or an API key is required".to_owned()),
             Refusal::Full => (403, "this user has reached a storage limit".to_owned()),
+            Refusal::Replaced => (
+                409,
+                "the index has changed: load the list of months again".to_owned(),
+            ),
             Refusal::NotAllowed => (403, "only an admin may do this".to_owned()),
             Refusal::Host => (
                 503,
@@ -155,6 +166,9 @@ impl Ask<'_> {
         let json = match (&parts[..], self.request.method) {
             (["tracks", id, "rating", rating], "PUT") => self.rate(id, rating),
             (["tracks", id, "plays"], "POST") => self.play(id),
+            (["favourites", id], "PUT") => self.set_favourite(id, Some(self.request.now_ms)),
+            (["favourites", id], "DELETE") => self.set_favourite(id, None),
+            (["favourites", _], _) => Err(Refusal::Method("PUT or DELETE")),
             (["scan"], "POST") => self.start_scan(),
             (["scan"], "DELETE") => self.cancel_scan(),
             (["tracks", _, "rating", _], _) => Err(Refusal::Method("PUT")),
@@ -231,7 +245,7 @@ impl Ask<'_> {
             ["playlists", id] => self.whole_playlist(out, state, id)?,
             ["search"] => self.search(state, out)?,
             ["scan"] => self.scan(out)?,
-            _ => return Err(Refusal::NotFound),
+            _ => self.write_photos(parts, state, out)?,
         }
         Ok(())
     }
@@ -325,15 +339,44 @@ impl Ask<'_> {
                 .min(self.context.limits.page_max),
             ..catalog::Limits::default()
         };
-        let found = self.index.search(query, &limits);
-        out.list("artists", found.artists, |out, row| self.artist(out, row));
-        out.list("albums", found.albums, |out, row| {
-            self.album(out, state, row)
-        });
-        out.list("tracks", found.tracks, |out, row| {
-            self.track(out, state, row)
-        });
+        let kinds = self.kinds()?;
+        let found = match kinds {
+            [false, false, false, _] => catalog::Found::default(),
+            _ => self.index.search(query, &limits),
+        };
+        let [artists, albums, tracks, pictures] = kinds;
+        if artists {
+            out.list("artists", found.artists, |out, row| self.artist(out, row));
+        }
+        if albums {
+            out.list("albums", found.albums, |out, row| {
+                self.album(out, state, row)
+            });
+        }
+        if tracks {
+            out.list("tracks", found.tracks, |out, row| {
+                self.track(out, state, row)
+            });
+        }
+        if pictures {
+            let rows = Timeline::find(&self.index, query);
+            let rows = rows.into_iter().rev().take(limits.found_max);
+            out.list("pictures", rows, |out, row| self.picture(out, row));
+        }
         Ok(())
+    }
+
+    /// Returns whether the request wants artists, albums, tracks and pictures; all if it does not
+    /// say so.
+    fn kinds(&self) -> Result<[bool; 4], Refusal> {
+        const KINDS: [&str; 4] = ["artists", "albums", "tracks", "pictures"];
+        let Some(kinds) = self.request.params.first("kinds") else {
+            return Ok([true; 4]);
+        };
+        match kinds.split(',').all(|kind| KINDS.contains(&kind)) {
+            true => Ok(KINDS.map(|kind| kinds.split(',').any(|wanted| wanted == kind))),
+            false => Err(Refusal::Bad("kinds")),
+        }
     }
 
     fn statistics(&self, state: &State, out: &mut Writer) {

@@ -7,6 +7,7 @@ use catalog::{ArtistId, Content, Stat, fold, identity};
 use tags::Splits;
 
 use crate::index::{Index, own_albums, tracks};
+use crate::timeline::Timeline;
 
 /// Articles that are ignored at the beginning of a name for sorting.
 pub(crate) const ARTICLES: &str = "The El La Los Las Le Les Der Die Das";
@@ -33,6 +34,8 @@ pub(crate) struct Derived {
     /// MusicBrainz ids of artists by row, computed on first use, because each requires reading tags
     /// in the index.
     musicbrainz_ids: Vec<OnceLock<Option<String>>>,
+    /// Photographs of the timeline, collected on first use.
+    timeline: OnceLock<Timeline>,
     /// Time of the last change to any file of any album.
     pub(crate) changed_ms: i64,
 }
@@ -88,7 +91,13 @@ impl Derived {
             by_artist,
             artists,
             musicbrainz_ids: (0..counts.artists).map(|_| OnceLock::new()).collect(),
+            timeline: OnceLock::new(),
         }
+    }
+
+    /// Returns the photographs of the timeline.
+    pub(crate) fn timeline(&self) -> &Timeline {
+        self.timeline.get_or_init(|| Timeline::new(&self.index))
     }
 
     /// Returns the MusicBrainz id of the artist in this row, if known.

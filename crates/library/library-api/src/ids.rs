@@ -1,9 +1,9 @@
 //! Ids as clients see them: two letters for the kind, a hyphen, and sixteen hexadecimal digits.
 
-use catalog::{AlbumId, ArtistId, PlaylistId, TrackId};
+use catalog::{AlbumId, ArtistId, PhotoId, PlaylistId, TrackId};
 use serde::{Deserialize, Serialize};
 
-/// Id of an artist, album, track or playlist.
+/// Id of an artist, album, track, playlist or photograph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub(crate) enum Id {
@@ -13,6 +13,7 @@ pub(crate) enum Id {
     Playlist(u64),
     /// Playlist file of the library.
     Listing(PlaylistId),
+    Photo(PhotoId),
 }
 
 impl Id {
@@ -27,6 +28,7 @@ impl Id {
             "tr" => Id::Track(TrackId(number)),
             "pl" => Id::Playlist(number),
             "pf" => Id::Listing(PlaylistId(number)),
+            "ph" => Id::Photo(PhotoId(number)),
             _ => return None,
         })
     }
@@ -40,6 +42,7 @@ impl std::fmt::Display for Id {
             Id::Track(id) => write!(f, "tr-{:016x}", id.0),
             Id::Playlist(number) => write!(f, "pl-{number:016x}"),
             Id::Listing(id) => write!(f, "pf-{:016x}", id.0),
+            Id::Photo(id) => write!(f, "ph-{:016x}", id.0),
         }
     }
 }

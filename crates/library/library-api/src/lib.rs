@@ -53,6 +53,7 @@ mod api;
 mod page;
 
 mod derived;
+mod timeline;
 
 mod auth;
 mod store;

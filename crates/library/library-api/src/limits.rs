@@ -4,6 +4,8 @@ pub struct Limits {
     /// Maximum entries per page. Default 500, which is the protocol's maximum for albums and random
     /// songs.
     pub page_max: usize,
+    /// Maximum photographs per page of the timeline. Default 1,000.
+    pub photos_max: usize,
     /// Maximum entries of each kind per search. Default 20,000.
     pub found_max: usize,
     /// Maximum tracks per playlist or queue. Default 100,000.
@@ -43,6 +45,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             page_max: 500,
+            photos_max: 1000,
             found_max: 20_000,
             tracks_max: 100_000,
             kept_max: 10_000,

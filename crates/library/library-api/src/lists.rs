@@ -334,7 +334,7 @@ fn stars(call: &Call<'_>, seen: &Seen<'_>) -> [Vec<u32>; 3] {
             Id::Artist(id) => (0, call.index.artist_row(id)),
             Id::Album(id) => (1, call.index.album_row(id)),
             Id::Track(id) => (2, call.index.track_row(id)),
-            Id::Playlist(_) | Id::Listing(_) => continue,
+            Id::Playlist(_) | Id::Listing(_) | Id::Photo(_) => continue,
         };
         rows[kind].extend(row);
     }

@@ -28,7 +28,7 @@ fn is_there(call: &Call<'_>, id: Id) -> bool {
         Id::Artist(id) => call.index.artist_row(id).is_some(),
         Id::Album(id) => call.index.album_row(id).is_some(),
         Id::Track(id) => call.index.track_row(id).is_some(),
-        Id::Playlist(_) | Id::Listing(_) => false,
+        Id::Playlist(_) | Id::Listing(_) | Id::Photo(_) => false,
     }
 }
 

@@ -43,6 +43,7 @@ fn cover_target(call: &Call<'_>, seen: &Seen<'_>, id: Id, query: &str) -> Option
         Id::Album(id) => CoverOwner::Album(call.index.album_row(id)?),
         Id::Artist(id) => CoverOwner::Artist(call.index.artist_row(id)?),
         Id::Track(id) => CoverOwner::Track(call.index.track_row(id)?),
+        Id::Photo(_) => return None,
         Id::Playlist(_) | Id::Listing(_) => {
             let rows = playlists::shown(call, seen, id).ok()?.rows.into_iter();
             let mut covers = rows.take(PLAYLIST_COVERS_MAX).map(CoverOwner::Track);

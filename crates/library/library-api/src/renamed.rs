@@ -17,7 +17,7 @@ pub(crate) fn handed_on(index: &Index, state: &State) -> Vec<Change> {
     let is_lost = |id: &Id| match *id {
         Id::Artist(id) => index.artist_row(id).is_none(),
         Id::Album(id) => index.album_row(id).is_none(),
-        Id::Track(_) | Id::Playlist(_) | Id::Listing(_) => false,
+        Id::Track(_) | Id::Playlist(_) | Id::Listing(_) | Id::Photo(_) => false,
     };
     let lost: HashSet<Id> = marked.copied().filter(is_lost).collect();
     if lost.is_empty() {

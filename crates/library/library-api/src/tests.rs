@@ -5,6 +5,7 @@ mod derived;
 mod login;
 mod named;
 mod page;
+mod photos;
 mod renamed;
 mod required;
 mod scene;

@@ -86,6 +86,27 @@ impl Writer {
         });
     }
 
+    /// Writes a member of JSON that is a list of strings, of which some may be `null`.
+    pub(crate) fn texts_or_null<'t>(
+        &mut self,
+        name: &str,
+        items: impl IntoIterator<Item = Option<&'t str>>,
+    ) {
+        self.array(name, items, |out, item| match item {
+            Some(item) => json_text(&mut out.out, item),
+            None => out.out.push_str("null"),
+        });
+    }
+
+    /// Writes a member of JSON that is a list of pairs of a string and a number.
+    pub(crate) fn pairs(&mut self, name: &str, items: impl IntoIterator<Item = (String, u32)>) {
+        self.array(name, items, |out, (text, number)| {
+            out.out.push('[');
+            json_text(&mut out.out, &text);
+            write!(out.out, ",{number}]").expect("writing to a string cannot fail");
+        });
+    }
+
     pub(crate) fn text(&mut self, name: &str, value: &str) {
         if self.is_xml {
             self.attribute(name);
@@ -112,6 +133,14 @@ impl Writer {
     pub(crate) fn text_if(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value {
             self.text(name, value);
+        }
+    }
+
+    /// Writes a member of JSON that is a string or `null`.
+    pub(crate) fn text_or_null(&mut self, name: &str, value: Option<&str>) {
+        match value {
+            Some(value) => self.text(name, value),
+            None => self.plain(name, "null"),
         }
     }
 

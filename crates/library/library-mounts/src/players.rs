@@ -1,12 +1,12 @@
 //! Interfaces for players: the Subsonic protocol at `/rest/`, the same library as JSON at
 //! `/-/api/`, a web player at `/-/plain/music`, and shares at `/-/share/`.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
 use std::net::IpAddr;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -37,6 +37,11 @@ const LYRICS_BYTES_MAX: u64 = 1 << 20;
 /// Extensions of lyrics files, those with timed lines first, in the usual spellings: each is tried,
 /// so that the folder need not be listed.
 const LYRICS: [&str; 6] = ["lrc", "LRC", "Lrc", "txt", "TXT", "Txt"];
+
+/// Extensions of videos that browsers can play.
+const VIDEOS: [&str; 4] = ["mp4", "m4v", "webm", "mov"];
+/// Maximum entries of a folder that are searched for videos.
+const FOLDER_ENTRIES_MAX: usize = 20_000;
 
 /// Server of the interfaces for players.
 #[derive(Debug)]
@@ -237,6 +242,30 @@ impl LibraryAccess for IndexedLibrary {
     fn placeholder_of_file(&self, path: &[u8]) -> Option<Placeholder> {
         let path = LibraryPath::from_relative(Path::new(OsStr::from_bytes(path)))?;
         self.covers.look_at(&path)
+    }
+
+    fn videos(&self, folder: &[u8]) -> Vec<Vec<u8>> {
+        let list = || {
+            let library = self.library.as_ref()?;
+            let folder = match folder {
+                b"" => None,
+                path => Some(LibraryPath::from_relative(Path::new(OsStr::from_bytes(
+                    path,
+                )))?),
+            };
+            library
+                .list_folder(folder.as_ref(), FOLDER_ENTRIES_MAX)
+                .ok()
+        };
+        let files = list().map(|listed| listed.files).unwrap_or_default();
+        let is_video = |name: &OsString| {
+            let extension = Path::new(name).extension();
+            VIDEOS
+                .iter()
+                .any(|known| extension.is_some_and(|it| it.eq_ignore_ascii_case(known)))
+        };
+        let videos = files.into_iter().filter(is_video);
+        videos.map(OsString::into_vec).collect()
     }
 
     fn avatar(&self, name: &str) -> Option<String> {

@@ -157,6 +157,7 @@ impl Ask<'_> {
         let folder = Path::new(&*path)
             .parent()
             .map(|parent| parent.to_string_lossy());
+        out.text("id", &Id::Photo(shown.id).to_string());
         out.text("file", &format!("/{}", encoded(&entry.path)));
         out.text("name", path.rsplit('/').next().unwrap_or(&path));
         out.text("folder", folder.as_deref().unwrap_or(""));

@@ -14,7 +14,7 @@ fn everything_is_there_as_plain_json() {
         &scene,
         "/",
         expect![[
-            r#"200 {"tracks":3,"albums":2,"artists":4,"genres":2,"pictures":2,"playlists":1,"files":7,"durationSeconds":366,"plays":0,"users":2,"indexBytes":2264}"#
+            r#"200 {"tracks":3,"albums":2,"artists":4,"genres":2,"pictures":2,"playlists":1,"files":7,"durationSeconds":366,"plays":0,"users":2,"indexBytes":2504}"#
         ]],
     );
     check(
@@ -63,14 +63,14 @@ fn everything_is_there_as_plain_json() {
         &scene,
         "/pictures",
         expect![[
-            r##"200 {"total":2,"offset":0,"items":[{"file":"/2003/a%20b.jpg","name":"a b.jpg","folder":"2003","taken":"2003-05-12T14:30:01","width":640,"height":480,"bytes":30000005,"camera":"Canon"},{"file":"/B/%C3%9Cber/cover.jpg","name":"cover.jpg","folder":"B/Über","taken":"1970-01-01T00:00:04","width":0,"height":0,"bytes":30000004,"look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"}}]}"##
+            r##"200 {"total":2,"offset":0,"items":[{"id":"ph-27a53d7aa89ae068","file":"/2003/a%20b.jpg","name":"a b.jpg","folder":"2003","taken":"2003-05-12T14:30:01","width":640,"height":480,"bytes":30000005,"camera":"Canon"},{"id":"ph-350e605cfea34c45","file":"/B/%C3%9Cber/cover.jpg","name":"cover.jpg","folder":"B/Über","taken":"1970-01-01T00:00:04","width":0,"height":0,"bytes":30000004,"look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"}}]}"##
         ]],
     );
     check(
         &scene,
         "/pictures?folder=B/%C3%9Cber",
         expect![[
-            r##"200 {"total":1,"offset":0,"items":[{"file":"/B/%C3%9Cber/cover.jpg","name":"cover.jpg","folder":"B/Über","taken":"1970-01-01T00:00:04","width":0,"height":0,"bytes":30000004,"look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"}}]}"##
+            r##"200 {"total":1,"offset":0,"items":[{"id":"ph-350e605cfea34c45","file":"/B/%C3%9Cber/cover.jpg","name":"cover.jpg","folder":"B/Über","taken":"1970-01-01T00:00:04","width":0,"height":0,"bytes":30000004,"look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"}}]}"##
         ]],
     );
     check(
@@ -110,7 +110,7 @@ fn everything_is_there_as_plain_json() {
         &scene,
         "/search?q=bjork",
         expect![[
-            r##"200 {"artists":[{"id":"ar-6bc24f25fc255825","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-6bc24f25fc255825"}],"albums":[{"id":"al-c75012c5b671ac4d","title":"Über","artist":"Björk","artistIds":["ar-6bc24f25fc255825"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-c75012c5b671ac4d","look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0}],"tracks":[]}"##
+            r##"200 {"artists":[{"id":"ar-6bc24f25fc255825","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-6bc24f25fc255825"}],"albums":[{"id":"al-c75012c5b671ac4d","title":"Über","artist":"Björk","artistIds":["ar-6bc24f25fc255825"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-c75012c5b671ac4d","look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0}],"tracks":[],"pictures":[]}"##
         ]],
     );
     check(

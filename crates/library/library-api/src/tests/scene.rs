@@ -7,8 +7,8 @@ use catalog::{Catalog, Content, CoverOwner, Entry, Photo, Stat, build};
 use image_plan::Placeholder;
 use serde_json::Value;
 use tags::{
-    Audio, AudioHash, Codec, Container, Field, Listed, Listing, Media, Mime, PhotoMetadata,
-    Picture, PictureKind, Splits, Stored, Tags,
+    Audio, AudioHash, Codec, Container, Exposure, Field, Listed, Listing, Media, Mime,
+    PhotoMetadata, Picture, PictureKind, Splits, Stored, Tags,
 };
 
 use crate::{
@@ -77,6 +77,13 @@ impl LibraryAccess for FixedLibrary {
         path.ends_with(b"cover.jpg").then(seen)
     }
 
+    fn videos(&self, folder: &[u8]) -> Vec<Vec<u8>> {
+        match folder {
+            b"2003" => vec![b"a b.mp4".to_vec()],
+            _ => Vec::new(),
+        }
+    }
+
     fn avatar(&self, name: &str) -> Option<String> {
         (name == self.2.lock().expect("one thread").as_str()).then(|| format!("/avatar/{name}"))
     }
@@ -130,17 +137,27 @@ impl Scene {
     /// Creates a fixture without users, like [`Scene::empty`], with these limits.
     pub(super) fn limited(name: &str, limits: Limits) -> Scene {
         let folder = format!("pelton-subsonic-{name}-{}", std::process::id());
-        Scene::open(std::env::temp_dir().join(folder), limits, true)
+        Scene::open(std::env::temp_dir().join(folder), library(), limits, true)
+    }
+
+    /// Creates a fixture with the admin ann and another library.
+    pub(super) fn with_library(name: &str, library: Vec<Entry>) -> Scene {
+        let folder = format!("pelton-subsonic-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        let scene = Scene::open(folder, library, Limits::default(), true);
+        let added = scene.store.add_user("ann", "sesame", false, 1);
+        added.expect("a user");
+        scene
     }
 
     /// Opens the fixture's folder a second time, as another process would.
     pub(super) fn again(&self) -> Scene {
-        Scene::open(self.folder.clone(), Limits::default(), false)
+        Scene::open(self.folder.clone(), library(), Limits::default(), false)
     }
 
-    fn open(folder: PathBuf, limits: Limits, is_first: bool) -> Scene {
+    fn open(folder: PathBuf, library: Vec<Entry>, limits: Limits, is_first: bool) -> Scene {
         let store = Arc::new(Store::open(&folder).expect("a folder"));
-        let index = Catalog::open(build(library(), &Splits::default()).into()).expect("an index");
+        let index = Catalog::open(build(library, &Splits::default()).into()).expect("an index");
         let library = Arc::new(FixedLibrary(
             Arc::new(index),
             Mutex::default(),
@@ -332,7 +349,7 @@ pub(super) fn music(number: u64, path: &str, fields: &[(Field, &str)]) -> Entry 
     entry(number, path, Content::Music(Box::new(media)))
 }
 
-fn entry(number: u64, path: &str, content: Content) -> Entry {
+pub(super) fn entry(number: u64, path: &str, content: Content) -> Entry {
     let stat = Stat {
         device: 7,
         inode: number,
@@ -369,6 +386,14 @@ fn library() -> Vec<Entry> {
     let shot = PhotoMetadata {
         taken_local_s: Some(1_052_749_801),
         make: Some("Canon".to_owned()),
+        lens: Some("EF 50mm".to_owned()),
+        exposure: Exposure {
+            time_ns: Some(4_000_000),
+            f_number_e2: Some(180),
+            iso: Some(400),
+            focal_mm_e2: Some(5000),
+        },
+        offset_min: Some(120),
         ..PhotoMetadata::default()
     };
     let photo = Photo {

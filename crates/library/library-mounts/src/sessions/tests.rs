@@ -45,6 +45,10 @@ impl LibraryAccess for Empty {
         None
     }
 
+    fn videos(&self, _: &[u8]) -> Vec<Vec<u8>> {
+        Vec::new()
+    }
+
     fn avatar(&self, _: &str) -> Option<String> {
         None
     }

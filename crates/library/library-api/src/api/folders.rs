@@ -1,0 +1,72 @@
+//! Folders with photographs, and the videos in a folder.
+
+use std::ops::Range;
+
+use super::{Ask, Refusal};
+use crate::params::encoded;
+use crate::write::Writer;
+
+impl Ask<'_> {
+    /// Writes the folders with photographs in the folder `path`, the number of its own photographs,
+    /// and its videos.
+    pub(super) fn folders(&self, out: &mut Writer) -> Result<(), Refusal> {
+        let path = self.request.params.first("path").unwrap_or("");
+        let path = path.trim_matches('/');
+        let mut names = path.split('/');
+        if !path.is_empty() && names.any(|name| matches!(name, "" | "." | "..")) {
+            return Err(Refusal::Bad("path"));
+        }
+        let folder = self.index.folder(path.as_bytes());
+        let videos = self.context.library.videos(path.as_bytes());
+        if folder.is_none() && videos.is_empty() && !path.is_empty() {
+            return Err(Refusal::NotFound);
+        }
+        let timeline = self.derived.timeline();
+        let (mut inside, mut pictures) = (Vec::new(), 0);
+        if let Some(folder) = &folder {
+            inside = self.index.folders_in(path.as_bytes(), folder);
+            inside.retain(|(_, files)| !timeline.among(files).is_empty());
+            let own = timeline.among(&folder.files).iter();
+            let own = own.filter(|(file, _)| self.index.is_directly_in(folder, *file));
+            pictures = own.count();
+        }
+        out.text("path", path);
+        out.list("folders", inside, |out, (name, files)| {
+            self.folder(out, path, &name, &files);
+        });
+        out.number("pictures", pictures as u32);
+        out.list("videos", videos, |out, name| {
+            let file = below(path, &name);
+            out.text("file", &format!("/{}", encoded(&file)));
+            out.text("name", &String::from_utf8_lossy(&name));
+        });
+        Ok(())
+    }
+
+    /// Writes a folder with its latest photograph.
+    fn folder(&self, out: &mut Writer, parent: &str, name: &[u8], files: &Range<u32>) {
+        let photos = self.derived.timeline().among(files);
+        out.text("name", &String::from_utf8_lossy(name));
+        out.text("path", &String::from_utf8_lossy(&below(parent, name)));
+        out.number("pictures", photos.len() as u32);
+        let front = photos.iter().max_by_key(|(_, row)| *row);
+        let front = front.and_then(|(file, _)| self.index.file(*file));
+        let target = front
+            .as_ref()
+            .map(|(path, _)| format!("/{}", encoded(path)));
+        out.text_or_null("front", target.as_deref());
+        let look = front.and_then(|(path, _)| self.context.library.placeholder_of_file(&path));
+        if let Some(look) = look {
+            out.text("look", &look.thumbhash());
+            out.text("colour", &look.colour());
+        }
+    }
+}
+
+/// Returns the path of `name` in the folder `parent`.
+fn below(parent: &str, name: &[u8]) -> Vec<u8> {
+    match parent {
+        "" => name.to_vec(),
+        parent => [parent.as_bytes(), b"/", name].concat(),
+    }
+}

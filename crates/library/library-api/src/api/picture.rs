@@ -1,0 +1,77 @@
+//! One photograph with everything that is known about it.
+
+use catalog::Content;
+
+use super::{Ask, Refusal};
+use crate::ids::Id;
+use crate::store::State;
+use crate::write::Writer;
+
+impl Ask<'_> {
+    /// Writes a photograph and its neighbours in the timeline. The parameters of the timeline
+    /// select the photographs that may be neighbours.
+    pub(super) fn whole_picture(
+        &self,
+        state: &State,
+        id: &str,
+        out: &mut Writer,
+    ) -> Result<(), Refusal> {
+        let id = Id::parse(id).ok_or(Refusal::NotFound)?;
+        let row = match id {
+            Id::Photo(id) => self.index.photo_row(id),
+            _ => None,
+        };
+        let row = row.ok_or(Refusal::NotFound)?;
+        let selected = self.selected(state)?;
+        self.picture(out, row);
+        self.shot(out, row);
+        let user = self.user(state).ok();
+        let user = user.and_then(|name| state.users.get(&name));
+        let is_favourite = user.is_some_and(|user| user.stars.contains_key(&id));
+        out.flag("favourite", is_favourite);
+        let at = selected.binary_search(&row);
+        let (newer, older) = match at {
+            Ok(at) => (at.checked_add(1), at.checked_sub(1)),
+            // The photograph is not selected, but may have been when its address was copied.
+            Err(at) => (Some(at), at.checked_sub(1)),
+        };
+        for (name, place) in [("previous", newer), ("next", older)] {
+            let row = place.and_then(|place| selected.get(place));
+            let photo = row.and_then(|row| self.index.photo(*row));
+            let id = photo.map(|photo| Id::Photo(photo.id).to_string());
+            out.text_or_null(name, id.as_deref());
+        }
+        Ok(())
+    }
+
+    /// Writes what the camera recorded beside the members of a list's item.
+    fn shot(&self, out: &mut Writer, row: u32) {
+        let entry = self.index.photo(row);
+        let entry = entry.and_then(|photo| self.index.entry(photo.file));
+        let Some(Content::Photo(photo)) = entry.map(|entry| entry.content) else {
+            return;
+        };
+        let (shot, exposure) = (&photo.shot, &photo.shot.exposure);
+        out.text_if("takenZone", shot.offset_min.map(zone).as_deref());
+        out.text_if("lens", shot.lens.as_deref());
+        if let Some(hundredths) = exposure.f_number_e2 {
+            out.float("fNumber", f64::from(hundredths) / 100.0);
+        }
+        if let Some(time_ns) = exposure.time_ns {
+            out.float("exposureSeconds", time_ns as f64 / 1e9);
+        }
+        out.number_if("iso", exposure.iso);
+        if let Some(hundredths) = exposure.focal_mm_e2 {
+            out.float("focalMm", f64::from(hundredths) / 100.0);
+        }
+        let altitude_m = shot.place.and_then(|place| place.altitude_m);
+        out.number_if("altitude", altitude_m);
+    }
+}
+
+/// Formats an offset from UTC as `+02:00`.
+fn zone(offset_min: i16) -> String {
+    let sign = if offset_min < 0 { '-' } else { '+' };
+    let minutes = offset_min.unsigned_abs();
+    format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+}
