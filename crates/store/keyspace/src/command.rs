@@ -20,12 +20,12 @@ pub struct Command {
     pub group: Group,
     /// First version of Redis with the command.
     pub since: &'static str,
-    /// Cost in O notation.
+    /// Time complexity in O notation.
     pub complexity: &'static str,
     /// Description in one sentence.
     pub summary: &'static str,
-    /// Arguments after the name, such as `key [NX | XX] (score member) ...`; a colon adds the type
-    /// of a name that does not imply it.
+    /// Arguments after the name, such as `key [NX | XX] (score member) ...`. If an argument's name
+    /// does not imply its type, a colon and the type follow the name, as in `increment:double`.
     pub syntax: &'static str,
     pub(crate) handler: Handler,
     pub(crate) index: u16,
@@ -125,14 +125,15 @@ pub enum Keys {
         /// Distance between two keys, in arguments.
         step: usize,
     },
-    /// Keys follow an argument that gives their number.
+    /// The keys follow an argument that states the number of keys.
     Counted {
         /// Index of the argument that gives the number of keys.
         at: usize,
     },
     /// The first argument is a key, and the second gives the number of further keys.
     StoreCounted,
-    /// SORT: the first argument, and the one after STORE if the command accepts that option.
+    /// Keys of SORT: the first argument, and the argument after STORE if the command accepts that
+    /// option.
     Sort {
         /// True if the command accepts the option STORE.
         stores: bool,
@@ -245,7 +246,8 @@ impl Group {
         }
     }
 
-    /// Returns the ACL category of the group's commands, unless their flags determine it.
+    /// Returns the ACL category of the group's commands. Returns `None` if the flags of each
+    /// command determine its categories.
     fn category(self) -> Option<&'static str> {
         match self {
             Self::Generic => Some("@keyspace"),
@@ -284,8 +286,8 @@ const CATEGORIES: [&str; 17] = [
 ];
 
 impl Command {
-    /// Returns the command's number among all commands and subcommands: dense, from 0, the same in
-    /// every run.
+    /// Returns the command's number among all commands and subcommands. The numbers are
+    /// consecutive, start at 0, and are the same in every run.
     #[must_use]
     pub fn index(&self) -> usize {
         usize::from(self.index)
@@ -335,7 +337,8 @@ impl Command {
             "lastsave" | "role" => vec!["@admin", "@dangerous"],
             "sort" | "sort_ro" => vec!["@set", "@sortedset", "@list", "@dangerous"],
             name if name.starts_with("command") => vec!["@connection"],
-            // The categories of a container are those of its subcommands.
+            // The category of the family belongs to the subcommands of a container, not to the
+            // container itself.
             _ if matches!(self.handler, Handler::Container) => Vec::new(),
             _ => self.group.category().into_iter().collect(),
         };

@@ -125,8 +125,8 @@ fn timeout(cx: &Context<'_>, at: usize) -> Result<Option<u64>, Fault> {
     Ok((0.0 < ms).then_some(cx.now.unsigned_abs() + ms as u64))
 }
 
-/// Returns the keys and deadline to block on. If the client must not block, writes a null array and
-/// returns `None`.
+/// Returns the keys and the deadline of a command that must wait. If its client must not block,
+/// writes a null array and returns `None`.
 fn block(
     cx: &Context<'_>,
     keys: &[Bytes],
@@ -165,9 +165,9 @@ where
     P: FnMut(&mut fastrand::Rng) -> Key,
     A: FnOnce() -> Vec<Key>,
 {
-    /// Sends random elements: a negative `count` sends exactly that many, with repetitions;
-    /// otherwise at most `count` distinct ones. Calls `begin` with the number of elements, then
-    /// `send` for each element.
+    /// Sends random elements. If `count` is negative, sends -`count` elements, with repetitions;
+    /// otherwise at most `count` elements, without repetitions. Calls `begin` with the number of
+    /// elements, then `send` for each element.
     fn send(
         mut self,
         count: i64,

@@ -256,14 +256,14 @@ impl<'a> Context<'a> {
         slot
     }
 
-    /// Sets the deadline of an existing key, or removes it with [`NEVER`]. Returns the previous
+    /// Sets the deadline of an existing key; [`NEVER`] removes the deadline. Returns the previous
     /// deadline.
     pub(crate) fn set_deadline(&mut self, slot: u32, deadline_ms: i64) -> i64 {
         self.ks.before_removal(self.db, slot);
         self.ks.dbs[self.db].set_deadline(slot, deadline_ms)
     }
 
-    /// Removes a key that exists and is not due. Returns its slot and entry.
+    /// Removes a key that exists and has not expired. Returns its slot and entry.
     pub(crate) fn remove(&mut self, key: &[u8]) -> Option<(u32, Entry)> {
         let slot = self.find(key)?;
         self.ks.before_removal(self.db, slot);

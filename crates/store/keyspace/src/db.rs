@@ -9,7 +9,7 @@ use crate::tags::Tags;
 use crate::text::Key;
 use crate::value::{AT_ONCE_MAX, Value};
 
-/// Deadline value of a key without a deadline.
+/// Value of `deadline_ms` for a key without a deadline.
 pub(crate) const NEVER: i64 = i64::MAX;
 /// Bit of `Entry::access`: the key has cache tags.
 const TAGGED: u32 = 1 << 30;
@@ -20,7 +20,7 @@ const BLOB_SLOT_BYTES: usize = 8;
 /// Heap bytes per deadline in `Db::due`, a B-tree, assuming average fill.
 const DUE_BYTES: usize = 34;
 
-/// Minimum share of vacant slots at which a table is compacted, as a divisor: one in 8.
+/// Divisor for the minimum share of vacant slots at which a table is compacted: one in 8.
 const VACANT_PART_MIN: usize = 8;
 
 /// A key and its value: 64 bytes, one cache line of the processor, plus their heap memory. The key
@@ -71,7 +71,7 @@ impl Entry {
         size_of::<Self>() + size_of::<u32>() + self.heap_bytes() + due
     }
 
-    /// Reallocates the blocks of the key and its value, like [`Value::reallocate`].
+    /// Reallocates the heap memory of the key and its value, like [`Value::reallocate`].
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         if from == 0 {
             self.key.reallocate();
@@ -195,7 +195,7 @@ impl Db {
         Some((slot, entry))
     }
 
-    /// Updates the indices after a key moved to another slot.
+    /// Updates the lists of deadlines, blobs and tags after a key moved to another slot.
     pub(crate) fn moved(&mut self, from: u32, to: u32) {
         let entry = self.dict.at(to);
         if entry.deadline_ms != NEVER {
@@ -259,8 +259,8 @@ impl Db {
         result
     }
 
-    /// Frees up to `left` keys of a removed database. Returns the first large value, which is freed
-    /// element by element.
+    /// Frees up to `left` keys of a removed database, but stops at the first key with a large
+    /// value. Returns this value; the caller must free it element by element.
     pub(crate) fn free_some(&mut self, left: &mut usize) -> Option<Value> {
         while 0 < *left {
             *left -= 1;
@@ -285,8 +285,8 @@ impl Db {
         self.dict.slots() == 0 && self.due.is_empty() && self.tags.is_freed()
     }
 
-    /// Moves keys from the table's end into vacant slots, at most `left` steps. Returns whether the
-    /// table is compact.
+    /// Moves keys from the table's end into vacant slots, in at most `left` steps. Returns whether
+    /// the table is compact.
     pub(crate) fn compact(&mut self, left: &mut usize) -> bool {
         let slots = self.dict.slots() as usize;
         let vacant = slots - self.dict.len();

@@ -1,9 +1,9 @@
-//! Addition for INCRBYFLOAT with the results of Redis: in the 80-bit numbers of x86, printed with
-//! 17 digits after the point.
+//! Addition for INCRBYFLOAT with the same results as in Redis, which adds 80-bit numbers of x86 and
+//! prints at most 17 digits after the point.
 //!
-//! In 64-bit arithmetic, 0.1 + 0.2 would print as 0.30000000000000004; in decimal arithmetic,
-//! 1000.1 would not print as 1000.09999999999999998, which Redis replies with. Most numbers are
-//! parsed in 128 bits; those with more than 38 digits, or more than 17 after the point, use big
+//! In 64-bit arithmetic, 0.1 + 0.2 would print as 0.30000000000000004. In decimal arithmetic,
+//! 1000.1 would print as 1000.1, but Redis replies with 1000.09999999999999998. Most numbers are
+//! parsed in 128 bits; numbers with more than 38 digits, or more than 17 after the point, use big
 //! integers.
 
 use std::cmp::Ordering;
@@ -16,8 +16,8 @@ use crate::text::parse_double;
 const DIGITS: u32 = 17;
 /// 10^17, the factor that turns a fraction into its 17 digits.
 const ONE: u128 = 100_000_000_000_000_000;
-/// Largest decimal exponent, in digits before or after the point, that 80 bits can represent: the
-/// largest number has 4,933 digits, and the smallest starts about as far after the point.
+/// Maximum distance between the point and the first digit of an 80-bit number: the largest number
+/// has 4,933 digits before the point, and the smallest starts 4,951 digits after the point.
 const DIGITS_MAX: i64 = 4951;
 
 /// Sum of two numbers: its text, or the fact that it is not finite.
@@ -70,8 +70,8 @@ fn parse(text: &[u8]) -> Option<Number> {
     if digits.is_empty() {
         return Some(Number::Finite(Extended::zero(is_negative)));
     }
-    // Number of digits after the point once the exponent is applied; negative for trailing zeros
-    // before the point.
+    // Number of digits after the point once the exponent is applied. A negative number counts the
+    // zeros between the last digit and the point.
     let fraction_digits = i64::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
     let before = i64::try_from(digits.len())
         .ok()?

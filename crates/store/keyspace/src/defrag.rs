@@ -1,5 +1,5 @@
-//! Active defragmentation: after many removals, the remaining data is scattered over the memory. It
-//! is moved together, a few elements per turn of the event loop.
+//! Active defragmentation: after many removals, the remaining data is scattered over many pages of
+//! memory. It is moved into fewer pages, a few elements per turn of the event loop.
 //!
 //! Each database is processed in two steps. Both are needed because an allocator returns a page to
 //! the system only if the page contains no block:
@@ -9,9 +9,9 @@
 //! blocks:  [k · · ·] [· · v ·]  ─►  [k v]   each block moves into a page that is in use anyway
 //! ```
 //!
-//! Defragmentation changes neither data nor byte counts; the caller makes sure that the allocator
-//! places new blocks into partly used pages. The pass pauses during a snapshot, which identifies
-//! keys by their slots.
+//! Defragmentation changes neither data nor byte counts. The caller makes sure that the allocator
+//! places new blocks into partly used pages. Defragmentation pauses during a snapshot, because a
+//! snapshot identifies keys by their slots.
 
 use crate::db::Db;
 
@@ -20,7 +20,7 @@ use crate::db::Db;
 #[derive(Debug, Default)]
 pub(crate) struct Defrag(Option<Position>);
 
-/// Next element to move.
+/// Position of the next element to move.
 #[derive(Clone, Copy, Debug, Default)]
 struct Position {
     db: usize,

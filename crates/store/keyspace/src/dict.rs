@@ -128,7 +128,7 @@ impl<T: Item> Dict<T> {
             + self.items_heap_bytes
     }
 
-    /// Returns the number of slots, occupied or not. Each item's slot number is lower.
+    /// Returns the number of slots, occupied or not. All slot numbers are below this number.
     pub(crate) fn slots(&self) -> u32 {
         u32::try_from(self.slots.len()).expect("slots are numbered in 32 bits")
     }
@@ -175,9 +175,9 @@ impl<T: Item> Dict<T> {
     }
 
     /// Reads the memory that lookups of these keys will read, to bring it into the processor's
-    /// caches. Each loop makes one step of all lookups: its loads do not wait for each other, as
-    /// those of one lookup do. `touch` reads the heap memory of an item. The returned value depends
-    /// on everything that was read, so that no read is optimised away.
+    /// caches. Each loop makes one step of all lookups. The loads of this step do not wait for each
+    /// other, unlike the loads of a single lookup. `touch` reads the heap memory of an item. The
+    /// returned value depends on everything that was read, so that no read is optimised away.
     pub(crate) fn warm(&self, keys: &[(u64, &[u8])], touch: impl Fn(&T) -> usize) -> usize {
         let mut slots = [NONE; WARM_MAX];
         let slots = &mut slots[..keys.len()];
@@ -230,7 +230,7 @@ impl<T: Item> Dict<T> {
     }
 
     /// Returns the item in an occupied slot, to change its value. If [`Dict::guard`] protects the
-    /// item and it has not changed since, it is copied first.
+    /// item, the item is copied before its first change.
     pub(crate) fn change(&mut self, slot: u32) -> &mut T {
         self.guard.changes(slot, &self.slots);
         self.at_mut(slot)
@@ -395,14 +395,14 @@ impl<T: Item> Dict<T> {
         Compaction::Moved { from: last, to }
     }
 
-    /// Reallocates the first chunks of the two vectors, which are smaller than the others. Items
-    /// keep their slots.
+    /// Reallocates the first chunk of the buckets and the first chunk of the slots; all later
+    /// chunks have the full size. Items keep their slots.
     pub(crate) fn reallocate_first_chunks(&mut self) {
         self.heads.reallocate_first();
         self.slots.reallocate_first();
     }
 
-    /// Removes the last slot with its item, if any. The table must no longer be searched.
+    /// Removes the last slot with its item, if any. The table must not be searched afterwards.
     pub(crate) fn pop_slot(&mut self) -> Option<Option<T>> {
         self.slots.pop()
     }
@@ -488,8 +488,8 @@ impl<T: Item> Dict<T> {
         self.slots.iter().flatten()
     }
 
-    /// Guards the items from `slot` on for [`Dict::take_guarded`]: an item is copied before its
-    /// first change, and `copied_bytes` counts the copies.
+    /// Starts to protect the items in slot `slot` and all higher slots, for [`Dict::take_guarded`]:
+    /// each item is copied before its first change. `copied_bytes` counts the bytes of the copies.
     pub(crate) fn guard(&mut self, slot: usize, copied_bytes: &Arc<AtomicUsize>) {
         self.guard = Guarded::from(slot as u32..self.slots(), copied_bytes);
     }
@@ -511,8 +511,8 @@ impl<T: Item> Dict<T> {
         slots.filter_map(|(next, item)| item.as_ref().map(|item| (next, item)))
     }
 
-    /// Reallocates the items' blocks, starting at slot `from`. Returns the slot to continue with,
-    /// unless all are done.
+    /// Reallocates the heap memory of the items, starting at slot `from`. Returns the slot to
+    /// continue with, unless all are done.
     pub(crate) fn reallocate(
         &mut self,
         from: usize,

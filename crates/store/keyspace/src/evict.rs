@@ -25,12 +25,14 @@ const STAMP_MASK: u32 = 0x0fff_ffff;
 const TICKS_PER_S: i64 = 16;
 /// Maximum number of sampled keys that are remembered for later evictions.
 const POOL_MAX: usize = 16;
-/// Bit of `Entry::access` under SIEVE: the key was used since the hand, which is the position of
-/// SIEVE in its circular walk over all keys, last passed it.
+/// Bit of `Entry::access` under SIEVE: the key was used after the hand last passed it. The hand is
+/// the position of SIEVE in its circular walk over all keys.
 const VISITED: u32 = 1 << 28;
 /// Initial value of an LFU counter, so that new keys are not the first to be evicted.
 const COUNTER_START: u32 = 5;
-/// SIEVE: a new key larger than the limit divided by this number is on probation until it is used.
+/// Divisor that defines a large value under SIEVE: one that uses more than the memory limit divided
+/// by this number. A new key with a large value is on probation: it is evicted first, unless it is
+/// used.
 const PROBATION_PART: usize = 16;
 /// Maximum number of keys on probation.
 const PROBATION_MAX: usize = 1024;
@@ -119,7 +121,7 @@ pub(crate) struct Evictor {
     pool: Vec<Sampled>,
 }
 
-/// Returns the stamp of a new key.
+/// Returns the stamp of a new key: the current time and, under LFU, the initial counter.
 #[inline]
 pub(crate) fn first_stamp(limits: &Limits, now: i64) -> u32 {
     if limits.policy.is_lfu() {
@@ -176,7 +178,8 @@ fn is_large(value: &Value, limits: &Limits) -> bool {
     part != 0 && part < value.heap_bytes()
 }
 
-/// Returns whether a new value starts on probation.
+/// Returns whether the key of a new value starts on probation: it is evicted first, unless it is
+/// used.
 #[inline]
 pub(crate) fn starts_on_probation(value: &Value, limits: &Limits) -> bool {
     limits.policy == Policy::AllKeysSieve && is_large(value, limits)
@@ -310,7 +313,7 @@ impl Evictor {
     }
 
     /// Advances the hand to the next unused key. The hand passes new and old keys alike in the
-    /// order of slots, and clears the mark of the used ones.
+    /// order of slots, and clears the mark of each used key.
     fn sieve(&mut self, dbs: &mut [Db], share: Share) -> Option<(usize, u32)> {
         let total: usize = dbs.iter().map(|db| db.dict.slots() as usize).sum();
         // The first round clears all marks, so the second finds a key, if there is one. Moving on

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Error reply of a command: an error code, a space, and the text. The client is always at fault.
+/// Error reply of a command: an error code, a space, and the text. The cause is always the client's
+/// request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault(Cow<'static, [u8]>);
 

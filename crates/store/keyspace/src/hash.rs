@@ -71,8 +71,8 @@ impl Hash {
             }
     }
 
-    /// Reallocates the blocks of fields, starting at slot `from`. Returns the slot to continue
-    /// with, unless all are done.
+    /// Reallocates the heap memory of the fields, starting at slot `from`. Returns the slot to
+    /// continue with, unless all are done.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         match self {
             Self::Packed(packed) => {
@@ -212,8 +212,8 @@ impl Hash {
         matches!(self, Self::Table(_))
     }
 
-    /// Protects the fields of a table from position `place` on, for [`Hash::take_guarded`]: a field
-    /// is copied before its first change.
+    /// Starts to protect the fields of a table at position `place` and all later positions, for
+    /// [`Hash::take_guarded`]: each field is copied before its first change.
     pub(crate) fn guard(&mut self, place: usize, copied_bytes: &Arc<AtomicUsize>) {
         if let Self::Table(table) = self {
             table.guard(place, copied_bytes);

@@ -22,7 +22,7 @@ use crate::text::Key;
 use crate::waiting::WaitedKeys;
 use crate::watches::Watches;
 
-/// All databases, their settings, and the effects of commands that the caller must handle.
+/// All databases, their settings, and the effects of commands, which the caller must handle.
 #[derive(Debug)]
 pub struct Keyspace {
     pub(crate) dbs: Vec<Db>,
@@ -51,8 +51,8 @@ pub struct Keyspace {
 /// Effects of commands besides their replies.
 #[derive(Debug, Default)]
 pub struct Effects {
-    /// Commands that repeat the changes, each with its database, for the append-only file. Empty
-    /// unless [`Keyspace::set_journaling`] turned journaling on.
+    /// Commands that repeat the changes, for the append-only file, each with the index of its
+    /// database. Empty unless [`Keyspace::set_journaling`] turned journaling on.
     pub journal: Vec<(usize, Vec<Bytes>)>,
     /// Events of the classes enabled in [`Notify`].
     pub events: Vec<Event>,
@@ -184,7 +184,7 @@ impl Keyspace {
         self.journaling = journaling;
     }
 
-    /// Turns the removal of due keys in [`Keyspace::turn`] on or off.
+    /// Turns the removal of expired keys in [`Keyspace::turn`] on or off.
     pub fn set_active_expire(&mut self, active: bool) {
         self.active_expire = active;
     }
@@ -242,15 +242,15 @@ impl Keyspace {
         self.waiting.remove(db, key);
     }
 
-    /// Gives the key a new version, so that transactions of clients that watch it fail.
+    /// Gives the key a new version. The transactions of clients that watch this key then fail.
     #[inline]
     pub(crate) fn touch(&mut self, db: usize, key: &[u8]) {
         self.watches.touch(db, key);
     }
 
-    /// Gives a new version to each watched key of database `db` that is stored in `db`, expired or
-    /// not, or that is stored and not expired in database `other`: for SWAPDB, FLUSHDB and
-    /// FLUSHALL.
+    /// Gives new versions to watched keys of database `db`, for SWAPDB, FLUSHDB and FLUSHALL. A
+    /// watched key gets one if it is stored in `db`, even if it has expired there, or if it is
+    /// stored in database `other` and has not expired there.
     pub(crate) fn touch_all(&mut self, db: usize, other: usize, now: i64) {
         let dbs = (&self.dbs[db], &self.dbs[other]);
         self.watches.touch_all(db, dbs, now);
@@ -270,7 +270,7 @@ impl Keyspace {
         self.emit_event(db, Class::New, "new", key);
     }
 
-    /// Marks all keys of a database as ready that exist and that clients block on.
+    /// Adds to the ready keys every key of a database that exists and that clients block on.
     pub(crate) fn mark_all_ready(&mut self, db: usize) {
         for key in self.waiting.keys(db) {
             if self.dbs[db].dict.find(key).is_some() {
@@ -346,7 +346,7 @@ impl Keyspace {
         }
     }
 
-    /// Marks a key ready whose value was replaced, if clients block on it.
+    /// Marks a key as ready after its value was replaced, if clients block on the key.
     pub(crate) fn replaced(&mut self, db: usize, key: &[u8]) {
         if let Some(key) = self.waiting.find(db, key) {
             self.effects.ready.push((db, key.clone()));

@@ -28,9 +28,9 @@
 //! Units and limits: times are Unix milliseconds, sizes bytes; [`Limits`] bounds databases,
 //! strings, memory and the work of one turn (a pass of the event loop). `now` is an argument of
 //! every function that needs it; the caller reads the clock once per turn. Errors: refused commands
-//! get error replies with the texts of Redis, and the client is at fault; nothing else can fail.
-//! Threads: plain values, owned by one core. Sources: the command reference of Redis 7.2, and the
-//! replies of its servers.
+//! get error replies with the texts of Redis, always because of the client's request; nothing else
+//! can fail. Threads: plain values, owned by one core. Sources: the command reference of Redis 7.2,
+//! and the replies of Redis servers.
 
 #![forbid(unsafe_code)]
 

@@ -196,14 +196,15 @@ impl List {
         self.limit
     }
 
-    /// Reallocates the blocks of nodes, starting at node `from`. Returns the node to continue with,
-    /// unless all are done.
+    /// Reallocates the heap memory of the nodes, starting at node `from`. Returns the node to
+    /// continue with, unless all are done.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         for (index, node) in self.nodes.iter_mut().enumerate().skip(from) {
             if *left == 0 {
                 return Some(index);
             }
-            // A node of 8 KiB counts as much as many small blocks.
+            // A full node of 8 KiB costs as much as many small blocks, so a node counts by its
+            // elements.
             *left = left.saturating_sub(1 + node.len() / 8);
             if let Node::Packed(packed) = node {
                 packed.reallocate();

@@ -155,7 +155,8 @@ impl Packed {
         at + 5..at + 5 + len as usize
     }
 
-    /// Returns the offset of the element with this index; for the count, the offset of the end.
+    /// Returns the offset of the element with this index. If `index` is the number of elements,
+    /// returns the offset of the end.
     fn offset(&self, index: usize) -> usize {
         if index == self.len() {
             return self.bytes.len();

@@ -45,8 +45,8 @@ impl Set {
             }
     }
 
-    /// Reallocates the blocks of members, starting at slot `from`. Returns the slot to continue
-    /// with, unless all are done.
+    /// Reallocates the heap memory of the members, starting at slot `from`. Returns the slot to
+    /// continue with, unless all are done.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         match self {
             Self::Ints(ints) => {
@@ -119,7 +119,7 @@ impl Set {
         true
     }
 
-    /// Converts a set of integers to an encoding that allows a name of this length.
+    /// Converts a set of integers to another encoding, which allows strings of `name_bytes` bytes.
     fn unpack_ints(&mut self, growth: Growth, name_bytes: usize) {
         let Self::Ints(ints) = self else {
             return;
@@ -207,8 +207,8 @@ impl Set {
         matches!(self, Self::Table(_))
     }
 
-    /// Protects the members of a table from position `place` on, for [`Set::take_guarded`]: a
-    /// member is copied before its removal.
+    /// Starts to protect the members of a table at position `place` and all later positions, for
+    /// [`Set::take_guarded`]: each member is copied before its removal.
     pub(crate) fn guard(&mut self, place: usize, copied_bytes: &Arc<AtomicUsize>) {
         if let Self::Table(table) = self {
             table.guard(place, copied_bytes);

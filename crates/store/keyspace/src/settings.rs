@@ -2,21 +2,22 @@
 
 use crate::dict::Seed;
 
-/// Bounds of this crate, and the settings that commands read at run time.
+/// Limits of the store's size and work, and the settings that commands read at run time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Number of databases, which are numbered from 0.
     pub databases: usize,
     /// Maximum length of a string that a command builds, in bytes: `proto-max-bulk-len`.
     pub string_bytes_max: usize,
-    /// Maximum number of due keys removed per turn of the event loop.
+    /// Maximum number of expired keys removed per turn of the event loop.
     pub expire_keys_per_turn: usize,
-    /// Maximum number of elements of removed collections freed per turn of the event loop.
+    /// Maximum number of elements that are freed per turn of the event loop after their collections
+    /// were removed.
     pub free_elements_per_turn: usize,
     /// Maximum number of keys evicted before a command or per turn of the event loop.
     pub evict_keys_per_turn: usize,
-    /// Maximum number of build locks (`GETORLOCK`) per database. While it is reached, `GETORLOCK`
-    /// lets every client compute the value itself.
+    /// Maximum number of build locks (`GETORLOCK`) per database. While this maximum is reached,
+    /// `GETORLOCK` lets every client compute the value itself.
     pub locks_max: usize,
     /// Maximum bytes for data and its overhead; 0 means unlimited: `maxmemory`.
     pub maxmemory_bytes: u64,
@@ -111,9 +112,9 @@ pub enum Policy {
     VolatileRandom,
     /// The key with the nearest deadline.
     VolatileTtl,
-    /// SIEVE: first a new key that uses more than a sixteenth of the limit and was never read, else
-    /// the next key that was not used since the hand, which walks over all keys in a circle, last
-    /// passed it.
+    /// SIEVE: first a new key that uses more than a sixteenth of the limit and was never read. If
+    /// there is none, a circular walk over all keys continues to the next key that was not used
+    /// since the walk last passed it.
     AllKeysSieve,
 }
 

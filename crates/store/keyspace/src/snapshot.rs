@@ -5,9 +5,9 @@
 //! the data at the start of the snapshot, and the additional memory holds only data that changed
 //! since the last call of [`Snapshots::write_part`].
 //!
-//! Each entry has a bit for the epoch in which it was last written, one of two. Starting a snapshot
-//! flips the current epoch, so that all entries count as unwritten at once; keys that are added
-//! during the snapshot belong to the new epoch from the start.
+//! Each entry has one bit for the epoch in which it was last written. There are two epochs.
+//! Starting a snapshot switches to the other one, so that all entries count as unwritten at once.
+//! Keys that are added during the snapshot belong to the new epoch from the start.
 //!
 //! ```text
 //! slots:   written written written │ unwritten  written*  unwritten …       * before it changed
@@ -40,12 +40,11 @@ use line::{Flushed, Location, ValueQueue};
 /// Bit of `Entry::access`: the epoch in which a snapshot last wrote the entry.
 const EPOCH: u32 = 1 << 29;
 
-/// Work for a slot besides its content, in bytes: an entry is one cache line, and so is usually the
-/// memory it refers to.
+/// Work counted for an occupied slot besides its content, in bytes: the entry fills one cache line.
 const ENTRY_WORK: usize = 64;
 const VACANT_WORK: usize = 8;
 
-/// The current epoch, and the snapshot in progress.
+/// State of the snapshots: the current epoch, and the snapshot in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshots {
     /// Current epoch, which new keys get: [`EPOCH`] or 0.
@@ -95,8 +94,8 @@ impl Part {
 }
 
 impl Snapshot {
-    /// Writes one entry, preceded by the selection of its database if needed; or queues it, if it
-    /// is written in parts. Returns the work done.
+    /// Writes one entry and, if needed, the selection of its database before it. An entry that is
+    /// written in parts is only queued. Returns the work done.
     fn write(&mut self, number: usize, db: &mut Db, (location, slot): (Location, u32)) -> usize {
         if self.is_cancelled {
             return 0;
@@ -319,9 +318,9 @@ impl Snapshots {
         is_done
     }
 
-    /// Returns the bytes kept for the old state of entries that changed or were removed. A large
-    /// blob that is next in the file is not counted, since its memory is freed only as fast as the
-    /// disk accepts data.
+    /// Returns the bytes kept for the old state of entries that changed or were removed. The large
+    /// blob that is next in the file, if any, is not counted: its memory is freed only as fast as
+    /// the disk accepts data.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.running.as_ref().map_or(0, |it| {
             let pending = it.pending.waiting_bytes() - it.pending.next_blob_bytes();
@@ -347,9 +346,9 @@ impl Snapshots {
         self.epoch
     }
 
-    /// Must be called before an entry's value changes: if a snapshot needs the entry, the snapshot
-    /// writes it now or, if the value is being written in parts, makes sure that the old elements
-    /// are kept.
+    /// Must be called before an entry's value changes. If a snapshot needs the entry, the snapshot
+    /// writes it now. If the value is being written in parts, the snapshot makes sure that the old
+    /// elements are kept.
     #[inline]
     pub(crate) fn before_change(&mut self, dbs: &mut [Db], db: usize, slot: u32) {
         self.before_removal(dbs, db, slot);
@@ -360,7 +359,7 @@ impl Snapshots {
         }
     }
 
-    /// Must be called before an entry is removed or its value replaced: if a snapshot needs the
+    /// Must be called before an entry is removed or its value is replaced. If a snapshot needs the
     /// entry, the snapshot writes it now. A caller that takes the value out then calls
     /// [`Snapshots::take`], or [`Snapshots::moved`] if the value moves to another entry.
     #[inline]
@@ -375,8 +374,8 @@ impl Snapshots {
         }
     }
 
-    /// Takes ownership of a value that was removed from an entry, if the snapshot is still writing
-    /// the value; otherwise returns it. `access` contains the flags of the entry, which show this.
+    /// Takes ownership of a value that was removed from an entry, if the flags of the entry in
+    /// `access` show that the snapshot is still writing the value. Otherwise returns the value.
     #[inline]
     pub(crate) fn take(
         &mut self,

@@ -14,9 +14,10 @@ const EMBEDDED_BYTES_MAX: usize = 44;
 const ZERO_COPY_BYTES_MIN: usize = 64 << 10;
 
 /// Returns the memory that a blob of `bytes` bytes uses: its content, overhead and reference count.
-/// From 64 KiB on, a blob has its own pages, which also hold the frame of its reply, and an entry
-/// in a B-tree that lists such memory (counted with average fill). A blob that a command built uses
-/// one page less, but is counted the same.
+/// From 64 KiB on, the content has its own pages, together with the head and the line end of the
+/// reply that sends it. Such a blob also has an entry in a B-tree, whose nodes are counted with
+/// average fill. A blob that a command built has no such head, so it may use one page less, but the
+/// same size is returned.
 pub(crate) fn blob_bytes(bytes: usize) -> usize {
     const PAGE_BYTES: usize = 4096;
     match bytes {
@@ -32,7 +33,7 @@ pub(crate) fn blob_bytes(bytes: usize) -> usize {
 /// A string: 24 bytes and its heap memory.
 #[derive(Clone, Debug)]
 pub(crate) enum Str {
-    /// An integer, for strings that are the canonical text of one.
+    /// A string that is the canonical text of an integer, stored as this integer.
     Int(i64),
     Tiny {
         len: u8,
@@ -112,7 +113,7 @@ impl Str {
         }
     }
 
-    /// Returns the bytes; those of an integer are written to the buffer.
+    /// Returns the bytes of the string. The digits of an integer are first written to `buffer`.
     pub(crate) fn bytes<'a>(&'a self, buffer: &'a mut itoa::Buffer) -> &'a [u8] {
         match self {
             Self::Int(number) => buffer.format(*number).as_bytes(),

@@ -109,8 +109,8 @@ pub(crate) fn resolve(args: &[Bytes]) -> Result<&'static Command, Fault> {
     }
     match command.handler {
         Handler::Container => subcommand(args).ok_or_else(|| unknown_subcommand(name, &args[1])),
-        // The server handles most subcommands of its containers; those that concern data are in
-        // this table.
+        // The server runs this container and most of its subcommands. Only subcommands that concern
+        // data have rows in this table.
         Handler::Service => Ok(subcommand(args).unwrap_or(command)),
         Handler::Run(_) | Handler::Wait(_) | Handler::Exec | Handler::Help => Ok(command),
     }
@@ -138,8 +138,8 @@ pub(crate) fn runs_at_once(name: &str) -> bool {
     )
 }
 
-/// Maximum bytes of an unknown command's name, and of its arguments together, that the error
-/// repeats.
+/// Limit of the error for an unknown command: it repeats at most this many bytes of the command's
+/// name, and at most this many bytes of all arguments together.
 const ECHO_BYTES_MAX: usize = 128;
 
 /// Returns the error reply for a call with an unknown name.

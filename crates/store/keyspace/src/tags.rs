@@ -1,8 +1,8 @@
 //! Cache tags: labels of keys, by which many keys are dropped at once.
 //!
 //! A tag has a generation, and a key stores the generation of each of its tags at the time of
-//! tagging. Once a tag has a newer generation, its older keys count as removed. So dropping a
-//! million keys is one addition; a sweep frees their memory, some keys per turn of the event loop.
+//! tagging. Once the tag has a newer generation, keys with an older one count as removed. So one
+//! addition drops a million keys. A sweep frees their memory, some keys per turn of the event loop.
 
 use std::collections::BTreeMap;
 

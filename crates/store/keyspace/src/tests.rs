@@ -110,8 +110,8 @@ fn random_elements_stop_when_the_reply_is_full() {
 
 #[test]
 fn watches_ignore_expired_values() {
-    // State of the key in the watched database, its state in the other one, and whether swapping
-    // the two databases counts as a change.
+    // Rows: a command that sets the key in the watched database, a command that sets it in the
+    // other database, and whether swapping the two databases counts as a change.
     let rows = [
         ("", "", false),
         ("", "SET x v PX 1", false),
@@ -695,7 +695,7 @@ fn small_data_and_blobs_have_separate_limits() {
         // No blob was evicted for small keys.
         assert_eq!(blobs(&client), kept, "{policy:?}");
     }
-    // With `noeviction`, each share refuses commands by its own limit.
+    // With `noeviction`, small data is refused too if only the blobs exceed their limit.
     let mut client = cache(Policy::NoEviction, MB, MB);
     while client
         .send(&format!("APPEND {} {blob}", client.keyspace.blob_bytes()))

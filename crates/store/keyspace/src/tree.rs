@@ -274,14 +274,15 @@ impl<T: Copy> Node<T> {
     }
 }
 
-/// Returns the part of a range that lies in a child, relative to the child's start.
+/// Returns the part of a range of ranks that lies in one child node of the tree, relative to the
+/// first rank in this node.
 fn within(range: &Range<usize>, start: usize, count: usize) -> Range<usize> {
     let from = range.start.clamp(start, start + count) - start;
     let to = range.end.clamp(start, start + count) - start;
     from..to
 }
 
-/// Joins a small child with a neighbour, if both fit into one node.
+/// Joins a child node that has become small with a neighbour, if both fit into one node.
 fn join_around<T: Copy>(children: &mut Vec<Child<T>>, at: usize) {
     let max = match children[at].node {
         Node::Leaf(_) => LEAF_MAX,

@@ -99,8 +99,8 @@ impl Value {
         }
     }
 
-    /// Reallocates the value's blocks, for a large collection starting at element `from`. Returns
-    /// the element to continue with, unless all are done.
+    /// Reallocates the heap memory of the value. A large collection is reallocated from element
+    /// `from` on. Returns the element to continue with, unless all are done.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         match self {
             Self::Str(string) => {

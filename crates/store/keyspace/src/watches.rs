@@ -1,4 +1,4 @@
-//! Watched keys: their versions, which show a transaction that a key has changed.
+//! Watched keys and their versions, from which a transaction learns that a key has changed.
 
 use std::collections::HashMap;
 
@@ -84,7 +84,7 @@ impl Watches {
             .version
     }
 
-    /// Gives the key a new version, so that transactions of clients that watch it fail.
+    /// Gives the key a new version. The transactions of clients that watch this key then fail.
     #[inline]
     pub(crate) fn touch(&mut self, db: usize, key: &[u8]) {
         if self.dbs[db].is_empty() {
@@ -96,8 +96,9 @@ impl Watches {
         }
     }
 
-    /// Gives a new version to each watched key of database `db` that is stored in the first of the
-    /// two databases, expired or not, or that is stored and valid in the second.
+    /// Gives new versions to watched keys of database `db`. A watched key gets one if it is stored
+    /// in the first of the two databases, even if it has expired there, or if it is stored in the
+    /// second one and has not expired there.
     pub(crate) fn touch_all(&mut self, db: usize, (here, there): (&Db, &Db), now: i64) {
         self.version += 1;
         let is_new = |slot: u32| !there.is_gone(slot, now);

@@ -133,9 +133,9 @@ impl Zset {
             }
     }
 
-    /// Reallocates the blocks of members, starting at slot `from`, then those of the tree, whose
-    /// leaves are numbered after all slots. Returns the position to continue with, unless all are
-    /// done.
+    /// Reallocates the heap memory of the members, then the leaves of the tree, starting at
+    /// position `from`. The first positions are the slots of the members; the ranks in the tree
+    /// follow. Returns the position to continue with, unless all are done.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         let large = match self {
             Self::Packed(packed) => {
@@ -334,8 +334,8 @@ impl Zset {
         }
     }
 
-    /// Protects the members of a large sorted set from position `place` on, for
-    /// [`Zset::take_guarded`]: a member is copied before its first change.
+    /// Starts to protect the members of a large sorted set at position `place` and all later
+    /// positions, for [`Zset::take_guarded`]: each member is copied before its first change.
     pub(crate) fn guard(&mut self, place: usize, copied_bytes: &Arc<AtomicUsize>) {
         if let Self::Large(large) = self {
             large.members.guard(place, copied_bytes);
@@ -359,8 +359,8 @@ impl Zset {
         }
     }
 
-    /// Frees up to `left` parts of a removed sorted set. Returns whether the rest can be dropped at
-    /// once.
+    /// Frees up to `left` parts of a removed sorted set: the leaves of its tree, then its members.
+    /// Returns whether the rest can be dropped at once.
     pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         match self {
             Self::Packed(_) => true,

@@ -211,8 +211,8 @@ fn read(cx: &mut Context<'_>, steps: &[Step], out: &mut Out) -> Done {
 }
 
 impl Step {
-    /// Runs the step and writes its reply. Returns whether the step counts as a change: INCRBY
-    /// always counts, SET only if the value differs.
+    /// Runs one operation of BITFIELD and writes its reply. Returns whether the operation counts as
+    /// a change: INCRBY does unless it fails, and SET only if the value differs.
     fn run(&self, bytes: &mut [u8], out: &mut Out) -> bool {
         let Self { kind, offset, .. } = *self;
         let old = kind.read(bytes, offset);
@@ -223,7 +223,7 @@ impl Step {
             }
             Action::Set(value) => {
                 // With an unsigned type, SET reinterprets a negative number as the unsigned number
-                // of the same bits.
+                // with the same bits.
                 let value = if kind.is_signed {
                     i128::from(value)
                 } else {

@@ -14,7 +14,7 @@ type Done = Result<(), Fault>;
 const BAD_OFFSET: Fault = Fault::of("ERR bit offset is not an integer or out of range");
 const BAD_BIT: Fault = Fault::of("ERR bit is not an integer or out of range");
 
-/// Parses a bit offset within the maximum length of a string.
+/// Parses a bit offset. Returns an error if the offset exceeds the maximum length of a string.
 pub(super) fn parse_offset(cx: &Context<'_>, text: &[u8], width: u64) -> Result<u64, Fault> {
     // `#3` means three times `width`.
     let (text, scale) = match text {
@@ -133,7 +133,8 @@ impl BitRange {
         (self.first / 8, self.last / 8)
     }
 
-    /// Returns the bytes between the first and the last one, which are entirely inside the range.
+    /// Returns the bytes after the range's first byte and before its last byte. All bits of these
+    /// bytes are in the range.
     fn inner<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         let (first, last) = self.ends();
         if first == last {
@@ -174,7 +175,7 @@ impl BitRange {
         words.chain(rest).map(u64::from).sum::<u64>() + u64::from(ends)
     }
 
-    /// Returns the position of the first set bit after XOR with `flip`.
+    /// Returns the position of the first bit in the range that is set after XOR with `flip`.
     fn first_one(&self, bytes: &[u8], flip: u8) -> Option<usize> {
         let (first, last) = self.ends();
         let one_in = |at| {

@@ -38,7 +38,8 @@ fn payload(value: &Value) -> Vec<u8> {
     payload
 }
 
-/// Returns the payload without its tail, if version and checksum are valid.
+/// Returns the payload without its version and checksum. Returns `None` if one of the two is
+/// invalid.
 fn body(payload: &[u8]) -> Option<&[u8]> {
     let (body, tail) = payload.split_at_checked(payload.len().checked_sub(TAIL_BYTES)?)?;
     let version = u16::from_le_bytes(tail[..2].try_into().expect("two bytes"));
@@ -126,8 +127,8 @@ pub(crate) fn restore(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Decodes the value of a payload without its tail. Returns `None` if the payload is not exactly
-/// one value.
+/// Decodes the value of a payload from which the version and the checksum were removed. Returns
+/// `None` if the payload is not exactly one value.
 fn restored(cx: &Context<'_>, body: &[u8]) -> Option<Value> {
     let (kind, body) = body.split_first()?;
     let mut cursor = Cursor::new(body);

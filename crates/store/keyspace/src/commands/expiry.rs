@@ -45,8 +45,8 @@ impl Expire {
         }
     }
 
-    /// Returns the interpretation that the option EX, PX, EXAT or PXAT of SET and GETEX selects;
-    /// `None` for any other word.
+    /// Returns the interpretation of the argument that follows the option EX, PX, EXAT or PXAT of
+    /// SET and GETEX. Returns `None` if `word` is any other word.
     pub(crate) fn option(word: &[u8]) -> Option<Self> {
         let found = if word.eq_ignore_ascii_case(b"ex") {
             Self::seconds(0)

@@ -13,7 +13,8 @@ use crate::text::Key;
 
 type Done = Result<(), Fault>;
 
-/// Sets the field-value pairs from the second argument on. Returns the number of new fields.
+/// Sets the fields and values in the arguments, from the second argument on. Returns the number of
+/// new fields.
 fn set_pairs(cx: &mut Context<'_>, name: &str) -> Result<usize, Fault> {
     let args = cx.args;
     if args.len() % 2 == 1 {
@@ -147,7 +148,7 @@ pub(crate) fn hvals(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Returns the current value of the field in the second argument.
+/// Returns the current value of the hash field that the second argument names.
 fn old_value(cx: &mut Context<'_>) -> Result<Option<Vec<u8>>, Fault> {
     let args = cx.args;
     let hash = cx.peek_as::<Hash>(&args[1])?;

@@ -12,7 +12,7 @@ use crate::value::Value;
 
 type Done = Result<(), Fault>;
 
-/// Maximum number of random keys tried: if all of them are due, the reply is null.
+/// Maximum number of random keys tried. If all of them have expired, the reply is null.
 const RANDOM_TRIES: usize = 100;
 
 pub(crate) fn del(cx: &mut Context<'_>, out: &mut Out) -> Done {
@@ -20,8 +20,8 @@ pub(crate) fn del(cx: &mut Context<'_>, out: &mut Out) -> Done {
     for key in &cx.args[1..] {
         match cx.delete(key) {
             true => removed += 1,
-            // A key that does not exist may have a build lock (GETORLOCK), which its holder
-            // releases by DEL.
+            // A key that does not exist may have a build lock, which GETORLOCK acquired. The holder
+            // of the lock releases it with DEL.
             false => cx.ks.unlock(cx.db, key),
         }
     }

@@ -181,8 +181,8 @@ pub(crate) fn lrange(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Returns the position of the element with this index, if there is one; negative indices count
-/// from the end.
+/// Converts an index, which counts from the end if it is negative, to an index from the start.
+/// Returns `None` if there is no element with this index.
 fn absolute_index(index: i64, len: usize) -> Option<usize> {
     let index = if index < 0 { index + len as i64 } else { index };
     usize::try_from(index).ok().filter(|&index| index < len)
@@ -387,8 +387,8 @@ pub(crate) fn rpoplpush(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Moves an element from the list at the key in the first argument to the list at the key in the
-/// second. Returns whether there was an element.
+/// Moves an element from the list that the first argument names to the list that the second
+/// argument names. Returns whether there was an element.
 fn move_end(cx: &mut Context<'_>, from: End, to: End, out: &mut Out) -> Result<bool, Fault> {
     let args = cx.args;
     let (source, target) = (&args[1], &args[2]);

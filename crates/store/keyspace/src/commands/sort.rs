@@ -133,8 +133,8 @@ fn run(cx: &mut Context<'_>, request: &Request<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Returns the elements in their stored order. If a set is not sorted and the result is stored, its
-/// elements are ordered by name, so that the result is the same on all servers.
+/// Returns the elements in stored order. If the request stores a set without sorting it, the
+/// elements are ordered by name instead, so that the result is the same on all servers.
 fn elements(cx: &mut Context<'_>, request: &Request<'_>) -> Result<Vec<Bytes>, Fault> {
     let args = cx.args;
     let mut elements = Vec::new();
@@ -233,8 +233,8 @@ fn limited(mut elements: Vec<Bytes>, limit: Option<(i64, i64)>) -> Vec<Bytes> {
     rest
 }
 
-/// Resolves a pattern for an element: `#` is the element itself, `key_*` a string, `key_*->field` a
-/// field of a hash.
+/// Resolves a BY or GET pattern for an element: `#` stands for the element itself, `key_*` for a
+/// string, and `key_*->field` for a field of a hash. The element replaces the star.
 fn lookup(cx: &mut Context<'_>, pattern: &[u8], element: &Bytes) -> Option<Bytes> {
     if pattern == b"#" {
         return Some(element.clone());

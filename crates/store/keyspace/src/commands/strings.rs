@@ -59,7 +59,7 @@ struct SetOptions {
     keep_deadline: bool,
     reply_old: bool,
     expire: Option<Expire>,
-    /// Index of the first cache tag.
+    /// Index of the argument that is the first cache tag.
     tags_at: Option<usize>,
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn set(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Sets the key in the first argument to the value at this argument index, and removes its cache
+/// Sets the key in the first argument to the argument at index `value`, and removes the key's cache
 /// tags.
 fn store(cx: &mut Context<'_>, value: usize, deadline: Deadline) {
     let args = cx.args;

@@ -50,7 +50,7 @@ fn number_or_zero(value: f64) -> f64 {
 
 struct Request<'a> {
     keys: &'a [Bytes],
-    /// Maximum count: the LIMIT of ZINTERCARD.
+    /// Maximum number of members to count: the LIMIT of ZINTERCARD.
     count_max: usize,
     weights: Vec<f64>,
     aggregate: Aggregate,
@@ -162,7 +162,7 @@ fn check_types(cx: &mut Context<'_>, keys: &[Bytes]) -> Done {
     Ok(())
 }
 
-/// Returns the values at keys whose types were checked.
+/// Returns the values at `keys`. The caller has already checked the types of these values.
 fn inputs<'c>(cx: &'c Context<'_>, keys: &[Bytes]) -> Vec<Input<'c>> {
     let dict = &cx.ks.dbs[cx.db].dict;
     let inputs = keys
@@ -203,8 +203,8 @@ fn combine(cx: &Context<'_>, request: &Request<'_>, operation: Operation) -> Zse
                     let Some(score) = inputs[at].score(name) else {
                         return true;
                     };
-                    // As in Redis, a product that is NaN is not replaced by 0 here: the sum with it
-                    // becomes 0 instead.
+                    // As in Redis, a product that is NaN is not replaced by 0 here. A sum that
+                    // contains this product becomes 0 instead.
                     let score = score * request.weights[at];
                     total = request.aggregate.combine(total, score);
                 }

@@ -292,7 +292,7 @@ pub(crate) fn zrandmember(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// The end with the lowest score, or with the highest.
+/// One end of a sorted set: the end with the lowest scores, or the end with the highest scores.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extreme {
     Min,
@@ -315,7 +315,8 @@ impl Extreme {
     }
 }
 
-/// Removes up to `count` members at one end and returns them; `None` if the key does not exist.
+/// Removes up to `count` members at one end of a sorted set and returns them. Returns `None` if the
+/// key does not exist.
 fn pop(
     cx: &mut Context<'_>,
     key: &Bytes,

@@ -137,7 +137,8 @@ impl ModelledStore {
         let reply = self.send(&[b"TAG", b"INVALIDATE", format!("tag:{tag}").as_bytes()]);
         let expected = format!(":{}\r\n", before - self.model.len());
         assert_eq!(reply, expected.as_bytes());
-        // The sweep has reached the middle of the table when keys move.
+        // The sweep of removed keys and the defragmentation take turns, so keys move while the
+        // sweep is in the middle of the table.
         self.keyspace.start_defrag();
         for _ in 0..6 {
             self.keyspace.turn(self.now_ms);

@@ -3,7 +3,7 @@
 use crate::string::Str;
 use crate::text::Key;
 
-/// Element of a hash table: it has a key, and a link, the number of the next slot in its chain.
+/// Element of a hash table. It has a key, and a link: the number of the next slot in its chain.
 pub(crate) trait Item: Clone {
     fn key(&self) -> &[u8];
     fn link(&self) -> u32;

@@ -46,7 +46,7 @@ impl Keyspace {
         true
     }
 
-    /// Returns a hash of all data that is independent of the storage order.
+    /// Returns a hash of all data. The hash does not depend on the storage order.
     fn digest(&self) -> String {
         let mut digest = 0u64;
         for (number, db) in self.dbs.iter().enumerate() {
@@ -77,7 +77,8 @@ fn serialized(value: &Value) -> Vec<u8> {
     bytes
 }
 
-/// Returns a hash of a value that is independent of order and encoding for hashes and sets.
+/// Returns a hash of a value. For hashes and sets, the result does not depend on the order of the
+/// elements or on the encoding.
 fn value_hash(value: &Value) -> u64 {
     let mut parts: BTreeSet<Vec<u8>> = BTreeSet::new();
     match value {

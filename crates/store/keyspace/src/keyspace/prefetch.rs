@@ -1,9 +1,9 @@
 //! Prefetch for pipelines: the keys of all buffered commands are looked up together before the
 //! commands run one after the other.
 //!
-//! A key that was not used lately costs three or four memory accesses: its bucket, its entry, its
-//! value. Each access takes as long as a hundred instructions, and depends on the one before.
-//! Accesses for different keys do not depend on each other. So all keys of a batch are looked up
+//! A key that was not used lately costs three or four accesses to memory: to its bucket, its entry
+//! and its value. Each access takes as long as a hundred instructions, and depends on the one
+//! before. Accesses for different keys do not depend on each other. So all keys are looked up
 //! side by side, one step for all keys at a time; the commands then find their data in the
 //! processor's caches.
 

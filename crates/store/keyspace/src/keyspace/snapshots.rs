@@ -38,8 +38,8 @@ impl Keyspace {
     }
 
     /// Appends the next part of the file, and returns whether it was the last one. `work_bytes`
-    /// limits the work, measured in bytes read including the table; the appended part is about as
-    /// large, or smaller if it can be compressed.
+    /// limits the number of bytes that are read, those of the table included. The appended part has
+    /// about the same size, or is smaller if it can be compressed.
     ///
     /// # Panics
     /// If no snapshot is in progress.
@@ -49,8 +49,8 @@ impl Keyspace {
     }
 
     /// Returns the bytes kept for the old state of entries that changed or were removed, until the
-    /// next calls of [`Keyspace::write_snapshot_part`] write it. A large blob that is next in the
-    /// file is not counted, since its memory is freed only as fast as the disk accepts data.
+    /// next calls of [`Keyspace::write_snapshot_part`] write it. The large blob that is next in the
+    /// file, if any, is not counted: its memory is freed only as fast as the disk accepts data.
     #[must_use]
     pub fn snapshot_waiting_bytes(&self) -> usize {
         self.snapshots.waiting_bytes()
@@ -68,15 +68,15 @@ impl Keyspace {
         self.snapshots.before_change(&mut self.dbs, db, slot);
     }
 
-    /// Lets a running snapshot save an entry before the entry is removed or its value replaced. A
-    /// caller that takes the value out then calls [`Keyspace::retire`], or [`Keyspace::moved`] if
+    /// Lets a running snapshot save an entry before the entry is removed or its value is replaced.
+    /// A caller that takes the value out then calls [`Keyspace::retire`], or [`Keyspace::moved`] if
     /// the value moves to another entry.
     #[inline]
     pub(crate) fn before_removal(&mut self, db: usize, slot: u32) {
         self.snapshots.before_removal(&mut self.dbs, db, slot);
     }
 
-    /// Frees the value of an entry that was removed from a slot, now or later.
+    /// Frees, now or later, the value of an entry that was removed from a slot.
     pub(crate) fn retire(&mut self, db: usize, slot: u32, entry: Entry) {
         self.retire_value((db, slot), entry.access, entry.value);
     }

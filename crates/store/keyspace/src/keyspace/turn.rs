@@ -11,8 +11,9 @@ use crate::text::Key;
 use crate::value::{Kind, Value};
 
 impl Keyspace {
-    /// Does the background work of one turn of the event loop: removes due keys, evicts, and frees
-    /// removed values, each up to its limit. Returns whether more work is due at once.
+    /// Does the background work of one turn of the event loop: removes expired keys, evicts keys,
+    /// and frees removed values, each up to its limit. Returns whether more work must be done at
+    /// once.
     pub fn turn(&mut self, now_ms: u64) -> bool {
         self.make_room(now_ms);
         let is_swept = self.sweep(self.limits.expire_keys_per_turn);
@@ -37,7 +38,7 @@ impl Keyspace {
         !is_tidy
     }
 
-    /// Returns the nearest deadline of a key, in Unix milliseconds.
+    /// Returns the earliest deadline of all keys, in Unix milliseconds.
     #[must_use]
     pub fn next_due_ms(&self) -> Option<u64> {
         let first = self.dbs.iter().filter_map(|db| db.due.first());

@@ -15,7 +15,7 @@ use crate::value::Value;
 /// take.
 const COMPRESS_BYTES_MIN: usize = 20;
 
-/// Fixed part of the work of writing one string, in the unit of [`Writer::work`]: bytes.
+/// Work counted for each string besides its bytes; the unit of [`Writer::work`] is bytes.
 const STRING_WORK: usize = 16;
 
 /// Writer that appends to a file or a payload.
@@ -99,7 +99,7 @@ impl<'a> Writer<'a> {
         true
     }
 
-    /// Writes an integer in binary, if it fits 32 bits. Returns whether it did.
+    /// Writes an integer in binary, if it fits in 32 bits. Returns whether it did.
     fn int(&mut self, number: i64) -> bool {
         if let Ok(number) = i8::try_from(number) {
             self.to.extend_from_slice(&[0xc0, number as u8]);
@@ -189,7 +189,7 @@ pub(crate) fn write_count(value: &Value, writer: &mut Writer<'_>) {
 
 /// Writes elements from position `place` on (0 is the start) until the work of the writer reaches
 /// `work_max`. Returns the next position, unless the value is complete. Positions are valid until
-/// the value changes; those of a table are its slots.
+/// the value changes; the positions in a table are its slots.
 pub(crate) fn write_part(
     value: &Value,
     place: usize,

@@ -15,7 +15,8 @@ const OFFSET_MAX: usize = 1 << 13;
 /// Maximum number of bytes that one reference copies.
 const COPY_MAX: usize = 264;
 
-/// Decompresses to exactly `len` bytes; `None` if the input is invalid or its length differs.
+/// Decompresses `from` to exactly `len` bytes. Returns `None` if `from` is invalid or yields
+/// another number of bytes.
 pub(super) fn decompress(from: &[u8], len: usize) -> Option<Vec<u8>> {
     let mut to = Vec::with_capacity(len);
     let mut at = 0;
@@ -47,8 +48,8 @@ pub(super) fn decompress(from: &[u8], len: usize) -> Option<Vec<u8>> {
     (to.len() == len).then_some(to)
 }
 
-/// Appends the compressed form of `from`, if it is shorter. Returns whether it was. Blobs are not
-/// supported.
+/// Appends the compressed form of `from`, if it is shorter than `from`. Returns whether it was
+/// appended. Bytes beyond the first 64 KiB are not compressed.
 pub(super) fn compress(from: &[u8], to: &mut Vec<u8>) -> bool {
     // The table is cleared for each string, so short strings use a small one.
     match from.len() {

@@ -1,5 +1,5 @@
 //! Bytes of a snapshot file that wait to be appended to the caller's buffer. Blobs are held by
-//! reference, and copied only at that moment.
+//! reference, and copied only when they are appended.
 
 use bytes::{Bytes, BytesMut};
 

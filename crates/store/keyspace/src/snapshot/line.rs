@@ -1,11 +1,11 @@
 //! Queue of large values that are written in parts, one after the other, while commands change
 //! them.
 //!
-//! A queued value remains in its entry as long as it does not change. Before its first change it is
-//! protected: a table copies each item before the item's first change; of a list, the snapshot
-//! makes a copy that shares the list's nodes. A value that is removed moves into the queue, which
-//! frees it once it is written. So a change copies only what it changes, however much of the value
-//! is already written.
+//! A queued value remains in its entry as long as it does not change. Before its first change, the
+//! value is protected: a table then copies each item before the item's first change, and a list is
+//! copied at once, but the copy shares the nodes of the list. A value that is removed moves into
+//! the queue, which frees it once it is written. So a change copies only what it changes, however
+//! much of the value is already written.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

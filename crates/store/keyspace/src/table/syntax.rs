@@ -208,8 +208,8 @@ impl Argument {
         }
     }
 
-    /// Combines a sequence into one argument: a leading token names the rest, unless another token
-    /// follows it.
+    /// Combines a sequence into one argument. If the sequence starts with a token and the next part
+    /// is not a token, this first token names the rest.
     fn of_sequence(mut parts: Vec<Argument>) -> Argument {
         if parts.len() == 1 {
             return parts.remove(0);

@@ -1,12 +1,12 @@
-//! Use of each key by its command, in the terms of COMMAND INFO and GETKEYSANDFLAGS. Source: the
-//! replies of Redis 7.0.
+//! Accesses of each command to its keys, as COMMAND INFO and COMMAND GETKEYSANDFLAGS report them.
+//! Source: the replies of Redis 7.0.
 
 use bytes::Bytes;
 
 use crate::command::{Command, Flags, Keys};
 
-/// Access of a command to a key, as flags of COMMAND INFO: first the access to the value as a
-/// whole, then the access to the data in it.
+/// Access of a command to a key, as flags of COMMAND INFO. The first flag is the access to the
+/// value as a whole; the other flags are the access to the data in the value.
 pub(crate) type Use = &'static [&'static str];
 
 const READ: Use = &["RO", "access"];
@@ -22,8 +22,8 @@ const SET_NEW: Use = &["OW", "insert"];
 const REMOVE: Use = &["RM", "delete"];
 const CHANNEL: Use = &["not_key"];
 
-/// Use of the first key, use of the other keys, and the commands. Commands without a row read their
-/// keys, or change them if they have the WRITE flag.
+/// Rows: the use of the first key, the use of the other keys, and the commands with these uses. A
+/// command without a row reads its keys, or changes them if it has the WRITE flag.
 const ROWS: &[(Use, Use, &[&str])] = &[
     (
         METADATA,
@@ -141,7 +141,8 @@ pub(crate) fn uses(command: &Command, call: &[Bytes]) -> (Use, Use) {
     }
 }
 
-/// Returns the uses of a command's keys if its arguments are unknown.
+/// Returns the use of a command's first key, and that of its other keys, if the arguments of the
+/// call are not known.
 fn uses_of_any(command: &Command) -> (Use, Use) {
     let row = ROWS.iter().find(|row| row.2.contains(&command.name));
     match row {
@@ -151,7 +152,7 @@ fn uses_of_any(command: &Command) -> (Use, Use) {
     }
 }
 
-/// Keys of a command that it uses in the same way, with their positions.
+/// A group of keys that a command uses in the same way, with their positions.
 pub(crate) struct Spec {
     pub(crate) key_use: Use,
     pub(crate) place: KeyPosition,

@@ -1,4 +1,4 @@
-//! Runs every command on data with arguments that its syntax allows and with extreme numbers. Each
+//! Runs every data command with arguments that its syntax allows, extreme numbers among them. Each
 //! command must get a reply of limited size.
 
 use bytes::Bytes;
@@ -110,8 +110,8 @@ fn every_command_survives_extreme_numbers() {
         client.now_ms += 1;
         client.run(&args, &mut out);
         assert!(!out.is_empty(), "{args:?} is not answered");
-        // The reply may exceed the limit by one string, and by a number per element of a hash or
-        // list.
+        // Only strings are dropped at the limit. So a reply may exceed the limit by its last
+        // string, and by one number per element of a hash or list.
         let bytes_max = REPLY_BYTES_MAX + 2 * STRING_BYTES_MAX;
         assert!(
             out.len() < bytes_max,

@@ -1,4 +1,4 @@
-//! Files of each supported version, assembled by hand in the format of their time.
+//! RDB files of each supported version, assembled by hand in the encodings of that version.
 
 use bytes::Bytes;
 
