@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 
-/// Splits `line` at white space. A word may be in double quotes, with `\n \r \t \b \a \xHH` and `\`
-/// before any other character, or in single quotes, where `\'` is the only escape. A closing quote
-/// ends the word. Returns `None` if a quote is not closed, or is followed by anything but white
-/// space.
+/// Splits `line` at white space. A word may be quoted, and a closing quote ends the word. In double
+/// quotes, the escapes are `\n`, `\r`, `\t`, `\b`, `\a`, `\xHH`, and `\` before any other
+/// character, which then stands for itself. In single quotes, the only escape is `\'`. Returns
+/// `None` if a quote is not closed, or is followed by anything but white space.
 pub fn split_line(line: &[u8]) -> Option<Vec<Bytes>> {
     // As in Redis, which splits C strings, everything from the first NUL on is ignored.
     let mut rest = line.split(|byte| *byte == 0).next()?;

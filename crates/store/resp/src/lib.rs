@@ -35,10 +35,11 @@
 //! reference, never copied.
 //!
 //! Units and limits: lengths are bytes; [`Limits`] bounds a request, [`ReplyLimits`] a reply. The
-//! owner of an [`Out`] bounds its size ([`Out::len`]). Errors: [`ProtocolError`] is always the
-//! client's fault, has the text of Redis, and closes the connection, since the start of the next
-//! request is unknown. "Not enough bytes yet" is a normal result. Threads: plain values, owned by
-//! one core. Source: the RESP specification; texts and limits as in Redis 7.2.
+//! owner of an [`Out`] bounds its size ([`Out::len`]). Errors: [`ProtocolError`] is always
+//! caused by the client, and has the text of Redis. The caller must then close the connection,
+//! since the start of the next request is unknown. "Not enough bytes yet" is a normal result.
+//! Threads: plain values, owned by one core. Source: the RESP specification; texts and limits as in
+//! Redis 7.2.
 
 #![forbid(unsafe_code)]
 

@@ -152,7 +152,7 @@ impl Out {
         self.end_line();
     }
 
-    /// Appends an integer as a string; most commands use this form except for counts.
+    /// Appends an integer as a string, as in the reply of GET for a value that is an integer.
     pub fn bulk_int(&mut self, value: i64) {
         self.bulk(itoa::Buffer::new().format(value).as_bytes());
     }

@@ -253,9 +253,9 @@ impl Parser {
         self.args[current].iter_mut().map(std::mem::take).collect()
     }
 
-    /// Releases the read buffer before the next read: drops the arguments of the last request, and
-    /// copies the arguments of requests that were parsed ahead and of the incomplete request,
-    /// except blobs.
+    /// Releases the read buffer before the next read. Drops the arguments of the last request.
+    /// Copies the arguments of all later requests, except blobs, so that they no longer refer to
+    /// the buffer.
     pub fn release(&mut self) {
         self.drop_current();
         self.ends.drain(..self.taken);

@@ -149,7 +149,8 @@ fn requests_parsed_ahead_precede_a_protocol_error() {
     assert_eq!(found, [vec!["PING"], vec!["GET", "k"]]);
     assert!(!parser.is_between_requests());
     assert_eq!(parser.next(&mut input), Ok(true));
-    // The buffer may be released while parsed requests still wait to run; they must be kept.
+    // The buffer may be released while parsed requests still wait to run. The requests must be
+    // kept.
     parser.release();
     assert_eq!(parser.held_bytes(), 4 + 2 * size_of::<Bytes>());
     assert_eq!(parser.next(&mut input), Ok(true));
