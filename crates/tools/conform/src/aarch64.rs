@@ -16,6 +16,9 @@ use toolkit::{build, debian};
 
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 
+/// Compiler flags, also for the examples in the documentation.
+const STATIC: &str = "-C target-feature=+crt-static";
+
 /// Debian's packages with the linker, the C library and the emulator.
 const PACKAGES: &[&str] = &[
     "gcc-aarch64-linux-gnu",
@@ -86,7 +89,8 @@ fn cargo(root: &Path, target_dir: &Path, subcommand: &str) -> Command {
             "qemu-aarch64-static",
         )
         // A static program needs no library of the target at run time.
-        .env("RUSTFLAGS", "-C target-feature=+crt-static")
+        .env("RUSTFLAGS", STATIC)
+        .env("RUSTDOCFLAGS", STATIC)
         .env_remove("CARGO_ENCODED_RUSTFLAGS");
     cargo
 }
