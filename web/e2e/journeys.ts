@@ -13,6 +13,11 @@ export interface Journey {
   readonly name: string;
   /** True if the gate takes the journey, in few variants; otherwise only `conform page` does. */
   readonly isSmoke: boolean;
+  /**
+   * True if the journey logs in. Sessions need a proxy that keeps the field Host, because a request
+   * that changes something must have an Origin equal to it; other journeys need none.
+   */
+  readonly logsIn: boolean;
   readonly run: (visit: Visit) => Promise<void>;
 }
 

@@ -18,7 +18,7 @@ import { JOURNEYS, type Journey } from "./journeys.ts";
 import { writeMusic } from "./music.ts";
 import { drawPictures } from "./pictures.ts";
 import { withoutScript } from "./plain.ts";
-import { type Proxy, startProxy } from "./proxy.ts";
+import { startProxy } from "./proxy.ts";
 import { USER, startServer } from "./server.ts";
 import { type Site, type Variant, Visit } from "./visit.ts";
 
@@ -57,14 +57,22 @@ const { values: flags, positionals: named } = parseArgs({
   },
 });
 
+/** The server under test as seen directly, and through a proxy that replaces or keeps the field Host. */
+type Sites = Readonly<Record<"direct" | "proxied" | "hosted", Site>>;
+
+function siteOf(sites: Sites, { isProxied }: Variant, { logsIn }: Journey): Site {
+  if (!isProxied) return sites.direct;
+  return logsIn ? sites.hosted : sites.proxied;
+}
+
 /** Returns all tests that the command line asks for. */
-function tests(browser: Browser, sites: Record<"direct" | "proxied", Site>, artifacts: string): Test[] {
+function tests(browser: Browser, sites: Sites, artifacts: string): Test[] {
   const isWanted = (name: string) => named.length === 0 || named.includes(name);
   const journeys = JOURNEYS.filter((it) => isWanted(it.name) && (it.isSmoke || !flags.smoke));
   const found: Test[] = journeys.flatMap((journey) =>
     (flags.smoke ? SMOKE : ALL).map((it) => ({
       name: `${journey.name} ${it.name}`,
-      run: () => travel(browser, it.isProxied ? sites.proxied : sites.direct, it, journey, artifacts),
+      run: () => travel(browser, siteOf(sites, it, journey), it, journey, artifacts),
     })),
   );
   if (isWanted("plain")) {
@@ -115,23 +123,25 @@ async function main(): Promise<number> {
     if (/\.(png|html)$/.test(name)) await rm(join(artifacts, name));
   }
   const browser = await launch();
-  const proxy: Proxy = await startProxy();
+  const [replacing, keeping] = [await startProxy(false), await startProxy(true)];
   let stop = async () => {};
   try {
     let root = url?.replace(/\/*$/, "/");
     if (root === undefined) {
       await drawPictures(browser, flags.library);
       await writeMusic(flags.library);
-      const server = await startServer({ program: flags.program, library: flags.library, origins: [new URL(proxy.root).origin] });
+      const server = await startServer({ program: flags.program, library: flags.library });
       stop = server.stop;
       root = `http://127.0.0.1:${server.port}/`;
     }
-    proxy.connect(Number(new URL(root).port));
-    const sites = { direct: { root, ...USER }, proxied: { root: proxy.root, ...USER } };
+    for (const proxy of [replacing, keeping]) proxy.connect(Number(new URL(root).port));
+    const site = (at: string): Site => ({ root: at, ...USER });
+    const sites = { direct: site(root), proxied: site(replacing.root), hosted: site(keeping.root) };
     return await runAll(tests(browser, sites, artifacts));
   } finally {
     await browser.close();
-    proxy.close();
+    replacing.close();
+    keeping.close();
     await stop();
   }
 }

@@ -1,5 +1,6 @@
-// Reverse proxy that serves another server below a path of its own, as nginx's `proxy_pass` does:
-// it removes the path, and replaces the field Host by the address of the other server.
+// Reverse proxy that serves another server below a path of its own, as nginx's `proxy_pass` does: it
+// removes the path. It also replaces the field Host by the address of the other server, or keeps it,
+// as `proxy_set_header Host $http_host` does.
 
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -16,7 +17,7 @@ export interface Proxy {
 }
 
 /** Starts a proxy on a free port. It has no other server until `connect` is called. */
-export async function startProxy(): Promise<Proxy> {
+export async function startProxy(keepsHost: boolean): Promise<Proxy> {
   let port = 0;
   const server = createServer((incoming, outgoing) => {
     const target = incoming.url ?? "";
@@ -24,7 +25,7 @@ export async function startProxy(): Promise<Proxy> {
       outgoing.writeHead(404).end("not below the proxy's path\n");
       return;
     }
-    const headers = { ...incoming.headers, host: `127.0.0.1:${port}` };
+    const headers = keepsHost ? incoming.headers : { ...incoming.headers, host: `127.0.0.1:${port}` };
     const path = target.slice(PREFIX.length - 1);
     const forwarded = request({ host: "127.0.0.1", port, path, method: incoming.method, headers }, (response) => {
       outgoing.writeHead(response.statusCode ?? 502, response.headers);

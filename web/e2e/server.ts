@@ -21,16 +21,14 @@ export interface Server {
 interface Options {
   readonly program: string;
   readonly library: string;
-  /** Origins whose pages may use the API beside the server's own. */
-  readonly origins: readonly string[];
 }
 
 /** Starts the server with one admin and an empty data directory, and waits for its first scan. */
-export async function startServer({ program, library, origins }: Options): Promise<Server> {
+export async function startServer({ program, library }: Options): Promise<Server> {
   const data = await mkdtemp(join(tmpdir(), "pelton-page-"));
   const added = spawnSync(program, ["user", "add", USER.user, "--admin", "--data", data], { input: `${USER.password}\n`, encoding: "utf8" });
   if (added.status !== 0) throw new Error(`pelton user add: ${added.stderr}`);
-  const flags = ["--listen", "127.0.0.1:0", "--data", data, "--origins", origins.join(",")];
+  const flags = ["--listen", "127.0.0.1:0", "--data", data];
   const child = spawn(program, ["serve", ...flags, library], { stdio: ["ignore", "ignore", "pipe"] });
   const stop = async () => {
     child.kill("SIGTERM");

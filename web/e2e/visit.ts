@@ -135,7 +135,8 @@ export class Visit {
   /** Logs the site's user, an admin, in without the form. Views that are opened later know the user. */
   async logIn(): Promise<void> {
     const { root, user, password } = this.site;
-    const headers = { origin: new URL(root).origin };
+    // The server takes the path of the cookie from the page that the request comes from.
+    const headers = { origin: new URL(root).origin, referer: `${root}-/` };
     const response = await this.context.request.post(`${root}-/api/session`, { data: { name: user, password }, headers });
     assert.equal(response.status(), 200, "status of the login");
   }

@@ -9,6 +9,7 @@ import type { Visit } from "../visit.ts";
 export const areas: Journey = {
   name: "areas",
   isSmoke: true,
+  logsIn: true,
   run: async (visit) => {
     for (const area of AREAS.filter((it) => !it.isForAdmins)) await start(visit, area);
     await visit.logIn();

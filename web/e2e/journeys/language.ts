@@ -8,6 +8,7 @@ import { text } from "../messages.ts";
 export const language: Journey = {
   name: "language",
   isSmoke: false,
+  logsIn: false,
   run: async (visit) => {
     const { page, variant } = visit;
     await visit.open("settings");

@@ -7,6 +7,7 @@ import { text } from "../messages.ts";
 export const login: Journey = {
   name: "login",
   isSmoke: true,
+  logsIn: true,
   run: async (visit) => {
     const { page, site, variant } = visit;
     await visit.open("settings");

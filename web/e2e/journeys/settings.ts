@@ -7,6 +7,7 @@ import { text } from "../messages.ts";
 export const settings: Journey = {
   name: "settings",
   isSmoke: true,
+  logsIn: false,
   run: async (visit) => {
     const { page, variant } = visit;
     await visit.open("settings");
