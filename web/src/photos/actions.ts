@@ -1,0 +1,78 @@
+import { api } from "../api.ts";
+import { url } from "../base.ts";
+import { t } from "../i18n/messages.ts";
+import { href } from "../router.ts";
+import { session } from "../session.ts";
+import { toast } from "../ui/toast.tsx";
+import { favourites } from "./selection.ts";
+
+/** Asks for the user's favourites. Guests have none. */
+export async function loadFavourites(): Promise<void> {
+  if (session.value.name === null) {
+    favourites.value = new Set();
+    return;
+  }
+  const lists = await api<Record<string, unknown>>("/favourites").catch(() => null);
+  const ids = lists ? Object.values(lists).flat() : [];
+  favourites.value = new Set(ids.filter((id): id is string => typeof id === "string" && id.startsWith("ph-")));
+}
+
+/** Adds pictures to the favourites, or removes them. */
+export async function setFavourite(ids: readonly string[], isFavourite: boolean): Promise<void> {
+  try {
+    for (const id of ids) {
+      await api(`/favourites/${id}`, { method: isFavourite ? "PUT" : "DELETE" });
+      const next = new Set(favourites.value);
+      if (isFavourite) next.add(id);
+      else next.delete(id);
+      favourites.value = next;
+    }
+    if (isFavourite && ids.length > 1) toast(t("photos.favouritesAdded", { count: ids.length }));
+  } catch (error) {
+    // The page asks for a login by itself when the server wants one.
+    toast(error instanceof Error && error.message ? error.message : t("error.unreachable"));
+  }
+}
+
+/** Downloads the originals of pictures as a ZIP file. */
+export function downloadArchive(ids: readonly string[]): void {
+  const form = document.createElement("form");
+  form.method = "post";
+  form.action = url("/-/api/archive");
+  // A refusal must not replace the page, in which music may be playing.
+  form.target = "_blank";
+  for (const id of ids) {
+    const field = document.createElement("input");
+    field.type = "hidden";
+    field.name = "ids";
+    field.value = id;
+    form.append(field);
+  }
+  document.body.append(form);
+  form.submit();
+  form.remove();
+}
+
+/** Copies the addresses of pictures' views, a line each. */
+export async function copyLinks(ids: readonly string[]): Promise<void> {
+  const text = ids.map((id) => new URL(href(`photos/${id}`), location.href).href).join("\n");
+  const isCopied = await copy(text);
+  toast(isCopied ? t("photos.copied", { count: ids.length }) : t("photos.notCopied"));
+}
+
+/** Copies a text to the clipboard. Returns whether that was possible. */
+async function copy(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // Without TLS there is no clipboard interface, but the old command.
+  }
+  const field = document.createElement("textarea");
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  const isCopied = document.execCommand("copy");
+  field.remove();
+  return isCopied;
+}

@@ -1,0 +1,16 @@
+import { signal } from "@preact/signals";
+
+type More = typeof import("./photos-more.tsx");
+
+/** Parts of the area that the first view does without, once they are loaded. */
+export const more = signal<More | null>(null);
+
+/** Loads these parts. Returns whether that was possible; if not, the next call tries again. */
+export async function loadMore(): Promise<boolean> {
+  try {
+    more.value ??= await import("./photos-more.tsx");
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,90 @@
+import type { ComponentChildren } from "preact";
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+
+import { ApiError } from "../api.ts";
+import { href, navigate } from "../router.ts";
+import { session } from "../session.ts";
+import { Failure } from "../ui/message.tsx";
+import type { Grid } from "./grid.ts";
+import { loadMore, more } from "./later.ts";
+import type { Picture, Source } from "./source.ts";
+import { Timeline } from "./timeline.tsx";
+
+/** Address of a view. */
+export interface Target {
+  readonly path: string;
+  readonly query: Record<string, string>;
+}
+
+export interface PicturesProps {
+  source: Source;
+  /** Id of the picture that the viewer shows, if it is open. */
+  viewing: string | null;
+  at: string | null;
+  /** Returns the address of the viewer with a picture, or of the view without the viewer. */
+  targetOf: (id: string | null) => Target;
+  empty: ComponentChildren;
+}
+
+/** Timeline of a source, and the viewer over it. */
+export function Pictures({ source, viewing, at, targetOf, empty }: PicturesProps) {
+  const grid = useRef<Grid | null>(null);
+  const wasClosed = useRef(viewing === null);
+  const canGoBack = useRef(false);
+  const parts = more.value;
+  const isLost = useSignal(false);
+  useEffect(() => void parts?.loadFavourites(), [parts, session.value.name]);
+  useEffect(() => {
+    if (viewing !== null && wasClosed.current) canGoBack.current = true;
+    if (viewing === null) canGoBack.current = false;
+    wasClosed.current = viewing === null;
+  }, [viewing]);
+
+  const load = () => {
+    isLost.value = false;
+    void loadMore().then((isLoaded) => (isLost.value = !isLoaded));
+  };
+  useEffect(() => {
+    if (viewing !== null) load();
+  }, [viewing !== null]);
+
+  const replace = ({ path, query }: Target) => navigate(path, { replace: true, ...(hasParts(query) ? { query } : {}) });
+  const go = (id: string) => replace(targetOf(id));
+  const close = () => {
+    if (canGoBack.current) history.back();
+    else replace(targetOf(null));
+  };
+  const nameMonth = (month: string | null) => {
+    const { path, query } = targetOf(null);
+    // The address signal is left alone: the view is where the address says already.
+    history.replaceState(history.state, "", hrefOf({ path, query: month ? { ...query, at: month } : query }));
+  };
+  const linkOf = (picture: Picture) => hrefOf(targetOf(picture.id));
+  const tileOf = (id: string) => grid.current?.tileAt(source.indexOf(id));
+  return (
+    <>
+      <Timeline source={source} linkOf={linkOf} at={at} isCovered={viewing !== null && parts !== null} gridRef={grid} onMonth={nameMonth} empty={empty} />
+      {viewing !== null && isLost.value && <Failure error={new ApiError(0, "")} retry={load} />}
+      {viewing !== null && parts && (
+        <parts.Viewer
+          source={source}
+          id={viewing}
+          go={go}
+          close={close}
+          thumbnailOf={(id) => tileOf(id)?.shown ?? ""}
+          rectOf={(id) => tileOf(id)?.element.getBoundingClientRect()}
+          onLeave={(id, month) => grid.current?.revealId(id, month, true)}
+        />
+      )}
+    </>
+  );
+}
+
+function hasParts(query: Record<string, string>): boolean {
+  return Object.keys(query).length > 0;
+}
+
+function hrefOf({ path, query }: Target): string {
+  return href(path, hasParts(query) ? query : undefined);
+}
