@@ -23,6 +23,8 @@ const options = {
   entryPoints: [
     { in: "src/app.tsx", out: "app" },
     { in: "src/app.css", out: "app" },
+    // The shell names it, so that it loads beside `app`.
+    { in: "src/photos/photos.tsx", out: "photos" },
     { in: "src/service-worker.ts", out: "service-worker" },
   ],
   outdir: dist,

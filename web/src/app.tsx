@@ -1,3 +1,5 @@
+import "./shared.ts";
+
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { type FunctionComponent, render } from "preact";
 import { useEffect, useRef } from "preact/hooks";

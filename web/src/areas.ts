@@ -20,7 +20,10 @@ export interface Area {
   readonly load: () => Promise<{ default: FunctionComponent<AreaProps> }>;
 }
 
-export const AREAS: readonly Area[] = [];
+export const AREAS: readonly Area[] = [
+  { path: "photos", label: "nav.photos", icon: "photos", load: () => import("./photos/photos.tsx") },
+  { path: "folders", label: "nav.folders", icon: "folder", load: () => import("./photos/photos.tsx").then((it) => ({ default: it.Folders })) },
+];
 
 /** Views without an entry in the navigation. */
 export const MORE: readonly Area[] = [

@@ -8,7 +8,8 @@ export interface Command {
   readonly keys: readonly string[];
   /** Message that says what the command does. */
   readonly label: MessageKey;
-  readonly run: () => void;
+  /** Runs the command with the key that was pressed. */
+  readonly run: (key: string) => void;
 }
 
 /** Commands of one view or of the whole page. */
@@ -55,7 +56,7 @@ export function startKeys(): void {
       const command = group.commands.find((it) => it.keys.includes(event.key));
       if (command) {
         event.preventDefault();
-        command.run();
+        command.run(event.key);
         return;
       }
     }

@@ -1,3 +1,5 @@
+import "../shared.ts";
+
 import { needsLogin } from "../api.ts";
 import { LANGUAGES, choose, setLanguage, t } from "../i18n/messages.ts";
 import { logOut, session } from "../session.ts";
