@@ -1,0 +1,177 @@
+import { useEffect } from "preact/hooks";
+
+import { duration, t } from "../i18n/messages.ts";
+import { href } from "../router.ts";
+import { Button } from "../ui/button.tsx";
+import { Failure } from "../ui/message.tsx";
+import { AlbumCard, type FullAlbum } from "./album-card.tsx";
+import { Cover } from "./cover.tsx";
+import { Heart } from "./favourites.tsx";
+import { useLoaded } from "./load.ts";
+import { MenuButton } from "./menu.tsx";
+import { enqueue, play, playShuffled } from "./player.ts";
+import { tintStyle } from "./tint.ts";
+import { TrackRow, TrackSkeleton } from "./track-row.tsx";
+import type { Album, Artist, FullTrack } from "./types.ts";
+
+/** Album with its discs and tracks. */
+export function AlbumView({ id }: { id: string }) {
+  const { value, error, reload } = useLoaded<FullAlbum>(`/albums/${id}?limit=500`);
+  const album = value.value;
+  useEffect(() => {
+    if (album) document.title = `${album.title} · Pelton`;
+  }, [album]);
+  if (error.value) return <Failure error={error.value} retry={reload} />;
+  if (!album) return <AlbumLoading />;
+  return (
+    <div class="tinted" style={tintStyle(album.look)}>
+      <header class="hero">
+        <Cover cover={album.cover} look={album.look} sizes="(max-width: 720px) 62vw, 280px" onLoad={() => !album.look && reload()} />
+        <div class="hero-text">
+          <h1 dir="auto">{album.title}</h1>
+          <p class="hero-by">
+            <AlbumArtist album={album} />
+          </p>
+          <p class="dim">
+            {facts(album)}
+          </p>
+          {album.genres.length > 0 && <Genres names={album.genres} />}
+          <Actions tracks={album.tracks} title={album.title} id={album.id} />
+        </div>
+      </header>
+      <Discs album={album} />
+      <Credits tracks={album.tracks} />
+      <MoreBy album={album} />
+    </div>
+  );
+}
+
+function facts({ date, trackCount, durationSeconds, plays }: Album): string {
+  const year = date === undefined ? [] : [date.slice(0, 4)];
+  const heard = plays > 0 ? [t("music.playCount", { count: plays })] : [];
+  return [...year, t("music.trackCount", { count: trackCount }), duration(durationSeconds * 1000), ...heard].join(" · ");
+}
+
+function AlbumLoading() {
+  return (
+    <div class="tinted" aria-busy="true">
+      <header class="hero">
+        <span class="art skeleton" />
+      </header>
+      {Array.from({ length: 8 }, () => (
+        <TrackSkeleton />
+      ))}
+    </div>
+  );
+}
+
+function AlbumArtist({ album }: { album: Album }) {
+  const [id] = album.artistIds;
+  if (id === undefined) return <bdi>{album.artist}</bdi>;
+  return (
+    <a dir="auto" href={href(`music/artists/${id}`)}>
+      {album.artist}
+    </a>
+  );
+}
+
+function Genres({ names }: { names: readonly string[] }) {
+  return (
+    <ul class="chips">
+      {names.map((name) => (
+        <li>
+          <a dir="auto" href={href(`music/genres/${encodeURIComponent(name)}`)}>
+            {name}
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Buttons for a list of tracks, and for the album with the `id`, if it is one. */
+export function Actions({ tracks, title, id }: { tracks: readonly FullTrack[]; title: string; id?: string }) {
+  return (
+    <div class="actions">
+      <Button primary icon="play" disabled={tracks.length === 0} onClick={() => play(tracks)}>
+        {t("music.play")}
+      </Button>
+      <Button icon="shuffle" disabled={tracks.length < 2} onClick={() => playShuffled(tracks)}>
+        {t("music.shuffle")}
+      </Button>
+      {id !== undefined && <Heart id={id} />}
+      <MenuButton
+        label={t("music.more", { title })}
+        items={() => [
+          { icon: "next", label: t("music.playNext"), run: () => enqueue(tracks, true) },
+          { icon: "queue", label: t("music.playLast"), run: () => enqueue(tracks, false) },
+        ]}
+      />
+    </div>
+  );
+}
+
+function Discs({ album }: { album: FullAlbum }) {
+  const discs = new Map<number, FullTrack[]>();
+  for (const track of album.tracks) discs.set(track.disc, [...(discs.get(track.disc) ?? []), track]);
+  return [...discs].map(([disc, tracks]) => (
+    <section>
+      {discs.size > 1 && <h2 class="disc">{t("music.disc", { number: disc })}</h2>}
+      <ul class="tracks">
+        {tracks.map((track) => (
+          <li key={track.id}>
+            <TrackRow track={track} number={track.number} hasArtist={track.artist !== album.artist} onPlay={() => play(album.tracks, album.tracks.indexOf(track))} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  ));
+}
+
+/** People whom the tags of all tracks name, each with the roles. */
+function Credits({ tracks }: { tracks: readonly FullTrack[] }) {
+  const people = new Map<string, { id: string | undefined; roles: Set<string> }>();
+  for (const { role, name, part, artistId } of tracks.flatMap((track) => track.contributors)) {
+    const person = people.get(name) ?? { id: artistId, roles: new Set<string>() };
+    people.set(name, person);
+    person.roles.add(part ?? role);
+  }
+  if (people.size === 0) return null;
+  return (
+    <details class="credits">
+      <summary>{t("music.credits")}</summary>
+      <dl>
+        {[...people].map(([name, { id, roles }]) => (
+          <div>
+            <dt dir="auto">{id === undefined ? name : <a href={href(`music/artists/${id}`)}>{name}</a>}</dt>
+            <dd class="dim" dir="auto">
+              {[...roles].join(", ")}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  );
+}
+
+/** Other albums of the album's artist. */
+function MoreBy({ album }: { album: Album }) {
+  const id = album.compilation ? undefined : album.artistIds[0];
+  const { value } = useLoaded<Artist & { albums: readonly Album[] }>(id === undefined ? null : `/artists/${id}?limit=20`);
+  const others = value.value?.albums.filter((it) => it.id !== album.id) ?? [];
+  if (others.length === 0) return null;
+  return (
+    <section class="shelf">
+      <header>
+        <h2 dir="auto">{t("music.moreBy", { artist: album.artist })}</h2>
+      </header>
+      <ul>
+        {others.map((it) => (
+          <li key={it.id}>
+            <AlbumCard album={it} sizes="(max-width: 720px) 150px, 190px" hasYear />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

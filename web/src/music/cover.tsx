@@ -1,0 +1,37 @@
+import { url } from "../base.ts";
+import { Icon, type IconName } from "../ui/icon.tsx";
+import type { Look } from "./types.ts";
+
+/** Widths in which covers are requested. */
+const WIDTHS = [150, 300, 600];
+
+interface CoverProps {
+  cover: string;
+  look?: Look | undefined;
+  /** Width on the page, as in the attribute `sizes`. */
+  sizes: string;
+  icon?: IconName;
+  isRound?: boolean;
+  onLoad?: () => void;
+}
+
+/** Square picture. Decorative: its title stands beside it. */
+export function Cover({ cover, look, sizes, icon = "album", isRound, onLoad }: CoverProps) {
+  const source = (width: number) => url(`${cover}?w=${width}`);
+  return (
+    <span class={isRound ? "art round" : "art"} style={look ? { backgroundColor: look.colour } : {}}>
+      <Icon name={icon} />
+      <img
+        key={cover}
+        src={source(300)}
+        srcset={WIDTHS.map((width) => `${source(width)} ${width}w`).join(", ")}
+        sizes={sizes}
+        alt=""
+        loading="lazy"
+        decoding="async"
+        onLoad={onLoad}
+        onError={(event) => (event.currentTarget.style.display = "none")}
+      />
+    </span>
+  );
+}

@@ -1,0 +1,35 @@
+/** Types of audio files by their extensions. */
+const TYPES: Readonly<Record<string, string>> = {
+  mp3: "audio/mpeg",
+  m4a: "audio/mp4",
+  m4b: "audio/mp4",
+  mp4: "audio/mp4",
+  aac: "audio/aac",
+  flac: "audio/flac",
+  ogg: "audio/ogg",
+  oga: "audio/ogg",
+  opus: 'audio/ogg; codecs="opus"',
+  wav: "audio/wav",
+  webm: "audio/webm",
+  aif: "audio/aiff",
+  aiff: "audio/aiff",
+  wma: "audio/x-ms-wma",
+  wv: "audio/x-wavpack",
+  ape: "audio/x-ape",
+  dsf: "audio/x-dsf",
+};
+
+/** Returns the extension of a target of the server, in lower case. */
+export function extensionOf(file: string): string {
+  return /\.([a-z0-9]+)$/i.exec(file)?.[1]?.toLowerCase() ?? "";
+}
+
+/**
+ * Returns whether a player may be able to play a file. Files of unknown types are tried.
+ *
+ * @param canPlayType method of a media element
+ */
+export function mayPlay(file: string, canPlayType: (type: string) => string): boolean {
+  const type = TYPES[extensionOf(file)];
+  return type === undefined || canPlayType(type) !== "";
+}

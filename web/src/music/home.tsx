@@ -1,0 +1,126 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+
+import { api } from "../api.ts";
+import { type MessageKey, number, t } from "../i18n/messages.ts";
+import { href } from "../router.ts";
+import { IconButton } from "../ui/button.tsx";
+import { Failure, Message } from "../ui/message.tsx";
+import { AlbumCard, AlbumSkeleton } from "./album-card.tsx";
+import { paged, useLoaded } from "./load.ts";
+import type { Album, Page } from "./types.ts";
+
+/** Albums on a shelf. */
+const SHELF = 14;
+
+interface Statistics {
+  readonly tracks: number;
+  readonly albums: number;
+  readonly artists: number;
+  readonly durationSeconds: number;
+}
+
+/** First view of the area: shelves of albums. */
+export function Home() {
+  const { value, error, reload } = useLoaded<Statistics>("");
+  if (error.value) return <Failure error={error.value} retry={reload} />;
+  if (value.value?.tracks === 0) return <Empty />;
+  return (
+    <>
+      <h1 class="hidden">{t("nav.music")}</h1>
+      <p class="dim summary">{value.value ? summary(value.value) : "\u00a0"}</p>
+      <Shelf title="music.order.added" order="added" />
+      <Shelf title="music.order.trending" order="trending" />
+      <Shelf title="music.order.plays" order="plays" />
+      <Shelf title="music.order.discover" order="discover" />
+      {value.value && <RandomShelf total={value.value.albums} />}
+    </>
+  );
+}
+
+function Empty() {
+  return (
+    <Message icon="music" title={t("music.empty")}>
+      <p>{t("music.emptyHint")}</p>
+    </Message>
+  );
+}
+
+function summary({ albums, artists, tracks, durationSeconds }: Statistics): string {
+  const hours = number(durationSeconds / 3600, { style: "unit", unit: "hour", unitDisplay: "long", maximumFractionDigits: 0 });
+  return [t("music.albumCount", { count: albums }), t("music.artistCount", { count: artists }), t("music.trackCount", { count: tracks }), hours].join(" · ");
+}
+
+/** Row of albums in one of the orders. Without albums it is left out. */
+function Shelf({ title, order }: { title: MessageKey; order: string }) {
+  const { value } = useLoaded<Page<Album>>(paged(`/albums?order=${order}`, 0, SHELF));
+  if (value.value?.total === 0) return null;
+  return (
+    <Row
+      albums={value.value?.items}
+      head={
+        <h2>
+          <a href={href("music/albums", { order })}>{t(title)}</a>
+        </h2>
+      }
+    />
+  );
+}
+
+/** Row of albums that are drawn anew with a button. */
+function RandomShelf({ total }: { total: number }) {
+  const albums = useSignal<readonly Album[] | undefined>(undefined);
+  const draw = useSignal(0);
+  useEffect(() => {
+    const controller = new AbortController();
+    const offsets = drawn(total, SHELF);
+    const requests = offsets.map((offset) => api<Page<Album>>(paged("/albums", offset, 1), { signal: controller.signal }));
+    // Without a response the shelf stays as it is; the others tell what is wrong.
+    Promise.all(requests).then(
+      (pages) => (albums.value = pages.flatMap((page) => page.items)),
+      () => undefined,
+    );
+    return () => controller.abort();
+  }, [total, draw.value]);
+  if (total === 0) return null;
+  return (
+    <Row
+      albums={albums.value}
+      head={
+        <>
+          <h2>{t("music.random")}</h2>
+          <IconButton icon="refresh" label={t("music.drawAgain")} onClick={() => (draw.value += 1)} />
+        </>
+      }
+    />
+  );
+}
+
+/** Returns `count` different random numbers below `total`, or all of them. */
+function drawn(total: number, count: number): number[] {
+  const numbers = new Set<number>();
+  while (numbers.size < Math.min(total, count)) numbers.add(Math.floor(Math.random() * total));
+  return [...numbers];
+}
+
+function Row({ head, albums }: { head: ComponentChildren; albums: readonly Album[] | undefined }) {
+  return (
+    <section class="shelf">
+      <header>{head}</header>
+      <ul>
+        {albums
+          ? albums.map((album) => (
+              <li key={album.id}>
+                <AlbumCard album={album} sizes="(max-width: 720px) 150px, 190px" />
+              </li>
+            ))
+          : Array.from({ length: 8 }, () => (
+              <li>
+                <AlbumSkeleton />
+              </li>
+            ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,75 @@
+import { type Signal, signal } from "@preact/signals";
+
+import type { Page } from "./types.ts";
+
+/** Pages of a list that are kept at most. Those far from the reader are dropped first. */
+const KEPT_MAX = 20;
+
+/** Returns the part of the list that begins at `offset`. */
+type Fetch<T> = (offset: number, limit: number, abort: AbortSignal) => Promise<Page<T>>;
+
+/**
+ * List that is loaded in pages as the reader reaches them. Pages that are not wanted any more are
+ * aborted.
+ */
+export class PagedList<T> {
+  /** Number of items; `null` until the first page is there. */
+  readonly total: Signal<number | null> = signal(null);
+  /** Error of the last request, if it failed. */
+  readonly error: Signal<unknown> = signal(null);
+  /** Increases with each page that arrives. */
+  readonly version: Signal<number> = signal(0);
+  readonly pageSize: number;
+  readonly #fetch: Fetch<T>;
+  readonly #pages = new Map<number, readonly T[]>();
+  readonly #running = new Map<number, AbortController>();
+
+  constructor(fetch: Fetch<T>, pageSize: number) {
+    this.#fetch = fetch;
+    this.pageSize = pageSize;
+  }
+
+  /** Returns the item at an index, if it is loaded. */
+  at(index: number): T | undefined {
+    return this.#pages.get(Math.floor(index / this.pageSize))?.[index % this.pageSize];
+  }
+
+  /** Loads the pages with the items from `first` to `end`, and aborts the loading of others. */
+  want(first: number, end: number): void {
+    const from = Math.floor(Math.max(0, first) / this.pageSize);
+    const to = Math.floor(Math.max(first, end - 1) / this.pageSize);
+    for (const [page, controller] of this.#running) {
+      if (page < from || page > to) controller.abort();
+    }
+    for (let page = from; page <= to; page += 1) {
+      if (!this.#pages.has(page) && !this.#running.has(page)) void this.#load(page);
+    }
+    this.#drop((from + to) / 2);
+  }
+
+  /** Aborts all requests. */
+  stop(): void {
+    for (const controller of this.#running.values()) controller.abort();
+  }
+
+  async #load(page: number): Promise<void> {
+    const controller = new AbortController();
+    this.#running.set(page, controller);
+    try {
+      const { total, items } = await this.#fetch(page * this.pageSize, this.pageSize, controller.signal);
+      this.#pages.set(page, items);
+      this.total.value = total;
+      this.error.value = null;
+      this.version.value += 1;
+    } catch (error) {
+      if (!controller.signal.aborted) this.error.value = error;
+    } finally {
+      if (this.#running.get(page) === controller) this.#running.delete(page);
+    }
+  }
+
+  #drop(centre: number): void {
+    const far = [...this.#pages.keys()].sort((a, b) => Math.abs(b - centre) - Math.abs(a - centre));
+    for (const page of far.slice(0, Math.max(0, far.length - KEPT_MAX))) this.#pages.delete(page);
+  }
+}

@@ -1,0 +1,128 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+
+import { t } from "../i18n/messages.ts";
+import { type CommandGroup, addCommands } from "../keys.ts";
+import { href } from "../router.ts";
+import { IconButton } from "../ui/button.tsx";
+import { Buttons, JUMP_S, PlayButton, Seek, Volume } from "./controls.tsx";
+import { Cover } from "./cover.tsx";
+import { Heart, toggleFavourite } from "./favourites.tsx";
+import { startMediaSession } from "./media-session.ts";
+import { NowPlaying } from "./now-playing.tsx";
+import { cycleRepeat, isMuted, length, next, position, present, previous, seek, toggle, toggleShuffle } from "./player.ts";
+import { QueueList } from "./queue-list.tsx";
+import { Stars } from "./stars.tsx";
+import { ArtistLink } from "./track-row.tsx";
+import type { Track } from "./types.ts";
+
+/** Bar of the player below all areas, with its panels. */
+export default function PlayerBar() {
+  const panel = useSignal<"queue" | "now" | null>(null);
+  const track = present.value?.track;
+  const isEmpty = track === undefined;
+  useEffect(startMediaSession, []);
+  const toggleQueue = () => (panel.value = panel.peek() === "queue" ? null : "queue");
+  // Areas may use the same keys: there they mean what the area says.
+  useEffect(() => (isEmpty ? undefined : addCommands(commands(toggleQueue), true)), [isEmpty]);
+  useEffect(() => {
+    if (panel.value === "queue") return addCommands({ title: "music.queue", commands: [{ keys: ["Escape"], label: "music.keys.close", run: toggleQueue }] });
+    // In a modal dialog only the last group applies.
+    return panel.value === "now" ? addCommands(commands(toggleQueue)) : undefined;
+  }, [panel.value]);
+  if (isEmpty) return null;
+  return (
+    <>
+      {panel.value === "queue" && <QueuePanel onClose={() => (panel.value = null)} />}
+      {panel.value === "now" && <NowPlaying onClose={() => panel.peek() === "now" && (panel.value = null)} showQueue={() => (panel.value = "queue")} />}
+      <section class="player" aria-label={t("music.player")} onKeyDown={seekByKey}>
+        <Present track={track} onOpen={() => (panel.value = "now")} />
+        <div class="player-main">
+          <Buttons />
+          <Seek />
+        </div>
+        <div class="player-mini" dir="ltr">
+          <PlayButton />
+          <IconButton icon="next" label={t("music.next")} filled onClick={next} />
+        </div>
+        <div class="player-more">
+          <Stars track={track} />
+          <IconButton icon="queue" label={t("music.queue")} pressed={panel.value === "queue"} onClick={() => (panel.value = panel.value === "queue" ? null : "queue")} />
+          <Volume />
+          <IconButton icon="full" label={t("music.nowPlaying")} onClick={() => (panel.value = "now")} />
+        </div>
+        <Progress />
+      </section>
+    </>
+  );
+}
+
+/** Line that shows the position where there is no room for the slider. */
+function Progress() {
+  const part = length.value > 0 ? Math.min(1, position.value / length.value) : 0;
+  return <span class="progress" dir="ltr" style={{ inlineSize: `${part * 100}%` }} aria-hidden="true" />;
+}
+
+function Present({ track, onOpen }: { track: Track; onOpen: () => void }) {
+  return (
+    <div class="player-track">
+      <button type="button" class="player-cover" aria-label={t("music.nowPlaying")} onClick={onOpen}>
+        <Cover cover={track.cover} sizes="56px" />
+      </button>
+      <span class="track-text">
+        <a class="track-title" dir="auto" href={href(track.albumId ? `music/albums/${track.albumId}` : "music/queue")}>
+          {track.title}
+        </a>
+        <ArtistLink track={track} />
+      </span>
+      <Heart id={track.id} />
+    </div>
+  );
+}
+
+/** Queue beside the view. It is no dialog: the page behind it stays in use. */
+function QueuePanel({ onClose }: { onClose: () => void }) {
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const opener = document.activeElement;
+    panel.current?.querySelector("button")?.focus();
+    return () => {
+      if (opener instanceof HTMLElement) opener.focus();
+    };
+  }, []);
+  return (
+    <aside ref={panel} class="queue-panel" aria-label={t("music.queue")}>
+      <header>
+        <h2>{t("music.queue")}</h2>
+        <IconButton icon="close" label={t("close")} onClick={onClose} />
+      </header>
+      <div class="scrolls">
+        <QueueList scroller=".scrolls" />
+      </div>
+    </aside>
+  );
+}
+
+function commands(toggleQueue: () => void): CommandGroup {
+  return {
+    title: "music.player",
+    commands: [
+      { keys: [" "], label: "music.keys.toggle", run: toggle },
+      { keys: [","], label: "music.previous", run: previous },
+      { keys: ["."], label: "music.next", run: next },
+      { keys: ["s"], label: "music.shuffle", run: toggleShuffle },
+      { keys: ["r"], label: "music.keys.repeat", run: cycleRepeat },
+      { keys: ["m"], label: "music.mute", run: () => (isMuted.value = !isMuted.value) },
+      { keys: ["q"], label: "music.queue", run: toggleQueue },
+      { keys: ["l"], label: "music.favourite", run: () => present.value && void toggleFavourite(present.value.track.id) },
+    ],
+  };
+}
+
+/** Jumps with the arrow keys while the focus is on the player. */
+function seekByKey(event: KeyboardEvent): void {
+  const isModified = event.ctrlKey || event.metaKey || event.altKey;
+  if (event.defaultPrevented || isModified || (event.key !== "ArrowLeft" && event.key !== "ArrowRight")) return;
+  event.preventDefault();
+  seek(position.value + (event.key === "ArrowRight" ? JUMP_S : -JUMP_S));
+}

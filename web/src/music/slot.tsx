@@ -1,0 +1,39 @@
+import { signal } from "@preact/signals";
+import type { FunctionComponent } from "preact";
+import { useEffect } from "preact/hooks";
+
+/** Name under which `localStorage` has the queue. */
+export const QUEUE = "music.queue";
+
+/** True once there is something to play. Until then no code of the player is loaded. */
+export const isPlayerWanted = signal(wasUsed());
+
+const bar = signal<FunctionComponent | null>(null);
+
+/** Returns whether this browser has kept a queue that is not empty. */
+function wasUsed(): boolean {
+  try {
+    return localStorage.getItem(`pelton.${QUEUE}`)?.includes('"file"') ?? false;
+  } catch {
+    return false;
+  }
+}
+
+/** Place of the player below all areas. */
+export function PlayerSlot() {
+  useEffect(
+    () =>
+      isPlayerWanted.subscribe((isWanted) => {
+        // A failed import leaves the page as it is; the next track that is played tries again.
+        if (isWanted && !bar.peek()) {
+          import("./player-bar.tsx").then(
+            (module) => (bar.value = module.default),
+            () => (isPlayerWanted.value = false),
+          );
+        }
+      }),
+    [],
+  );
+  const Bar = bar.value;
+  return Bar ? <Bar /> : null;
+}

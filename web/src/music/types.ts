@@ -1,0 +1,87 @@
+/** Placeholder of a cover. */
+export interface Look {
+  /** Dominant colour as `#rrggbb`. */
+  readonly colour: string;
+}
+
+/** Album, as in docs/api.md. */
+export interface Album {
+  readonly id: string;
+  readonly title: string;
+  readonly artist: string;
+  readonly artistIds: readonly string[];
+  /** Year, year and month, or date. */
+  readonly date?: string;
+  readonly trackCount: number;
+  readonly durationSeconds: number;
+  readonly compilation: boolean;
+  readonly genres: readonly string[];
+  readonly cover: string;
+  readonly look?: Look;
+  readonly plays: number;
+}
+
+/** Artist, as in docs/api.md. */
+export interface Artist {
+  readonly id: string;
+  readonly name: string;
+  readonly sortName: string;
+  readonly albumCount: number;
+  readonly trackCount: number;
+  readonly cover: string;
+  readonly look?: Look;
+}
+
+/** Part of a track that the queue keeps. */
+export interface Track {
+  readonly id: string;
+  readonly title: string;
+  readonly artist: string;
+  readonly artistIds: readonly string[];
+  readonly albumId?: string;
+  readonly album?: string;
+  readonly durationMs: number;
+  /** Target of the file on this server. */
+  readonly file: string;
+  readonly cover: string;
+  /** Mean of the users' ratings. */
+  readonly rating?: number;
+}
+
+/** Person whom a track's tags name beside its artists. */
+export interface Contributor {
+  readonly role: string;
+  readonly name: string;
+  readonly part?: string;
+  readonly artistId?: string;
+}
+
+/** Track, as in docs/api.md. */
+export interface FullTrack extends Track {
+  readonly disc: number;
+  readonly number: number;
+  readonly kbps: number;
+  readonly contributors: readonly Contributor[];
+  readonly plays: number;
+}
+
+export interface Genre {
+  readonly name: string;
+  readonly tracks: number;
+  readonly albums: number;
+}
+
+export interface Playlist {
+  readonly id: string;
+  readonly name: string;
+  readonly trackCount: number;
+  readonly durationMs: number;
+  readonly missingCount: number;
+}
+
+/** Page of a list. */
+export interface Page<T> {
+  readonly total: number;
+  readonly offset: number;
+  readonly items: readonly T[];
+}
