@@ -31,7 +31,7 @@ const options = {
   bundle: true,
   splitting: true,
   format: "esm",
-  chunkNames: "[name]",
+  chunkNames: "[name]-[hash]",
   jsx: "automatic",
   jsxImportSource: "preact",
   target: "es2022",

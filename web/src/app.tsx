@@ -9,6 +9,7 @@ import { needsLogin, reachable, watchConnection } from "./api.ts";
 import { AREAS, type Area, type AreaProps, MORE } from "./areas.ts";
 import { choose, language, setLanguage, t } from "./i18n/messages.ts";
 import { addCommands, startKeys } from "./keys.ts";
+import { PlayerSlot } from "./music/slot.tsx";
 import { address, href, navigate, startRouter } from "./router.ts";
 import { loadSession, session } from "./session.ts";
 import { chosenLanguage, followScheme } from "./settings.ts";
@@ -35,6 +36,7 @@ function Page() {
       <main id="main" tabIndex={-1}>
         {area ? <AreaView key={area.path} area={area} parts={rest} query={query} /> : <Message icon="search" title={t("error.noView")} />}
       </main>
+      <PlayerSlot />
       <ToastRegion />
       <HelpDialog />
       {needsLogin.value && <LoginDialog />}
@@ -68,6 +70,9 @@ function Navigation({ present }: { present: Area | undefined }) {
   );
 }
 
+/** Pause in typing after which a search starts, in milliseconds. */
+const TYPING_MS = 160;
+
 function TopBar() {
   const input = useRef<HTMLInputElement>(null);
   const text = address.value.query.get("q") ?? "";
@@ -88,15 +93,27 @@ function TopBar() {
     const q = input.current?.value.trim() ?? "";
     navigate(q ? `${area}/search` : area, q ? { query: { q } } : {});
   };
+  useEffect(() => {
+    // While the user types, the field is ahead of the address.
+    if (input.current && document.activeElement !== input.current) input.current.value = text;
+  }, [text]);
+  // Music is found as one types: each pause asks the server.
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const type = () => {
+    clearTimeout(timer.current);
+    if (area !== "music") return;
+    const isSearch = address.value.path === "music/search";
+    const q = input.current?.value.trim() ?? "";
+    if (q || isSearch) timer.current = setTimeout(() => navigate("music/search", { replace: isSearch, query: { q } }), TYPING_MS);
+  };
   return (
     <header class="top">
-      <form role="search" class="search" onSubmit={submit}>
+      <form role="search" class="search" onSubmit={submit} onInput={type}>
         <Icon name="search" />
         <input
           ref={input}
           type="search"
           name="q"
-          value={text}
           placeholder={t(area === "music" ? "search.music" : "search.photos")}
           aria-label={t("search.label")}
           autocomplete="off"

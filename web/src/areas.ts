@@ -23,6 +23,7 @@ export interface Area {
 export const AREAS: readonly Area[] = [
   { path: "photos", label: "nav.photos", icon: "photos", load: () => import("./photos/photos.tsx") },
   { path: "folders", label: "nav.folders", icon: "folder", load: () => import("./photos/photos.tsx").then((it) => ({ default: it.Folders })) },
+  { path: "music", label: "nav.music", icon: "music", load: () => import("./music/music.tsx") },
 ];
 
 /** Views without an entry in the navigation. */

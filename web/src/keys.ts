@@ -21,9 +21,13 @@ export interface CommandGroup {
 /** Groups of commands that apply now; later ones take precedence. */
 export const groups = signal<readonly CommandGroup[]>([]);
 
-/** Adds a group of commands. Returns a function that removes it. */
-export function addCommands(group: CommandGroup): () => void {
-  groups.value = [...groups.value, group];
+/**
+ * Adds a group of commands. Returns a function that removes it.
+ *
+ * @param isBelow true if the same keys of all other groups take precedence
+ */
+export function addCommands(group: CommandGroup, isBelow = false): () => void {
+  groups.value = isBelow ? [group, ...groups.value] : [...groups.value, group];
   return () => {
     groups.value = groups.value.filter((other) => other !== group);
   };
