@@ -1,12 +1,19 @@
 // Texts of the page in the language of a visit.
 
-import ar from "../src/i18n/ar.json";
-import de from "../src/i18n/de.json";
-import en from "../src/i18n/en.json";
+import ar from "../src/i18n/base/ar.json";
+import de from "../src/i18n/base/de.json";
+import en from "../src/i18n/base/en.json";
+import arMusic from "../src/i18n/music/ar.json";
+import deMusic from "../src/i18n/music/de.json";
+import enMusic from "../src/i18n/music/en.json";
 import type { MessageKey } from "../src/i18n/messages.ts";
 import type { Variant } from "./visit.ts";
 
-const CATALOGUES: Readonly<Record<string, Readonly<Record<string, string>>>> = { ar, de, en };
+const CATALOGUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  ar: { ...ar, ...arMusic },
+  de: { ...de, ...deMusic },
+  en: { ...en, ...enMusic },
+};
 
 /** Returns the text of a message as the page shows it in a variant. */
 export function text(variant: Variant, key: MessageKey): string {

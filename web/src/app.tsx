@@ -7,7 +7,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { LoginDialog } from "./account/login.tsx";
 import { needsLogin, reachable, watchConnection } from "./api.ts";
 import { AREAS, type Area, type AreaProps, MORE } from "./areas.ts";
-import { choose, language, setLanguage, t } from "./i18n/messages.ts";
+import { choose, language, loadMessages, setLanguage, t } from "./i18n/messages.ts";
 import { addCommands, startKeys } from "./keys.ts";
 import { PlayerSlot } from "./music/slot.tsx";
 import { address, href, navigate, startRouter } from "./router.ts";
@@ -133,8 +133,8 @@ function AreaView({ area, parts, query }: AreaProps & { area: Area }) {
   const error = useSignal<unknown>(null);
   const load = () => {
     error.value = null;
-    area.load().then(
-      (module) => {
+    Promise.all([area.load(), area.messages && loadMessages(area.messages)]).then(
+      ([module]) => {
         loaded.set(area.path, module.default);
         component.value = module.default;
       },

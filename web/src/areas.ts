@@ -1,6 +1,6 @@
 import type { FunctionComponent } from "preact";
 
-import type { MessageKey } from "./i18n/messages.ts";
+import type { MessageKey, Part } from "./i18n/messages.ts";
 import type { IconName } from "./ui/icon.tsx";
 
 /** Properties of the component that shows an area. */
@@ -17,13 +17,15 @@ export interface Area {
   readonly label: MessageKey;
   readonly icon: IconName;
   readonly isForAdmins?: boolean;
+  /** Part of the catalogue that the area needs. */
+  readonly messages?: Part;
   readonly load: () => Promise<{ default: FunctionComponent<AreaProps> }>;
 }
 
 export const AREAS: readonly Area[] = [
   { path: "photos", label: "nav.photos", icon: "photos", load: () => import("./photos/photos.tsx") },
   { path: "folders", label: "nav.folders", icon: "folder", load: () => import("./photos/photos.tsx").then((it) => ({ default: it.Folders })) },
-  { path: "music", label: "nav.music", icon: "music", load: () => import("./music/music.tsx") },
+  { path: "music", label: "nav.music", icon: "music", messages: "music", load: () => import("./music/music.tsx") },
 ];
 
 /** Views without an entry in the navigation. */

@@ -7,9 +7,25 @@ import { LANGUAGES } from "../src/i18n/messages.ts";
 /** Endings of the keys of plural forms (Unicode CLDR). */
 const PLURAL = /\.(zero|one|two|few|many|other)$/;
 
+const FOLDER = new URL("../src/i18n/", import.meta.url);
+
+/** Returns the parts of the catalogue: `base`, and one for each area that loads its own. */
+async function parts(): Promise<string[]> {
+  const entries = await readdir(FOLDER, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+}
+
+/** Returns all messages of a language. No part may have a key of another. */
 async function catalogue(tag: string): Promise<Readonly<Record<string, string>>> {
-  const module = (await import(`../src/i18n/${tag}.json`)) as { default: Record<string, string> };
-  return module.default;
+  const all: Record<string, string> = {};
+  for (const part of await parts()) {
+    const module = (await import(`../src/i18n/${part}/${tag}.json`)) as { default: Record<string, string> };
+    for (const [key, message] of Object.entries(module.default)) {
+      assert.equal(all[key], undefined, `${tag}: ${key} is in two parts`);
+      all[key] = message;
+    }
+  }
+  return all;
 }
 
 /** Returns the keys without plural forms. */
@@ -23,9 +39,11 @@ function values(message: string): string[] {
 }
 
 test("every language has a catalogue, and every catalogue is a language", async () => {
-  const files = await readdir(new URL("../src/i18n/", import.meta.url));
-  const tags = files.filter((name) => name.endsWith(".json")).map((name) => name.replace(".json", ""));
-  assert.deepEqual(tags.sort(), Object.keys(LANGUAGES).sort());
+  for (const part of await parts()) {
+    const files = await readdir(new URL(`${part}/`, FOLDER));
+    const tags = files.map((name) => name.replace(".json", ""));
+    assert.deepEqual(tags.sort(), Object.keys(LANGUAGES).sort(), part);
+  }
 });
 
 for (const tag of Object.keys(LANGUAGES).filter((it) => it !== "en")) {

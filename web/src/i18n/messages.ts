@@ -1,13 +1,19 @@
 import { signal } from "@preact/signals";
 
-import english from "./en.json";
+import english from "./base/en.json";
+import type music from "./music/en.json";
+
+type Key = keyof typeof english | keyof typeof music;
 
 /**
  * Key of a message in the catalogue. A key that ends with `.one` or `.other` is one of the plural
  * forms of the key before the dot.
  */
-export type MessageKey = keyof typeof english | PluralKey;
-type PluralKey = keyof typeof english extends infer K ? (K extends `${infer Base}.other` ? Base : never) : never;
+export type MessageKey = Key | PluralKey;
+type PluralKey = Key extends infer K ? (K extends `${infer Base}.other` ? Base : never) : never;
+
+/** Part of the catalogue that is loaded with an area. The rest is there from the start. */
+export type Part = "music";
 
 type Catalogue = Readonly<Record<string, string>>;
 
@@ -17,14 +23,25 @@ export const LANGUAGES: Readonly<Record<string, string>> = { en: "English", de: 
 /** Languages that are written from right to left. */
 const RIGHT_TO_LEFT = new Set(["ar", "fa", "he", "ur"]);
 
-const loaders: Record<string, () => Promise<{ default: Catalogue }>> = {
-  de: () => import("./de.json"),
-  ar: () => import("./ar.json"),
+type Loader = () => Promise<{ default: Catalogue }>;
+
+const bases: Record<string, Loader> = {
+  de: () => import("./base/de.json"),
+  ar: () => import("./base/ar.json"),
 };
+
+const parts: Record<Part, Record<string, Loader>> = {
+  music: { en: () => import("./music/en.json"), de: () => import("./music/de.json"), ar: () => import("./music/ar.json") },
+};
+
+/** Parts of the catalogue that areas have asked for. */
+const wantedParts = new Set<Part>();
 
 /** Tag of the language of the page. */
 export const language = signal("en");
 const catalogue = signal<Catalogue>(english);
+/** Messages in English, for those that a language lacks. */
+let inEnglish: Catalogue = english;
 
 /** Returns the first of the `wanted` languages that has a catalogue, or English. */
 export function choose(wanted: readonly string[]): string {
@@ -32,11 +49,31 @@ export function choose(wanted: readonly string[]): string {
   return known.find((tag) => tag in LANGUAGES) ?? "en";
 }
 
+/** Returns the messages of a language, with those of the wanted parts. */
+async function messagesIn(tag: string): Promise<Catalogue> {
+  const loaders = [bases[tag], ...[...wantedParts].map((part) => parts[part][tag])];
+  const loaded = await Promise.all(loaders.map((load) => load?.()));
+  return Object.assign({}, tag === "en" ? english : {}, ...loaded.map((module) => module?.default));
+}
+
+/** Loads a part of the catalogue, in the language of the page. */
+export async function loadMessages(part: Part): Promise<void> {
+  if (wantedParts.has(part)) return;
+  wantedParts.add(part);
+  try {
+    inEnglish = await messagesIn("en");
+    catalogue.value = language.value === "en" ? inEnglish : await messagesIn(language.value);
+  } catch (error) {
+    wantedParts.delete(part);
+    throw error;
+  }
+}
+
 /** Loads the catalogue of a language and shows the page in it. */
 export async function setLanguage(tag: string): Promise<void> {
-  const load = loaders[tag];
-  catalogue.value = load ? (await load()).default : english;
-  language.value = load ? tag : "en";
+  const isKnown = tag in bases;
+  catalogue.value = isKnown ? await messagesIn(tag) : inEnglish;
+  language.value = isKnown ? tag : "en";
   document.documentElement.lang = language.value;
   document.documentElement.dir = RIGHT_TO_LEFT.has(language.value) ? "rtl" : "ltr";
 }
@@ -53,7 +90,7 @@ export function t(key: MessageKey, values: Readonly<Record<string, string | numb
     const form = new Intl.PluralRules(language.value).select(count);
     found = forms[`${key}.${form}`] ?? forms[`${key}.other`] ?? found;
   }
-  found ??= (english as Catalogue)[key] ?? (english as Catalogue)[`${key}.other`] ?? key;
+  found ??= inEnglish[key] ?? inEnglish[`${key}.other`] ?? key;
   return found.replace(/\{(\w+)\}/g, (whole, name: string) => {
     const value = values[name];
     return typeof value === "number" ? number(value) : (value ?? whole);

@@ -2,6 +2,8 @@ import { signal } from "@preact/signals";
 import type { FunctionComponent } from "preact";
 import { useEffect } from "preact/hooks";
 
+import { loadMessages } from "../i18n/messages.ts";
+
 /** Name under which `localStorage` has the queue. */
 export const QUEUE = "music.queue";
 
@@ -26,8 +28,8 @@ export function PlayerSlot() {
       isPlayerWanted.subscribe((isWanted) => {
         // A failed import leaves the page as it is; the next track that is played tries again.
         if (isWanted && !bar.peek()) {
-          import("./player-bar.tsx").then(
-            (module) => (bar.value = module.default),
+          Promise.all([import("./player-bar.tsx"), loadMessages("music")]).then(
+            ([module]) => (bar.value = module.default),
             () => (isPlayerWanted.value = false),
           );
         }
