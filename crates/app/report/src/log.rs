@@ -4,6 +4,7 @@
 //! cannot be written.
 
 mod outlet;
+mod recent;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use outlet::{Handover, Outlet};
+use recent::Recent;
+pub use recent::{LogEntry, Problems};
 use tracing::Level;
 use tracing::level_filters::LevelFilter;
 use tracing::subscriber::set_global_default;
@@ -103,6 +106,18 @@ pub fn set_level(level: Level) {
     set(level);
 }
 
+/// Returns the last warnings and errors of this process, at most 100, the newest first.
+#[must_use]
+pub fn recent() -> Vec<LogEntry> {
+    recent::KEPT.entries()
+}
+
+/// Returns the number of warnings and errors of this process so far.
+#[must_use]
+pub fn problems() -> Problems {
+    recent::KEPT.problems()
+}
+
 fn append(file: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).open(file)
 }
@@ -138,7 +153,7 @@ where
             set.expect("the subscriber lives until the process ends");
         })
     });
-    Box::new(lines.with(least).with(ours))
+    Box::new(lines.with(least).with(ours).with(Recent(&recent::KEPT)))
 }
 
 /// Returns whether the event comes from the TLS library. It warns about the behaviour of clients,

@@ -402,6 +402,7 @@ impl Exchange {
                 status: response.status,
                 served: response.served,
                 body_bytes: response.payload.len(),
+                saved_bytes: response.saved_bytes(),
             },
             id: id.unwrap_or_else(|| self.core.next_request_id()),
             request_log_end: self.batch.request_log.len(),

@@ -76,6 +76,7 @@ mod trace;
 
 mod blocking;
 mod core;
+pub mod figures;
 mod live;
 mod live_core;
 mod prefetch;

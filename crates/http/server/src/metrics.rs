@@ -3,13 +3,16 @@
 //! Each core counts in its own [`CoreMetrics`], on its own cache lines. A scrape adds them up.
 
 mod duration;
+mod totals;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use http1::Method;
 use openmetrics::Text;
 
-use duration::Durations;
+use duration::{Durations, SourceDurations};
+
+pub use totals::ResponseTotals;
 
 /// Counters of one core's responses and handshakes.
 #[derive(Debug, Default)]
@@ -21,7 +24,11 @@ pub struct CoreMetrics {
     served: [AtomicU64; SERVED.len()],
     /// Total bytes of response bodies passed to the kernel.
     body_bytes: AtomicU64,
+    /// Total bytes by which variants of pictures were smaller than their originals.
+    saved_bytes: AtomicU64,
     durations: Durations,
+    hit_durations: SourceDurations,
+    miss_durations: SourceDurations,
     /// Responses by [`Protocol`].
     protocols: [AtomicU64; 2],
     /// TLS handshakes by [`Handshake`].
@@ -39,6 +46,8 @@ pub struct ResponseRecord {
     pub served: Served,
     /// Size of the body in bytes.
     pub body_bytes: u64,
+    /// Bytes by which the whole body is smaller than the original picture.
+    pub saved_bytes: u64,
 }
 
 /// Protocol of a response.
@@ -93,8 +102,14 @@ impl CoreMetrics {
         add(&self.status[class], 1);
         add(&self.served[record.served as usize], 1);
         add(&self.body_bytes, record.body_bytes);
+        add(&self.saved_bytes, record.saved_bytes);
         self.durations
             .count(record.method, record.status, duration_us);
+        match record.served {
+            Served::Hit => self.hit_durations.count(duration_us),
+            Served::Miss => self.miss_durations.count(duration_us),
+            Served::Original | Served::Other | Served::Mount => {}
+        }
     }
 }
 
@@ -166,8 +181,27 @@ impl Metrics {
             "bytes of response bodies sent",
             self.sum(|core| &core.body_bytes),
         );
+        text.counter(
+            "pelton_saved_bytes",
+            "bytes by which variants were smaller than the original pictures they were sent for",
+            self.sum(|core| &core.saved_bytes),
+        );
         self.render_protocols(text);
         duration::render(text, self.cores.iter().map(|core| &core.durations));
+        let totals = self.totals();
+        let sources = [
+            (
+                "hit",
+                totals.hit_buckets,
+                self.sum(|core| core.hit_durations.sum_us()),
+            ),
+            (
+                "miss",
+                totals.miss_buckets,
+                self.sum(|core| core.miss_durations.sum_us()),
+            ),
+        ];
+        duration::render_sources(text, &sources);
     }
 
     fn render_protocols(&self, text: &mut Text) {

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use conversion::growing::Growing;
+use variants::cache::{Kind, Variant};
 use variants::sealed::Sealed;
 
 use crate::archive::Archive;
@@ -110,6 +111,20 @@ impl Shape {
 pub(crate) const ALLOW: &str = "GET, HEAD, OPTIONS";
 
 impl Response {
+    /// Returns the bytes by which a picture's variant is smaller than its original; 0 for every
+    /// other response, and without a whole body.
+    pub(crate) fn saved_bytes(&self) -> u64 {
+        let (Fields::Whole(kept), true) = (&self.fields, !matches!(self.payload, Payload::None))
+        else {
+            return 0;
+        };
+        let is_picture = |variant: &Arc<Variant>| matches!(variant.kind, Kind::Picture(_));
+        match kept.variant.as_ref().is_some_and(is_picture) {
+            true => kept.identity.size_bytes.saturating_sub(kept.length),
+            false => 0,
+        }
+    }
+
     /// Adds fields, which replace those of the same name.
     pub(crate) fn add(&mut self, fields: Vec<Field>) {
         let added = &mut self.added;

@@ -30,6 +30,11 @@ impl ResponseMemory {
         Some(Bytes::from_owner(CountedBody { body, held }))
     }
 
+    /// Returns the total bytes that are counted now.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
     /// Returns a second handle to the counter, for the service that replaces this one.
     pub(crate) fn share(&self) -> ResponseMemory {
         ResponseMemory(Arc::clone(&self.0))

@@ -233,9 +233,14 @@ impl Service {
         text.finish()
     }
 
-    /// Returns the counters of conversions.
-    pub(crate) fn conversions(&self) -> &conversion::metrics::Metrics {
-        &self.flights.converter().metrics
+    /// Returns the counters of the serving cores.
+    pub(crate) fn cores(&self) -> &[reactor::Counters] {
+        &self.cores
+    }
+
+    /// Returns the shared index, if there is one.
+    pub(crate) fn ledger(&self) -> Option<&SharedIndex> {
+        self.ledger.as_deref()
     }
 
     /// Returns the isolation mechanisms in force for conversions.

@@ -109,6 +109,12 @@ impl Tls {
         self.reload().map(Reload::Changed)
     }
 
+    /// Returns the warnings about the certificates in use, as of now.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<CertificateWarning> {
+        self.resolver.warnings()
+    }
+
     /// Returns whether a certificate matches `host`: a name, or an IP address as it is written in a
     /// URL.
     #[must_use]

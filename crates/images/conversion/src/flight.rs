@@ -185,6 +185,8 @@ pub struct FlightStats {
     pub improving: u64,
     /// Improvements that were cancelled for a request, and wait again.
     pub cancelled: u64,
+    /// Estimated memory of the running conversions, in bytes.
+    pub memory_bytes: u64,
 }
 
 impl FlightStats {
@@ -209,6 +211,11 @@ impl FlightStats {
             "pelton_improvements_cancelled",
             "improvements cancelled because a request needed their memory; they are queued again",
             self.cancelled,
+        );
+        text.gauge(
+            "pelton_conversions_memory_bytes",
+            "estimated memory of the conversions in progress",
+            self.memory_bytes,
         );
     }
 }
@@ -321,6 +328,7 @@ impl Flights {
             running: state.running as u64,
             improving: state.improving.len() as u64,
             cancelled: self.shared.cancelled.load(Ordering::Relaxed),
+            memory_bytes: state.running_bytes,
         }
     }
 }

@@ -66,6 +66,12 @@ impl Music {
         self.players.as_ref().map(Players::users)
     }
 
+    /// Returns the indexer.
+    #[must_use]
+    pub fn indexer(&self) -> &Arc<LibraryIndexer> {
+        &self.keeper
+    }
+
     /// Stops the running scan, if any. The last complete catalog remains valid.
     pub fn stop(&self) {
         self.keeper.stop();

@@ -125,7 +125,7 @@ fn stats_kills(stats: &Stats) -> [(&'static str, u64); 7] {
         ("filter", stats.kills_filter),
         ("cancelled", stats.cancelled),
         ("crash", stats.crashes),
-        ("lie", stats.violations),
+        ("violation", stats.violations),
     ]
 }
 

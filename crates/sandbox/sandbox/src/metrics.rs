@@ -59,7 +59,7 @@ pub fn render_metrics(text: &mut Text, cells: &Stats) {
         ("filter", cells.kills_filter),
         ("cancelled", cells.cancelled),
         ("crash", cells.crashes),
-        ("lie", cells.violations),
+        ("violation", cells.violations),
     ];
     for (reason, count) in reasons {
         text.sample(

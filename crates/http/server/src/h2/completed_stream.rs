@@ -71,6 +71,7 @@ impl CompletedStream {
             status: response.status,
             served: response.served,
             body_bytes: 0,
+            saved_bytes: response.saved_bytes(),
         };
         let id = response.request_id;
         CompletedStream {

@@ -32,7 +32,7 @@ impl fmt::Display for CertificateWarning {
 }
 
 /// Names and validity of a certificate.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CertificateInfo {
     /// Host names in lower case; a leading `*.` stands for one label.
     pub(super) names: Vec<String>,

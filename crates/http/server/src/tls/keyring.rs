@@ -3,7 +3,7 @@
 use parking_lot::RwLock;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::crypto::ring;
@@ -33,6 +33,8 @@ pub(super) struct Keyring {
     /// Certificates for clients that send no known name: that of the first pair, and all others
     /// that share a name with it.
     default: Vec<Arc<CertifiedKey>>,
+    /// Names and validity of each certificate, with its file.
+    infos: Vec<(CertificateInfo, PathBuf)>,
 }
 
 impl Keyring {
@@ -43,6 +45,7 @@ impl Keyring {
             by_parent: HashMap::new(),
             addresses: HashSet::new(),
             default: Vec::new(),
+            infos: Vec::new(),
         };
         let mut warnings = Vec::new();
         let mut first_names: Option<Vec<String>> = None;
@@ -51,6 +54,9 @@ impl Keyring {
             let (certified, info) = read_pair(pair)?;
             warnings.extend(info.warnings(now_unix_s, &pair.certificates));
             let certified = Arc::new(certified);
+            keyring
+                .infos
+                .push((info.clone(), pair.certificates.clone()));
             for name in &info.names {
                 let by = match name.strip_prefix("*.") {
                     Some(parent) => keyring.by_parent.entry(parent.to_owned()),
@@ -86,6 +92,14 @@ impl Keyring {
             let (_, parent) = name.split_once('.')?;
             self.by_parent.get(parent)
         })
+    }
+
+    /// Returns warnings about the certificates, as of the time `now_unix_s`.
+    fn warnings(&self, now_unix_s: i64) -> Vec<CertificateWarning> {
+        let infos = self.infos.iter();
+        infos
+            .flat_map(|(info, path)| info.warnings(now_unix_s, path))
+            .collect()
     }
 
     fn covers(&self, host: &str) -> bool {
@@ -154,6 +168,11 @@ impl Resolver {
 
     pub(super) fn replace(&self, keyring: Keyring) {
         *self.0.write() = Arc::new(keyring);
+    }
+
+    /// Returns warnings about the certificates in use, as of now.
+    pub(super) fn warnings(&self) -> Vec<CertificateWarning> {
+        self.keyring().warnings((clock::unix_ms() / 1000) as i64)
     }
 
     pub(super) fn covers(&self, host: &str) -> bool {

@@ -1,0 +1,103 @@
+//! Figures of all parts of the service at one moment, for the operator's dashboard.
+
+use conversion::flight::FlightStats;
+use conversion::metrics::Metrics as ConversionMetrics;
+use conversion::transcode::TranscodeStats;
+use variants::cache::VariantStats;
+use variants::shared_index::SharedIndexStats;
+
+use crate::metrics::ResponseTotals;
+use crate::service::Service;
+use crate::settings::Settings;
+
+/// Figures of all parts of the service at one moment. Totals count since the start of the process.
+#[derive(Clone, Copy, Debug)]
+pub struct Figures {
+    /// Responses of all cores.
+    pub responses: ResponseTotals,
+    /// Cache of variants.
+    pub variants: VariantStats,
+    /// Queue of conversions.
+    pub conversions: FlightStats,
+    /// Queue of transcodings.
+    pub transcodings: TranscodeStats,
+    /// Cells of conversions and transcodings.
+    pub cells: sandbox::Stats,
+    /// Shared index in a store, if there is one.
+    pub store: Option<SharedIndexStats>,
+    /// Connections of all cores.
+    pub connections: ConnectionTotals,
+    /// Bytes of responses in memory that clients have not read, of those that count against
+    /// `limits.mount_answers_bytes`.
+    pub response_bytes: u64,
+}
+
+/// Connections of all cores. Totals count since the start of the process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionTotals {
+    /// Connections that are open now.
+    pub open: u64,
+    /// Connections that were accepted.
+    pub accepted: u64,
+    /// Connections that were refused because a limit was reached.
+    pub shed: u64,
+    /// Connections without a request that were closed to make room.
+    pub evicted: u64,
+    /// Connections that a timeout closed.
+    pub timeouts: u64,
+    /// Bytes of responses that clients have not read yet.
+    pub queued_bytes: u64,
+}
+
+impl Service {
+    /// Returns the figures of all parts. Takes the locks of the queues and of the index for
+    /// moments; no lock of a hit.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        Figures {
+            responses: self.metrics.totals(),
+            variants: self.variants().stats(),
+            conversions: self.flights.stats(),
+            transcodings: self.transcoder.stats(),
+            cells: self.flights.converter().pool.stats(),
+            store: self.ledger().map(|ledger| ledger.stats()),
+            connections: ConnectionTotals::of(self.cores()),
+            response_bytes: self.response_memory.held_bytes() as u64,
+        }
+    }
+
+    /// Returns the counters of conversions.
+    #[must_use]
+    pub fn conversions(&self) -> &ConversionMetrics {
+        &self.flights.converter().metrics
+    }
+
+    /// Returns the number of originals in quarantine.
+    #[must_use]
+    pub fn quarantined(&self) -> u64 {
+        self.flights.converter().quarantine.count()
+    }
+
+    /// Returns the settings in force.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+}
+
+impl ConnectionTotals {
+    fn of(cores: &[reactor::Counters]) -> ConnectionTotals {
+        let sum = |pick: &dyn Fn(&reactor::Counters) -> u64| cores.iter().map(pick).sum();
+        ConnectionTotals {
+            open: sum(&reactor::Counters::open),
+            accepted: sum(&reactor::Counters::accepted),
+            shed: sum(&|core| core.shed() + core.shed_by_address()),
+            evicted: sum(&reactor::Counters::evicted),
+            timeouts: sum(&|core| {
+                let waits = reactor::Wait::ALL.into_iter();
+                waits.map(|wait| core.timed_out(wait)).sum()
+            }),
+            queued_bytes: sum(&reactor::Counters::queued_bytes),
+        }
+    }
+}
