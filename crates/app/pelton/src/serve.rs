@@ -8,6 +8,7 @@ use config::https::{self, Loaded};
 use config::{Config, Resolved, components};
 use functions::Programs;
 use library_mounts::{Music, Quarantine, page};
+use ops::{Ops, Sources};
 use reactor::{DirLock, Listeners, Predecessor, Program, Sharing, Stop, notify};
 use report::log;
 use report::{EXIT_OK, Error};
@@ -48,7 +49,8 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let limits = components::reactor_limits(config);
     let pool = wiring::conversions(config)?;
     let music = Music::start(config)?;
-    let beside = handlers(config, &pool, &music)?;
+    let ops = Ops::new(config);
+    let beside = handlers(config, &pool, &music, &ops)?;
     let counters = listeners.counters();
     let service = wiring::service(config, pool, counters, beside.mounts(), record.store())?;
     music.attach(&service);
@@ -66,6 +68,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let mut sockets = listeners.sockets().map_err(reactor_error)?;
     sockets.extend(record.sockets()?);
     let record = record.run()?;
+    ops.start(Sources::new(&live, music.indexer(), tls.as_ref()))?;
     let life = Life {
         stop: stop.clone(),
         live: Arc::clone(&live),
@@ -89,6 +92,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     });
     let drained = drained.map_err(reactor_error)?;
     music.stop();
+    ops.stop();
     let service = live.current();
     service.variants().persist_uses(0);
     if let Some(access) = service.access_log() {
@@ -104,13 +108,18 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
 }
 
 /// Starts the operator's programs, and returns the handlers of all paths outside the library.
-fn handlers(config: &Config, pool: &Arc<sandbox::Pool>, music: &Music) -> Result<Handlers, Error> {
+fn handlers(
+    config: &Config,
+    pool: &Arc<sandbox::Pool>,
+    music: &Music,
+    ops: &Arc<Ops>,
+) -> Result<Handlers, Error> {
     Ok(Handlers {
         programs: Programs::start(config, Arc::clone(pool), worker::ELF)?,
         others: [
             music.mounts(config),
             page::mounts(page_assets(config)?),
-            vec![Quarantine::mount(config)],
+            vec![Quarantine::mount(config), ops.mount()],
         ]
         .concat(),
         users: music.users(),

@@ -43,6 +43,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("lab", 5),
     ("library-mounts", 5),
     ("operations", 5),
+    ("ops", 5),
     ("pelton", 5),
     ("worker", 5),
     ("xtask", 5),
@@ -60,9 +61,11 @@ const STEPS: &[(&str, &str)] = &[
     ("conversion", "variants"),
     ("functions", "config"),
     ("library-mounts", "config"),
+    ("ops", "config"),
     ("pelton", "config"),
     ("pelton", "functions"),
     ("pelton", "library-mounts"),
+    ("pelton", "ops"),
     ("sandbox", "microvm"),
 ];
 

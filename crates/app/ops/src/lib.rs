@@ -1,0 +1,29 @@
+//! The operator's dashboard on the server's side: a history of the counters, the present state, and
+//! findings, as JSON at `/-/api/ops`.
+//!
+//! Principal type: [`Ops`], whose thread samples the counters once per second.
+//!
+//! ```text
+//! counters of all parts ─► reading (once per second) ─► history: 1 s, 10 s and 60 s ─┐
+//!                               └─► saved bytes, kept in the data directory           ├─► JSON
+//! present state, log, host ─► findings ───────────────────────────────────────────────┘
+//! ```
+//!
+//! Units and limits: the history has a fixed size of less than 400,000 bytes. Byte counts in it are
+//! in KiB, so that 32 bits suffice. Errors: the dashboard never fails a request of others; a data
+//! directory that cannot be written costs only the sum over restarts. Threads: `ops` samples and
+//! writes; documents are composed on the blocking pool. The one lock guards the history.
+
+#![forbid(unsafe_code)]
+
+mod findings;
+mod history;
+mod host;
+mod mount;
+mod present;
+mod reading;
+mod sampler;
+mod saved;
+mod series;
+
+pub use sampler::{Ops, Sources};

@@ -1,0 +1,143 @@
+//! Mount of the dashboard's document at `/-/api/ops`.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use server::gate::Part;
+use server::mount::{Field, Mount, MountRequest, Reply};
+
+use crate::host::Disk;
+use crate::present;
+use crate::sampler::Ops;
+
+/// Mount of the dashboard.
+pub(crate) struct OpsMount(pub(crate) Arc<Ops>);
+
+impl OpsMount {
+    /// Path of the document.
+    pub(crate) const PATH: &str = "/-/api/ops";
+
+    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
+        if !matches!(visit.method, "GET" | "HEAD") {
+            return not_allowed();
+        }
+        if visit.path != OpsMount::PATH {
+            return problem(404, "no such resource");
+        }
+        let Some(since) = since(visit.query.unwrap_or("")) else {
+            return problem(400, "parameter since is invalid");
+        };
+        let ops = Arc::clone(&self.0);
+        let made = tokio::task::spawn_blocking(move || present::document(&ops, since));
+        let made = made
+            .await
+            .expect("a panic aborts the process, and this task is never cancelled");
+        match made {
+            Some(document) => answer(200, "application/json", &document),
+            None => problem(503, "the server is starting"),
+        }
+    }
+}
+
+impl Mount for OpsMount {
+    fn part(&self) -> Part {
+        Part::Dashboard
+    }
+
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(visit))
+    }
+
+    fn metrics(&self, out: &mut String) {
+        let Some(running) = self.0.running() else {
+            return;
+        };
+        let figures = running.sources.live.current().figures();
+        let now_ms = variants::clock::unix_ms();
+        let sums = running.saved().with(figures.responses.saved_bytes, now_ms);
+        let problems = report::log::problems();
+        let disk = Disk::of(&self.0.facts.data);
+        let gauges = [
+            (
+                "pelton_saved_ever_bytes",
+                "bytes saved by variants since counting began, over restarts",
+                sums.ever_bytes,
+            ),
+            (
+                "pelton_resident_bytes",
+                "resident memory of the server, without its cells",
+                crate::host::Process::read().resident_bytes,
+            ),
+            (
+                "pelton_data_free_bytes",
+                "free bytes of the file system with the data directory",
+                disk.map_or(0, |disk| disk.free_bytes),
+            ),
+        ];
+        for (name, help, value) in gauges {
+            out.push_str(&format!(
+                "# TYPE {name} gauge\n# HELP {name} {help}\n{name} {value}\n"
+            ));
+        }
+        out.push_str(&format!(
+            "# TYPE pelton_log_problems counter\n\
+             # HELP pelton_log_problems warnings and errors of the log\n\
+             pelton_log_problems_total{{level=\"warning\"}} {}\n\
+             pelton_log_problems_total{{level=\"error\"}} {}\n",
+            problems.warnings, problems.errors
+        ));
+    }
+}
+
+/// Returns the number of the parameter `since`, 0 if there is no such parameter, or `None` if it is
+/// no number.
+fn since(query: &str) -> Option<u64> {
+    let mut pairs = query.split('&');
+    match pairs.find_map(|pair| pair.strip_prefix("since=")) {
+        Some(number) => number.parse().ok(),
+        None => Some(0),
+    }
+}
+
+fn answer(status: u16, media_type: &'static str, document: &Value) -> Reply {
+    Reply::Whole {
+        status,
+        fields: fields(media_type),
+        body: (document.to_string() + "\n").into(),
+    }
+}
+
+fn fields(media_type: &'static str) -> Vec<Field> {
+    vec![
+        ("content-type".into(), media_type.into()),
+        ("cache-control".into(), "no-store".into()),
+        ("x-content-type-options".into(), "nosniff".into()),
+    ]
+}
+
+fn problem(status: u16, title: &str) -> Reply {
+    let document = json!({ "title": title, "status": status });
+    answer(status, "application/problem+json", &document)
+}
+
+fn not_allowed() -> Reply {
+    let mut reply = problem(405, "this method is not supported here");
+    if let Reply::Whole { fields, .. } = &mut reply {
+        fields.push(("allow".into(), "GET, HEAD".into()));
+    }
+    reply
+}
+
+#[cfg(test)]
+mod tests {
+    use super::since;
+
+    #[test]
+    fn the_parameter_since() {
+        assert_eq!(since(""), Some(0));
+        assert_eq!(since("a=1&since=42"), Some(42));
+        assert_eq!(since("since=-1"), None);
+        assert_eq!(since("since="), None);
+    }
+}
