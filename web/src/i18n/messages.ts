@@ -2,8 +2,9 @@ import { signal } from "@preact/signals";
 
 import english from "./base/en.json";
 import type music from "./music/en.json";
+import type ops from "./ops/en.json";
 
-type Key = keyof typeof english | keyof typeof music;
+type Key = keyof typeof english | keyof typeof music | keyof typeof ops;
 
 /**
  * Key of a message in the catalogue. A key that ends with `.one` or `.other` is one of the plural
@@ -13,7 +14,7 @@ export type MessageKey = Key | PluralKey;
 type PluralKey = Key extends infer K ? (K extends `${infer Base}.other` ? Base : never) : never;
 
 /** Part of the catalogue that is loaded with an area. The rest is there from the start. */
-export type Part = "music";
+export type Part = "music" | "ops";
 
 type Catalogue = Readonly<Record<string, string>>;
 
@@ -32,6 +33,7 @@ const bases: Record<string, Loader> = {
 
 const parts: Record<Part, Record<string, Loader>> = {
   music: { en: () => import("./music/en.json"), de: () => import("./music/de.json"), ar: () => import("./music/ar.json") },
+  ops: { en: () => import("./ops/en.json"), de: () => import("./ops/de.json"), ar: () => import("./ops/ar.json") },
 };
 
 /** Parts of the catalogue that areas have asked for. */
