@@ -6,13 +6,16 @@ import en from "../src/i18n/base/en.json";
 import arMusic from "../src/i18n/music/ar.json";
 import deMusic from "../src/i18n/music/de.json";
 import enMusic from "../src/i18n/music/en.json";
+import arOps from "../src/i18n/ops/ar.json";
+import deOps from "../src/i18n/ops/de.json";
+import enOps from "../src/i18n/ops/en.json";
 import type { MessageKey } from "../src/i18n/messages.ts";
 import type { Variant } from "./visit.ts";
 
 const CATALOGUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  ar: { ...ar, ...arMusic },
-  de: { ...de, ...deMusic },
-  en: { ...en, ...enMusic },
+  ar: { ...ar, ...arMusic, ...arOps },
+  de: { ...de, ...deMusic, ...deOps },
+  en: { ...en, ...enMusic, ...enOps },
 };
 
 /** Returns the text of a message as the page shows it in a variant. */

@@ -26,6 +26,7 @@ export const AREAS: readonly Area[] = [
   { path: "photos", label: "nav.photos", icon: "photos", load: () => import("./photos/photos.tsx") },
   { path: "folders", label: "nav.folders", icon: "folder", load: () => import("./photos/photos.tsx").then((it) => ({ default: it.Folders })) },
   { path: "music", label: "nav.music", icon: "music", messages: "music", load: () => import("./music/music.tsx") },
+  { path: "ops", messages: "ops", label: "nav.ops", icon: "dashboard", isForAdmins: true, load: () => import("./ops/ops.tsx") },
 ];
 
 /** Views without an entry in the navigation. */

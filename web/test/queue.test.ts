@@ -93,7 +93,11 @@ test("shuffle keeps the tracks of an artist apart where that is possible", () =>
 });
 
 test("any sequence of commands leaves a valid queue", () => {
-  const command = fc.record({ name: fc.constantFrom("next", "last", "remove", "move", "shuffle", "unshuffle", "jump", "clear", "now"), n: fc.nat(20), to: fc.nat(20) });
+  const command = fc.record({
+    name: fc.constantFrom("next", "last", "remove", "move", "shuffle", "unshuffle", "jump", "clear", "now"),
+    n: fc.nat(20),
+    to: fc.nat(20),
+  });
   fc.assert(
     fc.property(fc.array(command, { maxLength: 30 }), (commands) => {
       let queue = q.EMPTY;

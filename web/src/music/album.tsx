@@ -32,9 +32,7 @@ export function AlbumView({ id }: { id: string }) {
           <p class="hero-by">
             <AlbumArtist album={album} />
           </p>
-          <p class="dim">
-            {facts(album)}
-          </p>
+          <p class="dim">{facts(album)}</p>
           {album.genres.length > 0 && <Genres names={album.genres} />}
           <Actions tracks={album.tracks} title={album.title} id={album.id} />
         </div>
@@ -120,7 +118,12 @@ function Discs({ album }: { album: FullAlbum }) {
       <ul class="tracks">
         {tracks.map((track) => (
           <li key={track.id}>
-            <TrackRow track={track} number={track.number} hasArtist={track.artist !== album.artist} onPlay={() => play(album.tracks, album.tracks.indexOf(track))} />
+            <TrackRow
+              track={track}
+              number={track.number}
+              hasArtist={track.artist !== album.artist}
+              onPlay={() => play(album.tracks, album.tracks.indexOf(track))}
+            />
           </li>
         ))}
       </ul>

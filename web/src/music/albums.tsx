@@ -45,7 +45,11 @@ export function Albums({ query, genre }: AlbumsProps) {
         list={list}
         label={t("music.albums")}
         card={(album, width) => <AlbumCard album={album} sizes={`${Math.round(width)}px`} />}
-        empty={<Message icon="album" title={t("music.noAlbums")}>{order !== "title" && <p>{t("music.noAlbumsHint")}</p>}</Message>}
+        empty={
+          <Message icon="album" title={t("music.noAlbums")}>
+            {order !== "title" && <p>{t("music.noAlbumsHint")}</p>}
+          </Message>
+        }
         handle={scroll}
       />
     </>
@@ -55,7 +59,12 @@ export function Albums({ query, genre }: AlbumsProps) {
 function OrderSelect({ order, genre }: { order: string; genre: string | undefined }) {
   const path = genre === undefined ? "music/albums" : `music/genres/${encodeURIComponent(genre)}`;
   return (
-    <select class="input order" aria-label={t("music.order")} value={order} onChange={(event) => navigate(path, { replace: true, query: { order: event.currentTarget.value } })}>
+    <select
+      class="input order"
+      aria-label={t("music.order")}
+      value={order}
+      onChange={(event) => navigate(path, { replace: true, query: { order: event.currentTarget.value } })}
+    >
       {ORDERS.map((it) => (
         <option value={it} selected={it === order}>
           {t(`music.order.${it}` as MessageKey)}

@@ -54,7 +54,9 @@ export function ArtistCard({ artist, sizes }: { artist: Artist; sizes: string })
       <span class="album-title" dir="auto">
         {artist.name}
       </span>
-      <span class="album-by dim">{artist.albumCount > 0 ? t("music.albumCount", { count: artist.albumCount }) : t("music.trackCount", { count: artist.trackCount })}</span>
+      <span class="album-by dim">
+        {artist.albumCount > 0 ? t("music.albumCount", { count: artist.albumCount }) : t("music.trackCount", { count: artist.trackCount })}
+      </span>
     </a>
   );
 }
@@ -67,7 +69,14 @@ export function ArtistView({ id }: { id: string }) {
     if (artist) document.title = `${artist.name} · Pelton`;
   }, [artist]);
   if (error.value) return <Failure error={error.value} retry={reload} />;
-  if (!artist) return <div class="cells auto" aria-busy="true">{Array.from({ length: 6 }, () => <AlbumSkeleton />)}</div>;
+  if (!artist)
+    return (
+      <div class="cells auto" aria-busy="true">
+        {Array.from({ length: 6 }, () => (
+          <AlbumSkeleton />
+        ))}
+      </div>
+    );
   const albums = [...artist.albums].sort((a, b) => (b.date ?? "").localeCompare(a.date ?? ""));
   return (
     <div class="tinted" style={tintStyle(artist.look)}>

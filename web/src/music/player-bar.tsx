@@ -26,7 +26,8 @@ export default function PlayerBar() {
   // Areas may use the same keys: there they mean what the area says.
   useEffect(() => (isEmpty ? undefined : addCommands(commands(toggleQueue), true)), [isEmpty]);
   useEffect(() => {
-    if (panel.value === "queue") return addCommands({ title: "music.queue", commands: [{ keys: ["Escape"], label: "music.keys.close", run: toggleQueue }] });
+    if (panel.value === "queue")
+      return addCommands({ title: "music.queue", commands: [{ keys: ["Escape"], label: "music.keys.close", run: toggleQueue }] });
     // In a modal dialog only the last group applies.
     return panel.value === "now" ? addCommands(commands(toggleQueue)) : undefined;
   }, [panel.value]);
@@ -34,7 +35,9 @@ export default function PlayerBar() {
   return (
     <>
       {panel.value === "queue" && <QueuePanel onClose={() => (panel.value = null)} />}
-      {panel.value === "now" && <NowPlaying onClose={() => panel.peek() === "now" && (panel.value = null)} showQueue={() => (panel.value = "queue")} />}
+      {panel.value === "now" && (
+        <NowPlaying onClose={() => panel.peek() === "now" && (panel.value = null)} showQueue={() => (panel.value = "queue")} />
+      )}
       <section class="player" aria-label={t("music.player")} onKeyDown={seekByKey}>
         <Present track={track} onOpen={() => (panel.value = "now")} />
         <div class="player-main">
@@ -47,7 +50,12 @@ export default function PlayerBar() {
         </div>
         <div class="player-more">
           <Stars track={track} />
-          <IconButton icon="queue" label={t("music.queue")} pressed={panel.value === "queue"} onClick={() => (panel.value = panel.value === "queue" ? null : "queue")} />
+          <IconButton
+            icon="queue"
+            label={t("music.queue")}
+            pressed={panel.value === "queue"}
+            onClick={() => (panel.value = panel.value === "queue" ? null : "queue")}
+          />
           <Volume />
           <IconButton icon="full" label={t("music.nowPlaying")} onClick={() => (panel.value = "now")} />
         </div>
@@ -57,7 +65,7 @@ export default function PlayerBar() {
   );
 }
 
-/** Line that shows the position where there is no room for the slider. */
+/** Line that shows the position where the slider has no room. */
 function Progress() {
   const part = length.value > 0 ? Math.min(1, position.value / length.value) : 0;
   return <span class="progress" dir="ltr" style={{ inlineSize: `${part * 100}%` }} aria-hidden="true" />;
@@ -80,7 +88,7 @@ function Present({ track, onOpen }: { track: Track; onOpen: () => void }) {
   );
 }
 
-/** Queue beside the view. It is no dialog: the page behind it stays in use. */
+/** Queue beside the view. It is not a dialog: the page behind it stays in use. */
 function QueuePanel({ onClose }: { onClose: () => void }) {
   const panel = useRef<HTMLElement>(null);
   useEffect(() => {

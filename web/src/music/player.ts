@@ -36,7 +36,12 @@ export const present = computed(() => queues.present(queue.value));
 /** Length of the present track, in seconds. */
 export const length = signal(0);
 
-const kept = stored("music.position", { key: 0, seconds: 0 }, (value): value is { key: number; seconds: number } => typeof value === "object" && value !== null && "seconds" in value && typeof value.seconds === "number");
+const kept = stored(
+  "music.position",
+  { key: 0, seconds: 0 },
+  (value): value is { key: number; seconds: number } =>
+    typeof value === "object" && value !== null && "seconds" in value && typeof value.seconds === "number",
+);
 
 let heard: Heard = UNHEARD;
 /** True once the present track has been given to the engine. */

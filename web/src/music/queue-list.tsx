@@ -22,7 +22,7 @@ interface Drag {
   readonly to: number;
 }
 
-/** What a screen reader is told after an entry was moved. */
+/** Text that a screen reader announces after an entry was moved. */
 const announced = signal("");
 
 /** Queue with commands: play, move by drag or arrow keys, remove, clear. */

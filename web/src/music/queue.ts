@@ -144,7 +144,7 @@ export function playShuffled(queue: Queue, tracks: readonly Track[], random: Ran
 /**
  * Returns a random permutation in which no artist plays twice in a row, if there is one.
  *
- * An artist with more than half of the remaining entries has to come next: whoever waits longer
+ * An artist with more than half of the remaining entries has to come next: an artist that waits longer
  * can no longer be kept apart.
  */
 function spread(entries: readonly Entry[], before: string | undefined, random: Random): Entry[] {

@@ -75,7 +75,9 @@ export function FolderView({ folder, query, pieces }: { folder: string; query: U
         {shown && shown.videos.length > 0 && <Videos videos={shown.videos} />}
       </div>
       {shown && shown.pictures > 0 && <Pictures source={source} viewing={viewing} at={query.get("at")} targetOf={targetOf} empty={null} />}
-      {shown && shown.pictures + shown.folders.length + shown.videos.length === 0 && (folder ? <Message icon="folder" title={t("folders.empty")} /> : <NoPictures isSearch={false} isFavourites={false} />)}
+      {shown &&
+        shown.pictures + shown.folders.length + shown.videos.length === 0 &&
+        (folder ? <Message icon="folder" title={t("folders.empty")} /> : <NoPictures isSearch={false} isFavourites={false} />)}
     </div>
   );
 }
@@ -110,7 +112,19 @@ function FolderCard({ folder: { name, path, pictures, front, colour } }: { folde
     <li>
       <a class="folder-card" href={href(folderPath(path))}>
         <span class="folder-front" style={colour ? { backgroundColor: colour } : {}}>
-          {front ? <img alt="" loading="lazy" decoding="async" src={side(320)} srcset={`${side(320)} 320w, ${side(640)} 640w`} sizes="(max-width: 720px) 46vw, 240px" onError={(event) => event.currentTarget.remove()} /> : <Icon name="folder" />}
+          {front ? (
+            <img
+              alt=""
+              loading="lazy"
+              decoding="async"
+              src={side(320)}
+              srcset={`${side(320)} 320w, ${side(640)} 640w`}
+              sizes="(max-width: 720px) 46vw, 240px"
+              onError={(event) => event.currentTarget.remove()}
+            />
+          ) : (
+            <Icon name="folder" />
+          )}
         </span>
         <span class="folder-name">
           <bdi>{name}</bdi>
@@ -130,8 +144,8 @@ function Videos({ videos }: { videos: Content["videos"] }) {
           <li key={file}>
             <video src={url(file)} controls preload="metadata" playsInline aria-label={name} />
             <span class="folder-name">
-          <bdi>{name}</bdi>
-        </span>
+              <bdi>{name}</bdi>
+            </span>
           </li>
         ))}
       </ul>

@@ -36,12 +36,25 @@ export default function Photos({ parts, query }: AreaProps) {
           </span>
         )}
         {!q && (
-          <a class="icon-button" href={isFavourites ? href("photos") : href("photos", { favourites: "1" })} aria-current={isFavourites ? "true" : undefined} title={t("photos.favourites")} aria-label={t("photos.favourites")}>
+          <a
+            class="icon-button"
+            href={isFavourites ? href("photos") : href("photos", { favourites: "1" })}
+            aria-current={isFavourites ? "true" : undefined}
+            title={t("photos.favourites")}
+            aria-label={t("photos.favourites")}
+          >
             <Icon name="heart" filled={isFavourites} />
           </a>
         )}
       </div>
-      <Pictures key={JSON.stringify(source.query)} source={source} viewing={viewing} at={query.get("at")} targetOf={targetOf} empty={<NoPictures isSearch={q !== ""} isFavourites={isFavourites} />} />
+      <Pictures
+        key={JSON.stringify(source.query)}
+        source={source}
+        viewing={viewing}
+        at={query.get("at")}
+        targetOf={targetOf}
+        empty={<NoPictures isSearch={q !== ""} isFavourites={isFavourites} />}
+      />
     </div>
   );
 }

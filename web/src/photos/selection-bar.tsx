@@ -12,7 +12,12 @@ export function SelectionBar() {
     <div class="select-bar" role="toolbar" aria-label={t("photos.selected", { count: ids.length })}>
       <IconButton icon="close" label={t("photos.clear")} onClick={clearSelection} />
       <strong role="status">{t("photos.selected", { count: ids.length })}</strong>
-      <IconButton icon="heart" filled={areFavourites} label={t(areFavourites ? "photos.unfavourite" : "photos.favourite")} onClick={() => void setFavourite(ids, !areFavourites)} />
+      <IconButton
+        icon="heart"
+        filled={areFavourites}
+        label={t(areFavourites ? "photos.unfavourite" : "photos.favourite")}
+        onClick={() => void setFavourite(ids, !areFavourites)}
+      />
       <IconButton icon="link" label={t("photos.copyLinks")} onClick={() => void copyLinks(ids)} />
       <IconButton icon="download" label={t("photos.download")} onClick={() => downloadArchive(ids)} />
     </div>

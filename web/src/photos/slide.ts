@@ -98,7 +98,10 @@ export class Slide {
     const x = from.x + from.width / 2 - (to.x + to.width / 2);
     const y = from.y + from.height / 2 - (to.y + to.height / 2);
     const scale = Math.max(from.width / to.width, from.height / to.height);
-    this.#frame.animate([{ transform: `translate(${x}px, ${y}px) scale(${scale})` }, { transform: "none" }], { duration: 220, easing: "cubic-bezier(0.2, 0, 0, 1)" });
+    this.#frame.animate([{ transform: `translate(${x}px, ${y}px) scale(${scale})` }, { transform: "none" }], {
+      duration: 220,
+      easing: "cubic-bezier(0.2, 0, 0, 1)",
+    });
   }
 
   /** Asks for the variant that is sharp at the present size, unless there is one already. */

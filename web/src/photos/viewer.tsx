@@ -79,7 +79,9 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
   useEffect(() => {
     let isCurrent = true;
     const slideOf = (picture: Parameters<typeof labelOf>[0]) => {
-      const slide = slides.current.get(picture.id) ?? new Slide(picture, thumbnailOf(picture.id), detailsOf(picture.id, source.search()), () => (version.value += 1));
+      const slide =
+        slides.current.get(picture.id) ??
+        new Slide(picture, thumbnailOf(picture.id), detailsOf(picture.id, source.search()), () => (version.value += 1));
       slides.current.set(picture.id, slide);
       return slide;
     };
@@ -131,7 +133,11 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
         title: "viewer.label",
         commands: [
           { keys: ["Escape"], label: "viewer.close", run: () => latest.current.close() },
-          { keys: ["ArrowRight", "ArrowLeft"], label: "photos.keys.photo", run: (key) => latest.current.turn((key === "ArrowRight") === (document.dir !== "rtl") ? 1 : -1) },
+          {
+            keys: ["ArrowRight", "ArrowLeft"],
+            label: "photos.keys.photo",
+            run: (key) => latest.current.turn((key === "ArrowRight") === (document.dir !== "rtl") ? 1 : -1),
+          },
           { keys: ["i"], label: "viewer.info", run: () => (hasInfo.value = !hasInfo.value) },
           { keys: ["f"], label: "photos.favourite", run: favour },
           { keys: ["z"], label: "viewer.zoom", run: () => stage.current?.toggle({ x: 0, y: 0 }) },
@@ -151,23 +157,47 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
   const { previous, next } = around.current;
   const motion = slide?.details?.motion;
   return (
-    <div ref={root} class={`viewer${isBare.value || isPlaying.value ? " bare" : ""}${hasInfo.value ? " with-info" : ""}`} role="dialog" aria-modal="true" aria-label={slide ? labelOf(slide.picture) : t("viewer.label")} tabIndex={-1}>
+    <div
+      ref={root}
+      class={`viewer${isBare.value || isPlaying.value ? " bare" : ""}${hasInfo.value ? " with-info" : ""}`}
+      role="dialog"
+      aria-modal="true"
+      aria-label={slide ? labelOf(slide.picture) : t("viewer.label")}
+      tabIndex={-1}
+    >
       <header class="viewer-bar">
         <IconButton icon="back" label={t("viewer.close")} onClick={close} />
         <span class="viewer-name">
           <bdi>{slide && nameOf(slide.picture)}</bdi>
         </span>
         <span class="wide">
-          <IconButton icon={isPlaying.value ? "pause" : "play"} label={t(isPlaying.value ? "viewer.stop" : "viewer.play")} onClick={() => (isPlaying.value = !isPlaying.value)} />
+          <IconButton
+            icon={isPlaying.value ? "pause" : "play"}
+            label={t(isPlaying.value ? "viewer.stop" : "viewer.play")}
+            onClick={() => (isPlaying.value = !isPlaying.value)}
+          />
           <IconButton icon="full" label={t("viewer.full")} onClick={full} />
         </span>
         <IconButton icon="link" label={t("photos.copyLink")} onClick={() => void copyLinks([id])} />
         {slide && (
-          <a ref={save} class="icon-button" href={`${url(slide.picture.file)}?original=true`} download={nameOf(slide.picture)} title={t("viewer.original")} aria-label={t("viewer.original")}>
+          <a
+            ref={save}
+            class="icon-button"
+            href={`${url(slide.picture.file)}?original=true`}
+            download={nameOf(slide.picture)}
+            title={t("viewer.original")}
+            aria-label={t("viewer.original")}
+          >
             <Icon name="download" />
           </a>
         )}
-        <IconButton icon="heart" filled={isFavourite} pressed={isFavourite} label={t(isFavourite ? "photos.unfavourite" : "photos.favourite")} onClick={favour} />
+        <IconButton
+          icon="heart"
+          filled={isFavourite}
+          pressed={isFavourite}
+          label={t(isFavourite ? "photos.unfavourite" : "photos.favourite")}
+          onClick={favour}
+        />
         <IconButton icon="info" pressed={hasInfo.value} label={t("viewer.info")} onClick={() => (hasInfo.value = !hasInfo.value)} />
       </header>
       <div class="viewer-main">
@@ -182,7 +212,17 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
             {t("viewer.motion")}
           </button>
         )}
-        {motion && isMoving.value && <video class="motion-video" src={url(motion)} autoplay muted playsInline onEnded={() => (isMoving.value = false)} onError={() => (isMoving.value = false)} />}
+        {motion && isMoving.value && (
+          <video
+            class="motion-video"
+            src={url(motion)}
+            autoplay
+            muted
+            playsInline
+            onEnded={() => (isMoving.value = false)}
+            onError={() => (isMoving.value = false)}
+          />
+        )}
       </div>
       {hasInfo.value && slide && <Info slide={slide} />}
     </div>
@@ -212,4 +252,3 @@ function reasonOf(error: unknown): { title: string; reason: string } {
   if (error instanceof ApiError && error.status === 0) return { title: t("error.unreachable"), reason: "" };
   return { title: t("viewer.failed"), reason: error instanceof Error ? error.message : "" };
 }
-
