@@ -207,11 +207,6 @@ fn target_of(folder: Option<&LibraryPath>, name: impl AsRef<Path>) -> String {
     format!("/{}", encode(&folder.join(name)))
 }
 
-/// Returns the path of a folder's page.
-pub(crate) fn page(folder: &LibraryPath) -> String {
-    format!("{FOLDERS}{}/", encode(folder.as_path()))
-}
-
 /// Returns the path of a subfolder's page.
 fn page_of(folder: Option<&LibraryPath>, name: &OsStr) -> String {
     format!("{FOLDERS}{}/", &target_of(folder, name)[1..])

@@ -4,11 +4,10 @@
 use std::sync::Arc;
 
 use http1::{Method, Request, accept};
-use variants::library::LibraryPath;
+use variants::library::{LibraryPath, encode};
 
 use crate::blocking::blocking;
 use crate::core::Core;
-use crate::gallery;
 use crate::metrics::Served;
 use crate::paths::PROBES;
 use crate::problem::Problem;
@@ -77,10 +76,10 @@ impl Core {
             return Some(redirect_to_path(location));
         }
         let [reads_html] = accept::fold(request.accept(), &["text/html"]);
-        let page = gallery::page(&path);
+        let view = view_of_folder(target.path, &path);
         let library = Arc::clone(self.service.library());
         (reads_html && blocking(move || library.is_folder(&path)).await)
-            .then(|| redirect_to_path(page))
+            .then(|| redirect_to_path(view))
     }
 
     async fn is_served(&self, path: &LibraryPath) -> bool {
@@ -89,6 +88,14 @@ impl Core {
         };
         self.service.facts(path, &identity).await.is_ok()
     }
+}
+
+/// Returns the URL of the page's view of `folder`, relative to the target that a client requested:
+/// it also holds if a proxy serves this server below a path of its own.
+fn view_of_folder(target: &str, folder: &LibraryPath) -> String {
+    let depth = target.bytes().filter(|byte| *byte == b'/').count();
+    let up = "../".repeat(depth.saturating_sub(1));
+    format!("{up}-/folders/{}/", encode(folder.as_path()))
 }
 
 fn redirect_to_path(location: String) -> Response {

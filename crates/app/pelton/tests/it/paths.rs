@@ -137,12 +137,22 @@ fn folders_lead_people_to_their_page() {
     let home = home();
     let server = Server::plain(&home, &[]);
     let browser = "accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n";
-    for target in ["/folder", "/folder/", "//folder//"] {
+    for (target, location) in [
+        ("/folder", "-/folders/folder/"),
+        ("/folder/", "../-/folders/folder/"),
+        ("//folder//", "../../../-/folders/folder/"),
+    ] {
         let answer = server.send("GET", target, browser);
         let status_and_location = (answer.status, answer.or_dash("location"));
-        assert_eq!(status_and_location, (308, "/-/at/folder/"), "{target}");
+        assert_eq!(status_and_location, (308, location), "{target}");
         assert_eq!(server.get_as(target, "image/webp,*/*").status, 404);
     }
+    let view = server.send("GET", "/-/folders/folder/", browser);
+    assert!(
+        view.text().contains("href=\"../../../-/at/folder/\""),
+        "{}",
+        view.text()
+    );
     assert_eq!(server.send("GET", "/-/at/folder/", browser).status, 200);
     assert_eq!(server.send("GET", "/missing/", browser).status, 404);
     assert_eq!(server.send("GET", "/%2e%2e/", browser).status, 404);
