@@ -11,11 +11,11 @@ use std::time::Duration;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Interval at which the thread checks whether another process waits for the lease in order to
-/// change the file.
+/// Interval at which the thread checks whether another process wants to change the file. Such a
+/// process waits until the lease is given up.
 const LEASE_POLL_INTERVAL: Duration = Duration::from_secs(2);
-/// Minimum number of seconds that the kernel must wait for a lease to be given up. With less, the
-/// kernel could break the lease and let the file change before we react.
+/// Minimum number of seconds that the kernel must wait for a lease to be given up. If the kernel
+/// waited for less, it could break the lease and let the file change before we react.
 const BREAK_S_MIN: u32 = 15;
 /// File in `/proc` that contains the number of seconds that the kernel waits for a lease to be
 /// given up. After this time, the kernel breaks the lease.
@@ -29,9 +29,9 @@ const F_SETSIG: libc::c_int = 10;
 /// A lease (`F_SETLEASE` of fcntl(2)) makes every process that opens the file for writing, or
 /// truncates it, wait until the lease is given up. A thread notices such a process within seconds,
 /// replaces the mapping by a copy at the same addresses, and gives up the lease. So no byte changes
-/// while it is read, and no page disappears, which would terminate the process by `SIGBUS`. The one
-/// exception is a disk that can no longer read the file. Unlinking the file has no effect on the
-/// mapping.
+/// while it is read, and no page disappears. (Reading a page that disappeared would terminate the
+/// process by `SIGBUS`; this can only happen if the disk can no longer read the file.) Unlinking
+/// the file has no effect on the mapping.
 #[derive(Debug)]
 pub struct Mapped {
     pages: Pages,
@@ -142,8 +142,8 @@ impl Pages {
     }
 }
 
-/// Returns whether a process waits for the lease. In this case, F_GETLEASE does not report a read
-/// lease any more.
+/// Returns whether another process waits until the lease is given up. In this case, F_GETLEASE no
+/// longer reports a read lease.
 fn is_lease_requested(file: &File) -> bool {
     !matches!(fcntl(file, libc::F_GETLEASE, 0), Ok(libc::F_RDLCK))
 }
