@@ -2,12 +2,13 @@
 
 use crate::fields::trim;
 
-/// Returns, for each of `media_types`, whether the field names it in full with a weight above zero.
+/// Returns, for each of `media_types`, whether the Accept field with these values names it in full
+/// with a weight above zero.
 ///
-/// `*/*` and `image/*` are ignored: every browser sends them, whatever it can read. A range with
-/// parameters covers only that form of the type, so it does not count for the bare type. If a
-/// client names a type twice, a weight of zero wins. Members that are not media ranges are ignored
-/// one by one.
+/// `*/*` and `image/*` are ignored, because every browser sends them, whatever it can read. A media
+/// range with parameters does not count, because it covers only one form of the type. If a client
+/// names a type twice, a weight of zero wins. Members that are not media ranges are ignored one by
+/// one.
 #[must_use]
 pub fn fold<'a, const N: usize>(
     values: impl IntoIterator<Item = &'a [u8]>,
@@ -33,8 +34,8 @@ pub fn fold<'a, const N: usize>(
     std::array::from_fn(|at| named[at] && !forbidden[at])
 }
 
-/// Returns whether the field names in full, with a weight above zero, a media type that starts with
-/// `kind`, such as `image/`.
+/// Returns whether the Accept field with these values names in full, with a weight above zero, a
+/// media type that starts with `kind`, such as `image/`.
 pub fn names<'a>(values: impl IntoIterator<Item = &'a [u8]>, kind: &str) -> bool {
     let mut members = values.into_iter().flat_map(|value| split(value, b','));
     members.any(|member| {
@@ -48,8 +49,8 @@ pub fn names<'a>(values: impl IntoIterator<Item = &'a [u8]>, kind: &str) -> bool
     })
 }
 
-/// Returns the weight in thousandths; `None` if a media range has a parameter other than one valid
-/// weight.
+/// Returns the weight of a media range in thousandths, from its parameters. Returns `None` if there
+/// is any other parameter than one valid weight.
 fn weight_of_bare<'a>(parameters: impl Iterator<Item = &'a [u8]>) -> Option<u16> {
     let mut millis = None;
     // RFC 9110 §5.6.6: empty parameters are ignored.

@@ -4,9 +4,9 @@ use crate::class::is_host;
 
 /// Returns whether `authority` is `host [":" port]`: no userinfo, no path, no list, and not empty.
 ///
-/// DISPUTED: the grammar allows an empty host and commas. Such a Host selects nothing here and has
-/// been used to bypass caches, so empty hosts and commas are rejected. The future forms of IP
-/// literals, none of which is defined yet, are rejected too.
+/// DISPUTED: the grammar allows an empty host and commas in a host. They are rejected here, because
+/// they have been used to bypass caches. The future forms of IP literals, none of which is defined
+/// yet, are rejected too.
 pub(crate) fn is_valid(authority: &[u8]) -> bool {
     let (host_is_valid, rest) = match authority {
         [b'[', literal @ ..] => match literal.iter().position(|&byte| byte == b']') {
@@ -40,7 +40,7 @@ fn is_name(name: &[u8]) -> bool {
         })
 }
 
-/// Returns whether `digits` is a port of RFC 3986 §3.2.3, which may be empty, and at most 65535.
+/// Returns whether `digits` is a port number up to 65535, or empty, as RFC 3986 §3.2.3 allows.
 fn is_port(digits: &[u8]) -> bool {
     digits.len() <= 5
         && digits.iter().all(u8::is_ascii_digit)

@@ -8,11 +8,11 @@ use crate::{Framing, Limits, Reject};
 #[derive(Clone, Debug)]
 pub struct BodyDecoder {
     state: State,
-    /// Bytes on the wire that the limit still allows.
+    /// Bytes that the body may still have on the wire until [`Limits::body_bytes_max`] is reached.
     allowed_bytes: u64,
-    /// Bytes that the limit still allows in the current chunk line.
+    /// Bytes that the current chunk line may still have until the limit is reached.
     line_bytes: u32,
-    /// Bytes that the limit still allows in the trailer section.
+    /// Bytes that the trailer section may still have until the limit is reached.
     trailer_bytes: u32,
     chunk_line_bytes_max: u32,
 }
@@ -159,8 +159,8 @@ impl BodyDecoder {
         })
     }
 
-    /// Returns how many of the `available` bytes are content, at most `left`. The limit was checked
-    /// when the length or the chunk size was parsed.
+    /// Returns how many of the `available` bytes are content, at most `left`, and counts them. The
+    /// limit of the body was checked when the length or the chunk size was parsed.
     fn take(&mut self, left: u64, available: usize) -> usize {
         let taken = left.min(available as u64);
         self.allowed_bytes -= taken;

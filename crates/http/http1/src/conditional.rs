@@ -12,8 +12,8 @@ pub struct Validators<'a> {
     /// The Last-Modified date.
     pub last_modified_unix_s: Option<i64>,
     /// True if no two representations of this target ever share a date, so that a client may use
-    /// the date to combine two parts (RFC 9110 §8.8.2.2). False if formats are negotiated, or if a
-    /// better variant replaces a provisional one.
+    /// the date to combine two parts (RFC 9110 §8.8.2.2). False if the target has several formats
+    /// to negotiate, or if a provisional representation is later replaced by a better one.
     pub last_modified_is_strong: bool,
 }
 
@@ -29,8 +29,8 @@ pub enum Verdict {
 }
 
 /// Evaluates the request's preconditions in the order of RFC 9110 §13.2.2. Call only if the
-/// response would otherwise be 2xx. For methods other than GET and HEAD, which select no
-/// representation here, returns [`Verdict::Proceed`] (§13.2.1).
+/// response would otherwise be 2xx. Returns [`Verdict::Proceed`] for methods other than GET and
+/// HEAD (§13.2.1): their requests select no representation here.
 #[must_use]
 pub fn evaluate(request: &Request<'_>, current: &Validators<'_>) -> Verdict {
     if !matches!(request.method, Method::Get | Method::Head) {

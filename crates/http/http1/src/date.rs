@@ -56,9 +56,9 @@ fn put(out: &mut [u8], mut number: i64) {
 /// Parses a date in any of the three forms: IMF-fixdate, RFC 850, asctime. Returns `None` if the
 /// day of the week is wrong.
 ///
-/// An RFC 850 date has a year of two digits, which can mean two centuries; the century with the
-/// matching day of the week is chosen. This choice needs no clock, and has the result of RFC 9110's
-/// fifty-year rule for every date still in use.
+/// An RFC 850 date has a year of two digits, so its century is unknown. The century is chosen in
+/// which the date has the given day of the week. Unlike the fifty-year rule of RFC 9110, this needs
+/// no clock. The results are the same for every date still in use.
 #[must_use]
 pub fn parse(value: &[u8]) -> Option<i64> {
     let text = str::from_utf8(value).ok()?;
@@ -146,8 +146,9 @@ fn weekday(days: i64) -> &'static str {
     DAYS[days.rem_euclid(7) as usize]
 }
 
-/// Returns the days since 1970-01-01, or `None` if the date does not exist. Years are counted from
-/// March, so that a leap day is the last day of its year; 400 years have 146,097 days.
+/// Returns the days since 1970-01-01, or `None` if the date does not exist. For this computation,
+/// years begin in March, so that a leap day is the last day of its year; 400 years have 146,097
+/// days.
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     let march_year = if month <= 2 { year - 1 } else { year };
     let era = march_year.div_euclid(400);

@@ -1,6 +1,7 @@
 //! Field lines: a validated section of the head, iterated on demand.
 
-/// Fields that `parse` or a cache hit needs. The discriminant is the index in [`KNOWN`].
+/// Fields that are needed to parse a request, or to answer it from a cache. The discriminant is the
+/// index in [`KNOWN`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Known {
     Host,
@@ -62,7 +63,8 @@ pub(crate) struct KnownFields<'a> {
 }
 
 impl<'a> KnownFields<'a> {
-    /// Notes one more line of `known`, whose value is a part of `section`.
+    /// Records one more line of the field `known`. `value`, the value of the line, lies within
+    /// `section`.
     pub(crate) fn note(&mut self, known: Known, section: &'a [u8], value: &'a [u8]) {
         let at = known as usize;
         self.spans[at] = extend_span(section, self.counts[at] != 0, self.spans[at], value);

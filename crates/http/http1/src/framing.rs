@@ -13,8 +13,8 @@ pub(crate) fn validate(known: &KnownFields<'_>, version: Version) -> Result<Fram
         return Ok(Framing::None);
     }
     if coding.is_empty() {
-        // RFC 9110 §8.6 lets a recipient collapse equal repetitions. DISPUTED: a second line is
-        // rejected even if equal.
+        // RFC 9110 §8.6 lets a recipient treat repeated equal values as one. DISPUTED: a second
+        // line is rejected here even if it is equal.
         let digits = length
             .only()
             .ok_or(Reject::bad("more than one Content-Length"))?;
@@ -61,8 +61,9 @@ fn parse_length(digits: &[u8]) -> Result<u64, Reject> {
     })
 }
 
-/// Returns whether `value` is a list of plain codings in which only the last is `chunked`: such
-/// framing is sound, but codings other than `chunked` are not supported here (RFC 9112 §6.1).
+/// Returns whether `value` is a list of transfer codings without parameters, in which `chunked`
+/// occurs exactly once, at the end. Such framing is valid, but codings other than `chunked` are not
+/// supported here (RFC 9112 §6.1).
 fn ends_in_chunked(value: &[u8]) -> bool {
     let mut chunked_before_last = false;
     let mut last_is_chunked = false;

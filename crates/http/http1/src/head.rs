@@ -10,7 +10,7 @@ pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 /// Connection field of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connection {
-    /// No field: HTTP/1.1 connections persist.
+    /// No Connection field: HTTP/1.1 connections persist by default.
     Persistent,
     /// `keep-alive`: HTTP/1.0 connections persist only if both sides send it.
     KeepAlive,
@@ -83,7 +83,8 @@ impl<'o> Head<'o> {
     /// Adds Content-Length. For HEAD and 304, pass the length that a 200 to GET would have.
     ///
     /// # Panics
-    /// The status must not have the field (RFC 9110 §8.6): a bug of the caller.
+    /// A response with this status must not have a Content-Length (RFC 9110 §8.6): a bug of the
+    /// caller.
     pub fn content_length(self, length_bytes: u64) -> Head<'o> {
         assert!(
             200 <= self.status && self.status != 204,

@@ -7,17 +7,18 @@ pub const FIELDS_BOUND: usize = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Maximum bytes of the request line, the fields and the empty line after them. A longer head
-    /// gets 431, or 414 if the limit lies within the target.
+    /// gets 431, or 414 if even the request line does not fit.
     pub head_bytes_max: usize,
     /// Maximum number of field lines, at most [`FIELDS_BOUND`]. A request with more gets 431.
     pub fields_max: usize,
     /// Maximum bytes of the request target. A longer target gets 414. RFC 9112 §3 recommends at
     /// least 8,000.
     pub target_bytes_max: usize,
-    /// Maximum bytes of a body that is skipped to keep the connection, as sent on the wire,
-    /// including chunk lines and trailers. A longer body gets 413.
+    /// Maximum size on the wire, including chunk lines and trailers, of a body that is read and
+    /// dropped so that the connection can be kept. A longer body gets 413.
     pub body_bytes_max: u64,
-    /// Maximum bytes of one chunk's size with its extensions. A longer line gets 400.
+    /// Maximum bytes of a chunk line: the size of the chunk and its extensions. A longer line gets
+    /// 400.
     pub chunk_line_bytes_max: u32,
     /// Maximum bytes of all trailer fields after the last chunk. A longer trailer section gets 431.
     pub trailer_bytes_max: u32,

@@ -116,7 +116,7 @@ fn split_target(bytes: &[u8], target_bytes_max: usize) -> Result<Split<'_>, Reje
 
 /// Returns the version with the line's CRLF, and the bytes after them.
 fn split_version(bytes: &[u8]) -> Result<Split<'_>, Reject> {
-    // RFC 9112 §2.3: the name is case-sensitive, and each number has one digit.
+    // RFC 9112 §2.3: the name `HTTP` is case-sensitive, and each number has one digit.
     const SHAPE: &[u8] = b"HTTP/d.d\r\n";
     for (&byte, &shape) in bytes.iter().zip(SHAPE) {
         let fits = match shape {

@@ -5,8 +5,8 @@
 pub struct Reject {
     /// Status of the response, 4xx or 5xx.
     pub status: u16,
-    /// The rule that was broken. The text is fixed and quotes nothing from the request, so any
-    /// client may see it.
+    /// Description of the broken rule. The text is fixed and quotes nothing from the request, so
+    /// any client may see it.
     pub reason: &'static str,
 }
 

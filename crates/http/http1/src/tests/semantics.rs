@@ -30,8 +30,9 @@ fn split_method(row: &[u8]) -> (&[u8], &[u8]) {
     (&row[..space], row.get(space + 1..).unwrap_or(&[]))
 }
 
-/// Parses the context of a row: an entity tag; a Unix time, or `-` for none; and for ranges whether
-/// the date is strong, and the length.
+/// Parses the context of a row: an entity tag, and a Unix time or `-` for none. In rows of ranges,
+/// `strong` or another word follows, which states whether the date is strong, and then the length
+/// of the representation.
 fn validators(context: &str) -> Validators<'_> {
     let mut words = context.split(' ');
     Validators {

@@ -8,8 +8,8 @@ use testkit::table::{check, rows};
 
 const TABLE: &str = include_str!("streams.txt");
 
-/// Server that sends no responses: it parses complete requests, skips bodies, and closes if it
-/// must.
+/// Server that sends no responses. It parses complete requests and skips their bodies. It closes
+/// the connection after a request that is rejected or does not allow another one.
 struct Reader {
     limits: Limits,
     /// Bytes that were read and not consumed yet.
