@@ -169,7 +169,7 @@ impl Connection {
     /// nothing, if it is incomplete. Replies are appended to `out`.
     ///
     /// # Errors
-    /// The client's error. Report it with [`Connection::fail`], and close.
+    /// A [`Fault`] of the client. Report it with [`Connection::fail`], and close the connection.
     pub fn receive<'i>(
         &mut self,
         input: &'i [u8],

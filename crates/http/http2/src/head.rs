@@ -2,7 +2,7 @@
 
 use crate::limits::Limits;
 
-/// Overhead that each field counts in addition to its name and value: RFC 9113 §6.5.2.
+/// Bytes that count for each field in addition to its name and value: RFC 9113 §6.5.2.
 const FIELD_BYTES: usize = 32;
 
 /// Validated head. Names and values cannot inject lines: names are tokens in lower case, and values
@@ -118,9 +118,9 @@ impl Head {
         self.fields.clear();
     }
 
-    /// Adds the next field of the block. Fields after the first error or beyond the limit are not
-    /// stored: one byte of a block may expand to thousands, so a small block could otherwise fill
-    /// the memory.
+    /// Adds the next field of the HPACK block. Fields after the first error or beyond the limit are
+    /// not stored: one byte of a block may expand to thousands, so a small block could otherwise
+    /// fill the memory.
     pub(crate) fn add(&mut self, name: &[u8], value: &[u8], limits: &Limits) {
         self.list_bytes += name.len() + value.len() + FIELD_BYTES;
         self.is_too_large |= limits.head_bytes_max < self.list_bytes;

@@ -13,8 +13,8 @@ const MAX_HEADER_LIST_SIZE: u16 = 6;
 
 /// Maximum size of a window.
 pub(crate) const WINDOW_MAX: u32 = 0x7fff_ffff;
-/// Initial size of a window unless a setting changes it, which our settings do not: RFC 9113
-/// §6.9.2.
+/// Initial size of a window: RFC 9113 §6.9.2. The settings of a peer may change it; our settings do
+/// not.
 pub(crate) const WINDOW_BYTES: u32 = 0xffff;
 
 /// Setting of a client that affects us. MAX_FRAME_SIZE does not: our frames fit its minimum.

@@ -90,7 +90,7 @@ impl Streams {
         self.next = (self.next + 1) % ENDED_MAX;
     }
 
-    /// Returns how the stream `id` ended, which must be neither open nor idle.
+    /// Returns how the stream `id` ended. The stream must be neither open nor idle.
     pub(crate) fn end_of(&self, id: u32) -> End {
         let known = self.ended.iter().find(|(ended, _)| *ended == id);
         known.map_or(End::Unknown, |(_, end)| *end)

@@ -140,16 +140,16 @@ impl Connection {
         self.whole_head(&partial_head, &partial_head.block, out)
     }
 
-    /// Appends a frame's piece to the current head. The bytes and frames of a head are limited,
-    /// because a client may send a head that never ends, as in CVE-2024-27316.
+    /// Appends the piece of the current head that one frame contains. The bytes and frames of a
+    /// head are limited, because a client may send a head that never ends, as in CVE-2024-27316.
     fn add_to_head(&mut self, piece: &[u8]) -> Result<(), Fault> {
         let partial_head = self
             .partial_head
             .as_mut()
             .ok_or(Fault::protocol("CONTINUATION without HEADERS"))?;
         partial_head.frames += 1;
-        // The connection fails only at twice the limit: a client with too many cookies gets a
-        // response on its stream instead.
+        // A head that only exceeds the limit (for instance, with too many cookies) gets a response
+        // on its stream. The connection fails only at twice the limit.
         if 2 * self.limits.head_bytes_max < partial_head.block.len() + piece.len()
             || self.limits.head_frames_max < partial_head.frames
         {

@@ -62,8 +62,8 @@ impl Decoder {
             return Some(());
         }
         if first & 0xe0 == 0x20 {
-            // RFC 7541 §4.2: updates must precede the first field, and must not exceed the size
-            // that we allow.
+            // RFC 7541 §4.2: updates of the table's size must precede the first field, and must not
+            // exceed the size that we allow.
             let bytes_max = integer::read(rest, 5)?;
             if has_field || TABLE_BYTES < bytes_max {
                 return None;

@@ -27,7 +27,7 @@ struct Code {
     codes: [u32; SYMBOLS],
     /// Symbols in the order of their codes.
     symbols: [u16; SYMBOLS],
-    /// For each length, the first code and its index in `symbols`.
+    /// For each length of a code in bits, the first code and its index in `symbols`.
     firsts: [(u32, u16); BITS_MAX + 2],
     /// For each value of the next eight bits, the symbol whose code they start with, and the length
     /// of that code in bits; length 0 if the code is longer than eight bits.

@@ -625,7 +625,8 @@ fn heads_are_stored_up_to_their_limit() {
 #[test]
 fn a_head_of_28_kib_in_several_frames_is_an_error_of_the_stream() {
     let mut peer = Peer::greeted();
-    // A literal field without indexing, `cookie` from the static table, of 28,672 bytes.
+    // A literal field without indexing. The name `cookie` is in the static table; the value has
+    // 28,672 bytes.
     let cookie = [&b"\x0f\x11\x7f\x81\xdf\x01"[..], &[b'c'; 28_672]].concat();
     let (first, rest) = cookie.split_at(16_000);
     let frames = [
