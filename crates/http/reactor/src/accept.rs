@@ -16,7 +16,7 @@ use crate::{Core, CoreId, steering};
 #[derive(Debug)]
 pub(crate) struct Acceptor {
     core: Core,
-    /// Each listener with the index of its address among the addresses listened on.
+    /// Each listener, with the index of its address in the list of addresses to listen on.
     listeners: Vec<(TcpListener, usize)>,
     /// Index of the listener to poll first. It rotates, so that a busy listener does not starve the
     /// others.

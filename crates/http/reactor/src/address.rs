@@ -9,8 +9,8 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Network of addresses that share a prefix, written `192.0.2.0/24`; without a length, the single
-/// address.
+/// Network: the addresses that share a prefix, written `192.0.2.0/24`. Without a prefix length, it
+/// is a single address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     address: IpAddr,

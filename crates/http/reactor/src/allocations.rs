@@ -1,5 +1,5 @@
-//! Counting of allocations per thread, so that the promise "a hit allocates nothing" can be checked
-//! from outside.
+//! Counting of allocations per thread, so that the promise "a cache hit allocates no memory" can be
+//! checked from outside.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;

@@ -18,7 +18,8 @@ use crate::accept::Accepted;
 use crate::address::AddressSlot;
 use crate::{Core, CountedStream, Deadline, Ended, Wait, file, socket};
 
-/// Size of the buffer for bytes that are read and dropped while a connection lingers.
+/// Size of the buffer for bytes that are read and dropped after the last response, until the client
+/// closes its side ([`Conn::linger`]).
 const LINGER_BYTES: usize = 16 << 10;
 
 /// One accepted connection. Its task owns it; dropping it closes the socket.
@@ -36,7 +37,7 @@ pub struct Conn<S = TcpStream> {
     pub core: Core,
     /// Response bytes written so far: to the socket, or to the layer that encrypts them.
     pub written_bytes: Cell<u64>,
-    /// Bytes that the client had acknowledged at the start of the current window of
+    /// Bytes that the client had acknowledged at the start of the current interval of
     /// `write_stall_ms`.
     acked_bytes: Cell<u64>,
     /// Guard that keeps the connection counted under its client's address; `None` if that address
@@ -82,8 +83,8 @@ impl Conn {
     /// a buffer meanwhile. Cancel-safe.
     ///
     /// # Errors
-    /// The armed deadline passed, or that of [`Wait::Idle`] if none was armed; or the socket
-    /// failed.
+    /// The socket failed, or the armed deadline passed. If none is armed, [`Wait::Idle`] is armed
+    /// first.
     pub async fn readable(&self) -> Result<(), Ended> {
         self.deadline.note_read_start();
         self.deadline
@@ -96,8 +97,8 @@ impl Conn {
     /// its side. The first bytes of a request arm [`Wait::Head`]. Cancel-safe.
     ///
     /// # Errors
-    /// The armed deadline passed, or that of [`Wait::Idle`] if none was armed; or the socket
-    /// failed.
+    /// The socket failed, or the armed deadline passed. If none is armed, [`Wait::Idle`] is armed
+    /// first.
     pub async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ended> {
         let Conn {
             stream,
@@ -113,10 +114,9 @@ impl Conn {
     }
 
     /// Writes all parts in order, with one system call if the socket has room. Waits as
-    /// [`Conn::room`] does; afterwards no deadline is armed, so that the next read waits as
-    /// [`Wait::Idle`].
+    /// [`Conn::room`] does. Afterwards no deadline is armed, so the next read arms [`Wait::Idle`].
     ///
-    /// If the future is dropped, the response is half written: close the connection then.
+    /// If the future is dropped, the response may be incomplete: close the connection then.
     ///
     /// # Errors
     /// [`Ended::TimedOut`] with [`Wait::Write`], or the socket failed.
@@ -145,9 +145,9 @@ impl Conn {
     }
 
     /// Writes `head`, then the range of the file without copying it. The packet in which the head
-    /// ends is filled with bytes of the body. Yields to other connections after every
-    /// `sendfile_slice_bytes`. Bytes that are not in the page cache are read on the blocking pool
-    /// first. Deadlines, and dropping the future: as for [`Conn::write_all`].
+    /// ends is filled with bytes of the body. Other connections get a turn after every
+    /// `sendfile_slice_bytes` of the file. Bytes that are not in the page cache are first read on
+    /// the blocking pool. For deadlines, and for dropping the future, see [`Conn::write_all`].
     ///
     /// # Errors
     /// As [`Conn::write_all`]; [`Ended::File`]; [`Ended::ShortFile`] if the file ends early. In the
@@ -224,11 +224,11 @@ impl Conn {
     }
 
     /// Waits until the socket has room for more of a response, as long as the client accepts at
-    /// least `write_bytes_per_s_min` over each `write_stall_ms`. The measure is the bytes that the
-    /// client's kernel has acknowledged, not writability of the socket: the kernel reports a socket
-    /// as writable only once a third of its buffer is free, which may be a megabyte. Arms
-    /// [`Wait::Write`] unless it is armed, so that all pieces of a response share one window.
-    /// Cancel-safe.
+    /// least `write_bytes_per_s_min` over each `write_stall_ms`. The rate is measured by the bytes
+    /// that the client's kernel has acknowledged. Whether the socket is writable would be too
+    /// coarse a measure: the kernel reports a socket as writable only once a third of its buffer is
+    /// free, which may be a megabyte. Arms [`Wait::Write`] unless it is armed, so that the rate is
+    /// measured over all pieces of a response. Cancel-safe.
     ///
     /// # Errors
     /// [`Ended::TimedOut`] with [`Wait::Write`], or the socket failed.

@@ -102,20 +102,21 @@ impl Counters {
         self.waits.value()
     }
 
-    /// Returns the number of connections whose arrival processor was determined: one in eight.
+    /// Returns the number of connections for which the core determined the processor that received
+    /// their packets. It does so for one connection in eight.
     #[must_use]
     pub fn located(&self) -> u64 {
         self.located.value()
     }
 
-    /// Returns the number of connections that arrived on the core's own processor, among those that
-    /// [`Counters::located`] counts.
+    /// Returns the number of connections whose packets arrived on the core's own processor, among
+    /// those that [`Counters::located`] counts.
     #[must_use]
     pub fn local(&self) -> u64 {
         self.local.value()
     }
 
-    /// Returns the steering in force for the core's connections; never `Auto`.
+    /// Returns the method by which connections are currently spread over the cores; never `Auto`.
     #[must_use]
     pub fn steering(&self) -> Steering {
         Steering::ALL[self.steering.value() as usize]
@@ -141,7 +142,8 @@ impl Counters {
         self.working.value()
     }
 
-    /// Returns the bytes in memory that clients had not accepted yet at the last tick.
+    /// Returns the number of response bytes in memory that waited, at the last tick, for room in
+    /// their sockets.
     #[must_use]
     pub fn queued_bytes(&self) -> u64 {
         self.queued_bytes.value()

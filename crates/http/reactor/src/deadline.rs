@@ -160,8 +160,8 @@ impl Deadline {
         self.entry.due_ms.set(due_ms.saturating_add(wait_ms));
     }
 
-    /// Notes that a read is about to start. Arms [`Wait::Idle`] if no wait, or [`Wait::Write`], is
-    /// armed.
+    /// Notes that a read is about to start. Arms [`Wait::Idle`] if nothing is armed, or if
+    /// [`Wait::Write`] is.
     pub fn note_read_start(&self) {
         if let None | Some(Wait::Write) = self.entry.wait.get() {
             self.arm(Wait::Idle);
@@ -291,8 +291,8 @@ pub struct Linger<'d> {
 }
 
 impl Linger<'_> {
-    /// Lowers the limit to `bytes_max` more bytes, for a connection on which only a close reason is
-    /// in flight to the client.
+    /// Lowers the limit to `bytes_max` more bytes, for a client that made an error: the only thing
+    /// it still has to receive is the reason why the connection closes.
     #[must_use]
     pub fn at_most(mut self, bytes_max: usize) -> Self {
         self.bytes_left = self.bytes_left.min(bytes_max);
@@ -353,8 +353,8 @@ impl Entry {
 pub(crate) struct Table {
     entries: RefCell<Vec<Option<Rc<Entry>>>>,
     free: RefCell<Vec<usize>>,
-    /// Connections without a request found by the last search, as (time of their arming, index),
-    /// the oldest last.
+    /// Connections without a request that the last search found. Each entry is the time at which
+    /// the wait for a request began, and the connection's index; the oldest entry is last.
     oldest: RefCell<Vec<(u64, usize)>>,
     /// Number of searches since the last tick.
     searches: Cell<u32>,
@@ -380,8 +380,8 @@ impl Table {
     fn remove(&self, index: usize) {
         let entry = self.entries.borrow_mut()[index].take();
         self.free.borrow_mut().push(index);
-        // The entry's waker may hold the last reference to a task, which must be dropped here, with
-        // nothing borrowed.
+        // The entry's waker may hold the last reference to a task. Dropping the task may call this
+        // table again, so the entry is dropped while nothing is borrowed.
         drop(entry);
     }
 

@@ -232,14 +232,16 @@ fn freeing_thread() -> Option<&'static Sender<Unused>> {
     thread.as_ref()
 }
 
-/// Memory that can be lent to send one part of the data.
+/// Memory to lend in order to send one of the slices passed to [`ZeroCopyWriter::poll_write`],
+/// called the part here.
 struct ZeroCopySegment<'b> {
-    /// The memory to lend: bytes of the part, and the bytes around them.
+    /// Memory to lend: bytes of the part, and the bytes right before and after them that are sent
+    /// too.
     memory: &'b [u8],
-    /// Number of bytes of `memory` before the part (`head`), and after it (`end`).
+    /// Numbers of bytes of `memory` that lie before the part (`head`) and after it (`end`).
     head: usize,
     end: usize,
-    /// Range of the part that `memory` contains.
+    /// Range of bytes within the part that `memory` contains.
     range: Range<usize>,
 }
 

@@ -24,15 +24,15 @@ pub struct Limits {
     pub handshake_ms: u64,
     /// Maximum time from the first byte of a request to the end of its head. Default 10,000 ms.
     pub head_ms: u64,
-    /// Window over which a request body must arrive at `body_bytes_per_s_min` or faster. Default
-    /// 10,000 ms.
+    /// Interval over which the rate of a request body is averaged; see `body_bytes_per_s_min`.
+    /// Default 10,000 ms.
     pub body_ms: u64,
     /// Minimum rate of a request body, averaged over each `body_ms`. Default 512 bytes per second.
     pub body_bytes_per_s_min: u64,
     /// Maximum time between two requests of one connection. Default 75,000 ms.
     pub idle_ms: u64,
-    /// Window over which a client must accept response bytes at `write_bytes_per_s_min` or faster.
-    /// Default 60,000 ms.
+    /// Interval over which the rate of a client that reads a response is averaged; see
+    /// `write_bytes_per_s_min`. Default 60,000 ms.
     pub write_stall_ms: u64,
     /// Minimum rate of a client that reads a response, averaged over each `write_stall_ms` and
     /// measured by the bytes that the client's kernel acknowledges. Default 512 bytes per second.

@@ -98,8 +98,9 @@ impl Listeners {
     }
 }
 
-/// Listens on every address for every core. `[::]` means IPv6 only: to serve both, pass `0.0.0.0`
-/// too. If `addresses` is empty, the cores run with only the sockets that their handlers open.
+/// Listens on every address for every core. `[::]` means IPv6 only; to serve IPv4 too, also pass
+/// `0.0.0.0`. If `addresses` is empty, the cores run with only the sockets that their handlers
+/// open.
 ///
 /// # Errors
 /// An address cannot be listened on; the error names it and says what to do.

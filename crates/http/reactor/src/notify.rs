@@ -9,20 +9,21 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Reports that this process serves. The report includes the process id, because after an upgrade
-/// the service manager must watch the new process.
+/// Reports to the service manager that this process serves clients. The report includes the process
+/// id, because after an upgrade the manager must watch the new process.
 pub fn ready() {
     send_or_warn(&format!("MAINPID={}\nREADY=1", std::process::id()));
 }
 
-/// Reports that the configuration is being reloaded; [`ready`] reports the end.
+/// Reports to the service manager that the configuration is being reloaded. After the reload, call
+/// [`ready`].
 pub fn reloading() {
     let now = clock_gettime(ClockId::Monotonic);
     let micros = now.tv_sec as u64 * 1_000_000 + now.tv_nsec as u64 / 1_000;
     send_or_warn(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
 }
 
-/// Reports that this process is about to end.
+/// Reports to the service manager that this process is about to end.
 pub fn stopping() {
     send_or_warn("STOPPING=1");
 }

@@ -113,9 +113,9 @@ struct Shared {
     open: OpenConnections,
     addresses: Arc<Addresses>,
     counters: Arc<[Counters]>,
-    /// True if each core's thread is pinned to its processor. A single core is not pinned: pinning
-    /// would keep no other core of this process away, but would make it share its processor with
-    /// the single cores of other processes while other processors are idle.
+    /// True if each core's thread is pinned to its processor. If the reactor has only one core, it
+    /// is not pinned: there is no other core of this process to keep away, and the core would share
+    /// its processor with the single cores of other processes while other processors are idle.
     pins: bool,
     /// Processors that the process may use, for threads that are not pinned.
     allowed: CpuSet,
@@ -228,7 +228,7 @@ struct RunningCore<'a, H> {
     handler: H,
     connections: JoinSet<()>,
     ticks: Interval,
-    /// Steering that the listeners are set to.
+    /// Method of spreading connections that the listeners are set to.
     steering: Steering,
     /// Counts of arrived and accepted connections at the last decision of `Steering::Auto`.
     counts_at_decision: ArrivalCounts,
@@ -264,8 +264,8 @@ where
             .tick(self.started.elapsed().as_millis() as u64, unix_secs());
     }
 
-    /// Applies the current steering to the listeners. Core 0 also makes the decisions of
-    /// `Steering::Auto`.
+    /// Sets the listeners to the current method of spreading connections. Core 0 also makes the
+    /// decisions of `Steering::Auto`.
     fn steer(&mut self, acceptor: &Acceptor) {
         let steered = &self.shared.steered;
         if self.core.index() == 0 {

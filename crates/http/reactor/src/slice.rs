@@ -7,16 +7,16 @@ use std::io;
 
 /// Time slice that the thread requests: the shortest that the kernel grants.
 ///
-/// A thread that becomes ready preempts one with a longer slice at once. Otherwise it would wait
-/// some milliseconds, until a conversion has used up its slice. The threads' shares of the
-/// processor do not change.
+/// A thread that becomes ready preempts a thread with a longer slice at once. Otherwise it would
+/// wait some milliseconds, until a busy thread (such as one that converts an image) has used up its
+/// slice. The threads' shares of the processor do not change.
 const SLICE_NS: u64 = 100_000;
 
 /// Nice value that the thread requests. The kernel grants it to root, or with `LimitNICE=`.
 ///
 /// At nice value 0, a thread that served one request and receives the next has momentarily used
-/// more than its share, and waits for the scheduler's next tick. At -10, whose weight is nine times
-/// that of a conversion, this wait is negligible.
+/// more than its share, and waits for the scheduler's next tick. At -10, its weight is nine times
+/// that of a thread at 0, so this wait is negligible.
 const NICE: i32 = -10;
 
 /// Requests low-latency scheduling for the calling thread (`sched_setattr(2)`; EEVDF honours slices

@@ -28,8 +28,8 @@ pub enum Steering {
     Auto,
     /// Choice by a hash of the connection's addresses and ports.
     Hash,
-    /// Choice of the core on whose processor the connection arrives, by `SO_INCOMING_CPU`; of any
-    /// core if no core runs on that processor.
+    /// Choice of the core whose processor receives the connection's packets, by `SO_INCOMING_CPU`.
+    /// If no core runs on that processor, any core is chosen.
     IncomingCpu,
     /// Same choice as `IncomingCpu`, made by a BPF program, for kernels before 6.2.
     Cbpf,
@@ -103,7 +103,7 @@ impl SteeringState {
         }
     }
 
-    /// Returns the steering in force; never `Auto`.
+    /// Returns the method by which connections are currently spread; never `Auto`.
     pub(crate) fn now(&self) -> Steering {
         Steering::ALL[usize::from(self.now.load(Relaxed))]
     }
@@ -194,9 +194,9 @@ pub(crate) fn arrived_on(socket: impl std::os::fd::AsFd) -> io::Result<usize> {
     Ok(sockopt::socket_incoming_cpu(socket)? as usize)
 }
 
-/// Attaches a BPF program to the `SO_REUSEPORT` group of `socket`, which chooses the socket of each
-/// new connection. The sockets of the group must have been opened in the order of `cores`, one per
-/// entry.
+/// Attaches a BPF program, which chooses the socket of each new connection, to the `SO_REUSEPORT`
+/// group of `socket`. The sockets of the group must have been opened in the order of `cores`, one
+/// per entry.
 pub(crate) fn attach(socket: &TcpListener, cores: &[CoreId]) -> io::Result<()> {
     let filter = program(cores);
     let program = libc::sock_fprog {

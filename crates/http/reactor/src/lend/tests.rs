@@ -83,7 +83,7 @@ fn bytes_around_a_value_are_lent_with_it_if_they_equal_the_sent_bytes() {
     bytes.extend_from_slice(b"\r\n");
     let value = zero_copy_within(bytes, HEAD.len()..HEAD.len() + 100_000);
     assert!(value == pattern(100_000, 1));
-    // Returns the lengths of the lent bytes: before the part, of the part, and behind it.
+    // Returns three numbers of lent bytes: those before `part`, those in it, and those after it.
     let around = |before: &[u8], part: &[u8], behind: &[u8]| {
         let segment = lend(part, before, behind).expect("it is long");
         (

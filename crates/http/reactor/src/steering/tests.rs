@@ -28,7 +28,7 @@ fn incoming_cpu_is_chosen_only_for_even_arrivals() {
         (IncomingCpu, [100, 100, 100, 100, 0], even, IncomingCpu),
         // Arrivals used to be even and no longer are.
         (IncomingCpu, [300, 50, 30, 20, 0], [300, 50, 30, 20], Hash),
-        // The kernel ignores the option.
+        // The kernel ignores the socket option, so one core gets all connections.
         (IncomingCpu, [100, 100, 100, 100, 0], [400, 0, 0, 0], Hash),
     ];
     for (now, arrived, accepted, expected) in rows {
@@ -56,8 +56,8 @@ fn a_decision_needs_enough_samples_since_the_previous_one() {
     arrive(1, [5, 5]);
     steered.reconsider(&[64, 64], &mut before);
     assert_eq!(steered.now(), IncomingCpu);
-    // From here on all connections arrive on one processor; counted together with the 128 even ones
-    // before, they would look even.
+    // From here on all connections arrive on one processor. Counted together with the 128 earlier
+    // ones, which were spread evenly, they would still look even.
     arrive(128, [5, 5]);
     steered.reconsider(&[64, 192], &mut before);
     assert_eq!(steered.now(), Hash);
