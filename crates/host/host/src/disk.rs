@@ -5,8 +5,8 @@ use std::fs;
 #[must_use]
 pub fn rotates(device: u64) -> Option<bool> {
     let name = format!("/sys/dev/block/{}:{}", device >> 32, device & 0xffff_ffff);
-    // The second path is for partitions. A partition has no folder `queue`; the folder of its disk,
-    // one level up, has it.
+    // The second path is for partitions. A partition has no folder `queue` of its own; its parent
+    // folder, that of the disk, has one.
     let files = [
         format!("{name}/queue/rotational"),
         format!("{name}/../queue/rotational"),
