@@ -2,8 +2,8 @@
 
 use crate::fields::trim;
 
-/// Returns, for each of `media_types`, whether the Accept field with these values names it in full
-/// with a weight above zero.
+/// Returns, for each of `media_types`, whether the Accept field names it in full with a weight
+/// above zero. `values` are the values of that field.
 ///
 /// `*/*` and `image/*` are ignored, because every browser sends them, whatever it can read. A media
 /// range with parameters does not count, because it covers only one form of the type. If a client
@@ -34,8 +34,8 @@ pub fn fold<'a, const N: usize>(
     std::array::from_fn(|at| named[at] && !forbidden[at])
 }
 
-/// Returns whether the Accept field with these values names in full, with a weight above zero, a
-/// media type that starts with `kind`, such as `image/`.
+/// Returns whether the Accept field names in full, with a weight above zero, a media type that
+/// starts with `kind`, such as `image/`. `values` are the values of that field.
 pub fn names<'a>(values: impl IntoIterator<Item = &'a [u8]>, kind: &str) -> bool {
     let mut members = values.into_iter().flat_map(|value| split(value, b','));
     members.any(|member| {
@@ -49,8 +49,8 @@ pub fn names<'a>(values: impl IntoIterator<Item = &'a [u8]>, kind: &str) -> bool
     })
 }
 
-/// Returns the weight of a media range in thousandths, from its parameters. Returns `None` if there
-/// is any other parameter than one valid weight.
+/// Returns the weight of a media range in thousandths, from its parameters: 1,000 if it states
+/// none. Returns `None` if the weight is invalid or occurs twice, or if there is another parameter.
 fn weight_of_bare<'a>(parameters: impl Iterator<Item = &'a [u8]>) -> Option<u16> {
     let mut millis = None;
     // RFC 9110 §5.6.6: empty parameters are ignored.

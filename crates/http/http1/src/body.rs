@@ -1,4 +1,5 @@
-//! Decoder of the framing of a request's body; it finds the start of the next request.
+//! Decoder of the framing of a request's body. It finds the end of the body, where the next request
+//! starts.
 
 use crate::class::is_token;
 use crate::{Framing, Limits, Reject};
@@ -8,11 +9,11 @@ use crate::{Framing, Limits, Reject};
 #[derive(Clone, Debug)]
 pub struct BodyDecoder {
     state: State,
-    /// Bytes that the body may still have on the wire until [`Limits::body_bytes_max`] is reached.
+    /// Number of further bytes on the wire that [`Limits::body_bytes_max`] allows the body.
     allowed_bytes: u64,
-    /// Bytes that the current chunk line may still have until the limit is reached.
+    /// Number of further bytes that `chunk_line_bytes_max` allows the current chunk line.
     line_bytes: u32,
-    /// Bytes that the trailer section may still have until the limit is reached.
+    /// Number of further bytes that [`Limits::trailer_bytes_max`] allows the trailer section.
     trailer_bytes: u32,
     chunk_line_bytes_max: u32,
 }
@@ -113,7 +114,8 @@ impl BodyDecoder {
         self.feed_to(piece, |_| {})
     }
 
-    /// Feeds a piece as [`BodyDecoder::feed`] does, and passes its content to `keep`, in order.
+    /// Feeds a piece as [`BodyDecoder::feed`] does, and passes the content that the piece contains
+    /// to `keep`, in order.
     ///
     /// # Errors
     /// As [`BodyDecoder::feed`].

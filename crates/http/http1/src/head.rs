@@ -52,11 +52,11 @@ impl<'o> Head<'o> {
         Head { out, status }
     }
 
-    /// Adds a field. RFC 9110 §5.5: a CR, LF or NUL in the value would end it early, so each
+    /// Adds a field. RFC 9110 §5.5: a CR, LF or NUL in the value would end the value early, so each
     /// becomes a space.
     ///
     /// # Panics
-    /// `name` is not a token; names are literals.
+    /// `name` is not a token: a bug of the caller.
     pub fn field(self, name: &str, value: impl AsRef<[u8]>) -> Head<'o> {
         assert!(
             !name.is_empty() && name.bytes().all(is_token),
@@ -168,7 +168,7 @@ impl Template {
         out.extend_from_slice(end);
     }
 
-    /// Returns the bytes that the template holds in memory.
+    /// Returns the number of bytes that the template holds in memory.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.prepared.len()

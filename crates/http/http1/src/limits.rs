@@ -1,6 +1,7 @@
 //! Limits of one request.
 
-/// Upper bound of [`Limits::fields_max`]: the table of fields lives on the stack.
+/// Upper bound of [`Limits::fields_max`]. The table of fields is on the stack, so its size is
+/// fixed.
 pub const FIELDS_BOUND: usize = 100;
 
 /// Limits of one request. The defaults are those of the server.

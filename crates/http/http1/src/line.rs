@@ -165,8 +165,8 @@ fn resolve(target: &[u8], method: Method) -> Result<(Option<&str>, Target<'_>), 
     }
     let mut target = origin_form(rest);
     if target.path.is_empty() {
-        // RFC 9112 §3.2.4: OPTIONS of a bare authority means the whole server; otherwise an empty
-        // path is the root.
+        // RFC 9112 §3.2.4: in OPTIONS, a URL with neither a path nor a query means the whole
+        // server. In all other cases an empty path means the root.
         let whole = method == Method::Options && target.query.is_none();
         target.path = if whole { "*" } else { "/" };
     }

@@ -70,9 +70,9 @@ fn parse_into<const TABLE: usize>(
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(error) => return Err(translate_error(error)),
     };
-    // httparse accepts a bare LF as the end of a line; RFC 9112 §2.2 allows that, and request
-    // smuggling relies on it. A name or value cannot contain LF, so checking the ends of lines is
-    // enough.
+    // httparse accepts a bare LF as the end of a line. RFC 9112 §2.2 allows that, but request
+    // smuggling exploits it, so it is an error here. A name or value cannot contain LF, so checking
+    // the ends of lines is enough.
     let Some(section) = bytes[..head_bytes].strip_suffix(b"\r\n") else {
         return Err(BARE_LF);
     };
@@ -99,8 +99,8 @@ const TOO_MANY: Reject = Reject::with(431, "too many fields");
 fn translate_error(error: httparse::Error) -> Reject {
     match error {
         httparse::Error::TooManyHeaders => TOO_MANY,
-        // RFC 9112 §5.1 (space before the colon: exactly 400), §5.2 (obs-fold), §2.2 (white space
-        // before the first field).
+        // RFC 9112 §5.1 requires 400 for a space before the colon. §5.2 allows it for obs-fold, and
+        // §2.2 for white space before the first field.
         httparse::Error::HeaderName => {
             Reject::bad("a field line does not begin with a name and a colon")
         }

@@ -14,7 +14,7 @@ pub struct Request<'a> {
     pub target: Target<'a>,
     /// Protocol version that the client sent.
     pub version: Version,
-    /// Host and port as the client wrote them: of an absolute target, or else of the Host field.
+    /// Host and port as the client wrote them, in an absolute target or else in the Host field.
     /// Always present in HTTP/1.1.
     pub host: Option<&'a str>,
     /// True if the client allows another request on this connection.
@@ -132,8 +132,8 @@ impl<'a> Request<'a> {
         self.known.values(Known::IfRange)
     }
 
-    /// Returns the Connection field of the response, for a server that does not want to close the
-    /// connection itself.
+    /// Returns the Connection field of a response after which the server would keep the connection.
+    /// It is `close` if the client does not allow another request.
     #[must_use]
     pub fn connection(&self) -> Connection {
         match (self.keep_alive, self.version) {
