@@ -45,7 +45,7 @@ const AUTHORITY: usize = 2;
 const PATH: usize = 3;
 const PSEUDO: usize = 4;
 
-/// Fields that concern an HTTP/1.1 connection, which HTTP/2 forbids: RFC 9113 §8.2.2.
+/// Fields of HTTP/1.1 connections. HTTP/2 forbids these fields: RFC 9113 §8.2.2.
 const CONNECTIONS: [&[u8]; 5] = [
     b"connection",
     b"keep-alive",

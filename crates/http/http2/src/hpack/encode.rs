@@ -89,7 +89,7 @@ impl EncodedField {
         }
     }
 
-    /// Returns the bytes that the encoded field holds in memory.
+    /// Returns the number of bytes that the encoded field holds in memory.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.encoding.len()
