@@ -1,4 +1,5 @@
-//! Accepting connections from a core's listeners, and shedding them when there is no room.
+//! Accepting of connections from a core's listeners, and shedding of connections when there is no
+//! room.
 
 use std::future::poll_fn;
 use std::io;
@@ -141,9 +142,10 @@ impl Acceptor {
         }
     }
 
-    /// Frees the reserved descriptor, sheds the next connection of the backlog with it and evicts
-    /// an idle connection, so that a later connection finds a descriptor. Each call accepts one
-    /// connection, finds the backlog empty or pauses, so accept never spins on an error.
+    /// Frees the reserved descriptor, and uses it to accept and shed the next connection of the
+    /// backlog. After that, evicts an idle connection, so that a later connection finds a
+    /// descriptor. Each call accepts one connection, finds the backlog empty, or pauses, so accept
+    /// never spins on an error.
     fn shed_by_reserve(&mut self, context: &mut Context<'_>) {
         drop(self.reserve.take());
         match self.poll_listeners(context) {
@@ -173,8 +175,8 @@ impl AcceptFailure {
     fn of(error: &io::Error) -> AcceptFailure {
         match Errno::from_io_error(error) {
             Some(Errno::MFILE | Errno::NFILE) => AcceptFailure::Descriptors,
-            // accept(2): errors already pending on the new socket are passed on, and are to be
-            // handled as a reason to retry.
+            // accept(2) also returns errors that are already pending on the new socket. According
+            // to its manual, the caller should retry after these errors.
             Some(
                 Errno::CONNABORTED
                 | Errno::INTR

@@ -15,11 +15,11 @@ use std::task::{Poll, Waker};
 use crate::clock::TICK_MS;
 use crate::{Core, Counters, Limits};
 
-/// Time that connections which wait for a request still have after draining starts, since a request
-/// may be on its way.
+/// Time that a connection without a request still has after draining starts. A request may already
+/// be on its way.
 pub(crate) const DRAIN_GRACE_MS: u64 = TICK_MS;
 
-/// Event that a connection waits for, which decides the limit that applies.
+/// Event that a connection waits for. Each kind of event has its own time limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Wait {

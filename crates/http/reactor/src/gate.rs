@@ -24,8 +24,8 @@ impl Gate {
     }
 }
 
-/// One core's pending arrival at the gate. Dropping it counts as an arrival, so that a core that
-/// failed to start does not block the others.
+/// Pending arrival of one core at the barrier. Dropping it counts as an arrival, so that a core
+/// that failed to start does not block the others.
 pub(crate) struct Arrival<'a>(pub(crate) &'a Gate);
 
 impl Arrival<'_> {

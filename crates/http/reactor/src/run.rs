@@ -340,8 +340,7 @@ where
 
     async fn drain(mut self, mut acceptor: Acceptor) -> CoreDrained {
         let deadline = Instant::now() + Duration::from_millis(self.shared.limits.drain_ms_max);
-        // tokio detects connections that arrived since the last poll only in the next one; yielding
-        // triggers a poll.
+        // tokio notices new connections only when it polls the sockets. Yielding triggers a poll.
         yield_now().await;
         for _ in 0..self.shared.limits.backlog {
             let Some(accepted) = unconstrained(queued(&mut acceptor)).await else {

@@ -565,7 +565,8 @@ fn a_head_without_a_body_is_not_held_back() {
         client.write_all(b"again").expect("the server reads");
         client.read_exact(&mut [0; 5]).expect("an answer");
     }
-    // The kernel holds back a head that waits for a body for 200 ms: 20 of them would take 4 s.
+    // The kernel holds back a head for 200 ms if a body is to follow. For 20 heads this would take
+    // 4 s.
     let taken = start.elapsed();
     assert!(taken.as_millis() < 2_000, "20 heads took {taken:?}");
     server.stop();
@@ -654,8 +655,8 @@ fn a_reader_that_stalls_is_ended() {
     server.stop();
 }
 
-/// Environment variable that marks the child process of the test below, whose low limit of
-/// descriptors must not affect other tests.
+/// Environment variable that marks the child process of the test below. The test needs a child
+/// process, so that its low limit of descriptors does not affect other tests.
 const CHILD: &str = "REACTOR_TEST_DESCRIPTORS";
 
 #[test]
@@ -702,7 +703,7 @@ fn without_descriptors_connections_are_shed_and_accept_does_not_spin() {
     assert_eq!(told("shed="), shed.to_string());
     let mut count = |key| told(key).parse::<usize>().expect("a number");
     let (accepted, failures) = (count("accepted="), count("accept_failed="));
-    // One failure per shed connection, and one whenever the backlog is empty again.
+    // accept fails once per shed connection, and once whenever the backlog is empty again.
     let most = 2 * shed + accepted;
     assert!(
         failures <= most,

@@ -88,7 +88,8 @@ fn cores_that_accept_together_do_not_exceed_the_limit() {
         for core in cores {
             core.join().expect("no core panics");
         }
-        // All connections are closed. One that takes the place of an evicted connection counts.
+        // All connections are closed now. A connection that takes the place of an evicted one
+        // counts towards the limit.
         open.add();
         let admitted = (0..CORES).filter(|_| open.try_add(CONNECTIONS_MAX));
         assert_eq!(admitted.count(), CONNECTIONS_MAX - 1);
