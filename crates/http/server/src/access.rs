@@ -27,9 +27,9 @@ pub(crate) use line::{LogRequest, LogResponse};
 
 /// Maximum time between two polls of the buffers by the thread.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Maximum bytes per write. Each completed write is the progress that a shutdown waits for.
+/// Maximum bytes per write. A shutdown waits as long as such writes complete.
 const WRITE_BYTES_MAX: usize = 64 << 10;
-/// Maximum time that a shutdown waits for progress while the file, or the reader of standard error,
+/// Maximum time that a shutdown waits without progress: the file, or the reader of standard error,
 /// accepts no lines.
 const STALL_TIME_MAX: Duration = Duration::from_secs(1);
 /// Number of times that a core tries to take the lock before it drops the line. Few tries suffice,
@@ -136,8 +136,8 @@ impl AccessLog {
         self.shared.limits.field_bytes_max
     }
 
-    /// Appends a line to the buffer of `core`. The part about the request, `request`, is the output
-    /// of [`LogRequest::write`]; `log_response` is the response.
+    /// Appends a line to the buffer of `core`. `request` is the output of [`LogRequest::write`],
+    /// and `log_response` describes the response.
     pub(crate) fn add(&self, core: usize, request: &[u8], log_response: &LogResponse) {
         let lines = &self.shared.cores[core];
         let room = self.shared.limits.buffer_bytes;
@@ -201,7 +201,7 @@ impl AccessLog {
     }
 }
 
-/// Increments a counter. Only its own core writes it, so a load and a store suffice.
+/// Increments a counter. Only one core writes each counter, so a load and a store suffice.
 fn count(counter: &AtomicU64) {
     counter.store(counter.load(Relaxed) + 1, Relaxed);
 }
@@ -234,7 +234,8 @@ impl Shared {
     fn write(&self, mut out: Box<dyn Write + Send>, sink: &Sink) {
         let mut taken = Vec::with_capacity(self.limits.buffer_bytes);
         loop {
-            // Read before the lines, so that all lines added before the stop are written.
+            // The flag is read before the lines are taken, so that all lines added before the stop
+            // are written.
             let ends = self.ends.load(Relaxed);
             for core in &self.cores {
                 let mut waiting = core.waiting.lock();

@@ -17,8 +17,8 @@ use crate::scheme::{Scheme, without_port};
 use crate::session_cookie;
 
 impl Core {
-    /// Decides whether a ready file may be sent for `request`. Returns `None` if the request must
-    /// be refused, or if the decision needs a slower check.
+    /// Decides whether a file whose response is ready may be sent for `request`. Returns `None` if
+    /// the request must be refused, or if the decision needs a slower check.
     pub(crate) fn check_ready_access(
         &self,
         listener: usize,
@@ -113,8 +113,8 @@ impl Core {
     }
 
     /// Returns whether the host name of a request belongs to this server. On a TLS listener every
-    /// name passes, since browsers verify it against the certificate. A request without a host name
-    /// passes, since browsers always send one.
+    /// name passes, since a browser has already compared the name with the certificate. A request
+    /// without a host name passes, since browsers always send one.
     fn is_our_host(&self, listener: usize, request: &Request<'_>) -> bool {
         let is_certified = |scheme: &Scheme, host: &str| match scheme {
             Scheme::Https(tls) => tls.covers(without_port(host)),

@@ -138,8 +138,8 @@ impl Archive {
         self.left
     }
 
-    /// Returns the next piece, which is at most `bytes_max` and at most one chunk long; an empty
-    /// piece at the end.
+    /// Returns the next piece, of at most `bytes_max` bytes and at most one chunk. At the end of
+    /// the archive, the piece is empty.
     ///
     /// # Errors
     /// [`Ended::File`] and [`Ended::ShortFile`] if a file has changed.

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use crate::metrics::ResponseRecord;
 use crate::request_id::RequestId;
 
-/// Maximum number of unused batches kept for later requests: more than the connections of one core
-/// that are served at the same moment.
+/// Maximum number of unused batches kept for later requests. On one core, fewer connections than
+/// this are served at the same moment.
 const BATCHES_MAX: usize = 64;
 /// Maximum capacity of a batch that is kept for later requests, in bytes. A long response may have
 /// enlarged it beyond that.

@@ -14,7 +14,8 @@ use crate::known::Known;
 pub struct Choice {
     /// Content of the representation: a variant, or the original.
     pub body: Body,
-    /// Version of the original from which the representation is made, or which it is.
+    /// Version of the original. The representation was made from this version, or is the original
+    /// itself.
     pub identity: Identity,
     /// True if a different `Accept` field could lead to a different representation.
     pub negotiated: bool,

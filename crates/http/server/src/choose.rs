@@ -1,5 +1,5 @@
-//! Choice of a representation: the version of the original, the formats that may become the
-//! response, the variants that exist, and a conversion if none exists.
+//! Choice of a representation. It depends on the version of the original, the formats that the
+//! response may have, and the variants that exist. If there is no variant, one is converted.
 //!
 //! ```text
 //! path ─► identity ─► facts ─► candidates ─► known? ─yes─► smallest known variant, or the original
@@ -34,22 +34,23 @@ use crate::service::Service;
 /// Minimum bytes of a track that must exist before the track is sent while in production. Shorter
 /// tracks are sent whole.
 const STREAM_START_BYTES: u64 = 16 << 10;
-/// Maximum number of attempts to choose, if the original or its variant changes during the request.
+/// Maximum number of attempts to choose a representation. An attempt fails if the original or its
+/// variant changes meanwhile.
 const ATTEMPTS_MAX: usize = 3;
 
-/// Format that may become the response, and the state of its variants.
+/// Format that the response may have, and the state of the variants in this format.
 struct Candidate {
     quick: (Key, Plan),
     better: (Key, Plan),
-    /// Entry of the index under the key of `better`, the variant at higher effort, or else under
-    /// the key of `quick`, the one at low effort.
+    /// Entry of the index for the variant at higher effort (`better`), or else for the variant at
+    /// low effort (`quick`).
     known: Option<Arc<Variant>>,
     /// Bytes of `known`, if it was converted for this request.
     sealed: Option<Arc<Sealed>>,
     /// True if `known` is the best entry that can be produced.
     settled: bool,
-    /// True if an improvement, an encode at higher effort, may be queued now. After a failure that
-    /// may be the server's fault, the improvement is delayed.
+    /// True if an improvement (a conversion at higher effort) may be queued now. After a failure
+    /// that the server may have caused, the improvement is delayed.
     improvable: bool,
 }
 
@@ -236,7 +237,7 @@ impl Service {
         }
     }
 
-    /// Waits for the flight that encodes `candidate` at low effort.
+    /// Waits for the conversion of `candidate` at low effort, which other requests may share.
     async fn await_conversion(
         &self,
         request: &ImageRequest<'_>,
@@ -267,8 +268,8 @@ impl Service {
         Problem::Overloaded { retry_after_s }
     }
 
-    /// Returns the smallest known variant; or the original, if it is smaller and may be sent, or if
-    /// the worker failed.
+    /// Returns the smallest known variant. Returns the original instead if it is smaller and may be
+    /// sent, or if the worker failed.
     fn decide(
         &self,
         request: &ImageRequest<'_>,
@@ -310,9 +311,9 @@ impl Service {
 }
 
 impl Service {
-    /// Chooses the response for a player that requests the track at `path` transcoded by `plan`,
-    /// transcoding it if necessary. With `allow_streaming` the returned track may still be in
-    /// production.
+    /// Chooses the response for a player that requests the track at `path`, transcoded according to
+    /// `plan`. Transcodes the track if necessary. With `allow_streaming` the returned track may
+    /// still be in production.
     ///
     /// # Errors
     /// The [`Problem`] to respond with.
@@ -369,8 +370,8 @@ impl Service {
         }
     }
 
-    /// Waits, for a bounded time, until the transcoding of a track starts; then until it is
-    /// complete or, with `allow_streaming`, until its beginning exists.
+    /// Waits for a bounded time until the transcoding of a track starts. Then waits until the track
+    /// is complete. With `allow_streaming`, waits only until the beginning of the track exists.
     async fn await_track(
         &self,
         mut waiter: transcode::TrackWaiter,
@@ -401,7 +402,7 @@ impl Service {
         }
     }
 
-    /// Counts a refused track and returns the problem for its client.
+    /// Counts a refused track, and returns the problem to respond with.
     fn busy(&self, busy: transcode::Busy) -> Problem {
         let refused = &self.conversions().transcodings_refused;
         refused.fetch_add(1, Ordering::Relaxed);
@@ -435,8 +436,9 @@ impl ImageRequest<'_> {
         }
     }
 
-    /// Returns whether the original should be sent instead of an error, although the request asked
-    /// for another size or format: the worker is at fault, and the client can decode the original.
+    /// Returns whether the original should be sent instead of an error. This requires that the
+    /// worker is at fault and that the client can decode the original. The original may have
+    /// another size or format than the request asks for.
     fn falls_back(&self, candidates: &[Candidate]) -> bool {
         let is_reason = |verdict: Verdict| {
             verdict == Verdict::Quarantined

@@ -2,7 +2,7 @@
 //! §8.4, §12.5.3).
 //!
 //! Pictures and audio are compressed already. Text is compressed in memory, on the blocking pool,
-//! up to a limit.
+//! unless it is too large.
 
 use std::io::Write as _;
 
@@ -93,7 +93,8 @@ pub(crate) fn is_text(media_type: &str) -> bool {
         )
 }
 
-/// Returns the entity tag of the representation `etag` in a content coding: RFC 9110 §8.8.3.3.
+/// Returns the entity tag of a representation in the content coding `coding`. `etag` is its tag
+/// without a content coding. RFC 9110 §8.8.3.3.
 pub(crate) fn coded_etag(etag: &str, coding: Coding) -> String {
     let tag = etag.strip_suffix('"').unwrap_or(etag);
     format!("{tag}-{}\"", coding.name())

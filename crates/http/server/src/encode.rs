@@ -32,8 +32,8 @@ impl Core {
         debug_assert_eq!(length, body.len() as u64);
         let body = body.clone();
         let coded = blocking(move || coding.encode(&body)).await;
-        // If the memory limit leaves no room for the encoded body, the plain body is sent, which is
-        // counted already.
+        // If the memory limit leaves no room for the encoded body, the plain body is sent. The
+        // plain body counts towards the limit already.
         if let Some(coded) = coded.and_then(|coded| self.hold(coded.into())) {
             set(fields, "content-length", coded.len().to_string());
             set(fields, "content-encoding", coding.name().to_owned());

@@ -73,8 +73,8 @@ struct Exchange {
     input: Input,
     /// Bytes that were read together with the end of a body, and belong to the next request.
     rest: Input,
-    /// True if `input` was not empty before the last read either, so that the deadline for the head
-    /// is running.
+    /// True if the beginning of a request had arrived before the last read. The deadline for its
+    /// head is then running.
     in_head: bool,
     /// Responses that are not written yet. The buffer has no capacity while the connection waits
     /// for a request.
@@ -250,8 +250,8 @@ impl Exchange {
         self.method = request.method;
         let mut context = self.core.request_context(self.listener, conn.remote());
         context.supports_streaming = request.version == Version::Http11;
-        // Only mounts read bodies. Other requests with `Expect` get the final response at once,
-        // without their body.
+        // Only mounts, the handlers of paths outside the library, read bodies. Other requests with
+        // `Expect` get the final response at once, without their body.
         let has_body = request.framing != Framing::None;
         let wanted = has_body && self.core.service.mounts.find(request.target.path).is_some();
         let mut unread = request.expect_continue && has_body && !wanted;

@@ -65,9 +65,8 @@ impl Headers {
         self.0.iter().map(|(name, value)| (&**name, &**value))
     }
 
-    /// Returns `own` combined with the operator's fields. An operator's field replaces fields of
-    /// the same name in `own`; operator's fields for whose name `is_set` returns false are left
-    /// out.
+    /// Returns `own` combined with the operator's fields. Operator's fields for which `is_set`
+    /// returns false are left out. The others replace the fields of the same name in `own`.
     pub(crate) fn combine(
         &self,
         mut own: Vec<(String, String)>,
@@ -151,7 +150,7 @@ impl Cors {
     }
 }
 
-/// Returns `fields` as a map. The names must be literals or validated before.
+/// Returns `fields` as a map. Each name must be a literal or already validated.
 ///
 /// # Panics
 /// If a name is not a token.

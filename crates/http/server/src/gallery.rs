@@ -1,5 +1,5 @@
-//! Gallery: pages of the folders and pictures of the library, as plain HTML without scripts. Its
-//! pictures are variants like those of any request. The first picture of a folder represents it.
+//! Gallery: pages that show the folders and pictures of the library, as plain HTML without scripts.
+//! The pictures on a page are ordinary variants. A folder is shown with its first picture.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -91,7 +91,7 @@ impl Service {
 }
 
 /// Returns the name of the first picture of each of `folders`; `None` if a folder has none.
-/// Examines at most `entries_max` entries.
+/// Examines at most [`FOLDER_PICTURES_MAX`] folders, with `entries_max` entries in total.
 fn folder_pictures(
     library: &Library,
     folder: Option<&LibraryPath>,
@@ -116,8 +116,8 @@ fn folder_pictures(
     folders.iter().enumerate().map(folder_picture).collect()
 }
 
-/// Renders a page. `folder_pictures` has the picture of each folder. Until a picture is loaded, its
-/// colour is shown, which `colour` returns for CSS, if known.
+/// Renders a page. `folder_pictures` has the picture of each folder. `colour` returns the colour of
+/// a picture for CSS, if known, which is shown until the picture is loaded.
 fn render(
     folder: Option<&LibraryPath>,
     listed: &Listed,

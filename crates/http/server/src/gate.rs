@@ -5,11 +5,11 @@
 //! request ─► known host? ─► change from a foreign page? ─► part of the server ─► login, if needed
 //! ```
 //!
-//! The page of any web site can make its own host name resolve to this machine. To the browser, the
-//! responses read from here then have the same origin as that page (DNS rebinding). Browsers send
-//! that host name with each request. Pages that list the library, or describe or change the server,
-//! therefore accept only hosts that an attacker cannot own: IP addresses, names that public DNS
-//! never contains, names of the certificates, and names in the settings.
+//! The owner of any web site can make its host name resolve to this machine (DNS rebinding). To a
+//! browser, the site's pages and this server's responses then have the same origin. But browsers
+//! send the host name with each request. Pages that list the library, or describe or change the
+//! server, are therefore served only under host names that an attacker cannot own: IP addresses,
+//! names that public DNS never contains, names of the certificates, and names in the settings.
 
 use std::cell::RefCell;
 use std::fmt;

@@ -1,14 +1,14 @@
 //! HTTP/2 over the crate `http2`, with the same responses as HTTP/1.1.
 //!
 //! A stream's head is converted to the form of HTTP/1.1, validated by the same rules
-//! ([`translate`]) and answered by the same code; the fields of the response become a field block
-//! ([`crate::head`]). All requests of one read are answered together and leave in one write
-//! ([`outgoing`]); a hit needs no task of its own. Bodies in memory are passed on by reference,
-//! files in chunks, a few at a time per connection.
+//! ([`translate`]) and answered by the same code. The fields of the response become a field block
+//! ([`crate::head`]). All requests that arrive in one read are answered together, and the responses
+//! leave in one write ([`outgoing`]). A cache hit needs no task of its own. Bodies in memory are
+//! passed on by reference. Bodies in files are read in chunks, a few at a time per connection.
 //!
-//! `http2` bounds what it must remember. [`flood_guard`] judges what only the server can know:
-//! whether a client reads the responses it requested, and whether it sends requests or only other
-//! frames. Deadlines are those of the connection, so that eviction and drain work as for HTTP/1.1.
+//! The crate `http2` limits the memory that it uses. [`flood_guard`] judges what only the server
+//! knows: whether a client reads the responses it requested, and whether it sends requests or only
+//! other frames. Deadlines belong to the connection, so eviction and drain work as for HTTP/1.1.
 
 mod completed_stream;
 mod flood_guard;

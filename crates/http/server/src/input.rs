@@ -17,8 +17,8 @@ const READ_BYTES: usize = 16 << 10;
 /// Maximum size of an incomplete request that is moved to a buffer of its own size while the rest
 /// is awaited, in bytes.
 const REST_BYTES_MAX: usize = 4 << 10;
-/// Maximum number of unused buffers kept for later reads: more than the connections of one core
-/// that read at the same moment.
+/// Maximum number of unused buffers kept for later reads. On one core, fewer connections than this
+/// read at the same moment.
 const BUFFERS_MAX: usize = 64;
 
 thread_local! {

@@ -14,14 +14,14 @@
 //!                               └─► representation::prepare ─► respond ─► head, bytes
 //! ```
 //!
-//! The service is not a proxy cache, and it never touches pixels: `image_plan` decides what may be
-//! made of a picture, the worker makes it.
+//! The service is not a proxy cache, and it never touches pixels: `image_plan` decides which
+//! variants a picture may have, and the worker makes them.
 //!
 //! Units and limits: [`Limits`] for caches and responses, [`conversion::flight::Limits`] for
 //! conversions, `image_plan::Limits` and `http1::Limits` for input. Errors: [`problem::Problem`]
-//! for clients, by who is at fault; [`OpenError`] for the operator. Threads: cores meet in
-//! [`conversion`] and [`variants`]; everything else belongs to one core. Sources: RFC 9110, 9111,
-//! 9112, 9457 (problems), 9211 (Cache-Status).
+//! tells clients who is at fault; [`OpenError`] is for the operator. Threads: all cores use
+//! [`conversion`] and [`variants`] together; everything else that changes belongs to one core.
+//! Sources: RFC 9110, 9111, 9112, 9457 (problems), 9211 (Cache-Status).
 
 #![forbid(unsafe_code)]
 

@@ -51,8 +51,8 @@ impl Core {
         Some(Rc::clone(&entry.representation))
     }
 
-    /// Returns the response to `file`, converted if necessary, in a content coding that the client
-    /// accepts.
+    /// Returns the response to the request `file`, in a content coding that the client accepts.
+    /// Converts the original if necessary.
     pub(crate) async fn find(&self, file: &FileRequest<'_>) -> Result<Found, Problem> {
         let mut found = self.find_plain(file).await?;
         let is_codable = found.representation.is_codable;
@@ -62,13 +62,15 @@ impl Core {
         Ok(found)
     }
 
-    /// Returns the response to `file` without a content coding, converted if necessary.
+    /// Returns the response to the request `file`, without a content coding. Converts the original
+    /// if necessary.
     async fn find_plain(&self, file: &FileRequest<'_>) -> Result<Found, Problem> {
         let (path, query) = (file.path()?, file.query()?);
         let begun = Instant::now();
         for _ in 0..ATTEMPTS_MAX {
-            // The original may change during a conversion, so the period in which the response is
-            // trusted without checking the original starts before the conversion.
+            // The original may change during a conversion. So the period in which the response is
+            // trusted, and the original is not checked again, is measured from before the
+            // conversion.
             let trusted_until_ms = self.trusted_until_ms();
             let choice = self.service.choose(path, query.recipe, file.accepts);
             let choice = choice.await?;
@@ -112,7 +114,7 @@ impl Core {
         Err(Problem::Host)
     }
 
-    /// Returns the encoding of `plain`, the response to `file`, in `coding`.
+    /// Returns `plain`, the response to the request `file`, encoded in `coding`.
     async fn encode(
         &self,
         file: &FileRequest<'_>,
@@ -155,8 +157,8 @@ impl Core {
         prepared.map(Rc::new)
     }
 
-    /// Returns the track at `path` transcoded by `plan`. If the caller allows streaming, the track
-    /// may still be in production.
+    /// Returns the track at `path`, transcoded according to `plan`. If the caller allows streaming,
+    /// the track may still be in production.
     pub(crate) async fn find_track(
         &self,
         path: &str,

@@ -44,8 +44,8 @@ pub fn audio(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Extensions of music that is not always recognised by its first bytes: MP4 of any brand, ASF and
-/// Matroska, which may be films, and streams recorded from the middle of a frame.
+/// Extensions of music files that the first bytes do not always identify. MP4 of any brand, ASF and
+/// Matroska may be films. A recorded stream may begin in the middle of a frame.
 const MUSIC: [&str; 13] = [
     "aac", "m4a", "m4b", "m4r", "mka", "mp1", "mp2", "mp3", "mp4", "mpga", "weba", "webm", "wma",
 ];

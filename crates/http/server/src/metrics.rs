@@ -122,8 +122,8 @@ impl Served {
 
 const SERVED: [&str; 5] = ["hit", "miss", "original", "other", "mount"];
 
-/// Adds to a counter. Only its own core writes it, so a load and a store suffice; no locked
-/// instruction is needed.
+/// Adds to a counter. Only one core writes each counter, so a load and a store suffice, and no
+/// locked instruction is needed.
 fn add(counter: &AtomicU64, amount: u64) {
     counter.store(counter.load(Ordering::Relaxed) + amount, Ordering::Relaxed);
 }

@@ -60,7 +60,7 @@ pub struct MountRequest<'a> {
     pub query: Option<&'a str>,
     /// Header fields in the order received.
     pub fields: RequestFields<'a>,
-    /// Whole body.
+    /// Whole body of the request.
     pub body: Bytes,
     /// Address of the client.
     pub peer: IpAddr,
@@ -110,8 +110,8 @@ pub struct Transcoding {
     pub plan: Box<audio_plan::Plan>,
     /// User who sent the request. The queue of transcodings alternates between users.
     pub user: Arc<str>,
-    /// True if the track may be sent while it is still produced, without a length; does not apply
-    /// to requests with ranges or conditions.
+    /// True if the track may be sent while it is still produced; the response then has no length.
+    /// Requests with ranges or conditions get the complete track in any case.
     pub allow_streaming: bool,
     /// True if the original may be sent when transcoding fails; otherwise a failure gives a problem
     /// document.

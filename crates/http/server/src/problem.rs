@@ -27,7 +27,7 @@ pub enum Problem {
     Misdirected,
     /// The method is not GET, HEAD or OPTIONS.
     MethodNotAllowed,
-    /// If-Match or If-Unmodified-Since is false.
+    /// The precondition in If-Match or If-Unmodified-Since is false.
     PreconditionFailed,
     /// The original, or the requested size, has more pixels than a limit.
     TooLarge,

@@ -52,7 +52,7 @@ pub struct Representation {
     pub negotiated: bool,
     /// True if a variant that is encoded later at higher effort will replace this representation.
     pub provisional: bool,
-    /// Source of the body for the metrics, if the request need not wait for a conversion.
+    /// Source of the body, as the metrics count it if the request need not wait for a conversion.
     pub served: Served,
 }
 
@@ -138,9 +138,9 @@ impl Representation {
     /// Returns the validators for preconditions and ranges.
     #[must_use]
     pub fn validators(&self, now_unix_s: i64) -> Validators<'_> {
-        // RFC 9110 §8.8.2.2: a date is a strong validator only once its second is over, since the
-        // file may change again within it. If formats are negotiated or variants replaced, a date
-        // distinguishes nothing.
+        // RFC 9110 §8.8.2.2: a date is a strong validator only after its second has passed, since
+        // the file may change again within that second. If formats are negotiated or variants are
+        // replaced, two representations may have the same date.
         let is_past = |modified_s| modified_s + 1 < now_unix_s;
         Validators {
             etag: &self.etag,

@@ -22,7 +22,8 @@ pub(crate) struct RequestContext {
     pub(crate) supports_streaming: bool,
 }
 
-/// Bodies of those requests to mounts, on one core, whose responses are pending.
+/// Bodies of requests to mounts on one core. A body counts until the response to its request is
+/// ready.
 #[derive(Debug, Default)]
 pub(crate) struct Uploads {
     /// Total size of the request bodies on this core whose responses are pending, in bytes.

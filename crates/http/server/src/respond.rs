@@ -1,5 +1,5 @@
-//! Responses from the result of a lookup: a representation, to which preconditions and ranges
-//! apply, a track in production, or an error.
+//! Responses from the result of a lookup: a representation, a track in production, or an error.
+//! Preconditions and ranges apply to representations.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -97,7 +97,8 @@ impl Core {
         parts: &range::Parts,
         request: &Request<'_>,
     ) -> Response {
-        // The boundary depends on the request id, which the author of the file could not predict.
+        // The boundary is a hash of the request id. The author of the file could not predict it, so
+        // the file does not contain the boundary.
         let named = format!("{} {}", self.next_request_id(), self.now_unix_s());
         let boundary = &blake3::hash(named.as_bytes()).to_hex()[..32];
         let parted = Parted::new(representation, parts, boundary);
@@ -182,8 +183,8 @@ impl Core {
         }
     }
 
-    /// Counts a body in memory until it is sent. Returns `None` if the limit on the memory of
-    /// responses is reached.
+    /// Counts a body towards the memory limit of responses until it is sent. Returns `None` if the
+    /// limit is reached.
     pub(crate) fn hold(&self, body: bytes::Bytes) -> Option<bytes::Bytes> {
         let bytes_max = self.service.settings.limits.mount_answers_bytes;
         self.service.response_memory.hold(body, bytes_max)

@@ -56,9 +56,9 @@ impl Core {
         Some(response)
     }
 
-    /// Responds to requests for which [`Core::lookup`] returned nothing: mounts, documents, errors,
-    /// and pictures that must be looked up or converted. Text is compressed if the client accepts
-    /// that.
+    /// Responds to requests for which [`Core::lookup`] returned nothing: those for mounts and
+    /// documents, those that fail, and those for pictures that must be looked up or converted. Text
+    /// is compressed if the client accepts that.
     pub(crate) async fn respond(
         &self,
         request: &Request<'_>,
@@ -195,7 +195,8 @@ impl Core {
         }
     }
 
-    /// Responds with a mount, a document or an error if the target is not in the library.
+    /// Responds to a target that is not in the library: a mount responds, or a document or an error
+    /// is sent.
     async fn respond_outside_library(
         &self,
         request: &Request<'_>,

@@ -1,4 +1,4 @@
-//! HTTP service, as far as all cores share it: settings, library, index of variants, conversion
+//! State of the HTTP service that all cores share: settings, library, index of variants, conversion
 //! queues, and the detected types of originals.
 
 use parking_lot::Mutex;

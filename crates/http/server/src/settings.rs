@@ -97,8 +97,8 @@ pub struct Limits {
     /// Maximum number of TLS handshakes in progress on one core. When it is reached, each new one
     /// closes the oldest.
     pub handshakes_max: usize,
-    /// Maximum response bytes in memory of one TLS connection, encrypted or not, that the client
-    /// has not read.
+    /// Maximum bytes of responses that wait in memory until the client of one TLS connection reads
+    /// them. Plain and encrypted bytes both count.
     pub tls_buffer_bytes_max: usize,
     /// Limits on HTTP/2 connections.
     pub h2: Http2Limits,

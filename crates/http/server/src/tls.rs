@@ -1,9 +1,9 @@
 //! TLS 1.2 and 1.3 by rustls: certificates by name, replaced while serving; sessions are resumed.
 //!
 //! Principal type: [`Tls`], which all cores share. The only shared writes of a handshake are those
-//! of the session cache, for TLS 1.2 clients without tickets. The cryptography is ring's: it builds
-//! statically with a C compiler in seconds, while aws-lc-rs needs CMake and minutes. ring lacks
-//! post-quantum key exchange.
+//! of the session cache, for TLS 1.2 clients without tickets. The cryptography is ring's, which a C
+//! compiler builds statically in seconds; aws-lc-rs needs CMake, and takes minutes to build. ring
+//! lacks post-quantum key exchange.
 
 mod certificate;
 mod error;

@@ -1,9 +1,9 @@
 //! `traceparent` of requests, W3C Trace Context Level 1 §3.2, and `traceresponse` of responses.
 //!
-//! To a client that sends a trace, the response names the span of the access log's record, in the
-//! field that the editors' draft of Trace Context defines. Without an access log there is no span,
-//! and the field is omitted. For a request without a trace the server starts none: that is left to
-//! a proxy in front.
+//! If a request belongs to a trace, the response names the span under which the access log records
+//! the request. The field `traceresponse` is defined by the editors' draft of Trace Context.
+//! Without an access log there is no span, and the field is omitted. The server starts no traces of
+//! its own: that is left to a proxy in front.
 
 use crate::request_id::RequestId;
 use crate::response::Response;

@@ -1,4 +1,5 @@
-//! Line of the access log: the request, then the response. Only the output buffer allocates.
+//! Line of the access log: the request, then the response. Writing a line allocates memory only for
+//! the output buffer.
 
 use std::io::Write as _;
 use std::net::IpAddr;

@@ -1,8 +1,8 @@
 //! Flood guard: decides which event the server waits for on a connection, and whether the client
-//! abuses it.
+//! abuses the connection.
 //!
 //! ```text
-//!   a response is in preparation ─► nothing is armed
+//!   a response is in preparation ─► no deadline is armed
 //!   else, bytes are unwritten, or more will follow ─► Wait::Write, renewed by each step
 //!   else, a frame or a head is incomplete ─► Wait::Head, renewed by each request
 //!   else ─► Wait::Idle
@@ -18,7 +18,8 @@ use super::limits::Limits;
 #[derive(Debug)]
 pub(super) struct FloodGuard {
     limits: Limits,
-    /// Number of body bytes per step. The client must accept that many within one wait.
+    /// Number of body bytes that count as one step of progress. The client must accept that many
+    /// within one wait.
     step_bytes: u64,
     /// Number of body bytes written since the last step.
     since_step: u64,
@@ -30,20 +31,20 @@ pub(super) struct FloodGuard {
     idle_bytes: usize,
     /// Number of streams that ended without their response, minus the streams that were completed.
     resets: u32,
-    /// Armed wait; `None` until the client's first bytes arrive.
+    /// Wait whose deadline is armed; `None` until the client's first bytes arrive.
     armed: Option<Armed>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Armed {
     Nothing,
-    /// Wait for writing, armed when this number of steps had been made.
+    /// Wait for writing. Contains the number of steps of progress at the time of arming.
     Write(u64),
-    /// Wait for the rest of a head or frame, armed when this number of requests had arrived. A
-    /// client that sends single bytes gets no extra time.
+    /// Wait for the rest of a head or frame. Contains the number of requests at the time of arming.
+    /// A client that sends single bytes gets no extra time.
     Head(u64),
-    /// Wait for the next request, armed when this number of steps had been made: a response that
-    /// was sent at once is progress too, and restarts the wait.
+    /// Wait for the next request. Contains the number of steps of progress at the time of arming: a
+    /// response that was sent at once is a step, and restarts the wait.
     Idle(u64),
 }
 
@@ -78,7 +79,8 @@ impl FloodGuard {
         self.idle_bytes += bytes;
     }
 
-    /// Records that `bytes` of the received bytes belong to a request body, and so are not idle.
+    /// Records that `bytes` of the received bytes belong to a request body. They no longer count as
+    /// idle bytes.
     pub(super) fn note_upload_bytes(&mut self, bytes: usize) {
         self.idle_bytes = self.idle_bytes.saturating_sub(bytes);
     }

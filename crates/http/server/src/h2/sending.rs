@@ -97,10 +97,10 @@ impl Sending {
         )
     }
 
-    /// Returns the next part, of at most `bytes_max`, which must be positive.
+    /// Returns the next part, of at most `bytes_max` bytes, which must be positive.
     ///
     /// # Errors
-    /// If the file cannot be read, or has shrunk. Logged here.
+    /// If the file cannot be read, or has shrunk. The failure is logged here.
     pub(super) fn poll_part(
         &mut self,
         bytes_max: usize,
@@ -175,7 +175,7 @@ impl Sending {
 fn log_failure(ended: Ended) -> Ended {
     match &ended {
         Ended::File(err) => tracing::error!(%err, "file cannot be read; stream reset"),
-        // The only other failure of chunks: the file is shorter than before.
+        // Reading chunks fails in only one other way: the file is shorter than before.
         ended => tracing::warn!(?ended, "original shrank while it was sent; stream reset"),
     }
     ended

@@ -52,7 +52,7 @@ pub(super) struct Session<'c, S> {
     done: Vec<CompletedStream>,
     pending: PendingResponses,
     uploads: Vec<Upload>,
-    /// Timer for the upload that is due first.
+    /// Timer for the upload whose time limit ends first.
     upload_due: Option<Pin<Box<Sleep>>>,
     flood_guard: FloodGuard,
     /// Number of bytes that the client's TCP had acknowledged at the last check of its reading
@@ -153,8 +153,8 @@ impl<'c, S: Carrier> Session<'c, S> {
     }
 
     /// Returns whether the client acknowledges bytes at the minimum rate, while the deadline for
-    /// writing is armed. The bytes are counted since the previous call, so that the first call may
-    /// allow one wait too many.
+    /// writing is armed. The bytes are counted since the previous call. The first call counts from
+    /// the start of the connection, so it may grant one wait too many.
     pub(super) fn reads_fast_enough(&self) -> bool {
         self.conn.deadline.is_armed(reactor::Wait::Write)
             && self.stream.acked_bytes().is_ok_and(|acked| {

@@ -2,7 +2,8 @@
 //! hosts, limits and preconditions of both protocols.
 //!
 //! The converted text is never sent. No value can extend beyond its line, since values contain no
-//! CR, LF or NUL. Fields of framing and of the connection belong to HTTP/2 and are left out.
+//! CR, LF or NUL. Fields for framing or for the connection are left out, since HTTP/2 handles both
+//! itself.
 
 use std::net::IpAddr;
 
@@ -82,7 +83,7 @@ fn write(head: &Head, text: &mut Vec<u8>) -> Result<(), Reject> {
 }
 
 /// Rejects targets whose meaning differs between HTTP/1.1 and HTTP/2. RFC 9113 §8.3.1: `:path` is a
-/// path, and the scheme has a field of its own. CONNECT has neither.
+/// path, and the scheme has a field of its own. A CONNECT request has neither path nor scheme.
 fn check_target(head: &Head) -> Result<(), Reject> {
     const NO_PATH: Reject = Reject {
         status: 400,

@@ -51,7 +51,7 @@ impl Mount for Echo {
     }
 }
 
-/// Mount that responds with an internal redirect to the target in its query.
+/// Mount that responds with an internal redirect, whose target is the query of the request.
 struct InternalRedirect;
 
 impl Mount for InternalRedirect {
@@ -71,7 +71,8 @@ impl Mount for InternalRedirect {
     }
 }
 
-/// Mount that responds with the status in its query and with fields, most of which it may not set.
+/// Mount that responds with the status that the query names, and with header fields, most of which
+/// no mount may set.
 struct Odd;
 
 impl Mount for Odd {
@@ -101,8 +102,8 @@ impl Mount for Odd {
     }
 }
 
-/// Mount that responds with the number of bytes in its query: random hexadecimal digits, which
-/// content codings shrink only to a little more than half.
+/// Mount that responds with random hexadecimal digits, as many as the query says. Content codings
+/// shrink such a body only to a little more than half.
 struct Long;
 
 impl Mount for Long {

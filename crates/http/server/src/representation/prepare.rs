@@ -14,8 +14,8 @@ use crate::coding::{CODED_BYTES_MIN, extended_vary, is_text};
 use crate::metrics::Served;
 use crate::service::Service;
 
-/// Content-Security-Policy for SVG and unknown files, which may contain scripts: browsers must
-/// neither run these scripts nor load other resources for the file.
+/// Content-Security-Policy for SVG and files of unknown type, which may contain scripts. Browsers
+/// must neither run these scripts nor load other resources for the file.
 const INERT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 /// Data from which the fields of a representation are composed.
@@ -47,8 +47,9 @@ impl Service {
                     None => self.variants().read(variant)?,
                 })
             }
-            // Large bodies are sent from the file even if they are in memory: pages of a file can
-            // be reclaimed while slow clients read, sealed memory cannot.
+            // Large bodies are sent from the file even if they are in memory. The kernel can
+            // reclaim the cached pages of a file while slow clients read, but not the memory of
+            // sealed bytes.
             Body::Variant(variant, ..) => Bytes::File(Arc::new(self.variants().open(variant)?)),
             Body::Uncached(sealed, ..) => Bytes::Sealed(Arc::clone(sealed)),
             Body::Original(_) => self.original_bytes(path, &choice.identity)?,
@@ -93,9 +94,9 @@ impl Service {
             Body::Uncached(_, key, _) => (None, format!("\"{key}\"")),
             Body::Original(_) => (None, choice.identity.etag()),
         };
-        // A provisional representation will be replaced while the original and its date stay the
-        // same, so it gets no date. RFC 9110 §8.8.2.1: a date in the future is replaced by that of
-        // the response.
+        // A provisional representation gets no date: it will be replaced while the original, and so
+        // the date, stays the same. RFC 9110 §8.8.2.1: a date in the future is replaced by the
+        // current time.
         let modified_s = choice.identity.modified_s;
         let modified_unix_s = (!choice.provisional).then_some(modified_s.min(now_unix_s));
         let is_codable = is_text(choice.body.media_type())

@@ -6,9 +6,10 @@ use std::collections::VecDeque;
 use tokio::sync::oneshot::{self, Receiver, Sender};
 
 /// Handshakes in progress. When the limit is reached, a new handshake closes the oldest instead of
-/// being refused. If new ones were refused, an attacker who occupies all slots could lock out other
-/// clients for the duration of a handshake. As it is, the attacker must start a new handshake for
-/// each slot in the time that an honest one takes.
+/// being refused. If new handshakes were refused, an attacker who occupies all slots could lock out
+/// other clients for the duration of a handshake. Since the oldest is closed, the attacker can lock
+/// out a client only by starting as many handshakes as there are slots while the client's handshake
+/// runs.
 #[derive(Debug)]
 pub(crate) struct Handshakes {
     max: usize,
@@ -17,7 +18,7 @@ pub(crate) struct Handshakes {
     running: RefCell<VecDeque<(u64, Sender<()>)>>,
 }
 
-/// Slot of one handshake in the count, released on drop.
+/// Slot of one handshake, which counts towards the limit until the slot is dropped.
 #[derive(Debug)]
 pub(crate) struct HandshakeSlot<'a> {
     handshakes: &'a Handshakes,

@@ -81,8 +81,8 @@ impl Keyring {
         let fitting = candidates
             .iter()
             .find(|certified| certified.key.choose_scheme(schemes).is_some());
-        // If the client can verify none of the certificates, send the first: the client may not
-        // verify at all.
+        // If the client can verify none of the certificates, send the first: perhaps the client
+        // does not verify certificates at all.
         fitting.or_else(|| candidates.first()).cloned()
     }
 
