@@ -40,9 +40,9 @@ impl Chunks {
         self.left.end - self.left.start + self.rest.len() as u64
     }
 
-    /// Returns the next piece of `file`, of at most `bytes_max` and [`CHUNK_BYTES`]; `None` at the
-    /// end of the range. `file` must be the same at each call. Bytes outside the page cache are
-    /// read on the blocking pool.
+    /// Returns the next piece of `file`; `None` at the end of the range. A piece has at most
+    /// `bytes_max` bytes and at most [`CHUNK_BYTES`]. `file` must be the same at each call. Bytes
+    /// outside the page cache are read on the blocking pool.
     ///
     /// # Errors
     /// [`Ended::File`] and [`Ended::ShortFile`], as in the reactor.
@@ -77,8 +77,8 @@ impl Chunks {
             }));
         }
         self.left.start += chunk.len() as u64;
-        // The caller may request fewer bytes now than when the read, which waited for the disk,
-        // started.
+        // If the read waited for the disk, the caller may request fewer bytes now than when the
+        // read started.
         self.rest = chunk;
         Poll::Ready(Ok(Some(self.take_rest(bytes_max))))
     }

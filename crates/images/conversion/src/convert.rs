@@ -32,8 +32,8 @@ const CPU_FACTOR: u64 = 8;
 /// CPU time that every job may use beyond the multiple of its estimate, in milliseconds, since
 /// small estimates are the least certain.
 const CPU_FLOOR_MS: u64 = 2_000;
-/// Bytes of the original that grant a job one millisecond of CPU time above [`CPU_FLOOR_MS`]. A
-/// small file whose header declares a large picture therefore gets little time.
+/// Bytes of the original for which a job gets one millisecond of CPU time in addition to
+/// [`CPU_FLOOR_MS`]. A small file whose header declares a large picture therefore gets little time.
 const CPU_WORTH_BYTES: u64 = 10;
 /// Maximum wall time of a job, as a multiple of its maximum CPU time.
 const WALL_FACTOR: u32 = 8;
@@ -73,7 +73,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// Returns whether requests already get a variant that the task is to replace by a better one.
+    /// Returns whether the task is to replace a variant that requests already get by a better one.
     fn is_improvement(&self) -> bool {
         self.pace == Pace::Idle || self.replaces.is_some()
     }
@@ -118,9 +118,9 @@ pub enum Outcome {
 pub struct Terms<'a> {
     /// Descriptor whose readability cancels the job.
     pub cancel: Option<BorrowedFd<'a>>,
-    /// Function that replaces the reservation of memory for the job by one of the given number of
-    /// bytes, and blocks until these are free. It returns false, with nothing reserved, if that
-    /// takes too long.
+    /// Function that reserves the given number of bytes of memory for the job, in place of the
+    /// job's earlier reservation. It blocks until the memory is free. It returns false, with
+    /// nothing reserved, if that takes too long.
     pub reserve_memory: &'a mut dyn FnMut(u64) -> bool,
 }
 
@@ -676,8 +676,8 @@ fn verified(
     Some((sealed.collect::<Option<Vec<Sealed>>>()?, look))
 }
 
-/// Returns whether the sealed bytes are a picture of the planned format and size. A worker only
-/// alleges that they are, so both are read back from the bytes.
+/// Returns whether the sealed bytes are a picture of the planned format and size. The worker's
+/// claim is not trusted: format and size are read from the bytes.
 fn is_as_planned(sealed: &Sealed, plan: &Plan) -> bool {
     let facts = image_plan::probe(sealed, sealed.bytes);
     let format = plan.encoding.target().format();

@@ -35,8 +35,8 @@ use crate::single_flight::{Abandoned, Leader, SingleFlight, TooManyWaiters, Wait
 /// Bounds of the conversion queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of concurrent conversions for requests. As many improvements, conversions at
-    /// higher effort without a waiting request, may run besides.
+    /// Maximum number of concurrent conversions for requests. In addition, the same number of
+    /// improvements may run: conversions at higher effort for which no request waits.
     pub concurrency: usize,
     /// Maximum number of conversions that wait for a thread.
     pub waiting_max: usize,
@@ -132,8 +132,8 @@ struct QueuedConversion {
     leader: Leader<Key, Outcome>,
 }
 
-/// Handle of one request that waits for a conversion. Dropping it only ends the wait: a conversion
-/// that runs continues.
+/// Handle of one request that waits for a conversion. Dropping the handle only ends the wait; a
+/// running conversion continues.
 #[derive(Debug)]
 pub struct ConversionWaiter {
     waiter: Waiter<Outcome>,
@@ -257,7 +257,7 @@ impl Flights {
     /// Joins the flight for the task's key, or starts one.
     ///
     /// # Errors
-    /// [`Refused`] beyond the limits.
+    /// [`Refused`] if a limit is exceeded.
     pub fn join(&self, task: Task) -> Result<ConversionWaiter, Refused> {
         let limits = &self.shared.limits;
         let cost = task.plan.cost();

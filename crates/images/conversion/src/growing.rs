@@ -131,8 +131,8 @@ impl Growing {
                 }
             }
         }
-        // If the host refuses memory for the copy, the next poll tries again, or the whole track is
-        // sent at the end.
+        // If the host refuses memory for the copy, the next poll tries again. At the latest, the
+        // complete track is sent from the worker's memory file.
         if self
             .copy
             .write_all_at(&piece[..checked_bytes], begin)
@@ -166,8 +166,8 @@ impl Pieces {
         }
     }
 
-    /// Returns the next piece, of at most `bytes_max` and [`CHUNK_BYTES`], and whether it is the
-    /// last piece, which may be empty.
+    /// Returns the next piece, and whether it is the last piece. A piece has at most `bytes_max`
+    /// bytes and at most [`CHUNK_BYTES`]; the last piece may be empty.
     ///
     /// # Errors
     /// [`Ended::File`] if the track fails.

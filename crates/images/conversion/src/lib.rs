@@ -1,5 +1,5 @@
-//! Conversions: the queue, the rule that one key is converted once at a time, and the jobs in
-//! cells. The crate is independent of protocols.
+//! Conversions: the queues, which run at most one conversion per key at a time, and the jobs in
+//! cells, the sandboxes of workers. The crate is independent of protocols.
 //!
 //! Principal types: [`flight::Flights`], the queue of picture conversions,
 //! [`transcode::Transcoder`], the queue of transcodings of tracks, and [`convert::Converter`],

@@ -5,8 +5,8 @@
 //! quarantine/BLAKE3                description of an original in quarantine, line by line
 //! ```
 //!
-//! The folder is the quarantine: removing a file lifts the quarantine of its original. A build with
-//! other encoders lifts the entries of earlier builds at its start.
+//! The folder is the quarantine: removing a file lifts the quarantine of its original. If the
+//! encoders have changed since a file was written, the server removes it at its start.
 //!
 //! Hashing an original is needed only after a crash, and later for originals of exactly the same
 //! length; all others cost a lookup in a map. The one lock is held for map operations only.
@@ -59,7 +59,7 @@ struct Suspect {
     is_written: bool,
 }
 
-/// Crash of a worker over an original.
+/// Crash of a worker that was processing an original.
 pub struct Crash<'a> {
     /// Path of the original in the library.
     pub path: &'a Path,
@@ -109,7 +109,7 @@ impl Quarantine {
         }
     }
 
-    /// Records that a worker crashed over `original`, which has `bytes` bytes.
+    /// Records that a worker crashed while it processed `original`, which has `bytes` bytes.
     ///
     /// # Errors
     /// If the original cannot be read.
@@ -221,7 +221,7 @@ impl Quarantine {
 /// Returns the originals in quarantine in the data directory `data`, newest first.
 ///
 /// # Errors
-/// If its folder exists and cannot be listed.
+/// If the folder of the quarantine exists but cannot be listed.
 pub fn list(data: &Path) -> io::Result<Vec<Quarantined>> {
     let found = read_folder(&folder(data))?;
     let mut entries: Vec<_> = found.into_iter().map(|(entry, _)| entry).collect();
@@ -230,8 +230,8 @@ pub fn list(data: &Path) -> io::Result<Vec<Quarantined>> {
 }
 
 /// Lifts the quarantine of the original with this hash, or of the originals at this path, and
-/// returns their descriptions. A running server converts them again within a minute, when its
-/// remembered verdict has expired.
+/// returns their descriptions. A running server keeps its verdict on such an original for up to a
+/// minute, and then converts the original again.
 ///
 /// # Errors
 /// If the folder cannot be listed, or a description cannot be removed.

@@ -47,7 +47,7 @@ struct Progress<P> {
     published: P,
 }
 
-/// Obligation to produce the result for a key.
+/// Handle of the caller that must produce the result for a key.
 #[derive(Debug)]
 pub struct Leader<K: Eq + Hash, T, P = ()> {
     key: K,

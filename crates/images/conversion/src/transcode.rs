@@ -7,12 +7,12 @@
 //!    └──────────────────────── outcome, to every waiter ◄──────────────────────────────┘
 //! ```
 //!
-//! Transcodings have their own threads and cells, fewer than cores: one takes seconds, and pictures
-//! must not wait for it. Results are variants under the same budget, with ranges, validators and
-//! HEAD like any file.
+//! Transcodings have their own threads and cells, fewer than cores: a transcoding takes seconds,
+//! and pictures must not wait for it. Results are variants under the same budget, with ranges,
+//! validators and HEAD like any file.
 //!
-//! Threads: `concurrency` of them. The one lock is held for map and queue operations, never during
-//! a job.
+//! Threads: `concurrency` threads run the jobs. The one lock is held for map and queue operations,
+//! never during a job.
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
@@ -59,7 +59,8 @@ pub struct Limits {
     pub waiting_ms_max: u64,
     /// Maximum number of requests that wait for the same track.
     pub waiters_max: usize,
-    /// Maximum memory of one job beyond the worker's own, in bytes.
+    /// Maximum memory of one job, in bytes, in addition to the memory that the worker itself
+    /// occupies.
     pub memory_bytes_max: u64,
 }
 
@@ -206,7 +207,7 @@ impl Transcoder {
     /// Joins the flight for the task's key, or starts one.
     ///
     /// # Errors
-    /// [`Busy`] beyond the limits.
+    /// [`Busy`] if a limit is exceeded.
     pub fn join(&self, task: Task) -> Result<TrackWaiter, Busy> {
         let mut state = self.shared.lock();
         let waiter = state.admit(task, &self.shared.limits)?;
