@@ -351,7 +351,8 @@ impl Variants {
         }
     }
 
-    /// Returns this index with a shared index, if given, in which every later change is recorded.
+    /// Returns this index, which from now on records every change in the shared index `ledger`, if
+    /// there is one.
     #[must_use]
     pub fn recorded(self, ledger: Option<Arc<SharedIndex>>) -> Variants {
         Variants { ledger, ..self }
@@ -377,8 +378,8 @@ impl Variants {
         }
     }
 
-    /// Adds `found`, the entry of the shared index for `key`, to this index: another process or an
-    /// earlier run converted it. Returns `None` if the file of the variant cannot be opened.
+    /// Adds to this index `found`, the entry of the shared index for `key`. Another process or an
+    /// earlier run created the entry. Returns `None` if the file of the variant cannot be opened.
     /// Blocks.
     pub fn recall(&self, key: &Key, found: SharedEntry, now_ms: u64) -> Option<Arc<Variant>> {
         let SharedEntry { kind, bytes } = found;

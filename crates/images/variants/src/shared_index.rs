@@ -267,8 +267,8 @@ impl SharedIndex {
         self.changed.wait_while_for(&mut pending, is_idle, look);
     }
 
-    /// Updates the store: with the changes, or with everything if the store has no data of this
-    /// process or the index has just been loaded completely.
+    /// Writes the waiting changes to the store. If the store has no data of this process, or the
+    /// index has just been loaded completely, writes the whole index first.
     fn update_store(
         &self,
         kept: &mut Kept,
@@ -309,7 +309,8 @@ impl SharedIndex {
 
     fn publish(&self, variants: &Variants, kept: &mut Kept) -> io::Result<()> {
         kept.uses_ms = clock::unix_ms();
-        // Checked first: if true, all files of the directory are among the entries below.
+        // Read before the entries: if this is true, the entries below include all files of the
+        // directory.
         kept.is_complete = variants.is_complete();
         self.write_all(&variants.used_since(0))?;
         self.run(layout::process(&self.process))?;
