@@ -11,10 +11,10 @@
 //!
 //! A unit is one program. The whole body of a request is received before the request waits for a
 //! cell, and the request holds a cell only while a program runs: slow clients and the other
-//! programs of a chain occupy no cell. Threads: cores of the server look up the table and wait for
-//! results; each unit has as many threads as it may run requests at a time; programs are booted by
-//! the thread that handles signals and by the thread that polls for changed files. Locks that
-//! requests take are held for reads and swaps of pointers, never during a boot or a run.
+//! programs of a chain occupy no cell. Threads: the threads of the server's cores look up the table
+//! and wait for results. Each unit has as many threads as it may run requests at a time. Programs
+//! are booted by the thread that handles signals and by the thread that polls for changed files.
+//! Locks that requests take are held for reads and swaps of pointers, never during a boot or a run.
 
 #![forbid(unsafe_code)]
 

@@ -44,7 +44,7 @@ pub(super) struct Route {
     pub(super) counts: Arc<Counts>,
 }
 
-/// Response after a stage has failed, as in [`OnError`].
+/// Response to a request whose program failed, as the setting [`OnError`] selects it.
 pub(super) enum Fallback {
     Tell,
     Input,
@@ -169,8 +169,8 @@ impl Programs {
     }
 
     /// Boots programs whose files have changed. A changed file is booted only if two successive
-    /// polls find it in the same state, because a copy that was being written over it is complete
-    /// then. `changed_stamps` holds the stamps of the changed files at the last poll.
+    /// polls find it in the same state: a file that is still being copied changes from one poll to
+    /// the next. `changed_stamps` holds the stamps of the changed files at the last poll.
     fn poll_files(&self, changed_stamps: &mut BTreeMap<String, Stamp>) {
         let _alone = self.changing.lock();
         for (name, unit) in &self.table().units {

@@ -25,7 +25,7 @@ const VARIABLES_BYTES_MAX: usize = 32 << 10;
 /// Media type of bytes whose format is unknown.
 const BYTES: &str = "application/octet-stream";
 
-/// Bytes that pass through a chain, with their media type, if known.
+/// Bytes that pass through a chain of programs, with their media type, if known.
 struct Body {
     bytes: Bytes,
     content_type: Option<String>,
