@@ -2,8 +2,8 @@
 //! wipe restores.
 //!
 //! Each part of the state is restored once, with one of these: FS and GS bases with the special
-//! registers; x87 to ZMM, masks and MXCSR with XSAVE; and a closed list of MSRs, which ring 3
-//! cannot write and for which ring 0 has no code.
+//! registers; x87 to ZMM, masks and MXCSR with XSAVE; and a fixed list of MSRs. Ring 3 cannot write
+//! MSRs, and ring 0 has no code that does.
 
 use super::layout::{
     EXCEPTION_STACK_TOP, GDT, IDT, PAGE_BYTES, RETURN_FRAME, RING0_STACK, STUB, TSS,
@@ -28,8 +28,8 @@ pub(super) const USER_DATA: u16 = 0x2b;
 pub(super) const USER_CODE: u16 = 0x33;
 const TASK: u16 = 0x40;
 
-/// Maximum XCR0 of a guest: x87, SSE, AVX and the three parts of AVX-512. Tiles are missing,
-/// because their state has 8 KB.
+/// Maximum XCR0 of a guest: x87, SSE, AVX and the three parts of AVX-512. Tile registers are left
+/// out, because their state takes 8 KB.
 const XCR0_MAX: u64 = 0xe7;
 
 const STAR: u32 = 0xc000_0081;
@@ -242,8 +242,8 @@ fn cpuid(supported: &CpuId) -> CpuId {
         hide(&mut entry);
         entries.push(entry);
     }
-    // Leaf 0xd describes the extended state. Where the guest sees the `cpuid` of the host's
-    // processor, KVM does not list this leaf, yet accepts it.
+    // Leaf 0xd describes the extended state. If the guest sees the `cpuid` of the host's processor,
+    // KVM does not list this leaf, but accepts an entry for it.
     for index in 0..8 {
         if !entries
             .iter()

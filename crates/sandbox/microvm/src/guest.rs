@@ -164,8 +164,8 @@ const CANARY_EVERY: u64 = 64;
 /// Result of a wipe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WipeResult {
-    /// Fresh memory that the job used and that was freed; memory that it never allocated is not
-    /// counted.
+    /// Size of the pages that the job touched and that the wipe freed. Pages that had content
+    /// before the job are not counted, nor are pages that the job never allocated.
     pub dirty_bytes: u64,
     /// True if a canary survived the wipe.
     pub leaked: bool,
@@ -220,7 +220,8 @@ impl Running<'_> {
                 let reply = AllegedReply::new(job.id, Status::TooLarge, (0, 0), 0);
                 JobOutcome {
                     reply: Ok(reply.with_detail("exceeded the size limit of its answer")),
-                    // The rest of a record would be read as the start of the next one.
+                    // A program that exchanges records cannot be used again: the rest of this
+                    // answer would be read as the start of the next one.
                     is_reusable: self.guest.protocol != JobProtocol::Records,
                 }
             }
@@ -361,7 +362,7 @@ fn run_until_wait(machine: &mut Machine, linux: &mut Linux) -> Result<(u64, u64)
     }
 }
 
-/// Runs until a system call has an effect beyond its result, or until the guest ends.
+/// Runs until the guest requests a job, replies to one, or cannot continue.
 fn until(machine: &mut Machine, linux: &mut Linux) -> Result<Next, String> {
     if linux.has_threads() {
         slices::begin();

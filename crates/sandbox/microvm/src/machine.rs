@@ -183,7 +183,8 @@ impl Machine {
         Ok(sregs.cs.selector & RING == RING && SYSTEM.end <= self.regs.rip)
     }
 
-    /// Saves the current thread, which is at a system call or where `is_in_program` found it.
+    /// Saves the CPU state of the current thread. The thread is at a system call (`at_call`), or
+    /// was interrupted in the program's own code.
     pub(crate) fn park(&self, at_call: bool) -> Result<Parked, Refused> {
         Ok(Parked {
             regs: self.regs,

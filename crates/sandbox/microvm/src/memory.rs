@@ -99,8 +99,8 @@ impl Memory {
             let large = match chunk {
                 Chunk::Code => hugepages,
                 Chunk::Fresh => work_hugepages,
-                // No large pages: ring 0 uses only a few small ones, and the advice does not apply
-                // to the template's file.
+                // No large pages: ring 0 uses only a few small ones, and data is mapped from the
+                // template's file, to which the advice does not apply.
                 Chunk::System | Chunk::Data => false,
             };
             if large {
@@ -128,8 +128,8 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Reserves address space. `mapped` and `writable` are the parts that the program can read and
-    /// write.
+    /// Reserves address space. The program can read the ranges `mapped` and write to the ranges
+    /// `writable`.
     fn reserve(
         bytes: u64,
         (mapped, writable): (Vec<Range<u64>>, Vec<Range<u64>>),
@@ -284,9 +284,9 @@ impl Memory {
         unsafe { &mut *place }
     }
 
-    /// Returns the number of bytes of fresh memory in use outside of `spare`. The kernel takes a
-    /// third of a millisecond to count a gigabyte, however little of it is in use, so `spare` is
-    /// skipped.
+    /// Returns the number of bytes in use in the fresh ranges, which are zero until a job writes to
+    /// them. The range `spare` is skipped, because the kernel takes a third of a millisecond to
+    /// count a gigabyte, however little of it is in use.
     pub(crate) fn used_bytes(&self, spare: &Range<u64>) -> Result<u64, Errno> {
         let around = |fresh: &Range<u64>| {
             [
@@ -326,8 +326,9 @@ impl Memory {
             range.end <= self.bytes,
             "the range lies within the reservation"
         );
-        // SAFETY: the range lies within the reservation, of which nothing is borrowed beyond
-        // `self`; dropped pages return to their mapped content, as every caller expects.
+        // SAFETY: the range lies within the reservation. Callers that drop pages borrow `self`
+        // mutably, so nothing else refers to these pages. A dropped page shows its mapped content
+        // again, as every caller expects.
         match unsafe { madvise(place, bytes, advice) } {
             // The kernel does not support huge pages.
             Err(Errno::INVAL) if advice == Advice::LinuxHugepage => Ok(()),

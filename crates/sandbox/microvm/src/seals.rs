@@ -4,9 +4,10 @@ use rustix::fs::{SealFlags, fcntl_add_seals};
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
 
-/// Seals a file against writing. The kernel returns `EBUSY` while the file is mapped writable. It
-/// also does so while one of its pages is pinned for a moment, by a read of the server or by the
-/// kernel to age or move memory; in that case the kernel has already waited, so a retry suffices.
+/// Seals a file against writing. The kernel returns `EBUSY` while the file is mapped writable, and
+/// also while one of the file's pages is pinned for a moment, by a read of the server or by the
+/// kernel to age or move memory. In the second case the kernel has already waited, so a retry
+/// suffices.
 ///
 /// # Errors
 /// As `fcntl`.

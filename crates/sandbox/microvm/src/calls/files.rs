@@ -82,8 +82,7 @@ pub(super) fn writev(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -
     each_part(linux, machine, call, write)
 }
 
-/// Repeats a call for each buffer of a vectored call, until a buffer is read or written only in
-/// part.
+/// Repeats a call for each buffer of a vectored call, until a buffer is transferred only in part.
 fn each_part(
     linux: &mut Linux,
     machine: &mut Machine,

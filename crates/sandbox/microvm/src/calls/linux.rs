@@ -34,10 +34,11 @@ pub(crate) enum Next {
     },
     /// The guest replied to its job with these bytes.
     Reply(Vec<u8>),
-    /// A persistent program has completed its answer. The write that completed it is to return this
-    /// number.
+    /// A persistent program has completed its answer. The system call that wrote the last piece
+    /// must return this number.
     Answered(u64),
-    /// The guest cannot start, or its program violated the protocol of records; holds the reason.
+    /// The guest cannot start, or its program violated the protocol of records. The bytes state the
+    /// reason.
     Broken(Vec<u8>),
     Exited(i32),
     Died(String),
@@ -138,9 +139,9 @@ pub(crate) struct Linux {
     pub(super) files: Option<Rc<Files>>,
     pub(super) server: Option<Server>,
     pub(super) answer_bytes_max: u64,
-    /// Length of the answer: the end of the part that was written.
+    /// Length of the answer: the highest offset at which a write to it ended.
     pub(super) answer_bytes: u64,
-    /// Records in progress, for a persistent program.
+    /// The request in progress and its answer, in a persistent program.
     pub(super) exchange: Option<records::Exchange>,
     /// True for a program, which may make more calls than a worker.
     pub(super) runs_program: bool,
@@ -173,7 +174,8 @@ impl Linux {
         }
     }
 
-    /// Sets up the descriptors of a worker: the numbers of two sockets, then original and answer.
+    /// Sets up the descriptors of a worker: standard streams that discard all data, two sockets,
+    /// the original and the answer.
     pub(crate) fn open_job(&mut self) {
         let original = Open::Original { begin: 0, at: 0 };
         self.open = vec![Some(Open::Null); 3];

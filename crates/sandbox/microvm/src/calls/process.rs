@@ -16,8 +16,8 @@ pub(super) fn clock_gettime(_: &mut Linux, machine: &mut Machine, call: [u64; 6]
     put(machine, address, &[time.tv_sec, time.tv_nsec])
 }
 
-/// Reads the clock once. The first read locates the vDSO, with a system call that a helper's filter
-/// denies later.
+/// Reads the clock once, before the process installs its system call filter. The first read locates
+/// the vDSO, with a system call that the filter denies.
 pub(crate) fn locate_clock() {
     let _now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
 }

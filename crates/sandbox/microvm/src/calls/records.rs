@@ -112,8 +112,8 @@ impl Linux {
     }
 }
 
-/// Computes the result of a vectored call of which one part stopped with `stop` after earlier parts
-/// transferred `done` bytes. If `done` is not 0, a wait or an error only ends the call early.
+/// Computes the result of a vectored call. Its first parts transferred `done` bytes, then one part
+/// stopped with `stop`. If `done` is not 0, a wait or an error only ends the call early.
 pub(super) fn combine_parts(done: u64, stop: Stop) -> Answer {
     match stop {
         Stop::Next(Next::Answered(bytes)) => Err(Stop::Next(Next::Answered(done + bytes))),

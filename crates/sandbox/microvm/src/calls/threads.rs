@@ -16,8 +16,8 @@ use crate::slices;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Maximum number of concurrent threads of a guest. Each costs its helper the state of a CPU, some
-/// 5 KB.
+/// Maximum number of concurrent threads of a guest. For each, the host process keeps the state of a
+/// CPU, some 5 KB.
 pub const THREADS_MAX: usize = 64;
 
 /// Flags of `clone` that a thread must have: they share these resources with its creator.
@@ -203,8 +203,8 @@ impl Linux {
         }
     }
 
-    /// Waits until the given time. `None` means that no thread will ever run; the guest's end is
-    /// returned.
+    /// Waits until the time `until`. If there is none, no thread can ever run again, and the
+    /// guest's end is returned.
     fn pass_time(&mut self, until: Option<Duration>) -> Option<Next> {
         let Some(until) = until else {
             let why = "of a deadlock: every thread waits for another";
@@ -250,7 +250,8 @@ impl Linux {
     }
 }
 
-/// Creates a thread. Flags for a new process make the call fail as an unimplemented one.
+/// Creates a thread. If the flags request a new process, the call fails as if it were not
+/// implemented.
 pub(super) fn clone(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     let [flags, stack, parent_id_at, child_id_at, tls, _] = call;
     let has = |flag: i32| flags & flag as u64 != 0;
