@@ -11,11 +11,11 @@ pub const TEXT_BYTES_MAX: usize = 1_000;
 /// Id of one child of a zygote, never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SlotId(
-    /// Running number of the child in its pool.
+    /// Serial number of the child in its pool.
     pub u64,
 );
 
-/// Isolation mechanisms that a zygote found in force for itself.
+/// Isolation mechanisms that a zygote has checked to be in force for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jail {
     /// Hash of the zygote's seccomp filter.
@@ -46,8 +46,8 @@ pub struct ExitReport {
 pub struct Start {
     /// True if each child hosts a microVM. `/dev/kvm` accompanies this packet.
     pub machine: bool,
-    /// True if jobs run a separate program, whose file accompanies this packet, and not the worker
-    /// itself.
+    /// True if jobs run a separate program instead of the worker. The program's file accompanies
+    /// this packet.
     pub program: bool,
     /// True if no state of a job is visible to the next job.
     pub ephemeral: bool,
@@ -116,7 +116,8 @@ pub enum Report {
     Refused(SlotId, i32),
     /// The child ended.
     Reaped(SlotId, ExitReport),
-    /// The zygote, or the child whose socket this is, cannot start; the text is the reason.
+    /// The sender cannot start; the text is the reason. The sender is a child if the report arrives
+    /// on the socket of a child, otherwise the zygote.
     Broken(String),
     /// A child is ready for its next job; sent on the child's own socket.
     ChildReady(ChildReady),
