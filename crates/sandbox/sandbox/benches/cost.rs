@@ -10,8 +10,8 @@ use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// Names of the jobs, each with the plan that the attacker (the worker of these tests) runs. The
-/// first is the probe's empty job, which the cell runs itself.
+/// Names of the jobs, each with its plan for the attacker, which is the worker of these tests. The
+/// first plan is that of a probe's empty job, which the cell runs itself.
 const JOBS: [(&str, &str); 6] = [
     ("nothing", ""),
     ("echo of 1 KB", "echo"),
@@ -88,7 +88,7 @@ fn measure(pool: &Pool, name: &str, plan: &str, rounds: usize) {
     );
 }
 
-/// Waits until every child is ready, so that work caused by one row is not measured in the next.
+/// Waits until every child is ready, so that work caused by one job is not measured in the next.
 fn settle(pool: &Pool) {
     let all = u64::from(pool.limits().concurrency + pool.limits().spare);
     while pool.stats().ready < all {
@@ -100,7 +100,8 @@ fn server_us() -> u64 {
     (thread_ns("/proc/self/task") + 500) / 1_000
 }
 
-/// Returns the CPU time of init and the zygote, without that of the zygote's children.
+/// Returns the CPU time of the zygote and of its PID namespace's init process, without that of the
+/// zygote's children.
 fn zygote_us() -> u64 {
     let mut sum = 0;
     let Ok(text) = fs::read_to_string(format!("/proc/self/task/{}/children", supervisor())) else {

@@ -1,5 +1,6 @@
-//! Counts the lines of a file in a sandbox. The program is server and worker: with a path it starts
-//! itself as the worker, without one it serves.
+//! Counts the lines of a file in a sandbox. The program has two roles. With a path as its argument,
+//! it is the server, which starts the same program again as its worker. Without a path, it is the
+//! worker.
 
 use sandbox::{Limits, Pool, Task};
 use sandbox_protocol::{AllegedReply, Job, JobLimits, Status};

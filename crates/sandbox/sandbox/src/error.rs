@@ -30,7 +30,8 @@ impl Error {
         }
     }
 
-    /// Returns the error for a pool that cannot start because a job failed during the start.
+    /// Returns the error for a pool that cannot start, because a job that was part of the start
+    /// failed.
     pub(crate) fn failed(action: &str, failure: &Failure) -> Error {
         let kind = match failure.kind {
             FailureKind::Host => ErrorKind::Host,
@@ -67,11 +68,12 @@ impl std::error::Error for Error {
 /// Kind of a job's failure, which also says who is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The original cannot be decoded; the media is at fault.
+    /// The original cannot be decoded; the original is at fault.
     Undecodable,
-    /// The original uses a feature that the worker does not support; the media is at fault.
+    /// The original uses a feature that the worker does not support; the original is at fault.
     Unsupported,
-    /// The job needed more memory or a longer answer than its limits allow; the media is at fault.
+    /// The job needed more memory or a longer answer than its limits allow; the original is at
+    /// fault.
     TooLarge,
     /// The job exceeded its limit of CPU or wall time; the worker is at fault.
     TimedOut,

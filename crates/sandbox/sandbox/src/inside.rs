@@ -27,8 +27,8 @@ use std::fs::File;
 
 /// Runs this process as a zygote, and never returns.
 ///
-/// `warm_up` runs once, after the jail's first half: no file can be opened, and nothing else is
-/// denied yet. It fills tables that every job would otherwise fill, and must leave no thread
+/// `warm_up` runs once, when half of the jail is in place: no file can be opened, but nothing else
+/// is denied yet. It fills tables that every job would otherwise fill, and must leave no thread
 /// running.
 ///
 /// `work` runs in a child. Its arguments are a job, the job's original (read only) and the file for

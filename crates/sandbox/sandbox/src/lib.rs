@@ -58,8 +58,8 @@
 //! Units and limits: every bound is a field of [`Limits`] or of [`sandbox_protocol::JobLimits`], in
 //! bytes, milliseconds or processes.
 //!
-//! Errors: [`Error`] when a pool does not start, [`Failure`] for a job; their kinds say who is at
-//! fault: media, worker or host. A reply is trusted only after
+//! Errors: [`Error`] when a pool does not start, [`Failure`] for a job; their kinds say what is at
+//! fault: original, worker or host. A reply is trusted only after
 //! [`sandbox_protocol::AllegedReply::verify`], and the answer's bytes only once their file is
 //! sealed.
 //!

@@ -11,8 +11,8 @@ pub struct Limits {
     /// Longest wait of a job for a cell, in milliseconds. After that the job fails with
     /// [`FailureKind::Host`](crate::FailureKind). Default 1,000.
     pub max_queue_time_ms: u32,
-    /// Number of forks after which a new zygote, with a new layout and new canaries, replaces the
-    /// old one. Default 4,096.
+    /// Number of forks after which a new zygote, with a new memory layout and new stack canaries,
+    /// replaces the old one. Default 4,096.
     pub jobs_per_zygote: u32,
     /// Longest time from the start of a zygote until it is ready, in milliseconds. Default 16,000.
     pub max_boot_time_ms: u32,

@@ -37,7 +37,7 @@ use std::time::{Duration, Instant};
 /// millisecond.
 const REAP_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// Maximum time of an empty job in a microVM with which [`Backend::Auto`] still chooses microVMs.
+/// Time of an empty job in a microVM above which [`Backend::Auto`] chooses processes instead.
 const AUTO_JOB_MAX: Duration = Duration::from_millis(1);
 
 /// One job as the pool's caller describes it.
@@ -300,7 +300,7 @@ impl Pool {
         self.kept(&task, self.attempt(task, service, None, None))
     }
 
-    /// Writes a reproducer of a job that failed by the fault of its cell, if the pool keeps
+    /// Writes a reproducer of the job if it failed and its cell is at fault, and if the pool keeps
     /// reproducers.
     fn kept(&self, task: &Task<'_>, ended: Result<Finished, Failure>) -> Result<Finished, Failure> {
         match (ended, &self.crashes) {
@@ -383,7 +383,7 @@ impl Pool {
         Ok(finished)
     }
 
-    /// Returns the posture that the present zygote reports.
+    /// Returns the isolation mechanisms in force, as the present zygote reports them.
     #[must_use]
     pub fn posture(&self) -> Posture {
         let state = self.shared.queue.lock();
@@ -520,8 +520,8 @@ impl Pool {
             let detail = "the caller cancelled the job";
             return Err(Failure::new(FailureKind::Cancelled, detail));
         }
-        // A reply has at most DETAIL_BYTES_MAX bytes after its header, fewer than a job's plan may
-        // have.
+        // The buffer has the size of the longest job. Replies are shorter: after its header, a
+        // reply has at most DETAIL_BYTES_MAX bytes, fewer than the plan of a job may have.
         let mut bytes = [0; MESSAGE_BYTES_MAX];
         let flags = RecvFlags::DONTWAIT;
         let len = match channel::receive(slot.socket.as_fd(), &mut bytes, flags) {

@@ -1,4 +1,4 @@
-//! A program that the operator provides, and the parts that start it in a cell.
+//! A program that the operator provides, and the files and strings with which a cell starts it.
 
 use crate::contract::{MARK, MARK_GUEST};
 use crate::error::{Error, ErrorKind};

@@ -1,4 +1,4 @@
-//! Reproducers: jobs that failed by the fault of their cell, kept so that they can be run again.
+//! Reproducers: failed jobs whose cell is at fault, kept so that they can be run again.
 //!
 //! There is one file per job, readable only by its owner, because it holds data that a client sent:
 //!

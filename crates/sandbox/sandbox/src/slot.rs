@@ -21,7 +21,8 @@ pub(crate) struct Slot {
     pub(crate) generation: u64,
     pub(crate) socket: OwnedFd,
     pub(crate) pidfd: Arc<OwnedFd>,
-    /// Process whose affinity chooses the core on which a job starts. `None` if the kernel chooses.
+    /// Process whose CPU affinity is set, to choose the core on which a job starts. `None` if the
+    /// kernel chooses.
     pub(crate) process: Option<Pid>,
     pub(crate) end: Arc<PendingExit>,
     /// Reduced weight of the child, if its present job was deprioritized.

@@ -35,8 +35,8 @@ const PRIVILEGED: c_int = libc::CLONE_NEWPID
     | libc::CLONE_NEWNS
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
-/// Sets of namespaces to create, tried in this order: for a server that is root, for a user who may
-/// create a user namespace, and none where neither is allowed.
+/// Sets of namespaces to create, tried in this order. The first works for a server that is root,
+/// the second for a user who may create a user namespace. The last creates none.
 const ATTEMPTS: [c_int; 3] = [PRIVILEGED, PRIVILEGED | libc::CLONE_NEWUSER, 0];
 
 /// A started program, killed and reaped when dropped.

@@ -14,7 +14,7 @@ pub struct Stats {
     /// Wipes after which a microVM still held a canary; such a microVM is not used again. Anything
     /// but 0 is a bug in this crate or in the kernel.
     pub wipe_leaks: u64,
-    /// Total bytes of fresh memory that jobs in microVMs allocated.
+    /// Total size of the pages that jobs in microVMs touched and that wipes freed, in bytes.
     pub dirty_bytes: u64,
     /// System calls of jobs in microVMs that the microVM does not implement.
     pub refused_calls: u64,

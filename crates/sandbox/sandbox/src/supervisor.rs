@@ -34,7 +34,8 @@ const ORDERED_AHEAD: usize = 2;
 pub(crate) struct Supervisor {
     shared: Arc<Shared>,
     zygote_source: ZygoteSource,
-    /// Sender for the outcome of the first zygote's start; taken when it is ready or has failed.
+    /// Sender for the outcome of the first zygote's start. It is taken when that zygote is ready or
+    /// has failed.
     started: Option<mpsc::SyncSender<Result<(), Error>>>,
     zygotes: Vec<TrackedZygote>,
     children: HashMap<SlotId, Child>,
@@ -418,8 +419,8 @@ impl Supervisor {
         }
     }
 
-    /// Marks a zygote as dead. Its forked children continue where they can; forks that it still
-    /// owed are ordered again from the next zygote.
+    /// Marks a zygote as dead. Its forked children continue where they can. Forks that were ordered
+    /// from it and not yet made are ordered again from the next zygote.
     fn mark_dead(&mut self, index: usize, error: Error) {
         let tracked = &mut self.zygotes[index];
         let generation = tracked.generation;

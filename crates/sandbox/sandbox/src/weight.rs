@@ -22,8 +22,8 @@ pub(crate) enum Weight {
     /// weight again, and a killed child needs CPU time once more to exit, so the weight must not be
     /// lower.
     Little,
-    /// SCHED_IDLE, a three-hundredth of the usual weight, if the server is root. It raises the
-    /// weight of a child again before it kills the child.
+    /// SCHED_IDLE, a three-hundredth of the usual weight, if the server is root. Such a server
+    /// raises the weight of a child again before it kills the child.
     Least,
 }
 

@@ -199,8 +199,8 @@ fn limit(limits: &JobLimits, rules: &Rules) -> Result<(), Errno> {
         set_limit(Resource::Fsize, limits.answer_bytes_max)?;
         set_limit(Resource::Cpu, u64::from(limits.cpu_ms_max / 1_000) + 1)?;
     } else {
-        // The next job must be able to raise these limits again. RLIMIT_CPU is not set, because it
-        // would count the CPU time of all jobs.
+        // Soft limits, because the next job must be able to raise them again. RLIMIT_CPU is not
+        // set, because it would count the CPU time of all jobs.
         set_soft_limit(Resource::As, memory)?;
         set_soft_limit(Resource::Fsize, limits.answer_bytes_max)?;
     }

@@ -72,8 +72,8 @@ const JOB: u32 = crate::contract::JOB_FD as u32;
 const SERVICE: u32 = crate::contract::SERVICE_FD as u32;
 
 /// Rules of the zygote, inherited by its children. The only allowed calls that can block are those
-/// that read a socket to the server, so a child whose server died is ended by the end of that
-/// socket or by its CPU limit.
+/// that read a socket to the server. When the server dies, these calls return, and a child that
+/// does not end then is ended by its CPU limit.
 const ZYGOTE: &[Rule] = &[
     // Reads of the job's original, writes to its answer, and the child's reply.
     allow(libc::SYS_read, Always),
@@ -197,7 +197,7 @@ const KVM_SET_MSR_FILTER: u32 = 0x4188_aec6;
 /// denied the same calls as a worker, but by an error instead of death, since its author did not
 /// write it for a sandbox.
 const LAUNCHER: &[Rule] = &[
-    // The launcher's single start of a program, from a descriptor that the start closes.
+    // The launcher's single start of a program, from a descriptor that this call closes.
     allow(libc::SYS_execveat, Is(4, libc::AT_EMPTY_PATH as u32)),
     allow(libc::SYS_pipe2, Always),
     // The program's streams, and its stream to a service.
@@ -336,9 +336,9 @@ impl Program {
         Program(program)
     }
 
-    /// Compiles the filter of a child, on top of the zygote's, where no limit denies `fork`. Of the
-    /// calls that only the zygote needs, `clone` is the only one that a child could use: a child
-    /// has no children to wait for, and no socket through which to send a descriptor.
+    /// Compiles a second filter for a child, for hosts where no limit denies `fork`. It denies
+    /// `clone`. Of the calls that only the zygote needs, this is the only one that a child could
+    /// use: a child has no children to wait for, and no socket through which to send a descriptor.
     pub(super) fn child() -> Program {
         Program(vec![
             load(NUMBER),

@@ -45,8 +45,8 @@ pub(super) fn prepare_for_warm_up() {
     tune(libc::M_MMAP_THRESHOLD, LARGE_BYTES);
 }
 
-/// Prepares the heap for jobs after warm-up: all blocks come from the one heap, and the next block
-/// from its top starts at an untouched huge page.
+/// Prepares the heap for jobs after warm-up. From here on, large blocks get no mappings of their
+/// own, and the next block from the heap's top starts at an untouched huge page.
 ///
 /// ```text
 ///             heap's end before here
@@ -56,10 +56,10 @@ pub(super) fn prepare_for_warm_up() {
 ///        └ freed again: the zygote's own blocks  └ header of the top
 /// ```
 ///
-/// A huge page that the zygote wrote to is copied in small pages when a child writes to it, and so
-/// is every page before the first huge one: 2 MB of small pages cost a job 600 µs, one huge page
-/// 150 µs. No huge page spans the heap's previous end, because the kernel extends a heap that was
-/// forked (by init) with a separate mapping.
+/// When a child writes to a huge page that the zygote wrote to, the kernel copies it in small
+/// pages. The pages before the first huge page are small too. 2 MB of small pages cost a job
+/// 600 µs, one huge page 150 µs. No huge page spans the heap's previous end, because the kernel
+/// extends a heap that was forked (by init) with a separate mapping.
 pub(super) fn prepare_for_jobs() {
     const HUGE_PAGE_BYTES: usize = 2 << 20;
     const HEADER_BYTES: usize = 16;
@@ -74,7 +74,7 @@ pub(super) fn prepare_for_jobs() {
     tune(libc::M_TOP_PAD, GROW_BYTES);
     let small = block(SMALL_BYTES);
     let data = (end() + HEADER_BYTES).next_multiple_of(HUGE_PAGE_BYTES);
-    // A block occupies its size plus half a header, rounded up to a multiple of a header.
+    // libc adds half a header to a block's size, and rounds the sum up to a multiple of a header.
     block(data - HEADER_BYTES - top() - HEADER_BYTES / 2);
     // SAFETY: `small` was allocated above, and is not used again.
     unsafe { libc::free(small) };
@@ -114,8 +114,8 @@ fn end() -> usize {
     unsafe { libc::sbrk(0) as usize }
 }
 
-/// Allocates a block from libc itself that is never touched. The `black_box` keeps the compiler
-/// from removing the call.
+/// Allocates a block directly from libc, only to occupy its place: nothing touches its memory. The
+/// `black_box` keeps the compiler from removing the call.
 fn block(bytes: usize) -> *mut libc::c_void {
     // SAFETY: any size is allowed; without memory the call returns null.
     std::hint::black_box(unsafe { libc::malloc(bytes) })

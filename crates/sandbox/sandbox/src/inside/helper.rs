@@ -1,8 +1,8 @@
 //! A helper: the jailed process that hosts one microVM and runs jobs in it, one after another.
 //!
-//! It relays a worker's reply and adds the job's resource usage. The guest's CPU time is the
-//! helper's own, so the same timer as in a child ends a guest's job, by killing the helper. Memory
-//! is bounded by the guest's slot.
+//! It relays a worker's reply and adds the job's resource usage. The CPU time of the guest counts
+//! as CPU time of the helper, so the timer that limits it kills the helper, and with it the guest's
+//! job. Memory is bounded by the guest's slot.
 
 use super::child::{self, set_idle_priority};
 use super::filter::Program;
@@ -15,7 +15,7 @@ use sandbox_protocol::{AllegedReply, MESSAGE_BYTES_MAX, Status};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
-/// State that all helpers of a zygote share.
+/// State that all helpers (processes that host a microVM) of a zygote share.
 pub(super) struct Host {
     pub(super) kvm: Kvm,
     pub(super) guest: Guest,
@@ -91,7 +91,8 @@ fn serve(socket: BorrowedFd<'_>, running: &mut Running<'_>) -> bool {
         exit(EXIT_FAILED);
     }
     if job.plan == PROBE_FILTER {
-        // This tests the helper's filter, the barrier behind the microVM.
+        // This tests the helper's system call filter, which confines an attacker who escaped from
+        // the microVM.
         child::send_to_pool(socket, &child::probe_filter(&job).to_bytes());
         return false;
     }

@@ -51,7 +51,7 @@ pub(super) struct Jailed {
     pub(super) statm: Option<OwnedFd>,
 }
 
-/// Ties this process to the server's life, and closes all inherited descriptors but the standard
+/// Lets this process end with the server, and closes all inherited descriptors but the standard
 /// streams and the socket. Runs before everything else.
 pub(super) fn tie_to_server() -> Result<(), Refusal> {
     // The parent is the pool's supervisor thread; when it ends, this process ends, and with it the
@@ -162,10 +162,10 @@ fn disable_page_merging() {
     let _unknown = unsafe { libc::prctl(PR_SET_MEMORY_MERGE, 0, 0, 0, 0) };
 }
 
-/// Moves this process to a user namespace of its own. Returns whether its processes and threads are
-/// now counted apart from those of other processes, since the kernel counts them per user and user
-/// namespace. Call this function before capabilities are dropped, since the creator of a user
-/// namespace holds all capabilities in it.
+/// Moves this process to a user namespace of its own, unless `spawn` has done so. The kernel counts
+/// processes and threads per user and user namespace, so those of this namespace are then counted
+/// separately. Returns whether that is the case. Call this function before capabilities are
+/// dropped, since the creator of a user namespace holds all capabilities in it.
 pub(super) fn count_separately() -> bool {
     // SAFETY: the call takes a number, and changes nothing that memory or descriptors depend on.
     // This process has one thread.

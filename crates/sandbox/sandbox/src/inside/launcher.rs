@@ -27,7 +27,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr;
 
-/// Maximum number of threads of a program, per cell of its pool; the same as in a microVM.
+/// Maximum number of threads of a program, the same as in a microVM. Here the kernel enforces only
+/// the sum over all cells of a pool.
 const THREADS_MAX: u64 = microvm::THREADS_MAX as u64;
 
 /// Settings that all launchers of a zygote share.
@@ -222,8 +223,8 @@ fn become_program(start: &Start) -> ! {
 
 fn prepare(start: &Start) -> Result<(), Errno> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The service's stream was received after the original, so its number is not one of the
-    // targets.
+    // The service's stream was received after the original, so its number is not one of those that
+    // this loop replaces.
     for (from, to) in start.streams.iter().chain(&start.service).zip(0..) {
         // SAFETY: the call replaces the standard streams and the number of the service's stream,
         // which this process uses under no other name. It sets no CLOEXEC, so that the program

@@ -29,8 +29,8 @@ use sandbox_protocol::{
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// Time that the launcher of a program that ended before its first request waits for a job, so that
-/// a program that cannot run is restarted at most once per second.
+/// Time for which a launcher still waits for a job if its program ended before the first request.
+/// So a program that cannot run is restarted at most once per second.
 const LINGER: Duration = Duration::from_secs(1);
 /// Interval at which a program's CPU time is checked; no other mechanism ends a program that uses
 /// too much with several threads.
@@ -329,7 +329,8 @@ impl<'a> Request<'a> {
         match written {
             Ok(bytes) => self.sent += bytes as u64,
             Err(Errno::AGAIN | Errno::INTR) => {}
-            // Not an error yet: output that the program still writes comes first.
+            // A closed pipe is not an error yet: the rest of the program's output is received
+            // first.
             Err(Errno::PIPE) => std::thread::yield_now(),
             Err(errno) => return Err(errno),
         }

@@ -1,7 +1,7 @@
 //! The program's code and constants in huge pages.
 //!
-//! A file mapping is mapped anew in every child, sixteen small pages per fault. Anonymous huge
-//! pages are inherited by `fork`, one entry for 2 MB.
+//! Pages of a mapped file are mapped again in every child, sixteen small pages per page fault.
+//! Anonymous huge pages are inherited by `fork`, with one entry of a page table for 2 MB.
 
 use crate::syscall::checked;
 use rustix::io::Errno;

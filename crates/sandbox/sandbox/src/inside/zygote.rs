@@ -223,8 +223,8 @@ fn report(control: Control, report: &Report, descriptor: Option<OwnedFd>) {
 }
 
 /// Returns a signalfd for ended children and for packets on `control`, whose signals it blocks.
-/// With this one descriptor to wait on, the filter needs to allow no call that waits for several
-/// descriptors, in which a child could block for ever.
+/// Because the zygote waits only on this descriptor, its filter allows no call that waits for
+/// several descriptors. In such a call, a child could block for ever.
 fn signals(control: Control) -> Result<OwnedFd, Errno> {
     let mut set = MaybeUninit::uninit();
     // SAFETY: the call writes only to the set, in this frame.

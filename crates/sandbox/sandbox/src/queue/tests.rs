@@ -220,7 +220,8 @@ fn a_caller_that_fails_leaves_its_permit() {
                 let queue = Arc::clone(&queue);
                 thread::spawn(move || {
                     let (_child, _permit) = queue.acquire(LONGEST, false)?;
-                    // An error between acquisition and reply returns by `?`, as this does.
+                    // Stands for an error between acquisition and reply, at which a caller drops
+                    // its permit.
                     None::<()>
                 })
             })

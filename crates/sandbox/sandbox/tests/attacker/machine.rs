@@ -17,7 +17,7 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
         scene.done(b"escaped")
     }),
     ("port", |scene| {
-        // SAFETY: the instruction is an attack on the port of system calls.
+        // SAFETY: the instruction is an attack on the I/O port that ring 0 uses for system calls.
         unsafe { asm!("out 0x40, al") };
         scene.done(b"escaped")
     }),

@@ -88,14 +88,14 @@ fn touch(scene: &Scene<'_>) -> AllegedReply {
     scene.done(taken.to_string().as_bytes())
 }
 
-// Filler of the size of the code of a worker with codecs, so that the code fills whole huge pages.
+// Filler as large as the code of a worker with codecs, so that the code fills whole huge pages.
 std::arch::global_asm!(
     ".pushsection .text",
     "attacker_ballast: .fill 6 << 20, 1, 0x90",
     ".popsection",
 );
 
-/// Reads from every page of the ballast. Answers with the number of its page faults.
+/// Reads from every page of the filler `attacker_ballast`. Answers with the number of page faults.
 fn walk(scene: &Scene<'_>) -> AllegedReply {
     unsafe extern "C" {
         #[link_name = "attacker_ballast"]
@@ -126,8 +126,8 @@ fn work(scene: &Scene<'_>) -> AllegedReply {
     scene.done(&sum.to_le_bytes())
 }
 
-/// Answers with the number of the core on which the job starts, after computing for as many
-/// microseconds as the plan says.
+/// Answers with the number of the core on which the job started. Before it answers, it computes for
+/// as many microseconds as the plan says.
 fn core(scene: &Scene<'_>) -> AllegedReply {
     // SAFETY: the call takes nothing, and reads a number that the kernel keeps for this thread.
     let core = unsafe { libc::sched_getcpu() };

@@ -95,7 +95,7 @@ fn p15_no_more_is_kept_than_the_folder_may_hold() {
     );
     assert_eq!(failed.detail, expected);
     assert_eq!(kept(&folder).len(), 1);
-    // A job that failed by the fault of its original is not kept.
+    // A failed job whose original is at fault is not kept.
     let refused = fails(&pool, "allocate 10000000000");
     assert!(!refused.detail.contains("reproducer"), "{refused}");
 }

@@ -122,8 +122,8 @@ fn share(backend: Backend, what: &str, give_way_time_ms: u32) -> f64 {
         // CPU time of the jobs that are done, and of those that run.
         let honest_us = || honest_us.load(Ordering::Relaxed) + tree_us(honest_tree);
         let used_us = || (tree_us(hostile_tree), honest_us());
-        // On a busy machine, programs use much CPU time before they are deprioritized, so that time
-        // is not counted.
+        // On a busy machine, programs use much CPU time before they are deprioritized. That CPU
+        // time is not counted.
         let (hostile_before_us, honest_before_us) = if quiet {
             (0, 0)
         } else {

@@ -112,8 +112,8 @@ fn a_jobs_heap_and_code_are_in_huge_pages() {
     };
     let heap = [faults("touch 4194304"), faults("touch 16777216")];
     let code = faults("walk");
-    // With small pages the two heaps would cause 1,024 and 4,096 faults, and the code, at sixteen
-    // pages per fault, 96.
+    // With small pages, the two jobs that touch memory would cause 1,024 and 4,096 page faults. The
+    // job that reads the code would cause 96, at sixteen pages per fault.
     assert!(heap[0] < 64 && heap[1] < 64 && code < 64, "{heap:?} {code}");
 }
 

@@ -37,8 +37,8 @@ fn assert_nothing_left(pool: &Pool, rounds: u32) {
     assert!(100_000 < found, "the search misses what is there: {found}");
     let stats = pool.stats();
     assert_eq!(stats.finished, 2 * u64::from(rounds) + 1);
-    // During these jobs, one wipe of 64 planted a canary, and no wipe left one (promise N2 of
-    // `docs/SPEC.md`).
+    // During these jobs, one wipe in 64 on average planted a canary, and no canary survived its
+    // wipe (promise N2 of `docs/SPEC.md`).
     assert_eq!(stats.wipe_leaks, 0);
     eprintln!(
         "cell: proved: {}: {rounds} jobs left nothing in memory",

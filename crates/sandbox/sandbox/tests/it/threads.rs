@@ -46,9 +46,10 @@ fn outside(threads: u32, rounds: u64) -> Times {
 /// turn, and the median of their ratios counts, since a machine's speed changes.
 #[test]
 fn p17_threads_of_a_process_work_as_they_do_outside() {
-    // The work is as long as for a camera's picture. A new thread may have to wait for a core, for
-    // up to a tick of the kernel, though another core is idle. On some machines this affects more
-    // threads inside a cell than outside, and the wait would be a large part of short work.
+    // The work takes as long as the conversion of a camera's picture. A new thread may have to wait
+    // for a core, for up to a tick of the kernel, though another core is idle. On some machines
+    // this affects more threads inside a cell than outside, and the wait would be a large part of
+    // short work.
     const ROUNDS: u64 = 160_000_000;
     const LEAST_TRIES: usize = 10;
     const TRIES: usize = 60;

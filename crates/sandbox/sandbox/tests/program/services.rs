@@ -16,7 +16,7 @@ fn input() -> Vec<u8> {
     input
 }
 
-/// Sends one line after another, and outputs the answers until there are no more.
+/// Sends its input line by line, waits for the answer to each line, and prints the answers.
 pub(crate) fn ask() {
     let mut line = line();
     let mut answers = Vec::new();
