@@ -34,7 +34,7 @@ pub(super) struct Table {
     pub(super) routes: Vec<Arc<Route>>,
 }
 
-/// Path prefix, and the programs that handle it.
+/// Path prefix, and the programs that handle the requests below it.
 pub(super) struct Route {
     pub(super) name: String,
     pub(super) path: String,

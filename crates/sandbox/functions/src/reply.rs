@@ -42,7 +42,7 @@ impl Body {
         }
     }
 
-    /// Drops the media type that the client declared if browsers may run content of this type.
+    /// Drops the media type, which the client declared, if browsers may run content of this type.
     fn inert(self) -> Body {
         let content_type = self.content_type.filter(|it| is_inert(it));
         Body {
@@ -68,7 +68,7 @@ fn starts_with_ignore_case(bytes: &[u8], head: &[u8]) -> bool {
     !head.is_empty() && begin.is_some_and(|begin| begin.eq_ignore_ascii_case(head))
 }
 
-/// Reason why a route has no output of its programs to send.
+/// Reason why a route sends no output of its programs.
 enum Stop {
     /// Error status and phrase for a request that the client has to change.
     Refused(u16, &'static str),
@@ -312,7 +312,8 @@ fn document(status: u16, mut fields: Vec<Field>, body: Body) -> Reply {
     }
 }
 
-/// Adds the duration as `Server-Timing`, and the name of the program that failed, if any.
+/// Adds the field `Server-Timing` with the duration of the request. If a program failed, the field
+/// also has its name.
 fn timed(mut reply: Reply, begin: Instant, failed: Option<(&str, &Failure)>) -> Reply {
     let took_ms = begin.elapsed().as_secs_f64() * 1e3;
     let mut timing = format!("program;dur={took_ms:.3}");
@@ -379,7 +380,7 @@ pub(super) fn method_not_allowed(methods: &'static str) -> Reply {
     reply
 }
 
-/// Checks at compile time that all cores can share a route.
+/// Checks at compile time that all cores of the server can share a route.
 const _: fn() = || {
     fn shared<T: Send + Sync>() {}
     shared::<Arc<Route>>();
