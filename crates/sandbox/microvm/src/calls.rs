@@ -69,7 +69,7 @@ const PROGRAM_CALLS: &[(libc::c_long, Serve)] = &[
 
 /// Calls that both workers and programs may make.
 const CALLS: &[(libc::c_long, Serve)] = &[
-    // Descriptors: those of the job, and files by name.
+    // Calls on descriptors: those of the job, and those of files opened by name.
     (libc::SYS_read, files::read),
     (libc::SYS_pread64, files::pread),
     (libc::SYS_readv, files::readv),
@@ -89,14 +89,14 @@ const CALLS: &[(libc::c_long, Serve)] = &[
     (libc::SYS_fcntl, files::fcntl),
     (libc::SYS_ioctl, |_, _, _| fails(libc::ENOTTY)),
     (libc::SYS_poll, files::poll),
-    // Memory.
+    // Calls on memory.
     (libc::SYS_brk, memory::brk),
     (libc::SYS_mmap, memory::mmap),
     (libc::SYS_munmap, memory::munmap),
     (libc::SYS_mremap, |_, _, _| fails(libc::ENOMEM)),
     (libc::SYS_mprotect, memory::mprotect),
     (libc::SYS_madvise, memory::madvise),
-    // Time and randomness.
+    // Calls for time and randomness.
     (libc::SYS_clock_gettime, process::clock_gettime),
     (libc::SYS_clock_getres, process::clock_getres),
     (libc::SYS_gettimeofday, process::gettimeofday),
@@ -124,7 +124,7 @@ const CALLS: &[(libc::c_long, Serve)] = &[
     // Newer libraries try these and can do without them, so these failures are not counted.
     (libc::SYS_rseq, |_, _, _| fails(libc::ENOSYS)),
     (libc::SYS_statx, |_, _, _| fails(libc::ENOSYS)),
-    // Exit.
+    // Calls that end a thread or the program.
     (libc::SYS_exit, threads::exit),
     (libc::SYS_exit_group, process::exit),
     (libc::SYS_kill, process::kill),

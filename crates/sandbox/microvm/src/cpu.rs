@@ -318,11 +318,11 @@ pub(super) fn write_ring0(system: &mut [u8]) {
     put(TSS + 4, &EXCEPTION_STACK_TOP.to_le_bytes());
     // Offset of the I/O permission map: beyond the segment's end, so ring 3 has no ports.
     put(TSS + 102, &104_u16.to_le_bytes());
-    // out CALL_PORT, al; iretq
+    // Machine code of `out CALL_PORT, al; iretq`.
     put(STUB, &[0xe6, CALL_PORT as u8, 0x48, 0xcf]);
     for vector in 0..VECTORS {
         let handler = STUB + 0x100 + vector * 16;
-        // out vector, al; hlt
+        // Machine code of `out vector, al; hlt`.
         put(handler, &[0xe6, vector as u8, 0xf4]);
         let gate = (handler & 0xffff)
             | u64::from(KERNEL_CODE) << 16

@@ -39,9 +39,9 @@ const TABLES: Range<u64> = 0x1_0000..LARGE_BYTES;
 /// Minimum address of a program: linkers put programs with fixed addresses there.
 const IMAGE_MIN: u64 = 2 * LARGE_BYTES;
 const STACK_BYTES: u64 = 8 << 20;
-/// Size of the part of the stack above its 2 MB boundary, in bytes. The pages that the program
-/// writes there before its first job come from the template; the pages that a job uses below the
-/// boundary are fresh.
+/// Size of the top of the stack, above a 2 MB boundary, in bytes. The pages that the program writes
+/// there before its first job come from the template. The pages that a job uses below the boundary
+/// are fresh.
 const STACK_HEAD_BYTES: u64 = 64 << 10;
 
 const PRESENT: u64 = 1;
@@ -181,8 +181,8 @@ impl Layout {
             .ok_or(())
     }
 
-    /// Returns whether ring 3 can write to any part of the large page at `begin`, or ring 0 uses
-    /// it.
+    /// Returns whether the content of the large page at `begin` may change: ring 3 can write to a
+    /// part of it, or ring 0 uses it.
     pub(crate) fn changes(&self, begin: u64) -> bool {
         let end = begin + LARGE_BYTES;
         let touches = |range: &Range<u64>| range.start < end && begin < range.end;
@@ -281,7 +281,7 @@ impl Layout {
     }
 }
 
-/// Returns the pages of ring 0: data, and the stub.
+/// Returns the pages of ring 0, with the rights to them.
 fn system() -> Vec<(Range<u64>, Rights)> {
     let rights = |write, execute| Rights {
         user: false,

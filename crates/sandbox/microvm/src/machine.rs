@@ -136,8 +136,8 @@ impl Machine {
         }
     }
 
-    /// Returns whether the page fault at which the guest stopped is a system call, and then
-    /// restores its stack pointer. Software virtualisation may leave the CPU in ring 3 after
+    /// Returns whether the page fault at which the guest stopped is a system call. If so, restores
+    /// the guest's stack pointer. Software virtualisation may leave the CPU in ring 3 after
     /// `syscall`, so that it faults on the stub's first instruction; all other state is as
     /// expected. A program that jumps to the stub makes a call too, and returns to the address in
     /// its `rcx`.

@@ -338,8 +338,8 @@ impl Memory {
 
     fn copy(&mut self, file: &OwnedFd, range: Range<u64>) -> Result<(), Errno> {
         let bytes = (range.end - range.start) as usize;
-        // SAFETY: the range lies within the reservation, writable until `protect`; `self` is
-        // borrowed mutably.
+        // SAFETY: the range lies within the reservation, which is writable until `protect` is
+        // called; `self` is borrowed mutably.
         let place = unsafe { std::slice::from_raw_parts_mut(self.place(range.start), bytes) };
         let mut done = 0;
         while done < bytes {

@@ -195,9 +195,10 @@ pub(super) fn tgkill(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answ
     signalled(call[0] == MAIN && linux.threads.knows(call[1]), call[2])
 }
 
-/// Implements a signal that a program sends to itself: it ends the program, as `abort` expects,
-/// unless the signal's default is to be ignored. Go's runtime sends such an ignored signal to
-/// interrupt a thread, but the end of the thread's time slice does that as well.
+/// Implements a signal that a program sends to itself. The signal ends the program, as `abort`
+/// expects, unless signals of this kind are ignored by default. Go's runtime sends such an ignored
+/// signal to interrupt a thread; nothing needs to be done, because the end of the thread's time
+/// slice interrupts it too.
 fn signalled(is_there: bool, signal: u64) -> Answer {
     const HARMLESS: [i32; 4] = [libc::SIGURG, libc::SIGCHLD, libc::SIGWINCH, libc::SIGCONT];
     match signal {

@@ -10,7 +10,7 @@ use sandbox_protocol::{AnswerRecord, REQUEST_HEAD_BYTES};
 #[derive(Clone)]
 pub(super) struct Exchange {
     head: [u8; REQUEST_HEAD_BYTES],
-    /// Size of head, environment and body together.
+    /// Size of the whole request: head, environment and body.
     bytes: u64,
     /// Bytes of the request that the program has read.
     read: u64,

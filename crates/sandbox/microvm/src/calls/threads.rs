@@ -50,8 +50,8 @@ pub(super) struct Threads {
 #[derive(Clone)]
 struct Thread {
     id: u64,
-    /// Address at which to write 0 and wake a waiter when the thread ends; 0 if there is nothing to
-    /// write.
+    /// Address of a word that is set to 0 when the thread ends, and whose waiter is then woken. 0
+    /// if the thread has no such word.
     clear_at: u64,
     wait: Wait,
 }
@@ -69,8 +69,8 @@ pub(super) enum Wait {
         bits: u32,
         until: Option<Duration>,
     },
-    /// Waits for events of this epoll instance; `place` is the address and number of the entries to
-    /// write.
+    /// Waits for events of this epoll instance. `place` is the address to which the events are
+    /// written, and their maximum number.
     Events {
         descriptor: u64,
         place: (u64, u64),
