@@ -2,7 +2,8 @@
 //! Both ends are programs of the same build. Even so, a packet that cannot be parsed causes an
 //! error, not a panic. Some packets are accompanied by file descriptors.
 
-/// Maximum bytes of a packet: that of a report with a text of [`TEXT_BYTES_MAX`].
+/// Maximum size of a packet in bytes. The largest packet is a report with a text of
+/// [`TEXT_BYTES_MAX`] bytes.
 pub const CONTROL_BYTES_MAX: usize = 8 + TEXT_BYTES_MAX;
 /// Maximum bytes of a text: the reason why a zygote cannot start, or an argument, variable or path
 /// of a program.
@@ -95,8 +96,8 @@ pub enum ProgramText {
 /// Message from the pool to the zygote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Configuration of the zygote; the first packet. The file of the program and then `/dev/kvm`
-    /// accompany it, if the zygote needs them.
+    /// Configuration of the zygote; the first packet. If the zygote needs them, the file of the
+    /// program and then `/dev/kvm` accompany it.
     Start(Start),
     /// Text of at most [`TEXT_BYTES_MAX`] bytes for the program.
     ProgramText(ProgramText, Vec<u8>),

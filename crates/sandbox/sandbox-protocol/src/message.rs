@@ -159,7 +159,7 @@ pub struct Expect {
     pub size_px: Option<(u32, u32)>,
     /// Maximum bytes of the answer: the size of the memfd for the answer.
     pub answer_bytes_max: u64,
-    /// True if the answer may be empty, as that of a program; a picture must not be empty.
+    /// True if the answer may be empty. The answer of a program may be empty, a picture may not.
     pub may_be_empty: bool,
 }
 
@@ -202,8 +202,9 @@ pub enum Violation {
     UnknownStatus,
     /// The reply states another size of the picture than its job's [`Expect::size_px`].
     WrongSize,
-    /// The reply states an impossible length: more bytes than its memfd holds, none although the
-    /// job is done and its answer must not be empty, or some although the job is not done.
+    /// The reply states an impossible length. It states more bytes than its memfd holds, or none
+    /// although the job is done and its answer must not be empty, or some although the job is not
+    /// done.
     WrongLength,
 }
 
