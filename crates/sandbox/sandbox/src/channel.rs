@@ -43,8 +43,8 @@ pub(crate) fn send(
     Ok(())
 }
 
-/// Receives one packet into `bytes`, with its descriptors. Length 0 means that the peer is gone; a
-/// packet that does not fit is `EMSGSIZE`.
+/// Receives one packet into `bytes`, with its descriptors. Returns length 0 if the peer is gone,
+/// and fails with `EMSGSIZE` if the packet does not fit.
 pub(crate) fn receive(
     socket: BorrowedFd<'_>,
     bytes: &mut [u8],

@@ -73,7 +73,7 @@ struct Child {
     end: Arc<PendingExit>,
     /// CPU time that the child has reported so far.
     cpu_us: u64,
-    /// Number of times that the child has reported ready; 0 before its first job.
+    /// Number of times that the child has reported ready for a job.
     jobs: u64,
 }
 

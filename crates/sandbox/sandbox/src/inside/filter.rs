@@ -105,8 +105,8 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_sched_getaffinity, Is(0, 0)),
     // libc's `qsort` queries the size of the host's memory before it allocates.
     allow(libc::SYS_sysinfo, Always),
-    // `abort` unblocks and resets its signal, then kills itself by an illegal instruction, since
-    // `tgkill` is denied.
+    // `abort` unblocks and resets its signal. Then it ends the process by an illegal instruction,
+    // since `tgkill` is denied.
     allow(libc::SYS_rt_sigaction, Always),
     allow(libc::SYS_rt_sigprocmask, Always),
     allow(libc::SYS_rt_sigreturn, Always),

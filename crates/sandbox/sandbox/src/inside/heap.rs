@@ -134,9 +134,9 @@ fn checked(block: *mut u8) -> *mut u8 {
     block
 }
 
-/// C's allocation functions as a worker links them, by `--wrap`: as with [`Heap`], a job that runs
-/// out of memory ends with a reply. Otherwise libavif would abort, and other codecs would report
-/// the missing memory as a fault of the original.
+/// C's allocation functions, with which a worker replaces those of libc (linker option `--wrap`).
+/// As with [`Heap`], a job that runs out of memory ends with a reply. Otherwise libavif would
+/// abort, and other codecs would report the missing memory as a fault of the original.
 #[cfg(target_env = "gnu")]
 mod c {
     use super::checked;

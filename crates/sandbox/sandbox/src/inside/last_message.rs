@@ -14,7 +14,8 @@ pub(super) const EXIT_ABANDONED: i32 = 3;
 /// Exit code of a process that failed and reported why.
 pub(super) const EXIT_FAILED: i32 = 4;
 
-/// Current job, and the reply for the case that its memory runs out, built while there is memory.
+/// Current job, and the reply to send if the job's memory runs out. The reply is built early, while
+/// there is memory.
 struct LastMessage {
     job_id: u64,
     too_large: Vec<u8>,

@@ -27,9 +27,9 @@ pub(super) fn enlarge() -> Result<(), Errno> {
 }
 
 impl Segment {
-    /// Returns the range of huge pages that covers the segment. The linker keeps segments in huge
-    /// pages of their own (the worker's `build.rs`), so the rest of the first and of the last one
-    /// is empty, unless the kernel has mapped something else there.
+    /// Returns the range of huge pages that covers the segment. The linker puts no other segment
+    /// into these huge pages (see the worker's `build.rs`). So the space before and after the
+    /// segment in them is empty, unless the kernel has mapped something else there.
     fn huge(&self) -> Range<usize> {
         let (begin, end) = (self.range.start, self.range.end);
         let first = begin / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;

@@ -1,4 +1,4 @@
-//! Attacks on a cell from within, and how each ends.
+//! Attacks on a cell from within, and the outcome of each attack.
 
 use crate::{JOB_LIMITS, assert_works, pool, run, run_in, text};
 use expect_test::{Expect, expect};

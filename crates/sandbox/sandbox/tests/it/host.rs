@@ -22,9 +22,9 @@ pub(crate) struct Without {
 const CHILD: &str = "CELL_IT_CHILD";
 const NOBODY: u32 = 65_534;
 
-/// Runs the test `name` with fewer rights, alone in a separate process. In that process this
-/// returns true. In the test program itself, this starts the process, and returns false if it
-/// succeeded.
+/// Runs the test `name` with fewer rights, alone in a separate process. In that process, this
+/// function returns true, and the test continues. In the test program itself, this function starts
+/// the process, and returns false if the process succeeded.
 pub(crate) fn alone(name: &str, without: Without) -> bool {
     if std::env::var_os(CHILD).is_some() {
         return true;

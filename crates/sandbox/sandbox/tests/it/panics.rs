@@ -23,7 +23,7 @@ const SIGABRT: i32 = 6;
 /// Name of the supervisor's thread.
 const SUPERVISOR: &str = "cell supervisor";
 
-/// Maximum time until all callers have their result: the timeout of the queue, that of the exit
+/// Maximum time until all callers have their result: the timeouts of the queue and of the exit
 /// report, and some more for a busy machine.
 const CALLERS_MAX: Duration = Duration::from_secs(20);
 

@@ -168,7 +168,7 @@ fn p16_a_program_that_only_speaks_or_only_listens_is_ended() {
             let told = run_served(&pool, &[what], b"", (JOB_LIMITS, 500), &mut service);
             let kind = told.map_err(|failure| failure.kind);
             assert_eq!(kind, Err(FailureKind::TimedOut), "{what}");
-            // The service reads little more input than what belongs to the answers that the program
+            // The service reads little more input than it needs for the answers that the program
             // has read.
             assert!(
                 service.received.len() < 4 << 20,

@@ -70,7 +70,7 @@ fn send_standard_input() -> i64 {
 
 fn execute_input() -> i64 {
     let none: [*const libc::c_char; 1] = [std::ptr::null()];
-    // SAFETY: both lists end at once; if the call succeeds, nothing of this process is left.
+    // SAFETY: both lists are empty; if the call succeeds, nothing of this process is left.
     unsafe {
         libc::syscall(
             libc::SYS_execveat,
