@@ -1,7 +1,7 @@
 //! Copies the worker, a static program, to the path from which `src/worker.rs` embeds it.
 //!
 //! The worker is another package, built for another target, so Cargo cannot order the two builds.
-//! `cargo xtask build` does, and passes the path of the result in `PELTON_WORKER`.
+//! `cargo xtask build` builds the worker first, and passes its path in `PELTON_WORKER`.
 
 use std::env;
 use std::fs;

@@ -69,7 +69,8 @@ pub fn cell_limits(config: &Config, jobs: usize) -> sandbox::Limits {
     }
 }
 
-/// Converts an error of the sandbox. Errors of the host get a hint to `pelton cell --probe`.
+/// Converts an error of the sandbox. If the host is the cause, the result has a hint to `pelton
+/// cell --probe`.
 pub fn cell_error(err: &sandbox::Error) -> Error {
     match err.kind {
         sandbox::ErrorKind::Limits => Error::usage(err.to_string()),
@@ -93,7 +94,7 @@ pub fn transcodings(config: &Config) -> Result<usize, Error> {
     }
 }
 
-/// Returns the duration of the longest track that is transcoded, in milliseconds.
+/// Returns the maximum duration of a track that may be transcoded, in milliseconds.
 pub fn transcoded_ms_max(config: &Config) -> u64 {
     config.transcoding.longest.0.as_millis() as u64
 }
@@ -251,16 +252,16 @@ fn caches(config: &Config) -> Result<server::Limits, Error> {
 const CATALOG: &str = "catalog";
 /// Name of the folder, within the data directory, for covers that were extracted from music files.
 pub const COVERS: &str = "covers";
-/// Path prefix of extracted covers. Clients cannot request such a path: only the server does, when
-/// it answers a request for a cover.
+/// Path prefix of covers that were extracted from music files. A client cannot request a path with
+/// this prefix: only the server does so internally, to answer a request for a cover.
 pub const ART: &str = "/-/art";
 
 /// Name of the folder, within the data directory, for users and their data.
 pub const USERS: &str = "users";
 /// Name of the folder, within the data directory, for users' avatars.
 pub const AVATARS: &str = "avatars";
-/// Path prefix of avatars. Clients cannot request such a path: only the server does, when it
-/// answers a request for an avatar.
+/// Path prefix of avatars. A client cannot request a path with this prefix: only the server does so
+/// internally, to answer a request for an avatar.
 pub const AVATAR: &str = "/-/avatar";
 
 /// Returns the separators that split a tag into several artists or genres, and the names that are
@@ -292,8 +293,8 @@ pub fn library(config: &Config) -> scan::Setup {
     }
 }
 
-/// Returns the directories of the library: those of the configured prefixes, those of covers and
-/// avatars, and the root for all other paths.
+/// Returns the directories that are served: those with a configured path prefix, those of covers
+/// and avatars, and the root for all other paths.
 fn mounts(config: &Config) -> Vec<Mount> {
     let mapped = config.img_map.0.iter();
     let mut mounts: Vec<_> = mapped

@@ -13,14 +13,15 @@ use crate::{Config, Redirect};
 pub struct Loaded {
     /// Certificates and keys, ready for connections.
     pub tls: Arc<Tls>,
-    /// Problems of the certificates because of which clients may refuse them.
+    /// Problems because of which clients may refuse the certificates.
     pub concerns: Vec<CertificateWarning>,
 }
 
 /// Loads the configured certificates, if there are any.
 ///
 /// # Errors
-/// Usage error if the files do not fit together or cannot be used; host error without randomness.
+/// Usage error if the files do not fit together or cannot be used. Host error if the host has no
+/// source of randomness.
 pub fn load(config: &Config) -> Result<Option<Loaded>, Error> {
     let (certificates, keys) = (&config.tls.cert.0, &config.tls.key.0);
     if certificates.len() != keys.len() {

@@ -2,8 +2,8 @@
 //! [`Config`].
 //!
 //! Principal type: [`Resolved`], which [`load`] makes from the files, the variables and the flags,
-//! and [`resolve`] from their contents; the module `settings` lists every key once. Every error is
-//! a mistake in the user's input. All errors are reported at once, and each names its file and
+//! and [`resolve`] from their contents. The module `settings` lists every key once. Every error is
+//! a mistake in the user's input. All errors are reported together, and each names its file and
 //! line, its variable or its flag.
 //!
 //! [`components`] has the limits of each component that follow from the settings.

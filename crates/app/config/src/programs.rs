@@ -16,7 +16,7 @@ const INPUT: &str = "input";
 /// chain.
 const CHAIN_MAX: usize = 16;
 
-/// All programs and chains, sorted by name.
+/// All configured programs and chains of programs, sorted by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Programs(pub Vec<Entry>);
 
@@ -39,7 +39,7 @@ pub struct Entry {
     pub environment: Words,
     /// Files that the program may read.
     pub allowed_paths: Words,
-    /// True if the program is wiped after each request.
+    /// True if the program's memory is reset after each request.
     pub ephemeral: bool,
     /// Maximum number of concurrent requests.
     pub concurrency: NonZeroU32,

@@ -27,9 +27,8 @@ const OTHER_VARIABLES: [&str; 4] = [
     "PELTON_WORKER",
 ];
 
-/// Setting that gets a value that is the default of neither program: its name in Pelton, its name
-/// in WebP Server Go, and its default in WebP Server Go. If settings of WebP Server Go are used,
-/// `queries` becomes `webp-server-go`.
+/// Setting `queries`, whose value becomes `webp-server-go` if settings of WebP Server Go are used:
+/// its name in Pelton, its name in WebP Server Go, and its default in WebP Server Go.
 const QUERIES_OF_WSG: (&str, &str, &str) = ("queries", "ENABLE_EXTRA_PARAMS", "meta-only");
 
 /// Inputs of the configuration, apart from the defaults.
@@ -212,8 +211,9 @@ impl Resolver {
     }
 }
 
-/// Returns whether `path` is a configuration file of WebP Server Go. The extension decides: its
-/// keys mean nothing in a TOML file, and our keys mean nothing in a JSON file.
+/// Returns whether `path` is a configuration file of WebP Server Go. The extension decides, because
+/// the keys of WebP Server Go mean nothing in a TOML file, and those of Pelton mean nothing in a
+/// JSON file.
 fn is_wsg(path: &Path) -> bool {
     path.extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))

@@ -12,8 +12,8 @@ use crate::flags::Cell;
 use crate::output::print;
 use crate::worker;
 
-/// Prints, as the flags select: the posture of a cell and the cost of a job, the page tables of a
-/// cell, or the outcome of a replayed job.
+/// Prints one of three reports, as the flags select: the isolation of a cell and the cost of a job,
+/// the page tables of a cell, or the outcome of a replayed job.
 pub(crate) fn run(typed: &Cell, config: &Config) -> Result<u8, Vec<Error>> {
     if let Some(path) = &typed.replay {
         return replay(path, config);

@@ -46,7 +46,7 @@ fn log_not_renewed(err: &tls::Error) {
     tracing::error!(%err, hint = err.hint(), "cannot load the renewed certificates: the old ones stay in use");
 }
 
-/// Logs the problems of certificates because of which clients may refuse them.
+/// Logs the problems because of which clients may refuse the certificates.
 pub(crate) fn warn(concerns: &[CertificateWarning]) {
     for concern in concerns {
         tracing::warn!("{concern}");

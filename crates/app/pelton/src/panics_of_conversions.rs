@@ -13,8 +13,9 @@ const SECOND: &str = "PELTON_TEST_PANICS";
 
 const SIGABRT: i32 = 6;
 
-/// Waits for a conversion whose thread panics. Without the policy the waiter would get an error, as
-/// the tests of `conversion::single_flight` show; with the policy, the process ends first.
+/// Waits for a conversion whose thread panics. With the panic policy of the program, the process
+/// ends first. Without it, the waiter would get an error, as the tests of
+/// `conversion::single_flight` show.
 fn wait_for_a_panicking_conversion() {
     let flights = SingleFlight::<&str, u32>::new(2);
     let (leader, mut waiter) = flights.lead("key");

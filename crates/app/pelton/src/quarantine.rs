@@ -9,7 +9,7 @@ use report::{EXIT_OK, Error};
 use crate::flags::QuarantineCommand;
 use crate::output::print;
 
-/// Lists or lifts entries, whether or not a server runs.
+/// Lists the originals in quarantine, or lifts the quarantine of one, whether or not a server runs.
 pub(crate) fn run(does: &QuarantineCommand, config: &Config) -> Result<u8, Vec<Error>> {
     match does {
         QuarantineCommand::List(_) => {

@@ -36,8 +36,8 @@ fn job(typed: &Run, config: &Config) -> Result<Finished, Error> {
     })?;
     let task = Task {
         original: input.as_fd(),
-        // Size of the variables that precede the input: none, because only the program's own
-        // environment is set.
+        // Size of the environment variables that precede the input. It is zero, because a program
+        // that runs without a request gets only its own environment.
         plan: &0_u32.to_le_bytes(),
         size_px: None,
         limits: JobLimits {

@@ -95,7 +95,7 @@ fn carry_out(does: &UserCommand, store: &Store, resolved: &Resolved) -> Result<u
         UserCommand::Remove(whose) => {
             let avatar = store.avatar(&whose.name).map_err(failed)?;
             store.remove_user(&whose.name).map_err(failed)?;
-            // The avatar is no longer reachable. If its removal fails, it only takes space.
+            // The avatar is no longer reachable. If its removal fails, the file only takes space.
             drop(fs::remove_file(avatars.join(avatar)));
         }
         UserCommand::Avatar(portrait) => {
@@ -125,7 +125,7 @@ fn carry_out(does: &UserCommand, store: &Store, resolved: &Resolved) -> Result<u
 fn first_require_login(resolved: &Resolved) -> Result<Option<String>, Error> {
     let key = Key::named(REQUIRE_LOGIN).expect("the table of settings contains this key");
     match resolved.source(key) {
-        // The server does not see the flags of this command.
+        // The server does not see the flags of this command, so the value must be stored.
         Source::Flag(_) => Ok(Some((key.show)(&resolved.config))),
         Source::Default if io::stdin().is_terminal() => prompt_for_require_login(key).map(Some),
         Source::Default => {

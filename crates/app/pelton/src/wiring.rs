@@ -96,7 +96,7 @@ pub(crate) fn readable(root: &Path) -> Result<(), Error> {
     })
 }
 
-/// Mounts for all paths outside the library, and the users that may log in.
+/// Handlers of all paths outside the library (mounts), and the users that may log in.
 pub(crate) struct Handlers {
     pub(crate) programs: Arc<Programs>,
     /// Mounts other than programs; a reload does not change them.

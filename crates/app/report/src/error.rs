@@ -42,7 +42,7 @@ impl Error {
     }
 
     /// Creates an error in the command line or the configuration. `what` names the objects from the
-    /// outside in, without a full stop.
+    /// outermost to the innermost, without a full stop.
     pub fn usage(what: impl Into<String>) -> Error {
         Error::new(ErrorKind::Usage, what.into())
     }

@@ -1,6 +1,6 @@
 //! Messages of the program to its operator: errors with exit codes, the log, and reports of panics.
 //!
-//! Principal type: [`Error`], whose fault selects the exit code of the process. [`log`] writes all
+//! Principal type: [`Error`], whose kind selects the exit code of the process. [`log`] writes all
 //! lines on stderr or to a file.
 //!
 //! ```text

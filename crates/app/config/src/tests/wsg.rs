@@ -122,7 +122,8 @@ fn wrong_values() {
 
 #[test]
 fn formats() {
-    // The switches add formats to CONVERT_TYPES, which contains only WebP if it is not given.
+    // Switches such as ENABLE_WEBP add formats to CONVERT_TYPES. If CONVERT_TYPES is not given, it
+    // contains only WebP.
     check_json(
         r#"{ "CONVERT_TYPES": ["avif"], "ENABLE_WEBP": true }"#,
         expect![[r#"

@@ -222,7 +222,8 @@ impl Formats {
         let Some(source) = self.source else {
             return;
         };
-        // The switches add formats to CONVERT_TYPES, which contains only WebP if it is not given.
+        // Switches such as ENABLE_WEBP add formats to CONVERT_TYPES. If CONVERT_TYPES is not given,
+        // it contains only WebP.
         let mut names = self.listed.unwrap_or_else(|| vec!["webp"]);
         names.extend(self.switched_on);
         // The sorted order puts AVIF first, as in Pelton's default.
@@ -273,9 +274,10 @@ fn quality(entry: Entry, taken: &mut Taken) {
     taken.assign("quality", Raw::Integer(ours.into()), entry.source);
 }
 
-/// Converts a quality of WebP Server Go to the highest quality on Pelton's scale for which the WebP
-/// encoder gets `webp` or less. WebP Server Go passes one number to every encoder. Its users chose
-/// this number for WebP, its default format and for a long time its only one.
+/// Returns the quality on Pelton's scale for a quality of WebP Server Go: the highest one for which
+/// Pelton passes at most `webp` to the WebP encoder. WebP Server Go passes the same number to every
+/// encoder. Users chose it for WebP, which was the only output format for a long time and is still
+/// the default.
 fn alike(webp: u8) -> u8 {
     (1..=100)
         .rev()

@@ -436,8 +436,8 @@ fn with_more_settings(command: clap::Command) -> clap::Command {
     command.after_help(format!("{MORE_SETTINGS}{examples}"))
 }
 
-/// Flags of WebP Server Go, which accepts them with one dash or two, and the equivalent commands of
-/// Pelton.
+/// Flags of WebP Server Go, each with the equivalent command of Pelton. WebP Server Go accepts a
+/// flag with one dash or two.
 const OF_WSG: [(&str, &str); 6] = [
     ("config", "pelton serve --config FILE"),
     ("prefetch", "pelton prefetch ROOT"),

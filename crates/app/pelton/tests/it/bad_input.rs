@@ -16,7 +16,7 @@ fn warm(home: &Home) -> Server {
     server
 }
 
-/// Returns a photograph that ends in the middle of its scan.
+/// Returns the first half of a photograph, which ends in the middle of its pixel data.
 fn truncated() -> Vec<u8> {
     let photo = media::photo(96, 64, 1);
     photo[..photo.len() / 2].to_vec()
@@ -59,7 +59,7 @@ fn broken_originals_are_sent_as_they_are_and_not_changed() {
             assert_eq!(answer.content_type(), "application/problem+json");
         }
     }
-    // The verdicts are remembered, so no conversion is tried again.
+    // The server remembers the failures, so no conversion is tried again.
     let jobs = server.metrics().jobs();
     for (name, ..) in &originals {
         server.get_as(&format!("/{name}"), "image/avif,image/webp");

@@ -214,8 +214,8 @@ fn kill_thrice(server: &Server, target: &str, widths: [u32; 3]) {
             signal(*cell, Signal::ABORT);
         }
         assert_eq!(client.answer().status, 500);
-        // Otherwise the next job might be given to one of these cells before the kernel has ended
-        // it.
+        // Without this wait, the next job might be given to one of these cells before the kernel
+        // has ended it.
         eventually("they are all dead", || {
             (!cells.iter().any(|cell| is_alive(*cell))).then_some(())
         });
@@ -303,8 +303,8 @@ fn the_quarantine_is_listed_and_lifted_by_command_and_over_http() {
             );
         }
         assert_eq!(quarantine(&["list"]), (Some(0), String::new()));
-        // Use a width without a remembered failure: a conversion that failed is retried only after
-        // up to a minute.
+        // Use a width that has not failed yet: a failed conversion is retried only after up to a
+        // minute.
         let width = if by_command { 60 } else { 90 };
         let answer = server.get(&format!("/large.jpg?w={width}"));
         assert_eq!((answer.status, answer.size().0), (200, width));

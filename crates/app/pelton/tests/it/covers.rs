@@ -148,7 +148,7 @@ fn prefetch_makes_covers_in_the_sizes_of_the_settings() {
     let stderr = String::from_utf8_lossy(&made.stderr);
     assert!(made.status.success(), "{stderr}");
     // The two albums have covers in two sizes each. The fifth variant is that of `Folder.PNG`,
-    // which is also a picture of the library.
+    // which is also a picture in the library.
     let summary = stderr.lines().last().expect("it says what it made");
     assert!(
         summary.starts_with("5 files, 4 covers: 5 variants made ("),

@@ -143,8 +143,8 @@ fn compressed_bombs_are_refused() {
     let (_home, server) = served(&[]);
     let before = server.memory("VmRSS");
     let mut client = Frames::connect(server.address(), &[]);
-    // RFC 7541 §6.2.1: with incremental indexing; the length is 127 + 2873 in a prefix of seven
-    // bits.
+    // RFC 7541 §6.2.1: a literal field with incremental indexing. Its length, 3000, is encoded as
+    // 127 + 2873 in a prefix of seven bits.
     let field = [&b"\x40\x01a\x7f\xb9\x16"[..], &[b'x'; 3000]].concat();
     let head = [get("/digits.txt"), field].concat();
     let kept = frame(HEADERS, END_HEADERS | END_STREAM, 1, &head);
@@ -226,8 +226,8 @@ fn windows_that_stay_shut_are_ended_and_cost_little() {
     assert_eq!(timeouts, CLIENTS);
 }
 
-/// Slow readers of one large response, as in HTTP/1.1: the windows are open, and the client does
-/// not read.
+/// Clients that open their windows for one large response and then do not read, like slow readers
+/// in HTTP/1.1.
 #[test]
 fn slow_readers_cost_little_beyond_the_shared_body() {
     const CLIENTS: u64 = 200;

@@ -157,7 +157,7 @@ fn hosts_are_judged_as_in_http1() {
         (b"\x01\x06pelton\x0f\x17\x06pelton", b"200"),
         // Host alone.
         (b"\x0f\x17\x06pelton", b"200"),
-        // Neither; two that differ; an invalid host; two Host fields.
+        // No host; `:authority` and Host that differ; an invalid host; two Host fields.
         (b"", b"400"),
         (b"\x01\x06pelton\x0f\x17\x05other", b"400"),
         (b"\x0f\x17\x03a,b", b"400"),

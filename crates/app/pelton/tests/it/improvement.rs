@@ -6,7 +6,7 @@ fn home() -> Home {
     Home::with(&[("p.jpg", &media::photo(400, 300, 1))])
 }
 
-/// Waits for the final response, which is fresh for long, and returns it.
+/// Waits for a response that is not provisional, recognised by its long max-age, and returns it.
 fn improved(server: &Server, target: &str, accept: &str) -> Answer {
     eventually("the better variant is there", || {
         let answer = server.get_as(target, accept);

@@ -200,8 +200,7 @@ fn connections_of_http2_are_told_to_come_again() {
     server.stop();
 }
 
-/// Returns a command that starts the server through a service manager, here `sh`, which passes its
-/// socket.
+/// Returns a command that starts the server as a service manager would: `sh` passes `socket` to it.
 fn activated(home: &Home, socket: &TcpListener, listen: &str) -> Command {
     let inner = pelton(home, ["serve", "--listen", listen]);
     let mut command = Command::new("sh");
@@ -228,7 +227,8 @@ fn a_service_manager_opens_the_socket_and_is_told() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
     let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = socket.local_addr().expect("bound");
-    // The notification socket has an abstract name instead of a path, which systemd may use too.
+    // The notification socket has an abstract name instead of a path, because systemd may use
+    // either.
     let name = format!("pelton-test-{}", std::process::id());
     let manager = SocketAddr::from_abstract_name(&name).expect("a short name");
     let manager = UnixDatagram::bind_addr(&manager).expect("nobody else has it");

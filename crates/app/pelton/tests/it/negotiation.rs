@@ -133,7 +133,8 @@ fn check(query: &str, expected: Expect) {
     expected.assert_eq(&table);
 }
 
-/// Returns the format, `=` if the body is the original, and `*` if the response varies by Accept.
+/// Returns the format, followed by `=` if the body is the original, and by `*` if the response
+/// varies by Accept.
 fn summary(original: &[u8], answer: &Answer) -> String {
     assert_eq!(answer.status, 200);
     let (_, format) = answer

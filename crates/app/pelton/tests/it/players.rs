@@ -302,8 +302,8 @@ fn many_long_lists_at_once_take_the_memory_of_a_few() {
             scope.spawn(ask);
         }
     });
-    // Rendering a list needs its buffer, and the larger one into which the buffer grows. Each
-    // response is held in memory until its client has received it.
+    // Rendering a list needs two buffers when the buffer grows: the old one and the larger new one.
+    // Each response is held in memory until its client has received it.
     let more = server.memory("VmHWM") - before;
     assert!(
         more < 16 * length,

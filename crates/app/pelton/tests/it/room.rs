@@ -116,7 +116,8 @@ fn without_descriptors_the_server_sheds_and_recovers() {
             if client.has_begun() {
                 match client.answer().status {
                     503 => shed_count += 1,
-                    // This connection was accepted, and later closed by the timeout of the head.
+                    // The server accepted this connection, and later closed it because its head was
+                    // not completed in time.
                     status => {
                         assert_eq!(status, 408);
                         ended += 1;

@@ -88,8 +88,9 @@ fn an_index_that_somebody_cuts_while_it_is_served_does_no_harm() {
     let server = Server::plain(&home, &[]);
     let before = tracks(&server);
     assert_eq!(before["total"], 300);
-    // The server maps the index and holds a lease on it. This write waits for the lease, during
-    // which the server copies the index; otherwise all pages but the first would be lost.
+    // The server maps the index and holds a lease on it. This write waits until the server has
+    // copied the index and released the lease. Otherwise the server would lose all pages but the
+    // first.
     fs::write(home.data().join("catalog/index"), b"cut").expect("the home can be written");
     assert_eq!(tracks(&server), before);
     drop(server);

@@ -11,7 +11,8 @@ use std::thread;
 
 use crate::harness::{Caller, Home, Server, repetitions};
 
-/// Sizes from copied bodies to bodies that `sendfile` sends in several slices, in bytes.
+/// Sizes of files in bytes: from bodies that are copied, to bodies that `sendfile` sends in several
+/// slices.
 const SIZES: [usize; 7] = [1, 150, 2_000, 20_000, 70_000, 200_000, 1_500_000];
 const CLIENTS: usize = 4;
 

@@ -299,7 +299,7 @@ fn slow_readers_get_values_as_they_were() {
         let mut set = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${BYTES}\r\n").into_bytes();
         set.resize(set.len() + BYTES, letter);
         set.extend_from_slice(b"\r\n");
-        // Some values are modified in between, to the same bytes.
+        // Between the writes, some values are overwritten with the same bytes.
         let change = match letter % 4 {
             0 => format!("SETRANGE k 100000 {}\r\n", char::from(letter)),
             _ => "STRLEN k\r\n".to_owned(),

@@ -1,5 +1,5 @@
-//! `pelton store` on a full disk, simulated by the limit on file sizes: a write beyond it fails
-//! partway, as on a full disk; the limit needs no privileges, and it can be lifted.
+//! `pelton store` on a full disk, simulated by the limit on file sizes. A write beyond the limit
+//! fails partway, as on a full disk. The limit needs no privileges, and it can be lifted.
 
 use std::io::{BufRead, Write};
 use std::process::Command;

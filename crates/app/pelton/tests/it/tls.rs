@@ -62,8 +62,7 @@ fn both_protocols_and_versions_are_spoken_and_no_byte_differs() {
                 client.request("HEAD", "/p.jpg", "");
                 assert_eq!(client.head().status, 200);
             }
-            // The client sends two requests in one write, the second of which closes the
-            // connection.
+            // The client sends two requests in one write. The second one closes the connection.
             client.send(
                 "GET /digits.txt HTTP/1.1\r\nhost: h\r\n\r\n\
                  GET /digits.txt HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n",

@@ -216,8 +216,8 @@ fn crc32(bytes: &[u8]) -> u32 {
 pub(crate) fn png_bomb() -> Vec<u8> {
     let side = 30_000_u32.to_be_bytes();
     let header = [&side[..], &side, &[8, 2, 0, 0, 0]].concat();
-    // A stored block of 256 zeros. A decoder allocates more than two gigabytes before it misses the
-    // next block.
+    // A stored block of 256 zeros. A decoder allocates more than two gigabytes before it notices
+    // that the next block is missing.
     let pixels = [&b"\x78\x01\x00\x00\x01\xff\xfe"[..], &[0; 256]].concat();
     let chunks = [
         chunk(b"IHDR", &header),
@@ -245,7 +245,7 @@ pub(crate) fn jpeg_bomb() -> Vec<u8> {
         .windows(2)
         .position(|marker| marker == [0xff, 0xc0])
         .expect("a baseline frame");
-    // Marker, length and precision, then height and width.
+    // The frame header consists of marker, length and precision, then height and width.
     let side = 65_500_u16.to_be_bytes();
     jpeg[frame + 5..frame + 7].copy_from_slice(&side);
     jpeg[frame + 7..frame + 9].copy_from_slice(&side);

@@ -24,7 +24,7 @@ pub(crate) fn eventually<T>(what: &str, mut check: impl FnMut() -> Option<T>) ->
 }
 
 /// Returns the number of repetitions: `CONFORM_REPETITIONS`, if set, for runs that may take longer
-/// than the usual gate, and otherwise `usual`.
+/// than the usual checks, and otherwise `usual`.
 pub(crate) fn repetitions(usual: usize) -> usize {
     match std::env::var("CONFORM_REPETITIONS") {
         Ok(wanted) => wanted.parse().expect("CONFORM_REPETITIONS is a number"),
