@@ -12,7 +12,7 @@ pub enum Answer {
         /// Text of the document.
         body: String,
     },
-    /// File of the library, or a picture derived from one, that the program serves at this target.
+    /// File in the library, or a picture derived from one. The program serves it at `target`.
     File {
         /// Path and query, percent-encoded.
         target: String,

@@ -122,7 +122,7 @@ impl Call<'_> {
         self.track_row(id).is_some()
     }
 
-    /// Returns the rows of those of the tracks `ids` that are in the library.
+    /// Returns the rows of the tracks in `ids` that the library contains.
     pub(crate) fn rows(&self, ids: &[Id]) -> Vec<u32> {
         ids.iter().filter_map(|&id| self.track_row(id)).collect()
     }

@@ -83,12 +83,12 @@ impl Context {
         }
     }
 
-    /// Calls `change` with the tracks that players play at present, under their lock.
+    /// Locks the table of tracks that players play at present, and calls `change` with it.
     pub(crate) fn playing<T>(&self, change: impl FnOnce(&mut Players) -> T) -> T {
         change(&mut self.playing.lock())
     }
 
-    /// Calls `change` with the counters of visits to shares, under their lock.
+    /// Locks the counters of visits to shares, and calls `change` with them.
     pub(crate) fn visits<T>(&self, change: impl FnOnce(&mut Visits) -> T) -> T {
         change(&mut self.visits.lock())
     }

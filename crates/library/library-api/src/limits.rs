@@ -10,14 +10,15 @@ pub struct Limits {
     pub found_max: usize,
     /// Maximum tracks per playlist or queue. Default 100,000.
     pub tracks_max: usize,
-    /// Maximum number of users, of radio stations, and per user of playlists, of bookmarks and of
+    /// Maximum number of users, of radio stations, and of each user's playlists, bookmarks and
     /// shares. Each kind is counted separately. Default 10,000.
     pub kept_max: usize,
     /// Maximum memory of all data of one user, by estimate. Default 16 MiB.
     pub user_bytes_max: usize,
     /// Maximum bytes of a name or a comment. Default 4,096.
     pub text_bytes_max: usize,
-    /// Longest track that is transcoded, in milliseconds; 0 disables transcoding. Default 1 hour.
+    /// Maximum duration of a track that may be transcoded, in milliseconds; 0 disables transcoding.
+    /// Default 1 hour.
     pub transcoded_ms_max: u64,
     /// Maximum players whose current track is remembered. Above this limit, the player with the
     /// oldest report is forgotten. Default 1,000.

@@ -94,8 +94,8 @@ pub(crate) fn scrobble(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     let plays = ids.into_iter().enumerate().map(|(at, id)| Change::Play {
         user: call.user.clone(),
         id,
-        // Cap the time at the server's: otherwise a player whose clock is ahead would keep the
-        // track the most recent one.
+        // Use at most the server's time. Otherwise a play from a player whose clock is ahead would
+        // stay the latest play for a while.
         at_ms: times
             .get(at)
             .map_or(call.now_ms, |&time| time.min(call.now_ms)),

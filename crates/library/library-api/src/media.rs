@@ -16,7 +16,7 @@ use crate::playlists;
 use crate::store::Role;
 use crate::write::Writer;
 
-/// Longest side of a cover, in pixels; larger requests are reduced to it.
+/// Maximum side length of a cover in pixels. A larger requested size is reduced to it.
 const SIZE_PX_MAX: u32 = 4096;
 /// Maximum tracks of a playlist that are searched for a cover.
 const PLAYLIST_COVERS_MAX: usize = 32;

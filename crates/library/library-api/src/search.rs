@@ -99,8 +99,8 @@ fn found(call: &Call<'_>) -> Result<[Vec<u32>; 3], Fault> {
     ];
     let query = call.params.first("query").unwrap_or("").trim();
     let query = query.trim_matches('"');
-    // Players append one `*` to search for prefixes. Further stars are kept: a name may consist of
-    // them.
+    // Players append one `*` to search for prefixes. Further asterisks are part of the query: a
+    // name may consist of them.
     let query = query.strip_suffix('*').unwrap_or(query);
     let rows = if query.is_empty() {
         let counts = call.index.counts();

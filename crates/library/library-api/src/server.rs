@@ -27,7 +27,7 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// Returns a server of the library that `library` gives access to. `splits` says how tags with
+    /// Creates a server for the library that `library` gives access to. `splits` says how tags with
     /// several names are split; it must equal the value that scans use.
     #[must_use]
     pub fn new(
@@ -41,7 +41,8 @@ impl Server {
         }
     }
 
-    /// Returns the damage in the journal of users that was skipped so far.
+    /// Returns the number and size of the damaged parts of the users' journal that were skipped so
+    /// far.
     #[must_use]
     pub fn damage(&self) -> Damage {
         self.context.store.damage()
@@ -155,9 +156,9 @@ impl Server {
         page::respond(&self.context, base, path, params, now_ms)
     }
 
-    /// Returns the page of a share, or one of its songs. `path` is the id of the share, for a song
-    /// followed by a slash and the song's number; `base` is the mount of shares. May wait for the
-    /// disk.
+    /// Returns the page of a share, or one of its songs. `path` is the id of the share; for a song,
+    /// a slash and the song's number follow. `base` is the path prefix of all shares. May wait for
+    /// the disk.
     #[must_use]
     pub fn share(&self, base: &str, path: &str, now_ms: i64) -> Answer {
         shares::respond(&self.context, base, path, now_ms)

@@ -177,8 +177,8 @@ pub(crate) fn delete(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     }])
 }
 
-/// Returns the page of a share, or one of its songs. `path` is the id of the share, for a song
-/// followed by a slash and the song's number; `base` is the mount of shares. May wait for the
+/// Returns the page of a share, or one of its songs. `path` is the id of the share; for a song, a
+/// slash and the song's number follow. `base` is the path prefix of all shares. May wait for the
 /// disk.
 pub(crate) fn respond(context: &Context, base: &str, path: &str, now_ms: i64) -> Answer {
     let (token, number) = path.split_once('/').unwrap_or((path, ""));

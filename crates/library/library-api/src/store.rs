@@ -10,7 +10,7 @@
 //! partial record that a crash left at the end; damage elsewhere loses only the records that it
 //! hit, see `journal.rs`. Several processes may have the journal open, for example during a
 //! handover, or while `pelton user` adds a user: each reads the records that the others appended,
-//! and appends under the file's lock. When most of the journal is history, it is rewritten to a
+//! and appends under the file's lock. When most records of the journal are obsolete, it is rewritten to a
 //! file beside it, which is renamed over it. Reading writes nothing, and does not create the
 //! folder.
 //!
@@ -99,7 +99,8 @@ impl Store {
         Ok(store)
     }
 
-    /// Returns the damage in the journal that was skipped since the store was opened.
+    /// Returns the number and size of the damaged parts of the journal that were skipped since the
+    /// store was opened.
     pub fn damage(&self) -> Damage {
         self.journal.damage()
     }

@@ -174,8 +174,8 @@ fn form(params: &Params<'_>) -> Result<Form, Fault> {
         Some("jsonp") => {
             let callback = params.first("callback");
             let callback = callback.ok_or_else(|| Fault::missing("callback"))?;
-            // Other characters would let a link run code of its author's choice in the page that
-            // loads the script.
+            // Other characters in the name of the callback would let the author of a link run code
+            // in the page that loads the script.
             let is_name = !callback.is_empty()
                 && callback.len() <= CALLBACK_BYTES_MAX
                 && callback

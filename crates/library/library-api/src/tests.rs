@@ -242,7 +242,8 @@ fn a_search_for_nothing_pages_through_everything() {
         .collect();
     assert_eq!(paged, all);
     assert_eq!(titles("search2?query=&albumCount=0&artistCount=0"), all);
-    // One trailing star searches for a prefix; three stars are a name, which no song here has.
+    // One trailing asterisk searches for a prefix; three asterisks are a name, which no song here
+    // has.
     assert_eq!(scene.all("search3?query=*", "song.id").len(), 3);
     assert_eq!(scene.all("search3?query=erst*", "song.id").len(), 1);
     assert_eq!(scene.all("search3?query=***", "song.id").len(), 0);

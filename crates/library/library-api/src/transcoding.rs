@@ -1,5 +1,6 @@
-//! Transcoding: the endpoint `stream`, and the endpoints for players that describe their
-//! capabilities, of which one recommends a way to play a track.
+//! Transcoding: the endpoint `stream`, and two endpoints for players that describe their
+//! capabilities. One of the two recommends a way to play a track, and the other sends the track in
+//! that way.
 
 mod profile;
 

@@ -1,7 +1,7 @@
 //! Writer of documents as XML or as JSON, from one description.
 //!
 //! The members of an object are written in order. XML requires the attributes of an object before
-//! its child elements, which is asserted.
+//! its child elements; the writer asserts this order.
 
 use std::fmt::Write as _;
 

@@ -5,8 +5,8 @@ use crate::ids::Id;
 use crate::index::{genres_named, tracks};
 use crate::store::State;
 
-/// Values by which albums are ordered. Each value is a sum over all users and an average over the
-/// album's tracks, so that long albums have no advantage.
+/// Values by which albums are ordered. The value of a track is a sum over all users. The value of
+/// an album is the average over its tracks, so that long albums have no advantage.
 #[derive(Clone, Copy, Debug, Default)]
 struct Scores {
     plays: f64,

@@ -27,12 +27,12 @@ const HEAD_BYTES: usize = 12;
 const JSON_BEGIN: &[u8] = b"[{";
 /// Longest JSON of a record; a playlist of 100,000 tracks is shorter.
 const RECORD_BYTES_MAX: usize = 16 << 20;
-/// Minimum size from which a journal must double before it is rewritten: a journal of at most twice
-/// this size is never rewritten.
+/// Least size that counts as the size after the last rewrite. A journal is rewritten only after its
+/// size has doubled, so one of at most twice this constant is never rewritten.
 const HISTORY_BYTES_MIN: u64 = 1 << 20;
 
-/// Maximum damaged files that are kept beside the journal: `journal.bad`, `journal.bad-1` and so
-/// on.
+/// Maximum number of damaged files that are kept beside the journal: `journal.bad`, `journal.bad-1`
+/// and so on.
 const KEPT_MAX: usize = 10;
 
 /// Paths of the journal, and the damage found in it.
@@ -41,7 +41,7 @@ pub(super) struct Journal {
     folder: PathBuf,
     path: PathBuf,
     partial: PathBuf,
-    /// Damage that was skipped since this value was created, as in [`Damage`].
+    /// Damaged parts that were skipped since this value was created, counted as in [`Damage`].
     damaged_stretches: AtomicU64,
     damaged_bytes: AtomicU64,
 }
@@ -60,9 +60,9 @@ pub(super) struct Position {
 /// Damaged parts of a journal that were skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// Contiguous damaged stretches; each may cover several records.
+    /// Number of contiguous damaged parts; each may cover several records.
     pub stretches: u64,
-    /// Total length of the stretches, in bytes.
+    /// Total length of the damaged parts in bytes.
     pub bytes: u64,
 }
 
@@ -83,7 +83,8 @@ impl Journal {
         }
     }
 
-    /// Returns the damage that was skipped since this value was created.
+    /// Returns the number and size of the damaged parts that were skipped since this value was
+    /// created.
     pub(super) fn damage(&self) -> Damage {
         Damage {
             stretches: self.damaged_stretches.load(Ordering::Relaxed),
@@ -233,7 +234,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Logs and counts a damaged stretch that was skipped.
+    /// Logs and counts a damaged part that was skipped.
     fn note_damage(&self, position: &mut Position, at: u64, skipped: usize) {
         let path = self.path.display();
         tracing::error!(%path, at, skipped, "skipped a damaged part of the users' journal; the changes in it are lost");

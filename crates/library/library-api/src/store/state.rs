@@ -215,8 +215,8 @@ impl State {
         }
     }
 
-    /// Returns the user of this name with its stored spelling: an exact match, or the only user
-    /// whose name differs just in case.
+    /// Returns the user of this name, and the stored spelling of the name. An exact match takes
+    /// precedence; without one, the only user whose name differs just in case is returned.
     pub(crate) fn user_named(&self, name: &str) -> Option<(&str, &User)> {
         let found = self.users.get_key_value(name).or_else(|| {
             let folded = name.to_lowercase();

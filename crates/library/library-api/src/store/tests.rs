@@ -72,7 +72,7 @@ fn a_tail_that_a_crash_left_is_cut_wherever_it_was_cut() {
         let store = Store::open(&folder.0).expect("it is whole again");
         assert_eq!(state(&store), after, "cut at {cut}");
     }
-    // A record with one wrong bit does not count.
+    // A record with one wrong bit is not applied.
     let mut broken = all.clone();
     *broken.last_mut().expect("a byte") ^= 1;
     fs::write(folder.journal(), &broken).expect("it is ours");
@@ -157,8 +157,8 @@ fn a_wrong_bit_in_the_begin_of_the_file_costs_no_record() {
     assert_eq!(fs::read(folder.journal()).expect("it is there"), later);
 }
 
-/// Checks that text of a user cannot form a record: its bytes would be a whole record if records
-/// could be that long.
+/// Checks that a user's text cannot pass for a record. The text in this test would be a whole
+/// record if records could be that long.
 #[test]
 fn what_users_write_does_not_pass_for_a_record() {
     let folder = Folder::new("forged");

@@ -22,7 +22,7 @@ pub enum UserError {
 }
 
 impl Store {
-    /// Returns all users in order of their names, each with whether they are an admin.
+    /// Returns the names of all users in order, and for each whether the user is an admin.
     ///
     /// # Errors
     /// The store cannot be read.

@@ -1,5 +1,5 @@
-//! Members that the protocol's specification requires in each response, as tables of a path into
-//! the JSON and the type of its value.
+//! Members that the protocol's specification requires in each response. Each table lists names of
+//! members and the types of their values.
 
 use serde_json::Value;
 

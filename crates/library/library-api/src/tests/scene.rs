@@ -98,7 +98,7 @@ impl LibraryAccess for FixedLibrary {
     }
 }
 
-/// Returns the placeholder of every picture in the fixture.
+/// Returns the one placeholder that all pictures in the fixture have.
 fn seen() -> Placeholder {
     Placeholder::new(
         [0x1f, 0x2e, 0x3d],

@@ -24,7 +24,7 @@ pub(super) struct Client {
     codecs: Vec<(String, Vec<Limitation>)>,
 }
 
-/// Streams that the player supports. An empty list supports every value.
+/// Streams that the player supports, as lists of values. An empty list means every value.
 #[derive(Debug, Default, PartialEq)]
 struct Profile {
     containers: Vec<String>,
