@@ -126,7 +126,8 @@ fn handlers(
     })
 }
 
-/// Returns the files of the page: those in the program, or in the folder of the configuration.
+/// Returns the files of the web page: those built into the program, or those in the configured
+/// folder.
 fn page_assets(config: &Config) -> Result<Assets, Error> {
     let Some(folder) = &config.page_dir.0 else {
         return Ok(Assets::default());

@@ -38,7 +38,7 @@ pub struct ApiRequest<'a> {
     pub params: Params<'a>,
     /// Value of the Authorization field, if the request has one.
     pub authorization: Option<&'a str>,
-    /// Token of the request's session, if it has one. It counts only without `authorization`.
+    /// Session token of the request, if it has one. It is ignored if `authorization` is set.
     pub session: Option<&'a str>,
     /// Present time, in milliseconds since 1970.
     pub now_ms: i64,
@@ -97,7 +97,7 @@ pub(crate) struct Ask<'a> {
 /// Returns the response to a request of the JSON API.
 pub(crate) fn respond(context: &Context, request: &ApiRequest<'_>) -> Answer {
     if let (None, Some(token)) = (request.authorization, request.session) {
-        // Records the use. A token without a session counts as none.
+        // Records the use of the session. A token without a session is ignored.
         drop(context.session_user(token, request.now_ms));
     }
     let (index, derived) = context.index(request.now_ms);
@@ -366,8 +366,8 @@ impl Ask<'_> {
         Ok(())
     }
 
-    /// Returns whether the request wants artists, albums, tracks and pictures; all if it does not
-    /// say so.
+    /// Returns for each of artists, albums, tracks and pictures whether the request wants them. It
+    /// wants all if it has no parameter `kinds`.
     fn kinds(&self) -> Result<[bool; 4], Refusal> {
         const KINDS: [&str; 4] = ["artists", "albums", "tracks", "pictures"];
         let Some(kinds) = self.request.params.first("kinds") else {

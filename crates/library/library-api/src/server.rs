@@ -70,8 +70,9 @@ impl Server {
         self.context.has_users()
     }
 
-    /// Begins a session of the user with this name and password. Expired sessions of the user end,
-    /// and so do those unused for the longest time if there are too many. May wait for the disk.
+    /// Begins a session of the user with this name and password. Ends expired sessions of the user.
+    /// If the user has too many sessions, ends those that were unused for the longest time as well.
+    /// May wait for the disk.
     ///
     /// # Errors
     /// [`LoginError`]
@@ -91,8 +92,8 @@ impl Server {
         self.context.session_user(token, now_ms)
     }
 
-    /// Replaces the token of a session if that is due, and returns the new token. May wait for the
-    /// disk.
+    /// Replaces the token of a session if the token is due for renewal, and returns the new token.
+    /// May wait for the disk.
     ///
     /// # Errors
     /// [`LoginError`]: `Unknown` if there is no such session.
@@ -108,8 +109,8 @@ impl Server {
         self.context.end_session(token, now_ms)
     }
 
-    /// Returns the sessions of a user, those used last first. `present` is the token of the
-    /// request, if it has one.
+    /// Returns the sessions of a user, the most recently used first. `present` is the session token
+    /// of the request, if it has one.
     ///
     /// # Errors
     /// The store cannot be read.

@@ -50,7 +50,7 @@ pub struct SessionInfo {
     pub id: String,
     /// Time of the login, in ISO 8601.
     pub created: String,
-    /// Time of the last use, or up to an hour before it, in ISO 8601.
+    /// Time of the last recorded use, in ISO 8601. It is less than an hour before the last use.
     pub used: String,
     /// User-Agent of the browser at the login.
     pub agent: String,
@@ -67,8 +67,9 @@ impl Context {
         self.store.read(|state| !state.users.is_empty())
     }
 
-    /// Begins a session of the user with this name and password. Expired sessions of the user end,
-    /// and so do those unused for the longest time if there are too many. May wait for the disk.
+    /// Begins a session of the user with this name and password. Ends expired sessions of the user.
+    /// If the user has too many sessions, ends those that were unused for the longest time as well.
+    /// May wait for the disk.
     ///
     /// # Errors
     /// [`LoginError`]
@@ -90,7 +91,8 @@ impl Context {
         };
         let secret_of_passwords = self.store.secret()?;
         self.store.change(|state| {
-            // The password may have changed since it was checked, which ended all sessions.
+            // Check the password again: if it has changed since the first check, the change has
+            // ended all sessions.
             let found = auth::of_password(&user.name, login.password, state, secret_of_passwords);
             found.ok_or(LoginError::Unknown)?;
             let ended = self.superseded(state, &user.name, login.replaces, now_ms);
@@ -116,7 +118,7 @@ impl Context {
         let own = own.filter(|(_, session)| session.user == user);
         let mut own: Vec<(u64, &Session)> = own.map(|(&id, session)| (id, session)).collect();
         own.sort_by_key(|(_, session)| std::cmp::Reverse(session.used_ms));
-        // The new session needs a place too.
+        // One place is left free for the new session.
         let kept_max = self.limits.sessions_max.saturating_sub(1);
         let replaced = replaces.and_then(|token| self.find(state, token, now_ms));
         let surplus = own.iter().skip(kept_max);
@@ -152,8 +154,8 @@ impl Context {
         Ok(user)
     }
 
-    /// Replaces the token of a session if that is due, and returns the new token. May wait for the
-    /// disk.
+    /// Replaces the token of a session if the token is due for renewal, and returns the new token.
+    /// May wait for the disk.
     ///
     /// # Errors
     /// [`LoginError`]: `Unknown` if there is no such session.
@@ -199,8 +201,8 @@ impl Context {
         Ok(())
     }
 
-    /// Returns the sessions of a user, those used last first. `present` is the token of the
-    /// request, if it has one.
+    /// Returns the sessions of a user, the most recently used first. `present` is the session token
+    /// of the request, if it has one.
     ///
     /// # Errors
     /// The store cannot be read.

@@ -10,9 +10,9 @@
 //! partial record that a crash left at the end; damage elsewhere loses only the records that it
 //! hit, see `journal.rs`. Several processes may have the journal open, for example during a
 //! handover, or while `pelton user` adds a user: each reads the records that the others appended,
-//! and appends under the file's lock. When most records of the journal are obsolete, it is rewritten to a
-//! file beside it, which is renamed over it. Reading writes nothing, and does not create the
-//! folder.
+//! and appends under the file's lock. When most records of the journal are obsolete, it is
+//! rewritten to a temporary file beside it, which then replaces it. Reading writes nothing, and
+//! does not create the folder.
 //!
 //! Passwords must be recoverable, since the tokens of the Subsonic protocol are hashes of password
 //! and salt. They are encrypted with a key in a file of its own, readable by its owner only.

@@ -41,7 +41,7 @@ impl Timeline {
     /// Returns the photographs that match all words of the query, in the order of capture.
     pub(crate) fn find(index: &Catalog<Bytes>, query: &str) -> Vec<u32> {
         let mut rows = index.find_photos(query);
-        // A look at each row costs less than a search for it, if a word matches all photographs.
+        // If a word matches all photographs, looking at each row costs less than searching for it.
         rows.retain(|row| {
             index
                 .photo(*row)
@@ -56,15 +56,16 @@ impl Timeline {
     }
 }
 
-/// Returns the part of `rows`, which are in the order of capture, that was taken in this month.
+/// Returns the photographs in `rows` that were taken in this month. `rows` must be in the order of
+/// capture.
 pub(crate) fn in_month<'r>(index: &Catalog<Bytes>, rows: &'r [u32], month: Month) -> &'r [u32] {
     let taken = index.photos_between(month.start_s()..month.next().start_s());
     let place = |end: u32| rows.partition_point(|row| *row < end);
     &rows[place(taken.start)..place(taken.end)]
 }
 
-/// Returns the months of `rows`, which are in the order of capture, with their numbers of
-/// photographs. The latest month comes first.
+/// Returns the months in which the photographs in `rows` were taken, each with its number of
+/// photographs, the latest month first. `rows` must be in the order of capture.
 pub(crate) fn months(index: &Catalog<Bytes>, mut rows: &[u32]) -> Vec<(Month, u32)> {
     let mut months = Vec::new();
     while let Some((last, rest)) = rows.split_last() {
@@ -73,7 +74,8 @@ pub(crate) fn months(index: &Catalog<Bytes>, mut rows: &[u32]) -> Vec<(Month, u3
             continue;
         };
         let (month, _) = Month::of(photo.taken_s);
-        // At least one photograph, even if a broken index is not sorted.
+        // Count at least one photograph, so that the loop ends even if a broken index is not
+        // sorted.
         let count = in_month(index, rows, month).len().clamp(1, rows.len());
         months.push((month, count as u32));
         rows = &rows[..rows.len() - count];

@@ -1,8 +1,8 @@
-//! Files of the library for users in sessions, at `/-/file/…`.
+//! Files of the library at `/-/file/…`, for users who have logged in to a session.
 //!
-//! The session cookie counts only below `/-/`, so that requests for files carry no cookie that
-//! shared caches would have to respect. If files need a login, the page loads them here: the same
-//! files with the same queries, whose responses are private.
+//! The server accepts the session cookie only below `/-/`, so that requests for files carry no
+//! cookie that shared caches would have to respect. If files need a login, the page loads them
+//! here: the same files with the same queries, whose responses are private.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl PageFiles {
 }
 
 impl Mount for PageFiles {
-    /// Returns the part that needs a login unless all files are public.
+    /// Returns the part of the server that needs a login unless all files are public.
     fn part(&self) -> Part {
         Part::Music
     }

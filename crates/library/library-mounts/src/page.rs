@@ -1,4 +1,5 @@
-//! Mounts of the page: its files, and the shell that loads them at the address of every view.
+//! Mounts of the web page: its files, and the shell, an HTML document that loads them at the
+//! address of every view.
 //!
 //! ```text
 //! /-/ and /-/VIEW/… ─► shell, with a new nonce       /-/app/VERSION/NAME ─► file, for ever
@@ -19,7 +20,7 @@ use web_assets::{Asset, Assets, Links};
 const ROOT: &str = "/-/";
 /// Path below which the page's files are served, each below its version.
 const FILES: &str = "/-/app";
-/// First parts of the paths of views, each as a prefix.
+/// Path prefixes of the page's views.
 const VIEWS: [&str; 6] = [
     "/-/photos",
     "/-/folders",
@@ -116,7 +117,7 @@ fn nonce() -> String {
 }
 
 /// Returns the relative URL of the server's root as seen from `path`, such as `../../` from
-/// `/-/photos`. Relative URLs also hold if a proxy serves the root below a path of its own.
+/// `/-/photos`. Relative URLs also work if a proxy serves the root below a path of its own.
 fn root_of(path: &str) -> String {
     let depth = path.bytes().filter(|byte| *byte == b'/').count();
     "../".repeat(depth.saturating_sub(1))
@@ -135,7 +136,8 @@ fn plain_of(path: &str) -> String {
 }
 
 impl Mount for Shell {
-    /// Returns the part that needs no login: the shell contains no data, but the login form.
+    /// Returns the part of the server that needs no login: the shell contains the login form, but
+    /// no data.
     fn part(&self) -> Part {
         Part::Open
     }
@@ -145,7 +147,7 @@ impl Mount for Shell {
     }
 }
 
-/// Mount of one file of the page, or of all of them.
+/// Mount of one file of the page, or of all its files.
 struct File(Arc<Assets>, Option<&'static str>);
 
 impl File {

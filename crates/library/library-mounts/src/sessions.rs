@@ -21,7 +21,8 @@ use server::session_cookie;
 use crate::files::PageFiles;
 use crate::players::{off_core, unix_ms};
 
-/// Challenge of a 401. Browsers would cover the page's form with their own for `Basic`.
+/// Challenge in responses with status 401. For a challenge of type `Basic`, browsers would show
+/// their own form in front of the page's.
 const CHALLENGE: (&str, &str) = ("www-authenticate", "Bearer realm=\"Pelton\"");
 
 /// Mount of `/-/api/session` and of `/-/api/sessions`, optionally followed by the id of a session.
@@ -41,7 +42,7 @@ struct Visit {
     body: bytes::Bytes,
     is_json: bool,
     authorization: Option<String>,
-    /// Token of the session cookie, if it counts.
+    /// Token of the session cookie, if the request has one and may use it.
     token: Option<String>,
     agent: String,
     peer: IpAddr,
@@ -133,7 +134,8 @@ impl Visit {
         let peer = visit.peer.to_canonical();
         let is_from_proxy = proxies.0.iter().any(|proxy| proxy.contains(peer));
         let forwarded = field("x-forwarded-proto").filter(|_| is_from_proxy);
-        // The first of several proxies is the one that the browser speaks to.
+        // If there are several values, the first one is from the proxy to which the browser
+        // connects.
         let forwarded = forwarded.and_then(|value| value.split(',').next());
         let is_forwarded_https =
             forwarded.is_some_and(|scheme| scheme.trim().eq_ignore_ascii_case("https"));

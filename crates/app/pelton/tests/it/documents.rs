@@ -85,7 +85,7 @@ fn the_root_leads_to_the_page() {
         (page.status, page.content_type()),
         (200, "text/html; charset=utf-8")
     );
-    // Browsers without scripts find the gallery from there.
+    // The page links to the gallery, for browsers without scripts.
     assert!(
         page.text().contains("<a href=\"../-/at/\">"),
         "{}",

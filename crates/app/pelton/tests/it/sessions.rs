@@ -11,7 +11,7 @@ use crate::players::{ANN, user};
 
 const SONG: &str = "/Band/1.flac";
 const FLAC: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.flac");
-/// Origin of the page: clients of these tests name their host `pelton`.
+/// Origin of the server's own page, because the clients in these tests name `pelton` as the host.
 const OWN: &str = "origin: http://pelton\r\n";
 
 fn home() -> Home {
@@ -24,7 +24,8 @@ fn home() -> Home {
     home
 }
 
-/// Returns the fields and the body of a login, from the first field on.
+/// Returns a login request without its request line and its Host field: the other fields, and the
+/// body.
 fn login(name: &str, password: &str, fields: &str) -> String {
     let body = format!("{{\"name\":\"{name}\",\"password\":\"{password}\"}}");
     let length = body.len();
@@ -111,7 +112,7 @@ fn a_session_opens_everything_below_the_page_and_nothing_else() {
     let mut http2 = Http2::connect(server.address());
     assert_eq!(http2.send("GET", &target, &cookie).status, 200);
     assert_eq!(http2.send("GET", "/photo.jpg", &cookie).status, 401);
-    // The page asks for the login itself.
+    // The page has a login form of its own, so its requests do not get a challenge of type `Basic`.
     let page = "referer: http://pelton/-/photos\r\n";
     let challenge = server.send("GET", "/-/api", page);
     assert_eq!(
@@ -159,7 +160,7 @@ fn only_the_own_page_changes_something_in_a_session() {
     let bob = log_in(&server, "bob", "secret");
     let bobs = format!("{bob}{OWN}content-length: 0\r\n");
     assert_eq!(server.send("POST", "/-/api/scan", &bobs).status, 403);
-    // Everybody may read the administration of an open server, but not change it.
+    // If the server requires no login, everybody may read its administration, but not change it.
     assert_eq!(status(&server, "/-/api/quarantine", ""), 200);
     let lift = |fields: &str| {
         let target = "/-/api/quarantine/0000";
@@ -167,7 +168,7 @@ fn only_the_own_page_changes_something_in_a_session() {
     };
     assert_eq!((lift(""), lift(&bobs)), (401, 403));
     assert_eq!(lift(&format!("{cookie}{OWN}")), 404);
-    // A login from the page of another origin, whose visitor would act as another user.
+    // A page of another origin must not log its visitor in as another user.
     let foreign = log_in_with(&server, "ann", "sesame", "origin: http://evil.example\r\n");
     assert_eq!((foreign.status, foreign.field("set-cookie")), (403, None));
     server.stop();
@@ -198,7 +199,7 @@ fn sessions_outlive_the_server_until_they_are_ended() {
     let removed = out.field("set-cookie").expect("a cookie");
     assert!(removed.contains("Max-Age=0"), "{removed}");
     assert_eq!(name(&first), Value::Null);
-    // Another password ends all sessions, wherever it is set.
+    // A new password ends all sessions, no matter where it is set.
     let third = log_in(&server, "ann", "sesame");
     assert_eq!(user(&home, &["password", "ann"], "open\n").0, Some(0));
     assert_eq!(name(&third), Value::Null);
@@ -246,7 +247,7 @@ fn over_tls_the_cookie_needs_tls() {
     for (name, origin, status) in [
         ("__Secure-pelton", "https://pelton", 200),
         ("__Secure-pelton", "http://pelton", 403),
-        // An attacker who changes plain HTTP could set this cookie.
+        // An attacker who can modify plain HTTP could set a cookie of this name.
         ("pelton", "https://pelton", 401),
     ] {
         client.request("POST", "/-/api/scan", &change(name, origin));
@@ -271,7 +272,7 @@ fn guesses_have_to_wait_and_without_users_nobody_logs_in() {
     let answer = log_in_with(&server, "ANN", "sesame", OWN);
     assert_eq!(answer.status, 429);
     assert!(answer.field("retry-after").is_some());
-    // Players have to wait for the same user too.
+    // The failed logins of the browser also delay logins of players as the same user.
     let player = server.get(&format!("/rest/ping?{ANN}"));
     assert_eq!(player.status, 429);
     server.stop();

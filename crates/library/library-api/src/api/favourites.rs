@@ -1,4 +1,4 @@
-//! Favourites of a user: the same stars that players set, and those of photographs.
+//! Favourites of a user: objects that players starred for this user, and photographs.
 
 use std::cmp::Reverse;
 
@@ -8,7 +8,8 @@ use crate::store::{Change, State};
 use crate::write::Writer;
 
 impl Ask<'_> {
-    /// Adds an object to the favourites of the user, or removes it if there is no time.
+    /// Adds an object to the user's favourites at the time `at_ms`. Without a time, removes the
+    /// object from the favourites.
     pub(super) fn set_favourite(&self, id: &str, at_ms: Option<i64>) -> Result<String, Refusal> {
         let id = Id::parse(id).ok_or(Refusal::NotFound)?;
         let is_kind = !matches!(id, Id::Playlist(_) | Id::Listing(_));

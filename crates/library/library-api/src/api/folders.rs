@@ -7,8 +7,8 @@ use crate::params::encoded;
 use crate::write::Writer;
 
 impl Ask<'_> {
-    /// Writes the folders with photographs in the folder `path`, the number of its own photographs,
-    /// and its videos.
+    /// Writes the content of the folder `path`: subfolders with photographs, the number of
+    /// photographs directly in the folder, and its videos.
     pub(super) fn folders(&self, out: &mut Writer) -> Result<(), Refusal> {
         let path = self.request.params.first("path").unwrap_or("");
         let path = path.trim_matches('/');

@@ -44,7 +44,7 @@ impl Ask<'_> {
         Ok(())
     }
 
-    /// Writes what the camera recorded beside the members of a list's item.
+    /// Writes the data that the camera recorded, without the part that lists contain as well.
     fn shot(&self, out: &mut Writer, row: u32) {
         let entry = self.index.photo(row);
         let entry = entry.and_then(|photo| self.index.entry(photo.file));

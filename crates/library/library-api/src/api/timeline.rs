@@ -12,7 +12,8 @@ use crate::store::State;
 use crate::timeline::{Timeline, in_month, months};
 use crate::write::Writer;
 
-/// Photograph as a row of the columns of a month.
+/// Fields of one photograph. The response for a month has one column per field and one row per
+/// photograph.
 struct Cell {
     id: String,
     file: String,

@@ -93,7 +93,7 @@ pub(crate) enum Change {
 }
 
 impl Change {
-    /// Returns the user to whose own data the change belongs. `None` for changes of accounts,
+    /// Returns the user whose own data is changed. Returns `None` for changes of accounts,
     /// playlists, stations, shares and sessions.
     pub(crate) fn user(&self) -> Option<&str> {
         match self {

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 const USE_STEP_MS: i64 = 3_600_000;
 /// Minimum age of a token before it is replaced.
 const RENEWAL_MS: i64 = 24 * 3_600_000;
-/// Time for which a replaced token remains valid once the browser has sent the new one, for
-/// requests that were under way; also the time after which a new token that the browser never sent
-/// is replaced again.
+/// Time for which a replaced token remains valid once the browser has sent the new one, because
+/// requests with the replaced token may still be under way. If the browser has not sent a new token
+/// within this time, the new token is replaced in turn.
 const OVERLAP_MS: i64 = 60_000;
 
 /// Session of a browser in which a user logged in.
@@ -19,7 +19,7 @@ pub(crate) struct Session {
     /// Token that was replaced last, if it may still be valid.
     pub(crate) replaced: Option<Replaced>,
     pub(crate) created_ms: i64,
-    /// Time of the last use, or up to an hour before it.
+    /// Time of the last recorded use. It is less than an hour before the last use.
     pub(crate) used_ms: i64,
     /// Time at which the present token was issued.
     pub(crate) issued_ms: i64,
@@ -36,7 +36,7 @@ pub(crate) struct Replaced {
     pub(crate) until_ms: Option<i64>,
 }
 
-/// Token of a session that a request's secret matches.
+/// Token that a request contained: the present token of the session, or the one that it replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenMatch {
     Present,
@@ -60,7 +60,7 @@ impl Session {
         (hash == replaced.hash && is_valid).then_some(TokenMatch::Replaced)
     }
 
-    /// Returns the session after a use, if the use must be recorded.
+    /// Returns the session as a use changes it, or `None` if this use need not be recorded.
     pub(crate) fn used(&self, matched: TokenMatch, now_ms: i64) -> Option<Session> {
         let mut session = self.clone();
         if self.used_ms.saturating_add(USE_STEP_MS) <= now_ms {

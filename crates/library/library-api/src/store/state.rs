@@ -195,7 +195,7 @@ impl State {
                     created_ms: at_ms,
                     ..User::default()
                 });
-                // A new password ends all sessions: it may have been set because of a thief.
+                // A new password ends all sessions, because the old password may have been stolen.
                 if user.password != password {
                     self.sessions.retain(|_, session| session.user != name);
                 }
@@ -227,8 +227,9 @@ impl State {
         found.map(|(name, user)| (&**name, user))
     }
 
-    /// Returns the session with this id and a token whose secret has this hash, and that token, if
-    /// the session has not expired and its user can log in.
+    /// Returns the session with this id, and its token whose secret has this hash. Returns `None`
+    /// if there is no such session or token, if the session has expired, or if its user cannot log
+    /// in.
     pub(crate) fn session(
         &self,
         (id, hash): (u64, &str),
@@ -237,8 +238,8 @@ impl State {
     ) -> Option<(&Session, TokenMatch)> {
         let session = self.sessions.get(&id)?;
         let matched = session.match_token(hash, now_ms)?;
-        // A user without a password was restored from a damaged journal, in which the record that
-        // ended the user's sessions may be lost.
+        // A user has no password if the user was restored from a damaged journal. That journal may
+        // have lost the record that ended the user's sessions, so none of them is valid.
         let user = self.users.get(&session.user);
         let can_log_in = user.is_some_and(|user| !user.password.is_empty());
         (can_log_in && !session.is_expired(idle_ms, now_ms)).then_some((session, matched))

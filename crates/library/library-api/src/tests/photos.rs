@@ -6,7 +6,7 @@ use tags::PhotoMetadata;
 
 use super::scene::{Scene, entry, music};
 
-/// Returns the time of a day in July 2019, in seconds since 1970.
+/// Returns the start of a day in July 2019, in seconds since 1970.
 fn july_s(day: i64) -> i64 {
     1_561_939_200 + (day - 1) * 86_400
 }
@@ -58,7 +58,7 @@ fn key(scene: &Scene) -> String {
     format!("Bearer {}", key.expect("a key"))
 }
 
-/// Returns the files of a month.
+/// Returns the column `file` of the response for a month.
 fn files(scene: &Scene, target: &str) -> Value {
     get(scene, target)["file"].clone()
 }
@@ -175,7 +175,7 @@ fn a_photograph_knows_its_neighbours() {
     assert_eq!(neighbours(&id("2019-06", 0)).1, Value::Null);
     let within = format!("{third}?folder=trips/sea");
     assert_eq!(neighbours(&within), (Value::Null, json!(id("2019-07", 2))));
-    // A photograph that is not selected has the neighbours that it would have.
+    // A photograph that is not selected has the neighbours that it would have if it were.
     let outside = format!("{second}?folder=trips/sea");
     assert_eq!(neighbours(&outside), (Value::Null, json!(third)));
     for odd in ["ph-0", "ph-0000000000000001", "tr-0000000000000007", "1"] {

@@ -127,7 +127,7 @@ fn the_token_is_renewed_once_a_day() {
     let second = renew(&first, 1 + DAY_MS)
         .expect("a session")
         .expect("a token");
-    // Another tab, whose request was under way.
+    // A request of another tab was under way, with the old token.
     assert_eq!(renew(&first, 2 + DAY_MS), Ok(None));
     assert_eq!(who(&scene, &first, 3 + DAY_MS).as_deref(), Some("ann"));
     assert_eq!(who(&scene, &second, 3 + DAY_MS).as_deref(), Some("ann"));
@@ -167,7 +167,7 @@ fn too_many_sessions_end_the_one_unused_longest() {
     }
     let ended = tokens.iter().filter(|it| who(&scene, it, 3).is_none());
     assert_eq!(ended.count(), 1);
-    // Expired sessions make room first, and no other user's session ends.
+    // Expired sessions end before others, and the sessions of other users do not end.
     let bob = scene.server().begin_session(&login("bob", "secret"), 1);
     let bob = bob.expect("a password").token;
     let month_ms = 30 * DAY_MS + 3;

@@ -338,7 +338,7 @@ fn keys_and_passwords_tell_who_they_are_too() {
     assert_eq!(scene.ask("GET /-/api/session", basic, "").body, ANN);
     let wrong = "authorization: Basic YW5uOndyb25n\r\n";
     assert_eq!(scene.ask("GET /-/api/session", wrong, "").status, 401);
-    // The field takes precedence over the cookie.
+    // The Authorization field takes precedence over the cookie.
     let both = format!("{wrong}{}", scene.log_in());
     assert_eq!(scene.ask("GET /-/api/session", &both, "").status, 401);
 }

@@ -31,7 +31,7 @@ fn uses_are_recorded_once_an_hour() {
     assert_eq!(used(BEGUN_MS + USE_STEP_MS - 1), None);
     let later = used(BEGUN_MS + USE_STEP_MS).expect("a change");
     assert_eq!(later.used_ms, BEGUN_MS + USE_STEP_MS);
-    // The host's clock was set back.
+    // A use is not recorded if the host's clock was set back.
     assert_eq!(used(BEGUN_MS - 5 * USE_STEP_MS), None);
 }
 
@@ -71,13 +71,13 @@ fn the_replaced_token_is_valid_until_the_browser_has_sent_the_new_one() {
         Some(TokenMatch::Replaced)
     );
     assert_eq!(matched(&known, "first", until_ms), None);
-    // Further uses of either token do not extend that time.
+    // Further uses of either token do not extend the validity of the replaced one.
     assert_eq!(known.used(TokenMatch::Present, at_ms + 10), None);
     assert_eq!(known.used(TokenMatch::Replaced, at_ms + 10), None);
 }
 
-/// Two tabs that send the same token at the same time get one new token between them: if each got
-/// one, the browser could keep the one that the other had replaced.
+/// Two tabs that send the same token at the same time get only one new token. If each got its own,
+/// the browser could keep a token that has already been replaced by that of the other tab.
 #[test]
 fn a_new_token_that_was_never_sent_is_replaced_after_a_minute() {
     let next = renewed();
