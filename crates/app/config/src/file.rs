@@ -12,8 +12,8 @@ use super::settings::{GROUPS, KEYS, Key};
 use super::source::{Assignment, Source};
 use super::value::Raw;
 
-/// Reads the TOML `text` of the file at `path`. Returns its assignments and errors in the order of
-/// the file.
+/// Reads the TOML `text` of the file at `path`. Returns the assignments and errors in the order in
+/// which they occur in the file.
 pub(crate) fn read(path: &Arc<PathBuf>, text: &str) -> Vec<Result<Assignment, Error>> {
     let mut reader = Reader {
         path,

@@ -49,7 +49,7 @@ pub struct Entry {
     pub request_hugepages: bool,
     /// True if the page tables of the guest are logged.
     pub verbose_pagetables: bool,
-    /// Time limit of the boot, including the warm-up.
+    /// Time limit for starting the program, including the warm-up.
     pub max_boot_time: Timeout,
     /// Time limit of one request, both by the wall clock and in CPU time.
     pub max_request_time: Timeout,

@@ -694,7 +694,8 @@ pub enum Redirect {
     Off,
     /// Redirection to the port on which the server listens for HTTPS.
     On,
-    /// Redirection to this port, which a proxy or a port forwarding maps to ours.
+    /// Redirection to this port, which a proxy or a port forwarding maps to the server's HTTPS
+    /// port.
     Port(NonZeroU16),
 }
 

@@ -1,9 +1,10 @@
-//! Configuration of WebP Server Go, translated to ours: its `config.json` and its `WEBP_…`
+//! Configuration of WebP Server Go, translated to Pelton's: its `config.json` and its `WEBP_…`
 //! variables.
 //!
-//! Keys of the file match in any case; if a key is given twice, the last one wins. Settings that
-//! Pelton handles differently or does not support become a [`Note`]; nothing is ignored silently. A
-//! key that is left out has Pelton's default, not that of WebP Server Go.
+//! Upper and lower case are not distinguished in keys of the file. If a key is given twice, the
+//! last one wins. Settings that Pelton handles differently or does not support become a [`Note`];
+//! nothing is ignored silently. A key that is left out has Pelton's default, not that of WebP
+//! Server Go.
 
 mod meaning;
 

@@ -27,7 +27,7 @@ pub(crate) struct Derived {
     pub(crate) newest: Vec<u32>,
     /// Rows of albums, ordered by artist, then by title.
     pub(crate) by_artist: Vec<u32>,
-    /// Rows of artists with own albums, by the letter under which they are listed.
+    /// Rows of artists with albums of their own, by the letter under which they are listed.
     pub(crate) letters: BTreeMap<String, Vec<u32>>,
     /// Rows of artists by the id that [`ArtistId::named`] derives from their name.
     artists: HashMap<ArtistId, u32>,

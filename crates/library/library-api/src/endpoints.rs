@@ -11,7 +11,7 @@ use crate::{
 
 /// Function that writes the response document.
 pub(crate) type Read = fn(&Call<'_>, &Seen<'_>, &mut Writer) -> Result<(), Fault>;
-/// Function that returns the changes of the stored state that the request makes.
+/// Function that returns the changes that the request makes to the stored state.
 pub(crate) type Decide = fn(&Call<'_>, &Seen<'_>) -> Changes;
 
 /// Handler of an endpoint.

@@ -112,8 +112,8 @@ fn guesser(this: &Try<'_>) -> Guesser {
         .expect("a hash has 32 bytes")
 }
 
-/// Returns the address with all but the first 64 bits of IPv6 cleared: a client can choose the rest
-/// freely.
+/// Returns an IPv4 address unchanged. In an IPv6 address, clears all but the first 64 bits, because
+/// a client can choose the others freely.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {

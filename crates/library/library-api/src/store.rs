@@ -105,8 +105,8 @@ impl Store {
         self.journal.damage()
     }
 
-    /// Encrypts a password of the user `whose`. Only functions that change the store may call this,
-    /// because it creates the key file if there is none.
+    /// Encrypts a password of the user `whose`. Only functions that change the store may call this
+    /// function, because it creates the key file if there is none.
     pub(crate) fn seal(&self, whose: &str, text: &str) -> Result<String, StoreError> {
         let secret = match self.secret.get() {
             Some(secret) => secret,

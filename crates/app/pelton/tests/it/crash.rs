@@ -1,4 +1,5 @@
-//! `kill -9` at any time: responses of the next server are complete and belong to their request.
+//! `kill -9` at any time: the next server sends only complete responses, each the right one for its
+//! request.
 
 use std::collections::HashMap;
 use std::fs;

@@ -211,8 +211,9 @@ fn more_streams_than_allowed_are_refused_one_by_one() {
     assert_eq!((body.stream, &*body.payload), (1, &b"0123456789"[..]));
 }
 
-/// As in HTTP/1.1, a head must arrive within `limits.head_timeout`, also if only its first frame or
-/// part of that frame is missing.
+/// As in HTTP/1.1, a head must arrive within `limits.head_timeout`. Otherwise the server closes the
+/// connection, no matter whether the client has sent the whole first frame of the head or only a
+/// part of that frame.
 #[test]
 fn incomplete_heads_time_out() {
     let (_home, server) = served(&["--limits-head-timeout", "500ms"]);

@@ -204,8 +204,8 @@ fn connections_of_http2_are_told_to_come_again() {
 fn activated(home: &Home, socket: &TcpListener, listen: &str) -> Command {
     let inner = pelton(home, ["serve", "--listen", listen]);
     let mut command = Command::new("sh");
-    // The socket is passed twice, since a manager may pass several: stdin becomes descriptors 3 and
-    // 4.
+    // The socket is passed twice, because a service manager may pass several sockets. The shell
+    // copies its stdin to descriptors 3 and 4.
     let script =
         "export LISTEN_PID=$$ LISTEN_FDS=2; exec 3<&0 4<&0 0</dev/null; exec \"$0\" \"$@\"";
     let passed = socket.try_clone().expect("a descriptor is left");
@@ -227,8 +227,8 @@ fn a_service_manager_opens_the_socket_and_is_told() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
     let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = socket.local_addr().expect("bound");
-    // The notification socket has an abstract name instead of a path, because systemd may use
-    // either.
+    // The notification socket has an abstract name instead of a path, because systemd may use a
+    // socket of either kind.
     let name = format!("pelton-test-{}", std::process::id());
     let manager = SocketAddr::from_abstract_name(&name).expect("a short name");
     let manager = UnixDatagram::bind_addr(&manager).expect("nobody else has it");

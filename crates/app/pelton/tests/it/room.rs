@@ -107,7 +107,7 @@ fn without_descriptors_the_server_sheds_and_recovers() {
     let (mut shed_count, mut ended) = (0, 0);
     for _ in 0..3 * DESCRIPTORS {
         let mut client = server.connect();
-        // An incomplete head, so that the server cannot evict the connection as idle.
+        // Send an incomplete head, so that the server cannot evict the connection as idle.
         client.send("GET /p.jpg HTTP/1.1\r\nhost: h\r\n");
         kept.push(client);
     }
@@ -164,7 +164,7 @@ fn kernel_bytes(server: &Server) -> u64 {
     of_server.sum()
 }
 
-/// Opens `count` connections, and returns the resident memory per connection, and the connections.
+/// Opens `count` connections. Returns the resident memory that each takes, and the connections.
 fn bytes_each(
     server: &Server,
     count: usize,

@@ -174,8 +174,8 @@ fn unsent_bytes_are_dropped_with_the_connection() {
             .get("pelton_timeouts_total{wait=\"write\"}");
         (ended == 1).then_some(())
     });
-    // Bytes that have arrived can be read. Then the connection is reset: before an orderly end, the
-    // kernel would have to deliver the rest.
+    // The client can still read the bytes that have arrived. Then it finds the connection reset:
+    // for an orderly end, the kernel would have to deliver the rest first.
     let mut piece = vec![0; 64 << 10];
     let ended = eventually("the connection is over", || {
         loop {

@@ -629,8 +629,8 @@ fn memory_is_counted_as_the_allocator_gives_it() {
         let before = memory(&mut client);
         for first in (0..count).step_by(1_000) {
             let numbers = first..count.min(first + 1_000);
-            // Framed as clients send it, so that large strings are read directly into their final
-            // memory.
+            // The commands are framed as by usual clients, so that large strings are read directly
+            // into their final memory.
             let batch: String = numbers
                 .clone()
                 .map(|number| framed(&command(number)))

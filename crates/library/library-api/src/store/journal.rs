@@ -27,8 +27,9 @@ const HEAD_BYTES: usize = 12;
 const JSON_BEGIN: &[u8] = b"[{";
 /// Longest JSON of a record; a playlist of 100,000 tracks is shorter.
 const RECORD_BYTES_MAX: usize = 16 << 20;
-/// Least size that counts as the size after the last rewrite. A journal is rewritten only after its
-/// size has doubled, so one of at most twice this constant is never rewritten.
+/// Lower bound for the size of a journal after its last rewrite: a smaller size counts as this one.
+/// A journal is rewritten only after its size has doubled, so a journal of at most twice this size
+/// is never rewritten.
 const HISTORY_BYTES_MIN: u64 = 1 << 20;
 
 /// Maximum number of damaged files that are kept beside the journal: `journal.bad`, `journal.bad-1`

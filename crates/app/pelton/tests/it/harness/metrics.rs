@@ -98,7 +98,7 @@ fn sample(line: &str, family: &Family) -> (String, f64) {
     assert!(suffixes.contains(&suffix), "{line}");
     assert!(family.kind == "gauge" || 0.0 <= value, "{line}");
     let mut names = BTreeSet::new();
-    // No label value of ours contains a comma, a quote or a backslash, so splitting at commas is
+    // The server's label values contain no comma, quote or backslash, so splitting at commas is
     // safe.
     for label in labels.split(',').filter(|_| !labels.is_empty()) {
         let (name, quoted) = label.split_once('=').expect("a label has a value");

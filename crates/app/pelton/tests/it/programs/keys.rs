@@ -8,7 +8,7 @@ use super::{VISITOR, cells, program, serve};
 use crate::backends::backends;
 use crate::harness::{Answer, Home, Server, eventually};
 
-/// Returns the response to `query` of a program whose table contains the lines `more`.
+/// Sends `query` to a program whose table contains the lines `more`, and returns the response.
 fn ask(backend: &str, more: &str, query: &str) -> Answer {
     let home = Home::new();
     let server = serve(&home, backend, &program("v", VISITOR, more));
