@@ -21,8 +21,8 @@ struct Written<'a> {
     flags: &'a [(&'a str, &'a str)],
 }
 
-/// Resolves the inputs. Returns every key that is not at its default, with its value and origin,
-/// followed by the notes; or the errors, if there are any.
+/// Resolves the inputs. Returns the errors, if there are any. Otherwise returns every key with a
+/// non-default value, its value and its origin, followed by the notes.
 fn outcome(written: &Written<'_>) -> String {
     let text_of = |(name, text): (&str, &str)| (PathBuf::from(name), text.to_owned());
     let flag = |(name, value): &(&str, &str)| Assignment {
@@ -404,7 +404,7 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.upgrade_timeout", "\"2min\"", "2min"),
 ];
 
-/// Resolves inputs that give one key in one way, and returns its value and origin.
+/// Resolves inputs that set the key `name` in one way, and returns its value and origin.
 fn shown(name: &str, written: &Written<'_>) -> String {
     let prefix = format!("{name} = ");
     let outcome = outcome(written);

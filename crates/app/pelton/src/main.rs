@@ -5,7 +5,8 @@
 //! ```
 
 #![forbid(unsafe_code)]
-// `eprintln!` and `println!` panic if the line cannot be written, and block if it is not read.
+// `eprintln!` and `println!` are denied: they panic if the line cannot be written, and block while
+// the reader of the output does not read.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod cells;

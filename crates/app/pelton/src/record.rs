@@ -90,7 +90,7 @@ impl Record {
         let directives = store::Config::from_args(&words);
         let directives = directives.map_err(|err| Error::usage(format!("store.listen: {err}")))?;
         let cores = reactor::usable_cores(&reactor::Limits::default()).map_err(reactor_error)?;
-        // The store shares the last core, because that core has the least other work.
+        // The store runs on the last core, because that core has the least other work.
         let core = *cores.last().expect("a process may use at least one core");
         let bound = Server::bind(directives, Limits::default(), core, inherited);
         let server = bound.map_err(|err| Error::host(format!("store.listen: {err}")))?;

@@ -13,7 +13,8 @@
 //! of stderr. Lines that find no room are dropped and counted.
 
 #![forbid(unsafe_code)]
-// These macros panic if the line cannot be written, and block if it is not read.
+// `eprintln!` and `println!` are denied: they panic if the line cannot be written, and block while
+// the reader of the output does not read.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod error;

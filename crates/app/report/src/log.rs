@@ -128,8 +128,8 @@ where
 {
     let lines = tracing_subscriber::fmt()
         .with_max_level(LevelFilter::TRACE)
-        // With this option, `tracing_subscriber` would report a failed write on stderr, and panic
-        // if that write fails too.
+        // With `true`, the default, `tracing_subscriber` would report a failed write on stderr, and
+        // panic if that write fails too.
         .log_internal_errors(false)
         .with_writer(out);
     match form {

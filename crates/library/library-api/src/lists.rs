@@ -98,8 +98,8 @@ fn marked<'m, V: Ord + Copy + 'm>(
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// Returns the albums that the user played, ordered by the `key` of their play count and the time
-/// of the last play, the highest key first.
+/// Returns the albums that the user played. `key` computes the sort key of an album from its play
+/// count and the time of the last play. The highest key comes first.
 fn played<K: Ord>(call: &Call<'_>, seen: &Seen<'_>, key: impl Fn(i64, i64) -> K) -> Vec<u32> {
     let mut albums: HashMap<u32, (i64, i64)> = HashMap::new();
     for (&id, plays) in seen.user.iter().flat_map(|user| &user.plays) {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use catalog::{Catalog, Month};
 
-/// Photographs of the timeline, by time and by file. It is computed once per index.
+/// Photographs of the timeline, sorted by time and by file. Computed once per index.
 #[derive(Debug)]
 pub(crate) struct Timeline {
     /// Rows of photographs, in the order of capture.

@@ -34,8 +34,8 @@ use crate::sessions::Sessions;
 
 /// Maximum size of a lyrics file beside a song; larger files are ignored.
 const LYRICS_BYTES_MAX: u64 = 1 << 20;
-/// Extensions of lyrics files, those with timed lines first, in the usual spellings: each is tried,
-/// so that the folder need not be listed.
+/// Extensions of lyrics files in their usual spellings, those with timed lines first. Each is
+/// tried, so that the folder need not be listed.
 const LYRICS: [&str; 6] = ["lrc", "LRC", "Lrc", "txt", "TXT", "Txt"];
 
 /// Extensions of videos that browsers can play.

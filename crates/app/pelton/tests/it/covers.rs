@@ -9,7 +9,8 @@ use scan::Index;
 use crate::harness::{Home, Server, eventually, media, pelton};
 
 const FLAC: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.flac");
-/// Length of the magic and the STREAMINFO block. The blocks after them may have any order.
+/// Length of the beginning of a FLAC file: the magic bytes and the block STREAMINFO. The other
+/// blocks may have any order.
 const FLAC_HEAD_BYTES: usize = 42;
 
 /// Returns a FLAC track whose embedded picture precedes its comments.

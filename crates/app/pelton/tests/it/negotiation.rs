@@ -85,7 +85,7 @@ fn accept_decides_what_is_sent() {
     server.stop();
 }
 
-/// Compares the responses for each kind of original: without Accept, and for clients that accept
+/// Checks the responses for each kind of original: without Accept, and for clients that accept
 /// JPEG, WebP, AVIF, or both WebP and AVIF.
 fn check(query: &str, expected: Expect) {
     const ACCEPTS: [&str; 5] = [

@@ -94,7 +94,7 @@ fn nobody_waits_longer_for_their_turn_than_was_chosen() {
     eventually("a cell is at work", || {
         (server.metrics().get("pelton_cells_running") == 1).then_some(())
     });
-    // Stop the cells, so that the first conversion occupies its cell until the second request is
+    // Suspend the cells, so that the first conversion occupies its cell until the second request is
     // refused.
     let workers = Workers::below(server.pid());
     for cell in &workers.cells {

@@ -195,8 +195,8 @@ fn links_are_followed_inside_the_library_only() {
     server.stop();
 }
 
-/// Data on a file system of its own, mounted below the data directory, is not served either. If the
-/// host does not permit mounts, the test checks nothing.
+/// Data on a file system of its own, mounted below the data directory, is not served. If the host
+/// does not permit mounts, the test checks nothing.
 #[test]
 fn mounts_in_the_data_directory_are_not_served_by_a_link() {
     const MOUNT: &str = "mount -t tmpfs none \"$1\" && echo text >\"$1/t.txt\"";

@@ -190,8 +190,8 @@ fn music_is_given_in_parts_and_only_where_it_is_what_the_player_has() {
             (beyond.status, beyond.field("content-range")),
             (416, Some(&*told))
         );
-        // Two versions of a file may have the same modification date, so a range with only a date
-        // in If-Range gets the whole file.
+        // Two versions of a file may have the same modification date. So the response is the whole
+        // file if If-Range contains only a date.
         for (validator, status) in [(&etag[..], 206), (&modified, 200), ("\"other\"", 200)] {
             let part = ask(
                 "GET",

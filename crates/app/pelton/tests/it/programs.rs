@@ -67,8 +67,8 @@ fn a_request_reaches_a_program_as_cgi() {
              content-type: image/png\r\ncontent-length: 4\r\n\r\nbody",
         );
         let answer = client.answer();
-        // The query `&w=1` selects an action of the program; no action has this name, so the
-        // program fails.
+        // The program parses the query `&w=1` as the name of an action. It has no such action, so
+        // it fails.
         assert_eq!(answer.status, 502, "{backend}");
         client.send(
             "POST /x/tell/a%20b HTTP/1.1\r\nhost: h:81\r\nx-own: 1\r\nproxy: http://evil\r\n\

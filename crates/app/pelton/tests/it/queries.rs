@@ -244,7 +244,7 @@ fn meta_describes_the_picture() {
     assert_eq!(photo["animated"], false);
     assert_eq!(photo["size"], media::turned_photo(96, 64, 6).len());
     let text = |name: &str| photo[name].as_str().expect("a text").to_owned();
-    // Upright, the picture is higher than wide, so its hash has 3 × 4 components.
+    // In upright orientation, the picture is taller than wide, so its hash has 3 × 4 components.
     assert_eq!((text("blurhash").len(), &text("blurhash")[..1]), (28, "T"));
     assert_eq!((text("colour").len(), &text("colour")[..1]), (7, "#"));
     assert!(16 <= text("thumbhash").len());

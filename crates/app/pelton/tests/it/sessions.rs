@@ -11,7 +11,7 @@ use crate::players::{ANN, user};
 
 const SONG: &str = "/Band/1.flac";
 const FLAC: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.flac");
-/// Origin of the server's own page, because the clients in these tests name `pelton` as the host.
+/// Origin of the server's own page. The clients in these tests send `pelton` as the host name.
 const OWN: &str = "origin: http://pelton\r\n";
 
 fn home() -> Home {
@@ -97,7 +97,8 @@ fn a_session_opens_everything_below_the_page_and_nothing_else() {
     }
     let refused = server.send("GET", "/rest/ping?f=json", &cookie);
     assert!(refused.text().contains("\"failed\""), "{}", refused.text());
-    // Files have validators and ranges, are negotiated, and are kept by no shared cache.
+    // Files have validators, support ranges, are negotiated, and must not be stored by shared
+    // caches.
     let target = format!("{files}/photo.jpg?w=8");
     let fields = format!("{cookie}accept: image/webp\r\n");
     let photo = server.send("GET", &target, &fields);

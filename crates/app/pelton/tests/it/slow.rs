@@ -56,7 +56,8 @@ fn is_kept(worked: std::io::Result<usize>) -> bool {
 fn attack(server: &Server, wait: &str, begin: &[u8], work: impl Fn(&mut TcpStream) -> bool) {
     let attacker = || {
         let mut stream = connect(server);
-        // The write fails if the server has closed the connection at once, because it has too many.
+        // The write fails if the server has closed the connection at once, because it has too many
+        // connections.
         let sent = stream.write(begin);
         sent.is_ok().then_some(stream)
     };

@@ -1,7 +1,7 @@
 //! Cost of a cache hit on a warm server, by the server's own counters: no allocation, and hardly
 //! more than one system call to read and one to write.
 //!
-//! The server is stopped while the clients send, so that it finds all requests at once: the cost
+//! The server is suspended while the clients send, so that it finds all requests at once: the cost
 //! then does not depend on the load of the machine.
 
 use rustix::process::Signal;

@@ -273,7 +273,7 @@ fn favourites_belong_to_a_user_and_last() {
     let picture = format!("/pictures/{first}");
     assert_eq!(as_user(&scene, &picture, Some(&bearer))["favourite"], true);
     assert_eq!(get(&scene, &picture)["favourite"], false);
-    // Players see the star of the track, and are not confused by that of the photograph.
+    // Players see the starred track, but not the starred photograph.
     let starred = scene.ask("getStarred2");
     assert!(starred.contains("tr-0000000000000007"), "{starred}");
     assert!(!starred.contains("ph-"), "{starred}");

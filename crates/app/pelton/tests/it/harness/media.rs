@@ -1,4 +1,5 @@
-//! Generated pictures: valid ones by safe encoders, decompression bombs by hand.
+//! Generated pictures: valid ones, made by encoders in safe Rust, and decompression bombs, composed
+//! byte by byte.
 
 use std::iter;
 
