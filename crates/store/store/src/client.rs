@@ -182,8 +182,8 @@ impl Client {
         self.deferred_messages.set_proto(proto);
     }
 
-    /// Appends the messages that arrived while a command ran to the output, which already contains
-    /// the command's reply.
+    /// Appends the deferred messages (those that arrived while a command ran) to the output. The
+    /// output already contains the command's reply.
     pub(crate) fn append_deferred_messages(&mut self) {
         if !self.deferred_messages.is_empty() {
             self.out.append(&self.deferred_messages);
@@ -191,8 +191,8 @@ impl Client {
         }
     }
 
-    /// Returns whether the client may only send pub/sub commands: in RESP2, a message cannot be
-    /// distinguished from a reply.
+    /// Returns whether the client may send only pub/sub commands: a subscribed client of RESP2,
+    /// because in RESP2 a message cannot be distinguished from a reply.
     pub(crate) fn only_subscribes(&self) -> bool {
         self.out.proto() == Proto::Resp2 && !self.subscriptions.is_empty()
     }

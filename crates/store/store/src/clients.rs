@@ -1,4 +1,4 @@
-//! The clients of the core: their table, the memory that they hold, and the delivery of messages.
+//! Connected clients: their table, the memory that they hold, and the delivery of messages.
 
 use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
@@ -165,7 +165,7 @@ impl Clients {
         self.table.iter_mut().map(|(_, client)| client)
     }
 
-    /// Closes every connection, as the server stops.
+    /// Closes every connection, because the server stops.
     pub(crate) fn close_all(&mut self) {
         for client in self.iter_mut() {
             client.close(Closing::Now);

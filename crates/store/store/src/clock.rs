@@ -71,8 +71,8 @@ impl Clock {
         self.turns.get()
     }
 
-    /// Returns the start of the current command: the end of the previous one, so that the clock is
-    /// read once per command.
+    /// Returns the start of the current command. It is the end of the previous one, so that the
+    /// clock is read only once per command.
     pub(crate) fn lap_start(&self) -> Instant {
         self.lap.get()
     }
@@ -108,8 +108,8 @@ impl Clock {
     }
 }
 
-/// Returns the CPU time of the calling thread. Unlike wall-clock time, it excludes the time that
-/// other threads run.
+/// Returns the CPU time of the calling thread. Unlike wall-clock time, it excludes the time during
+/// which other threads run.
 pub(crate) fn thread_cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(

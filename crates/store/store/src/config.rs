@@ -56,7 +56,7 @@ pub struct Config {
     pub(crate) unixsocket: String,
     /// Mode of the Unix socket's file; 0 leaves the mode that the umask gives.
     pub(crate) unixsocketperm: Mode,
-    /// True if, without a password, only clients of this machine are admitted.
+    /// True if only clients on this machine are admitted while no password is set.
     pub(crate) protected_mode: bool,
     /// Maximum number of TCP connections that wait to be accepted.
     pub(crate) tcp_backlog: Int<0, { i32::MAX as i64 }>,
@@ -427,8 +427,8 @@ impl Config {
             .collect()
     }
 
-    /// Returns whether a shutdown with neither `SAVE` nor `NOSAVE` writes a snapshot: if there are
-    /// save points.
+    /// Returns whether a shutdown with neither `SAVE` nor `NOSAVE` writes a snapshot. It does so if
+    /// there are save points.
     pub(crate) fn saves_at_end(&self) -> bool {
         !self.save.is_empty()
     }

@@ -20,7 +20,8 @@ use crate::dispatch::{Flow, dispatch};
 use crate::settings::{ZERO_COPY_ALLOCATOR, parser_limits};
 use crate::shared::{ClientGuard, Shared};
 
-/// Largest remainder of a read that is copied, so that it does not pin the core's read buffer.
+/// Maximum length of an incomplete command that is copied out of the core's read buffer, so that it
+/// does not keep the whole buffer alive.
 const REST_COPIED_MAX: usize = 4 << 10;
 
 /// Bytes first read from a client whose last request held a large value: enough for the arguments
@@ -79,8 +80,8 @@ pub(crate) async fn serve<S: Stream>(shared: Rc<Shared>, mut stream: S, peer: Pe
     drop(connection.run(&mut stream).await);
 }
 
-/// Sends an error to a refused client and closes. Nothing the client sent is read, so the error may
-/// be lost; waiting for its requests would occupy the very resources that are lacking.
+/// Sends an error to a refused client and closes the connection. No request of the client is read,
+/// so the error may be lost. Waiting for requests would occupy the very resources that are lacking.
 async fn refuse<S: AsyncWrite + Unpin>(mut stream: S, text: &str) {
     let line = format!("-{text}\r\n");
     let parts = [IoSlice::new(line.as_bytes())];
@@ -344,8 +345,8 @@ impl Connection {
             } else {
                 self.input.extend_from_slice(&received);
             }
-            // After the short first read the rest is read at once, before other connections get a
-            // turn.
+            // If this was the short read of `FIRST_READ_BYTES`, the rest is read without giving
+            // other connections a turn.
             let is_head = std::mem::take(&mut self.sends_blobs);
             (read, room <= read && !is_head)
         };

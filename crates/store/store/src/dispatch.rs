@@ -1,4 +1,4 @@
-//! Dispatch of commands: the steps between a client's request and the effects of its reply.
+//! Dispatch of commands: the steps from a client's request to the effects of its command.
 //!
 //! ```text
 //! dispatch ─► translate ─► check ─► call ─► end_reply ─► effects::settle
@@ -38,7 +38,7 @@ pub(crate) enum Flow {
     Postponed,
 }
 
-/// Reason why a command runs now. Monitors see it only on [`Occasion::First`].
+/// Reason why a command runs now. Monitors see only runs for [`Occasion::First`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Occasion {
     /// The client sent the command.
@@ -97,8 +97,8 @@ pub(crate) fn resume(
     state.clients.running = Some(key);
     let (flow, command) = call(state, key, &blocked_command.args, occasion);
     state.clients.running = None;
-    // After a deadline the reply can only report a build lock (`GETORLOCK`), which is never on
-    // disk, so such a reply need not wait for the disk.
+    // After a deadline, a reply can only report a build lock (`GETORLOCK`). Build locks are never
+    // on disk, so the reply need not wait for the disk.
     if occasion == Occasion::KeyReady {
         note_promise(state, key, command, mark);
     }

@@ -73,7 +73,8 @@ fn serve_waiting(state: &mut State, db: usize, name: &Bytes) {
     }
 }
 
-/// Returns whether the key holds the type that the command waits for; other types do not wake it.
+/// Returns whether the key holds a value of the type that the command waits for. A value of another
+/// type does not wake the client.
 fn holds_wanted_type(
     state: &mut State,
     key: ClientKey,

@@ -28,11 +28,11 @@
 //! order in which they blocked.
 //!
 //! Units and limits: the configuration has Redis's names and units; [`Limits`] bounds everything
-//! that has no directive there. Memory that a slow reader pins counts as its output, by the classes
-//! of `client-output-buffer-limit`. Errors: a client's errors are answered with Redis's texts.
-//! [`ConfigError`] is the fault of the configuration's author, [`Error`] of the host or of the
-//! files. Sources: the RESP specification; the behaviour of Redis 7.2, from its documentation and
-//! from experiments with a server.
+//! that has no directive there. Memory that a client pins by reading slowly counts as waiting
+//! output, which `client-output-buffer-limit` bounds. Errors: a client's errors are answered with
+//! Redis's texts. [`ConfigError`] is the fault of the configuration's author, [`Error`] of the host
+//! or of the files. Sources: the RESP specification; the behaviour of Redis 7.2, from its
+//! documentation and from experiments with a server.
 
 #![forbid(unsafe_code)]
 

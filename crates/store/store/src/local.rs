@@ -300,8 +300,8 @@ async fn run_until_answered(shared: &Rc<Shared>, key: ClientKey, command: &[Byte
     }
 }
 
-/// Runs commands. Returns their replies, and the indices of those replies that may be sent only
-/// once their changes are on disk.
+/// Runs commands. Returns their replies, and the indices of those replies that must not be sent
+/// until their changes are on disk.
 fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> (Vec<Reply>, Vec<usize>) {
     let (client_guard, key) = match admit(shared) {
         Ok(admitted) => admitted,

@@ -98,7 +98,8 @@ pub(crate) struct Persist {
     /// snapshot if none is running.
     longest_turn: Duration,
     last_save_ms: u64,
-    /// Time of the last automatic attempt, in milliseconds: a due save, or a start of the AOF.
+    /// Time of the last automatic attempt to write a due snapshot or to start the AOF, in
+    /// milliseconds.
     last_attempt_ms: u64,
     /// Number of changes to the data at the start of the last successful snapshot.
     saved_changes: u64,
@@ -210,7 +211,8 @@ impl Persist {
 
     /// Returns the error that currently prevents changes from being written to the AOF, if any.
     fn journal_fault(&self) -> Option<String> {
-        // While the AOF is being restarted, its start error counts until the rewrite is complete.
+        // While the AOF is being restarted, the error of its failed start still applies, until the
+        // rewrite is complete.
         let start_fault = self.start_fault.clone();
         start_fault.or_else(|| self.journal.as_ref()?.fault())
     }
@@ -254,8 +256,8 @@ impl Persist {
         self.longest_turn.as_micros()
     }
 
-    /// Returns whether the running snapshot contains data that was flushed since, so that it must
-    /// not replace a file.
+    /// Returns whether all databases were emptied since the running snapshot started. The snapshot
+    /// must then not replace a file.
     pub(crate) fn is_outdated(&self) -> bool {
         self.is_outdated
     }
@@ -411,8 +413,9 @@ impl Persist {
         self.wake.notify_one();
     }
 
-    /// Queues the stop of the server, after a snapshot if `save` is set. Returns whether the stop
-    /// is new. The caller holds back all commands until [`SaveDone`] says that the snapshot failed.
+    /// Queues the stop of the server, after a snapshot if `save` is set. Returns false if a stop
+    /// was queued already. The caller holds back all commands until [`SaveDone`] says that the
+    /// snapshot failed.
     pub(crate) fn start_stop(&mut self, save: bool) -> bool {
         if self.stops {
             return false;

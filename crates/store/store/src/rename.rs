@@ -43,7 +43,7 @@ impl Renames {
         Ok(())
     }
 
-    /// Returns the meaning of a name, in any case.
+    /// Returns the meaning of a name. Upper and lower case are not distinguished.
     pub(crate) fn meaning(&self, name: &[u8]) -> NameMeaning {
         let mut names = self.names.iter();
         let found = names.find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name));

@@ -124,7 +124,7 @@ impl Server {
     }
 
     /// Loads the data, then serves until `stop` is triggered or a client shuts the server down. If
-    /// there are save points, a snapshot is written first.
+    /// there are save points, a snapshot is written before the server stops.
     ///
     /// # Errors
     /// The data cannot be loaded, the core cannot be started, or the last changes could not be

@@ -5,7 +5,7 @@ use resp::BlobAllocator;
 
 use crate::config::Config;
 
-/// Maximum number of keys compared per eviction, even if `maxmemory-samples` is higher: it bounds
+/// Maximum number of keys compared per eviction, even if `maxmemory-samples` is higher. This bounds
 /// the time for which an eviction occupies the core.
 const SAMPLES_MAX: usize = 64;
 

@@ -113,7 +113,8 @@ impl State {
         self.blocked.park_without_keys(&mut self.clients, key);
     }
 
-    /// Answers a blocked command that got no key: with a null array, or with an error.
+    /// Answers a blocked command for which no key became ready: with a null array, or with an
+    /// error.
     pub(crate) fn answer_blocked(&mut self, key: ClientKey, error: Option<&str>) {
         let client = &mut self.clients[key];
         match error {

@@ -6,7 +6,7 @@ use keyspace::Command;
 
 use crate::clock::Turns;
 
-/// Number of samples that are averaged to a rate.
+/// Number of samples that are averaged into a rate.
 const RATE_SAMPLES: usize = 16;
 
 /// Number of histogram buckets for call durations. The last bucket counts all calls above 18

@@ -249,7 +249,7 @@ fn kill(call: &mut Call<'_>) {
         .map(|(key, _)| key)
         .collect();
     for key in &killed {
-        // A client that kills itself still gets the reply.
+        // A client that closes its own connection still gets the reply.
         let closing = match *key == call.key {
             true => Closing::AfterReply,
             false => Closing::Now,

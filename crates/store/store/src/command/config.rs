@@ -4,8 +4,8 @@ use super::call::Call;
 use crate::clients::ClientCounters;
 use crate::config::{ACCEPTED, Config, SetFault, accepted, directive};
 
-/// Directives that Redis may change at run time and that are fixed here; setting one to its current
-/// value succeeds.
+/// Directives that `CONFIG SET` can change in Redis but not here. Setting one to its current value
+/// succeeds.
 const CHANGED_BY_REDIS: &[&str] = &["bind", "loglevel", "port"];
 /// Directives that determine where files are written; a client that may change them could write
 /// anywhere.
@@ -43,7 +43,7 @@ fn rewrite(call: &mut Call<'_>) {
 }
 
 /// CONFIG GET: a name without glob characters is returned as the client spelled it. Patterns do not
-/// list hidden names.
+/// match hidden names, which are those that only Valkey has.
 fn get(call: &mut Call<'_>) {
     let all: Vec<_> = call.state.config.all().collect();
     let mut found: Vec<(String, &str)> = Vec::new();

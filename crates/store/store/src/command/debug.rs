@@ -42,7 +42,7 @@ const HELP: &[&str] = &[
 /// Maximum number of keys that POPULATE creates; POPULATE occupies the core until all are created.
 const POPULATE_MAX: i64 = 2_000_000;
 
-/// DEBUG subcommand: runs the subcommand, if `enable-debug-command` allows DEBUG to the client.
+/// DEBUG subcommand: runs the subcommand, if `enable-debug-command` allows the client to use DEBUG.
 pub(super) fn debug(call: &mut Call<'_>) {
     let allowed = match call.state.config.enable_debug_command {
         Allowed::Yes => true,
@@ -108,7 +108,8 @@ fn reload(call: &mut Call<'_>, run: Reload) {
     }
 }
 
-/// DEBUG POPULATE count [prefix] [size]: creates strings at free keys, padded with zeros to `size`.
+/// DEBUG POPULATE count [prefix] [size]: creates strings at keys that do not exist yet. Each string
+/// is padded with zeros to `size` bytes.
 fn populate(call: &mut Call<'_>) {
     let number = |at: usize| call.args.get(at).map(|arg| resp::parse_int(arg));
     let (Some(Some(count)), Some(size)) = (number(2), number(4).unwrap_or(Some(0))) else {

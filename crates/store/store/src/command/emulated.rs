@@ -15,7 +15,7 @@ pub(super) fn role(call: &mut Call<'_>) {
     out.array(0);
 }
 
-/// WAIT numreplicas timeout: there are no replicas.
+/// WAIT numreplicas timeout: replies 0, because there are no replicas.
 pub(super) fn wait(call: &mut Call<'_>) {
     if resp::parse_int(&call.args[1]).is_none() {
         return call.error("ERR value is not an integer or out of range");

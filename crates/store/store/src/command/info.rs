@@ -53,7 +53,7 @@ pub(super) fn info(call: &mut Call<'_>) {
     call.out().verbatim(*b"txt", fields.0.as_bytes());
 }
 
-/// Text of `name:value` lines under section heads.
+/// Text of `name:value` lines under the headings of sections.
 struct Fields(String);
 
 impl Fields {
@@ -369,8 +369,8 @@ fn stats(state: &State, fields: &mut Fields) {
     fields.add("dump_payload_sanitizations", 0);
     fields.add("total_reads_processed", stats.reads);
     fields.add("total_writes_processed", stats.writes);
-    // These are 0: there are no I/O threads, reply buffers are never resized, and no access is
-    // denied because the only user may do everything.
+    // These are 0: there are no I/O threads, and reply buffers are never resized. No access is
+    // denied, because the only user may do everything.
     fields.all(
         &[
             "io_threaded_reads_processed",

@@ -215,7 +215,8 @@ impl Value for Events {
     }
 }
 
-/// A condition for a snapshot: at least `changes` changes and `seconds` seconds since the last one.
+/// A condition for a snapshot: at least `changes` changes and `seconds` seconds since the last
+/// snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SavePoint {
     /// Minimum number of seconds since the last snapshot.

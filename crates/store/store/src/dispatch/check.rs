@@ -29,7 +29,8 @@ pub(super) fn check(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdic
     }
 }
 
-/// Decides for one command, after [`check`] found a condition that prevents some commands.
+/// Decides whether a command may run, after [`check`] found a condition that prevents some
+/// commands.
 #[cold]
 fn decide(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdict {
     // Unknown commands and wrong argument counts are refused by the keyspace, with its own text.

@@ -152,7 +152,7 @@ async fn rewrite(shared: &Shared) -> io::Result<u64> {
             persist.start_fault = state.config.appendonly.then(|| error.to_string());
             persist.journal.take()
         };
-        // The next attempt uses the same file name, so the old thread must have ended before.
+        // The next attempt uses the same file name, so the old thread must end first.
         blocking(move || {
             drop(journal);
             Ok(())

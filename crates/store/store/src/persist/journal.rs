@@ -333,8 +333,8 @@ impl Journal {
     }
 
     fn order(&self, order: WriterJob) {
-        // After a failed sync the thread has ended and the send fails; no reply promises that this
-        // order's bytes are on disk.
+        // After a failed sync the thread has ended, so sending fails. No reply promises that the
+        // bytes in this message are on disk.
         drop(self.job_sender.send(order));
     }
 }

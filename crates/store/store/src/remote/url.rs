@@ -106,7 +106,7 @@ impl fmt::Display for Url {
 }
 
 impl fmt::Debug for Url {
-    /// Prints the URL without the password, as this form is logged.
+    /// Prints the URL without the password, because this form is logged.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{SCHEME}{}:{}/{}", self.host, self.port, self.database)
     }

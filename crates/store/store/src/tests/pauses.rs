@@ -1,5 +1,5 @@
-//! Measurement of the time for which the pieces of a snapshot occupy the core. It is the CPU time
-//! of one thread, which excludes the time that other threads run.
+//! Measurement of the time for which the pieces of a snapshot occupy the core. The time is the CPU
+//! time of one thread, which excludes time during which other threads run.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ const NOW_MS: u64 = 1_700_000_000_000;
 const ELEMENTS: usize = 1_000_000;
 /// Maximum CPU time for which one piece of a snapshot may occupy the core.
 const PAUSE_MAX: Duration = Duration::from_millis(1);
-/// Number of runs, of which one must meet the limit. On a shared processor, other programs evict
-/// its caches at times, and page faults cost time.
+/// Number of runs, of which one must meet the limit. On a shared processor, other programs
+/// sometimes displace the data in its caches, and page faults cost time.
 const RUNS_MAX: usize = 5;
 
 struct Store {
