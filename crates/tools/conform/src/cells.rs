@@ -42,8 +42,8 @@ pub(crate) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, St
     hostile.args(["--package", "sandbox", "--test", "it", "--", "--nocapture"]);
     hostile.args(["--test-threads=1", "hostile::"]);
     hostile.env("CELL_IT_HOSTILE_MS", HOSTILE_MS);
-    // This variable keeps the test from starting itself again in a process of its own. It would do
-    // so to be alone in its process, and here it is: the test process runs only one test at a time.
+    // This variable keeps each test from starting itself again in a process of its own. That is not
+    // needed here, because the test process runs only one test at a time.
     hostile.env("CELL_IT_CHILD", "1");
     timed("conform cells, hostile programs", || succeed(&mut hostile))?;
     Ok(ExitCode::SUCCESS)

@@ -56,8 +56,9 @@ pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
             .current_dir(&folder);
         let served = Served::start(&mut serve)?;
         let course = timed(name, || attack(name, words, served.http, &folder))?;
-        // The server's own count is used, because an attacker may not notice for minutes that its
-        // connection is closed: it still reads the bytes that arrived before, as slowly as it can.
+        // The server's count of timeouts is used, because an attacker may not notice for minutes
+        // that its connection is closed: it still reads the bytes that arrived before, as slowly as
+        // it can.
         let ended = served.metric("pelton_timeouts_total")?;
         println!(
             "slow {name}: {}; {ended} connections timed out",

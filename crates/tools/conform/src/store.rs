@@ -187,7 +187,8 @@ fn left_out(suite: &Path) -> Result<Vec<String>, Stop> {
     Ok(names)
 }
 
-/// Returns whether a line of the skip list is a test's name, not a reason or empty.
+/// Returns whether a line of the skip list names a test. Other lines are empty, or comments with
+/// the reason for a skip.
 fn is_name(line: &str) -> bool {
     !line.starts_with('#') && !line.is_empty()
 }

@@ -374,7 +374,7 @@ impl Pair {
             _ => {}
         }
         let has = |word: &str| shown.iter().any(|it| it.eq_ignore_ascii_case(word));
-        // Redis compares strings only up to a NUL, and returns strings that are equal up to there
+        // Redis compares strings only up to a NUL. It returns strings that are equal up to the NUL
         // in any order.
         let is_cut = name == "SORT" && has("alpha") && raw.contains(&0);
         let name = match has("by") || is_cut {
@@ -558,8 +558,8 @@ fn is_key(word: &str) -> bool {
         && word.as_bytes()[1].is_ascii_digit()
 }
 
-/// Returns whether two replies can be the same time, read by the two servers a moment apart. A
-/// negative number is not a time.
+/// Returns whether two replies are close enough to be one time, read by the two servers a moment
+/// apart. A negative number is not a time.
 fn is_near(theirs: i64, ours: i64) -> bool {
     (theirs - ours).abs() <= SKEW_MS && 0 <= theirs && 0 <= ours
 }

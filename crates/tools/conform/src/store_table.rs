@@ -136,7 +136,8 @@ fn meaning(field: &Reply) -> String {
     };
     match field {
         Reply::Set(elements) => format!("set of {}", listed(elements, true)),
-        // In protocol 2, a set is an array of simple strings, or of bulk strings if they are tips.
+        // In protocol 2, a set is an array: of bulk strings for command tips, otherwise of simple
+        // strings.
         Reply::Array(elements) => match elements.iter().position(is_note) {
             Some(at) => listed(&[&elements[..at], &elements[at + 2..]].concat(), false),
             None => listed(elements, elements.iter().all(is_word)),

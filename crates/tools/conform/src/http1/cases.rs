@@ -113,7 +113,7 @@ impl Mutations {
             }
             6 => self.move_line(case),
             _ => {
-                // Appends either another whole row, which gives pipelined requests, or cuts the
+                // Either appends another whole row, which gives pipelined requests, or cuts the
                 // case and appends the end of another row.
                 let other = self.row();
                 let from = self.below(other.len() + 1);
