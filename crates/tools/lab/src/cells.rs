@@ -1,4 +1,5 @@
-//! `lab cells`: cost of running one small image job in a cell, in every backend.
+//! `lab cells`: cost of running one small image job in a cell (a sandbox for one job at a time),
+//! with every backend.
 //!
 //! ```text
 //! clients, one per core ─ HTTP ─► server ─┬─► plain worker processes     interleaved rounds

@@ -67,7 +67,7 @@ impl Photograph {
         File::open(&self.path).map_err(at(&self.path))
     }
 
-    /// Returns the name without `/` and `.`, for use in file names.
+    /// Returns the name for use in file names: `-` replaces `/` and `.`.
     pub(crate) fn word(&self) -> String {
         self.name.replace(['/', '.'], "-")
     }

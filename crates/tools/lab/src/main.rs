@@ -1,4 +1,4 @@
-//! `cargo xtask lab`: benchmarks of Pelton against its peers, which run as processes from Debian's
+//! `cargo xtask lab`: benchmarks of Pelton against comparable programs (peers) from Debian's
 //! packages.
 //!
 //! Each benchmark is a module. It reads its definition under `lab/definitions`, verifies the

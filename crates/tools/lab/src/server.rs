@@ -20,7 +20,8 @@ use crate::usage::{self, Tree};
 
 /// Maximum time to wait for a server's first response, and for its exit after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Maximum time to wait for improvements: AVIF at speed 6 of some hundred megapixels.
+/// Maximum time to wait until better variants have replaced the provisional ones. Some hundred
+/// megapixels must be encoded as AVIF at speed 6.
 const IMPROVING_TIME_MAX: Duration = Duration::from_secs(600);
 const POLL: Duration = Duration::from_millis(20);
 /// Interval between readiness checks of a starting server. It limits the resolution of measured
@@ -141,7 +142,8 @@ impl Server {
         Tree::cpu_us(self.pid())
     }
 
-    /// Waits until no conversion runs or is queued, background improvements included.
+    /// Waits until no conversion runs or is queued, including background conversions to better
+    /// variants.
     ///
     /// # Errors
     /// Returns an error if this takes too long, or if Pelton's metrics do not have the expected

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-/// Prints a title, column heads and rows. The first column is text, aligned left; the others are
+/// Prints a title, column headings and rows. The first column is text, aligned left; the others are
 /// numbers, aligned right.
 pub(crate) fn print(title: &str, head: &[&str], rows: &[Vec<String>]) {
     println!("\n{title}\n\n{}", render(head, rows));

@@ -119,8 +119,8 @@ impl Tree {
     }
 }
 
-/// Returns the duration of a tick in /proc/PID/stat in microseconds: USER_HZ is 100 on all
-/// architectures of Debian.
+/// Returns the duration in microseconds of a tick, the unit of time in /proc/PID/stat. USER_HZ is
+/// 100 on all architectures of Debian.
 fn tick_us() -> u64 {
     10_000
 }

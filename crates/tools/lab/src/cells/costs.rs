@@ -114,7 +114,8 @@ pub(super) struct Memory {
 /// overwriting), on `cores` cores at once.
 pub(super) fn memory(job_bytes: u64, cores: usize) -> Result<Memory, Stop> {
     const TRIES: usize = 100;
-    /// Size of the other data that displaces the caches: larger than a core's second-level cache.
+    /// Size of the other data, which displaces a job's data from the caches. It is larger than a
+    /// core's second-level cache.
     const OTHER_BYTES: usize = 24 << 20;
     let bytes = job_bytes as usize;
     let measure = || -> Result<(Vec<f64>, Vec<f64>), Stop> {

@@ -46,7 +46,7 @@ pub(super) fn run(given: &SharedFlags, definition: &Definition) -> Result<Vec<Co
     }
     ours.wait_idle()?;
     for body in &mut bodies {
-        // By now, the improvement has replaced the provisional variant.
+        // By now, the final variant has replaced the provisional one.
         body.bytes = ours.get(&body.target, ACCEPT)?.body;
         nginx::add_file(&folder, &body.file, &body.bytes)?;
     }

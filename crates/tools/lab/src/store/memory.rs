@@ -65,7 +65,7 @@ pub(super) fn run(
     Ok(samples)
 }
 
-/// Returns the key of a number, which has 16 bytes.
+/// Returns the key for a number. All keys have 16 bytes.
 pub(super) fn key(number: usize) -> String {
     format!("key:{number:012}")
 }
