@@ -80,8 +80,8 @@ impl Art {
         let Cover { is_png, bytes } = &self.pictures[picture];
         let remark = format!("{:016x}", random.next());
         let bytes = match is_png {
-            // The comment follows the chunk IHDR of a PNG, which always ends at byte 33, or the
-            // 2-byte start marker of a JPEG, as a segment FF FE of length 18.
+            // In a PNG, the comment follows the chunk IHDR, which always ends at byte 33. In a
+            // JPEG, it follows the 2-byte start marker, as a segment FF FE of length 18.
             true => splice(bytes, 33, &text_chunk(remark.as_bytes())),
             false => splice(
                 bytes,
