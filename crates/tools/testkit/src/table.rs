@@ -45,7 +45,7 @@ pub fn rows(table: &str) -> Vec<Row<'_>> {
     rows
 }
 
-/// Calls `judge` on every row, and reports all rows whose verdict differs in one message.
+/// Calls `judge` on every row, and reports in one message all rows whose verdict differs.
 ///
 /// # Panics
 /// If a verdict differs from that in the row.

@@ -35,7 +35,8 @@ fn every_corpus_holds() {
     }
 }
 
-/// The programs are built only for fuzzing, so no other test would notice if one were missing.
+/// The programs of the targets are built only for fuzzing, so no other test would notice if one
+/// were missing.
 #[test]
 fn every_target_has_a_program() {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz");
