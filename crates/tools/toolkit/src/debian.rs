@@ -47,8 +47,8 @@ const PEERS: &[(&str, &[&str])] = &[
     ("scan", &["libvips-tools", "strace"]),
 ];
 
-/// Returns the packages of the peers of benchmark `name`. The list is empty for an unknown name,
-/// which the lab itself reports.
+/// Returns the packages of the programs with which the benchmark `name` compares Pelton. The list
+/// is empty for an unknown name, which the lab itself reports.
 pub fn peers(name: &str) -> &'static [&'static str] {
     PEERS
         .iter()
