@@ -27,8 +27,8 @@ use toolkit::stop::{Stop, at, program};
 const RECORD: &str = "lab/instructions.tsv";
 
 /// Maximum growth of a count, in per mille of the recorded count. Two runs of the same program have
-/// equal counts, but the path of the checkout and the names of functions decide how the compiler
-/// divides a crate into units, and renames alone have changed a count by 2.3 %.
+/// equal counts. But the path of the checkout and the names of functions decide how the compiler
+/// divides a crate into units: renames alone have changed a count by 2.3 %.
 const GROWTH_PER_MILLE_MAX: u64 = 50;
 
 /// Start of the line of the record that names the compiler.
@@ -154,7 +154,7 @@ impl Record {
             if let Some(compiler) = line.strip_prefix(COMPILER) {
                 record.compiler = compiler.to_owned();
             } else if let Some((name, count)) = line.split_once('\t') {
-                // A malformed count is zero, so that it becomes a finding.
+                // A malformed count becomes 0, which is reported as a finding.
                 let count = count.parse().unwrap_or(0);
                 record.counts.insert(name.to_owned(), count);
             }

@@ -1,5 +1,5 @@
-//! `cargo xtask lab`: installs the peers, builds the programs, and replaces this process with the
-//! benchmark.
+//! `cargo xtask lab`: installs the programs with which Pelton is compared, builds our programs, and
+//! replaces this process with the benchmark.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;

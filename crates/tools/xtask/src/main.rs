@@ -119,7 +119,7 @@ enum Typed {
     Messages,
     /// Write the tables of docs/FIGURES.md from the newest records of the benchmarks
     Figures,
-    /// Run a benchmark against its peers
+    /// Benchmark Pelton against comparable programs
     Lab {
         /// Name of the benchmark
         name: String,

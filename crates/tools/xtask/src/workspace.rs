@@ -22,10 +22,10 @@ pub(crate) struct Workspace {
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
     pub(crate) name: String,
-    /// Path of its manifest, relative to the checkout.
+    /// Path of the crate's manifest, relative to the checkout.
     pub(crate) manifest: String,
     pub(crate) imports: Vec<Import>,
-    /// Root files of its library and programs, relative to the checkout.
+    /// Root files of the crate's library and programs, relative to the checkout.
     pub(crate) roots: Vec<String>,
 }
 

@@ -201,8 +201,8 @@ fn reached(graph: &Graph, module: &str) -> BTreeSet<String> {
     found
 }
 
-/// Returns the import to remove so that the largest circle left is as small as possible, as
-/// importer and imported module, and the size of that circle.
+/// Returns the import whose removal leaves the smallest circles, as importer and imported module.
+/// Also returns the size of the largest circle that is left.
 fn weakest<'a>(graph: &'a Graph, circle: &'a Circle) -> Option<(&'a str, &'a str, usize)> {
     let inside = |module: &&String| circle.contains(module);
     let edges = circle.iter().flat_map(|from| {

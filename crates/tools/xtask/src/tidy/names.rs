@@ -2,7 +2,7 @@
 
 use super::tree::{Finding, Rule, Tree};
 
-/// Words in names of files and types that say nothing, and attract code that belongs elsewhere.
+/// Words that say nothing in the names of files and types, and attract code that belongs elsewhere.
 const LEFTOVERS: &[&str] = &["utils", "helpers", "common", "misc", "manager", "processor"];
 /// Maximum size of a file, in bytes. A picture for a test needs a few thousand.
 const FILE_BYTES_MAX: u64 = 256 * 1024;

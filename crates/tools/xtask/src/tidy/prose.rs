@@ -54,8 +54,8 @@ fn comments(file: &TreeFile) -> Vec<(usize, &str)> {
         .collect()
 }
 
-/// Calls `check` for each comment line, with the line before if that is a comment too. Returns the
-/// findings.
+/// Calls `check` for each comment line, and passes it the previous line too if that is a comment.
+/// Returns the findings.
 fn each_comment(tree: &Tree, check: impl Fn(Option<&str>, &str) -> Option<String>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in &tree.files {

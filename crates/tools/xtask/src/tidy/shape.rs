@@ -3,7 +3,7 @@
 use super::source::{Function, Source};
 use super::tree::{Finding, Rule, Tree};
 
-/// Maximum length of a function, in lines: it fits a screen.
+/// Maximum length of a function, in lines, so that a function fits on a screen.
 const FUNCTION_LINES_MAX: usize = 70;
 const PARAMETERS_MAX: usize = 5;
 /// Maximum share of functions that may exceed the maximum length with a stated reason, in per cent.

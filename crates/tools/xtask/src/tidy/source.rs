@@ -40,11 +40,11 @@ pub(super) struct Mention {
 #[derive(Debug)]
 pub(super) struct Function {
     pub(super) name: String,
-    /// First line of its attributes and documentation.
+    /// First line of the function's attributes and documentation.
     pub(super) top: usize,
-    /// Line of its signature.
+    /// Line of the function's signature.
     pub(super) line: usize,
-    /// Line of its closing brace.
+    /// Line of the function's closing brace.
     pub(super) end: usize,
     /// Number of parameters without `self`.
     pub(super) parameters: usize,
