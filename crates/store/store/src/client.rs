@@ -67,7 +67,7 @@ impl Subscriptions {
 /// A command that waits for one of its keys.
 #[derive(Debug)]
 pub(crate) struct BlockedCommand {
-    /// The command, which runs again when one of its keys is ready.
+    /// Command that is blocked. It runs again when one of its keys is ready.
     pub(crate) args: Vec<Bytes>,
     pub(crate) block: Block,
     pub(crate) db: usize,

@@ -151,7 +151,7 @@ pub struct Config {
     pub(crate) hash_max_listpack_entries: Int<0, { i64::MAX }>,
     /// Maximum bytes of a field or value of a packed hash.
     pub(crate) hash_max_listpack_value: Memory<0, LONG_MAX>,
-    /// Maximum number of elements in a node of a list; a negative number stands for a size in
+    /// Maximum number of elements in a node of a list. Negative numbers are codes for sizes in
     /// bytes.
     pub(crate) list_max_listpack_size: Int<{ i32::MIN as i64 }, { i32::MAX as i64 }>,
     /// Nodes at each end of a list that are not compressed. Nothing is compressed here; the value
@@ -292,8 +292,8 @@ impl Config {
         }
     }
 
-    /// Returns the first setting that is invalid in combination with others or not supported: its
-    /// name and value, and the reason.
+    /// Returns the first setting that is not supported, or that contradicts another setting: its
+    /// name, its value, and the reason.
     fn contradiction(&self) -> Option<(String, String)> {
         if self.port.0 == 0 && self.unixsocket.is_empty() {
             return Some((
@@ -304,8 +304,8 @@ impl Config {
         self.only_default()
     }
 
-    /// Returns the first directive whose value is not supported here (anything but its default):
-    /// its name and value, and the reason.
+    /// Returns the first directive that is not at its default although only the default is
+    /// supported here: its name, its value, and the reason.
     pub(crate) fn only_default(&self) -> Option<(String, String)> {
         let mut rows = ACCEPTED.iter().zip(&self.accepted);
         rows.find_map(|(row, value)| {
@@ -566,8 +566,8 @@ fn directive_lines(args: &[String]) -> Vec<(&str, Vec<String>)> {
     let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
     for arg in args {
         let last = lines.last_mut();
-        // The argument after a name is its value, even if it begins with `--`. The exception is
-        // `--save` alone, which means no snapshots, as in Redis.
+        // The argument after a directive's name is the value, even if it begins with `--`. The
+        // exception is `--save` alone, which means no snapshots, as in Redis.
         let wants_value = last
             .as_ref()
             .is_some_and(|(_, words)| words.len() == 1 && !words[0].eq_ignore_ascii_case("save"));
@@ -618,7 +618,7 @@ pub(crate) enum SetFault {
     Value(String),
 }
 
-/// An invalid configuration; its author is at fault.
+/// Error for an invalid configuration. The author of the configuration is at fault.
 #[derive(Debug)]
 pub struct ConfigError {
     place: String,

@@ -24,8 +24,9 @@ use crate::shared::{ClientGuard, Shared};
 /// does not keep the whole buffer alive.
 const REST_COPIED_MAX: usize = 4 << 10;
 
-/// Bytes first read from a client whose last request held a large value: enough for the arguments
-/// before the next value, which is then read straight into its final place.
+/// Number of bytes first read from a client whose last request held a large value. They suffice for
+/// the arguments before the next large value. That value is then read straight into its final
+/// place.
 const FIRST_READ_BYTES: usize = 4 << 10;
 
 /// Transport of a client's connection.
@@ -96,7 +97,7 @@ struct Connection {
     input: BytesMut,
     /// Results of the prefetch for requests that are parsed but have not run yet.
     prefetched: VecDeque<Prefetched>,
-    /// True if the client's last request contained a blob.
+    /// True if the client's last request contained a large value.
     sends_blobs: bool,
     /// A command that a pause holds back; it runs after the pause.
     postponed: Option<Vec<Bytes>>,
@@ -328,7 +329,7 @@ impl Connection {
             let mut place = blob.limit(room);
             let read = std::task::ready!(pin!(stream.read_buf(&mut place)).poll(context))?;
             self.sends_blobs = true;
-            // `true`: the socket may hold more bytes, which follow the value.
+            // `true`, because the socket may hold more bytes after the value.
             (read, true)
         } else {
             let mut buffer = shared.buffer.borrow_mut();

@@ -43,8 +43,8 @@ pub(crate) enum Flow {
 pub(crate) enum Occasion {
     /// The client sent the command.
     First,
-    /// A key that the command waits for is ready. If it has to wait again, it keeps its place in
-    /// the queue.
+    /// A key that the command waits for is ready. If the command has to wait again, the client
+    /// keeps its place in the queue.
     KeyReady,
     /// The deadline until which the client was blocked has passed.
     Deadline,
@@ -106,9 +106,9 @@ pub(crate) fn resume(
     flow
 }
 
-/// Returns the request with the command's original name. Returns `None` if `rename-command` removed
-/// the name, which is answered with an error, or if the request is HTTP, which closes the
-/// connection.
+/// Returns the request with the command's original name, or `None` if the request must not run. If
+/// `rename-command` removed the name, the client gets an error. If the request is HTTP, the
+/// connection is closed.
 #[inline]
 fn translate<'a>(state: &mut State, key: ClientKey, args: &'a [Bytes]) -> Option<Cow<'a, [Bytes]>> {
     let now_ms = state.now_ms();
@@ -302,8 +302,8 @@ fn note_promise(state: &mut State, key: ClientKey, command: Option<&Command>, ma
     if state.keyspace.effects.journal.is_empty() || !state.persist.promises() {
         return;
     }
-    // A read may have removed an expired key; its reply need not wait until that removal is on
-    // disk.
+    // A command that only reads may have removed an expired key. Its reply need not wait until the
+    // removal is on disk.
     if !command.is_some_and(|command| command.flags.has(Flags::READONLY)) {
         let client = &mut state.clients[key];
         client.unwritten.push((mark, client.out.mark()));

@@ -57,8 +57,8 @@ fn publish_events(
     }
 }
 
-/// Runs the commands that wait for `name` again, the longest-waiting first, as long as they are
-/// served.
+/// Retries the commands that wait for the key `name`, the longest-waiting first, as long as each of
+/// them is served.
 fn serve_waiting(state: &mut State, db: usize, name: &Bytes) {
     for key in state.blocked.waiting_for(db, name) {
         // Serving an earlier client may also have served this one, so its command may be gone.

@@ -59,7 +59,7 @@ fn ticks_of(hz: Hertz) -> Interval {
     ticks
 }
 
-/// Removes expired keys and evicts, within the limits for one pass of the event loop. Returns
+/// Removes expired keys and evicts keys, within the limits for one pass of the event loop. Returns
 /// whether there is more to do.
 fn turn(shared: &Shared) -> bool {
     let state = &mut *shared.state.borrow_mut();
@@ -100,8 +100,8 @@ fn handle_due(state: &mut State) {
     }
 }
 
-/// Defragments, up to the limit for one pass of the event loop; when the defragmentation is
-/// complete, the allocator returns free memory to the system. Returns whether there is more to
+/// Defragments the data, up to the limit for one pass of the event loop. When the defragmentation
+/// is complete, the allocator returns free memory to the system. Returns whether there is more to
 /// move.
 fn defrag_turn(state: &mut State) -> bool {
     let keyspace = &mut state.keyspace;

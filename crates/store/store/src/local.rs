@@ -97,7 +97,7 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// Returns a handle and the queue of its requests, which holds at most `waiting_max` batches.
+/// Returns a handle and the queue of its requests. The queue holds at most `waiting_max` batches.
 pub(crate) fn channel(waiting_max: usize) -> (Handle, Requests) {
     let (requests, receiver) = mpsc::channel(waiting_max);
     (Handle { requests }, receiver)
@@ -122,8 +122,8 @@ impl Handle {
 
     /// Returns the string at a key of database 0, by reference if it is large. If there is none,
     /// sets the key to the result of `compute` and returns that result. Of all callers for a key,
-    /// in this process and over RESP by `GETORLOCK`, one computes and the others wait; if the
-    /// computation fails, panics or exceeds the build time of `terms`, the next caller computes.
+    /// in this process and over RESP by `GETORLOCK`, one computes and the others wait. If the
+    /// computation fails, panics or takes longer than `terms.build`, the next caller computes.
     /// Blocks.
     ///
     /// # Errors
@@ -233,7 +233,8 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
     }
 }
 
-/// Registers a client of this process, which is removed when the returned `ClientGuard` is dropped.
+/// Registers a client of this process. The client is removed when the returned `ClientGuard` is
+/// dropped.
 fn admit(shared: &Rc<Shared>) -> Result<(ClientGuard, ClientKey), Reply> {
     let peer = Peer {
         address: "in-process:0".to_owned(),

@@ -114,8 +114,8 @@ pub(crate) struct Persist {
     flushes_done: u64,
     /// Number of flushes (all databases emptied) that a snapshot on disk includes.
     flushes_saved: u64,
-    /// True if the databases were emptied after the running snapshot started; its file is then
-    /// discarded.
+    /// True if the databases were emptied after the running snapshot started. The file of that
+    /// snapshot is then discarded.
     is_outdated: bool,
     /// True if the server stops after the next snapshot.
     stops: bool,
@@ -129,7 +129,8 @@ struct SaveDone {
     waiters: Vec<ClientKey>,
     /// Reply to the waiting clients.
     reply: Result<(), &'static str>,
-    /// True if the server was to stop after this snapshot, which failed: commands run again.
+    /// True if the server was to stop after this snapshot, but the snapshot failed. Commands then
+    /// run again.
     is_stop_cancelled: bool,
 }
 
@@ -217,8 +218,8 @@ impl Persist {
         start_fault.or_else(|| self.journal.as_ref()?.fault())
     }
 
-    /// Returns the error reply to a command whose change is not on disk, although `appendfsync
-    /// always` promises that each replied change is.
+    /// Returns the error reply to a command whose change is not on disk. With `appendfsync always`,
+    /// a normal reply would promise that the change is on disk.
     pub(crate) fn unwritten_reply(&self) -> String {
         let fault = self.journal_fault().unwrap_or_default();
         format!(
@@ -226,8 +227,8 @@ impl Persist {
         )
     }
 
-    /// Returns whether a reply promises that the command's change is on disk: with `appendfsync
-    /// always`.
+    /// Returns whether a reply promises that the command's change is on disk. This is so with
+    /// `appendfsync always`.
     pub(crate) fn promises(&self) -> bool {
         self.journal.as_ref().is_some_and(Journal::promises)
     }
@@ -240,7 +241,8 @@ impl Persist {
         }
     }
 
-    /// Returns the write that the replies so far must wait for, if any.
+    /// Returns the write to the AOF that must be done before the replies so far may be sent, if
+    /// any.
     pub(crate) fn commit(&self, bytes_max: usize) -> Option<Commit> {
         self.journal.as_ref()?.commit(bytes_max)
     }
@@ -496,8 +498,8 @@ impl Persist {
                 self.queue_job(Job::Rewrite);
             }
             (true, false) => {
-                // The drop writes and syncs the rest; it runs on a blocking thread, so that the
-                // core does not wait.
+                // Dropping the journal writes and syncs its remaining bytes. This happens on a
+                // blocking thread, so that the core does not wait.
                 let journal = self.journal.take();
                 drop(spawn_blocking(move || drop(journal)));
                 self.start_fault = None;
@@ -544,7 +546,8 @@ impl Persist {
         loaded.map_err(|error| format!("ERR Error trying to load the AOF: {error}"))
     }
 
-    /// Takes the next job off the queue. For a save, the snapshot's point in time is this call.
+    /// Takes the next job off the queue. If the job is a save, the snapshot contains the data at
+    /// the time of this call.
     fn next_job(&mut self, config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Option<Job> {
         if self.queued_jobs.is_empty() {
             return None;

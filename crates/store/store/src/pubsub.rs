@@ -140,8 +140,8 @@ impl Hub {
         }
     }
 
-    /// Sends `message` to all subscribers of `channel`, by name and by pattern. Returns the number
-    /// of deliveries.
+    /// Sends `message` to all clients that subscribed to `channel`, or to a pattern that matches
+    /// it. Returns the number of deliveries.
     pub(crate) fn publish(
         &self,
         clients: &mut Clients,

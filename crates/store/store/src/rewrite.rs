@@ -32,15 +32,15 @@ impl RewriteWaiters {
         self.served.retain(|client| *client != key);
     }
 
-    /// Requests a write of the file for a client, which waits until it is done.
+    /// Requests that the configuration file be written, for a client that waits until this is done.
     pub(crate) fn add(&mut self, key: ClientKey) {
         self.waiting.push(key);
         self.wake.notify_one();
     }
 }
 
-/// Replaces the file atomically and keeps its permissions; a new file is readable by its owner
-/// only.
+/// Replaces the configuration file atomically and keeps its permissions. A new file is readable by
+/// its owner only.
 fn write(path: &Path, config: &Config) -> io::Result<()> {
     let old = match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -65,7 +65,7 @@ fn write(path: &Path, config: &Config) -> io::Result<()> {
         sync_parent(path)
     })();
     if written.is_err() {
-        // Removes the temporary file, which may not exist.
+        // Removes the temporary file, if it exists.
         drop(fs::remove_file(&temporary_path));
     }
     written

@@ -29,8 +29,8 @@ use crate::shared::Shared;
 use crate::state::State;
 use crate::{Error, Limits, settings};
 
-/// One year in milliseconds. Disables the reactor's HTTP deadlines, which this protocol does not
-/// have.
+/// One year in milliseconds. As the value of the reactor's HTTP deadlines, it disables them,
+/// because the store's protocol has no such deadlines.
 const NEVER_MS: u64 = 365 * 24 * 3600 * 1000;
 /// Reply to a connection that is refused for lack of a descriptor.
 const REFUSAL_REPLY: &[u8] = b"-ERR max number of clients reached\r\n";
@@ -147,7 +147,7 @@ impl Server {
         let now_ms = Clock::new().unix_ms();
         let mut keyspace = Keyspace::new(settings::keyspace_limits(&config), Clock::seed());
         let opened = persist::open(&config, &mut keyspace, now_ms)?;
-        // The core takes the content once and builds its state from it.
+        // The core takes this value once, and builds its state from it.
         let loaded = Mutex::new(Some((keyspace, opened, unix, requests)));
         // Triggered after the last snapshot, so that the reactor does not stop before it.
         let drained = Stop::new();
@@ -201,11 +201,11 @@ impl Server {
     }
 }
 
-/// File with this process's id, which exists while the process runs.
+/// File that holds this process's id, and exists while the process runs.
 struct PidFile<'a>(&'a Path);
 
 impl<'a> PidFile<'a> {
-    /// Writes the file. If this fails, the store continues to serve, as Redis does.
+    /// Writes the pidfile. If this fails, the store continues to serve, as Redis does.
     fn write(path: &'a Path) -> Option<PidFile<'a>> {
         match fs::write(path, format!("{}\n", std::process::id())) {
             Ok(()) => Some(PidFile(path)),

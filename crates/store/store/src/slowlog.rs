@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-/// Maximum number of arguments kept per command; if there are more, the last one states how many
-/// were left out.
+/// Maximum number of arguments kept per command. If there are more, the last one kept is replaced
+/// by the number of those left out.
 const ARGS_MAX: usize = 32;
 /// Maximum bytes kept per argument.
 const ARG_BYTES_MAX: usize = 128;

@@ -23,7 +23,7 @@ pub(crate) struct Calls {
     /// Calls answered with an error.
     pub(crate) failed: u64,
     /// Calls per range of durations, as in Redis: the first range ends at 1,024 ns, and each
-    /// further one at twice the end of the one before.
+    /// further range at twice the end of the previous one.
     by_time: [u64; RANGES],
 }
 

@@ -149,8 +149,8 @@ fn may_change_protected(call: &Call<'_>) -> bool {
 }
 
 fn set_one(config: &mut Config, name: &str, value: &str) -> Result<(), String> {
-    // For these directives, one argument of CONFIG SET contains all words that a line of the file
-    // would have.
+    // For these directives, one argument of CONFIG SET contains the whole value: all words that a
+    // line of the configuration file would have.
     let words: Vec<String> = match name {
         "save" | "client-output-buffer-limit" | "bind" => {
             value.split_ascii_whitespace().map(str::to_owned).collect()

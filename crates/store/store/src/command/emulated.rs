@@ -1,6 +1,6 @@
-//! Commands for features that do not exist here (replicas, a cluster, modules, scripts). They are
-//! answered like a server without these features, so that clients that only query them keep
-//! working.
+//! Commands for features that do not exist here (replicas, a cluster, modules, scripts). The
+//! replies are those of a server on which these features are not in use, so that clients that only
+//! query them keep working.
 
 use super::call::Call;
 

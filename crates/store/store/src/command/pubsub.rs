@@ -84,7 +84,7 @@ fn add(call: &mut Call<'_>, kind: Kind) {
 }
 
 /// Removes the named subscriptions, or all of this kind if no name is given. Sends one reply per
-/// name; if there is no subscription to remove, one reply with a null as the name.
+/// name. If there is no subscription to remove, sends one reply with a null in place of the name.
 fn remove(call: &mut Call<'_>, kind: Kind) {
     let named = !call.args[1..].is_empty();
     let names: Vec<Bytes> = match named {

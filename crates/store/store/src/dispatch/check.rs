@@ -33,7 +33,8 @@ pub(super) fn check(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdic
 /// commands.
 #[cold]
 fn decide(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdict {
-    // Unknown commands and wrong argument counts are refused by the keyspace, with its own text.
+    // Unknown commands and wrong argument counts pass, because the keyspace refuses them with its
+    // own error text.
     let Some(command) = keyspace::command(args).filter(|it| it.takes(args.len())) else {
         return Verdict::Runs;
     };

@@ -133,7 +133,7 @@ pub(crate) async fn write_batches(shared: Rc<Shared>) {
     }
 }
 
-/// Rewrites the AOF. If the AOF was off and its first rewrite fails, the started AOF is undone: its
+/// Rewrites the AOF. If the AOF was off and its first rewrite fails, the AOF is stopped again: its
 /// files are not in the manifest, so they would never be read.
 async fn rewrite(shared: &Shared) -> io::Result<u64> {
     let (before, was_on) = {

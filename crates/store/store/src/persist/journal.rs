@@ -243,7 +243,8 @@ impl Journal {
         }
     }
 
-    /// Returns the write for which replies to commands so far must wait, if any.
+    /// Returns the write that must be done before the replies to the commands so far may be sent,
+    /// if any.
     pub(crate) fn commit(&self, bytes_max: usize) -> Option<Commit> {
         let batch = match self.pending.is_empty() {
             true => self.batches,
@@ -526,7 +527,7 @@ impl Writer {
         }
     }
 
-    /// Records a write error, which wakes the replies that wait for the batch.
+    /// Records a write error, and wakes the tasks whose replies wait for the batch.
     fn fail(&self, error: &io::Error) {
         *self.progress.fault.lock().expect("lock is not poisoned") = error.to_string();
         let was_failing = self.progress.failing.swap(true, Ordering::AcqRel);
@@ -598,7 +599,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         fs::rename(&beside, path)
     };
     if let Err(error) = write() {
-        // Frees the space of the temporary file, which may not exist.
+        // Frees the space of the temporary file, if the file exists.
         drop(fs::remove_file(&beside));
         return Err(error);
     }

@@ -20,8 +20,8 @@ use crate::settings::ZERO_COPY_ALLOCATOR;
 
 /// Minimum number of bytes read from a file at a time.
 const CHUNK_BYTES: usize = 1 << 20;
-/// Maximum length of an annotation line between commands: with `aof-timestamp-enabled yes` Redis
-/// writes the time there.
+/// Maximum length of an annotation line between commands. In such lines Redis writes the time, if
+/// `aof-timestamp-enabled` is `yes`.
 const ANNOTATION_BYTES_MAX: usize = 1024;
 
 /// First bytes of a snapshot: Redis's, and Valkey's for RDB versions that Redis does not have.
@@ -32,7 +32,7 @@ fn is_snapshot(begin: &[u8]) -> bool {
     MAGICS.iter().any(|magic| begin.starts_with(magic))
 }
 
-/// Properties of the loaded files, which the start of the AOF needs.
+/// Properties of the loaded files that are needed to start the AOF.
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
     /// The AOF's manifest, if the data was loaded from the AOF.
@@ -186,7 +186,7 @@ fn empty(keyspace: &mut Keyspace, now_ms: u64) {
     keyspace.effects.flushed_all = false;
 }
 
-/// Reader of files into a keyspace.
+/// Loader of files into a keyspace.
 struct Replay<'a> {
     keyspace: &'a mut Keyspace,
     session: Session,
@@ -296,8 +296,8 @@ impl<'a> Replay<'a> {
         Ok(complete_end)
     }
 
-    /// Refuses a file with an incomplete command if the bytes after it prove damage: a crash leaves
-    /// neither a checksum nor a complete command there.
+    /// Refuses a file with an incomplete command if the bytes after that command prove damage:
+    /// after a crash, neither a checksum nor a complete command follows an incomplete one.
     fn refuse_damage(&self, path: &Path, source: &Source, complete_end: u64) -> Result<(), Error> {
         let show = path.display();
         let read = |error: io::Error| Error::host(format!("cannot read {show}: {error}"));
@@ -535,7 +535,8 @@ impl Source {
         Ok(found.map(|at| incomplete_at + at as u64))
     }
 
-    /// Reads a part of the file again, in pieces with their offsets, until `take` returns false.
+    /// Reads the bytes between two offsets of the file again, and passes them to `take` in pieces,
+    /// each with its offset, until `take` returns false.
     fn read_again(
         &self,
         from: u64,

@@ -27,7 +27,7 @@ pub(crate) fn options(config: &Config, aof_base: bool, now_ms: u64) -> rdb::Opti
 /// A piece of the file, or `None` to mark the file as complete.
 type Piece = Option<Vec<u8>>;
 
-/// Receives a snapshot piece by piece and writes it to a temporary file, which it renames to
+/// Receives a snapshot piece by piece, writes it to a temporary file, and renames that file to
 /// `path`. Returns the file's length.
 pub(crate) fn write_file(path: &Path, mut pieces: Receiver<Piece>) -> io::Result<u64> {
     let temporary_path = temporary_path(path);
@@ -38,7 +38,7 @@ pub(crate) fn write_file(path: &Path, mut pieces: Receiver<Piece>) -> io::Result
         Ok(len)
     });
     if written.is_err() {
-        // Frees the space of the temporary file, which may not exist.
+        // Frees the space of the temporary file, if the file exists.
         drop(fs::remove_file(&temporary_path));
     }
     written
@@ -73,8 +73,8 @@ fn temporary_path(path: &Path) -> PathBuf {
     temporary_path.into()
 }
 
-/// Removes temporary snapshot files, whose names begin with `stem`, of processes that no longer
-/// exist; these may have died because the disk was full.
+/// Removes temporary snapshot files of processes that no longer exist, for example because the disk
+/// was full. Their names begin with `stem`.
 pub(crate) fn remove_unfinished(dir: &Path, stem: &str) {
     // Errors are ignored: a leftover file only takes space.
     let Ok(entries) = fs::read_dir(dir) else {

@@ -10,7 +10,7 @@ use super::write;
 use crate::shared::Shared;
 use crate::state::State;
 
-/// Answers the clients that waited for the file.
+/// Answers the clients that waited until the configuration file was written.
 fn answer_waiters(state: &mut State, written: &io::Result<()>) {
     if let Err(error) = written {
         tracing::warn!(%error, "the configuration file could not be written");
@@ -26,7 +26,7 @@ fn answer_waiters(state: &mut State, written: &io::Result<()>) {
     }
 }
 
-/// Writes the file whenever a client requests it.
+/// Writes the configuration file whenever a client requests it.
 pub(crate) async fn rewrite_config_on_request(shared: Rc<Shared>) {
     let wake = Rc::clone(&shared.state.borrow().rewrite_waiters.wake);
     loop {

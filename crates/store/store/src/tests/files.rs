@@ -315,8 +315,8 @@ fn a_snapshot_of_valkey_is_read_alone_and_before_a_journal() {
         open(&dir.config("appendonly no")).expect_err("refused");
     }
 
-    // The snapshot is also accepted at the start of a single-file AOF, which becomes the base of
-    // the new AOF.
+    // The snapshot is also accepted at the start of a single-file AOF. That file becomes the base
+    // of the new AOF.
     fs::remove_file(&path).expect("there");
     snapshot.extend_from_slice(b"*3\r\n$3\r\nSET\r\n$5\r\nother\r\n$1\r\n1\r\n");
     fs::write(dir.0.join("appendonly.aof"), &snapshot).expect("written");
@@ -331,7 +331,7 @@ fn unfinished_snapshots_of_processes_that_are_gone_are_removed() {
     let journals = dir.0.join("appendonlydir");
     fs::create_dir_all(&journals).expect("a directory");
     let ours = std::process::id();
-    // No process has this id, which is above the kernel's maximum.
+    // This id is above the kernel's maximum, so no process has it.
     let gone = u32::MAX;
     let left = |path: &PathBuf| path.exists();
     let removed = [
