@@ -13,9 +13,10 @@ pub(crate) struct Template(Vec<Part>);
 
 enum Part {
     Word(String),
-    /// Name of a placeholder, which the caller fills.
+    /// Placeholder, given by its name. The caller supplies a value.
     Placeholder(String),
-    /// One of these sentences, chosen at random, or possibly none of them if the flag is true.
+    /// One of these templates, chosen at random. If the flag is true, none of them may be chosen
+    /// either.
     Choice(Vec<Template>, bool),
     Repeated(Box<Template>),
 }

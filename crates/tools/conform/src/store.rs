@@ -20,7 +20,7 @@ use toolkit::command::{output, succeed, timed};
 use toolkit::debian;
 use toolkit::stop::{EXIT_FINDINGS, Stop, at};
 
-/// Upstream name and version of Debian's source package, which is also the name of its folder.
+/// Upstream name and version of Debian's source package. The package's folder has the same name.
 const SUITE: &str = "redis-7.0.15";
 const SKIPPED: &str = include_str!("store_skip.txt");
 

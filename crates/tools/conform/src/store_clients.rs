@@ -43,8 +43,8 @@ const PYTHON_FILES: &[&str] = &[
 /// Minimum share of passed tests among those of redis-py that are run, in per cent.
 const PASS_PCT_MIN: usize = 95;
 
-/// Client library or program, and its test, which runs in a folder of its own against the store at
-/// a port.
+/// Client library or program, with the function that tests it in a folder of its own, against the
+/// store at a port.
 struct Client {
     name: &'static str,
     run: fn(&Path, &str) -> Result<(), Stop>,

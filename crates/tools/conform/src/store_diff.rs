@@ -357,7 +357,7 @@ impl Pair {
         self.agree(args)
     }
 
-    /// Sends a command to both servers, and returns their replies if these have different meanings.
+    /// Sends a command to both servers. Returns their replies if the replies differ in meaning.
     fn difference(&mut self, args: &[Bytes]) -> Result<Option<(Bytes, Bytes)>, Stop> {
         let shown: Vec<String> = args.iter().map(|arg| shorten(arg)).collect();
         self.recent.push(shown.join(" "));

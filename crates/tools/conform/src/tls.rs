@@ -1,5 +1,5 @@
-//! `conform tls`: scans the server's TLS with testssl.sh and with sslyze, which compares it with
-//! Mozilla's intermediate configuration.
+//! `conform tls`: scans the server's TLS with testssl.sh, and compares it with Mozilla's
+//! intermediate configuration by means of sslyze.
 
 use std::ffi::OsString;
 use std::fs;

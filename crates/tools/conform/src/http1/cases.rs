@@ -1,5 +1,5 @@
-//! Cases of the comparison: the rows of http1's test tables, each alone and followed by a request
-//! that shows where the row ends, and mutations of these cases.
+//! Cases of the comparison: the rows of http1's test tables, and mutations of these rows. Each row
+//! occurs twice: alone, and followed by a request that shows where the row ends.
 
 use testkit::table::rows;
 
@@ -42,7 +42,7 @@ const WORDS: &[&[u8]] = &[
     b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n",
 ];
 
-/// Returns all rows of the tables, each alone and followed by [`SENTINEL`].
+/// Returns every row of the tables twice: alone, and followed by [`SENTINEL`].
 pub(crate) fn table() -> Vec<Vec<u8>> {
     let mut cases = Vec::new();
     for row in rows(REQUESTS).into_iter().chain(rows(STREAMS)) {
@@ -67,8 +67,8 @@ pub(crate) fn table() -> Vec<Vec<u8>> {
 /// Generator of mutated rows. The same seed yields the same cases.
 pub(crate) struct Mutations {
     rows: Vec<Vec<u8>>,
-    /// Rows that our parser accepts. A finding needs a case that it accepts, so most mutations
-    /// start from these rows.
+    /// Rows that our parser accepts. A finding needs a case that our parser accepts, so most
+    /// mutations start from these rows.
     accepted: Vec<Vec<u8>>,
     state: u64,
 }

@@ -44,7 +44,7 @@ fn payloads() -> Payloads {
     payloads
 }
 
-/// Returns pictures with arbitrary bytes, which these tests do not decode.
+/// Returns pictures with arbitrary bytes. These tests do not decode the pictures.
 fn art() -> Art {
     let picture = |bytes: usize, is_png| Cover {
         is_png,
