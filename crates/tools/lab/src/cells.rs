@@ -181,8 +181,8 @@ struct Created {
     p99_us: f64,
 }
 
-/// Prepares the job that all contenders run: a smaller original, which the worker makes from the
-/// photograph, and the plan for it.
+/// Prepares the job that all contenders run: a smaller original, made by the worker from the
+/// photograph, and the plan for its conversion.
 fn work(
     given: &SharedFlags,
     definition: &Definition,
@@ -299,8 +299,8 @@ impl Lab<'_> {
         Ok(samples)
     }
 
-    /// Measures for how long jobs wait for a cell. Each client pauses for a quarter of a job's time
-    /// between two jobs, which gives four fifths of full load.
+    /// Measures for how long jobs wait for a cell. Each client pauses between two jobs for a
+    /// quarter of a job's time, which gives four fifths of full load.
     fn waits(&self, contenders: &[Named], summaries: &[Summary]) -> Result<Vec<Waits>, Stop> {
         let mut waits = Vec::new();
         for ((name, contender), summary) in contenders.iter().zip(summaries) {
@@ -421,7 +421,8 @@ impl Lab<'_> {
         Ok(calls)
     }
 
-    /// Measures the cost of wipes in the first microVM setting, which uses large pages throughout.
+    /// Measures the cost of wipes with the first setting of a microVM that uses large pages
+    /// throughout.
     fn wipes(&self) -> Result<Vec<Wipe>, Stop> {
         let Some(setting) = self.settings().find(|setting| setting.needs_machine()) else {
             return Ok(Vec::new());
@@ -457,8 +458,8 @@ impl Lab<'_> {
     }
 }
 
-/// Returns the number of bytes that a job dirties, as counted by the microVM pools, if there are
-/// any.
+/// Returns the number of bytes that a job dirties, as counted by the pools of microVMs; `None` if
+/// no pool has microVMs.
 fn job_bytes(contenders: &[Named]) -> Option<u64> {
     let pools = contenders
         .iter()

@@ -1,5 +1,4 @@
-//! Pelton's worker as a plain process without a cell, which converts one picture by an explicit
-//! plan.
+//! Pelton's worker as a plain process without a cell. It converts one picture by an explicit plan.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

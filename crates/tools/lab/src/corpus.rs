@@ -1,5 +1,5 @@
-//! Pictures of a benchmark: its definition names them, the corpus folder holds them, and hashes
-//! identify them in records.
+//! Pictures of a benchmark: the benchmark's definition names them, the corpus folder holds them,
+//! and hashes identify them in records.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

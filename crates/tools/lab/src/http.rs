@@ -30,7 +30,7 @@ struct Definition {
     rows: Vec<Row>,
 }
 
-/// Kind of request, which becomes one table of the output.
+/// Kind of request. Each kind becomes one table of the output.
 #[derive(Deserialize)]
 struct Row {
     name: String,

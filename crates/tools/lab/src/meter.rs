@@ -41,7 +41,7 @@ impl Sample {
     }
 
     /// Runs `load` and measures the server during it, as [`Sample::take`] does. `load` returns the
-    /// number of answered requests and its duration in seconds.
+    /// number of answered requests and the duration of the load in seconds.
     ///
     /// # Errors
     /// As [`Sample::take`].

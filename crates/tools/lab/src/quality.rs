@@ -125,7 +125,7 @@ struct Knot {
     /// Settings in the order of [`ENCODERS`], without cjpeg. A setting of 100 can also mean that
     /// even 100 does not reach the quality.
     settings: Vec<f64>,
-    /// Bits per pixel of all encoders at these settings, cjpeg included.
+    /// Bits per pixel of all encoders at equal quality, cjpeg included.
     bits_per_pixel: Vec<f64>,
     /// For each encoder except cjpeg: the score at the setting that `image_plan::quality` now uses,
     /// minus the score of cjpeg.

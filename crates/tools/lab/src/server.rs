@@ -1,4 +1,4 @@
-//! Server process, which the lab starts, waits for, measures and stops.
+//! Server process that the lab starts, waits for, measures and stops.
 
 #[cfg(test)]
 mod tests;

@@ -180,7 +180,8 @@ fn stat(text: &str) -> Option<Stat> {
     })
 }
 
-/// Parses the `Pss:` line of /proc/PID/smaps_rollup, whose unit is kB, and returns it in bytes.
+/// Returns the proportional set size in bytes: the number in the `Pss:` line of
+/// /proc/PID/smaps_rollup, whose unit is kB.
 fn pss_bytes(rollup: &str) -> u64 {
     let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
     let number = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());

@@ -93,8 +93,8 @@ fn length(stream: &mut TcpStream) -> io::Result<usize> {
     length.ok_or_else(|| io::Error::other("response head without a length"))
 }
 
-/// Number of digits of the body's length, which is padded with zeros so that all heads have the
-/// same length.
+/// Number of digits of Content-Length. The value is padded with zeros, so that all heads are
+/// equally long.
 const DIGITS: usize = 10;
 const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: ";
 const HEAD_BYTES: usize = HEAD.len() + DIGITS + 4;

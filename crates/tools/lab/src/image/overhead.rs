@@ -18,7 +18,7 @@ use crate::{SharedFlags, stats, table};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
-    /// Number of jobs per round, which run one after the other.
+    /// Number of jobs per round. The jobs run one after the other.
     repeat: u32,
     jobs: Vec<Job>,
 }
@@ -193,8 +193,8 @@ impl Runner<'_> {
         })
     }
 
-    /// Measures the same jobs in one plain process that runs them one after the other. Its start
-    /// and its first job do not count.
+    /// Measures the same jobs in one plain process that runs them one after the other. The
+    /// process's start and first job do not count.
     fn plain(&self) -> Result<Cost, Stop> {
         let runs_us = self
             .converter

@@ -141,7 +141,7 @@ fn search(songs: u32, queries: usize) -> Result<Searches, Stop> {
 }
 
 /// Loads an index as the server does at its start: maps the file, which is in the page cache, and
-/// checks it. The caller's measurement also includes the time to unmap it.
+/// checks it. The caller's measurement also includes the time to unmap the file.
 fn load(folder: &Path) -> Result<LoadedIndex, Stop> {
     let loaded = scan::load(folder).map_err(|err| Stop::host(err.to_string()))?;
     loaded.ok_or_else(|| Stop::findings("the index that was just written cannot be found"))
