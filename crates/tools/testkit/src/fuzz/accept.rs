@@ -7,8 +7,8 @@ use super::{lines_of, values, with_request};
 const WEBP: &str = "image/webp";
 const AVIF: &str = "image/avif";
 
-/// Checks `bytes` as the value of an Accept field, which may contain further lines: a media type is
-/// acceptable only if it occurs in the value, a weight of zero always excludes it, and the result
+/// Checks `bytes` as the value of an Accept field, which may contain further lines. A media type is
+/// acceptable only if it occurs in the value. A weight of zero always excludes it. The result
 /// equals that of a naive parser unless the value has quotes.
 pub fn accept(bytes: &[u8]) {
     let lines = [b"Accept: ", bytes].concat();

@@ -103,8 +103,8 @@ fn assert_sound(
     }
 }
 
-/// Returns the length of a valid and complete chunked body, `None` for others. Parses line by line,
-/// as literally as possible by the grammar of RFC 9112 §7.1.
+/// Returns the length of a chunked body, or `None` if the body is invalid or incomplete. Parses
+/// line by line, as literally as possible by the grammar of RFC 9112 §7.1.
 fn naive_chunked_bytes(bytes: &[u8]) -> Option<usize> {
     let mut rest = bytes;
     loop {

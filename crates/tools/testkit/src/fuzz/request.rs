@@ -35,8 +35,8 @@ pub fn request(bytes: &[u8]) {
     }
 }
 
-/// Checks all prefixes of the input: the parser requests more bytes until it gives a verdict, which
-/// later bytes do not change.
+/// Checks all prefixes of the input. The parser requests more bytes until it gives a verdict, and
+/// later bytes do not change the verdict.
 fn assert_verdict_is_final(bytes: &[u8], limits: &Limits) {
     let longer = [bytes, b"GET /behind HTTP/1.1\r\n\r\n \0"].concat();
     let whole = parse(&longer, limits);
