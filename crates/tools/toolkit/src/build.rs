@@ -117,7 +117,7 @@ impl Build {
         Ok(self.program_path(name))
     }
 
-    /// Returns the path of the program of the crate `name`, which may not be built yet.
+    /// Returns the path of the program of the crate `name`. The program may not be built yet.
     pub fn program_path(&self, name: &str) -> PathBuf {
         self.target_dir
             .path()

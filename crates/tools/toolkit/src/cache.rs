@@ -79,8 +79,7 @@ fn is_codec(package: &str) -> bool {
 
 /// Lock on a build folder, which is released on drop.
 pub(crate) struct FolderLock {
-    /// Checkout that used this folder last, if it was a checkout other than the one that now locks
-    /// the folder.
+    /// Checkout that used this folder last, if it is not the one that now locks the folder.
     pub(crate) from: Option<String>,
     owner: File,
 }

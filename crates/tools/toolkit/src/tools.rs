@@ -72,7 +72,7 @@ pub fn python(cache: &Path, package: &str, version: &str, module: &str) -> Resul
 }
 
 /// Returns the path of typos, the spelling checker, after installing it if it is missing. It is
-/// installed from Python's package index, which has it compiled; with cargo, it would compile for
+/// installed from Python's package index, which has it compiled. Building it with cargo would take
 /// many minutes.
 ///
 /// # Errors
