@@ -32,7 +32,7 @@ const LIST: &str = "crates/tools/xtask/src/advisories/list.tsv";
 /// All lock files of the checkout.
 const LOCKS: &[&str] = &["Cargo.lock", "fuzz/Cargo.lock"];
 
-/// Advisory of the database, which is one line of the list.
+/// Advisory of the database. It is one line of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Advisory {
     id: String,

@@ -1,9 +1,10 @@
-//! Check that the worker, which contains C libraries, links none of their functions with known
-//! flaws.
+//! Check that the worker links no C function with a known flaw. The worker contains C libraries,
+//! and some of their functions have known flaws.
 //!
-//! RustSec covers crates, and few of the C libraries that some crates bundle. `docs/THREATS.md`
-//! lists those libraries by hand. A test here compares the versions in that list with `Cargo.lock`;
-//! [`check`] compares the functions that the list calls unlinked with the symbols of the worker.
+//! RustSec covers crates, but few of the C libraries that some crates bundle. `docs/THREATS.md`
+//! lists those libraries by hand, with the flawed functions that the worker does not link. A test
+//! here compares the versions in that list with `Cargo.lock`; [`check`] verifies that the symbols
+//! of the worker contain none of these functions.
 
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ use toolkit::stop::Stop;
 /// Number of mutations that the gate compares. Outside the gate, the default is higher.
 const GATE_MUTATIONS: &str = "5000";
 
-/// Runs the suite called `name`, which gets `arguments`.
+/// Runs the suite called `name` with `arguments`.
 ///
 /// # Errors
 /// When `conform` cannot be built or started.
