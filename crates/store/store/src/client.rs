@@ -82,8 +82,8 @@ pub(crate) struct Client {
     /// Ranges of `out` that hold replies to commands whose changes may not be on disk yet. While
     /// there are any, no output is sent.
     pub(crate) unwritten: Vec<(Mark, Mark)>,
-    /// Sequence number of this client's FLUSHALL while its reply waits for the snapshot of the
-    /// emptied databases; otherwise `None`.
+    /// Number of the flush (`FLUSHALL`) that this client requested, while its reply waits for the
+    /// snapshot of the emptied databases; otherwise `None`.
     pub(crate) flush: Option<u64>,
     /// Messages that arrived while the client's own command ran; they are sent after the command's
     /// reply.

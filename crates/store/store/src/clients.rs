@@ -93,8 +93,8 @@ impl Clients {
         self.accepting = Some(accepting);
     }
 
-    /// Returns the number of refused connections: for `maxclients`, for protected mode, or for lack
-    /// of a descriptor.
+    /// Returns the number of connections that were refused because of `maxclients`, because of
+    /// protected mode, or for lack of a descriptor.
     pub(crate) fn rejected(&self) -> u64 {
         let cores = self.accepting.iter().flat_map(|cores| cores.iter());
         self.counters.rejected + cores.map(reactor::Counters::shed).sum::<u64>()

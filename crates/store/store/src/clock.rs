@@ -43,8 +43,8 @@ impl Clock {
         clock
     }
 
-    /// Sets the clock to the system's time, to follow its corrections; a time before 1970 becomes
-    /// 1970.
+    /// Sets the clock to the system's time, so that it follows corrections of that time. A time
+    /// before 1970 becomes 1970.
     pub(crate) fn follow_system(&self) {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         self.base_us

@@ -559,9 +559,9 @@ fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     names.iter().map(|name| folder.join(name)).collect()
 }
 
-/// Splits arguments into directive lines: each `--name` starts a line if the previous line has its
-/// value; `--name value` may also be one argument. Each line comes with the argument that started
-/// it, for error messages.
+/// Splits arguments into directive lines. Each `--name` starts a line, unless the previous line
+/// still lacks its value. `--name value` may also be one argument. Each line comes with the
+/// argument that started it, for error messages.
 fn directive_lines(args: &[String]) -> Vec<(&str, Vec<String>)> {
     let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
     for arg in args {

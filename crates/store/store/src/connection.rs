@@ -31,8 +31,8 @@ const FIRST_READ_BYTES: usize = 4 << 10;
 
 /// Transport of a client's connection.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {
-    /// Writes some of `parts`, large ones without a copy if the stream is a socket; `more`
-    /// announces further bytes.
+    /// Writes some of `parts`. If the stream is a socket, large parts are written without a copy.
+    /// `more` is true if further bytes follow.
     fn poll_write_zero_copy(
         &mut self,
         zero_copy_writer: &ZeroCopyWriter,
@@ -105,7 +105,7 @@ struct Connection {
 
 /// An event that a connection waits for.
 enum Event {
-    /// Bytes were read; with `more` the socket may hold more.
+    /// Bytes were read. If `more` is true, the socket may hold further bytes.
     Read { more: bool },
     /// All or some output was written.
     Written,
@@ -317,7 +317,8 @@ impl Connection {
         }
     }
 
-    /// Reads once: into the large value being received, otherwise into the core's buffer.
+    /// Reads once: into the large value that is being received, if any, otherwise into the core's
+    /// buffer.
     fn poll_read<S: AsyncRead + Unpin>(
         &mut self,
         stream: &mut S,

@@ -296,7 +296,7 @@ fn end_reply(state: &mut State, key: ClientKey, command: Option<&'static Command
     }
 }
 
-/// Records that the reply since `mark` must not be sent before its change is on disk, if
+/// Records that the reply since `mark` must not be sent before the command's change is on disk, if
 /// `appendfsync` requires that.
 fn note_promise(state: &mut State, key: ClientKey, command: Option<&Command>, mark: Mark) {
     if state.keyspace.effects.journal.is_empty() || !state.persist.promises() {

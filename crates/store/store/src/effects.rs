@@ -57,8 +57,8 @@ fn publish_events(
     }
 }
 
-/// Retries the commands that wait for the key `name`, the longest-waiting first, as long as each of
-/// them is served.
+/// Retries the commands that wait for the key `name`, the longest-waiting first. Clients whose
+/// commands are served are no longer blocked.
 fn serve_waiting(state: &mut State, db: usize, name: &Bytes) {
     for key in state.blocked.waiting_for(db, name) {
         // Serving an earlier client may also have served this one, so its command may be gone.

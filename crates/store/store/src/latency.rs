@@ -85,7 +85,8 @@ pub(crate) struct Latency {
 }
 
 impl Latency {
-    /// Records a delay; of several within a second only the longest is kept.
+    /// Records a delay of an event. Of several delays of the event within a second, only the
+    /// longest is kept.
     pub(crate) fn add(&mut self, event: &'static str, sample: Sample, samples_max: usize) {
         let event = self.events.entry(event).or_default();
         event.max_ms = event.max_ms.max(sample.took_ms);

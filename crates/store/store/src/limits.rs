@@ -31,13 +31,13 @@ pub struct Limits {
     /// limit, their senders wait. Default 64.
     pub local_requests_max: usize,
     /// Maximum bytes that a snapshot reads per pass of the event loop, including the table around
-    /// the values; this takes about 0.1 ms. Default 64 KiB.
+    /// the values. Reading them takes about 0.1 ms. Default 64 KiB.
     pub snapshot_turn_bytes: usize,
     /// Maximum bytes of a snapshot that wait for the disk because clients changed keys that the
     /// snapshot had not reached; above this limit, clients wait. Default 32 MiB.
     pub snapshot_bytes_max: usize,
-    /// Maximum number of elements that defragmentation moves per pass of the event loop; this takes
-    /// about 0.1 ms. Default 256.
+    /// Maximum number of elements that defragmentation moves per pass of the event loop. Moving
+    /// them takes about 0.1 ms. Default 256.
     pub defrag_elements_per_turn: usize,
 }
 

@@ -46,7 +46,8 @@ impl Pauses {
         self.deadline_changed.notify_one();
     }
 
-    /// Extends the pause: a new pause may only be longer and wider than the current one.
+    /// Extends the current pause by a new one. The result ends no earlier, and holds back no fewer
+    /// commands, than either of the two.
     pub(crate) fn extend(&mut self, pause: Pause) {
         self.set(match self.current {
             None => pause,

@@ -94,8 +94,8 @@ pub(crate) struct Persist {
     rewrites: Record,
     /// Number of consecutive failed rewrites.
     failed_rewrites: u64,
-    /// Longest time for which one piece of the running snapshot occupied the core; of the last
-    /// snapshot if none is running.
+    /// Longest time for which one piece of the running snapshot occupied the core. If no snapshot
+    /// is running, the longest time of the last one.
     longest_turn: Duration,
     last_save_ms: u64,
     /// Time of the last automatic attempt to write a due snapshot or to start the AOF, in

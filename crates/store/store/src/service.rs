@@ -50,7 +50,7 @@ pub struct Server {
 
 impl Server {
     /// Opens the sockets on `core`. If `inherited` contains a listener with one of the configured
-    /// addresses, it is used instead of a new socket.
+    /// addresses, that listener is used instead of a new socket.
     ///
     /// # Errors
     /// An address or the socket's path cannot be bound.
@@ -149,7 +149,7 @@ impl Server {
         let opened = persist::open(&config, &mut keyspace, now_ms)?;
         // The core takes this value once, and builds its state from it.
         let loaded = Mutex::new(Some((keyspace, opened, unix, requests)));
-        // Triggered after the last snapshot, so that the reactor does not stop before it.
+        // Triggered after the last snapshot is written, so that the reactor does not stop earlier.
         let drained = Stop::new();
         let failed = Mutex::new(None);
         let loss = Arc::new(Loss::default());
@@ -293,7 +293,8 @@ async fn end_with(core: Core, shared: Rc<Shared>) {
     shared.state.borrow_mut().clients.close_all();
 }
 
-/// Returns the addresses to listen on: those of `bind`, without optional ones that this host lacks.
+/// Returns the addresses to listen on: those of `bind`, without the optional addresses that this
+/// host lacks.
 fn addresses(config: &Config) -> Result<Vec<SocketAddr>, Error> {
     let port = config.port.0 as u16;
     if port == 0 {

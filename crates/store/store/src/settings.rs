@@ -45,7 +45,7 @@ pub(crate) fn parser_limits(config: &Config) -> resp::Limits {
     }
 }
 
-/// Allocator of blobs (large arguments): they are read into memory from which they can be sent
+/// Allocator of blobs (large arguments). Blobs are read into memory from which they can be sent
 /// without a copy.
 pub(crate) const ZERO_COPY_ALLOCATOR: BlobAllocator = BlobAllocator {
     make: reactor::place,

@@ -129,7 +129,7 @@ impl State {
         }
     }
 
-    /// Marks a client's replies as no longer waiting for the disk; if writing failed, the replies
+    /// Marks a client's replies as no longer waiting for the disk. If writing failed, the replies
     /// to changes become errors.
     pub(crate) fn settle_replies(&mut self, key: ClientKey, is_written: bool) {
         let replies = std::mem::take(&mut self.clients[key].unwritten);

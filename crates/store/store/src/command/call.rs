@@ -29,8 +29,8 @@ impl Call<'_> {
         self.out().error(text);
     }
 
-    /// Returns the argument at `at` as milliseconds. Replies with an error and returns `None` if it
-    /// is invalid or the deadline is out of range.
+    /// Returns the argument at `at`, a timeout, in milliseconds. If the argument is invalid, or the
+    /// deadline would be out of range, replies with an error and returns `None`.
     pub(crate) fn timeout_ms(&mut self, at: usize) -> Option<u64> {
         let now_ms = self.state.now_ms() as i64;
         let fault = match resp::parse_int(&self.args[at]) {

@@ -28,7 +28,8 @@ pub(super) fn config(call: &mut Call<'_>) {
     }
 }
 
-/// CONFIG REWRITE: the client waits until the file is written; the server does not.
+/// CONFIG REWRITE: requests that the configuration file be written. The client waits for this; the
+/// server continues to serve other clients.
 fn rewrite(call: &mut Call<'_>) {
     let is_alone = !call.state.clients[call.key].session.in_exec();
     match (&call.state.config.file, is_alone) {

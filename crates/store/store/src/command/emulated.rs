@@ -105,7 +105,7 @@ pub(super) fn lolwut(call: &mut Call<'_>) {
     call.out().verbatim(*b"txt", text.as_bytes());
 }
 
-/// REPLICAOF NO ONE: succeeds, as there is no master.
+/// REPLICAOF NO ONE: succeeds, because there is no master.
 pub(super) fn replicaof(call: &mut Call<'_>) {
     match (call.word(1).as_str(), call.word(2).as_str()) {
         ("no", "one") => call.out().ok(),

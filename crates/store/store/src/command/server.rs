@@ -8,7 +8,8 @@ pub(super) fn monitor(call: &mut Call<'_>) {
     call.out().ok();
 }
 
-/// MEMORY DOCTOR | STATS | PURGE | MALLOC-STATS; USAGE is in `keyspace`.
+/// MEMORY DOCTOR | STATS | PURGE | MALLOC-STATS: runs the subcommand. MEMORY USAGE is in
+/// `keyspace`.
 pub(super) fn memory(call: &mut Call<'_>) {
     match (call.word(1).as_str(), call.args.len()) {
         ("doctor", 2) => {
@@ -72,7 +73,7 @@ fn stats(call: &mut Call<'_>) {
     }
 }
 
-/// SAVE: the client waits for the snapshot; the server does not.
+/// SAVE: starts a snapshot. The client waits for it; the server continues to serve other clients.
 pub(super) fn save(call: &mut Call<'_>) {
     match call.state.persist.save_for(call.key) {
         Ok(()) => call.state.park_without_keys(call.key),

@@ -3,14 +3,15 @@
 use super::value::{boolean, integer, memory, not_among};
 
 /// A Redis directive that is parsed, kept and shown but has no effect, so that existing
-/// configuration files keep working. The feature it tunes does not exist here, or always behaves as
-/// its default says. Names, defaults and bounds are those of Redis 7.0.
+/// configuration files keep working. The feature that the directive tunes does not exist here, or
+/// always behaves as with the directive's default. Names, defaults and bounds are those of Redis
+/// 7.0.
 pub(crate) struct Accepted {
     pub(crate) name: &'static str,
     /// The older name, if any.
     pub(crate) alias: Option<&'static str>,
     /// Name that only Valkey has, if any. Patterns of `CONFIG GET` do not list it, because clients
-    /// of Redis 7.0 set every listed name but those that they know to be fixed.
+    /// of Redis 7.0 set every listed directive except those that they know to be fixed.
     pub(crate) hidden: Option<&'static str>,
     pub(crate) default: &'static str,
     kind: Kind,

@@ -106,8 +106,8 @@ fn directives_without_effect_are_accepted_and_shown() {
 
 #[test]
 fn the_configuration_file_of_valkey_is_accepted() {
-    // Directives of Valkey's own files, 8.1 and 9.0, that Redis 7.0's file lacks, and names that
-    // only its comments mention.
+    // Directives in the files that Valkey 8.1 and 9.0 ship, active or in comments, that the file of
+    // Redis 7.0 lacks.
     let config = read(
         "hide-user-data-from-log yes\nlocale-collate \"\"\nrdb-version-check strict\n\
          dual-channel-replication-enabled no\nrepl-diskless-load flush-before-load\nlazyfree-lazy-user-del yes\n\

@@ -269,7 +269,7 @@ pub(crate) struct OutputLimit {
 pub(crate) struct OutputLimits {
     /// Clients that are neither subscribers nor replicas; includes monitors.
     pub(crate) normal: OutputLimit,
-    /// Replicas; kept and shown only, as replication is not supported.
+    /// Replicas. The limit is only kept and shown, because replication is not supported.
     pub(crate) replica: OutputLimit,
     /// Clients in pub/sub mode.
     pub(crate) pubsub: OutputLimit,

@@ -73,7 +73,7 @@ async fn write_snapshot(shared: &Shared, path: PathBuf) -> io::Result<u64> {
             (persist.is_outdated(), persist.drained.clone())
         };
         drained.notify_waiters();
-        // The receiver is gone because the writer failed; its error is returned below.
+        // The receiver is gone because the writer failed. The writer's error is returned below.
         if sender.is_closed() || sender.send(Some(piece)).await.is_err() {
             shared.state.borrow_mut().keyspace.cancel_snapshot();
         }

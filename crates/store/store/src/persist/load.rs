@@ -43,8 +43,8 @@ pub(crate) struct Loaded {
     pub(crate) base_bytes: u64,
     /// Checksum state at the end of the last increment.
     pub(crate) sum: Sum,
-    /// The error because of which an AOF of Redis before 7 was read in place instead of being
-    /// moved.
+    /// The error because of which the AOF of a Redis version before 7 was read in place instead of
+    /// being moved.
     pub(crate) move_error: Option<Unwritten>,
 }
 
@@ -79,9 +79,9 @@ pub(crate) fn load(config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Res
     Ok(Loaded::default())
 }
 
-/// Converts the single AOF file of Redis before 7 into the base of the new layout, as Redis 7 does.
-/// The manifest lists the file before the file is moved, so after an interruption at any point the
-/// next start completes the conversion.
+/// Converts the single AOF file of a Redis version before 7 into the base of the new layout, as
+/// Redis 7 does. The manifest lists the file before the file is moved, so after an interruption at
+/// any point the next start completes the conversion.
 fn adopt_old_journal(paths: &Paths) -> Result<(), Unwritten> {
     let at = |path: &Path| {
         let path = path.to_owned();

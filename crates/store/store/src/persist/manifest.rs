@@ -8,7 +8,8 @@ use crate::text::quote;
 /// Maximum length of a line, without its end; Redis rejects longer lines.
 const LINE_BYTES_MAX: usize = 1023;
 
-/// A base, the increments since, and the history: older files that are still to be removed.
+/// A base, the increments since that base, and the history: older files that have yet to be
+/// removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Manifest {
     pub(crate) base: Option<Listed>,

@@ -1,4 +1,4 @@
-//! The start: the data is loaded, and the AOF opened or created.
+//! Start of persistence: loads the data, and opens or creates the AOF.
 
 use std::fs::{self, File};
 use std::io;
@@ -79,7 +79,7 @@ pub(crate) fn open(
 }
 
 /// Opens the AOF's last increment, and creates the base and the increment if they are missing.
-/// Existing files are not rewritten, as the disk may be full.
+/// Existing files are not rewritten, because the disk may be full.
 fn open_last_increment(
     config: &Config,
     paths: &Paths,

@@ -12,7 +12,7 @@ pub(crate) struct Paths {
     pub(crate) snapshot: PathBuf,
     pub(crate) journals: PathBuf,
     pub(crate) manifest: PathBuf,
-    /// The single AOF file of Redis before 7.
+    /// The single AOF file of a Redis version before 7.
     pub(crate) old_journal: PathBuf,
     /// First part of the names of AOF files.
     pub(crate) stem: String,
