@@ -10,7 +10,7 @@ use toolkit::build::Build;
 use toolkit::command::{succeed, timed};
 use toolkit::stop::Stop;
 
-/// Number of jobs per backend that hide a secret, and of jobs that then search for it.
+/// Number of jobs that hide a secret, and number of jobs that then search for it, per backend.
 const ROUNDS: &str = "10000";
 
 /// Time limit of a hostile program, in milliseconds. A test fails if the program has not ended 50

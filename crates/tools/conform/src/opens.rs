@@ -1,5 +1,5 @@
-//! Second half of `conform scan`: runs scans of a generated library under strace, and counts the
-//! files that a scan opens and its requests for file metadata.
+//! Second half of `conform scan`: runs scans of a generated library under strace. Counts the files
+//! that each scan opens, and its requests for the metadata of files.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -18,7 +18,8 @@ use crate::served::Served;
 
 /// Number of attackers in each attack.
 const ATTACKERS: &str = "4000";
-/// Size of the served file, in bytes: more than the kernel buffers for a client that reads nothing.
+/// Size of the served file, in bytes. It exceeds the size of the kernel's buffers for a client that
+/// reads nothing.
 const BODY_BYTES: usize = 8 << 20;
 
 /// Name of each attack, and slowhttptest's arguments for it. An attack lasts twice as long as the

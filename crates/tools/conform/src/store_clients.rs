@@ -275,8 +275,8 @@ fn jedis(folder: &Path, port: &str) -> Result<(), Stop> {
     )
 }
 
-/// Runs commands through redis-cli in both protocols, and lets it print its statistics of all keys.
-/// redis-cli also requests the documentation of the commands by itself.
+/// Runs commands through redis-cli in both protocols, and makes redis-cli print statistics of all
+/// keys. redis-cli also requests the documentation of the commands by itself.
 fn redis_cli(_folder: &Path, port: &str) -> Result<(), Stop> {
     let cli = |words: &[&str]| output(Command::new("redis-cli").args(["-p", port]).args(words));
     let printed = [

@@ -46,7 +46,7 @@ const CORRUPT_EVERY: u32 = 25;
 /// the same keys are printed, at most [`SHOWN`] of them.
 const RECENT: usize = 1000;
 const SHOWN: usize = 30;
-/// Maximum difference of two times that count as equal, in milliseconds.
+/// Maximum difference, in milliseconds, between two points in time that count as equal.
 const SKEW_MS: i64 = 2500;
 /// Pause after which a key that had expired on only one server has expired on both.
 const MOMENT: Duration = Duration::from_millis(5);
@@ -74,8 +74,8 @@ const UNORDERED: &[&str] = &[
 /// Commands whose replies have pairs of elements in no particular order.
 const UNORDERED_PAIRS: &[&str] = &["HGETALL", "HRANDFIELD", "ZRANDMEMBER", "HSCAN", "ZSCAN"];
 /// Commands for which Redis 7.2, and therefore our store, returns errors or replies that Debian's
-/// 7.0 does not: in 7.2 they check all arguments before they read the key, or accept more
-/// arguments.
+/// Redis 7.0 does not return. In 7.2, these commands check all arguments before they read the key,
+/// or accept more arguments.
 const STRICTER: &[&str] = &["BITPOS", "BITCOUNT", "ZRANK", "ZREVRANK"];
 const ENCODINGS: &[&[u8]] = &[b"listpack", b"quicklist", b"hashtable", b"skiplist"];
 const TIMES: &[&str] = &["TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME"];
@@ -234,9 +234,9 @@ fn value(rng: &mut Rng) -> Vec<u8> {
 }
 
 fn corrupt(rng: &mut Rng, words: &mut Vec<Vec<u8>>) {
-    // Commands whose names end in RANK accept one more argument in Redis 7.2, as ours do, so their
-    // replies would differ. Commands with random elements return a random reply if they get fewer
-    // arguments.
+    // Commands whose names end in RANK accept one more argument in Redis 7.2 and in our store, so
+    // the replies would differ. Commands with random elements return a random reply if they get
+    // fewer arguments.
     let name = String::from_utf8_lossy(&words[0]).into_owned();
     let is_fragile = name.ends_with("RANK") || name.contains("RAND") || name == "SPOP";
     if rng.u32(..CORRUPT_EVERY) != 0 || is_fragile {

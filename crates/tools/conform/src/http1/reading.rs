@@ -1,4 +1,5 @@
-//! A server's interpretation of the bytes of one connection, and the comparison of two of them.
+//! A server's interpretation of the bytes of one connection, which can be compared with another
+//! server's.
 
 #[cfg(test)]
 mod tests;
@@ -31,8 +32,8 @@ pub(crate) struct ParsedRequest {
 pub(crate) enum End {
     /// The server waits for more bytes.
     Waits,
-    /// The server closes the connection without reading the remaining bytes, because a request or
-    /// the server itself demands it.
+    /// The server closes the connection without reading the remaining bytes, because a request, or
+    /// the server itself, demands that.
     Closes,
     /// The server refuses the remaining bytes, for the reason given.
     Refuses(String),
@@ -113,8 +114,8 @@ enum Step {
     Parted(Option<Difference>),
 }
 
-/// Returns the request line as hyper shows an absolute target: scheme in lower case, and `/` for an
-/// empty path.
+/// Returns the request line with an absolute target in the form that hyper shows: the scheme in
+/// lower case, and `/` for an empty path.
 fn canonical(line: &str) -> String {
     let Some((method, target)) = line.split_once(' ') else {
         return line.to_owned();
