@@ -57,8 +57,8 @@ struct Definition {
 const FIRST: &str = "plain";
 const LAST: &str = "plain again";
 /// Name of the plain processes that request as much fresh memory from the kernel per job as a job
-/// in a microVM dirties. Their throughput is the upper limit for any cell that wipes by returning
-/// pages.
+/// in a microVM dirties. Their throughput is the upper limit for any cell that is wiped by
+/// returning its pages to the kernel.
 const FRESH: &str = "plain, fresh memory";
 
 /// Contender with its name.
@@ -421,8 +421,8 @@ impl Lab<'_> {
         Ok(calls)
     }
 
-    /// Measures the cost of wipes with the first setting of a microVM that uses large pages
-    /// throughout.
+    /// Measures the cost of wipes with the first setting of a microVM. The definition must list a
+    /// setting first that uses large pages throughout.
     fn wipes(&self) -> Result<Vec<Wipe>, Stop> {
         let Some(setting) = self.settings().find(|setting| setting.needs_machine()) else {
             return Ok(Vec::new());

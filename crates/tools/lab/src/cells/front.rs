@@ -1,5 +1,5 @@
-//! Minimal HTTP server that passes requests to a contender, and its clients. Each client sends its
-//! next request after it has received a response.
+//! Minimal HTTP server that passes requests to a contender, and clients of this server. Each client
+//! sends its next request after it has received a response.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
