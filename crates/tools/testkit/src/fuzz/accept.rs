@@ -40,9 +40,9 @@ fn is_within(media_type: &str, request: &Request<'_>) -> bool {
     values(request, "accept").into_iter().any(has)
 }
 
-/// Checks the effect of one more Accept line: `image/webp` with a weight of zero excludes only this
-/// type, a line without a type that the parser looks for changes nothing, and `image/webp` alone
-/// can only add this type.
+/// Checks the effect of one more Accept line. `image/webp` with a weight of zero excludes only this
+/// type. A line without a type that the parser looks for changes nothing. `image/webp` alone can
+/// only add this type.
 fn assert_more_lines(request: &Request<'_>, [avif, webp]: [bool; 2]) {
     let lines = lines_of(request, |_| true);
     let with = |more: &str, check: &dyn Fn([bool; 2])| {

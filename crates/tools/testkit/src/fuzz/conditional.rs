@@ -28,8 +28,8 @@ const CURRENT: [Validators<'_>; 4] = [
     },
 ];
 
-/// Checks `bytes` as field lines: each verdict is justified by one of the fields, and a field of
-/// lower precedence does not change it.
+/// Checks `bytes` as field lines. Each verdict is justified by one of the fields, and a field of
+/// lower precedence does not change the verdict.
 pub fn conditional(bytes: &[u8]) {
     for current in CURRENT {
         with_request("GET", bytes, |request| {

@@ -2,8 +2,8 @@
 
 use sandbox_protocol::control::{CONTROL_BYTES_MAX, Command, Report, TEXT_BYTES_MAX};
 
-/// Checks `bytes` as a packet: it is either a command or a report or invalid, never both, and a
-/// valid message does not change when it is encoded and decoded again.
+/// Checks `bytes` as a packet: it is never both a valid command and a valid report, and a valid
+/// message does not change when it is encoded and decoded again.
 pub fn control(bytes: &[u8]) {
     // The pool and the zygote both read into a buffer of this size.
     let bytes = &bytes[..bytes.len().min(CONTROL_BYTES_MAX)];

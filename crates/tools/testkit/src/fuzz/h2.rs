@@ -8,9 +8,9 @@ const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
 /// PING, a reset and a GOAWAY.
 const ANSWER_BYTES_MAX: usize = 128;
 
-/// Checks `bytes` as the frames after a client's preface: the outcome does not depend on how the
-/// input is cut into pieces, the number of open streams never exceeds the limit, and the reaction
-/// to one frame is short.
+/// Checks `bytes` as the frames after a client's preface. The outcome does not depend on how the
+/// input is cut into pieces. The number of open streams never exceeds the limit. The reaction to
+/// one frame is short.
 pub fn h2(bytes: &[u8]) {
     let greeting = [&PREFACE[..], &SETTINGS].concat();
     let whole = run(&[&greeting, bytes]);

@@ -5,10 +5,10 @@ use sandbox_protocol::{
     AllegedReply, AnswerRecord, Excess, Expect, Job, MESSAGE_BYTES_MAX, Status,
 };
 
-/// Checks `bytes` as a message between the server and a cell: a valid message does not change when
-/// it is encoded and decoded again, it has no surplus bytes if it is a job, and a reply that passes
-/// verification fits its job. The output of a persistent program is the same regardless of how its
-/// bytes are cut into pieces.
+/// Checks `bytes` as a message between the server and a cell. A valid message does not change when
+/// it is encoded and decoded again. A job has no surplus bytes. A reply that passes verification
+/// fits its job. The output of a persistent program is the same regardless of how its bytes are cut
+/// into pieces.
 pub fn message(bytes: &[u8]) {
     answer(bytes);
     if let Ok(job) = Job::from_bytes(bytes) {

@@ -18,7 +18,8 @@ pub fn probe(bytes: &[u8]) {
             planned(&facts, &ask.recipe);
         }
     }
-    // Checks the file also with zeros after it, to which offsets in its header can then point.
+    // Checks the file also with zeros after it, so that more offsets in its header point to
+    // existing bytes.
     contained(bytes, len_bytes + 100_000);
 }
 
