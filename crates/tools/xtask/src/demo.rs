@@ -1,5 +1,5 @@
-//! Demo library: photographs from a Debian package, unpacked but not installed, and generated
-//! music.
+//! Demo library: generated music, and photographs from a Debian package that is unpacked but not
+//! installed.
 
 use std::fs;
 use std::io;

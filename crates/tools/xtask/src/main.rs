@@ -174,8 +174,8 @@ fn exit_code(findings: usize) -> ExitCode {
     ExitCode::from(if findings == 0 { 0 } else { EXIT_FINDINGS })
 }
 
-/// Builds the server, then replaces this process with it, so that signals reach the server and its
-/// exit code is the command's.
+/// Builds the server, then replaces this process with it, so that signals reach the server, and the
+/// command ends with the server's exit code.
 fn serve(root: PathBuf, dir: Option<PathBuf>, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let mut build = Build::open(root)?;
     let server = build.server()?;

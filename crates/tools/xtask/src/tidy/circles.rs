@@ -162,7 +162,7 @@ fn large(graph: &Graph) -> Vec<Circle> {
         if seen.contains(module) {
             continue;
         }
-        // A circle is the set of files that a file reaches, and that reach it.
+        // The circle of a file is the set of all files that it reaches and that reach it.
         let there = reached(graph, module);
         let circle: Circle = reached(&back, module)
             .intersection(&there)
