@@ -30,6 +30,8 @@ const options = {
   outdir: dist,
   bundle: true,
   splitting: true,
+  // The packages may be a link to a cache. Names of chunks depend on paths, which must not.
+  preserveSymlinks: true,
   format: "esm",
   chunkNames: "[name]-[hash]",
   jsx: "automatic",

@@ -55,6 +55,10 @@ pub(super) struct Part {
 
 impl Sending {
     /// Creates the state that sends `payload`. Returns `None` if there is no body.
+    #[expect(
+        clippy::result_large_err,
+        reason = "a box would cost each response without a body an allocation"
+    )]
     pub(super) fn new(
         stream: u32,
         completed: CompletedStream,
