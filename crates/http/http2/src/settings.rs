@@ -17,7 +17,8 @@ pub(crate) const WINDOW_MAX: u32 = 0x7fff_ffff;
 /// not.
 pub(crate) const WINDOW_BYTES: u32 = 0xffff;
 
-/// Setting of a client that affects us. MAX_FRAME_SIZE does not: our frames fit its minimum.
+/// Setting of a client that affects us. MAX_FRAME_SIZE is not one of these: our frames never exceed
+/// its minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Setting {
     InitialWindow(u32),

@@ -1,7 +1,7 @@
 //! Streams of a connection: the open ones, and a record of recently ended ones.
 
-/// Maximum number of ended streams that are remembered. Late frames for older ones are tolerated,
-/// except for HEADERS.
+/// Maximum number of ended streams that are remembered. Late frames for a stream that is no longer
+/// remembered are tolerated, except for HEADERS.
 const ENDED_MAX: usize = 64;
 
 /// Stream that has not ended on both sides.

@@ -47,7 +47,8 @@ impl Connection {
         if self.streams.is_idle(head.stream) || head.stream == 0 {
             return Err(Fault::protocol("DATA on a stream that is not open"));
         }
-        // RFC 9113 §6.9.1: padding counts against the windows, and so does unwanted data.
+        // RFC 9113 §6.9.1: padding counts against the windows, and so does data for streams that
+        // are no longer open.
         let size = payload.len() as u32;
         let allowed = self.allowed.checked_sub(size);
         self.allowed = allowed.ok_or(Fault::flow("more DATA than the connection allows"))?;
@@ -194,8 +195,8 @@ impl Connection {
             return Ok(None);
         }
         if self.limits.streams_max as usize <= self.streams.len() {
-            // Too many streams are not an error of the client, which may not have received our
-            // limit yet, so only the new stream is refused.
+            // Too many streams are not an error of the client: it may not have received our limit
+            // yet. So only the new stream is refused.
             frame::write_reset(out, id, ErrorCode::RefusedStream);
             self.streams.end(id, End::ByServer);
             return Ok(None);

@@ -104,8 +104,8 @@ impl Connection {
         self.allow(bytes as u32, out);
     }
 
-    /// Enlarges the window of the connection by `bytes`. Sends an update only once half of the
-    /// window has accumulated.
+    /// Adds `bytes` to the window of the connection. Sends an update to the client only once the
+    /// additions amount to half of the window.
     pub(super) fn allow(&mut self, bytes: u32, out: &mut Vec<u8>) {
         self.unreturned_bytes += bytes;
         if WINDOW_BYTES / 2 <= self.unreturned_bytes {
