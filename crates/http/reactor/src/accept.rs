@@ -86,8 +86,8 @@ impl Acceptor {
         Poll::Pending
     }
 
-    /// Makes the kernel prefer this core's sockets for connections that arrive on `core`; `None`
-    /// removes the preference.
+    /// Makes the kernel prefer this core's listeners for connections whose packets arrive on the
+    /// processor `core`; `None` removes the preference.
     pub(crate) fn prefer(&self, core: Option<CoreId>) -> io::Result<()> {
         self.listeners
             .iter()

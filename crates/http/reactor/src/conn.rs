@@ -324,8 +324,8 @@ impl<S> Conn<S> {
     }
 }
 
-/// Polls a read. Uses `AsyncRead` rather than `try_read`: after a short read tokio treats the
-/// socket as empty, which saves a system call.
+/// Polls a read with `AsyncRead`. Unlike `try_read`, it lets tokio treat the socket as empty after
+/// a short read, which saves a system call.
 fn poll_read(
     stream: &mut TcpStream,
     core: &Core,

@@ -5,9 +5,10 @@
 //! no block in use. It fills the slabs with the lowest addresses first, so a program compacts its
 //! blocks by allocating them anew and freeing the old ones.
 //!
-//! Freed pages are kept for ten seconds, since otherwise a blob that replaces another one would
-//! fault in each page again. jemalloc checks that time only when a thread allocates; a thread of
-//! this module makes it check twice a second, so that an idle process shrinks too.
+//! Freed pages are kept for ten seconds. Otherwise a large block that is allocated right after
+//! another one was freed would cause a page fault for each page again. jemalloc checks that time
+//! only when a thread allocates; a thread of this module makes it check twice a second, so that an
+//! idle process shrinks too.
 
 use std::ffi::{CStr, c_char};
 use std::io;
@@ -24,8 +25,8 @@ pub use tikv_jemallocator::Jemalloc;
 const DECAY_EVERY: Duration = Duration::from_millis(500);
 
 /// Option string that jemalloc reads when the process starts. By default, blocks of 8 MiB and more
-/// are returned to the host at once, so each large blob that replaces another one costs a page
-/// fault for every 4 KiB.
+/// are returned to the host at once, so each large block that is allocated right after another
+/// one was freed costs a page fault for every 4 KiB.
 #[repr(transparent)]
 struct Options(*const c_char);
 

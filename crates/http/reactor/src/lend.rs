@@ -49,11 +49,12 @@ use rustix::pipe::{IoSliceRaw, PipeFlags, SpliceFlags};
 use tokio::io::Interest;
 use tokio::net::{TcpStream, UnixStream};
 
-/// Minimum length of a value that is lent. For a shorter value, a copy costs less than the three
+/// Minimum length of a value that is lent. For a shorter value, a copy costs less than the
 /// additional system calls.
 pub const ZERO_COPY_BYTES_MIN: usize = 64 << 10;
 
-/// Minimum length of the unsent rest of a value that is lent; a shorter rest is copied.
+/// Minimum length of the unsent rest of a value for which the rest is lent. A shorter rest is
+/// copied.
 const REST_BYTES_MIN: usize = 16 << 10;
 
 /// Minimum length of memory that is freed on a separate thread, since the kernel needs half a
@@ -74,8 +75,8 @@ static ZERO_COPY_PAGES: Mutex<BTreeMap<usize, Pages>> = Mutex::new(BTreeMap::new
 #[derive(Debug)]
 struct Pages {
     end: usize,
-    /// Addresses of the value (`value`), and of all initialised bytes, which are the value and the
-    /// bytes around it (`written`). Both ranges stay readable while the value exists.
+    /// Addresses of the value (`value`), and of all initialised bytes: the value and the bytes
+    /// around it (`written`). Both ranges stay readable while the value exists.
     value: Range<usize>,
     written: Range<usize>,
     /// True if some of the pages were lent to the kernel.

@@ -177,8 +177,8 @@ fn is_even(shares: &[u64]) -> bool {
     largest * 100 * shares.len() as u64 <= shares.iter().sum::<u64>() * EVEN_PCT
 }
 
-/// Makes the kernel prefer `socket` for connections that arrive on `core`; `None` removes the
-/// preference.
+/// Makes the kernel prefer `socket` for connections whose packets arrive on the processor `core`;
+/// `None` removes the preference.
 pub(crate) fn prefer(socket: impl std::os::fd::AsFd, core: Option<CoreId>) -> io::Result<()> {
     // -1 (here `u32::MAX`) means no processor.
     let cpu = core.map_or(u32::MAX, |core| core.0 as u32);

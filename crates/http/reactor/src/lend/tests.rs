@@ -189,7 +189,7 @@ fn a_full_socket_leaves_nothing_for_the_next_one() {
         let part = [IoSlice::new(&value)];
         let mut written_bytes = 0;
         // Writes until the socket is full. By then the pipe has held bytes that the socket did not
-        // accept; they must not reach the next socket.
+        // accept. The next socket must not receive them.
         while let std::task::Poll::Ready(written) = poll_fn(|context| {
             std::task::Poll::Ready(zero_copy_writer.poll_write(&slow, context, &part, true))
         })
@@ -225,8 +225,8 @@ fn changing_lent_bytes_copies_them() {
 fn dropped_values_leave_the_table() {
     let value = zero_copy(pattern(ZERO_COPY_BYTES_MIN, 1));
     let all = addresses(&value);
-    // Called only for memory that this test still owns: another test may reuse freed memory at
-    // once.
+    // This closure is called only for memory that the test still owns: another test may reuse freed
+    // memory at once.
     let known = |bytes: &[u8]| table().range(addresses(bytes)).next().is_some();
     assert!(known(&value));
     let part = value.slice(1..10);
