@@ -28,7 +28,8 @@ use crate::problem::Problem;
 /// Maximum size of an archive, in bytes: the largest size that needs no 64-bit extension of the
 /// format.
 const ARCHIVE_BYTES_MAX: u64 = u32::MAX as u64;
-/// Maximum number of files in one archive; each takes about 300 bytes of memory while it is sent.
+/// Maximum number of files in one archive. Each file takes about 300 bytes of memory while the
+/// archive is sent.
 const MEMBERS_MAX: usize = 4_096;
 /// Maximum length of a member's name, in bytes.
 const NAME_BYTES_MAX: usize = 4_096;

@@ -75,7 +75,7 @@ impl Choice {
         }
     }
 
-    /// Returns the original as its target's only representation.
+    /// Returns a choice of the original, as the only representation of its target.
     pub(crate) fn original(identity: Identity, known: Known) -> Choice {
         Choice {
             body: Body::Original(known),

@@ -180,7 +180,8 @@ impl Exchange {
                 begin += step.consumed_bytes;
                 next = step.next;
                 if let Some(payload) = step.payload {
-                    // The input buffer is freed while a slow client reads.
+                    // The input buffer is freed now, since a slow client may take long to read the
+                    // response.
                     input.drop_front(begin);
                     begin = 0;
                     self.send(conn, payload).await?;
@@ -430,8 +431,8 @@ impl Exchange {
         None
     }
 
-    /// Writes [`Batch::out`], which ends with the head of `payload`, and then `payload`. Adds the
-    /// number of body bytes written to the record of the response.
+    /// Writes [`Batch::out`], whose last head is that of `payload`. Then writes `payload`, and adds
+    /// the number of body bytes written to the record of the response.
     async fn send(&mut self, conn: &mut impl Transport, payload: Payload) -> Result<(), Ended> {
         let out = &mut self.batch.out;
         let length = payload.len();

@@ -3,7 +3,7 @@
 use crate::metrics::Served;
 use crate::response::{Fields, Payload, Response};
 
-/// Path that browsers request.
+/// Path at which browsers request the icon.
 pub(crate) const PATH: &str = "/favicon.ico";
 /// PNG of a ring around a point, 32 by 32 pixels. Browsers go by the media type, not by the file
 /// name.

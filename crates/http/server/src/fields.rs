@@ -60,7 +60,7 @@ impl Headers {
         Ok(Headers(fields))
     }
 
-    /// Returns names and values.
+    /// Returns the names and values of the fields.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (&**name, &**value))
     }
@@ -104,7 +104,7 @@ impl Cors {
         }
     }
 
-    /// Returns whether responses depend on the origin.
+    /// Returns whether responses depend on the origin of the requesting page.
     pub(crate) fn is_reflected(&self) -> bool {
         1 < self.0.len()
     }

@@ -90,7 +90,8 @@ impl Core {
             let is_cached = !matches!(choice.body, Body::Uncached(..));
             match self.prepare(choice, path).await {
                 Ok(representation) => {
-                    // Other waiters of this core, and later requests, use this response.
+                    // Later requests, and others on this core that wait for the same conversion,
+                    // use this response.
                     if is_cached {
                         let entry = Entry {
                             representation: Rc::clone(&representation),

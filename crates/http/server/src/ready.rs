@@ -95,7 +95,7 @@ impl ReadyResponses {
         self.trim();
     }
 
-    /// Returns the encoding of `plain`, the response to `target`, in `coding`, if it is ready.
+    /// Returns `plain`, the response to `target`, encoded in `coding`, if that encoding is ready.
     pub(crate) fn coded(
         &mut self,
         target: &Target<'_>,
@@ -108,7 +108,7 @@ impl ReadyResponses {
         entry.coded[coding as usize].clone().filter(|_| is_current)
     }
 
-    /// Adds `coded`, the encoding of `plain` in `coding`, if `plain` is still the response to
+    /// Adds `coded`, which is `plain` encoded in `coding`, if `plain` is still the response to
     /// `target`.
     pub(crate) fn insert_coded(
         &mut self,

@@ -96,8 +96,8 @@ impl Core {
                         self.description_response(&file, query.recipe, request)
                             .await
                     }
-                    // A file or an error: a path that cannot be a file's is reported before an
-                    // invalid query.
+                    // Respond with a file or an error. A path that cannot belong to a file is
+                    // reported before an invalid query.
                     _ => {
                         return self
                             .respond_with_file(request, &file, context, admission)

@@ -21,13 +21,14 @@ pub(super) struct FloodGuard {
     /// Number of body bytes that count as one step of progress. The client must accept that many
     /// within one wait.
     step_bytes: u64,
-    /// Number of body bytes written since the last step.
+    /// Number of body bytes written since the last step of progress.
     since_step: u64,
-    /// Number of steps so far. A response that was queued as a whole is a step too.
+    /// Number of steps of progress so far. A response that was queued as a whole is a step too.
     steps: u64,
     /// Number of requests so far.
     requests: u64,
-    /// Number of bytes received since the last request or step, without those of request bodies.
+    /// Number of bytes received since the last request or step of progress. Bytes of request bodies
+    /// do not count.
     idle_bytes: usize,
     /// Number of streams that ended without their response, minus the streams that were completed.
     resets: u32,

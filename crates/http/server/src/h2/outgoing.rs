@@ -30,7 +30,7 @@ pub(super) struct Outgoing {
     text_written: usize,
     text_sealed: usize,
     pieces: VecDeque<Piece>,
-    /// Number of bytes of the first piece that are written.
+    /// Number of bytes of the first piece that were already written.
     begun: usize,
     /// Total bytes of all pieces (`piece_bytes`), and of the pieces whose memory no other response
     /// shares (`own_bytes`).
@@ -44,7 +44,8 @@ pub(super) struct Outgoing {
 /// Part of the queue that is contiguous in memory.
 #[derive(Debug)]
 pub(super) enum Piece {
-    /// This number of bytes of the buffer, which follow those of earlier pieces.
+    /// A number of bytes in the buffer of frames. They follow the bytes of earlier pieces in the
+    /// buffer.
     Text(usize),
     Shared(Arc<[u8]>, Range<usize>),
     Owned(Bytes),

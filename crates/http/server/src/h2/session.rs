@@ -221,7 +221,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         }
     }
 
-    /// Sends responses that are ready, and starts to prepare waiting ones.
+    /// Sends responses that are ready, and starts to prepare responses to waiting requests.
     fn poll_answers(&mut self, context: &mut Context<'_>) -> bool {
         let mut has_progressed = false;
         while let Some((stream, request_info, response)) = self.pending.poll_response(context) {
