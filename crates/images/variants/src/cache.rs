@@ -491,7 +491,7 @@ impl Variants {
         Ok(())
     }
 
-    /// Adds a file of an earlier run to the index, or removes it.
+    /// Adds a file of an earlier run to the index, or removes the file if it is broken or obsolete.
     fn adopt(&self, entry: &fs::DirEntry) {
         let Ok(meta) = entry.metadata() else { return }; // Removed meanwhile.
         let used_ms =
@@ -626,7 +626,7 @@ impl Variants {
     ///
     /// # Errors
     /// If the file is gone or has another length. The entry is then dropped, and the next request
-    /// converts again.
+    /// converts the original again.
     pub fn open(&self, variant: &Variant) -> io::Result<File> {
         let path = self.shard_folder(&variant.key).join(variant.file_name());
         let opened = File::open(&path).and_then(|file| {

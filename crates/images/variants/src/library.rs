@@ -24,7 +24,7 @@ const PATH_BYTES_MAX: usize = 4096;
 pub struct Identity {
     /// Device of the file.
     pub device: u64,
-    /// Inode on that device.
+    /// Inode of the file on its device.
     pub inode: u64,
     /// Size in bytes.
     pub size_bytes: u64,

@@ -132,7 +132,7 @@ impl Flight<'_> {
 /// Owner of a key's lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
-    /// The caller holds the lock, until it notes [`Change::Ended`].
+    /// The caller holds the lock, until it records [`Change::Ended`].
     Ours,
     /// Another process holds the lock and converts into the same folder.
     Shared,
@@ -257,7 +257,7 @@ impl SharedIndex {
         }
     }
 
-    /// Waits until something changes, or until the next poll.
+    /// Waits until there is a change to write to the store, or until the next poll.
     fn wait(&self) {
         let look = Duration::from_millis(self.limits.look_ms);
         let is_idle = |pending: &mut Pending| {
