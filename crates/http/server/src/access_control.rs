@@ -144,8 +144,8 @@ impl Core {
         has_users.map_err(|_| Problem::Host)
     }
 
-    /// Returns the login of a request: by its session, if it is in one, or by its Authorization
-    /// field.
+    /// Returns the login of a request. The session of the request identifies the user. Without a
+    /// session, the Authorization field does.
     async fn log_in(
         &self,
         by_session: Option<Credentials<'_>>,
@@ -185,8 +185,9 @@ impl Core {
         }
     }
 
-    /// Returns the problem of a request without valid credentials. The page has a form for logins,
-    /// and would otherwise be covered by the browser's own.
+    /// Returns the problem of a request without valid credentials. For requests of this server's
+    /// web page, it is a problem that makes the browser show no login window, since the page has
+    /// its own form.
     fn unauthorized(&self, request: &Request<'_>) -> Problem {
         let is_fetch = field(request, "sec-fetch-dest") == Some("empty");
         let view = session_cookie::referring_view(&request.fields());
@@ -266,8 +267,8 @@ fn is_change(request: &Request<'_>) -> bool {
     !matches!(request.method, Method::Get | Method::Head | Method::Options)
 }
 
-/// Returns whether a page of this server proves to have sent the request, by an Origin field that
-/// equals the requested host.
+/// Returns whether the request was sent by a page of this server: its Origin field names the
+/// requested host.
 fn is_of_own_page(request: &Request<'_>, is_secure: bool) -> bool {
     let sent = origin(request).zip(request.host);
     sent.is_some_and(|(origin, host)| session_cookie::is_own_origin(origin, host, is_secure))

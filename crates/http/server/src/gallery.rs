@@ -17,11 +17,11 @@ use crate::service::Service;
 const FOLDERS: &str = "/-/at/";
 /// Path of the music page, if it is mounted.
 const MUSIC: &str = "/-/plain/music";
-/// Content-Security-Policy that allows only this server's pictures and the inline style of the
-/// page.
+/// Content-Security-Policy of the gallery. It allows only this server's pictures and the inline
+/// style of the page.
 pub(crate) const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// Maximum number of folders per page that are shown with a picture; on a rotating disk each takes
-/// 10 ms. Further folders are plain links.
+/// Maximum number of folders per page that are shown with a picture. On a rotating disk, finding
+/// the picture of a folder takes 10 ms. Further folders are plain links.
 const FOLDER_PICTURES_MAX: usize = 100;
 /// Maximum number of entries of a folder that are examined to find its picture.
 const PICTURE_SEARCH_ENTRIES_MAX: usize = 100;

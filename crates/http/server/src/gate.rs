@@ -64,14 +64,14 @@ pub enum RequireLogin {
     Off,
     /// Music, covers, music pages and the API need a login.
     Music,
-    /// Everything except health checks and the files of the page needs a login.
+    /// Everything needs a login, except health checks and the files of the web page at `/-/`.
     All,
 }
 
 /// Part of the server that access control distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Health checks and the files of the page, which need no login.
+    /// Health checks and the files of the web page at `/-/`. They need no login.
     Open,
     /// Players' endpoints, whose requests carry their own credentials.
     Players,
@@ -82,10 +82,10 @@ pub enum Part {
     Dashboard,
     /// API that serves the library as JSON.
     Api,
-    /// Begin, end and list of sessions. The handlers check credentials themselves.
+    /// Endpoints that begin, end and list sessions. They check credentials themselves.
     Sessions,
-    /// Pages that play music in a browser, covers, and the addresses of files for users in
-    /// sessions.
+    /// Pages that play music in a browser, covers, and the addresses at which users in sessions get
+    /// files.
     Music,
     /// Pages that list folders.
     Pages,
@@ -103,8 +103,8 @@ pub enum Credentials<'a> {
 }
 
 impl Credentials<'_> {
-    /// Returns the key of these credentials in the cache of verified logins. A token of a session
-    /// never has the key of an Authorization field.
+    /// Returns the key of these credentials in the cache of verified logins. The token of a session
+    /// and an Authorization field with the same text have different keys.
     pub(crate) fn key(&self) -> blake3::Hash {
         match self {
             Credentials::Authorization(field) => blake3::hash(field.as_bytes()),
@@ -215,8 +215,9 @@ impl Gate {
     /// Paths that need no login on the separate listener for administration.
     pub const ADMIN_PARTS: [&str; 3] = ["/-/api", "/-/metrics", "/-/status"];
 
-    /// Returns whether a request needs an admin once there are users, even if its part is open:
-    /// everybody may read the administration of an open server, but not change it.
+    /// Returns whether a request to `part` needs an admin once there are users, even if the part
+    /// needs no login. Everybody may read the administration of such a server, but only admins may
+    /// change it.
     pub(crate) fn is_for_admins(part: Part, is_change: bool) -> bool {
         part == Part::Dashboard || part == Part::Admin && is_change
     }

@@ -66,7 +66,7 @@ pub struct MountRequest<'a> {
     pub peer: IpAddr,
     /// True if the request arrived over TLS.
     pub secure: bool,
-    /// Parts that need a login at present.
+    /// Parts of the server that need a login.
     pub require_login: RequireLogin,
 }
 
@@ -139,8 +139,9 @@ pub struct Mounts {
 }
 
 impl Mounts {
-    /// Creates the mounts, each with its prefix. A prefix such as `/rest` matches itself and all
-    /// paths below it; one that ends with a slash, such as `/-/`, matches only itself.
+    /// Creates the mounts, each with its prefix. A prefix such as `/rest` matches the path `/rest`
+    /// and all paths below it. A prefix that ends with a slash, such as `/-/`, matches only the
+    /// path `/-/`.
     ///
     /// # Panics
     /// If a prefix does not begin with a slash.

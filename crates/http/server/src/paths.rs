@@ -2,10 +2,10 @@
 
 /// Paths of health checks, which are served under any host name and without TLS.
 pub(crate) const PROBES: [&str; 3] = ["/healthz", "/-/live", "/-/ready"];
-/// Path of the page, below which the gallery and the API are found, too.
+/// Path of this server's web page. The gallery and the API have paths below it.
 pub(crate) const PAGE: &str = "/-/";
-/// URL of the page relative to `/` and to `/-`. It also holds if a proxy serves this server below a
-/// path of its own.
+/// URL of this server's web page relative to `/` and to `/-`. It is also right if a proxy serves
+/// this server below a path of its own.
 pub(crate) const PAGE_FROM_ROOT: &str = "-/";
 /// Path of the metrics.
 pub(crate) const METRICS_PATH: &str = "/-/metrics";

@@ -39,7 +39,8 @@ pub enum Problem {
     RangeNotSatisfiable(u64),
     /// A login is needed, or the credentials match no user.
     Unauthorized,
-    /// A login is needed, and the page that sent the request offers it: browsers must not ask.
+    /// A login is needed, and the page that sent the request has a form for it. The browser must
+    /// not show its own login window.
     UnauthorizedPage,
     /// The user is not an admin.
     NotAllowed,
@@ -52,8 +53,8 @@ pub enum Problem {
     UnknownHost,
     /// A page of another origin tries to change something.
     ForeignOrigin,
-    /// A request with a session cookie would change something, but does not prove that it comes
-    /// from a page of this server.
+    /// A request with a session cookie would change something, but its Origin field does not prove
+    /// that a page of this server sent it.
     ForeignSession,
     /// Too many transcodings are waiting.
     Busy {

@@ -19,8 +19,9 @@ use crate::response::{ALLOW, Fields, Payload, Response, Shape};
 
 /// Value of WWW-Authenticate. RFC 7617 §2.1: `charset` says that names and passwords are UTF-8.
 const CHALLENGE: &str = "Basic realm=\"Pelton\", charset=\"UTF-8\"";
-/// Value of WWW-Authenticate for the page, which has a form for logins. Browsers ask for a password
-/// themselves if the challenge is `Basic`. RFC 9110 §15.5.2 requires a challenge in every 401.
+/// Value of WWW-Authenticate for requests of this server's web page, which has a form for logins.
+/// RFC 9110 §15.5.2 requires a challenge in every 401. Only for a `Basic` challenge would browsers
+/// show their own login window.
 const PAGE_CHALLENGE: &str = "Bearer realm=\"Pelton\"";
 /// Seconds in Retry-After for a fault of the host, which an operator must fix.
 const HOST_RETRY_AFTER_S: &str = "30";

@@ -1,24 +1,25 @@
-//! Cookie of a browser's session: its names, its attributes, and the requests in which it counts.
+//! Cookie of a browser's session: its names and attributes, and the requests for which it is read.
 //!
 //! ```text
 //! Set-Cookie: __Secure-pelton=TOKEN; Path=/-/; Max-Age=2592000; HttpOnly; SameSite=Lax; Secure
 //! ```
 //!
-//! The cookie counts only for paths below `/-/`, so players' endpoints and the public addresses of
-//! files never depend on it. Source: RFC 6265 and its successor draft-ietf-httpbis-rfc6265bis.
+//! The cookie is read only for paths below `/-/`, so responses of players' endpoints and of the
+//! public addresses of files never depend on it. Source: RFC 6265 and its successor
+//! draft-ietf-httpbis-rfc6265bis.
 
 use http1::Fields;
 
-/// Path below which the cookie counts.
+/// Path below which the session cookie is read.
 pub const ROOT: &str = "/-/";
-/// Name of the cookie over HTTP.
+/// Name of the session cookie over HTTP.
 const NAME: &str = "pelton";
-/// Name of the cookie over TLS. Browsers take a cookie of this name only over TLS, so that an
-/// attacker who changes plain HTTP cannot set it.
+/// Name of the session cookie over TLS. Browsers accept a cookie with the prefix `__Secure-` only
+/// over TLS, so an attacker who changes plain HTTP cannot set it.
 const SECURE_NAME: &str = "__Secure-pelton";
 
-/// Returns the token in the session cookie of a request, if the cookie counts: the path is below
-/// [`ROOT`], and there is no Authorization field, which would take precedence.
+/// Returns the token in the session cookie of a request. Returns `None` if the path is not below
+/// [`ROOT`], or if there is an Authorization field, which takes precedence over the cookie.
 #[must_use]
 pub fn token<'a>(path: &str, fields: &Fields<'a>, is_secure: bool) -> Option<&'a str> {
     if !path.starts_with(ROOT) || field(fields, "authorization").is_some() {
@@ -34,13 +35,14 @@ pub fn token<'a>(path: &str, fields: &Fields<'a>, is_secure: bool) -> Option<&'a
         });
         found.filter(|token| !token.is_empty())
     };
-    // Without TLS a proxy may have received the request over TLS.
+    // A proxy may have received the request over TLS, even if this server has not. So the name for
+    // TLS is always accepted.
     let plain = || named(NAME).filter(|_| !is_secure);
     named(SECURE_NAME).or_else(plain)
 }
 
-/// Returns the value of Set-Cookie that gives a browser the session with this token for `max_age_s`
-/// seconds. `page` is the path of the page as the browser sees it, see [`page_path`].
+/// Returns the value of Set-Cookie that stores `token`, the token of a session, in the browser for
+/// `max_age_s` seconds. `page` is the result of [`page_path`].
 #[must_use]
 pub fn issue(token: &str, page: &str, max_age_s: u32, is_secure: bool) -> String {
     let (name, secure) = match is_secure {
@@ -50,14 +52,15 @@ pub fn issue(token: &str, page: &str, max_age_s: u32, is_secure: bool) -> String
     format!("{name}={token}; Path={page}; Max-Age={max_age_s}; HttpOnly; SameSite=Lax{secure}")
 }
 
-/// Returns the value of Set-Cookie that removes the session cookie.
+/// Returns the value of Set-Cookie that removes the session cookie. `page` is the result of
+/// [`page_path`].
 #[must_use]
 pub fn remove(page: &str, is_secure: bool) -> String {
     issue("", page, 0, is_secure)
 }
 
-/// Returns the path of the page as the browser that sent the request sees it: `/-/`, or a longer
-/// path if a proxy serves this server below a path of its own.
+/// Returns the path of this server's web page, as the browser that sent the request sees it: `/-/`,
+/// or a longer path if a proxy serves this server below a path of its own.
 #[must_use]
 pub fn page_path<'a>(fields: &Fields<'a>) -> &'a str {
     let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~%!$&'()*+=:@".contains(&byte);
@@ -66,9 +69,9 @@ pub fn page_path<'a>(fields: &Fields<'a>) -> &'a str {
         .unwrap_or(ROOT)
 }
 
-/// Returns the view of the page from which a request came, by its Referer field: the path of the
-/// page as the browser sees it, and the path of the view as this server sees it. `None` for
-/// requests that came from elsewhere.
+/// Returns two paths from the Referer field of a request that came from this server's web page. The
+/// first is the path of the page as the browser sees it. The second is the path of the view within
+/// the page, as this server sees it. Returns `None` if the request came from elsewhere.
 pub(crate) fn referring_view<'a>(fields: &Fields<'a>) -> Option<(&'a str, &'a str)> {
     let (_, rest) = field(fields, "referer")?.split_once("://")?;
     let (authority, path) = rest.split_at(rest.find('/')?);
@@ -79,8 +82,8 @@ pub(crate) fn referring_view<'a>(fields: &Fields<'a>) -> Option<(&'a str, &'a st
     is_own.then(|| (&path[..begin + ROOT.len()], &path[begin..]))
 }
 
-/// Returns whether `origin`, the value of an Origin field, is a page of `host`. Over TLS it must be
-/// one that came over TLS.
+/// Returns whether `origin`, the value of an Origin field, names `host`. If the request arrived over
+/// TLS, the scheme of `origin` must be `https`.
 pub(crate) fn is_own_origin(origin: &str, host: &str, is_secure: bool) -> bool {
     origin.split_once("://").is_some_and(|(scheme, authority)| {
         let is_scheme = scheme == "https" || scheme == "http" && !is_secure;

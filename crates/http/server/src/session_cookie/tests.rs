@@ -2,7 +2,7 @@ use http1::{Limits, Request};
 
 use super::{is_own_origin, issue, page_path, referring_view, remove, token};
 
-/// Calls `look` with the request that has these lines of fields.
+/// Calls `look` with a request that has the header fields `fields`.
 fn with<T>(fields: &str, look: impl FnOnce(&Request<'_>) -> T) -> T {
     let text = format!("GET / HTTP/1.1\r\nhost: h:80\r\n{fields}\r\n");
     let request = http1::parse(text.as_bytes(), &Limits::default());

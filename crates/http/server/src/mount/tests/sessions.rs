@@ -1,4 +1,4 @@
-//! Tests of sessions: what their cookie admits to, and from which pages.
+//! Tests of sessions: which requests the session cookie admits, and from which pages.
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use super::peer::TestServer;
 use crate::gate::{Credentials, Gate, Login, LoginFailure, Part, RequireLogin, Token, Users};
 use crate::mount::{Mount, MountRequest, Mounts, Reply};
 
-/// Users whose credentials are their names: the admin ann, and bob.
+/// Two users: the admin ann, and bob. The name of each is also the credentials.
 struct Two;
 
 impl Users for Two {
@@ -41,7 +41,8 @@ impl Users for Nobody {
     }
 }
 
-/// Mount of a part, which names the part's rule for logins.
+/// Mount that belongs to the given part of the server. It responds with the name of the part and
+/// with the setting `require_login`.
 struct Of(Part);
 
 impl Mount for Of {
@@ -61,7 +62,7 @@ impl Mount for Of {
     }
 }
 
-/// Mount of the library's files for users in sessions.
+/// Mount that responds with files of the library to users in sessions.
 struct Behind;
 
 impl Mount for Behind {
@@ -140,12 +141,12 @@ fn the_cookie_authenticates_everything_below_its_path_and_nothing_else() {
         assert_eq!(of(target, BOB), bob, "{target}");
         assert_eq!(of(target, ANN), ann, "{target}");
     }
-    // A verified session is cached under another key than a field with the same text.
+    // A verified session is not cached under the key of an Authorization field with the same text.
     for fields in ["authorization: ann\r\n", "authorization: pelton=ann\r\n"] {
         assert_eq!(of("/digits.txt", fields), 401, "{fields}");
     }
     assert_eq!(of("/digits.txt", "authorization: Bearer bob\r\n"), 200);
-    // Credentials in the field take precedence.
+    // An Authorization field takes precedence over the session cookie.
     let both = format!("{ANN}authorization: Bearer eve\r\n");
     assert_eq!(of("/-/api", &both), 401);
 }
@@ -205,10 +206,10 @@ fn a_change_in_a_session_needs_an_origin_that_equals_the_host() {
         }
         let refused = house.ask_http1("POST", "/-/api", ANN, "");
         assert!(refused.contains("needs an Origin field"), "{refused}");
-        // Requests with a key come from programs, which send no Origin.
+        // Requests with an Authorization field come from programs, which send no Origin.
         let key = "authorization: Bearer ann\r\n";
         assert_eq!(status(&house, "POST", "/-/api", key), 200);
-        // A login needs no Origin, but refuses the pages of others.
+        // A login needs no Origin field, but is refused if the field names another site.
         assert_eq!(status(&house, "POST", "/-/session", ""), 200);
         let other = "origin: http://evil.example\r\n";
         assert_eq!(status(&house, "POST", "/-/session", other), 403);
@@ -249,7 +250,7 @@ fn once_there_are_users_only_admins_see_the_dashboard_and_change_the_server() {
     assert_eq!(status(&house, "GET", "/-/dashboard", token), 200);
 }
 
-/// Browsers show a form of their own for the challenge `Basic`, on top of the page's.
+/// If the challenge is `Basic`, browsers show their own login window on top of the page's form.
 #[test]
 fn the_page_is_asked_for_no_password_by_the_browser() {
     let gate = Gate {
