@@ -82,8 +82,8 @@ pub(crate) fn referring_view<'a>(fields: &Fields<'a>) -> Option<(&'a str, &'a st
     is_own.then(|| (&path[..begin + ROOT.len()], &path[begin..]))
 }
 
-/// Returns whether `origin`, the value of an Origin field, names `host`. If the request arrived over
-/// TLS, the scheme of `origin` must be `https`.
+/// Returns whether `origin`, the value of an Origin field, names `host`. If the request arrived
+/// over TLS, the scheme of `origin` must be `https`.
 pub(crate) fn is_own_origin(origin: &str, host: &str, is_secure: bool) -> bool {
     origin.split_once("://").is_some_and(|(scheme, authority)| {
         let is_scheme = scheme == "https" || scheme == "http" && !is_secure;
