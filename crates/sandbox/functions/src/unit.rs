@@ -66,7 +66,7 @@ struct Running {
 #[derive(Default)]
 struct ReplacedPools {
     sums: Stats,
-    /// Replaced pools, of which some may still run requests.
+    /// Replaced pools that may still run requests.
     leaving: Vec<Arc<Booted>>,
     /// Stamp of the last file that failed to boot. The poll does not boot a file with this stamp
     /// again.
