@@ -152,8 +152,8 @@ pub struct Running<'a> {
     linux: Linux,
     server: Server,
     wait: (u64, u64),
-    /// Length of the last reply. In a guest that is not wiped, this is the result of the write that
-    /// sent the reply.
+    /// Length of the last reply. In a guest that is not wiped, the system call that sent the reply
+    /// returns this number.
     replied: u64,
 }
 
@@ -278,7 +278,7 @@ impl Running<'_> {
         self.machine.answer(bytes as i64)
     }
 
-    /// Passes the request to a program that waits for it. The inner error makes only the job fail.
+    /// Passes the request to a program that waits for it. An inner error makes only this job fail.
     fn ask(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
         let asked = job.environment_bytes().ok_or(Errno::INVAL);
         if let Err(errno) = asked.and_then(|bytes| self.linux.ask(bytes)) {
@@ -288,7 +288,7 @@ impl Running<'_> {
         self.machine.answer(result).map(Ok)
     }
 
-    /// Starts a program with the environment of its job. The inner error makes only the job fail.
+    /// Starts a program with the environment of its job. An inner error makes only this job fail.
     fn launch(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
         let Some(environment_bytes) = job.environment_bytes() else {
             return Ok(Err(

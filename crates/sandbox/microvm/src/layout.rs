@@ -84,8 +84,8 @@ pub(crate) struct LayoutSeed {
 }
 
 impl Layout {
-    /// Divides the memory for a program. `memory_bytes` is the memory in addition to its image and
-    /// stack.
+    /// Divides the memory for a program. The image and the stack take memory in addition to
+    /// `memory_bytes`.
     pub(crate) fn new(
         image: &Image,
         memory_bytes: u64,
