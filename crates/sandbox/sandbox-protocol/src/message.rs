@@ -4,9 +4,9 @@ const VERSION: u32 = 1;
 const JOB_MAGIC: u32 = u32::from_le_bytes(*b"PJOB");
 const REPLY_MAGIC: u32 = u32::from_le_bytes(*b"PRPL");
 
-/// Bytes of a job before its plan.
+/// Size of the header of a job in bytes. The plan of the job follows it.
 pub const JOB_HEADER_BYTES: usize = 64;
-/// Bytes of a reply before its detail.
+/// Size of the header of a reply in bytes. The detail of the reply follows it.
 pub const REPLY_HEADER_BYTES: usize = 64;
 /// Maximum bytes of a job's plan; a picture's plan has less than a hundred bytes.
 pub const PLAN_BYTES_MAX: usize = 512;
@@ -200,7 +200,7 @@ pub enum Violation {
     WrongJob,
     /// The reply's status does not exist.
     UnknownStatus,
-    /// The reply states another size of the picture than its job's [`Expect::size_px`].
+    /// The size of the picture in the reply is not the job's [`Expect::size_px`].
     WrongSize,
     /// The reply states an impossible length. It states more bytes than its memfd holds, or none
     /// although the job is done and its answer must not be empty, or some although the job is not

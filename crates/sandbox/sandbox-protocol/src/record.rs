@@ -9,9 +9,9 @@
 //! Numbers are little-endian. There is one request at a time: the program reads all of it, answers
 //! it, and reads the next.
 
-/// Bytes of a request before its environment.
+/// Size of the head of a request in bytes. The environment follows it.
 pub const REQUEST_HEAD_BYTES: usize = 8;
-/// Bytes of an answer before its output.
+/// Size of the head of an answer in bytes. The output follows it.
 pub const ANSWER_HEAD_BYTES: usize = 4;
 
 /// Encodes the head of a request, given the lengths of its environment and its body.
