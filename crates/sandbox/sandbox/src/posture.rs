@@ -83,7 +83,7 @@ impl Posture {
         }
     }
 
-    /// Returns the whole posture as one line, for a log.
+    /// Returns all isolation mechanisms in force as one line, for a log.
     #[must_use]
     pub fn line(&self) -> String {
         let lines = self.to_string();

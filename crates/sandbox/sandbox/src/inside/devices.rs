@@ -15,8 +15,8 @@ use std::io::{Read, Seek};
 use std::os::fd::{AsFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::rc::Rc;
 
-/// Address space of a zygote or a helper beyond its guest's memory: its own code, the program's
-/// file, and the guest's page tables.
+/// Address space, beyond the guest's memory, of a zygote that boots a guest or of a process that
+/// hosts one: the process's own code, the program's file, and the guest's page tables.
 pub(super) const HOST_BYTES: u64 = 1 << 30;
 
 pub(super) struct Devices {

@@ -145,7 +145,7 @@ const ZYGOTE: &[Rule] = &[
 /// Rules of helpers, on top of a zygote's: the calls of KVM that the host of a microVM makes. Once
 /// the device is closed, none of these calls can create another machine.
 const MACHINE: &[Rule] = &[
-    // A helper creates its machine.
+    // Calls with which a helper creates its machine.
     allow(libc::SYS_ioctl, Is(1, KVM_CREATE_VM)),
     allow(libc::SYS_ioctl, Is(1, KVM_GET_VCPU_MMAP_SIZE)),
     allow(libc::SYS_ioctl, Is(1, KVM_GET_SUPPORTED_CPUID)),
@@ -153,7 +153,7 @@ const MACHINE: &[Rule] = &[
     allow(libc::SYS_ioctl, Is(1, KVM_SET_MSR_FILTER)),
     allow(libc::SYS_ioctl, Is(1, KVM_CREATE_VCPU)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_CPUID2)),
-    // The guest runs, and its system calls change its CPU.
+    // Calls that run the guest, and calls that change its CPU at a system call.
     allow(libc::SYS_ioctl, Is(1, KVM_RUN)),
     allow(libc::SYS_ioctl, Is(1, KVM_GET_REGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_REGS)),
@@ -294,8 +294,9 @@ impl Program {
         Program(compile(rules, NO_SUCH_CALL))
     }
 
-    /// Compiles the filter of a zygote whose children are helpers. The first matching rule of a
-    /// call decides, so the rules for KVM precede the zygote's rule that denies `ioctl`.
+    /// Compiles the filter of a zygote whose children are helpers, which host microVMs. The first
+    /// matching rule of a call decides, so the rules for KVM precede the zygote's rule that denies
+    /// `ioctl`.
     pub(super) fn machine() -> Program {
         let rules = MACHINE.iter().chain(ZYGOTE);
         Program(compile(rules, KILL))

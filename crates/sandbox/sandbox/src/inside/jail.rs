@@ -188,9 +188,9 @@ fn drop_capabilities() -> Result<(), Errno> {
     set_capabilities(None, sets)
 }
 
-/// Splits off init. When the first process of a process namespace dies, all others in it are
-/// killed. So init does nothing but stay alive, and the zygote continues as its child: children
-/// that run a job survive the death of their zygote.
+/// Splits off the init process of this process namespace. When the first process of such a
+/// namespace dies, all others in it are killed. So init does nothing but stay alive, and the zygote
+/// continues as its child: children that run a job survive the death of their zygote.
 fn split_off_init() -> Result<(), Errno> {
     if !rustix::process::getpid().is_init() {
         return Ok(());
@@ -206,7 +206,7 @@ fn wait_forever() -> ! {
     // SAFETY: SIG_IGN installs no handler, so no code of ours runs on a signal. It makes the kernel
     // reap orphans.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
-    // The name is for lists of processes.
+    // Tools such as `ps` show this name.
     let _unnamed = set_name(c"pelton init");
     // The pool must see the zygote's end of the socket close.
     if close_from(CONTROL_FD).is_err() || Program::init().install().is_err() {

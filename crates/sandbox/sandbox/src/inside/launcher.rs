@@ -31,7 +31,7 @@ use std::ptr;
 /// the sum over all cells of a pool.
 const THREADS_MAX: u64 = microvm::THREADS_MAX as u64;
 
-/// Settings that all launchers of a zygote share.
+/// Settings that all launchers of a zygote share. A launcher starts a program.
 pub(super) struct Launch {
     pub(super) program: OwnedFd,
     pub(super) words: StartArguments,
@@ -56,7 +56,7 @@ impl Launch {
             max_memory_bytes: start.max_memory_bytes,
             max_work_memory_bytes: start.max_work_memory_bytes,
             ephemeral: start.ephemeral,
-            // Init and zygote count too, and one launcher per program.
+            // The init process, the zygote and one launcher per program count too.
             threads_max: 2 + start.children * (1 + THREADS_MAX),
             bounds_threads: false,
         }

@@ -82,7 +82,7 @@ fn in_many_orders(test: fn()) {
     shuttle::check_pct(test, ORDERS, DEPTH);
 }
 
-/// Checks that no slot and no permit is lost: `slots` are ready, and no job runs.
+/// Checks that no slot and no permit is lost: `slots` slots are ready, and no job runs.
 fn assert_whole(queue: &Children, slots: usize) {
     let state = queue.lock();
     assert_eq!(state.ready.len(), slots);

@@ -57,7 +57,7 @@ fn p15_what_kills_a_worker_is_kept_once_and_kills_it_again() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o600);
-    // A second failure of the same job is not kept again.
+    // If the same job fails again, it is not kept a second time.
     assert_eq!(fails(&pool, "segv").detail, expected);
     assert_eq!(kept(&folder).len(), 1);
     let job = Reproducer::read(path).expect("a pool wrote it");

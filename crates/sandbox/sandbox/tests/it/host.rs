@@ -100,7 +100,7 @@ fn deny(without: Without) -> std::io::Result<()> {
     }
 }
 
-/// Returns the parts of a posture that depend on the host.
+/// Returns the parts of the pool's posture that depend on the host.
 fn host_posture(pool: &Pool) -> String {
     let posture = pool.posture();
     format!(

@@ -321,8 +321,9 @@ fn n7_auto_says_why_it_fell_back() {
     }
 }
 
-/// Promise N8 of `docs/SPEC.md`: the helper is jailed like a zygote, the kernel never merges its
-/// pages with equal ones, and `cpuid` offers its guest no virtualisation.
+/// Promise N8 of `docs/SPEC.md`: the helper, which hosts a guest, is jailed like a zygote. The
+/// kernel never merges the helper's pages with equal ones, and `cpuid` offers the guest no
+/// virtualisation.
 #[test]
 fn n8_the_host_of_a_guest_is_jailed() {
     if !alone("kvm::n8_the_host_of_a_guest_is_jailed", Without::default()) {

@@ -160,8 +160,8 @@ pub(crate) fn until(condition: impl Fn() -> bool) {
     }
 }
 
-/// Returns the zygote of the only pool in this process: its child, or that child's first child if
-/// the child is init.
+/// Returns the zygote of the only pool in this process. The zygote is the child of this process or,
+/// if that child is an init process, the first child of init.
 fn zygote() -> Pid {
     let first = children(std::process::id())[0];
     let comm = fs::read_to_string(format!("/proc/{first}/comm")).expect("it runs");

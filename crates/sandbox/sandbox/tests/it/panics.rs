@@ -78,8 +78,8 @@ fn inject() {
     kill_process(child, Signal::KILL).expect("it is ours");
 }
 
-/// Tests the server's panic policy, a hook that aborts: `pelton::panics` sets it, and its own tests
-/// show that it does.
+/// Tests a panic of the supervisor under the server's panic hook, which aborts the process. The
+/// tests of `pelton::panics` show that the server sets this hook.
 #[test]
 fn a_panic_of_the_supervisor_is_reported_and_ends_the_process_with_its_cells() {
     const NAME: &str =
