@@ -421,8 +421,8 @@ impl Lab<'_> {
         Ok(calls)
     }
 
-    /// Measures the cost of wipes with the first setting of a microVM. The definition must list a
-    /// setting first that uses large pages throughout.
+    /// Measures the cost of wipes with the first setting of a microVM. In the definition,
+    /// this setting uses large pages throughout.
     fn wipes(&self) -> Result<Vec<Wipe>, Stop> {
         let Some(setting) = self.settings().find(|setting| setting.needs_machine()) else {
             return Ok(Vec::new());

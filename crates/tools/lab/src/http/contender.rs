@@ -26,7 +26,8 @@ pub(super) struct Contender {
 }
 
 impl Contender {
-    /// Returns the address at which the server offers `transport`, if it supports it.
+    /// Returns the address at which the server offers `transport`, or `None` if the server does not
+    /// support it.
     pub(super) fn address(&self, transport: Transport) -> Option<SocketAddr> {
         match transport {
             Transport::Plain => Some(self.server.address),

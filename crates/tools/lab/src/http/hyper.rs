@@ -1,6 +1,6 @@
-//! Minimal hyper server, as the base of most Rust services: it has no routes, limits, timeouts or
-//! metrics. It holds its files in memory, supports ETag and single ranges, and chooses HTTP/1.1 or
-//! HTTP/2 by the client's first bytes.
+//! Minimal server on the library hyper, the base of most Rust services. The server has no routes,
+//! limits, timeouts or metrics. It holds its files in memory, supports ETag and single ranges, and
+//! chooses HTTP/1.1 or HTTP/2 by the client's first bytes.
 
 use std::collections::HashMap;
 use std::convert::Infallible;

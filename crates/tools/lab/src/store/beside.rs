@@ -93,7 +93,8 @@ fn measure(
     })
 }
 
-/// Requests the large value at its rate until `stop` is set; returns the number of replies.
+/// Requests the large value at the definition's rate until `stop` is set. Returns the number of
+/// replies.
 fn ask(definition: &Definition, server: SocketAddr, stop: &AtomicBool) -> Result<u32, Stop> {
     let mut client = Client::connect(server)?;
     let begun = Instant::now();

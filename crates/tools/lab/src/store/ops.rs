@@ -185,8 +185,8 @@ fn verify(row: &Row, contender: &Contender) -> Result<(), Stop> {
     }
 }
 
-/// Runs redis-benchmark and waits until it exits. It reads the value from its standard input,
-/// because a long value does not fit on a command line.
+/// Runs redis-benchmark and waits until it exits. redis-benchmark reads the value from its standard
+/// input, because a long value does not fit on a command line.
 fn load(row: &Row, cpus: Cpus, server: SocketAddr) -> Result<(), Stop> {
     let mut command = Command::new("taskset");
     command.args(["--cpu-list", &cpus.client.to_string(), "redis-benchmark"]);
