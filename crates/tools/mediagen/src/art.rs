@@ -10,8 +10,8 @@ use toolkit::stop::{Stop, at};
 
 use crate::random::Random;
 
-/// File name, side in pixels, strength of the noise, and quality on ffmpeg's scale of each picture.
-/// The files have 40 KB to 600 KB; the last, like a scan, has 10 MB.
+/// Each picture's file name, side in pixels, strength of the noise, and quality on ffmpeg's scale.
+/// The files have 40 KB to 600 KB. The last one has 10 MB, like a scan.
 const DRAWN: &[(&str, u32, u32, u32)] = &[
     ("a.jpg", 500, 6, 4),
     ("b.jpg", 600, 12, 3),

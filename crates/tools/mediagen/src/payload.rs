@@ -397,7 +397,7 @@ fn mp4(file: &[u8]) -> Mp4 {
 }
 
 /// Returns the number of channels in the decoder configuration, a descriptor of type 5. The number
-/// in the sample entry is not reliable for AAC: it is mostly two.
+/// in the sample entry is not reliable for AAC: it is usually two.
 fn aac_channels(entry: &[u8]) -> Option<u16> {
     let esds = entry.windows(4).position(|kind| kind == b"esds")?;
     let settings = entry[esds..]

@@ -19,7 +19,7 @@ pub(super) fn comments(fields: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// Returns the song's fields as Vorbis comments. With `upper`, their names are in upper case;
+/// Returns the song's fields as Vorbis comments. With `upper`, the fields' names are in upper case;
 /// taggers differ in this.
 pub(super) fn comment_fields(song: &Song, upper: bool) -> Vec<Vec<u8>> {
     let fields = song.fields.iter().map(|(name, value)| {
