@@ -1,6 +1,7 @@
 //! Second half of `conform scan`: runs scans of a generated library under strace. Counts the files
 //! that each scan opens, and its requests for the metadata of files.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -84,8 +85,9 @@ pub(crate) fn run(build: &mut Build) -> Result<(), Stop> {
 
 /// System calls of a scan on music, pictures and playlists.
 struct Calls {
-    /// Paths of opened files.
-    opened: Vec<String>,
+    /// Paths of opened files. A file counts once: if its bytes are not in the page cache, the scan
+    /// opens it again, in the order of the disk.
+    opened: BTreeSet<String>,
     /// Number of system calls that request the metadata of a file by its name.
     stats: usize,
 }
