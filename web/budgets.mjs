@@ -1,7 +1,8 @@
 // Compares the sizes of a built page with their budgets: `node budgets.mjs [FOLDER]`.
 //
 // Sizes are those of `gzip -9`, in bytes. An area costs its own module and all modules that it
-// imports at once or later, without those that the first view has loaded already.
+// imports at once or later, without those that the first view has loaded already. Of the texts,
+// the language with the most bytes counts: a person loads one language.
 
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,6 +21,8 @@ const EVERYTHING_MAX = 140 * KB;
 const START = "photos";
 /** Files that are not text, and that no budget counts. */
 const PICTURES = /\.png$/;
+/** Files with the texts of one language; the language is the first group. */
+const TEXTS = /^([a-z]{2})-[A-Z0-9]{8}\.js$/;
 
 /** Returns the names of the modules that a module imports at once. */
 export function staticImports(code) {
@@ -69,9 +72,22 @@ function fileOf(module, files) {
   return [...files.keys()].find((name) => name.replace(/-[A-Z0-9]{8}\.js$/, ".js") === `${module}.js`);
 }
 
+/** Returns the compressed size of files, with the texts of one language: the largest. */
+function sizeOf(names, files) {
+  const languages = new Map();
+  let sum = 0;
+  for (const name of names) {
+    const bytes = gzipSync(files.get(name), { level: 9 }).length;
+    const language = name.match(TEXTS)?.[1];
+    if (language) languages.set(language, (languages.get(language) ?? 0) + bytes);
+    else sum += bytes;
+  }
+  return sum + Math.max(0, ...languages.values());
+}
+
 /** Returns rows of a name, a size and a budget for the files of a built page. */
 export function rows(files, areas) {
-  const size = (names) => [...names].reduce((sum, name) => sum + gzipSync(files.get(name), { level: 9 }).length, 0);
+  const size = (names) => sizeOf(names, files);
   const first = loadedWith("app.js", files);
   const found = [];
   const entries = new Map();

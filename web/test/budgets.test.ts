@@ -58,3 +58,22 @@ test("an area costs what the first view has not loaded, also what it loads later
     ],
   );
 });
+
+test("of the texts, only the language with the most bytes counts", () => {
+  const texts = new Map([
+    ["app.js", Buffer.from("")],
+    ["app.css", Buffer.from("")],
+    ["photos.js", Buffer.from("")],
+    ["music.js", Buffer.from(`import("./en-ABCD2345.js");import("./ar-ABCD2345.js");import("./de-ABCD2345.js");`)],
+    ["en-ABCD2345.js", Buffer.from("a song")],
+    ["ar-ABCD2345.js", Buffer.from("b".repeat(20) + "some more letters than in the other languages")],
+    ["de-ABCD2345.js", Buffer.from("ein Lied")],
+  ]);
+  const size = (name: string) => gzipSync(texts.get(name) ?? "", { level: 9 }).length;
+  const found = rows(texts, [
+    { path: "photos", module: "photos" },
+    { path: "music", module: "music" },
+  ]);
+  const music = found.find((row) => row.name === "music");
+  assert.equal(music?.bytes, size("music.js") + size("ar-ABCD2345.js"));
+});
