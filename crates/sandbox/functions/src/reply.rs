@@ -70,7 +70,7 @@ fn starts_with_ignore_case(bytes: &[u8], head: &[u8]) -> bool {
 
 /// Reason why a route sends no output of its programs.
 enum Stop {
-    /// Error status and phrase for a request that the client has to change.
+    /// Error status and phrase for a request that is the client's fault.
     Refused(u16, &'static str),
     /// Name of the program that failed, and its failure, which may be the host's fault.
     Failed(String, Failure),

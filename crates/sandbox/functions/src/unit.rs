@@ -268,7 +268,8 @@ impl Unit {
 /// Entry in the count of waiting requests. Dropping the entry decrements the count.
 struct WaitingRequest<'a> {
     waiting: &'a AtomicU32,
-    /// Number of waiting requests when this one was added, including this one.
+    /// Number of waiting requests, including this request, at the moment when this request was
+    /// added.
     number: u32,
 }
 

@@ -61,7 +61,7 @@ const PROGRAM_CALLS: &[(libc::c_long, Serve)] = &[
     (libc::SYS_epoll_ctl, events::epoll_ctl),
     (libc::SYS_epoll_wait, events::epoll_wait),
     (libc::SYS_epoll_pwait, events::epoll_wait),
-    // libc falls back to `clone`, whose flags are not behind a pointer.
+    // After this error, libc calls `clone`, whose flags are in a register.
     (libc::SYS_clone3, |_, _, _| fails(libc::ENOSYS)),
     // Go's runtime tries to name its mappings, and continues if the call fails.
     (libc::SYS_prctl, |_, _, _| fails(libc::EINVAL)),
@@ -121,7 +121,8 @@ const CALLS: &[(libc::c_long, Serve)] = &[
     (libc::SYS_geteuid, |_, _, _| Ok(NOBODY)),
     (libc::SYS_getgid, |_, _, _| Ok(NOBODY)),
     (libc::SYS_getegid, |_, _, _| Ok(NOBODY)),
-    // Newer libraries try these and can do without them, so these failures are not counted.
+    // Newer libraries try these calls and continue if the calls fail, so these failures are not
+    // counted.
     (libc::SYS_rseq, |_, _, _| fails(libc::ENOSYS)),
     (libc::SYS_statx, |_, _, _| fails(libc::ENOSYS)),
     // Calls that end a thread or the program.

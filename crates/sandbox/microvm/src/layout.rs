@@ -169,8 +169,8 @@ impl Layout {
     }
 
     /// Returns the rights that all mapped pages of the large page at `begin` share; an error if
-    /// they differ. Unmapped pages beside mapped ones get the same rights and are zero: a large
-    /// page is worth more than a fault when the program accesses them.
+    /// they differ. Unmapped pages within such a large page get the same rights and are zero, so a
+    /// program that accesses them gets no page fault.
     fn rights_of_large(&self, begin: u64) -> Result<Option<Rights>, ()> {
         let pages = (begin..begin + LARGE_BYTES).step_by(PAGE_BYTES as usize);
         let mut rights = pages.filter_map(|page| self.rights(page));

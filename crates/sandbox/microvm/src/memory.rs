@@ -37,7 +37,7 @@ pub(crate) struct Memory {
     wiped: Vec<Range<u64>>,
     /// Ranges that are zero until a job writes to them; a wipe makes them zero again.
     fresh: Vec<Range<u64>>,
-    /// True while the guest boots: its memory does not come from a template, and its code can be
+    /// True while the guest boots: its memory is not a copy of a snapshot, and its code can be
     /// written.
     boots: bool,
 }

@@ -5,8 +5,8 @@ use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
 
 /// Seals a file against writing. The kernel returns `EBUSY` while the file is mapped writable, and
-/// also while one of the file's pages is pinned for a moment, by a read of the server or by the
-/// kernel to age or move memory. In the second case the kernel has already waited, so a retry
+/// also while a page of the file is pinned. A page is pinned briefly when the server reads it, and
+/// when the kernel ages or moves it. The kernel has then already waited for the page, so a retry
 /// suffices.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Time slice of a thread, after which another thread that can run gets the CPU.
 const SLICE: Duration = Duration::from_millis(10);
 
-/// Maximum time of one wait: a guest may request centuries.
+/// Maximum time of one call of [`sleep`]. A longer wait consists of several calls.
 const SLEEP_MAX: Duration = Duration::from_secs(1);
 
 /// Connection of a machine to the server's process that sends it jobs.
@@ -33,8 +33,8 @@ pub(super) fn end() {
     set(Duration::ZERO);
 }
 
-/// Waits for `time` but at most a second, or until a signal. Ends this process if its server is
-/// gone.
+/// Waits for `time`, but at most [`SLEEP_MAX`], or until a signal arrives. Ends this process if the
+/// server is gone.
 pub(super) fn sleep(time: Duration, server: Option<Server>) {
     let time = time.min(SLEEP_MAX);
     let time = Timespec::try_from(time).expect("a second is within its range");

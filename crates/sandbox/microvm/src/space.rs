@@ -5,7 +5,8 @@
 use super::layout::{LARGE_BYTES, PAGE_BYTES};
 use std::ops::Range;
 
-/// Maximum number of free ranges that are remembered; further ones are lost to the job.
+/// Maximum number of freed ranges that are remembered. If there are more, the job cannot allocate
+/// the further ranges again.
 const FREE_MAX: usize = 256;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

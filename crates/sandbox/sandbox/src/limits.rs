@@ -5,8 +5,8 @@ use crate::posture::{Backend, Isolation};
 pub struct Limits {
     /// Maximum number of concurrent jobs. Default 2, at most [`Limits::CONCURRENCY_MAX`].
     pub concurrency: u32,
-    /// Ready children beyond `concurrency`, so that a job finds a ready child while another is
-    /// wiped. Default 2.
+    /// Number of ready children beyond `concurrency`, so that a job finds a ready child while
+    /// another child is being wiped. Default 2.
     pub spare: u32,
     /// Longest wait of a job for a cell, in milliseconds. After that the job fails with
     /// [`FailureKind::Host`](crate::FailureKind). Default 1,000.

@@ -37,8 +37,8 @@ impl Photograph {
         })?;
         let facts = image_plan::probe(&bytes[..], bytes.len() as u64);
         let facts = facts.map_err(|err| Stop::host(format!("{}: {err}", path.display())))?;
-        // The judge compares pixels: it neither rotates pictures nor converts colours between
-        // profiles.
+        // The quality metric compares pixels: it neither rotates pictures nor converts colours
+        // between profiles.
         if facts.orientation != Orientation::default() || facts.profile_bytes != 0 {
             let line = format!(
                 "{}: has an orientation or a colour profile, which the judges do not apply",

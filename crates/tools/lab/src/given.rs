@@ -8,7 +8,7 @@ use toolkit::stop::{Stop, at};
 /// Flags that all benchmarks share.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct SharedFlags {
-    /// Folder that holds the folders `abstract` and `nature` of mate-backgrounds
+    /// Folder that holds the folders `abstract` and `nature` of Debian's package mate-backgrounds
     #[arg(long, global = true, value_name = "DIR", default_value = "demo")]
     pub(crate) corpus: PathBuf,
     /// Folder that the record is written to

@@ -222,7 +222,8 @@ pub(super) fn fcntl(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answe
     }
 }
 
-/// Reports every open descriptor as ready, since nothing here ever blocks.
+/// Reports every open descriptor as ready: a guest's descriptors are always ready, like files on
+/// Linux.
 pub(super) fn poll(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     const ENTRY_BYTES: u64 = 8;
     let [address, count, ..] = call;
@@ -314,7 +315,8 @@ impl Linux {
         service.ok_or(Stop::Errno(libc::EBADF))
     }
 
-    /// Waits for the service's answer. All threads of the guest wait meanwhile.
+    /// Reads from the stream to the service, and waits for the service's answer if necessary. No
+    /// thread of the guest runs meanwhile.
     fn read_service(&self, machine: &mut Machine, (address, bytes): (u64, u64)) -> Answer {
         let place = machine.memory.slice_mut(address, bytes)?;
         let service = self.service()?;

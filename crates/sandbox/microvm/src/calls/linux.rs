@@ -101,7 +101,7 @@ pub(super) enum Open {
     Answers,
     /// Standard error, for the log.
     Errors,
-    /// Stream to a service.
+    /// Stream to a service in the server, such as the program's store.
     Service,
     /// An allowed file.
     File {

@@ -72,8 +72,8 @@ pub(super) fn gettimeofday(_: &mut Linux, machine: &mut Machine, call: [u64; 6])
     put(machine, call[0], &[time.tv_sec, time.tv_nsec / 1_000])
 }
 
-/// Reads random bytes from the host each time. A generator whose state is part of the template
-/// would give every job the same output.
+/// Reads random bytes from the host each time. A generator in the guest would be part of the
+/// snapshot from which all jobs start, so every job would get the same random numbers.
 pub(super) fn getrandom(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     let [address, bytes, ..] = call;
     let buffer = machine.memory.slice_mut(address, bytes.min(1 << 20))?;
@@ -105,7 +105,7 @@ pub(super) fn arch_prctl(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -
     Ok(0)
 }
 
-/// Ignores the action: no signal is ever delivered.
+/// Ignores the new action, because no signal is ever delivered to a guest.
 pub(super) fn rt_sigaction(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     forget(machine, call[2], 32)
 }

@@ -34,8 +34,8 @@ impl Linux {
         Ok(())
     }
 
-    /// Completes the read that waited for a request: `wait` is the address and size of its buffer.
-    /// Returns the result of the system call.
+    /// Completes the read that waited for a request. `wait` is the address and the size of the
+    /// buffer of this read. Returns the result of the system call.
     pub(crate) fn hand_over(&mut self, machine: &mut Machine, wait: (u64, u64)) -> i64 {
         match self.read_request(machine, wait) {
             Ok(bytes) => bytes as i64,
@@ -46,8 +46,8 @@ impl Linux {
         }
     }
 
-    /// Reads the next piece of the request. A program that has read all of it waits for the next
-    /// request.
+    /// Reads the next piece of the request. A program that has already read the whole request waits
+    /// for the next request.
     pub(super) fn read_request(&mut self, machine: &mut Machine, place: (u64, u64)) -> Answer {
         const HEAD_BYTES: u64 = REQUEST_HEAD_BYTES as u64;
         let (address, bytes) = place;

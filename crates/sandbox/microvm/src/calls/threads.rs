@@ -20,15 +20,16 @@ use std::time::Duration;
 /// CPU, some 5 KB.
 pub const THREADS_MAX: usize = 64;
 
-/// Flags of `clone` that a thread must have: they share these resources with its creator.
+/// Flags of `clone` that are required for a new thread: the thread shares memory, open files and
+/// signal handlers with the thread that creates it.
 const SHARED: u64 = (libc::CLONE_VM
     | libc::CLONE_FS
     | libc::CLONE_FILES
     | libc::CLONE_SIGHAND
     | libc::CLONE_SYSVSEM
     | libc::CLONE_THREAD) as u64;
-/// Flags of `clone` that a thread may have. CLONE_DETACHED has had no effect since Linux 2.6, but
-/// libraries still set it.
+/// Flags of `clone` that are optional for a new thread. CLONE_DETACHED has had no effect since
+/// Linux 2.6, but libraries still set it.
 const OPTIONAL: u64 = (libc::CLONE_SETTLS
     | libc::CLONE_PARENT_SETTID
     | libc::CLONE_CHILD_SETTID
@@ -203,8 +204,8 @@ impl Linux {
         }
     }
 
-    /// Waits until the time `until`. If there is none, no thread can ever run again, and the
-    /// guest's end is returned.
+    /// Waits until the time `until`. If `until` is `None`, no thread can ever run again, so the
+    /// function returns the end of the guest.
     fn pass_time(&mut self, until: Option<Duration>) -> Option<Next> {
         let Some(until) = until else {
             let why = "of a deadlock: every thread waits for another";

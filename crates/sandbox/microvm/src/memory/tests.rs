@@ -159,8 +159,8 @@ fn code_beside_data_in_one_large_page_is_written_by_nobody() {
     }
 }
 
-/// Promise N2 of `docs/SPEC.md`, that canaries reveal an incomplete wipe: a canary in a page that a
-/// wipe forgets survives.
+/// Promise N2 of `docs/SPEC.md`, that canaries reveal an incomplete wipe: a canary survives in a
+/// page that the wipe does not drop.
 #[test]
 fn n2_a_canary_tells_of_a_wipe_that_forgets() {
     let template = template(&layout());

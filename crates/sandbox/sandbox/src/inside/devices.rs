@@ -15,8 +15,8 @@ use std::io::{Read, Seek};
 use std::os::fd::{AsFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::rc::Rc;
 
-/// Address space, beyond the guest's memory, of a zygote that boots a guest or of a process that
-/// hosts one: the process's own code, the program's file, and the guest's page tables.
+/// Address space of a process that boots or hosts a guest, without the guest's memory: the
+/// process's own code, the program's file, and the guest's page tables.
 pub(super) const HOST_BYTES: u64 = 1 << 30;
 
 pub(super) struct Devices {
@@ -104,9 +104,9 @@ impl Devices {
     }
 }
 
-/// Checks that an expected descriptor arrived. In the argument, the outer option is set if one was
-/// expected, the inner one if it arrived. Returns `None` if an expected descriptor is missing, and
-/// `Some(None)` if none was expected.
+/// Returns `None` if an expected descriptor is missing, and `Some(None)` if no descriptor was
+/// expected. In the argument, the outer option is `Some` if a descriptor was expected, and the
+/// inner option is `Some` if that descriptor arrived.
 fn all(descriptor: Option<Option<OwnedFd>>) -> Option<Option<OwnedFd>> {
     match descriptor {
         Some(None) => None,

@@ -92,8 +92,8 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_munmap, Always),
     allow(libc::SYS_mremap, Always),
     allow(libc::SYS_madvise, Always),
-    // Locks and once-cells of libc and codecs wake waiters without checking for any; a process with
-    // one thread has none.
+    // Locks and once-cells of libc and codecs wake waiters even if there are none. To wait is not
+    // allowed: a process with one thread never needs it.
     allow(libc::SYS_futex, Is(1, FUTEX_WAKE_PRIVATE)),
     allow(libc::SYS_futex, Is(1, libc::FUTEX_WAKE as u32)),
     // Random keys of hash tables.

@@ -1,8 +1,8 @@
 //! A helper: the jailed process that hosts one microVM and runs jobs in it, one after another.
 //!
 //! It relays a worker's reply and adds the job's resource usage. The CPU time of the guest counts
-//! as CPU time of the helper, so the timer that limits it kills the helper, and with it the guest's
-//! job. Memory is bounded by the guest's slot.
+//! as CPU time of the helper. So the timer that limits the job's CPU time kills the helper, and
+//! with it the guest. Memory is bounded by the size of the guest's memory slot in KVM.
 
 use super::child::{self, set_idle_priority};
 use super::filter::Program;

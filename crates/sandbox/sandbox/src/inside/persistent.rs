@@ -272,7 +272,7 @@ impl PersistentProgram {
 
 /// Reason why a program did not answer.
 enum ExchangeError {
-    /// The program closed its standard output, most likely by its end.
+    /// The program closed its standard output, most likely because the program ended.
     Over,
     ProtocolViolation(&'static str),
     TooLarge,

@@ -24,8 +24,9 @@ fn n2_canaries_tell_of_wipes_that_forget() {
     eprintln!("cell: proved: a canary told of a wipe that forgot after {told:?} jobs");
 }
 
-/// Promise P1 of `docs/SPEC.md`, that no secret survives its job. The tests show this by a search
-/// for the secret. This test shows that, without a wipe, the search finds the secret.
+/// Promise P1 of `docs/SPEC.md`, that no secret survives its job. Other tests search for the secret
+/// after a wipe and must not find it. This test shows that the same search finds the secret if
+/// there was no wipe.
 #[test]
 fn p1_the_search_finds_what_a_wipe_forgets() {
     let Some(pool) = microvms(one_cell(true)) else {
