@@ -2,7 +2,7 @@
 
 use crate::Limits;
 
-/// Answer of a program: the meaning of its output.
+/// Parsed output of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer<'a> {
     /// A head with fields, and a body from `body_at` on.

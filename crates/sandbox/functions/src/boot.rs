@@ -54,7 +54,7 @@ pub(super) struct Bootable {
     pub(super) crashes: Option<ReproducerFolder>,
 }
 
-/// Cells of a booted program, and the stamp of the file that they run.
+/// Cells of a booted program, and the identity and version (the stamp) of the file that they run.
 pub(super) struct Booted {
     pub(super) pool: Pool,
     pub(super) stamp: Stamp,
@@ -173,7 +173,8 @@ impl Bootable {
     }
 }
 
-/// Reads the file of an entry's program; returns the program and the stamp of the file.
+/// Reads the file of an entry's program. Returns the program, and the identity and version of its
+/// file (the stamp).
 fn read(entry: &Entry) -> Result<(Program, Stamp), Error> {
     let (name, path) = (&entry.name, &entry.path);
     let unreadable = |err: io::Error| {

@@ -185,8 +185,9 @@ impl Unit {
         self.replace(self.running().plan.clone());
     }
 
-    /// Returns the stamp of the program's file if it differs from that of the running program,
-    /// unless a file with this stamp has already failed to boot.
+    /// Returns the identity and version (the stamp) of the program's file if the file is not the
+    /// one that the running program was booted from. Returns `None` if a file with the same stamp
+    /// has already failed to boot.
     pub(super) fn changed(&self) -> Option<Stamp> {
         let running = self.running();
         let stamp = Stamp::of(&running.plan.entry.path).ok()?;

@@ -55,7 +55,8 @@ const MSRS: [u32; 10] = [
     PAT,
 ];
 
-/// State of a CPU: everything that a program can change, and everything that it must not change.
+/// State of a CPU, which a wipe restores: all that a program can change, and also what it should be
+/// unable to change.
 pub(crate) struct State {
     regs: kvm_regs,
     sregs: kvm_sregs,
@@ -222,8 +223,8 @@ fn xcr0() -> u64 {
     XCR0_MAX & (u64::from(low.edx) << 32 | u64::from(low.eax))
 }
 
-/// Returns the guest's `cpuid`, for hosts that intercept it: the host's processor, without features
-/// that a program must not use.
+/// Returns the features that the instruction `cpuid` reports to the guest, on hosts that intercept
+/// this instruction: those of the host's processor, without features that a program must not use.
 fn cpuid(supported: &CpuId) -> CpuId {
     let mut entries: Vec<kvm_cpuid_entry2> = Vec::new();
     for known in supported.as_slice() {

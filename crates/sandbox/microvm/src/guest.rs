@@ -1,10 +1,10 @@
 //! A program that was run to the point where it needs a job, and the microVMs that start from
 //! there.
 //!
-//! A worker is booted: it warms up and requests a job, and its template is taken then. A persistent
-//! program is booted in the same way until it requests its first record. The template of an
-//! ephemeral program is taken before its first instruction, since its environment is part of its
-//! job.
+//! A worker is booted: it warms up and requests a job, and its snapshot (the template) is taken at
+//! this moment. A persistent program is booted in the same way, until it requests its first record.
+//! The snapshot of an ephemeral program is taken before the program's first instruction, since its
+//! environment is part of its job.
 
 use super::calls::{self, AllowedFile, Files, Linux, Next, locate_clock};
 use super::cpu::State;
@@ -173,8 +173,8 @@ pub struct WipeResult {
 
 /// Outcome of a job.
 pub struct JobOutcome {
-    /// Reply: the worker's own, or one that describes a program's end. An `Err` holds the bytes of
-    /// an invalid reply.
+    /// Reply of the worker, or a reply that describes the end of a program. An `Err` holds the
+    /// bytes of an invalid reply.
     pub reply: Result<AllegedReply, Vec<u8>>,
     /// True if the machine may be used again.
     pub is_reusable: bool,
@@ -278,7 +278,8 @@ impl Running<'_> {
         self.machine.answer(bytes as i64)
     }
 
-    /// Passes the request to a program that waits for it. An inner error makes only this job fail.
+    /// Passes the request to a program that waits for it. If only this job fails, the inner
+    /// `Result` is the error.
     fn ask(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
         let asked = job.environment_bytes().ok_or(Errno::INVAL);
         if let Err(errno) = asked.and_then(|bytes| self.linux.ask(bytes)) {
@@ -288,7 +289,8 @@ impl Running<'_> {
         self.machine.answer(result).map(Ok)
     }
 
-    /// Starts a program with the environment of its job. An inner error makes only this job fail.
+    /// Starts a program with the environment of its job. If only this job fails, the inner `Result`
+    /// is the error.
     fn launch(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
         let Some(environment_bytes) = job.environment_bytes() else {
             return Ok(Err(

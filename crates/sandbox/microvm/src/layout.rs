@@ -40,8 +40,8 @@ const TABLES: Range<u64> = 0x1_0000..LARGE_BYTES;
 const IMAGE_MIN: u64 = 2 * LARGE_BYTES;
 const STACK_BYTES: u64 = 8 << 20;
 /// Size of the top of the stack, above a 2 MB boundary, in bytes. The pages that the program writes
-/// there before its first job come from the template. The pages that a job uses below the boundary
-/// are fresh.
+/// there before its first job are part of the snapshot with which each job starts. The pages that a
+/// job uses below the boundary are fresh.
 const STACK_HEAD_BYTES: u64 = 64 << 10;
 
 const PRESENT: u64 = 1;
@@ -75,7 +75,8 @@ pub(crate) struct Layout {
     regions: Vec<(Range<u64>, Rights)>,
 }
 
-/// Fresh random numbers for the addresses of a layout, so that no two templates share a layout.
+/// Fresh random numbers for the addresses of a layout, so that no two snapshots of a guest share a
+/// layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LayoutSeed {
     pub(crate) bias: u16,

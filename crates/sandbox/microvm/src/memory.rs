@@ -1,5 +1,5 @@
-//! A guest's memory in this process: one reservation, one KVM slot, divided into chunks of 2 MB,
-//! each from the template or fresh.
+//! A guest's memory in this process: one reservation, one KVM slot, divided into chunks of 2 MB. A
+//! chunk comes from the template, which is the snapshot of a booted guest, or it is fresh.
 //!
 //! ```text
 //! chunk     backed by                                      at a wipe
@@ -223,8 +223,8 @@ impl Memory {
         unsafe { self.base.as_ptr().add(address as usize) }
     }
 
-    /// Fills whole pages with zeros. Fresh pages are returned to the kernel; other pages are
-    /// overwritten, since dropping them would show the content of the template again.
+    /// Fills whole pages with zeros. Fresh pages are returned to the kernel. Other pages are
+    /// overwritten, since a dropped page would show the content of the snapshot again.
     pub(crate) fn zero_pages(&mut self, pages: Range<u64>) -> Result<(), Errno> {
         let within = |fresh: &Range<u64>| fresh.start <= pages.start && pages.end <= fresh.end;
         if self.fresh.iter().any(within) {

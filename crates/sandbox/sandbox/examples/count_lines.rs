@@ -35,7 +35,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Runs in the sandbox, and can read its original, write its answer and allocate memory: no more.
+/// Counts the lines of the original. This function runs in the sandbox, where it can only read the
+/// original, write the answer and allocate memory.
 fn count_lines(job: &Job<'_>, mut original: &File, mut answer: &File) -> AllegedReply {
     let mut count = || {
         let mut bytes = Vec::new();

@@ -82,8 +82,8 @@ fn fresh_page() -> Result<Duration, Error> {
 }
 
 /// Allocates `bytes` bytes from the kernel as a job does, in large pages where the kernel provides
-/// them, touches them and frees them. Returns the CPU time. A wipe that frees pages cannot take
-/// less.
+/// them, touches them and frees them. Returns the CPU time that this takes. The wipe of a cell that
+/// frees as many pages cannot take less CPU time.
 ///
 /// # Errors
 /// If the host does not have that much memory.

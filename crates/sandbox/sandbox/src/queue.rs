@@ -148,7 +148,7 @@ impl<S, W: Signal> Queue<S, W> {
 
     /// Removes and returns the slots that were given back.
     pub(crate) fn take_returned(&self) -> Vec<S> {
-        // Cleared first: a slot that is given back after this line raises the signal again.
+        // The signal is cleared first: a slot that is given back after this line raises it again.
         self.wake.clear();
         std::mem::take(&mut self.lock().returned)
     }

@@ -52,8 +52,9 @@ pub struct ReproducerFolder {
 static WRITE_LOCK: Mutex<()> = Mutex::new(());
 
 impl ReproducerFolder {
-    /// Keeps the job and returns its failure, whose detail then names the file or says why there is
-    /// none. `runs` is the value of the line `runs`: `worker`, or `program NAME`.
+    /// Saves the job to a file, and returns the job's failure. The detail of the failure then names
+    /// the file, or says why no file was written. `runs` is the value of the line `runs`: `worker`,
+    /// or `program NAME`.
     pub(crate) fn keep(
         &self,
         runs: &str,
@@ -163,7 +164,7 @@ fn ended(failure: &Failure) -> String {
     text.strip_prefix("cell: ").unwrap_or(&text).to_owned()
 }
 
-/// Reproducer: a kept job.
+/// Failed job that was saved to a file, so that it can be run again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reproducer {
     /// Name of the program that ran the job; `None` for the worker.

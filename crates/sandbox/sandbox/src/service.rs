@@ -1,9 +1,9 @@
 //! Service for a running program: a byte stream between the program and the caller of its job.
 //!
 //! The thread that waits for the reply also serves the stream, so a service needs no thread of its
-//! own. If a program does not read its answers, its further requests are not read. When its
-//! requests have used as much CPU time of the server as the run itself may use, the stream is
-//! closed.
+//! own. While a program does not read its answers, no further requests are read from it. When the
+//! program's requests have used as much CPU time of the server as the run itself may use, the
+//! stream is closed.
 
 use crate::slot::{Slot, wait};
 use rustix::event::{PollFd, PollFlags};

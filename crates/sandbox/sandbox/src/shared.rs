@@ -62,7 +62,7 @@ impl Signal for Wake {
 
     fn clear(&self) {
         let mut raised = [0; 8];
-        // The read fails if the eventfd was not raised, which is fine too.
+        // The read fails if the eventfd was not raised. This error needs no handling.
         let _raised = rustix::io::read(&self.0, &mut raised);
     }
 }

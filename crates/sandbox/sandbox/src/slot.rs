@@ -1,7 +1,7 @@
-//! A slot: the server's handles of one child, with its socket, its pidfd and its exit report.
+//! A slot: the server's handles of one child, which are its socket, its pidfd and its exit report.
 //!
-//! Nothing here depends on what the child is: the process behind the socket may also be a helper
-//! with a microVM.
+//! This module does not depend on the kind of the child: the process behind the socket may also be
+//! a helper with a microVM.
 
 use crate::exit::PendingExit;
 use crate::procfs;
@@ -67,7 +67,8 @@ impl Slot {
     /// Deprioritizes the child.
     pub(crate) fn deprioritize(&mut self) {
         let weight = Weight::deprioritized();
-        // Recorded even if the kernel refuses: some threads may have the new weight.
+        // The weight is recorded even if the kernel refuses it: some threads may have the new
+        // weight.
         self.reduced_weight = Some(weight);
         weight.apply(&self.pidfd);
     }

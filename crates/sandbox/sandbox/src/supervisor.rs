@@ -168,7 +168,7 @@ impl Supervisor {
             let socket = match forked {
                 Ok(socket) => socket,
                 // If the zygote's queue of commands is full, its next report triggers another
-                // refill. If the zygote is dead, its hang-up does.
+                // refill. If the zygote is dead, the end of its socket triggers another refill.
                 Err(Errno::AGAIN | Errno::PIPE | Errno::CONNRESET) => return,
                 Err(errno) => {
                     self.shared.queue.lock().zygote.trouble =

@@ -99,8 +99,8 @@ fn addresses_that_are_not_the_programs_are_refused() {
     for (address, bytes) in [
         (0, 1),
         (LARGE_BYTES - 1, 1),
-        // Addresses below the program, and in the guard below its stack, which its page tables do
-        // not map.
+        // Addresses that the program's page tables do not map: below the program, and in the guard
+        // below the program's stack.
         (LARGE_BYTES, 1),
         (CODE - 1, 1),
         (layout.mappings_top - 1, 2),

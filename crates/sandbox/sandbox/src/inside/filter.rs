@@ -194,8 +194,8 @@ const KVM_SET_XCRS: u32 = 0x4188_aea7;
 const KVM_SET_MSR_FILTER: u32 = 0x4188_aec6;
 
 /// Rules of launchers and of the programs that they start, on top of a zygote's. A program is
-/// denied the same calls as a worker, but by an error instead of death, since its author did not
-/// write it for a sandbox.
+/// denied the same calls as a worker, but a denied call returns an error and does not kill the
+/// program, since its author did not write it for a sandbox.
 const LAUNCHER: &[Rule] = &[
     // The launcher's single start of a program, from a descriptor that this call closes.
     allow(libc::SYS_execveat, Is(4, libc::AT_EMPTY_PATH as u32)),

@@ -51,8 +51,8 @@ pub(super) struct Jailed {
     pub(super) statm: Option<OwnedFd>,
 }
 
-/// Lets this process end with the server, and closes all inherited descriptors but the standard
-/// streams and the socket. Runs before everything else.
+/// Makes this process end when the server ends, and closes all inherited descriptors but the
+/// standard streams and the socket. Runs before everything else.
 pub(super) fn tie_to_server() -> Result<(), Refusal> {
     // The parent is the pool's supervisor thread; when it ends, this process ends, and with it the
     // process namespace.
@@ -164,8 +164,8 @@ fn disable_page_merging() {
 
 /// Moves this process to a user namespace of its own, unless `spawn` has done so. The kernel counts
 /// processes and threads per user and user namespace, so those of this namespace are then counted
-/// separately. Returns whether that is the case. Call this function before capabilities are
-/// dropped, since the creator of a user namespace holds all capabilities in it.
+/// separately. Returns true if they are counted separately. Call this function before capabilities
+/// are dropped, since the creator of a user namespace holds all capabilities in it.
 pub(super) fn count_separately() -> bool {
     // SAFETY: the call takes a number, and changes nothing that memory or descriptors depend on.
     // This process has one thread.
@@ -208,7 +208,8 @@ fn wait_forever() -> ! {
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     // Tools such as `ps` show this name.
     let _unnamed = set_name(c"pelton init");
-    // The pool must see the zygote's end of the socket close.
+    // This process gives up its copy of the zygote's socket: otherwise the pool would not notice
+    // when the zygote closes the socket.
     if close_from(CONTROL_FD).is_err() || Program::init().install().is_err() {
         exit(EXIT_FAILED);
     }

@@ -241,7 +241,7 @@ fn prepare(start: &Start) -> Result<(), Errno> {
     if let Some(threads_max) = start.threads_max {
         set_limit(Resource::Nproc, threads_max)?;
     }
-    // Last, since the mappings of this process itself count too.
+    // This limit is set last, since it also counts what this process itself has mapped.
     set_limit(Resource::As, start.memory_bytes_max)
 }
 

@@ -180,7 +180,7 @@ fn a_caller_learns_of_the_death_of_its_child_and_the_next_gets_another() {
         let reaper = {
             let queue = Arc::clone(&queue);
             thread::spawn(move || {
-                // The child may die in the queue, or in the hands of a caller.
+                // The child may die in the queue, or while a caller holds it.
                 drop(queue.remove_ready(|child| child.id == 0));
                 end.resolve(ExitOutcome::Reaped(KILLED));
                 queue.push(child(1));
@@ -220,7 +220,7 @@ fn a_caller_that_fails_leaves_its_permit() {
                 let queue = Arc::clone(&queue);
                 thread::spawn(move || {
                     let (_child, _permit) = queue.acquire(LONGEST, false)?;
-                    // Stands for an error between acquisition and reply, at which a caller drops
+                    // Stands for an error between acquisition and reply, after which a caller drops
                     // its permit.
                     None::<()>
                 })
@@ -245,7 +245,7 @@ fn a_pool_that_stops_ends_its_supervisor_and_loses_no_slot() {
         let (child, permit) = queue.acquire(LONGEST, false).expect("the child");
         queue.give_back(child);
         drop(permit);
-        // Every job borrows the pool, so none runs while it stops.
+        // Every job borrows the pool, so no job runs while the pool stops.
         queue.stop();
         supervisor.join().expect("the supervisor does not panic");
         let slots = queue.remove_ready(|_| true);

@@ -1,4 +1,5 @@
-//! System calls that no codec makes. Each is made directly, as an attacker would.
+//! System calls that no codec makes. Each call is made directly, without a function of libc, as an
+//! attacker would make it.
 
 use crate::{Attack, SOCKET, Scene};
 use sandbox_protocol::AllegedReply;

@@ -96,7 +96,8 @@ fn share(backend: Backend, what: &str, give_way_time_ms: u32) -> f64 {
         ..Limits::default()
     };
     let hostile = program_pool(Limits { backend, ..limits });
-    // The first descendant of this process is the first pool's init, the parent of its zygote.
+    // The first descendant of this process is the init process of the first pool, which is the
+    // parent of that pool's zygote.
     let hostile_tree = crate::life::descendants(std::process::id())[0];
     let honest = start(limits);
     let trees = crate::life::descendants(std::process::id());
@@ -179,7 +180,7 @@ fn tree_us(pid: u32) -> u64 {
 /// Runs one hostile program, and returns by how much it exceeded its wall time.
 fn attack(pool: &sandbox::Pool, what: &str, time_ms: u32) -> Duration {
     let limits = JobLimits {
-        // This is so high that the wall time ends every program first.
+        // This limit is so high that the wall time ends every program first.
         cpu_ms_max: 60_000,
         ..JOB_LIMITS
     };
@@ -190,7 +191,7 @@ fn attack(pool: &sandbox::Pool, what: &str, time_ms: u32) -> Duration {
         .elapsed()
         .saturating_sub(Duration::from_millis(u64::from(time_ms)));
     match what {
-        // In a microVM, no other thread could wake this one, so the guest ends at once.
+        // In a microVM, no other thread could wake the waiting thread, so the guest ends at once.
         "read-blocked" if pool.posture().backend == Backend::Kvm => {
             let failed = ended.expect_err("it never ends");
             assert_eq!(failed.kind, FailureKind::Crashed);

@@ -69,7 +69,7 @@ fn p13_what_ring_3_may_not_ends_the_job_and_nothing_else() {
             Ok(answer) => format!("answers {answer}"),
             Err(failure) => failure.to_string(),
         };
-        // Addresses differ per template, so they are cut off.
+        // Addresses are different in each boot of a guest, so they are cut off.
         let end = end.split(" at 0x").next().expect("split yields one");
         let end = end.split(" for 0x").next().expect("split yields one");
         ends.push_str(&format!("{attack}: {end}\n"));
@@ -233,8 +233,8 @@ fn p3_p4_a_guest_is_ended_in_its_limits() {
     assert_works(&pool);
 }
 
-/// Promise N4 of `docs/SPEC.md`: two templates share no layout and no stack canary, and no two jobs
-/// get the same random numbers.
+/// Promise N4 of `docs/SPEC.md`: two snapshots of a guest share no layout and no stack canary, and
+/// no two jobs get the same random numbers.
 #[test]
 fn n4_generations_and_jobs_have_randomness_of_their_own() {
     let (Some(first), Some(second)) = (microvms(Limits::default()), microvms(Limits::default()))
@@ -355,7 +355,8 @@ fn n8_the_host_of_a_guest_is_jailed() {
     assert_eq!(run(&pool, "cpuid").as_deref(), Ok("vmx 0 svm 0"));
 }
 
-/// Templates are renewed on schedule while jobs run, and helpers of the old template end.
+/// Templates, the snapshots from which microVMs start, are renewed on schedule while jobs run, and
+/// helpers of the old template end.
 #[test]
 fn templates_are_renewed_while_jobs_run() {
     let Some(pool) = microvms(Limits {

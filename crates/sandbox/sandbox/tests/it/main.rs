@@ -1,5 +1,5 @@
-//! A pool with a worker that attacks it: attacks must die, secrets must be gone, and the next job
-//! must work.
+//! Tests of a pool whose worker attacks it: each attack must fail, no secret may survive its job,
+//! and the next job must work.
 //!
 //! The worker is `tests/attacker`. Tests that need another user or a host with fewer mechanisms run
 //! this program again, as a child with fewer rights (`host`).

@@ -28,7 +28,8 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// Returns the bounds of the search in steps. Step 0 is the setting of worst quality.
+    /// Returns the bounds, in steps, of the search for a setting. Step 0 is the setting of worst
+    /// quality.
     pub(super) fn bounds(&self) -> (i32, i32) {
         let [worse, better] = self.settings;
         (0, i32::from(worse.abs_diff(better)))
@@ -88,7 +89,7 @@ impl Contender {
         }
     }
 
-    /// Returns a peer at the setting that is `step` steps above its worst.
+    /// Returns a peer at the setting that is `step` steps above the peer's worst setting.
     pub(super) fn peer(peer: &Peer, step: i32) -> Contender {
         let way = Way::Peer {
             setting: peer.setting(step),
