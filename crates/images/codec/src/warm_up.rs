@@ -34,8 +34,8 @@ const RUNS: [(Format, Encoding, Range); 3] = [
 const SIZE: Size = Size::new(64, 64);
 
 /// Encodes and decodes a small picture with every codec. Codecs fill tables on first use, for
-/// example with the detected instruction sets. This must be done before jobs are forked from the
-/// process; otherwise every job would repeat it.
+/// example with the detected instruction sets. A process must call this function before it forks
+/// jobs; otherwise every job would fill the tables again.
 ///
 /// # Panics
 /// If a codec fails, which means that the build is broken.

@@ -73,7 +73,8 @@ pub struct Task {
 }
 
 impl Task {
-    /// Returns whether the task is to replace a variant that requests already get by a better one.
+    /// Returns whether the task produces a better replacement for a variant that requests already
+    /// get.
     fn is_improvement(&self) -> bool {
         self.pace == Pace::Idle || self.replaces.is_some()
     }
@@ -685,7 +686,7 @@ fn is_as_planned(sealed: &Sealed, plan: &Plan) -> bool {
         .is_ok_and(|facts| facts.format == format && facts.stored == plan.target && !facts.animated)
 }
 
-/// Returns the size limit of a result: raw pixels plus a container with a profile.
+/// Returns the maximum size of a result in bytes: raw pixels plus a container with a profile.
 fn answer_bytes_max(plan: &Plan) -> u64 {
     const CONTAINER_BYTES: u64 = 1 << 20;
     plan.target.pixels() * 4 + CONTAINER_BYTES

@@ -41,10 +41,11 @@ pub struct Limits {
     /// Maximum number of conversions that wait for a thread.
     pub waiting_max: usize,
     /// Maximum estimated CPU time of all waiting conversions, per conversion thread, in
-    /// milliseconds. A conversion that would exceed it is refused, unless no other one waits.
+    /// milliseconds. A conversion that would exceed this limit is refused, unless the queue is
+    /// empty.
     pub waiting_cpu_ms_max: u64,
-    /// Maximum time that a request waits for a thread and for memory, in milliseconds. Then it is
-    /// refused.
+    /// Maximum time that a request waits for a thread and for memory, in milliseconds. After that
+    /// time, the request is refused.
     pub waiting_ms_max: u64,
     /// Maximum estimated memory of all running conversions, in bytes.
     pub memory_bytes_max: u64,

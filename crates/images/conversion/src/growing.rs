@@ -1,5 +1,4 @@
-//! Track in production that is sent while it grows: players hear its beginning before its end
-//! exists.
+//! Track that is sent to clients while a worker still transcodes it.
 //!
 //! ```text
 //! worker ─ writes ─► memory file ─ complete pages with valid checksums ─► a copy ─► player
@@ -35,7 +34,7 @@ pub const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Maximum bytes that are copied and checked per poll.
 const POLL_BYTES_MAX: usize = 64 << 10;
 
-/// Track in production.
+/// Track that a worker is transcoding, and that clients may receive before its end exists.
 #[derive(Debug)]
 pub struct Growing {
     /// Memory file that the worker writes.
@@ -71,8 +70,8 @@ enum End {
 }
 
 impl Growing {
-    /// Returns a track that is produced according to `plan`; the worker writes it into `file`,
-    /// which has no data yet.
+    /// Returns a track that a worker transcodes by `plan` and writes into `file`, which is still
+    /// empty.
     ///
     /// # Errors
     /// If the host refuses a memory file.
@@ -89,8 +88,8 @@ impl Growing {
         })
     }
 
-    /// Finishes the production: with the length of the sealed and checked file, or with `None` if
-    /// the production failed.
+    /// Records the end of the transcoding: `bytes` is the length of the sealed and checked file, or
+    /// `None` if the transcoding failed.
     pub fn end(&self, bytes: Option<u64>) {
         let mut state = self.lock();
         state.end = match bytes {

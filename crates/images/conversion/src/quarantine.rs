@@ -23,8 +23,8 @@ use lru::LruCache;
 use variants::cache::ENCODER_VERSION;
 use variants::clock;
 
-/// Number of crashes after which an original is not converted again. After as many crashes of
-/// improvements, it is not improved again.
+/// Number of crashes after which an original is not converted again. After the same number of
+/// crashes of improvements, the original is not improved again.
 const CRASHES_MAX: u32 = 3;
 /// Maximum number of file lengths for which crashes are remembered. Above the limit, the least
 /// recently used length is forgotten.

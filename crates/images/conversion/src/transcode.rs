@@ -1,5 +1,5 @@
-//! Transcodings of tracks: one flight per key ([`crate::single_flight`]), a few at a time. The
-//! others wait for a bounded time in a bounded queue that users share evenly.
+//! Transcodings of tracks: one flight per key ([`crate::single_flight`]). Only a few transcodings
+//! run at a time; more tracks wait for a bounded time in a bounded queue that users share evenly.
 //!
 //! ```text
 //! request ─ join ─► flight for its key ─► waiting ─► transcode-N ─► cell ─► check ─► variant
@@ -55,7 +55,8 @@ pub struct Limits {
     /// Maximum number of waiting tracks. Above this limit, requests of the user with the most
     /// waiting tracks get 429.
     pub waiting_max: usize,
-    /// Maximum time that a track waits for a thread, in milliseconds. Then the response is 429.
+    /// Maximum time that a track waits for a thread, in milliseconds. After that time, its requests
+    /// get 429.
     pub waiting_ms_max: u64,
     /// Maximum number of requests that wait for the same track.
     pub waiters_max: usize,
@@ -107,7 +108,7 @@ pub enum Outcome {
 /// Refusal because too many tracks are waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Busy {
-    /// Time until there should be room, in seconds.
+    /// Time until the queue should have room again, in seconds.
     pub retry_after_s: u64,
 }
 
@@ -131,7 +132,7 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    /// Flights of all tracks, queued or in production.
+    /// Flights of all tracks that are queued or are being transcoded.
     tracks: SingleFlight<Key, Outcome, Production>,
     /// Tracks that no thread has started, in the order in which threads will start them.
     waiting: VecDeque<QueuedTrack>,
@@ -140,7 +141,7 @@ struct State {
     stopping: bool,
 }
 
-/// Track in production; set when its job has started.
+/// Track that is being transcoded; set once its job has started.
 type Production = OnceLock<Arc<Growing>>;
 
 /// Track that no thread has started.
@@ -150,8 +151,8 @@ struct QueuedTrack {
     leader: Leader<Key, Outcome, Production>,
 }
 
-/// Handle of one request that waits for a track. It also gives access to the track while that is in
-/// production. Dropping it only ends the wait.
+/// Handle of one request that waits for a track. Through the handle, the request can read the track
+/// while it is still being transcoded. Dropping the handle only ends the wait.
 pub type TrackWaiter = Waiter<Outcome, Production>;
 
 /// Figures of the queue for the metrics.
@@ -159,7 +160,7 @@ pub type TrackWaiter = Waiter<Outcome, Production>;
 pub struct TranscodeStats {
     /// Tracks that wait for a thread.
     pub waiting: u64,
-    /// Tracks in production.
+    /// Tracks that are being transcoded.
     pub running: u64,
 }
 

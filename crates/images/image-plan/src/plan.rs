@@ -297,7 +297,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            // 120 million pixels have 480 MB as 8-bit RGBA. Cameras of 2026 produce up to 102 MP;
+            // 120 million pixels occupy 480 MB as 8-bit RGBA. Cameras of 2026 produce up to 102 MP;
             // phones produce 50 to 200 MP in their highest mode, which is seldom used.
             source_pixels_max: 120_000_000,
             target_pixels_max: 120_000_000,

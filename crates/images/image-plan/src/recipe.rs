@@ -46,8 +46,8 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// Returns whether the request has no parameters: the response is the unchanged picture, in the
-    /// smallest format.
+    /// Returns whether the recipe has no parameters. The response is then the picture at its own
+    /// size, in the smallest format.
     #[must_use]
     pub fn is_identity(&self) -> bool {
         *self == Recipe::default()

@@ -1,10 +1,10 @@
 //! Colour profiles (ICC.1): detects pictures that are in sRGB already, and converts others.
 //!
 //! The meaning of a profile is never lost. A profile other than sRGB is either embedded in the
-//! output, where every browser honours it, or the pixels are converted. Embedding is preferred if
-//! the profile is small, because it is exact, keeps wide gamuts and does not need RGB. Only RGB
-//! profiles that consist of a matrix and curves are embedded; the larger ones of printers and
-//! scanners are bigger than a thumbnail and are interpreted differently by different clients.
+//! output, where every browser honours it, or the pixels are converted. Small profiles are
+//! embedded, because embedding is exact, keeps wide gamuts and does not need RGB. Only RGB profiles
+//! that consist of a matrix and curves are embedded; the larger ones of printers and scanners are
+//! bigger than a thumbnail and are interpreted differently by different clients.
 
 use crate::range::with_range;
 use crate::rgb::to_packed;

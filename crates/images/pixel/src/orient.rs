@@ -203,7 +203,7 @@ fn orient_pixels<P: Copy>(
     out
 }
 
-/// Does the same as [`orient_pixels`] for planes that are transposed. This is the frequent case,
+/// Does the same as [`orient_pixels`] for planes that are transposed. Transposition is frequent,
 /// because cameras store photographs in portrait format rotated. Each plane is transposed in
 /// squares of 8 × 8 bytes, each in eight registers.
 fn transpose_plane(plane: &Plane, steps: OrientationSteps) -> Vec<u8> {

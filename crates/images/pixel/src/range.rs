@@ -49,8 +49,9 @@ pub(crate) fn exceeds_limited(yuv: &Yuv) -> bool {
         && (outside(&yuv.luma, 16, 235) || chroma.iter().any(|plane| outside(plane, 16, 240)))
 }
 
-/// Summands before a division by 255 that rounds down, one per sample of a tile. They are 16
-/// equidistant thresholds, ordered so that neighbours differ most (Bayer's matrix of order 4).
+/// Thresholds of the dithering, one per sample of a 4 × 4 tile. Each is added to a sample before a
+/// division by 255 that rounds down. The 16 thresholds are equidistant, and ordered so that
+/// neighbours differ most (Bayer's matrix of order 4).
 const THRESHOLDS: [[u8; 4]; 4] = {
     const ORDER: [[u8; 4]; 4] = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]];
     let mut thresholds = [[0; 4]; 4];

@@ -179,7 +179,7 @@ pub fn cmyk_to_rgb(packed: &Packed) -> Packed {
 /// their pixels.
 ///
 /// The plain mean gives equal weight to the colours of transparent pixels, which are arbitrary.
-/// They would show as a fringe around every cut-out.
+/// Those colours would show as a fringe around every cut-out.
 fn weigh_chroma(yuv: &mut Yuv, packed: &Packed) {
     let (width, height) = (
         packed.size.width_px as usize,

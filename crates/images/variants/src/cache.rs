@@ -107,8 +107,8 @@ impl std::fmt::Debug for Key {
 pub enum Verdict {
     /// The result was no smaller than the original.
     Larger,
-    /// The conversion at higher effort gave no smaller result than the quick variant, the one at
-    /// low effort, which remains in the cache.
+    /// The conversion at higher effort gave a result that is not smaller than the quick variant,
+    /// which was encoded at low effort and remains in the cache.
     Unimproved,
     /// The original cannot be decoded.
     Undecodable,
@@ -402,7 +402,8 @@ impl Variants {
     /// [`StillLoading`] while the directory has not been read completely. Code that may block then
     /// calls [`Variants::find_on_disk`].
     pub fn find(&self, key: &Key, now_ms: u64) -> Result<Option<Arc<Variant>>, StillLoading> {
-        // The flag is read first: an entry that the loader adds in between is then found below.
+        // Reads the flag before the index, so that an entry that the loader adds between the two
+        // reads is found below.
         let loaded = self.is_complete();
         let index = self.index();
         let is_unexpired = |variant: &&Arc<Variant>| {

@@ -66,7 +66,7 @@ impl Identity {
 /// Reason why a path has no original.
 #[derive(Debug)]
 pub enum Missing {
-    /// There is no file, it may not be served, or the path leads out of the library.
+    /// There is no file, the file may not be served, or the path leads out of the library.
     NotFound,
     /// The kernel's caches are not sufficient: retry with [`Wait::Allowed`] where blocking is
     /// allowed.
@@ -172,8 +172,8 @@ pub struct Mount {
     pub prefix: String,
     /// Directory on disk.
     pub directory: PathBuf,
-    /// True if only paths that the server itself composes lead into the directory. Targets of
-    /// clients never do, in any spelling.
+    /// True if only paths that the server itself composes lead into the directory. No target of a
+    /// client leads there, in any spelling.
     pub is_internal: bool,
 }
 

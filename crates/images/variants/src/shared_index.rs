@@ -286,8 +286,8 @@ impl SharedIndex {
         if overflowed || !has_our_data || became_complete {
             self.publish(variants, kept)?;
         }
-        // Changes are written after the whole index too, because the index contains no paths of
-        // originals.
+        // Changes are also written if the whole index was written above, because only changes
+        // contain the paths of originals.
         for batch in changes.chunks(self.limits.batch_max) {
             let commands = batch
                 .iter()

@@ -30,7 +30,7 @@ const ATTEMPTS_MAX: u32 = 4;
 /// Expected points of SSIMULACRA2 per step of the quality setting, used until the scores of two
 /// outputs give the true value.
 const POINTS_PER_STEP: f64 = 0.8;
-/// Minimum points above [`SCORE_MIN`] at which a lower quality is tried, because it saves bytes.
+/// Minimum points above [`SCORE_MIN`] at which a lower quality is tried, to save bytes.
 const SURPLUS_POINTS: f64 = 2.5;
 /// Maximum quality that is tried. Above it, an encoder adds many bytes and little quality.
 const QUALITY_MAX: u8 = 98;
@@ -104,7 +104,7 @@ impl Floor {
     }
 
     /// Returns whether `raster`, converted to the encoder's pixel layout, scores at least
-    /// [`HEADROOM_POINTS_MIN`] above the floor. True if it cannot be measured.
+    /// [`HEADROOM_POINTS_MIN`] above the floor. Returns true if the score cannot be computed.
     pub(crate) fn is_exceeded_by(&self, raster: &Raster) -> bool {
         let score = self.compare(raster);
         score.is_none_or(|score| SCORE_MIN + HEADROOM_POINTS_MIN <= score)

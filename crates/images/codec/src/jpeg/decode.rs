@@ -157,7 +157,7 @@ fn take_profile(handle: &mut Handle, limits: &Limits) -> Result<Option<Vec<u8>>,
     // into them, and `block` frees it; on failure it stores null.
     let status = unsafe { tj::tj3GetICCProfile(handle.as_ptr(), start, len) };
     if status != 0 {
-        // The only possible reason is that the header contains no profile.
+        // The call fails only if the header contains no profile.
         return Ok(None);
     }
     // SAFETY: the call above succeeded, so it stored the address and length of initialised bytes in

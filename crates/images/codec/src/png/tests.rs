@@ -212,7 +212,7 @@ fn code_points_become_a_profile() {
     let file = write(&info(size, ColorType::Rgb, BitDepth::Eight), &[1, 2, 3]);
     let numbered = |primaries, transfer| {
         let mut numbered = file.clone();
-        // Offset of the first chunk after the signature and IHDR.
+        // 33 is the offset of the first chunk after the signature and IHDR.
         numbered.splice(33..33, chunk(b"cICP", &[primaries, transfer, 0, 1]));
         decode(&numbered, &DecodeOptions::whole(size))
     };

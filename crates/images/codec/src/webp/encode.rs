@@ -27,7 +27,8 @@ pub(crate) struct Effort {
 /// megapixels at low methods need the second value.
 const PARTITION_LIMITS: [c_int; 2] = [0, 100];
 
-/// First method with which VP8 searches by rate and distortion.
+/// Lowest compression method at which the VP8 encoder searches for the best prediction modes by
+/// rate and distortion.
 const METHOD_WITH_SEARCH: u8 = 3;
 
 /// Deblocking strength in decoders, 0…100, for methods below [`METHOD_WITH_SEARCH`]. libwebp's

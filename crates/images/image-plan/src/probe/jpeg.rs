@@ -308,8 +308,8 @@ const SUMS: [u32; 100] = {
 };
 
 /// Returns the quality at which the entries of libjpeg's luma table have the sum nearest to `sum`.
-/// The result is exact for files written by libjpeg. For other tables it estimates their coarseness
-/// on the same scale.
+/// The result is exact for files written by libjpeg. For other tables the result is an estimate of
+/// their coarseness on the same scale.
 fn quality(sum: u32) -> u8 {
     let nearest = (1u8..=100).zip(SUMS).rev();
     nearest

@@ -221,8 +221,8 @@ mod avx2 {
         for x in (0..width - WIDTH).step_by(WIDTH) {
             stretch(pairs, precision, x, out);
         }
-        // The last stretch of samples ends at the end of the row, so it may overlap the previous
-        // stretch.
+        // The last group of `WIDTH` samples ends at the end of the row, so it may overlap the
+        // previous group.
         stretch(pairs, precision, width - WIDTH, out);
     }
 

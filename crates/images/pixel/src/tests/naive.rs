@@ -56,8 +56,8 @@ pub(super) fn lanczos(plane: &Plane, area: [f64; 4], size: Size) -> Vec<u8> {
     out
 }
 
-/// Returns, for each output sample, the index of the first input sample and the weights of this and
-/// the following ones.
+/// Returns, for each output sample, the index of the first input sample and the weights of this
+/// sample and of those after it.
 fn weights(start: f64, extent: f64, count: u32) -> Vec<(u32, Vec<f64>)> {
     let (first, last) = (start.floor() as u32, (start + extent).ceil() as u32);
     let scale = extent / f64::from(count);

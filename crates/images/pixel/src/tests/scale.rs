@@ -58,8 +58,8 @@ fn pixels_outside_the_area_have_no_effect() {
         ] {
             for y in 0..plane.size.height_px {
                 for x in 0..plane.size.width_px {
-                    // Chroma samples that cross the edge of the area belong to both sides, so they
-                    // are not changed.
+                    // Chroma samples that cross the edge of the area belong to both sides, so the
+                    // test does not change them.
                     let outside = |at: u32, by: u32, start: u32, end: u32| {
                         (at + 1) * by <= start || end <= at * by
                     };

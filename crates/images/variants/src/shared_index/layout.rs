@@ -88,8 +88,8 @@ pub(super) fn parse_entry(reply: &Reply) -> Option<SharedEntry> {
     is_sound.then_some(SharedEntry { kind, bytes })
 }
 
-/// Returns the commands that write an entry. It expires at the variant's own deadline, if any, and
-/// otherwise `keep_ms` after its last use.
+/// Returns the commands that write an entry. The entry expires at the variant's own deadline, if
+/// any, and otherwise `keep_ms` after its last use.
 pub(super) fn kept(entry: &Variant, keep_ms: u64) -> [Command; 2] {
     let (name, bytes) = (variant(&entry.key), entry.bytes.to_string());
     let used_ms = entry.used_ms().to_string();

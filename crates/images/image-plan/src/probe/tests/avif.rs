@@ -4,7 +4,7 @@ use expect_test::expect;
 
 const PIXELS: (u32, u32) = (640, 480);
 
-/// Returns an AVIF whose only item has its size, its configuration and `properties`.
+/// Returns an AVIF whose primary item has a size, a configuration and, in addition, `properties`.
 fn of(properties: &[Vec<u8>]) -> Vec<u8> {
     let own_properties = [&[ispe(PIXELS), av1c(0x0c)], properties].concat();
     avif(own_properties.len() as u8, &own_properties)
