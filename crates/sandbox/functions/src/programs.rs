@@ -70,7 +70,7 @@ pub fn alone(
 
 impl Programs {
     /// Boots all programs of `config`. `conversions` is the pool of workers that convert pictures.
-    /// The programs use its backend, which is never [`sandbox::Backend::Auto`].
+    /// The programs use the backend of this pool, which is never [`sandbox::Backend::Auto`].
     pub fn start(
         config: &Config,
         conversions: Arc<sandbox::Pool>,

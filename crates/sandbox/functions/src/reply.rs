@@ -126,7 +126,7 @@ impl Route {
         }
     }
 
-    /// Runs the stages in order; each gets the output of the one before it.
+    /// Runs the stages in order. Each stage gets the output of the previous stage.
     async fn chain(
         &self,
         mount_request: &MountRequest<'_>,
@@ -313,7 +313,7 @@ fn document(status: u16, mut fields: Vec<Field>, body: Body) -> Reply {
 }
 
 /// Adds the field `Server-Timing` with the duration of the request. If a program failed, the field
-/// also has its name.
+/// also has the name of this program.
 fn timed(mut reply: Reply, begin: Instant, failed: Option<(&str, &Failure)>) -> Reply {
     let took_ms = begin.elapsed().as_secs_f64() * 1e3;
     let mut timing = format!("program;dur={took_ms:.3}");

@@ -20,8 +20,9 @@ pub fn empty(entry: &Entry) -> Option<Arc<Embedded>> {
     (0 < bytes_max).then(|| Arc::new(Embedded::new(bytes_max)))
 }
 
-/// Returns the store for the program that the entry `next` configures: its predecessor's store with
-/// the new limit, or an empty one. Returns `None` if the entry allows no state.
+/// Returns the store for the program that the entry `next` configures: the store `before` of the
+/// program's previous version with the new limit, or an empty one. Returns `None` if the entry
+/// allows no state.
 pub(super) fn inherited(before: Option<&Arc<Embedded>>, next: &Entry) -> Option<Arc<Embedded>> {
     let store = before.filter(|_| 0 < next.max_state.0).map(Arc::clone);
     if let Some(store) = &store {

@@ -253,7 +253,8 @@ impl Unit {
     /// Stops replaced pools that have answered their last request, and keeps their statistics.
     pub(super) fn drop_unused_pools(&self) {
         let unused = self.replaced_pools().unused();
-        // Dropped outside the lock, because each pool waits for its supervisor to end.
+        // The pools are dropped outside the lock, because each pool waits for its supervisor to
+        // end.
         drop(unused);
     }
 

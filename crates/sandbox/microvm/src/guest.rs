@@ -27,7 +27,7 @@ use super::stack::StartArguments;
 pub enum JobProtocol {
     /// The program requests jobs, as a worker does.
     Jobs,
-    /// The program's input and output are one job: the program starts anew for each job.
+    /// The program's input and output belong to one job: the program starts anew for each job.
     Streams,
     /// The program's input and output are requests and answers, one after another.
     Records,
@@ -278,8 +278,8 @@ impl Running<'_> {
         self.machine.answer(bytes as i64)
     }
 
-    /// Passes the request to a program that waits for it. If only this job fails, the inner
-    /// `Result` is the error.
+    /// Passes the request to a program that waits for it. An error of the inner `Result` concerns
+    /// only this job, not the machine.
     fn ask(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
         let asked = job.environment_bytes().ok_or(Errno::INVAL);
         if let Err(errno) = asked.and_then(|bytes| self.linux.ask(bytes)) {
@@ -289,8 +289,8 @@ impl Running<'_> {
         self.machine.answer(result).map(Ok)
     }
 
-    /// Starts a program with the environment of its job. If only this job fails, the inner `Result`
-    /// is the error.
+    /// Starts a program with the environment of its job. An error of the inner `Result` concerns
+    /// only this job, not the machine.
     fn launch(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
         let Some(environment_bytes) = job.environment_bytes() else {
             return Ok(Err(

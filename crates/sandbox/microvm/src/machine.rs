@@ -138,7 +138,7 @@ impl Machine {
 
     /// Returns whether the page fault at which the guest stopped is a system call. If so, restores
     /// the guest's stack pointer. Software virtualisation may leave the CPU in ring 3 after
-    /// `syscall`, so that it faults on the stub's first instruction; all other state is as
+    /// `syscall`, so that the CPU faults on the stub's first instruction; all other state is as
     /// expected. A program that jumps to the stub makes a call too, and returns to the address in
     /// its `rcx`.
     fn is_call(&mut self) -> bool {

@@ -100,7 +100,7 @@ impl Memory {
                 Chunk::Code => hugepages,
                 Chunk::Fresh => work_hugepages,
                 // No large pages: ring 0 uses only a few small ones, and data is mapped from the
-                // template's file, to which the advice does not apply.
+                // template's file, for which `madvise` cannot request large pages.
                 Chunk::System | Chunk::Data => false,
             };
             if large {

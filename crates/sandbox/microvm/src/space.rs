@@ -1,6 +1,6 @@
 //! Memory that a program allocates while it runs: a heap that grows up, mappings that grow down,
-//! and freed ranges among the mappings. Arithmetic only: all of it is mapped and zero from the
-//! start.
+//! and freed ranges among the mappings. This module only calculates addresses: all of this memory
+//! is mapped and zero from the start.
 
 use super::layout::{LARGE_BYTES, PAGE_BYTES};
 use std::ops::Range;

@@ -65,7 +65,8 @@ pub(super) fn build(
 /// Builds the auxiliary vector. Source: getauxval(3).
 fn auxiliary(image: &Image, bias: u64, random_at: u64) -> [(u64, u64); 14] {
     const HEADER_BYTES: u64 = 56;
-    // Bytes of a signal's frame besides the extended state; no signal is ever delivered.
+    // Size of a signal's stack frame without the extended CPU state. The size is only reported: no
+    // signal is ever delivered.
     const FRAME_BYTES: u64 = 1_024;
     let (headers, headers_count) = image.headers;
     let state = __cpuid_count(0xd, 0);

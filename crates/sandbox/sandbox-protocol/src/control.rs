@@ -96,8 +96,8 @@ pub enum ProgramText {
 /// Message from the pool to the zygote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Configuration of the zygote; the first packet. If the zygote needs them, the file of the
-    /// program and then `/dev/kvm` accompany it.
+    /// Configuration of the zygote; the first packet. The file of the program and then `/dev/kvm`
+    /// accompany this packet, if the zygote needs them.
     Start(Start),
     /// Text of at most [`TEXT_BYTES_MAX`] bytes for the program.
     ProgramText(ProgramText, Vec<u8>),

@@ -30,8 +30,8 @@ fn main() {
     let only = arguments.iter().find(|argument| !argument.starts_with('-'));
     let elf = fs::read(env!("CARGO_BIN_EXE_attacker")).expect("cargo has built the attacker");
     let limits = Limits {
-        // No renewal of the zygote during the benchmark: its cost would be added to one row of the
-        // output.
+        // The zygote is not renewed during the benchmark, because the cost of a renewal would be
+        // added to one row of the output.
         jobs_per_zygote: u32::MAX,
         ..Limits::default()
     };

@@ -22,7 +22,7 @@ pub(crate) fn pair() -> Result<(OwnedFd, OwnedFd), Errno> {
     socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
 }
 
-/// Sends one packet. If the peer is gone, this returns `EPIPE` and raises no signal.
+/// Sends one packet. If the peer is gone, the function returns `EPIPE` and raises no signal.
 pub(crate) fn send(
     socket: BorrowedFd<'_>,
     bytes: &[u8],

@@ -82,7 +82,7 @@ pub(crate) fn process(pidfd: &OwnedFd) -> Option<Pid> {
 }
 
 /// Makes a sleeping child wake on this core. Returns false if the kernel refuses; then the kernel
-/// chooses.
+/// chooses the core.
 pub(crate) fn wake_on(child: Pid, CoreId(id): CoreId) -> bool {
     let mut one = CpuSet::new();
     one.set(id);

@@ -502,8 +502,8 @@ impl Pool {
             if deadline <= next_check || wait(slot, next_check).map_err(host)? {
                 break;
             }
-            // CPU time, not wall time: on a busy host, wall time would deprioritize jobs that are
-            // slow already.
+            // CPU time counts here, not wall time: on a busy host, wall time would deprioritize
+            // jobs that are slow already.
             let now = slot.cpu();
             if used.is_some_and(|used| used + time <= now) {
                 slot.deprioritize();

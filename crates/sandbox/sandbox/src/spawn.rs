@@ -194,8 +194,8 @@ fn fail(entry: &mut Entry) -> c_int {
     EXEC_FAILED
 }
 
-/// Changes the child to user and group [`NOBODY`]. The libc functions of these names would change
-/// all threads of the server; the direct system calls change this process only.
+/// Changes the child to user and group [`NOBODY`]. libc's functions for these system calls would
+/// change all threads of the server; the direct system calls change this process only.
 fn drop_user() -> bool {
     // SAFETY: the list is empty, so the kernel reads no memory.
     let groups = unsafe { libc::syscall(libc::SYS_setgroups, 0, ptr::null::<c_void>()) };

@@ -377,7 +377,8 @@ impl Supervisor {
         }
         let newest = tracked.generation;
         self.shared.queue.push_again(slot);
-        // The new generation has a ready child, so idle children of earlier generations can go.
+        // The new generation has a ready child, so idle children of earlier generations are
+        // removed.
         let gone = self
             .shared
             .queue

@@ -23,7 +23,7 @@ pub(crate) enum Part {
     Cost,
     /// Latency of hits while conversions use every core
     Latency,
-    /// Memory while 64 clients miss
+    /// Memory during 64 concurrent cache misses
     Pressure,
     /// Time from the start of the process to the first hit
     Start,

@@ -144,7 +144,7 @@ pub fn checkout() -> Result<PathBuf, Stop> {
 /// Returns the host's triple, from the output of `rustc -vV`.
 ///
 /// # Errors
-/// When the output has none.
+/// When the output contains no triple.
 pub fn host_triple(rustc_version: &str) -> Result<&str, Stop> {
     let mut lines = rustc_version.lines();
     lines

@@ -5,7 +5,7 @@
 //! Debian packages and outside tools, and find the cache folder. No program that users run imports
 //! this crate.
 //!
-//! Data goes to stdout, everything else to stderr; each line there begins with the tool's name.
+//! Data goes to stdout, everything else to stderr. Each line on stderr begins with the tool's name.
 //! Exit codes: 0 ok, 1 findings, 2 usage, 3 host.
 
 #![forbid(unsafe_code)]

@@ -72,8 +72,8 @@ pub fn python(cache: &Path, package: &str, version: &str, module: &str) -> Resul
 }
 
 /// Returns the path of typos, the spelling checker, after installing it if it is missing. It is
-/// installed from Python's package index, which has it compiled. Building it with cargo would take
-/// many minutes.
+/// installed from Python's package index, which offers the compiled program. Building it with cargo
+/// would take many minutes.
 ///
 /// # Errors
 /// When it cannot be installed.

@@ -1,5 +1,5 @@
-//! System calls on descriptors. A guest never gets the host's descriptors: its numbers are indices
-//! of its own table, whose entries refer to the files of its job.
+//! System calls on descriptors. A guest never gets the host's descriptors. The guest's descriptor
+//! numbers are indices of a table, whose entries refer to the files of the guest's job.
 
 use super::linux::{Answer, DESCRIPTORS_MAX, Linux, Next, Open, Serve, Stop, fails};
 use super::records;

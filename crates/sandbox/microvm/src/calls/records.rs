@@ -18,8 +18,8 @@ pub(super) struct Exchange {
 }
 
 impl Linux {
-    /// Makes the job's original the next request on the program's standard input. Its first
-    /// `environment_bytes` bytes are the environment.
+    /// Makes the job's original the next request on the program's standard input. The first
+    /// `environment_bytes` bytes of the original are the environment.
     pub(crate) fn ask(&mut self, environment_bytes: u32) -> Result<(), Errno> {
         let original = self.len(Open::Original { begin: 0, at: 0 });
         let original_bytes = original.map_err(|_| Errno::IO)?;
@@ -74,7 +74,8 @@ impl Linux {
     }
 
     /// Processes the next piece of the answer that the program writes. Once the answer is complete,
-    /// the guest stops, with the number that its call is to return.
+    /// the guest stops. The number with which it stops is the one that the program's system call
+    /// must return.
     pub(super) fn write_answer(&mut self, machine: &mut Machine, place: (u64, u64)) -> Answer {
         let (address, bytes) = place;
         let violation = |why: &str| Err(Stop::Next(Next::Broken(why.as_bytes().to_vec())));
@@ -112,8 +113,9 @@ impl Linux {
     }
 }
 
-/// Computes the result of a vectored call. Its first parts transferred `done` bytes, then one part
-/// stopped with `stop`. If `done` is not 0, a wait or an error only ends the call early.
+/// Computes the result of a vectored call. The first parts of the call transferred `done` bytes,
+/// then one part stopped with `stop`. If `done` is not 0, a wait or an error only ends the call
+/// early.
 pub(super) fn combine_parts(done: u64, stop: Stop) -> Answer {
     match stop {
         Stop::Next(Next::Answered(bytes)) => Err(Stop::Next(Next::Answered(done + bytes))),

@@ -92,8 +92,8 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_munmap, Always),
     allow(libc::SYS_mremap, Always),
     allow(libc::SYS_madvise, Always),
-    // Locks and once-cells of libc and codecs wake waiters even if there are none. To wait is not
-    // allowed: a process with one thread never needs it.
+    // Locks and once-cells of libc and codecs wake waiters even if there are none. Waiting is not
+    // allowed, because a process with one thread never needs to wait for a lock.
     allow(libc::SYS_futex, Is(1, FUTEX_WAKE_PRIVATE)),
     allow(libc::SYS_futex, Is(1, libc::FUTEX_WAKE as u32)),
     // Random keys of hash tables.
@@ -338,7 +338,7 @@ impl Program {
     }
 
     /// Compiles a second filter for a child, for hosts where no limit denies `fork`. It denies
-    /// `clone`. Of the calls that only the zygote needs, this is the only one that a child could
+    /// `clone`. Of the calls that only the zygote needs, `clone` is the only one that a child could
     /// use: a child has no children to wait for, and no socket through which to send a descriptor.
     pub(super) fn child() -> Program {
         Program(vec![

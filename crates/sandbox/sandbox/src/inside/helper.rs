@@ -91,8 +91,8 @@ fn serve(socket: BorrowedFd<'_>, running: &mut Running<'_>) -> bool {
         exit(EXIT_FAILED);
     }
     if job.plan == PROBE_FILTER {
-        // This tests the helper's system call filter, which confines an attacker who escaped from
-        // the microVM.
+        // This probe tests the helper's system call filter, which confines an attacker who escaped
+        // from the microVM.
         child::send_to_pool(socket, &child::probe_filter(&job).to_bytes());
         return false;
     }

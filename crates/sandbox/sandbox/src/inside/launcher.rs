@@ -260,7 +260,8 @@ pub(super) fn wait(pid: i32) -> Result<(i32, libc::rusage), Errno> {
     }
 }
 
-/// Strings with a list of pointers to them, in the form that `execve` requires: both end in a zero.
+/// Strings with a list of pointers to them, in the form that `execve` requires: each string ends in
+/// a zero byte, and the list ends in a null pointer.
 pub(super) struct Strings {
     pointers: Vec<*const libc::c_char>,
     _strings: Vec<CString>,

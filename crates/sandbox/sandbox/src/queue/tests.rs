@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// Number of interleavings per test, for each of two schedulers.
 const ORDERS: usize = 1_000;
-/// Maximum number of points in one interleaving at which the scheduler departs from priorities.
+/// Maximum number of times that the scheduler changes a thread's priority in one interleaving.
 const DEPTH: usize = 3;
 
 /// Exit report of a child that was killed.

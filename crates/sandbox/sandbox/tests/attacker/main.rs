@@ -2,8 +2,8 @@
 //! numbers.
 //!
 //! An attack that the kernel refuses is reported as [`Status::Unsupported`] with the error's
-//! message, one that succeeds as [`Status::Done`] with "escaped". Most attacks kill the child
-//! before it replies.
+//! message. An attack that succeeds is reported as [`Status::Done`] with "escaped". Most attacks
+//! kill the child before it replies.
 
 mod calls;
 mod lies;

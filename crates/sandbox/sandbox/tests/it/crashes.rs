@@ -116,8 +116,8 @@ fn p15_requests_of_programs_are_kept_with_their_environment() {
 }
 
 /// A debugger with the rights to the server's processes can attach to a persistent program in a
-/// process. It shows where the program waits for its next request, with names, and the program
-/// continues afterwards.
+/// process. The debugger shows, with function names, where the program waits for its next request.
+/// The program continues afterwards.
 #[test]
 fn p15_gdb_attaches_to_a_program_that_is_kept() {
     let name = "crashes::p15_gdb_attaches_to_a_program_that_is_kept";

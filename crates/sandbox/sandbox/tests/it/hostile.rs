@@ -34,8 +34,8 @@ fn cores() -> u32 {
 const SHARE_MIN: f64 = 0.95;
 
 /// Returns the maximum number of measurements, one of which must reach the share [`SHARE_MIN`]. On
-/// a machine with other load, a core may be free for one side only. That lowers the share of the
-/// honest jobs and never raises it.
+/// a machine with other load, a core may be free for only one of the two pools. That lowers the
+/// share of the honest jobs and never raises it.
 fn tries() -> u32 {
     match std::env::var(TIME) {
         Ok(_) => 1,

@@ -259,7 +259,8 @@ fn n4_generations_and_jobs_have_randomness_of_their_own() {
     assert_eq!(drawn.len(), 50);
 }
 
-/// Promise N7 of `docs/SPEC.md`: the probe runs a guest, and shows that the helper's filter kills.
+/// Promise N7 of `docs/SPEC.md`: the probe runs a guest, and shows that the helper's system call
+/// filter kills the helper after a denied call.
 #[test]
 fn n7_a_probe_runs_a_guest() {
     if microvms(Limits::default()).is_none() {

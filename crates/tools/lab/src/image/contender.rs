@@ -58,7 +58,7 @@ impl Peer {
     }
 }
 
-/// Contender of a race, at one setting.
+/// Contender of one comparison, at one quality setting.
 pub(super) struct Contender {
     pub(super) name: String,
     way: Way,

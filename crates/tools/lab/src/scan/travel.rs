@@ -56,8 +56,8 @@ pub(super) fn run(library: &Path, definition: &Definition) -> Result<Travel, Sto
             Stop::host("the file system has not allocated a file's first extent yet")
         })?;
         places.insert(path.clone(), place);
-        // Drop the file from the page cache. A cached file moves no head, so a scan would read it
-        // without querying its position on the disk.
+        // Drop the file from the page cache. Reading a cached file moves no disk head, so a scan
+        // would read it without querying its position on the disk.
         file.sync_all().map_err(at(path))?;
         let evicted = nix::fcntl::posix_fadvise(
             &file,
