@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 
 import { url } from "./base.ts";
 
-/** Response of the server that is not a success. */
+/** Error response of the server, or the lack of a response. */
 export class ApiError extends Error {
   /** HTTP status; 0 if there was no response. */
   readonly status: number;

@@ -44,7 +44,7 @@ function Page() {
   );
 }
 
-/** Returns the text that a part of a path stands for, or the part itself if its escapes are invalid. */
+/** Decodes a percent-encoded part of a path. Returns the part itself if its escapes are invalid. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -94,10 +94,10 @@ function TopBar() {
     navigate(q ? `${area}/search` : area, q ? { query: { q } } : {});
   };
   useEffect(() => {
-    // While the user types, the field is ahead of the address.
+    // While the user types, the text of the field is newer than that in the address.
     if (input.current && document.activeElement !== input.current) input.current.value = text;
   }, [text]);
-  // Music is found as one types: each pause asks the server.
+  // In the music area, each pause in typing starts a search.
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const type = () => {
     clearTimeout(timer.current);

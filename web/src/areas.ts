@@ -17,7 +17,7 @@ export interface Area {
   readonly label: MessageKey;
   readonly icon: IconName;
   readonly isForAdmins?: boolean;
-  /** Part of the catalogue that the area needs. */
+  /** Part of the catalogue of messages that the area needs. */
   readonly messages?: Part;
   readonly load: () => Promise<{ default: FunctionComponent<AreaProps> }>;
 }

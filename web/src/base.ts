@@ -10,9 +10,9 @@ export const root = new URL("../../../", import.meta.url);
 export const pagePath = new URL("-/", root).pathname;
 
 /**
- * Prefix of the targets of library files, as `GET /-/api/session` gave it: `/-/file` if files need a
- * login, because the session cookie counts only below `/-/`. It is kept, so that the first pictures
- * need not wait for the session.
+ * Prefix of the targets of library files, as `GET /-/api/session` gave it: `/-/file` if files need
+ * a login, because the session cookie counts only below `/-/`. The prefix is stored, so that the
+ * first pictures need not wait for the session.
  */
 export const filesPrefix = stored("files", "", (value): value is string => value === "" || value === "/-/file");
 

@@ -2,7 +2,9 @@ import { signal } from "@preact/signals";
 
 import type { MessageKey } from "./i18n/messages.ts";
 
-/** Keyboard command. The help dialog lists the commands from the same list that the handler uses. */
+/**
+ * Keyboard command. The help dialog lists the commands from the same list that the handler uses.
+ */
 export interface Command {
   /** Keys as in `KeyboardEvent.key`; a capital letter means the key with Shift. */
   readonly keys: readonly string[];
@@ -22,7 +24,7 @@ export interface CommandGroup {
 export const groups = signal<readonly CommandGroup[]>([]);
 
 /**
- * Adds a group of commands. Returns a function that removes it.
+ * Adds a group of commands. Returns a function that removes the group.
  *
  * @param isBelow true if the same keys of all other groups take precedence
  */
@@ -33,7 +35,7 @@ export function addCommands(group: CommandGroup, isBelow = false): () => void {
   };
 }
 
-/** Returns whether typed characters belong to the element that has the focus. */
+/** Returns whether the element that has the focus accepts typed text. */
 function takesText(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement) return true;

@@ -43,7 +43,9 @@ function follow(): void {
   address.value = addressOf(location) ?? EMPTY;
 }
 
-/** Starts to follow the history, and lets links to views change the view instead of the document. */
+/**
+ * Starts to follow the history, and lets links to views change the view instead of the document.
+ */
 export function startRouter(): void {
   follow();
   addEventListener("popstate", follow);

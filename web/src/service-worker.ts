@@ -1,7 +1,7 @@
 /// <reference lib="webworker" />
 /*
- * Keeps the shell of the page, so that it opens without a connection and says so. Pictures, music
- * and the API are never kept here: the browser's HTTP cache does that.
+ * Caches the shell of the page, so that the page opens without a connection and shows that it has
+ * none. Pictures, music and the API are never cached here: the browser's HTTP cache does that.
  */
 
 declare const self: ServiceWorkerGlobalScope;
@@ -49,7 +49,7 @@ async function keptShell(): Promise<Response | undefined> {
   return (await caches.open(CACHE)).match(page);
 }
 
-/** Returns an asset of the page from the cache, or from the server and keeps it. */
+/** Returns an asset of the page from the cache. If the cache lacks it, loads and caches it. */
 async function asset(request: Request): Promise<Response> {
   const cache = await caches.open(CACHE);
   const kept = await cache.match(request);

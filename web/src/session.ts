@@ -19,7 +19,7 @@ const GUEST: Session = { name: null, isAdmin: false, hasUsers: true, files: "" }
 /** Present session; that of a guest until the server has responded. */
 export const session = signal<Session>(GUEST);
 
-/** Asks the server who uses the page. */
+/** Loads the session from the server. */
 export async function loadSession(): Promise<void> {
   try {
     become(await api<Session>("/session"));
@@ -28,7 +28,10 @@ export async function loadSession(): Promise<void> {
   }
 }
 
-/** Logs a user in. @throws ApiError with status 401 for a wrong name or password, 429 after too many */
+/**
+ * Logs a user in. @throws ApiError with status 401 for a wrong name or password, 429 after too many
+ * attempts
+ */
 export async function logIn(name: string, password: string): Promise<void> {
   become(await api<Session>("/session", { method: "POST", body: { name, password } }));
   needsLogin.value = false;

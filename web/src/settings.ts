@@ -1,6 +1,6 @@
 import { type Signal, effect, signal } from "@preact/signals";
 
-/** Prefix of this page's keys in `localStorage`, which the library's files share. */
+/** Prefix of this page's keys in `localStorage`, which files of the library share with the page. */
 const PREFIX = "pelton.";
 
 /**

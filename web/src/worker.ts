@@ -13,8 +13,8 @@ type WithTrustedTypes = typeof globalThis & {
 const POLICY = "service-worker";
 
 /**
- * Registers the service worker. The page works without it: private windows refuse it, and so do
- * proxies that hide the file.
+ * Registers the service worker. The page works without it: private windows refuse service workers,
+ * and some proxies hide the file.
  */
 export function registerWorker(): void {
   if (!("serviceWorker" in navigator) || !isSecureContext) return;

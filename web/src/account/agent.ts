@@ -1,4 +1,7 @@
-/** Browsers by a word of their User-Agent. The order matters: Edge names Chrome too, and Chrome names Safari. */
+/**
+ * Words of a User-Agent, each with the name of the browser that it means. The order matters: the
+ * User-Agent of Edge contains the word Chrome too, and that of Chrome the word Safari.
+ */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?\//, "Edge"],
   [/\bOPR\//, "Opera"],
@@ -8,7 +11,7 @@ const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bSafari\//, "Safari"],
 ];
 
-/** Systems by a word of the User-Agent of browsers on them. */
+/** Words of a User-Agent, each with the name of the operating system that it means. */
 const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/\bAndroid\b/, "Android"],
   [/\b(iPhone|iPad|iPod)\b/, "iOS"],
@@ -18,7 +21,10 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, "Linux"],
 ];
 
-/** Returns the browser and the system that a User-Agent names, such as `Firefox · Linux`, or the User-Agent itself. */
+/**
+ * Returns the browser and the system that a User-Agent names, such as `Firefox · Linux`, or the
+ * User-Agent itself.
+ */
 export function agentName(agent: string): string {
   const named = [BROWSERS, SYSTEMS].map((table) => table.find(([word]) => word.test(agent))?.[1]);
   return named.filter((name) => name !== undefined).join(" · ") || agent;

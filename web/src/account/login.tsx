@@ -6,7 +6,7 @@ import { logIn, session } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 
-/** Form for name and password. Without users it shows the command that adds one. */
+/** Form for name and password. If the server has no users, shows the command that adds one. */
 export function LoginDialog() {
   const close = () => (needsLogin.value = false);
   return (

@@ -43,7 +43,7 @@ export function Sessions() {
     try {
       await api(`/sessions/${id}`, { method: "DELETE" });
     } catch (reason) {
-      // A session that has ended in the meantime is gone as well.
+      // The status 404 means that the session has ended already, which is the desired result.
       if (!(reason instanceof ApiError && reason.status === 404)) error.value = reason;
     }
     if (error.value === null) load();

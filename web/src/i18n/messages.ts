@@ -13,12 +13,14 @@ type Key = keyof typeof english | keyof typeof music | keyof typeof ops;
 export type MessageKey = Key | PluralKey;
 type PluralKey = Key extends infer K ? (K extends `${infer Base}.other` ? Base : never) : never;
 
-/** Part of the catalogue that is loaded with an area. The rest is there from the start. */
+/**
+ * Part of the catalogue that is loaded with an area. All other messages are loaded with the page.
+ */
 export type Part = "music" | "ops";
 
 type Catalogue = Readonly<Record<string, string>>;
 
-/** Languages that have a catalogue, with their names in themselves. */
+/** Languages that have a catalogue, each with its name in the language itself. */
 export const LANGUAGES: Readonly<Record<string, string>> = { en: "English", de: "Deutsch", ar: "العربية" };
 
 /** Languages that are written from right to left. */
@@ -36,7 +38,7 @@ const parts: Record<Part, Record<string, Loader>> = {
   ops: { en: () => import("./ops/en.json"), de: () => import("./ops/de.json"), ar: () => import("./ops/ar.json") },
 };
 
-/** Parts of the catalogue that areas have asked for. */
+/** Parts of the catalogue that areas have requested. */
 const wantedParts = new Set<Part>();
 
 /** Tag of the language of the page. */
@@ -51,7 +53,7 @@ export function choose(wanted: readonly string[]): string {
   return known.find((tag) => tag in LANGUAGES) ?? "en";
 }
 
-/** Returns the messages of a language, with those of the wanted parts. */
+/** Returns the messages of a language, including those of the parts in `wantedParts`. */
 async function messagesIn(tag: string): Promise<Catalogue> {
   const loaders = [bases[tag], ...[...wantedParts].map((part) => parts[part][tag])];
   const loaded = await Promise.all(loaders.map((load) => load?.()));
@@ -124,7 +126,9 @@ export function duration(ms: number): string {
   return hours > 0 ? `${hours}:${pad(minutes)}:${pad(seconds)}` : `${minutes}:${pad(seconds)}`;
 }
 
-/** Returns a date without its time. Times of pictures have no zone, so they are formatted as UTC. */
+/**
+ * Returns a date without its time. Times of pictures have no zone, so they are formatted as UTC.
+ */
 export function date(iso: string, options: Intl.DateTimeFormatOptions): string {
   return new Intl.DateTimeFormat(language.value, { timeZone: "UTC", ...options }).format(new Date(`${iso.slice(0, 10)}T00:00:00Z`));
 }

@@ -38,7 +38,7 @@ export function AlbumCard({ album, sizes, hasYear = false }: AlbumCardProps) {
   );
 }
 
-/** Row in the place of an album that is not loaded yet. */
+/** Empty card, shown instead of an album that is not loaded yet. */
 export function AlbumSkeleton() {
   return (
     <div class="album" aria-hidden="true">
@@ -49,7 +49,7 @@ export function AlbumSkeleton() {
   );
 }
 
-/** Returns the year of an album, or a text that keeps its line. */
+/** Returns the year of an album, or a no-break space, which keeps the height of the line. */
 function yearOf({ date }: Pick<Album, "date">): string {
   return date?.slice(0, 4) ?? "\u00a0";
 }

@@ -87,7 +87,7 @@ function Genres({ names }: { names: readonly string[] }) {
   );
 }
 
-/** Buttons for a list of tracks, and for the album with the `id`, if it is one. */
+/** Buttons for a list of tracks. `id` is that of the album, if the list is an album. */
 export function Actions({ tracks, title, id }: { tracks: readonly FullTrack[]; title: string; id?: string }) {
   return (
     <div class="actions">
@@ -131,7 +131,7 @@ function Discs({ album }: { album: FullAlbum }) {
   ));
 }
 
-/** People whom the tags of all tracks name, each with the roles. */
+/** People whom the tags of the tracks name, each with all roles. */
 function Credits({ tracks }: { tracks: readonly FullTrack[] }) {
   const people = new Map<string, { id: string | undefined; roles: Set<string> }>();
   for (const { role, name, part, artistId } of tracks.flatMap((track) => track.contributors)) {

@@ -15,11 +15,11 @@ const ORDERS = ["title", "artist", "added", "date", "plays", "rating", "trending
 
 interface AlbumsProps {
   query: URLSearchParams;
-  /** Only albums of this genre. */
+  /** Genre to which the list is limited. */
   genre?: string;
 }
 
-/** All albums, or those of a genre, in one of the orders. */
+/** All albums, or those of a genre, in the order that the query names. */
 export function Albums({ query, genre }: AlbumsProps) {
   const asked = query.get("order");
   const order = ORDERS.find((it) => it === asked) ?? "title";
@@ -29,7 +29,7 @@ export function Albums({ query, genre }: AlbumsProps) {
   const { total } = list;
   const goTo = async (letter: Letter) => {
     const nameAt = async (index: number) => list.at(index)?.title ?? (await api<Page<Album>>(paged(path, index, 1))).items[0]?.title ?? "";
-    // A letter that cannot be found because the connection is lost scrolls nowhere.
+    // If the connection is lost, the letter cannot be found, and the list does not scroll.
     const index = await find(letter, total.value ?? 0, nameAt).catch(() => undefined);
     if (index !== undefined) scroll.current?.(index);
   };

@@ -24,7 +24,7 @@ export function Artists() {
   const { total } = list;
   const goTo = async (letter: Letter) => {
     const nameAt = async (index: number) => (list.at(index) ?? (await api<Page<Artist>>(paged("/artists", index, 1))).items[0])?.sortName ?? "";
-    // A letter that cannot be found because the connection is lost scrolls nowhere.
+    // If the connection is lost, the letter cannot be found, and the list does not scroll.
     const index = await find(letter, total.value ?? 0, nameAt).catch(() => undefined);
     if (index !== undefined) scroll.current?.(index);
   };
@@ -108,10 +108,10 @@ export function ArtistView({ id }: { id: string }) {
   );
 }
 
-/** Albums of an artist that are played at once at most. */
+/** Maximum number of albums of an artist that are added to the queue at once. */
 const ALBUMS_MAX = 60;
 
-/** Loads the tracks of albums and hands them to a function of the player. */
+/** Loads the tracks of albums and passes them to `use`, a function of the player. */
 async function withAll(albums: readonly Album[], use: (tracks: readonly FullTrack[]) => void): Promise<void> {
   try {
     const loaded = await Promise.all(albums.slice(0, ALBUMS_MAX).map((album) => api<FullAlbum>(`/albums/${album.id}?limit=500`)));

@@ -20,7 +20,10 @@ export interface Tint {
 /** Smallest contrast of text (WCAG 2.2, 1.4.3). */
 const CONTRAST = 4.5;
 
-/** Tokens of app.css with which the tint has to get along. */
+/**
+ * Colours of app.css that are shown beside a tint, and the lightness with which the search for the
+ * background (`ground`) and for the accent begins, by scheme.
+ */
 const SCHEMES = {
   light: { dim: "#566361", page: "#f7f8f8", onAccent: "#ffffff", ground: 0.92, accent: 0.52, step: -0.01 },
   dark: { dim: "#9dabaa", page: "#0f1415", onAccent: "#0b1011", ground: 0.29, accent: 0.76, step: 0.01 },
@@ -36,7 +39,7 @@ export function tintOf(colour: string, scheme: keyof typeof SCHEMES): Tint {
   return { ground, accent, onAccent };
 }
 
-/** Changes the lightness in steps until the colour fits. */
+/** Changes the lightness of `start` in steps until `fits` accepts the colour. */
 function until(start: Oklch, step: number, fits: (colour: string) => boolean): string {
   for (let l = start.l; l > 0 && l < 1; l += step) {
     const colour = toHex({ ...start, l });
@@ -79,7 +82,7 @@ function toOklch(rgb: Rgb): Oklch {
   return { l: 0.2104542553 * l + 0.793617785 * m - 0.0040720468 * s, c: Math.hypot(a, bb), h: Math.atan2(bb, a) };
 }
 
-/** Returns the colour with less chroma if sRGB does not have it. */
+/** Returns the colour as `#rrggbb`. The chroma of a colour outside sRGB is reduced. */
 function toHex(colour: Oklch): string {
   let rgb = toRgb(colour);
   for (let c = colour.c; c > 0 && rgb.some((it) => it < -0.0005 || it > 1.0005); ) {

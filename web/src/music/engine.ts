@@ -1,8 +1,8 @@
-/** What the engine tells its owner. */
+/** Events that the engine reports to its owner. */
 export interface EngineEvents {
   /** The position of the track has changed, in seconds. */
   onTime(seconds: number): void;
-  /** The prepared track has begun, without a gap. */
+  /** The prepared track has started, without a gap. */
   onAdvance(): void;
   /** The track has ended, and no other one was ready to follow. */
   onEnd(): void;
@@ -43,7 +43,7 @@ export class Engine {
     return this.#current.duration;
   }
 
-  /** Loads a track. If it is the prepared one, it starts at once. */
+  /** Loads a track. If `src` is the source of the prepared track, nothing is requested again. */
   load(src: string, seconds: number, isToPlay: boolean): void {
     this.#disarm();
     if (sourceOf(this.#standby) === src && this.#standby.error === null) this.#swap();
@@ -53,7 +53,7 @@ export class Engine {
     if (isToPlay) this.play();
   }
 
-  /** Loads the track that is to follow, or nothing. */
+  /** Loads the track that is to follow. `null` releases the track that was prepared. */
   prepare(src: string | null): void {
     if (sourceOf(this.#standby) === (src ?? "")) return;
     this.#disarm();
@@ -77,7 +77,7 @@ export class Engine {
     this.#current.currentTime = seconds;
   }
 
-  /** Stops, and lets go of both files. */
+  /** Stops playback and releases both files. */
   stop(): void {
     this.#disarm();
     for (const element of [this.#current, this.#standby]) {
@@ -116,7 +116,9 @@ export class Engine {
     return !paused && !seeking && sourceOf(this.#standby) !== "" && this.#standby.readyState >= HTMLMediaElement.HAVE_FUTURE_DATA;
   }
 
-  /** Waits for the end of the track. Timers are inexact, so the rest is measured again. */
+  /**
+   * Waits for the end of the track. Timers are inexact, so the remaining time is measured again.
+   */
   #arm(): void {
     const restMs = (this.#current.duration - this.#current.currentTime) * 1000;
     if (restMs <= 2) {
@@ -134,7 +136,7 @@ export class Engine {
   #advance(): void {
     this.#disarm();
     if (!this.#isReady()) return;
-    // The element that ends plays its last milliseconds while the other one begins.
+    // The ending element plays its last milliseconds while the other element starts.
     this.#swap(true);
     this.#playPrepared();
   }
@@ -144,7 +146,7 @@ export class Engine {
     else this.#events.onEnd();
   }
 
-  /** Starts the next track after the event `ended` was faster than the timer. */
+  /** Starts the next track if the event `ended` came before the timer. */
   #advanceLate(): void {
     this.#disarm();
     this.#swap();
@@ -152,8 +154,9 @@ export class Engine {
   }
 
   /**
-   * Plays the element that was on standby. Browsers that let only elements play that the user has
-   * started, such as those of locked iPhones, get the track on the element that played before.
+   * Plays the element that was on standby. Some browsers, such as those of locked iPhones, allow
+   * only elements that the user has started. There, the track is loaded into the element that
+   * played before.
    */
   #playPrepared(): void {
     this.#current.play().catch((error: unknown) => {
@@ -180,7 +183,7 @@ function isRefusal(error: unknown): boolean {
   return error instanceof DOMException && error.name === "NotAllowedError";
 }
 
-/** Returns the source as it was given, or an empty text. */
+/** Returns the attribute `src` as it was set, or an empty text. */
 function sourceOf(element: HTMLAudioElement): string {
   return element.getAttribute("src") ?? "";
 }

@@ -19,11 +19,14 @@ async function load(): Promise<void> {
     const lists = await api<Record<string, readonly string[]>>("/favourites");
     ids.value = new Set(Object.values(lists).flat());
   } catch {
-    // Without a response the hearts are left out.
+    // Without a response, no hearts are shown.
   }
 }
 
-/** Adds an object to the favourites, or removes it. If the server refuses, the old state is shown again. */
+/**
+ * Adds an object to the favourites, or removes it. If the server refuses, the old state is shown
+ * again.
+ */
 export async function toggleFavourite(id: string): Promise<void> {
   const before = ids.value;
   if (before === null) return;

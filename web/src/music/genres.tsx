@@ -35,7 +35,7 @@ export function Genres() {
 function colourOf(name: string): string {
   let hash = 0;
   for (const sign of name) hash = (hash * 31 + (sign.codePointAt(0) ?? 0)) >>> 0;
-  // The multiplication spreads names that differ in few letters.
+  // The multiplication gives different colours to names that differ in few letters.
   hash = Math.imul(hash, 2654435761) >>> 0;
   const part = (shift: number) => (((hash >>> shift) & 127) + 64).toString(16).padStart(2, "0");
   return `#${part(0)}${part(7)}${part(14)}`;

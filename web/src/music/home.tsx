@@ -11,7 +11,7 @@ import { AlbumCard, AlbumSkeleton } from "./album-card.tsx";
 import { paged, useLoaded } from "./load.ts";
 import type { Album, Page } from "./types.ts";
 
-/** Albums on a shelf. */
+/** Number of albums on a shelf, a row of this view. */
 const SHELF = 14;
 
 interface Statistics {
@@ -52,7 +52,7 @@ function summary({ albums, artists, tracks, durationSeconds }: Statistics): stri
   return [t("music.albumCount", { count: albums }), t("music.artistCount", { count: artists }), t("music.trackCount", { count: tracks }), hours].join(" · ");
 }
 
-/** Row of albums in one of the orders. Without albums it is left out. */
+/** Row of albums in the given order. Nothing is shown if there are no albums. */
 function Shelf({ title, order }: { title: MessageKey; order: string }) {
   const { value } = useLoaded<Page<Album>>(paged(`/albums?order=${order}`, 0, SHELF));
   if (value.value?.total === 0) return null;
@@ -68,7 +68,7 @@ function Shelf({ title, order }: { title: MessageKey; order: string }) {
   );
 }
 
-/** Row of albums that are drawn anew with a button. */
+/** Row of random albums, with a button that chooses others. */
 function RandomShelf({ total }: { total: number }) {
   const albums = useSignal<readonly Album[] | undefined>(undefined);
   const draw = useSignal(0);
@@ -76,7 +76,7 @@ function RandomShelf({ total }: { total: number }) {
     const controller = new AbortController();
     const offsets = drawn(total, SHELF);
     const requests = offsets.map((offset) => api<Page<Album>>(paged("/albums", offset, 1), { signal: controller.signal }));
-    // Without a response the shelf stays as it is; the others tell what is wrong.
+    // Without a response, this shelf does not change; the other shelves show the error.
     Promise.all(requests).then(
       (pages) => (albums.value = pages.flatMap((page) => page.items)),
       () => undefined,

@@ -1,11 +1,11 @@
 /** Entry of an index of letters. */
 export interface Letter {
   readonly label: string;
-  /** Folded text with which the first name under the letter begins, or a smaller one. */
+  /** Folded text that sorts before or equal to the first name under the letter. */
   readonly from: string;
 }
 
-/** Signs before A, the letters A to Z, and all letters of other scripts. */
+/** Entries for the signs before A, for each letter from A to Z, and for all other scripts. */
 export const LETTERS: readonly Letter[] = [
   { label: "#", from: "" },
   ...Array.from("abcdefghijklmnopqrstuvwxyz", (letter) => ({ label: letter.toUpperCase(), from: letter })),

@@ -5,7 +5,7 @@ import { api } from "../api.ts";
 import { PagedList } from "./pages.ts";
 import type { Page } from "./types.ts";
 
-/** Responses that are kept, so that the way back shows a view at once. */
+/** Maximum number of responses that are kept, so that Back shows a view at once. */
 const KEPT_MAX = 40;
 const kept = new Map<string, unknown>();
 const keptLists = new Map<string, PagedList<unknown>>();
@@ -40,7 +40,7 @@ export function useLoaded<T>(path: string | null): Loaded<T> {
         value.value = response;
       },
       (reason: unknown) => {
-        // What is shown already stays, so that a lost connection does not empty the view.
+        // Content that is already shown stays, so that a lost connection does not empty the view.
         if (!controller.signal.aborted && value.value === undefined) error.value = reason;
       },
     );
@@ -49,7 +49,9 @@ export function useLoaded<T>(path: string | null): Loaded<T> {
   return { value, error, reload: () => (attempt.value += 1) };
 }
 
-/** Returns the list at a target of the API, which is loaded in pages. Requests end with the view. */
+/**
+ * Returns the list at a target of the API, which is loaded in pages. Requests end with the view.
+ */
 export function useList<T>(path: string, pageSize: number): PagedList<T> {
   const list = useMemo(() => {
     const found = keptLists.get(path) as PagedList<T> | undefined;

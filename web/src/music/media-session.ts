@@ -4,8 +4,8 @@ import { url } from "../base.ts";
 import { isPlaying, length, next, position, present, previous, seek, toggle } from "./player.ts";
 
 /**
- * Tells the system what plays, and follows its media keys. Without "seekbackward" and
- * "seekforward" iPhones show the keys for the previous and the next track.
+ * Tells the operating system which track plays, and handles its media keys. As "seekbackward" and
+ * "seekforward" have no handlers, iPhones show the keys for the previous and the next track.
  */
 export function startMediaSession(): () => void {
   const session = navigator.mediaSession;

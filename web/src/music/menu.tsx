@@ -10,7 +10,7 @@ export interface MenuItem {
   readonly icon: IconName;
   readonly label: string;
   readonly run?: () => void;
-  /** Path of a view. */
+  /** Path of the view that the entry opens. */
   readonly to?: string;
 }
 
@@ -24,7 +24,7 @@ export function MenuButton({ label, items }: { label: string; items: () => reado
   return <IconButton icon="more" label={label} onClick={show} />;
 }
 
-/** Place of the menu that is open, above everything else. */
+/** Container of the open menu, above all other elements. */
 export function MenuHost() {
   const menu = open.value;
   return menu && <Menu button={menu.button} items={menu.items} />;

@@ -35,9 +35,10 @@ export default function Music({ parts, query }: AreaProps) {
     const tab = tabs.current?.querySelector<HTMLElement>("[aria-current]");
     if (tab) tabs.current?.scrollTo({ left: tab.offsetLeft - (tabs.current.clientWidth - tab.offsetWidth) / 2 });
     const label = TABS.find(([path]) => path === view)?.[1];
-    // The views of single objects set the title themselves once they know it.
+    // Views of single objects set the title themselves once the object is loaded.
     if (label && parts.length < 2) document.title = `${t(label)} · Pelton`;
-    // The link that led here is gone: without this the keyboard would start at the top of the page.
+    // The link that led here has been removed with the focus. Without the next line, the Tab key
+    // would start at the top of the page.
     if (document.activeElement === document.body) document.getElementById("main")?.focus({ preventScroll: true });
   }, [parts.join("/")]);
   return (

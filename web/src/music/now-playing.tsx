@@ -27,7 +27,7 @@ export function NowPlaying({ onClose, showQueue }: { onClose: () => void; showQu
   const track = present.value?.track;
   const { value: album } = useLoaded<Album>(track?.albumId ? `/albums/${track.albumId}?limit=500` : null);
   if (!track) return null;
-  // A link leads to a view behind the dialog.
+  // Closes the dialog after a click on a link, whose view opens behind the dialog.
   const closeOnLink = (event: MouseEvent) => {
     if (event.target instanceof Element && event.target.closest("a")) onClose();
   };

@@ -2,15 +2,18 @@ import { type Signal, signal } from "@preact/signals";
 
 import type { Page } from "./types.ts";
 
-/** Pages of a list that are kept at most. Those far from the reader are dropped first. */
+/**
+ * Maximum number of pages of a list that are kept. Pages far from the visible part are dropped
+ * first.
+ */
 const KEPT_MAX = 20;
 
-/** Returns the part of the list that begins at `offset`. */
+/** Function that returns the part of the list that begins at `offset`. */
 type Fetch<T> = (offset: number, limit: number, abort: AbortSignal) => Promise<Page<T>>;
 
 /**
- * List that is loaded in pages as the reader reaches them. Pages that are not wanted any more are
- * aborted.
+ * List that is loaded in pages when they come into view. Requests for pages that are no longer
+ * needed are aborted.
  */
 export class PagedList<T> {
   /** Number of items; `null` until the first page is there. */

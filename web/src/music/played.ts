@@ -16,7 +16,9 @@ const ENOUGH_MS = 4 * 60 * 1000;
 
 export const UNHEARD: Heard = { ms: 0, positionMs: 0, isCounted: false };
 
-/** Follows the position of a track that plays. Jumps do not count as heard. */
+/**
+ * Returns `heard` after the playing track has reached `positionMs`. Jumps do not count as heard.
+ */
 export function hear(heard: Heard, positionMs: number): Heard {
   const step = positionMs - heard.positionMs;
   const ms = step > 0 && step <= STEP_MAX_MS ? heard.ms + step : heard.ms;

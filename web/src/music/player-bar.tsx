@@ -23,7 +23,7 @@ export default function PlayerBar() {
   const isEmpty = track === undefined;
   useEffect(startMediaSession, []);
   const toggleQueue = () => (panel.value = panel.peek() === "queue" ? null : "queue");
-  // Areas may use the same keys: there they mean what the area says.
+  // If an area uses the same keys, the commands of the area take precedence.
   useEffect(() => (isEmpty ? undefined : addCommands(commands(toggleQueue), true)), [isEmpty]);
   useEffect(() => {
     if (panel.value === "queue")
@@ -65,7 +65,7 @@ export default function PlayerBar() {
   );
 }
 
-/** Line that shows the position where the slider has no room. */
+/** Line that shows the position in layouts without room for the slider. */
 function Progress() {
   const part = length.value > 0 ? Math.min(1, position.value / length.value) : 0;
   return <span class="progress" dir="ltr" style={{ inlineSize: `${part * 100}%` }} aria-hidden="true" />;

@@ -19,7 +19,7 @@ const RESTART_S = 3;
 /** Remaining seconds at which the next track is loaded. */
 const PREPARE_S = 30;
 
-/** Queue of this browser, kept over reloads. */
+/** Queue of this browser, kept across reloads. */
 export const queue = stored<queues.Queue>(QUEUE, queues.EMPTY, queues.isQueue);
 export const isPlaying = signal(false);
 /** Position in the present track, in seconds. */
@@ -46,7 +46,7 @@ const kept = stored(
 let heard: Heard = UNHEARD;
 /** True once the present track has been given to the engine. */
 let isLoaded = false;
-/** Tracks that failed one after the other. */
+/** Number of tracks in a row that failed. */
 let failedInRow = 0;
 
 const engine = new Engine({
@@ -68,7 +68,7 @@ effect(() => engine.setVolume(isMuted.value ? 0 : volume.value ** 2));
 restore();
 addEventListener("pagehide", keepPosition);
 
-/** Shows the present track of the last visit, where it was left. Nothing is loaded yet. */
+/** Shows the present track of the last visit at its last position, without loading the file. */
 function restore(): void {
   const entry = present.value;
   if (!entry) return;
@@ -106,7 +106,7 @@ function countPlay(track: Track): void {
   api(`/tracks/${track.id}/plays`, { method: "POST", keepalive: true }).catch(() => undefined);
 }
 
-/** Makes the present entry of `next` the one that plays. */
+/** Replaces the queue by `next` and switches to its present entry. */
 function begin(next: queues.Queue, isToLoad: boolean, isToPlay = true): void {
   batch(() => {
     queue.value = next;
@@ -152,7 +152,7 @@ function step(at: number, isToPlay = true): void {
   position.value = 0;
 }
 
-/** Finds out why a file does not play. Without a connection the player waits for it. */
+/** Finds out why a file does not play. Without a connection, waits until it is back. */
 async function explainFailure(code: number): Promise<void> {
   const entry = present.value;
   if (!entry) return;
@@ -181,7 +181,7 @@ function waitForServer(key: number): void {
   });
 }
 
-/** Skips a track and says why. */
+/** Skips a track and shows the reason. */
 function fail(track: Track, reason: MessageKey, isToPlay: boolean): void {
   const text = t(reason, { title: track.title, format: extensionOf(track.file).toUpperCase() });
   failures.value = new Map(failures.value).set(track.id, text);
@@ -217,7 +217,9 @@ function slim({ id, title, artist, artistIds, albumId, album, durationMs, file, 
   return { id, title, artist, artistIds, durationMs, file, cover, ...(albumId && { albumId }), ...(album && { album }), ...(rating && { rating }) };
 }
 
-/** Changes the queue. If the present entry changes, the new one plays if the old one did. */
+/**
+ * Changes the queue. If the present entry changes, the new entry plays if the old one was playing.
+ */
 function change(next: queues.Queue): void {
   const key = present.value?.key;
   if (queues.present(next)?.key !== key) {

@@ -1,6 +1,6 @@
 import type { Track } from "./types.ts";
 
-/** Place in the queue. The same track can have several places. */
+/** Entry of the queue. The same track can have several entries. */
 export interface Entry {
   readonly key: number;
   readonly track: Track;
@@ -14,7 +14,7 @@ export interface Queue {
   /** Index of the present entry; -1 if there is none. */
   readonly at: number;
   readonly repeat: Repeat;
-  /** Keys in the order that the user gave, while the queue is shuffled. */
+  /** Keys of the entries in the order before shuffling, while the queue is shuffled. */
   readonly given: readonly number[] | null;
   /** Key of the next entry that is added. */
   readonly nextKey: number;
@@ -39,7 +39,7 @@ function made(queue: Queue, tracks: readonly Track[], room: number): { entries: 
 
 /** Replaces the queue and makes the track at `start` the present one. */
 export function playNow(queue: Queue, tracks: readonly Track[], start = 0): Queue {
-  // Of a list that is too long, the part from `start` on is kept.
+  // If the list is too long, the part from `start` on is kept.
   const from = tracks.length > ENTRIES_MAX ? Math.min(start, tracks.length - ENTRIES_MAX) : 0;
   const { entries, nextKey } = made(queue, tracks.slice(from), ENTRIES_MAX);
   const at = entries.length === 0 ? -1 : Math.min(Math.max(0, start - from), entries.length - 1);
@@ -120,7 +120,10 @@ export function setRepeat(queue: Queue, repeat: Repeat): Queue {
   return { ...queue, repeat };
 }
 
-/** Shuffles the entries behind the present one, or gives all entries the user's order again. */
+/**
+ * Shuffles the entries behind the present one, or restores the order of all entries before
+ * shuffling.
+ */
 export function setShuffle(queue: Queue, isOn: boolean, random: Random = Math.random): Queue {
   if (isOn === (queue.given !== null)) return queue;
   if (!isOn) {
@@ -144,8 +147,8 @@ export function playShuffled(queue: Queue, tracks: readonly Track[], random: Ran
 /**
  * Returns a random permutation in which no artist plays twice in a row, if there is one.
  *
- * An artist with more than half of the remaining entries has to come next: an artist that waits longer
- * can no longer be kept apart.
+ * An artist with more than half of the remaining entries must come next: later, too few entries of
+ * other artists would be left to separate those of this artist.
  */
 function spread(entries: readonly Entry[], before: string | undefined, random: Random): Entry[] {
   const rest = permuted(entries, random);

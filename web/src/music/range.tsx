@@ -3,9 +3,9 @@ interface RangeProps {
   value: number;
   max: number;
   step: number;
-  /** Value as it is read to the user. */
+  /** Value as a text for screen readers. */
   text: string;
-  /** Distance of one press of an arrow key. */
+  /** Change of the value per press of an arrow key. */
   keyStep: number;
   /** Called while the user drags. */
   onDrag?: (value: number) => void;

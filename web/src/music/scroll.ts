@@ -1,18 +1,23 @@
 import { useEffect, useLayoutEffect } from "preact/hooks";
 
-/** Time for which a view may grow until it can be scrolled back, in milliseconds. */
+/**
+ * Maximum time to wait until a view is long enough to be scrolled to its old position, in
+ * milliseconds.
+ */
 const PATIENCE_MS = 1500;
 
-/** Time after which a scroll position is kept, in milliseconds. */
+/** Time without scrolling after which the scroll position is stored, in milliseconds. */
 const REST_MS = 120;
 
-/** Position of the view in the history's entry. */
+/** Returns the scroll position that is stored in the entry of the history. */
 function keptPosition(): number {
   const state: unknown = history.state;
   return typeof state === "object" && state !== null && "y" in state && typeof state.y === "number" ? state.y : 0;
 }
 
-/** Scrolls each new view to its top, and views to which the user returns to where they were left. */
+/**
+ * Scrolls each new view to its top, and views to which the user returns to where they were left.
+ */
 export function useScrollMemory(view: string): void {
   useEffect(() => {
     history.scrollRestoration = "manual";
@@ -36,7 +41,7 @@ export function useScrollMemory(view: string): void {
       if (frame === 0) timer = setTimeout(() => history.replaceState({ y: scrollY }, ""), REST_MS);
     };
     restore();
-    // A user who scrolls does not want to be moved.
+    // Once the user scrolls, the old position is not restored.
     const giveUp = () => cancelAnimationFrame(frame);
     addEventListener("scroll", keep, { passive: true });
     addEventListener("wheel", giveUp, { passive: true });

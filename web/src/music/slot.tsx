@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 
 import { loadMessages } from "../i18n/messages.ts";
 
-/** Name under which `localStorage` has the queue. */
+/** Name of the queue in `localStorage`. */
 export const QUEUE = "music.queue";
 
 /** True once there is something to play. Until then no code of the player is loaded. */
@@ -21,7 +21,7 @@ function wasUsed(): boolean {
   }
 }
 
-/** Place of the player below all areas. */
+/** Container of the player, below all areas. */
 export function PlayerSlot() {
   useEffect(
     () =>

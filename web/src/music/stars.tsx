@@ -6,7 +6,10 @@ import type { Track } from "./types.ts";
 
 const VALUES = [1, 2, 3, 4, 5];
 
-/** Rating of a track. Users change it; a second press of the same star removes it. */
+/**
+ * Rating of a track. A press of a star sets the rating; a second press of the same star removes the
+ * rating.
+ */
 export function Stars({ track }: { track: Track }) {
   const rating = ratingOf(track);
   if (session.value.name === null) return null;

@@ -1,7 +1,7 @@
 import { tintOf } from "./colour.ts";
 import type { Look } from "./types.ts";
 
-/** Returns the custom properties that colour a view as the cover, in both schemes. */
+/** Returns CSS custom properties that give a view the colours of a cover, in both schemes. */
 export function tintStyle(look: Look | undefined): Record<string, string> {
   if (!look) return {};
   const [light, dark] = [tintOf(look.colour, "light"), tintOf(look.colour, "dark")];

@@ -72,7 +72,7 @@ function trackMenu(track: Track) {
   ] as const;
 }
 
-/** Row in the place of a track that is not loaded yet. */
+/** Empty row, shown instead of a track that is not loaded yet. */
 export function TrackSkeleton() {
   return (
     <div class="track" aria-hidden="true">

@@ -14,10 +14,10 @@ import { VirtualList } from "./virtual-list.tsx";
 /** Height of a row, in pixels, as in app.css. */
 export const ROW_HEIGHT = 60;
 
-/** Tracks that are loaded, and played, at once. */
+/** Number of tracks that are loaded, or added to the queue, at once. */
 const PAGE = 500;
 
-/** Time that the list has to rest before pages are loaded, in milliseconds. */
+/** Time without scrolling before pages are loaded, in milliseconds. */
 const REST_MS = 90;
 
 /** All tracks of the library, in the order of albums. */

@@ -28,7 +28,7 @@ interface VirtualListProps {
 /** Height of the bar that covers the top of the page, in pixels, with some distance. */
 const COVERED = 116;
 
-/** Rendered rows that are kept at most. */
+/** Maximum number of rendered rows that are kept. */
 const ROWS_KEPT_MAX = 200;
 
 /** List of rows of equal height. Only rows near the viewport are in the document. */

@@ -10,7 +10,7 @@ export interface Window {
   readonly height: number;
 }
 
-/** Rows before and behind the visible ones that are in the document too. */
+/** Number of rows before and after the visible ones that are in the document too. */
 const AHEAD = 5;
 
 /**
@@ -24,7 +24,7 @@ const HEIGHT_MAX = 8_000_000;
 export interface Rows {
   readonly count: number;
   readonly rowHeight: number;
-  /** Distance that the list is scrolled: of the viewport's top from the list's, in pixels. */
+  /** Distance from the top of the list to the top of the viewport, in pixels. */
   readonly scrolled: number;
   readonly viewHeight: number;
 }

@@ -10,7 +10,7 @@ import { Panel } from "./panel.tsx";
 import { recentLatency, ring, shown } from "./state.ts";
 
 const HEIGHT = 200;
-/** Chart with one cursor and one zoom for all. */
+/** Key of the cursor and the zoom that all charts share. */
 const SYNC = "ops";
 
 /** Line of a chart: its name, its colour as a token of app.css, and its values. */

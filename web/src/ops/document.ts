@@ -21,7 +21,7 @@ export interface RingUpdate {
   readonly values: Readonly<Record<string, readonly (number | null)[]>>;
 }
 
-/** State of the server at the time of the document. Totals count since its start. */
+/** State of the server at the time of the document. Totals count since the server's start. */
 export interface Present {
   readonly uptimeSeconds: number;
   readonly versions: Readonly<Record<string, string>>;

@@ -19,7 +19,9 @@ export function micros(us: number): string {
   return number(value, { style: "unit", unit, unitDisplay: "short", maximumFractionDigits: 2 });
 }
 
-/** Returns the range of a bucket, such as `50–75 µs`; the bucket without an upper bound is `> 10 s`. */
+/**
+ * Returns the range of a bucket, such as `50–75 µs`; the bucket without an upper bound is `> 10 s`.
+ */
 export function range({ low, high }: Bounds): string {
   if (high === null) return `> ${micros(low)}`;
   if (low === 0) return `≤ ${micros(high)}`;

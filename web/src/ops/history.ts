@@ -3,7 +3,7 @@ import type { RingUpdate } from "./document.ts";
 /** Value of one row: `null` where there is none. */
 export type Cell = number | null;
 
-/** Rows of the history at one distance, the oldest first. */
+/** Rows of the history at one interval, the oldest first. */
 export interface Ring {
   readonly seconds: number;
   /** Number of the sample with which the last row ends. */
@@ -15,7 +15,7 @@ export interface Ring {
 /** Maximum number of rows, by the seconds of a row: five minutes, an hour, and a day. */
 const ROWS_MAX: Readonly<Record<number, number>> = { 1: 300, 10: 360, 60: 1440 };
 
-/** Series that have no value in an interval without responses; all others are 0 then. */
+/** Series that have no value in an interval without responses, in which all other series are 0. */
 const PERCENTILES: ReadonlySet<string> = new Set(["hitP50", "hitP99", "missP50", "missP99"]);
 
 /** Returns an empty ring. */
@@ -24,8 +24,8 @@ export function emptyRing(seconds: number): Ring {
 }
 
 /**
- * Adds the rows of an update that the ring lacks. Rows between the ring and the update that neither
- * has are without values.
+ * Adds the rows of an update that the ring lacks. Rows that lie between both, and that neither
+ * contains, are added without values.
  */
 export function merge(ring: Ring, update: RingUpdate): Ring {
   const { seconds, end, count } = update;
@@ -60,7 +60,7 @@ export function sumOf(ring: Ring, names: readonly string[]): readonly Cell[] {
   );
 }
 
-/** Returns the ratio of two rows of values; `null` where the whole is 0. */
+/** Returns the ratio of each value in `part` to that in `whole`; `null` if the latter is 0. */
 export function ratioOf(part: readonly Cell[], whole: readonly Cell[]): readonly Cell[] {
   return part.map((value, row) => (value === null || !whole[row] ? null : value / whole[row]));
 }
@@ -70,7 +70,9 @@ export function total(values: readonly Cell[]): number {
   return values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
 }
 
-/** Returns at most `count` values, each the mean of as many neighbours, for a table. */
+/**
+ * Returns at most `count` values for a table. Each is the mean of an equal number of neighbours.
+ */
 export function condensed(values: readonly Cell[], count: number): readonly Cell[] {
   const size = Math.max(1, Math.ceil(values.length / count));
   const parts: Cell[] = [];

@@ -43,7 +43,7 @@ export default function Ops({ parts }: AreaProps) {
   );
 }
 
-/** Age of what is shown, if it is not current. */
+/** Age of the values shown, if they are not current. */
 function Freshness() {
   const seconds = stale.value;
   if (!shown.value) return null;

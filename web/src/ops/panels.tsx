@@ -69,7 +69,7 @@ function Conversions({ now: { conversions, transcodings, variants } }: { now: Pr
   );
 }
 
-/** Numbers by reason; the reasons are names that the metrics use too. */
+/** Counts by reason. The metrics use the same names of reasons. */
 function Reasons({ title, of }: { title: MessageKey; of: readonly (readonly [string, number])[] }) {
   if (of.length === 0) return <p class="dim">{t("ops.noFailures")}</p>;
   return (
@@ -172,7 +172,10 @@ export function Findings({ of }: { of: readonly Finding[] }) {
   );
 }
 
-/** Returns the finding in the language of the page, or the server's sentence if there is none. */
+/**
+ * Returns the finding in the language of the page, or the server's English sentence if there is no
+ * translation.
+ */
 function sentence({ id, text, detail }: Finding): string {
   const key = `ops.finding.${id}` as MessageKey;
   const values = typeof detail === "number" ? { count: detail, size: bytes(detail) } : { detail: detail ?? "" };

@@ -26,7 +26,10 @@ export function boundsOf(boundsUs: readonly number[], bucket: number): Bounds {
   return { low: bucket === 0 ? 0 : (boundsUs[bucket - 1] ?? 0), high: boundsUs[bucket] ?? null };
 }
 
-/** Returns the responses per bucket between two totals; those of `now` if `before` is not earlier. */
+/**
+ * Returns the number of responses per bucket since the totals `before`. Returns `now` if `before`
+ * is missing, or comes from an earlier run of the server.
+ */
 export function between(before: readonly number[] | undefined, now: readonly number[]): readonly number[] {
   if (!before || now.some((count, bucket) => count < (before[bucket] ?? 0))) return now;
   return now.map((count, bucket) => count - (before[bucket] ?? 0));

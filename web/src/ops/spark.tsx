@@ -8,7 +8,7 @@ const TABLE_ROWS = 10;
 const BOX: Box = { width: 240, height: 44 };
 
 interface SparkProps {
-  /** Name of what is shown. */
+  /** Name of the values shown. */
   label: string;
   values: readonly Cell[];
   /** Lower line of a band, such as the median below the 99th percentile. */

@@ -7,7 +7,7 @@ import { type Ring, emptyRing, merge } from "./history.ts";
 import { pause, staleSeconds } from "./poll.ts";
 import { between } from "./quantile.ts";
 
-/** Time that the "recent" latency covers, in milliseconds. */
+/** Time that `recentLatency` covers, in milliseconds. */
 const RECENT_MS = 60_000;
 
 /** Newest document, or `null` before the first. */
@@ -44,7 +44,7 @@ let failures = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let request: AbortController | undefined;
 
-/** Starts to follow the server's state. Returns a function that stops. */
+/** Starts to poll the state of the server. Returns a function that stops the polling. */
 export function follow(): () => void {
   const onVisible = () => {
     if (!document.hidden) refresh();

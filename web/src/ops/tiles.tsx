@@ -8,12 +8,12 @@ import { boundsOf, quantileBucket } from "./quantile.ts";
 import { Spark } from "./spark.tsx";
 import { recentLatency, ring } from "./state.ts";
 
-/** Sources of responses, the names of their series. */
+/** Series of the history that count responses, one per source of a response. */
 export const SOURCES = ["hits", "misses", "originals", "mounts", "others"] as const;
 /** Seconds over which a rate is averaged. */
 const RATE_SECONDS = 10;
 
-/** Tiles of the overview: a number each, and its course. */
+/** Tiles of the overview, each with a number and a small chart of its history. */
 export function Tiles({ now }: { now: Present }) {
   const rows = ring.value;
   const responses = perSecond(rows, sumOf(rows, SOURCES));
@@ -64,7 +64,7 @@ function Tile({ title, value, note, children }: { title: string; value: string |
   );
 }
 
-/** Tile of the median and the 99th percentile of the last minute, with their courses as a band. */
+/** Tile of the median and the 99th percentile of the last minute, with a chart of their history. */
 function LatencyTile({ title, series, counts }: { title: string; series: "hit" | "miss"; counts: "hits" | "misses" }) {
   const latency = recentLatency.value;
   const bounds = latency?.boundsUs ?? [];
@@ -82,7 +82,7 @@ function LatencyTile({ title, series, counts }: { title: string; series: "hit" |
   );
 }
 
-/** Durations differ by powers of ten, so charts show their logarithms. */
+/** Returns the logarithm of a duration for a chart, because durations differ by powers of ten. */
 function scaled(us: Cell): Cell {
   return us === null ? null : Math.log10(Math.max(1, us));
 }

@@ -6,7 +6,7 @@ import { session } from "../session.ts";
 import { toast } from "../ui/toast.tsx";
 import { favourites } from "./selection.ts";
 
-/** Asks for the user's favourites. Guests have none. */
+/** Loads the user's favourites. Guests have no favourites. */
 export async function loadFavourites(): Promise<void> {
   if (session.value.name === null) {
     favourites.value = new Set();
@@ -66,7 +66,7 @@ async function copy(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Without TLS there is no clipboard interface, but the old command.
+    // Without TLS, browsers offer no clipboard interface, but still the old command "copy".
   }
   const field = document.createElement("textarea");
   field.value = text;

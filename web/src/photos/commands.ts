@@ -41,7 +41,10 @@ function yearJump(grid: Grid, source: Source, by: 1 | -1): void {
   grid.jumpTo(firstOf(months, yearStep(months, monthAt(months, grid.view.peek().index), by)));
 }
 
-/** Returns the first picture of the next day, or of the day before; at the edge of what is loaded, that picture. */
+/**
+ * Returns the index of the first picture of the next (1) or previous (-1) day. If not all pictures
+ * on the way are loaded, returns the index at which the loaded ones end.
+ */
 function dayStep(source: Source, from: number, by: 1 | -1): number {
   const dateOf = (index: number) => source.picture(index)?.date;
   let index = from;

@@ -1,7 +1,7 @@
 import { api } from "../api.ts";
 import { bytes, date, language, number, t } from "../i18n/messages.ts";
 
-/** Everything about a picture, as `GET /-/api/pictures/ID` tells it. */
+/** All properties of a picture, as `GET /-/api/pictures/ID` returns them. */
 export interface Details {
   readonly id: string;
   readonly file: string;
@@ -26,17 +26,17 @@ export interface Details {
   readonly next?: string | null;
   /** Target of the video of a motion photo. */
   readonly motion?: string;
-  /** Why the picture cannot be decoded. */
+  /** Reason why the picture cannot be decoded. */
   readonly error?: string;
   readonly look?: { readonly colour?: string; readonly thumbhash?: string };
 }
 
-/** Details of the pictures that were asked for last. */
+/** Details of the pictures that were requested last. */
 const kept = new Map<string, Promise<Details>>();
 const KEPT_MAX = 40;
 
 /**
- * Asks for the details of a picture, once.
+ * Requests the details of a picture, unless they were requested before.
  *
  * @param search query part of the target: it selects the pictures among which the neighbours are
  */
@@ -91,13 +91,13 @@ export function placeOf(latitude: number, longitude: number): string {
   return `${one(latitude, "N", "S")}, ${one(longitude, "E", "W")}`;
 }
 
-/** What the server sent instead of the original. */
+/** Format and size of the variant that the server sent instead of the original. */
 export interface Served {
   readonly format: string;
   readonly bytes: number;
 }
 
-/** Returns what this browser was sent from an address, if it tells. */
+/** Returns the format and size of the response from an address, if the browser reports them. */
 export function servedFrom(address: string, format: string): Served | null {
   const entries = performance.getEntriesByName(address);
   const entry = entries.filter((it) => it instanceof PerformanceResourceTiming).at(-1) as PerformanceResourceTiming | undefined;

@@ -28,7 +28,7 @@ interface Content {
   readonly videos: readonly { readonly file: string; readonly name: string }[];
 }
 
-/** Parts of the first view's module, which this module cannot import. */
+/** Components from the module of the first view, which this module cannot import. */
 export interface Pieces {
   readonly Pictures: FunctionComponent<PicturesProps>;
   readonly NoPictures: FunctionComponent<{ isSearch: boolean; isFavourites: boolean }>;

@@ -9,12 +9,15 @@ import { favourites, selection } from "./selection.ts";
 import type { Source } from "./source.ts";
 import { type LinkOf, type Place, Tile, indexOfTile } from "./tile.ts";
 
-/** Rendered height before and behind the window, in window heights: together at most 3. */
+/**
+ * Height that is rendered beyond the window, in window heights: ahead in the direction of scrolling,
+ * and behind.
+ */
 const AHEAD = 1.1;
 const BEHIND = 0.6;
-/** Most tiles outside the window that are added in one frame. */
+/** Maximum number of tiles outside the window that are added in one frame. */
 const EXTRA_PER_FRAME = 16;
-/** Most tiles at a time. */
+/** Maximum number of tiles at a time. */
 const TILES_MAX = 400;
 /** Speed in window heights per second above which nothing is loaded. */
 const FAST = 8;
@@ -52,7 +55,7 @@ export class Grid {
   #isDragged = false;
   /** Picture that is brought into view when its section is loaded. */
   #wanted: { id: string; isFocused: boolean } | null = null;
-  /** Number of loads that are urgent: those of the first row. */
+  /** Number of loads that still count as urgent: those of the first row. */
   #urgent = 6;
   readonly #stopMarks: () => void;
 
@@ -335,7 +338,7 @@ export class Grid {
     }
   }
 
-  /** Takes a tile out of the document, for another picture. */
+  /** Takes a tile out of the document, and keeps it for another picture. */
   #give(tile: Tile): void {
     tile.element.remove();
     tile.clear();
@@ -386,7 +389,10 @@ export class Grid {
   }
 }
 
-/** Returns how many pictures may load at a time: HTTP/1.1 has six connections. */
+/**
+ * Returns the number of pictures that may load at a time. Browsers open six connections to an
+ * HTTP/1.1 server.
+ */
 function loadsMax(): number {
   const [entry] = performance.getEntriesByType("navigation");
   const protocol = entry instanceof PerformanceNavigationTiming ? entry.nextHopProtocol : "";

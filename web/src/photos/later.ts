@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 
 type More = typeof import("./photos-more.tsx");
 
-/** Parts of the area that the first view does without, once they are loaded. */
+/** Parts of the area that the first view does not need, once they are loaded. */
 export const more = signal<More | null>(null);
 
 /** Loads these parts. Returns whether that was possible; if not, the next call tries again. */

@@ -19,7 +19,7 @@ export interface Boxes {
   readonly tops: Float64Array;
 }
 
-/** Ratio in thousandths that stands for an unknown one. */
+/** Ratio, in thousandths, that is assumed for a picture whose ratio is unknown. */
 export const UNKNOWN_RATIO = 1333;
 /** Wider pictures are cut to this ratio. */
 export const RATIO_MAX = 3;
@@ -32,7 +32,7 @@ export function boxRatio(thousandths: number): number {
 }
 
 /**
- * Distributes pictures over rows that fill the width, in order and without looking back.
+ * Distributes pictures over rows that fill the width, in order, row by row.
  *
  * @param ratios width by height of each picture in thousandths; 0 if unknown
  * @param isEnd true if the last row need not fill the width
@@ -71,7 +71,7 @@ function rowStarts(ratios: ArrayLike<number>, metrics: Metrics, isEnd: boolean):
     const height = fillHeight(sum + ratio, count, metrics);
     sum += ratio;
     if (height > target) continue;
-    // The row is full with this picture, or was nearer to the target without it.
+    // The row ends with this picture or with the one before, whichever is nearer to the target.
     const before = count > 1 ? fillHeight(sum - ratio, count - 1, metrics) : Infinity;
     starts.push(first);
     const isNearerBefore = before / target < target / height && before < target * 1.6;
@@ -86,7 +86,7 @@ function rowStarts(ratios: ArrayLike<number>, metrics: Metrics, isEnd: boolean):
   return starts;
 }
 
-/** Lets the rest, which does not fill a row, share the row before it or two rows of the same height. */
+/** Distributes the last pictures, which do not fill a row, over the row before or over two rows. */
 function spreadRest(ratios: ArrayLike<number>, metrics: Metrics, starts: number[]): void {
   if (starts.length < 2) return;
   starts.pop();
@@ -111,7 +111,7 @@ function placeRow(ratios: ArrayLike<number>, metrics: Metrics, boxes: Boxes, row
   for (let index = start; index < end; index += 1) sum += boxRatio(ratios[index] ?? 0);
   const fill = fillHeight(sum, end - start, metrics);
   const exact = isLast ? Math.min(fill, metrics.target) : fill;
-  // Edges are rounded, not widths, so that rounding does not add up.
+  // Edges are rounded, not widths, so that rounding errors do not add up.
   let edge = 0;
   for (let index = start; index < end; index += 1) {
     const next = edge + boxRatio(ratios[index] ?? 0) * exact;

@@ -8,7 +8,9 @@ export function monthName(month: string): string {
   return /^\d{4}-\d{2}$/.test(month) ? date(`${month}-01`, { month: "long", year: "numeric" }) : t("photos.noDate");
 }
 
-/** Returns a small canvas with the placeholder that a ThumbHash in base64 describes, if it is valid. */
+/**
+ * Returns a small canvas with the placeholder that a ThumbHash in base64 describes, if it is valid.
+ */
 export function placeholder(look: string): HTMLCanvasElement | null {
   try {
     const hash = Uint8Array.from(atob(look), (it) => it.charCodeAt(0));

@@ -1,4 +1,4 @@
-// Parts of the photos area that the first view does without; see later.ts.
+// Parts of the photos area that the first view does not need; see later.ts.
 import "../shared.ts";
 
 export { loadFavourites } from "./actions.ts";

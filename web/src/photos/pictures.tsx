@@ -57,7 +57,7 @@ export function Pictures({ source, viewing, at, targetOf, empty }: PicturesProps
   };
   const nameMonth = (month: string | null) => {
     const { path, query } = targetOf(null);
-    // The address signal is left alone: the view is where the address says already.
+    // The signal `address` is not changed, because the view shows this month already.
     history.replaceState(history.state, "", hrefOf({ path, query: month ? { ...query, at: month } : query }));
   };
   const linkOf = (picture: Picture) => hrefOf(targetOf(picture.id));

@@ -1,6 +1,6 @@
 /**
  * Queue of loads of which at most `limit` run at a time. The load that was added last starts first,
- * because it is the nearest to what is seen.
+ * because its picture is the nearest to the visible part.
  */
 export class LoadQueue<T> {
   readonly #waiting = new Set<T>();

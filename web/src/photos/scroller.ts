@@ -1,6 +1,9 @@
 import { type Position, SCROLL_MAX, type Spaces, follow, isStuck, spacesFor, toScroll } from "./spaces.ts";
 
-/** Rest after scrolling before placeholders are drawn, and before more is loaded or aligned. */
+/**
+ * Times without scrolling, in milliseconds: `STILL_MS` before placeholders are drawn, and `REST_MS`
+ * before pictures are loaded and the window is aligned.
+ */
 const STILL_MS = 100;
 const REST_MS = 120;
 /** Scroll steps above this number of window heights are jumps. */
@@ -22,8 +25,9 @@ export interface ScrollerEvents {
 /**
  * Scroll position of the window and its place in the layout (see `spaces.ts`).
  *
- * While something moves, a change of the layout only changes the distance between both. The window
- * is scrolled to where the layout belongs when it rests, which no one sees.
+ * While the page moves, a change of the layout only changes the difference between the two. The
+ * window is scrolled to the position that belongs to the layout once scrolling has ended; the user
+ * does not see this.
  */
 export class Scroller {
   readonly root: HTMLElement;
@@ -55,7 +59,7 @@ export class Scroller {
       if (!this.#isTouched) this.wait();
     };
     for (const type of ["touchstart", "touchend", "touchcancel"] as const) document.addEventListener(type, touched, options);
-    // What stands above the root moves it, and changes the height of the whole.
+    // Elements above the root move the root, and change the height of the page.
     this.#resizes = new ResizeObserver(() => this.measure());
     this.#resizes.observe(root.parentElement ?? root);
     this.#resizes.observe(root.closest("main") ?? root);
@@ -73,7 +77,7 @@ export class Scroller {
     return this.#position.layout;
   }
 
-  /** Distance of a position of the layout from the same in the root. */
+  /** Difference between a position in the layout and the same position in the root. */
   get base(): number {
     return this.#position.layout - this.#position.scroll;
   }
@@ -83,12 +87,12 @@ export class Scroller {
     return Math.min(68, this.viewport / 4);
   }
 
-  /** True if the window shows what stands above the root. */
+  /** True if the window shows elements above the root. */
   get isAtStart(): boolean {
     return this.#position.scroll <= 0;
   }
 
-  /** Takes sizes from the document. */
+  /** Measures the window and the position of the root. */
   measure(): void {
     this.viewport = innerHeight;
     this.#rootTop = this.#topOfRoot();
@@ -103,7 +107,7 @@ export class Scroller {
     this.wait();
   }
 
-  /** Follows a change of the layout, by which what is shown has moved. */
+  /** Follows a change of the layout that has moved the shown part by `by` pixels. */
   shift(by: number): void {
     this.#position = { ...this.#position, layout: this.#position.layout + by };
     this.root.style.height = `${Math.min(this.#events.height(), SCROLL_MAX)}px`;
@@ -111,14 +115,14 @@ export class Scroller {
     this.wait();
   }
 
-  /** Scrolls the window to where the shown part of the layout belongs. */
+  /** Scrolls the window to the position that belongs to the shown part of the layout. */
   align(): void {
     const wanted = toScroll(this.#spaces, this.#position.layout) + this.#rootTop;
     if (Math.abs(wanted - scrollY) >= 1) scrollTo(0, wanted);
     this.#position = { ...this.#position, scroll: scrollY - this.#rootTop };
   }
 
-  /** Starts to wait for the next rest. */
+  /** Starts the timers that detect the end of scrolling. */
   wait(): void {
     clearTimeout(this.#restTimer);
     clearTimeout(this.#stillTimer);

@@ -16,7 +16,7 @@ interface Props {
 /** Time for which the handle stays visible after scrolling, in milliseconds. */
 const SHOWN_MS = 1400;
 
-/** Slider at the end of the timeline: years and months by the number of their pictures. */
+/** Slider beside the timeline, on which each month takes room in proportion to its pictures. */
 export function Scrubber({ months, total, grid }: Props) {
   const root = useRef<HTMLDivElement>(null);
   const height = useSignal(600);
@@ -30,7 +30,7 @@ export function Scrubber({ months, total, grid }: Props) {
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  // The same nodes in every rendering: only the handle moves while the timeline scrolls.
+  // Keeps the nodes for all renderings, because only the handle moves while the timeline scrolls.
   const marks = useMemo(
     () =>
       ticks(months, height.value).map((tick) => (

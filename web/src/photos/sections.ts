@@ -47,9 +47,9 @@ export interface SectionMetrics extends Metrics {
   readonly heading: number;
 }
 
-/** Most pictures of a section: the server sends no more at a time. */
+/** Maximum number of pictures of a section: the server sends no more per request. */
 export const SECTION_MAX = 1000;
-/** Mean ratio that is assumed of pictures that are not loaded. */
+/** Mean ratio that is assumed for pictures that are not loaded. */
 const MEAN_RATIO = 1.38;
 
 /** Vertical order of all sections of a timeline. */
@@ -105,7 +105,7 @@ export class Sections {
     this.#stack(0);
   }
 
-  /** Sets the pictures of a section. Keep an anchor to keep the place. */
+  /** Sets the pictures of a section. To keep the scroll position, take an anchor before. */
   load(index: number, rows: Rows): void {
     const section = this.list[index];
     if (!section) return;
@@ -114,7 +114,7 @@ export class Sections {
     this.#stack(index);
   }
 
-  /** Forgets the pictures of a section, but not its height. */
+  /** Drops the pictures of a section, but keeps its height. */
   unload(index: number): void {
     const section = this.list[index];
     if (!section) return;
@@ -146,7 +146,10 @@ export class Sections {
     return start + ((it.height - this.headingOf(it)) * item) / it.count;
   }
 
-  /** Returns the index among all pictures of the picture at the position `y`; an estimate if it is not loaded. */
+  /**
+   * Returns the index among all pictures of the picture at the position `y`; an estimate if it is
+   * not loaded.
+   */
   indexAt(y: number): number {
     const index = this.at(y);
     const section = this.list[index];

@@ -3,7 +3,7 @@ import { IconButton } from "../ui/button.tsx";
 import { copyLinks, downloadArchive, setFavourite } from "./actions.ts";
 import { clearSelection, favourites, selection } from "./selection.ts";
 
-/** Bar with the number of selected pictures, and what can be done with them. */
+/** Bar with the number of selected pictures, and with buttons for them. */
 export function SelectionBar() {
   const ids = [...selection.value.keys()];
   if (ids.length === 0) return null;

@@ -6,7 +6,7 @@ export const selection = signal<ReadonlyMap<string, string>>(new Map());
 /** Ids of the user's favourite pictures. */
 export const favourites = signal<ReadonlySet<string>>(new Set());
 
-/** Selects pictures, or the opposite. */
+/** Selects or deselects pictures. */
 export function select(pictures: readonly { id: string; file: string }[], isSelected: boolean): void {
   const next = new Map(selection.value);
   for (const { id, file } of pictures) {

@@ -6,12 +6,13 @@ import type { Picture } from "./source.ts";
 import { placeholder } from "./names.ts";
 import { FITTED, type Pose, type Size, contained, fitted, isHigher, rung, zoomMax } from "./zoom.ts";
 
-/** Size that is assumed of a picture until its details are known: no rung is too large for it. */
+/** Width that is assumed for a picture until its details are known; larger than all of `RUNGS`. */
 const UNKNOWN_WIDTH = 6000;
 
 /**
  * One picture of the viewer. It shows the thumbnail of the grid at once, and then the smallest
- * variant that is sharp; a larger one takes its place, decoded, when the picture is zoomed.
+ * variant that is sharp. When the picture is zoomed, a larger variant replaces it once that is
+ * decoded.
  */
 export class Slide {
   readonly element = document.createElement("div");
@@ -24,7 +25,7 @@ export class Slide {
   readonly #frame = document.createElement("div");
   #stage: Size = { width: 1, height: 1 };
   #present: HTMLImageElement | null = null;
-  /** Rung that is shown or being loaded; `null` before the first. */
+  /** Width that is shown or being loaded, of those in `RUNGS`; `null` before the first load. */
   #rung: number | null = null;
   #loading: HTMLImageElement | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -104,7 +105,9 @@ export class Slide {
     });
   }
 
-  /** Asks for the variant that is sharp at the present size, unless there is one already. */
+  /**
+   * Loads the variant that is sharp at the present size, unless such a variant is shown already.
+   */
   sharpen(): void {
     if (this.#isGone || this.error !== null) return;
     const wanted = rung(this.fit.width * this.pose.zoom * devicePixelRatio, this.natural.width);
@@ -156,7 +159,7 @@ export class Slide {
     this.#onChange();
   }
 
-  /** Asks why an image did not load; tries again if the server is busy. */
+  /** Requests the image again to learn why it did not load. Retries if the server is busy. */
   async #failed(target: string, width: number, attempt: number): Promise<void> {
     const answer = await fetch(target, { headers: { accept: "image/*" } }).catch(() => null);
     if (this.#isGone) return;

@@ -30,7 +30,7 @@ interface Months {
   readonly months: readonly Month[];
 }
 
-/** Most sections whose pictures are kept in memory. */
+/** Maximum number of sections whose pictures are kept in memory. */
 const LOADED_MAX = 60;
 /** Metrics until the window has been measured. */
 const UNMEASURED = { width: 1000, target: 220, gap: 4, heading: 52 };
@@ -42,7 +42,7 @@ export class Source {
   readonly months = signal<readonly Month[] | null>(null);
   readonly error = signal<unknown>(null);
   sections = new Sections([], UNMEASURED);
-  /** Place that was shown when the view was left. */
+  /** Anchor of the place that was shown when the view was left. */
   place: Anchor | null = null;
   /** Called before and after sections change, with the index of the section or -1 for all. */
   onChange: ((index: number, change: () => void) => void) | null = null;
@@ -57,7 +57,7 @@ export class Source {
     this.query = query;
   }
 
-  /** Asks the server for the months. */
+  /** Loads the months from the server. */
   async loadMonths(abort?: AbortSignal): Promise<void> {
     try {
       const { generation, months } = await api<Months>(`/timeline${this.search()}`, { signal: abort });
@@ -73,7 +73,7 @@ export class Source {
       this.months.value = filled;
     } catch (error) {
       if (isAbort(error)) return;
-      // What is shown stays when the server cannot be reached.
+      // The months that are shown stay if the server cannot be reached.
       if (!this.months.value) this.error.value = error;
     }
   }
@@ -154,7 +154,7 @@ export class Source {
     else change();
   }
 
-  /** Tries again later; asks for the months first if they have changed. */
+  /** Retries later. If the timeline has changed, loads the months first. */
   #retry(index: number, error: unknown): void {
     const status = error instanceof ApiError ? error.status : 0;
     if (status === 409) {
@@ -172,7 +172,7 @@ export class Source {
     this.#timers.set(index, setTimeout(again, reachable.value ? pause : Math.max(pause, 3000)));
   }
 
-  /** Forgets the pictures of the sections that were used the longest time ago. */
+  /** Drops the pictures of the least recently used sections. */
   #forget(first: number, last: number): void {
     for (const index of this.#used) {
       if (this.#used.size <= LOADED_MAX) return;

@@ -58,7 +58,9 @@ export function follow(spaces: Spaces, before: Position, scroll: number, jump: n
   return { scroll, layout: Math.max(first, Math.min(last, before.layout + step)) };
 }
 
-/** Returns whether the window cannot be scrolled further in a direction in which the layout goes on. */
+/**
+ * Returns whether the window cannot be scrolled further in a direction in which the layout goes on.
+ */
 export function isStuck(spaces: Spaces, { scroll, layout }: Position): boolean {
   return (scroll <= 0 && layout > Math.max(0, scroll) + 0.5) || (scroll >= spaces.scroll - 1 && layout < spaces.layout - 1.5);
 }

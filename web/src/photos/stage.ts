@@ -5,10 +5,12 @@ import { type Axis, FITTED, type Point, type Pose, SpeedMeter, axisOf, turnOf, z
 const SPACE = 24;
 /** Time within which two taps are one double tap. */
 const DOUBLE_MS = 280;
-/** Distance down after which the viewer closes. */
+/** Length of a downward drag after which the viewer closes. */
 const CLOSE_DISTANCE = 110;
 
-/** Neighbours are loaded after the present picture, or after this many waits. */
+/**
+ * Number of waits of `WAIT_MS` after which neighbours are loaded even before the present picture.
+ */
 const NEIGHBOURS_AFTER = 12;
 const WAIT_MS = 200;
 
@@ -22,7 +24,9 @@ export interface StageEvents {
   zoomed(): void;
 }
 
-/** Surface of the viewer: it shows a picture between its neighbours, and turns gestures into poses. */
+/**
+ * Surface of the viewer: it shows a picture between its neighbours, and turns gestures into poses.
+ */
 export class Stage {
   readonly #root: HTMLElement;
   readonly #events: StageEvents;
@@ -89,7 +93,7 @@ export class Stage {
     this.#zoomed();
   }
 
-  /** Zooms close to a point, or back. */
+  /** Zooms in around a point, or back to the fitted size. */
   toggle(point: Point): void {
     const slide = this.present;
     if (!slide) return;
@@ -124,7 +128,7 @@ export class Stage {
     this.#events.zoomed();
   }
 
-  /** Asks for sharper variants: of the present picture at once, of its neighbours when that is there. */
+  /** Loads sharper variants: of the present picture at once, of its neighbours after that. */
   #sharpen(): void {
     clearTimeout(this.#sharpenTimer);
     this.present?.sharpen();

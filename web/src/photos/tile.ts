@@ -4,7 +4,7 @@ import { backoff } from "./backoff.ts";
 import { labelOf, nameOf, placeholder } from "./names.ts";
 import type { Picture } from "./source.ts";
 
-/** Heights in which the grid asks for pictures. */
+/** Heights in which the grid requests pictures. */
 const LADDER = [240, 480];
 /** Pictures that load faster than this appear without fading in. */
 const FADE_AFTER_MS = 80;
@@ -19,7 +19,7 @@ export interface Place {
   readonly height: number;
 }
 
-/** Target of a view: the picture over the timeline. */
+/** Function that returns the target of the view that shows a picture over the timeline. */
 export type LinkOf = (picture: Picture) => string;
 
 /**
@@ -146,13 +146,16 @@ export class Tile {
     const isSlow = performance.now() - this.#started > FADE_AFTER_MS;
     this.element.classList.add("ready");
     this.element.classList.toggle("fade", isSlow);
-    // A canvas is a layer for the compositor: it goes when the picture covers it.
+    // The canvas is removed once the picture covers it, because it is a layer for the compositor.
     if (isSlow) this.#timer = setTimeout(() => this.#uncover(), FADE_MS);
     else this.#uncover();
     this.onEnd(true);
   }
 
-  /** Asks why the picture did not load. A busy server, a lost connection and a login are waited for. */
+  /**
+   * Requests the picture again to learn why it did not load. Retries if the server is busy, the
+   * connection is lost or a login is needed.
+   */
   async #failed(): Promise<void> {
     const { picture } = this;
     if (!picture) return;

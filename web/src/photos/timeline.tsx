@@ -20,7 +20,7 @@ interface Props {
   isCovered: boolean;
   /** Receives the grid, for the viewer. */
   gridRef: RefObject<Grid | null>;
-  /** Called when the month at the top of the window has changed and rests. */
+  /** Called when the month at the top of the window has changed and scrolling has ended. */
   onMonth: (month: string | null) => void;
   /** Shown if there are no pictures. */
   empty: ComponentChildren;
@@ -86,7 +86,7 @@ export function Timeline({ source, linkOf, at, isCovered, gridRef, onMonth, empt
   );
 }
 
-/** Tells the month once the view rests, so that the address names it. */
+/** Reports the month once scrolling has ended, so that the address names the month. */
 function useReportedMonth(grid: Grid | null, isCovered: boolean, onMonth: (month: string | null) => void): void {
   useEffect(() => {
     if (!grid || isCovered) return;
@@ -156,10 +156,10 @@ function usePress(root: RefObject<HTMLDivElement | null>, source: Source): void 
   }, [source]);
 }
 
-/** Most pictures that one range selects. */
+/** Maximum number of pictures that one range selects. */
 const RANGE_MAX = 5000;
 
-/** Selects all pictures between two, and loads those that are not loaded yet. */
+/** Selects all pictures between two indices, and loads those that are not loaded yet. */
 async function selectRange(source: Source, one: number, other: number): Promise<void> {
   const [first, last] = one < other ? [one, other] : [other, one];
   const found: Picture[] = [];

@@ -40,7 +40,7 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
   const slides = useRef(new Map<string, Slide>());
   const around = useRef<{ previous: string | null; next: string | null }>({ previous: null, next: null });
   const present = useSignal<Slide | null>(null);
-  /** Counts changes of slides, which are no signals themselves. */
+  /** Counter of changes of the slides, which are not signals themselves. */
   const version = useSignal(0);
   const error = useSignal<unknown>(null);
   const hasInfo = useSignal(false);

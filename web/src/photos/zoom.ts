@@ -8,14 +8,17 @@ export interface Point {
   readonly y: number;
 }
 
-/** How a picture lies in the viewer: its size relative to the fitted one, and its middle's distance from the stage's. */
+/**
+ * Position of a picture in the viewer: its size relative to the fitted size, and the distance of
+ * its middle from that of the stage.
+ */
 export interface Pose extends Point {
   readonly zoom: number;
 }
 
 export const FITTED: Pose = { zoom: 1, x: 0, y: 0 };
 
-/** Widths in which the viewer asks for pictures. */
+/** Widths in which the viewer requests pictures. */
 export const RUNGS: readonly number[] = [960, 1600, 2560, 3840];
 
 /** Returns the size in which a picture fits into the stage. Small pictures are not enlarged. */
@@ -24,12 +27,18 @@ export function fitted(picture: Size, stage: Size): Size {
   return { width: picture.width * scale, height: picture.height * scale };
 }
 
-/** Returns the greatest zoom: a pixel of the picture may become three pixels of the page, and every picture twice as large. */
+/**
+ * Returns the maximum zoom, at which a pixel of the picture covers three pixels of the page; at
+ * least 2.
+ */
 export function zoomMax(picture: Size, fit: Size): number {
   return Math.max(2, (3 * picture.width) / fit.width);
 }
 
-/** Returns the zoom for a double tap: pixel for pixel if that is notably larger, else twice. */
+/**
+ * Returns the zoom for a double tap: the original size, up to 4, if that is notably larger than the
+ * fitted size; else 2.
+ */
 export function zoomClose(picture: Size, fit: Size): number {
   const exact = picture.width / fit.width;
   return exact > 1.4 ? Math.min(exact, 4) : 2;
@@ -50,7 +59,7 @@ export function contained(pose: Pose, fit: Size, stage: Size, max: number): Pose
 }
 
 /**
- * Returns the width to ask for, so that a picture of the width `natural` is sharp on `shown` pixels
+ * Returns the width to request, so that a picture of the width `natural` is sharp on `shown` pixels
  * of the device; 0 stands for the full size.
  */
 export function rung(shown: number, natural: number): number {
@@ -58,7 +67,7 @@ export function rung(shown: number, natural: number): number {
   return RUNGS.find((it) => it >= wanted) ?? 0;
 }
 
-/** Returns whether a rung has more pixels than another. */
+/** Returns whether the width `one` means more pixels than `other`; 0 stands for the full size. */
 export function isHigher(one: number, other: number): boolean {
   return (one || Infinity) > (other || Infinity);
 }
@@ -89,7 +98,7 @@ export class SpeedMeter {
     while (this.#samples.length > 2 && at - (this.#samples[0]?.at ?? at) > 100) this.#samples.shift();
   }
 
-  /** Returns the speed, which is none after a pause. */
+  /** Returns the speed, which is 0 after a pause. */
   speed(now: number): Point {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];
     if (!first || !last || now - last.at > 60) return { x: 0, y: 0 };

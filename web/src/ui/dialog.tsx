@@ -10,7 +10,9 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** Modal dialog with a title and a button that closes it. Escape and a click beside it close it too. */
+/**
+ * Modal dialog with a title and a button that closes it. Escape and a click beside it close it too.
+ */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();

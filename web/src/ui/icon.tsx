@@ -37,7 +37,9 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** Icon of the size of the text around it. Decorative: the control that contains it has the name. */
+/**
+ * Icon of the size of the text around it. Decorative: the control that contains it has the name.
+ */
 export function Icon({ name, filled = false }: { name: IconName; filled?: boolean }) {
   return (
     <svg class={filled ? "icon filled" : "icon"} viewBox="0 0 24 24" aria-hidden="true">
