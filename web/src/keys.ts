@@ -26,7 +26,7 @@ export const groups = signal<readonly CommandGroup[]>([]);
 /**
  * Adds a group of commands. Returns a function that removes the group.
  *
- * @param isBelow true if the same keys of all other groups take precedence
+ * @param isBelow true if all other groups take precedence for the same keys
  */
 export function addCommands(group: CommandGroup, isBelow = false): () => void {
   groups.value = isBelow ? [group, ...groups.value] : [...groups.value, group];
@@ -55,7 +55,7 @@ export function startKeys(): void {
   window.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (usesKey(event.target, event.key)) return;
-    // A modal dialog has the focus to itself: only its own commands, the last group, apply.
+    // While a modal dialog is open, only its own commands apply, which are the last group.
     const isModal = document.querySelector("dialog:modal") !== null;
     const active = isModal ? groups.value.slice(-1) : groups.value;
     for (const group of [...active].reverse()) {

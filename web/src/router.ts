@@ -38,7 +38,7 @@ export function navigate(path: string, options: { replace?: boolean; query?: Rec
   follow();
 }
 
-/** Follows the location of the window. */
+/** Updates `address` from the location of the window. */
 function follow(): void {
   address.value = addressOf(location) ?? EMPTY;
 }

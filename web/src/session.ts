@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { ApiError, api, needsLogin } from "./api.ts";
 import { filesPrefix } from "./base.ts";
 
-/** Person who uses the page. */
+/** User of the page. */
 export interface Session {
   /** Name of the user, or `null` for a guest. */
   readonly name: string | null;

@@ -50,7 +50,8 @@ export function useLoaded<T>(path: string | null): Loaded<T> {
 }
 
 /**
- * Returns the list at a target of the API, which is loaded in pages. Requests end with the view.
+ * Returns the list at a target of the API, which is loaded in pages. Requests are aborted when the
+ * view closes.
  */
 export function useList<T>(path: string, pageSize: number): PagedList<T> {
   const list = useMemo(() => {

@@ -28,7 +28,7 @@ export default function PlayerBar() {
   useEffect(() => {
     if (panel.value === "queue")
       return addCommands({ title: "music.queue", commands: [{ keys: ["Escape"], label: "music.keys.close", run: toggleQueue }] });
-    // In a modal dialog only the last group applies.
+    // In a modal dialog, only the last group of commands applies.
     return panel.value === "now" ? addCommands(commands(toggleQueue)) : undefined;
   }, [panel.value]);
   if (isEmpty) return null;

@@ -38,7 +38,7 @@ const KEPT_MAX = 40;
 /**
  * Requests the details of a picture, unless they were requested before.
  *
- * @param search query part of the target: it selects the pictures among which the neighbours are
+ * @param search query of the target; selects the pictures that count as neighbours
  */
 export function detailsOf(id: string, search: string): Promise<Details> {
   const target = `/pictures/${encodeURIComponent(id)}${search}`;

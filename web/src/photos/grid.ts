@@ -34,13 +34,13 @@ interface Mounted {
 /**
  * Virtual grid of a source's pictures: only the tiles near the window are in the document.
  *
- * Positions never come from the document: a section is moved to its top in the layout, less the
- * distance between the layout and the scrolled element.
+ * Positions are computed, never read from the document: each section is placed at its top in the
+ * layout, minus the difference between the layout and the scroll position.
  */
 export class Grid {
   /** Picture and month at the top of the window. */
   readonly view = signal({ index: 0, month: "" });
-  /** Index among all of the picture that takes the focus. */
+  /** Index in the timeline of the picture that receives the focus. */
   focused = 0;
   readonly #root: HTMLElement;
   readonly #source: Source;
@@ -91,7 +91,7 @@ export class Grid {
     for (const index of this.#mounted.keys()) this.#unmount(index);
   }
 
-  /** Shows the picture that is `index`-th among all at the top. */
+  /** Scrolls so that the picture with this index in the timeline is at the top. */
   jumpTo(index: number): void {
     const { sections } = this.#source;
     const { section, item } = sections.pictureAt(index);
@@ -122,7 +122,7 @@ export class Grid {
     this.tileAt(index)?.link.focus({ preventScroll: true });
   }
 
-  /** Shows a month, and in it a picture once it is loaded. */
+  /** Shows a month, and scrolls to one of its pictures once that picture is loaded. */
   revealId(id: string, month: string, isFocused: boolean): void {
     const index = this.#source.indexOf(id);
     if (index >= 0) {

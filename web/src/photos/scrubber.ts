@@ -41,7 +41,7 @@ export function ticks(months: readonly Month[], height: number): Tick[] {
   return found;
 }
 
-/** Returns the index of the month that contains the `index`-th picture. */
+/** Returns the index of the month that contains the picture `index` of the timeline. */
 export function monthAt(months: readonly Month[], index: number): number {
   let end = 0;
   for (let at = 0; at < months.length; at += 1) {
@@ -51,7 +51,7 @@ export function monthAt(months: readonly Month[], index: number): number {
   return Math.max(0, months.length - 1);
 }
 
-/** Returns the index among all pictures of a month's first picture. */
+/** Returns the index in the timeline of a month's first picture. */
 export function firstOf(months: readonly Month[], month: number): number {
   return months.slice(0, month).reduce((sum, [, count]) => sum + count, 0);
 }

@@ -60,7 +60,7 @@ export class Sections {
   metrics: SectionMetrics;
   /** Position of each section, and the height of all at the end. */
   #tops: Float64Array;
-  /** Index of each section's first picture among all. */
+  /** Index in the timeline of each section's first picture. */
   readonly #firsts: Uint32Array;
 
   constructor(months: readonly Month[], metrics: SectionMetrics) {
@@ -88,12 +88,12 @@ export class Sections {
     return this.#tops[index] ?? 0;
   }
 
-  /** Index of a section's first picture among all pictures. */
+  /** Returns the index in the timeline of a section's first picture. */
   first(index: number): number {
     return this.#firsts[index] ?? 0;
   }
 
-  /** Height above the pictures of a section. */
+  /** Returns the height of the heading above the pictures of a section; 0 without a heading. */
   headingOf(section: Section): number {
     return section.isFirst ? this.metrics.heading : 0;
   }
@@ -131,7 +131,7 @@ export class Sections {
     return this.list.findIndex((it) => it.month === month && it.from === from);
   }
 
-  /** Returns the section and the index within it of the picture that is `index`-th among all. */
+  /** Returns the section of a picture of the timeline, and the index of the picture within it. */
   pictureAt(index: number): { section: number; item: number } {
     const section = lastAtMost(this.#firsts, index, Math.max(0, this.list.length - 1));
     return { section, item: index - this.first(section) };
@@ -147,8 +147,8 @@ export class Sections {
   }
 
   /**
-   * Returns the index among all pictures of the picture at the position `y`; an estimate if it is
-   * not loaded.
+   * Returns the index in the timeline of the picture at the position `y`; an estimate if the
+   * picture is not loaded.
    */
   indexAt(y: number): number {
     const index = this.at(y);

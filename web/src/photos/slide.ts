@@ -54,7 +54,7 @@ export class Slide {
     );
   }
 
-  /** Size of the original, or an assumption. */
+  /** Size of the original, or an assumed size. */
   get natural(): Size {
     const { details } = this;
     if (details && details.width > 0 && details.height > 0) return details;
@@ -79,14 +79,14 @@ export class Slide {
     this.place(this.pose, true);
   }
 
-  /** Shows the picture in a pose. */
+  /** Shows the picture at the position and zoom of `pose`. */
   place(pose: Pose, isBounded: boolean): void {
     this.pose = isBounded ? contained(pose, this.fit, this.#stage, this.max) : pose;
     const { x, y, zoom } = this.pose;
     this.#frame.style.transform = `translate(${x}px, ${y}px) scale(${zoom})`;
   }
 
-  /** Moves with a transition or without one. */
+  /** Turns the transition of movements on or off. */
   glide(isOn: boolean): void {
     this.#frame.classList.toggle("glide", isOn);
   }
@@ -148,7 +148,10 @@ export class Slide {
     );
   }
 
-  /** Puts a decoded image over the present one, which is removed a frame later: nothing blinks. */
+  /**
+   * Puts a decoded image over the present one, which is removed a frame later, so that nothing
+   * flickers.
+   */
   #swap(image: HTMLImageElement): void {
     const before = [...this.#frame.children];
     this.#frame.append(image);

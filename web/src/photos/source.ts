@@ -112,7 +112,7 @@ export class Source {
     }
   }
 
-  /** Returns the index among all pictures of a loaded picture, or -1. */
+  /** Returns the index in the timeline of a loaded picture, or -1. */
   indexOf(id: string): number {
     for (const index of this.#used) {
       const item = this.sections.list[index]?.rows?.id.indexOf(id) ?? -1;
@@ -121,7 +121,7 @@ export class Source {
     return -1;
   }
 
-  /** Returns the picture that is `index`-th among all, if it is loaded. */
+  /** Returns the picture with this index in the timeline, if it is loaded. */
   picture(index: number): Picture | null {
     if (index < 0 || index >= this.sections.total) return null;
     const { section, item } = this.sections.pictureAt(index);
@@ -134,7 +134,7 @@ export class Source {
     return { id, file, ratio: rows.ratio[item] ?? 0, look: rows.look[item] ?? null, colour: rows.colour[item] ?? null, date };
   }
 
-  /** Returns the picture that is `index`-th among all, and loads its section if needed. */
+  /** Returns the picture with this index in the timeline, and loads its section if needed. */
   async fetchPicture(index: number): Promise<Picture | null> {
     if (!this.picture(index)) await this.loadSection(this.sections.pictureAt(index).section);
     return this.picture(index);

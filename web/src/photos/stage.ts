@@ -272,7 +272,7 @@ export class Stage {
     if (event.pointerType !== "mouse") this.#tapTimer = setTimeout(() => this.#events.tap(), DOUBLE_MS);
   }
 
-  /** Lets a picture that was pushed come to rest. */
+  /** Continues the motion of a released picture, which slows down until it stops. */
   #coast(slide: Slide, speed: Point): void {
     let { x, y } = speed;
     let before = performance.now();

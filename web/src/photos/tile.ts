@@ -23,9 +23,9 @@ export interface Place {
 export type LinkOf = (picture: Picture) => string;
 
 /**
- * Element that shows a picture of the timeline. Tiles are used again for other pictures.
+ * Element that shows a picture of the timeline. Tiles are reused for other pictures.
  *
- * First it has the picture's colour, then its placeholder, then the picture.
+ * A tile first shows the picture's colour, then its placeholder, then the picture.
  */
 export class Tile {
   readonly element = document.createElement("div");
@@ -34,7 +34,7 @@ export class Tile {
   readonly #check = document.createElement("button");
   #canvas: HTMLCanvasElement | null = null;
   picture: Picture | null = null;
-  /** Index of the picture among all. */
+  /** Index of the picture in the timeline. */
   index = -1;
   /** Called when a load has ended, or must be tried again. */
   onEnd: (isDone: boolean) => void = () => undefined;
@@ -175,7 +175,7 @@ export class Tile {
   }
 }
 
-/** Returns the index among all of the picture whose tile contains an element, or -1. */
+/** Returns the index in the timeline of the picture whose tile contains an element, or -1. */
 export function indexOfTile(target: EventTarget | null): number {
   const tile = target instanceof Element ? target.closest<HTMLElement>(".tile") : null;
   return tile ? Number(tile.dataset["index"]) : -1;

@@ -12,9 +12,9 @@
 //! the queue refuses a request at once, with an estimate of when to retry.
 //!
 //! Threads: `concurrency` threads for requests and as many for improvements, whose cells run on
-//! idle cores only. An improvement starts only while no request waits. It is cancelled when a
-//! request needs its memory, and queued again. The one lock is held for map and queue operations,
-//! never during a conversion.
+//! idle cores only. An improvement starts only while no request waits. A running improvement is
+//! cancelled when a request needs its memory, and queued again. The one lock is held for map and
+//! queue operations, never during a conversion.
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::{HashSet, VecDeque};
@@ -301,8 +301,8 @@ impl Flights {
         self.shared.lock().retry_after_s(&self.shared.limits)
     }
 
-    /// Queues an improvement. It is dropped if too many are queued; the next request queues it
-    /// again.
+    /// Queues an improvement, or drops the improvement if too many are queued. The next request
+    /// then queues the improvement again.
     pub fn improve(&self, task: Task) {
         let mut state = self.shared.lock();
         if state.improving.len() < self.shared.limits.improving_max

@@ -3,8 +3,8 @@
 //! The meaning of a profile is never lost. A profile other than sRGB is either embedded in the
 //! output, where every browser honours it, or the pixels are converted. Small profiles are
 //! embedded, because embedding is exact, keeps wide gamuts and does not need RGB. Only RGB profiles
-//! that consist of a matrix and curves are embedded; the larger ones of printers and scanners are
-//! bigger than a thumbnail and are interpreted differently by different clients.
+//! that consist of a matrix and curves are embedded; the profiles of printers and scanners are
+//! larger than a thumbnail and are interpreted differently by different clients.
 
 use crate::range::with_range;
 use crate::rgb::to_packed;

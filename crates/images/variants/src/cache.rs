@@ -233,8 +233,8 @@ impl Variant {
 
     /// Records a use at `now_ms`, in milliseconds since 1970.
     pub fn touch(&self, now_ms: u64) {
-        // Most hits of a hot variant fall into the same millisecond. They only load the time, so
-        // that the cores can share its cache line.
+        // Most hits of a hot variant fall into the same millisecond. Such hits only load the time,
+        // so that the cores can share its cache line.
         if self.used_ms.load(Ordering::Relaxed) < now_ms {
             self.used_ms.store(now_ms, Ordering::Relaxed);
         }

@@ -62,8 +62,8 @@ impl Error {
         Error::new(kind, format!("decode: {}", error.detail))
     }
 
-    /// Converts an error that `codec` returned while encoding. It cannot mean that the original is
-    /// undecodable, because decoding has succeeded.
+    /// Converts an error that `codec` returned while encoding. The error cannot mean that the
+    /// original is undecodable, because decoding has succeeded.
     pub(crate) fn encode(error: &codec::Error) -> Error {
         let kind = match error.kind {
             codec::ErrorKind::TooLarge | codec::ErrorKind::OutOfMemory => ErrorKind::TooLarge,

@@ -26,7 +26,8 @@ pub(crate) fn encode(
     let mut handle = Handle::new(tj::TJINIT_TJINIT_COMPRESS)?;
     handle.set(tj::TJPARAM_TJPARAM_QUALITY, i32::from(quality))?;
     // Baseline instead of progressive: progressive needs three times the CPU time and a buffer of
-    // all coefficients. It saves a few per cent on large grainy photographs and nothing on others.
+    // all coefficients. Progressive encoding saves a few per cent on large grainy photographs and
+    // nothing on others.
     handle.set(tj::TJPARAM_TJPARAM_OPTIMIZE, 1)?;
     carry_profile(&mut handle, profile)?;
     match raster {

@@ -130,8 +130,8 @@ fn encode_packed(packed: &Packed, effort: Effort) -> Result<Vec<u8>, Error> {
     let mut picture = Imported(new_picture(packed.size)?);
     picture.0.use_argb = 1;
     // SAFETY: the picture is initialised. The callee reads `height` rows of `stride` bytes, which
-    // is the length of `packed.data`, as verified by `encode::check`. It allocates a copy, which
-    // `Imported` frees.
+    // is the length of `packed.data`, as verified by `encode::check`. The callee allocates a copy,
+    // which `Imported` frees.
     let imported = unsafe { import(&raw mut picture.0, packed.data.as_ptr(), stride) };
     if imported == 0 {
         return Err(Error::new(
