@@ -49,7 +49,7 @@ pub(crate) fn exceeds_limited(yuv: &Yuv) -> bool {
         && (outside(&yuv.luma, 16, 235) || chroma.iter().any(|plane| outside(plane, 16, 240)))
 }
 
-/// Thresholds of the dithering, one per sample of a 4 × 4 tile. Each is added to a sample before a
+/// Thresholds of the dithering, one per sample of a 4 × 4 tile. Each is added to the dividend of a
 /// division by 255 that rounds down. The 16 thresholds are equidistant, and ordered so that
 /// neighbours differ most (Bayer's matrix of order 4).
 const THRESHOLDS: [[u8; 4]; 4] = {
