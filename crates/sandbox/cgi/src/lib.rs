@@ -1,5 +1,5 @@
 //! CGI/1.1, the gateway's side: a request as the environment of a program, and a program's output
-//! as an answer. The crate starts no processes, and has no files and no clock.
+//! as an answer. The crate starts no processes, and accesses no files and no clock.
 //!
 //! Principal types: [`Request`], whose [`variables`](Request::variables) are the environment of a
 //! program, and [`Answer`], the parsed standard output.

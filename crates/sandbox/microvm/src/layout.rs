@@ -1,4 +1,5 @@
-//! Memory map of a guest, and its page tables. Arithmetic only.
+//! Memory map of a guest, and its page tables. This module only calculates them, and accesses no
+//! memory of a guest.
 //!
 //! Guest-physical and guest-virtual addresses are equal, and one KVM slot holds all of them:
 //!
@@ -36,7 +37,7 @@ pub(crate) const EXCEPTION_STACK_TOP: u64 = 0x5800;
 pub(crate) const RETURN_FRAME: u64 = 0x5f00;
 const TABLES: Range<u64> = 0x1_0000..LARGE_BYTES;
 
-/// Minimum address of a program: linkers put programs with fixed addresses there.
+/// Minimum address of a program. Linkers put programs with fixed addresses at this address.
 const IMAGE_MIN: u64 = 2 * LARGE_BYTES;
 const STACK_BYTES: u64 = 8 << 20;
 /// Size of the top of the stack, above a 2 MB boundary, in bytes. The pages that the program writes

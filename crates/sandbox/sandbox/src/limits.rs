@@ -40,8 +40,8 @@ pub struct Limits {
     /// True if memory that a job allocates in a microVM is backed by transparent huge pages, where
     /// the host has them. Default true.
     pub request_hugepages: bool,
-    /// True if each cell is wiped after its job, so that the next job finds nothing of it. Default
-    /// true.
+    /// True if each cell is wiped after its job, so that the next job finds no data of the previous
+    /// job. Default true.
     pub ephemeral: bool,
     /// Kind of sandbox that runs the jobs. Default [`Backend::Process`].
     pub backend: Backend,

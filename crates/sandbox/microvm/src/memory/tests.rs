@@ -34,8 +34,8 @@ fn code_and_data_layout(bytes: u64) -> Layout {
     Layout::new(&image, 8 << 20, seed).expect("it fits")
 }
 
-/// Returns the template of a boot that wrote code, data, one word above the stack pointer and one
-/// below it.
+/// Returns the snapshot of a guest whose boot wrote code, data, one word above the stack pointer
+/// and one word below it.
 fn template(layout: &Layout) -> Template {
     let mut boot = Memory::blank(layout, true).expect("address space");
     let stack = layout.stack_top - 2 * PAGE_BYTES;
