@@ -13,6 +13,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use outlet::{Handover, Outlet};
 use recent::Recent;
@@ -98,6 +99,12 @@ pub fn say(line: &dyn Display) {
 /// at the end of the process.
 pub fn finish() {
     OUTLET.finish();
+}
+
+/// Waits until all lines are written, at most `limit`. Callable from any thread in any state, also
+/// from a panic on the log's own thread; without that thread, returns at once.
+pub(crate) fn finish_within(limit: Duration) {
+    OUTLET.finish_within(limit);
 }
 
 /// Changes the level of the log: from now on, events less severe than `level` are not written.

@@ -17,18 +17,26 @@ use std::io::{self, Write as _};
 use std::panic::PanicHookInfo;
 use std::process;
 use std::thread;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::log;
 
 /// Maximum bytes of a message in the report. Together with the other lines, a report is smaller
 /// than `PIPE_BUF` (4 KiB), the size that a pipe accepts without blocking once it is ready
 /// (pipe(7)).
 const MESSAGE_BYTES_MAX: usize = 2_048;
 
+/// Maximum time for which a panic waits until the log's thread has written the waiting lines.
+const LOG_WAIT_MAX: Duration = Duration::from_millis(200);
+
 /// Makes every later panic of this process write a report to stderr and end the process by SIGABRT.
+/// Lines that wait in the log are written first, unless the log's output is blocked.
 pub fn abort_on_panic() {
     std::panic::set_hook(Box::new(|info| {
         report(&describe(info));
+        log::finish_within(LOG_WAIT_MAX);
         process::abort();
     }));
 }

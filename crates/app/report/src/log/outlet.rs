@@ -119,6 +119,20 @@ impl Outlet {
         }
     }
 
+    /// Waits until the log's thread has written all lines, at most `limit`. The thread that calls
+    /// may hold the lock of the queue, so the lock is not waited for longer either.
+    pub(super) fn finish_within(&self, limit: Duration) {
+        let until = Instant::now() + limit;
+        let Some(mut queue) = self.queue.try_lock_until(until) else {
+            return;
+        };
+        while queue.has_thread && (!queue.waiting.is_empty() || queue.is_writing) {
+            if self.changed.wait_until(&mut queue, until).timed_out() {
+                return;
+            }
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock()
     }

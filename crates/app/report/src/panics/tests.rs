@@ -8,6 +8,7 @@ use std::thread;
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::{MESSAGE_BYTES_MAX, abort_on_panic};
+use crate::log;
 
 /// Environment variable that marks the second process, in which the test panics.
 const SECOND: &str = "PELTON_TEST_PANICS";
@@ -66,6 +67,29 @@ fn a_full_pipe_does_not_keep_the_process_from_ending() {
         Stdio::from(writer),
     );
     assert_eq!(output.status.signal(), Some(SIGABRT));
+}
+
+#[test]
+fn lines_that_wait_in_the_log_are_written_before_the_process_ends() {
+    const LINES: usize = 5_000;
+    if env::var_os(SECOND).is_some() {
+        abort_on_panic();
+        log::start(tracing::Level::INFO);
+        log::begin().expect("a thread");
+        for line in 0..LINES {
+            log::say(&format_args!("line {line} that waits in the log"));
+        }
+        panic!("an injected bug");
+    }
+    let output = panicking(
+        "panics::tests::lines_that_wait_in_the_log_are_written_before_the_process_ends",
+        Stdio::piped(),
+    );
+    assert_eq!(output.status.signal(), Some(SIGABRT));
+    let text = String::from_utf8(output.stderr).expect("text");
+    let written = text.lines().filter(|line| line.ends_with(" that waits in the log"));
+    assert_eq!(written.count(), LINES);
+    assert!(text.contains("an injected bug"), "{text}");
 }
 
 /// Checks the source of `main`: it must install the hook before other code runs. A test cannot
