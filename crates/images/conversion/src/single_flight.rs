@@ -15,7 +15,7 @@
 //! Threads: leaders and waiters may be on any thread. The one lock is held for map operations only.
 //! It may be locked while the caller holds a lock of its own, such as that of a queue of leaders.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ impl<K: Eq + Hash + Clone, T, P: Default> SingleFlight<K, T, P> {
     /// # Errors
     /// [`TooManyWaiters`] if too many callers wait for the key.
     pub fn follow(&self, key: &K) -> Result<Option<Waiter<T, P>>, TooManyWaiters> {
-        let mut flights = lock(&self.flights);
+        let mut flights = self.flights.lock();
         let Some(flight) = flights.get_mut(key) else {
             return Ok(None);
         };
@@ -117,7 +117,7 @@ impl<K: Eq + Hash + Clone, T, P: Default> SingleFlight<K, T, P> {
             flights: Arc::clone(&self.flights),
             progress: Arc::clone(&flight.progress),
         };
-        let former = lock(&self.flights).insert(key, flight);
+        let former = self.flights.lock().insert(key, flight);
         assert!(former.is_none(), "one leader per key");
         (leader, waiter)
     }
@@ -125,7 +125,7 @@ impl<K: Eq + Hash + Clone, T, P: Default> SingleFlight<K, T, P> {
     /// Returns the number of keys in flight.
     #[must_use]
     pub fn len(&self) -> usize {
-        lock(&self.flights).len()
+        self.flights.lock().len()
     }
 
     /// Returns whether no key is in flight.
@@ -161,7 +161,7 @@ impl<K: Eq + Hash, T, P> Leader<K, T, P> {
     /// Returns whether any caller still waits.
     #[must_use]
     pub fn is_awaited(&self) -> bool {
-        let flights = lock(&self.flights);
+        let flights = self.flights.lock();
         let flight = flights.get(&self.key);
         flight.is_some_and(|flight| flight.waiters.iter().any(|waiter| !waiter.is_closed()))
     }
@@ -172,7 +172,7 @@ impl<K: Eq + Hash, T, P> Leader<K, T, P> {
         T: Clone,
     {
         // Callers that arrive after this line start another flight.
-        let flight = lock(&self.flights).remove(&self.key);
+        let flight = self.flights.lock().remove(&self.key);
         self.is_finished = true;
         for waiter in flight.into_iter().flat_map(|flight| flight.waiters) {
             // A waiter that has left needs no result.
@@ -184,7 +184,7 @@ impl<K: Eq + Hash, T, P> Leader<K, T, P> {
 impl<K: Eq + Hash, T, P> Drop for Leader<K, T, P> {
     fn drop(&mut self) {
         if !self.is_finished {
-            let flight = lock(&self.flights).remove(&self.key);
+            let flight = self.flights.lock().remove(&self.key);
             // The senders wake the waiters, which must not happen under the lock.
             drop(flight);
         }
@@ -211,11 +211,6 @@ impl<T, P> Waiter<T, P> {
     pub fn progress(&self) -> &P {
         &self.progress.published
     }
-}
-
-/// Locks a map. A poisoned lock is usable, because no panic leaves the map half changed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
 }
 
 #[cfg(test)]
