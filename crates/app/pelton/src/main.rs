@@ -16,8 +16,6 @@ mod convert;
 mod flags;
 mod life;
 mod output;
-#[cfg(test)]
-mod panics_of_conversions;
 mod prefetch;
 mod quarantine;
 mod record;

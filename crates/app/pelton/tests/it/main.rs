@@ -27,6 +27,7 @@ mod migrate;
 mod negotiation;
 mod one_server;
 mod overload;
+mod panics;
 mod paths;
 mod players;
 mod programs;

@@ -87,7 +87,9 @@ fn lines_that_wait_in_the_log_are_written_before_the_process_ends() {
     );
     assert_eq!(output.status.signal(), Some(SIGABRT));
     let text = String::from_utf8(output.stderr).expect("text");
-    let written = text.lines().filter(|line| line.ends_with(" that waits in the log"));
+    let written = text
+        .lines()
+        .filter(|line| line.ends_with(" that waits in the log"));
     assert_eq!(written.count(), LINES);
     assert!(text.contains("an injected bug"), "{text}");
 }
