@@ -235,6 +235,18 @@ impl Metrics {
     }
 }
 
+/// Writes the start of the process under the name that Prometheus's client libraries use. Its
+/// changes show restarts, also those after a panic.
+pub(crate) fn render_process(text: &mut Text, started_unix_ms: u64) {
+    text.family(
+        "process_start_time_seconds",
+        "gauge",
+        "start of the process, in seconds since 1970",
+    );
+    let seconds = started_unix_ms as f64 / 1000.0;
+    text.sample("process_start_time_seconds", "", seconds);
+}
+
 /// Writes the metrics of the access log: lines that were accepted, and lines that were dropped.
 pub(crate) fn render_access(text: &mut Text, (logged, dropped): (u64, u64)) {
     text.counter(

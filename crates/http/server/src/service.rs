@@ -23,7 +23,7 @@ use crate::access::{self, AccessLog};
 use crate::blocking::blocking;
 use crate::gate::Part;
 use crate::known::{Known, detect};
-use crate::metrics::{Metrics, render_access};
+use crate::metrics::{Metrics, render_access, render_process};
 use crate::mount::Mounts;
 use crate::paths::{INTERNAL_FOLDER, METRICS_PATH, PAGE, PROBES};
 use crate::problem::Problem;
@@ -46,6 +46,8 @@ pub struct Service {
     pub(crate) access: Option<Arc<AccessLog>>,
     ledger: Option<Arc<SharedIndex>>,
     pub(crate) started_unix_ms: u64,
+    /// Time at which the process opened the service. A reload does not change it.
+    opened_unix_ms: u64,
 }
 
 /// Error at the start of the service; the operator must fix its cause.
@@ -162,6 +164,7 @@ impl Service {
             access: access.map(Arc::new),
             ledger,
             started_unix_ms: unix_ms(),
+            opened_unix_ms: unix_ms(),
         }))
     }
 
@@ -183,6 +186,7 @@ impl Service {
             access: self.access.clone(),
             ledger: self.ledger.clone(),
             started_unix_ms: unix_ms(),
+            opened_unix_ms: self.opened_unix_ms,
             settings,
         })
     }
@@ -216,6 +220,7 @@ impl Service {
         let converter = self.flights.converter();
         let access = self.access.as_ref();
         let mut text = Text::default();
+        render_process(&mut text, self.opened_unix_ms);
         self.metrics.render(&mut text);
         converter
             .metrics

@@ -8,6 +8,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+use std::time::UNIX_EPOCH;
 
 use rustix::process::Signal;
 
@@ -125,6 +126,28 @@ fn a_new_process_that_cannot_start_leaves_the_old_one_serving() {
         assert_eq!((answer.status, answer.field("connection")), (200, None));
         assert_eq!(server.get("/p.jpg").status, 200);
     }
+    server.stop();
+}
+
+#[test]
+fn the_start_of_the_process_is_a_metric_that_a_reload_does_not_change() {
+    let unix_s = || UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
+    let home = Home::new();
+    let before = unix_s();
+    let server = configured(&home, "quality = 80\n");
+    let line = || {
+        let metrics = server.get("/-/metrics");
+        let mut lines = metrics.text().lines();
+        let found = lines.find(|line| line.starts_with("process_start_time_seconds "));
+        found.expect("a sample").to_owned()
+    };
+    let first = line();
+    let started = server.metrics().get("process_start_time_seconds");
+    assert!((before..=unix_s()).contains(&started), "{started}");
+    rewrite(&home, "quality = 70\n");
+    signal(server.pid(), Signal::HUP);
+    assert_eq!(server.logged("INFO", "configuration reloaded"), 1);
+    assert_eq!(line(), first);
     server.stop();
 }
 
