@@ -109,7 +109,9 @@ fn every_row_is_read_whole_and_byte_by_byte() {
 fn every_row_is_read_in_any_pieces() {
     let tables = [TABLE, include_str!("requests.txt")];
     let rows = tables.into_iter().flat_map(rows);
-    let rows: Vec<_> = rows.map(|row| row.bytes).collect();
+    // Under Miri, rows that test limits would take hours.
+    let is_short = |bytes: &Vec<u8>| !cfg!(miri) || bytes.len() < 1_000;
+    let rows: Vec<_> = rows.map(|row| row.bytes).filter(is_short).collect();
     let index = any::<proptest::sample::Index>;
     let cuts = proptest::collection::vec(index(), 0..8);
     proptest!(|(at in index(), next in index(), cuts in cuts)| {
