@@ -27,10 +27,11 @@ pub(crate) use line::{LogRequest, LogResponse};
 
 /// Maximum time between two polls of the buffers by the thread.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Maximum bytes per write. A shutdown waits as long as such writes complete.
+/// Maximum bytes per write. During a shutdown, each complete write counts as progress; see
+/// [`STALL_TIME_MAX`].
 const WRITE_BYTES_MAX: usize = 64 << 10;
-/// Maximum time that a shutdown waits without progress: the file, or the reader of standard error,
-/// accepts no lines.
+/// Maximum time without progress after which a shutdown stops waiting. There is no progress while
+/// the file, or the reader of standard error, accepts no lines.
 const STALL_TIME_MAX: Duration = Duration::from_secs(1);
 /// Number of times that a core tries to take the lock before it drops the line. Few tries suffice,
 /// since the thread holds the lock only for a swap.
@@ -158,7 +159,7 @@ impl AccessLog {
         }
     }
 
-    /// Requests that the file is reopened.
+    /// Makes the log's thread reopen the file.
     pub fn reopen(&self) {
         self.shared.reopen.store(true, Relaxed);
         self.thread.unpark();

@@ -185,9 +185,9 @@ impl Core {
         }
     }
 
-    /// Returns the problem of a request without valid credentials. For requests of this server's
-    /// web page, it is a problem that makes the browser show no login window, since the page has
-    /// its own form.
+    /// Returns the problem for a request without valid credentials. If this server's web page sent
+    /// the request, the browser must not show its own login window, since the page has a login
+    /// form.
     fn unauthorized(&self, request: &Request<'_>) -> Problem {
         let is_fetch = field(request, "sec-fetch-dest") == Some("empty");
         let view = session_cookie::referring_view(&request.fields());
@@ -218,7 +218,7 @@ impl Core {
         }
     }
 
-    /// Responds to a CORS preflight request for the API.
+    /// Responds to a CORS preflight request for the API. Returns `None` for any other request.
     pub(crate) fn preflight_response(&self, request: &Request<'_>) -> Option<Response> {
         let is_api = || self.service.part_of(request.target.path) == Part::Api;
         (request.method == Method::Options && is_api()).then(|| {

@@ -5,9 +5,9 @@
 //! each member: local header · bytes of the file      at the end: a directory entry for each member
 //! ```
 //!
-//! A member is read twice, first for its checksum, which precedes its bytes: programs that ignore
-//! the directory at the end could not find the end of an uncompressed member otherwise. The total
-//! length is known from the start.
+//! Each member is read twice, because the local header in front of its bytes contains their
+//! checksum. If checksum and size followed the bytes, programs that ignore the directory at the end
+//! could not find the end of an uncompressed member. The total length is known from the start.
 //!
 //! Limits: 4 GiB and 4,096 files, see the constants. Source: PKWARE's APPNOTE.TXT 6.3.
 

@@ -8,12 +8,12 @@ use crate::request_id::RequestId;
 /// Maximum number of unused batches kept for later requests. On one core, fewer connections than
 /// this are served at the same moment.
 const BATCHES_MAX: usize = 64;
-/// Maximum capacity of a batch that is kept for later requests, in bytes. A long response may have
-/// enlarged it beyond that.
+/// Maximum capacity of a batch that is kept for later requests, in bytes. A batch that a long
+/// response has enlarged beyond this capacity is freed.
 const KEPT_BYTES_MAX: usize = 128 << 10;
 
 thread_local! {
-    /// Batches that no connection uses. A waiting connection holds none.
+    /// Batches that no connection uses. A connection that waits for a request holds no batch.
     static BATCHES: RefCell<Vec<Batch>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -82,7 +82,7 @@ impl Core {
         self.live.generation() != self.generation
     }
 
-    /// Returns the context of a request without its body, which the caller adds.
+    /// Returns the context of a request. The caller adds the body of the request.
     pub(crate) fn request_context(&self, listener: usize, peer: IpAddr) -> RequestContext {
         RequestContext {
             body: Upload::new(&self.uploads),

@@ -27,8 +27,8 @@ pub struct Figures {
     pub store: Option<SharedIndexStats>,
     /// Connections of all cores.
     pub connections: ConnectionTotals,
-    /// Bytes of responses in memory that clients have not read, of those that count against
-    /// `limits.mount_answers_bytes`.
+    /// Total bytes of responses in memory that clients have not read. Only responses that the limit
+    /// `limits.mount_answers_bytes` covers are counted.
     pub response_bytes: u64,
 }
 
@@ -50,8 +50,8 @@ pub struct ConnectionTotals {
 }
 
 impl Service {
-    /// Returns the figures of all parts. Takes the locks of the queues and of the index for
-    /// moments; no lock of a hit.
+    /// Returns the figures of all parts. Takes the locks of the queues and of the index briefly,
+    /// and none that a cache hit takes.
     #[must_use]
     pub fn figures(&self) -> Figures {
         Figures {

@@ -91,7 +91,8 @@ impl Service {
 }
 
 /// Returns the name of the first picture of each of `folders`; `None` if a folder has none.
-/// Examines at most [`FOLDER_PICTURES_MAX`] folders, with `entries_max` entries in total.
+/// Examines at most [`FOLDER_PICTURES_MAX`] folders, and at most `entries_max` entries in all of
+/// them together.
 fn folder_pictures(
     library: &Library,
     folder: Option<&LibraryPath>,
@@ -116,8 +117,8 @@ fn folder_pictures(
     folders.iter().enumerate().map(folder_picture).collect()
 }
 
-/// Renders a page. `folder_pictures` has the picture of each folder. `colour` returns the colour of
-/// a picture for CSS, if known, which is shown until the picture is loaded.
+/// Renders a page. `folder_pictures` contains the name of each folder's picture, if it has one.
+/// `colour` returns the CSS colour that is shown until a picture is loaded, if it is known.
 fn render(
     folder: Option<&LibraryPath>,
     listed: &Listed,

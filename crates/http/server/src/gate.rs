@@ -216,8 +216,8 @@ impl Gate {
     pub const ADMIN_PARTS: [&str; 3] = ["/-/api", "/-/metrics", "/-/status"];
 
     /// Returns whether a request to `part` needs an admin once there are users, even if the part
-    /// needs no login. Everybody may read the administration of such a server, but only admins may
-    /// change it.
+    /// needs no login. This applies to every request to the dashboard, and to changes of the
+    /// administration.
     pub(crate) fn is_for_admins(part: Part, is_change: bool) -> bool {
         part == Part::Dashboard || part == Part::Admin && is_change
     }

@@ -22,7 +22,7 @@ const REST_BYTES_MAX: usize = 4 << 10;
 const BUFFERS_MAX: usize = 64;
 
 thread_local! {
-    /// Buffers that no connection uses. A waiting connection holds none.
+    /// Buffers that no connection uses. A connection that waits for a request holds no buffer.
     static BUFFERS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -52,7 +52,8 @@ pub struct Representation {
     pub negotiated: bool,
     /// True if a variant that is encoded later at higher effort will replace this representation.
     pub provisional: bool,
-    /// Source of the body, as the metrics count it if the request need not wait for a conversion.
+    /// Source of the body for the metrics. If a request waited for a conversion, its response
+    /// counts as a miss instead of a hit.
     pub served: Served,
 }
 

@@ -100,7 +100,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Returns the shape for a request that could not be parsed.
+    /// Shape of responses to requests that could not be parsed.
     pub(crate) const UNPARSED: Shape = Shape {
         bodiless: false,
         negotiable: false,

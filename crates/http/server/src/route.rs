@@ -1,5 +1,5 @@
-//! Routing: from a request to the part of the server that responds: a cache hit, a mount, a
-//! document, or a file of the library.
+//! Routing of a request to the part of the server that responds: the cache of ready responses, a
+//! mount, a document, or a file of the library.
 
 use http1::{Method, Request};
 use image_plan::Recipe;

@@ -29,7 +29,7 @@ pub struct Settings {
     pub improve: bool,
     /// Extensions of files that are served although they are neither pictures nor audio.
     pub allowed_types: AllowedTypes,
-    /// Extensions of the files that are served; no other file is.
+    /// Extensions that a file must have to be served.
     pub only_types: AllowedTypes,
     /// Grammar of the queries that select size, format and quality.
     pub grammar: Grammar,

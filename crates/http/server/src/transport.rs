@@ -22,8 +22,8 @@ use conversion::chunks::{CHUNK_BYTES, Chunks};
 /// TLS over a socket.
 #[derive(Debug)]
 pub(crate) struct Secured {
-    /// TLS stream; boxed, because each state of a task that holds it would otherwise grow by a
-    /// kilobyte.
+    /// TLS stream; boxed, because it would otherwise add a kilobyte to each state of the
+    /// connection's task.
     pub(crate) tls: Box<TlsStream<CountedStream>>,
     /// Number of bytes that the client had acknowledged when the deadline for writing was last
     /// armed.

@@ -154,7 +154,7 @@ impl<'c, S: Carrier> Session<'c, S> {
 
     /// Returns whether the client acknowledges bytes at the minimum rate, while the deadline for
     /// writing is armed. The bytes are counted since the previous call. The first call counts from
-    /// the start of the connection, so it may grant one wait too many.
+    /// the start of the connection, so it may return true for a slow client.
     pub(super) fn reads_fast_enough(&self) -> bool {
         self.conn.deadline.is_armed(reactor::Wait::Write)
             && self.stream.acked_bytes().is_ok_and(|acked| {

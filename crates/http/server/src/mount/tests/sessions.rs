@@ -62,7 +62,7 @@ impl Mount for Of {
     }
 }
 
-/// Mount that responds with files of the library to users in sessions.
+/// Mount below `/-/`, where the session cookie is read. It responds with a file of the library.
 struct Behind;
 
 impl Mount for Behind {
@@ -250,7 +250,7 @@ fn once_there_are_users_only_admins_see_the_dashboard_and_change_the_server() {
     assert_eq!(status(&house, "GET", "/-/dashboard", token), 200);
 }
 
-/// If the challenge is `Basic`, browsers show their own login window on top of the page's form.
+/// For a `Basic` challenge, browsers would show their own login window on top of the page's form.
 #[test]
 fn the_page_is_asked_for_no_password_by_the_browser() {
     let gate = Gate {
