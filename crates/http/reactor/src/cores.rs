@@ -6,7 +6,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::{Error, Limits};
 
-/// Number of a processor, as the kernel counts them: 3 for `cpu3`.
+/// Number of a processor in the kernel's numbering: 3 for `cpu3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CoreId(pub usize);
 

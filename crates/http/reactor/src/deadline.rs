@@ -291,8 +291,8 @@ pub struct Linger<'d> {
 }
 
 impl Linger<'_> {
-    /// Lowers the limit to `bytes_max` more bytes, for a client that made an error: the only thing
-    /// it still has to receive is the reason why the connection closes.
+    /// Lowers the limit to `bytes_max` more bytes, for a client that made an error. Such a client
+    /// has only the reason of the close left to receive.
     #[must_use]
     pub fn at_most(mut self, bytes_max: usize) -> Self {
         self.bytes_left = self.bytes_left.min(bytes_max);

@@ -113,9 +113,9 @@ struct Shared {
     open: OpenConnections,
     addresses: Arc<Addresses>,
     counters: Arc<[Counters]>,
-    /// True if each core's thread is pinned to its processor. If the reactor has only one core, it
-    /// is not pinned: there is no other core of this process to keep away, and the core would share
-    /// its processor with the single cores of other processes while other processors are idle.
+    /// True if each core's thread is pinned to its processor. The only core of a reactor is not
+    /// pinned: pinning would separate it from no other core, and would make it share its processor
+    /// with the single cores of other processes while other processors are idle.
     pins: bool,
     /// Processors that the process may use, for threads that are not pinned.
     allowed: CpuSet,

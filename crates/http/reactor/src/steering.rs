@@ -1,11 +1,11 @@
 //! Steering: the choice of the core that accepts a new connection.
 //!
 //! The kernel receives a connection's packets on some processor. If the core of that processor
-//! serves the connection, the packets stay in its caches. But if all packets arrive on one
-//! processor, as with a single client or a network card with one queue, this choice would leave the
-//! other cores idle. So `auto` starts with the kernel's hash, samples on which processors
-//! connections arrive, switches to the arrival processor only if arrivals are even, and switches
-//! back when the cores' shares diverge.
+//! serves the connection, the packets stay in the caches of that processor. But if all packets
+//! arrive on one processor, as with a single client or a network card with one queue, this choice
+//! would leave the other cores idle. So `auto` starts with the kernel's hash, samples on which
+//! processors connections arrive, switches to the core of the arrival processor only if the
+//! arrivals are even over the cores, and switches back when the cores' shares diverge.
 //!
 //! Sources: socket(7) `SO_INCOMING_CPU`, which works with `SO_REUSEPORT` since Linux 6.2;
 //! `SO_ATTACH_REUSEPORT_CBPF`.

@@ -1,4 +1,4 @@
-//! The reactor over real sockets of the loopback interface.
+//! Tests of the reactor over real sockets of the loopback interface.
 
 use std::cell::Cell;
 use std::fs::File;

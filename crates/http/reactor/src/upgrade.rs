@@ -63,7 +63,7 @@ impl Program {
     }
 
     /// Starts the child. This process closes its copy of `stdin`, the child's end of the socket;
-    /// otherwise it would not notice when the child ends.
+    /// otherwise this process would not notice when the child ends.
     fn start(&self, stdin: UnixStream) -> io::Result<Child> {
         Command::new(&self.0)
             .args(env::args_os().skip(1))
