@@ -36,8 +36,8 @@ pub(crate) fn gate(build: &Build) -> Result<(), Stop> {
     timed("conform http1", || succeed(&mut conform))
 }
 
-/// Returns the command that runs the suite `page` for the gate: few journeys, with the server of
-/// `build`, whose claim the gate keeps.
+/// Returns the command that runs the suite `page` for the gate: few journeys (sequences of a user's
+/// actions), with the server of `build`. The build folder stays locked meanwhile.
 ///
 /// # Errors
 /// When the server or `conform` cannot be built.

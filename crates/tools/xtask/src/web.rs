@@ -85,7 +85,7 @@ fn check(web: &Path) -> Result<(), Stop> {
     succeed(npm.args(["run", "--silent", "check"]).current_dir(web))
 }
 
-/// Runs the tests of the page's pure parts, and prints their output and a line with their counts.
+/// Runs the unit tests of the page, and prints their output and a line with their counts.
 fn unit(web: &Path) -> Result<Count, Stop> {
     let mut npm = Command::new("npm");
     npm.args(["test", "--silent"])

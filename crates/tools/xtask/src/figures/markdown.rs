@@ -62,8 +62,9 @@ pub(super) fn records(records: &Records) -> Markdown {
     table
 }
 
-/// Returns the version in the text that a program prints about itself: the part of the first word
-/// with a number and a dot that follows any name in the word.
+/// Returns the version number in `printed`, the line with which a program states its version. The
+/// number is in the first word that has a digit before a dot. Text in front of the number is cut
+/// off: `nginx/1.26.0` gives `1.26.0`.
 pub(super) fn version(printed: &str) -> Option<&str> {
     let mut words = printed.split_whitespace();
     let word = words.find(|word| {

@@ -59,7 +59,7 @@ impl Records {
         })
     }
 
-    /// Returns the value `part` of the newest record of `lab` that has one.
+    /// Returns the value `part` of the newest record of `lab` that has this value.
     pub(super) fn newest(&self, lab: &str, part: &str) -> Row<'_> {
         let row = self.all(lab, part).into_iter().next();
         let row = row.unwrap_or_else(|| panic!("no record of {lab} has {part}"));

@@ -30,7 +30,7 @@ pub(super) fn cells(records: &Records) -> Markdown {
     table
 }
 
-/// Renders what a cell costs beside the job.
+/// Renders the costs of a cell without those of the job that runs in it.
 pub(super) fn costs_of_a_cell(records: &Records) -> Markdown {
     let mut table = Markdown::new(&["figure", "value", "record"]);
     let creation = records.newest("cells", "creation");

@@ -51,8 +51,7 @@ const LAYERS: &[(&str, u8)] = &[
 
 /// Allowed imports between crates of the same layer, as importer and imported crate. A request
 /// starts a conversion, and a conversion makes a variant, so `server` imports `conversion`, and
-/// `conversion` imports `variants`. The program puts together the parts that its configuration
-/// describes.
+/// `conversion` imports `variants`. The program `pelton` is assembled from crates of its own layer.
 const STEPS: &[(&str, &str)] = &[
     ("image-plan", "read-at"),
     ("tags", "read-at"),

@@ -4,7 +4,7 @@ use super::tree::{Finding, Rule, Tree};
 
 /// Words that say nothing in the names of files and types, and attract code that belongs elsewhere.
 const LEFTOVERS: &[&str] = &["utils", "helpers", "common", "misc", "manager", "processor"];
-/// Maximum size of a file, in bytes. A picture for a test needs a few thousand.
+/// Maximum size of a file, in bytes. A picture for a test needs only a few thousand bytes.
 const FILE_BYTES_MAX: u64 = 256 * 1024;
 
 pub(super) const RULES: &[Rule] = &[

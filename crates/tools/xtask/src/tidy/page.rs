@@ -1,5 +1,5 @@
-//! Rules about the sources of the page: TypeScript and scripts in `web`. What they build in
-//! `web/dist` is checked by the gate's step `web`.
+//! Rules about the sources of the page: TypeScript and scripts in `web`. The gate's step `web`
+//! checks the files in `web/dist`, which are built from these sources.
 
 use super::prose;
 use super::tree::{Finding, Rule, Tree, TreeFile};

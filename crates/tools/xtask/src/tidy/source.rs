@@ -174,7 +174,8 @@ impl Walk {
         }
     }
 
-    /// Visits an item, as test code if its attributes mark it as such.
+    /// Visits an item. If its attributes mark it as test code, everything in it counts as test
+    /// code.
     fn item(&mut self, attributes: &[syn::Attribute], visit: impl FnOnce(&mut Walk)) {
         let outside = self.test;
         self.test |= attributes.iter().any(is_test);
