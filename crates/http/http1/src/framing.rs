@@ -25,7 +25,7 @@ pub(crate) fn validate(known: &KnownFields<'_>, version: Version) -> Result<Fram
     if !length.is_empty() {
         return Err(Reject::bad("both Content-Length and Transfer-Encoding"));
     }
-    // RFC 9112 §6.1: with HTTP/1.0 the framing must be treated as faulty.
+    // RFC 9112 §6.1: Transfer-Encoding in an HTTP/1.0 request must be treated as faulty framing.
     if version < Version::Http11 {
         return Err(Reject::bad("Transfer-Encoding in HTTP/1.0"));
     }

@@ -99,8 +99,8 @@ const TOO_MANY: Reject = Reject::with(431, "too many fields");
 fn translate_error(error: httparse::Error) -> Reject {
     match error {
         httparse::Error::TooManyHeaders => TOO_MANY,
-        // RFC 9112 §5.1 requires 400 for a space before the colon. §5.2 allows it for obs-fold, and
-        // §2.2 for white space before the first field.
+        // RFC 9112 §5.1 requires status 400 for a space before the colon. §5.2 allows this status
+        // for obs-fold, and §2.2 for white space before the first field.
         httparse::Error::HeaderName => {
             Reject::bad("a field line does not begin with a name and a colon")
         }

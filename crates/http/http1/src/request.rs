@@ -31,8 +31,7 @@ pub struct Request<'a> {
     pub(crate) section: &'a [u8],
 }
 
-/// Method of a request: those that this crate distinguishes, and one value for all other known
-/// ones.
+/// Method of a request. All known methods that this crate does not distinguish are `Other`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// `GET`

@@ -104,7 +104,7 @@ fn every_row_is_read_whole_and_byte_by_byte() {
     });
 }
 
-/// Also uses the rows of `requests.txt`, since each request is the start of a connection.
+/// The rows of `requests.txt` are used too, since each request is the start of a connection.
 #[test]
 fn every_row_is_read_in_any_pieces() {
     let tables = [TABLE, include_str!("requests.txt")];
