@@ -35,7 +35,7 @@ pub struct Assets {
 pub struct Asset {
     /// Media type, with the character set of text.
     pub media_type: &'static str,
-    /// Bytes as they are.
+    /// Uncompressed bytes.
     pub identity: Cow<'static, [u8]>,
     /// Bytes in gzip form (RFC 1952), if that is much smaller.
     pub gzip: Option<&'static [u8]>,
@@ -72,7 +72,7 @@ impl Assets {
         }
     }
 
-    /// Returns the file of a name, if it exists.
+    /// Returns the file called `name`, if it exists.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Asset> {
         let media_type = media_type(name)?;

@@ -1,5 +1,5 @@
-//! Page of Pelton: the files of `web/dist`, embedded as they are and compressed, and the shell, the
-//! HTML document that loads them.
+//! Page of Pelton: the files of `web/dist`, embedded both uncompressed and compressed. One of these
+//! files is the shell, the HTML document that loads the others.
 //!
 //! Principal types: [`Assets`], and [`Asset`], one file. The crate neither parses requests nor
 //! knows routes; the server that sends the files chooses their form by the request.

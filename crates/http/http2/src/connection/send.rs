@@ -116,8 +116,9 @@ impl Connection {
     }
 }
 
-/// Writes the frame heads of an HPACK block that was appended after `begin` and room for one frame
-/// head: one HEADERS frame, and CONTINUATION frames for bytes beyond 16 KiB.
+/// Writes the frame heads of an HPACK block, which is in `out` behind `begin` and room for one
+/// frame head. The block becomes one HEADERS frame, and CONTINUATION frames for bytes beyond 16
+/// KiB.
 fn frame_head(out: &mut Vec<u8>, begin: usize, stream: u32, ending: u8) {
     let block_begin = begin + FRAME_HEAD_BYTES;
     let length = out.len() - block_begin;

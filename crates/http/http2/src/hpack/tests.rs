@@ -135,7 +135,7 @@ fn indexed_fields_take_one_byte() {
         block_bytes.push(block.len());
     }
     // The second block has one byte for each of the three fields that are in a table (the status
-    // and the two shared ones), and the whole encoding of the etag, which is in none.
+    // and the two shared ones), and the whole encoding of the etag, which is in no table.
     assert_eq!(
         block_bytes[1],
         1 + 2 + 1 + lines[2].bytes() - 1,
