@@ -186,8 +186,8 @@ impl Core {
     }
 
     /// Returns the problem for a request without valid credentials. If this server's web page sent
-    /// the request, the browser must not show its own login window, since the page has a login
-    /// form.
+    /// the request, the problem is [`Problem::UnauthorizedPage`], for which browsers show no login
+    /// window of their own, since the page has a login form.
     fn unauthorized(&self, request: &Request<'_>) -> Problem {
         let is_fetch = field(request, "sec-fetch-dest") == Some("empty");
         let view = session_cookie::referring_view(&request.fields());

@@ -33,7 +33,7 @@ pub struct Choice {
 pub enum SoundChoice {
     /// A complete transcoded track, or the original file.
     Whole(Choice),
-    /// A track in production, which will be stored under this key.
+    /// A track that is still being transcoded, and that will be stored under this key.
     Growing(Key, Arc<Growing>),
     /// The original has changed, so the choice must be made again.
     Changed,

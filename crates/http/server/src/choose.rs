@@ -31,8 +31,8 @@ use crate::known::Known;
 use crate::problem::Problem;
 use crate::service::Service;
 
-/// Minimum bytes of a track that must exist before the track is sent while in production. Shorter
-/// tracks are sent whole.
+/// Minimum bytes of a transcoded track that must exist before the track is sent while transcoding
+/// continues. Shorter tracks are sent whole.
 const STREAM_START_BYTES: u64 = 16 << 10;
 /// Maximum number of attempts to choose a representation. An attempt fails if the original or its
 /// variant changes meanwhile.
@@ -312,8 +312,8 @@ impl Service {
 
 impl Service {
     /// Chooses the response for a player that requests the track at `path`, transcoded according to
-    /// `plan`. Transcodes the track if necessary. With `allow_streaming` the returned track may
-    /// still be in production.
+    /// `plan`. Transcodes the track if necessary. With `allow_streaming` the returned track may be
+    /// one that is still being transcoded.
     ///
     /// # Errors
     /// The [`Problem`] to respond with.
@@ -384,7 +384,7 @@ impl Service {
                 Ok(Ok(outcome)) => return Ok(Awaited::Outcome(outcome)),
                 // After the start, a track is abandoned only when the server stops.
                 Ok(Err(Abandoned)) if waiter.has_started() => return Err(Problem::Host),
-                // The track was removed from the queue in favour of another user's.
+                // The track was removed from the queue in favour of another user's track.
                 Ok(Err(Abandoned)) => return Err(self.busy(self.transcoder.busy())),
                 Err(_) if !had_started && start_deadline <= Instant::now() => {
                     return Err(self.busy(self.transcoder.busy()));
@@ -415,7 +415,7 @@ impl Service {
 /// Result of waiting for a track.
 enum Awaited {
     Outcome(transcode::Outcome),
-    /// The track is in production.
+    /// The track is still being transcoded.
     Growing(Arc<Growing>),
 }
 

@@ -35,8 +35,8 @@ impl Service {
             Known::Damaged => return Err(Problem::Undecodable),
             _ => return Err(Problem::Unsupported),
         };
-        // The size is the same in all target formats, so PNG stands for any. A picture that cannot
-        // be converted keeps its own size.
+        // The size is the same in all target formats, so it is computed for PNG. A picture that
+        // cannot be converted keeps its own size.
         let plan = image_plan::plan(
             &facts,
             &recipe,

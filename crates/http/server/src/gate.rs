@@ -84,7 +84,7 @@ pub enum Part {
     Api,
     /// Endpoints that begin, end and list sessions. They check credentials themselves.
     Sessions,
-    /// Pages that play music in a browser, covers, and the addresses at which users in sessions get
+    /// Pages that play music in a browser, covers, and the paths at which users with a session get
     /// files.
     Music,
     /// Pages that list folders.

@@ -21,8 +21,8 @@ use crate::problem::Problem;
 use crate::ready::Entry;
 use crate::representation::{Conversion, Found, Representation};
 
-/// Maximum number of attempts to choose a representation and open it, since it may disappear in
-/// between.
+/// Maximum number of attempts to choose a representation and open it, since the representation may
+/// disappear before it is opened.
 const ATTEMPTS_MAX: usize = 3;
 
 impl Core {
@@ -159,7 +159,7 @@ impl Core {
     }
 
     /// Returns the track at `path`, transcoded according to `plan`. If the caller allows streaming,
-    /// the track may still be in production.
+    /// the track may be one that is still being transcoded.
     pub(crate) async fn find_track(
         &self,
         path: &str,
@@ -197,11 +197,11 @@ impl Core {
     }
 }
 
-/// Transcoded track for a player, complete or in production.
+/// Track that is transcoded for a player, completely or in part.
 #[derive(Debug)]
 pub(crate) enum TranscodeBody {
     /// The whole track.
     Whole(Found),
-    /// A track in production, which will be stored under this key.
+    /// A track that is still being transcoded, and that will be stored under this key.
     Growing(Key, Arc<Growing>),
 }

@@ -99,7 +99,7 @@ impl Upload {
     }
 
     /// Appends received bytes. If the bodies of the core would exceed `all_bytes_max` in total,
-    /// slow bodies are dropped; if there is none, this body is rejected.
+    /// slow bodies are dropped; if no slow body is left, this body is rejected.
     pub(crate) fn add(&mut self, part: &[u8], all_bytes_max: usize) -> Result<(), Reject> {
         const MEMORY_FULL: Reject = Reject {
             status: 503,

@@ -1,5 +1,5 @@
-//! Responses from the result of a lookup: a representation, a track in production, or an error.
-//! Preconditions and ranges apply to representations.
+//! Responses from the result of a lookup: a representation, a track that is still being transcoded,
+//! or an error. Preconditions and ranges apply to representations.
 
 use std::rc::Rc;
 use std::sync::Arc;

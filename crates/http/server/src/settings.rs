@@ -112,8 +112,8 @@ pub struct Limits {
     /// Maximum size of the body of a request to a mount, in bytes on the wire.
     pub request_body_bytes: usize,
     /// Maximum total bytes of the bodies of requests to mounts, on one core, while their responses
-    /// are pending. Above the limit, a body that arrives slowly is dropped; if there is none, the
-    /// response is 503.
+    /// are pending. Above the limit, a body that arrives slowly is dropped; if no body arrives
+    /// slowly, the response is 503.
     pub core_request_body_bytes: usize,
     /// Maximum total bytes of mounts' responses that clients have not read. Above the limit, the
     /// response is 503.

@@ -32,7 +32,7 @@ const COPY_BYTES_MAX: usize = 4 << 10;
 /// Number of waiting bytes at which no more body parts are queued, so that streams alternate and a
 /// reset takes effect soon.
 const QUEUED_BYTES_MAX: usize = 128 << 10;
-/// Number of waiting bytes of frames, mostly responses to unsolicited frames, above which nothing
+/// Number of waiting bytes of frames, mostly replies to frames such as PING, above which nothing
 /// more is read.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 /// Maximum number of finished responses that are collected before they are counted.
