@@ -225,7 +225,7 @@ impl Conn {
 
     /// Waits until the socket has room for more of a response, as long as the client accepts at
     /// least `write_bytes_per_s_min` over each `write_stall_ms`. The rate is measured by the bytes
-    /// that the client's kernel has acknowledged. Whether the socket is writable would be too
+    /// that the client's kernel has acknowledged. Readiness of the socket for writing would be too
     /// coarse a measure: the kernel reports a socket as writable only once a third of its buffer is
     /// free, which may be a megabyte. Arms [`Wait::Write`] unless it is armed, so that the rate is
     /// measured over all pieces of a response. Cancel-safe.

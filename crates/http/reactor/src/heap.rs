@@ -24,9 +24,9 @@ pub use tikv_jemallocator::Jemalloc;
 /// Interval at which jemalloc is made to check for pages that have been unused for long enough.
 const DECAY_EVERY: Duration = Duration::from_millis(500);
 
-/// Option string that jemalloc reads when the process starts. By default, blocks of 8 MiB and more
-/// are returned to the host at once, so each large block that is allocated right after another
-/// one was freed costs a page fault for every 4 KiB.
+/// Option string that jemalloc reads when the process starts. By default, freed blocks of 8 MiB and
+/// more are returned to the host at once, so each large block that is allocated right after another
+/// one was freed costs a page fault for every 4 KiB. The options switch this off.
 #[repr(transparent)]
 struct Options(*const c_char);
 

@@ -12,9 +12,9 @@ impl OpenConnections {
         OpenConnections(AtomicUsize::new(0))
     }
 
-    /// Counts one more connection if fewer than `connections_max` are open. Returns whether it did.
-    /// One atomic operation compares and counts, so cores that accept at the same time do not
-    /// exceed the limit.
+    /// Counts one more connection if fewer than `connections_max` are open. Returns whether the
+    /// connection was counted. One atomic operation compares and counts, so cores that accept at
+    /// the same time do not exceed the limit.
     pub(crate) fn try_add(&self, connections_max: usize) -> bool {
         let add = |open| (open < connections_max).then(|| open + 1);
         self.0.fetch_update(Relaxed, Relaxed, add).is_ok()

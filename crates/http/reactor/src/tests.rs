@@ -148,7 +148,7 @@ fn loopback() -> SocketAddr {
     "127.0.0.1:0".parse().expect("an address")
 }
 
-/// Returns `count` cores. If fewer processors are usable, several cores share one.
+/// Returns `count` cores. If fewer processors are usable, several cores share a processor.
 fn some_cores(count: usize) -> Vec<CoreId> {
     let usable = usable_cores(&Limits::default()).expect("the kernel answers");
     usable.into_iter().cycle().take(count).collect()

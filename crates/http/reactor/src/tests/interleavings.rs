@@ -1,13 +1,13 @@
 //! Tests, under `shuttle`, of the state that cores share: the threads of a test run in many
-//! interleavings, and a wait that nothing ends is a deadlock, which fails the test.
+//! interleavings, and a wait that never ends is reported as a deadlock, which fails the test.
 //!
 //! The other tests of this crate start real cores, and the locks of `shuttle` work only under
 //! `shuttle`. So this module compiles the files `gate.rs` and `open.rs` once more, with its own
 //! `sync`.
 //!
-//! Each of these injected bugs made a test fail: an arrival that notifies one waiter, that notifies
-//! none, or that is counted by `wait` alone and not by `drop`; a count that is compared and then
-//! changed in two operations.
+//! Each of these injected bugs made a test fail: an arrival that notifies only one waiter; an
+//! arrival that notifies no waiter; an arrival that `wait` counts but `drop` does not; a count that
+//! is compared and changed in two separate operations.
 
 #[allow(clippy::duplicate_mod, reason = "compiled with other locks")]
 #[path = "../gate.rs"]
