@@ -24,7 +24,8 @@ struct Step {
     run: fn(&Gate) -> Result<Count, Stop>,
 }
 
-/// All steps, in the order in which they run. Cheap steps run first, because they find the most.
+/// All steps, in the order in which they run. Cheap steps run first, because they find most of the
+/// errors.
 const STEPS: &[Step] = &[
     Step {
         name: "fmt",

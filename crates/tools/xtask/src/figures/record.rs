@@ -1,7 +1,7 @@
 //! Records of the lab, as tables of values.
 //!
 //! The tools write all records, so a value that is missing or has another type is a bug of the
-//! record or of a table, and panics with the path of the value.
+//! record or of a table. Reading such a value panics, with its path in the message.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
