@@ -31,7 +31,7 @@ pub struct Decoded {
 enum State {
     /// Body of a known length, with the number of bytes still due.
     Length(u64),
-    /// Chunk size, and whether it has a digit yet.
+    /// Chunk size as far as it was read, and whether any digit of it was read.
     Size {
         size: u64,
         has_digits: bool,

@@ -29,8 +29,8 @@ struct Code {
     symbols: [u16; SYMBOLS],
     /// For each length of a code in bits, the first code and its index in `symbols`.
     firsts: [(u32, u16); BITS_MAX + 2],
-    /// For each value of the next eight bits, the symbol whose code they start with, and the length
-    /// of that code in bits; length 0 if the code is longer than eight bits.
+    /// For each value of the next eight bits, the symbol whose code these bits start with, and the
+    /// length of that code in bits; length 0 if the code is longer than eight bits.
     short: [(u8, u8); 256],
 }
 
