@@ -1,7 +1,8 @@
 //! Records of the lab, as tables of values.
 //!
 //! The tools write all records, so a value that is missing or has another type is a bug of the
-//! record or of a table. Reading such a value panics, with its path in the message.
+//! record or of a table. Reading such a value panics. The message names the missing member, or
+//! shows the value of the wrong type.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
