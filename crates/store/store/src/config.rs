@@ -540,8 +540,8 @@ fn named_files(path: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the entries of `folder` that match `pattern`, sorted; a name without glob characters is
-/// returned as it is.
+/// Returns the entries of `folder` that match `pattern`, sorted. For a `pattern` without glob
+/// characters, returns its path in `folder` without a check that the entry exists.
 fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     if !pattern.contains(['*', '?', '[']) {
         return vec![folder.join(pattern)];

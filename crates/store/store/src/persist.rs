@@ -638,8 +638,8 @@ impl Persist {
         }
     }
 
-    /// Marks the moment of a rewrite: later changes go to the new increment, earlier ones are in
-    /// the snapshot. Returns the AOF's bytes so far, or `None` without an AOF.
+    /// Separates the changes before a rewrite, which are in its snapshot, from the changes after
+    /// it, which go to the new increment. Returns the AOF's bytes so far, or `None` without an AOF.
     fn split_journal(
         &mut self,
         file: File,

@@ -180,7 +180,8 @@ impl State {
         self.clients.set_bounds(&self.config, &self.limits);
     }
 
-    /// Applies a configuration that `CONFIG SET` changed from `before`.
+    /// Applies the current configuration after `CONFIG SET` changed it; `before` is the
+    /// configuration before the change.
     pub(crate) fn apply_config(&mut self, before: &Config) -> Result<(), String> {
         self.persist
             .apply_config(before, &self.config, &mut self.keyspace)?;

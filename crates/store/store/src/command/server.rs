@@ -90,8 +90,8 @@ pub(super) fn bgsave(call: &mut Call<'_>) {
     let is_alone = !call.state.clients[call.key].session.in_exec();
     match call.state.persist.start_save() {
         Ok(()) if is_alone => call.out().simple("Background saving started"),
-        // The reply of Redis, where a snapshot that a transaction requests starts after the
-        // transaction.
+        // Redis sends this reply because it starts a snapshot requested in a transaction only after
+        // the transaction.
         Ok(()) => call.out().simple("Background saving scheduled"),
         Err(text) => call.error(&text),
     }

@@ -44,7 +44,7 @@ type Handler = fn(&mut Call<'_>);
 /// Handler and rules of a command. The row of a container applies to its subcommands.
 #[derive(Clone, Copy)]
 struct Row {
-    /// Handler; `None` if `keyspace` runs the command, or it is not implemented.
+    /// Handler; `None` if `keyspace` runs the command, or if the command is not implemented.
     handler: Option<Handler>,
     rules: Rules,
 }

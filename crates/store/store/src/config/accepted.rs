@@ -10,12 +10,13 @@ pub(crate) struct Accepted {
     pub(crate) name: &'static str,
     /// The older name, if any.
     pub(crate) alias: Option<&'static str>,
-    /// Name that only Valkey has, if any. Patterns of `CONFIG GET` do not list it, because clients
-    /// of Redis 7.0 set every listed directive except those that they know to be fixed.
+    /// Name that only Valkey has, if any. Patterns of `CONFIG GET` do not list this name, because
+    /// clients written for Redis 7.0 may try to set each listed directive that they do not know to
+    /// be fixed.
     pub(crate) hidden: Option<&'static str>,
     pub(crate) default: &'static str,
     kind: Kind,
-    /// True if `CONFIG SET` may change it.
+    /// True if `CONFIG SET` may change the directive.
     pub(crate) live: bool,
     /// The reason why any value but the default is refused: other values need a feature that does
     /// not exist here.
@@ -137,8 +138,8 @@ impl Accepted {
         std::iter::once(self.name).chain(self.alias).chain(hidden)
     }
 
-    /// Returns whether one of this directive's names is listed only if a client asks for it without
-    /// a pattern.
+    /// Returns whether `name` is this directive's hidden name. `CONFIG GET` lists a hidden name
+    /// only if a client asks for exactly this name, without a pattern.
     pub(crate) fn is_hidden(&self, name: &str) -> bool {
         self.hidden == Some(name)
     }

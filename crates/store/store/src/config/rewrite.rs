@@ -1,9 +1,9 @@
 //! `CONFIG REWRITE`: generates the text of a configuration file with the current settings.
 //!
-//! Lines whose directive still has the same value are kept unchanged, in any form, and so are
-//! comments, includes and the order of lines. A directive whose value changed replaces its old
-//! lines in place. A directive that the file does not name and that differs from its default is
-//! appended, below [`MARK`]. Reading the text with [`Config::read`] yields the same settings.
+//! Lines whose directive still has the same value are kept unchanged, and so are comments, includes
+//! and the order of lines. A directive whose value changed replaces its old lines in place. A
+//! directive that the file does not name and that differs from its default is appended, below
+//! [`MARK`]. Reading the text with [`Config::read`] yields the same settings.
 
 use super::{ACCEPTED, Config, DIRECTIVES, accepted, directive};
 

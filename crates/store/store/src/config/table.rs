@@ -8,7 +8,7 @@ pub(crate) struct Directive {
     pub(crate) name: &'static str,
     /// Second name of the directive, if any.
     pub(crate) alias: Option<&'static str>,
-    /// True if `CONFIG SET` may change it.
+    /// True if `CONFIG SET` may change the directive.
     pub(crate) live: bool,
     pub(crate) show: fn(&Config) -> String,
     pub(crate) read: fn(&mut Config, &[String]) -> Result<(), String>,

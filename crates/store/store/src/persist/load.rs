@@ -390,7 +390,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Skips an annotation. A checksum must match the bytes since the previous one.
+    /// Skips an annotation. A checksum must match the bytes since the previous checksum.
     fn skip_annotation(&mut self, path: &Path, source: &mut Source) -> Result<(), Error> {
         let show = path.display();
         let (summed, at) = (self.summed, source.at());
@@ -460,7 +460,7 @@ impl Source {
     }
 
     /// Reads a piece; returns 0 at the end of the file. A piece is at least as long as the unparsed
-    /// input, so that a large value is parsed few times.
+    /// input, so that parsing a large value is attempted only a few times.
     fn fill(&mut self) -> io::Result<usize> {
         let old = self.input.len();
         self.input.resize(old + CHUNK_BYTES.max(old), 0);

@@ -73,8 +73,8 @@ fn temporary_path(path: &Path) -> PathBuf {
     temporary_path.into()
 }
 
-/// Removes temporary snapshot files of processes that no longer exist, for example because the disk
-/// was full. Their names begin with `stem`.
+/// Removes temporary snapshot files, whose names begin with `stem`, of processes that ended before
+/// their snapshots were complete.
 pub(crate) fn remove_unfinished(dir: &Path, stem: &str) {
     // Errors are ignored: a leftover file only takes space.
     let Ok(entries) = fs::read_dir(dir) else {
