@@ -26,8 +26,8 @@ const PACKAGES: &[&str] = &[
     "qemu-user-static",
 ];
 
-/// Crates of the suite. The others start processes under seccomp filters, use KVM or link the C
-/// codecs, which the emulator cannot run or the linker would need as libraries for Arm.
+/// Crates of the suite. The other crates are left out: the emulator supports neither seccomp
+/// filters nor KVM, and the C codecs that some crates link are not built for Arm.
 const CRATES: &[&str] = &[
     "audio-plan",
     "catalog",
@@ -44,7 +44,7 @@ const CRATES: &[&str] = &[
     "tags",
 ];
 
-/// Installs what is missing, then builds and runs the tests. A failure does not keep the tests of
+/// Installs missing packages, then builds and runs the tests. A failure does not keep the tests of
 /// the other crates from running.
 ///
 /// # Errors

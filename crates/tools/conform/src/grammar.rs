@@ -15,8 +15,8 @@ enum Part {
     Word(String),
     /// Placeholder, given by its name. The caller supplies a value.
     Placeholder(String),
-    /// One of these templates, chosen at random. If the flag is true, none of them may be chosen
-    /// either.
+    /// One of these templates, chosen at random. If the flag is true, the choice may also be no
+    /// template.
     Choice(Vec<Template>, bool),
     Repeated(Box<Template>),
 }

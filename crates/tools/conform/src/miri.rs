@@ -2,8 +2,8 @@
 //! undefined behaviour, leaks and misused pointers, in our crates and in those they import.
 //!
 //! Miri interprets every instruction, some hundred times slower than a processor executes them. So
-//! tests with many repetitions do fewer of them under `cfg(miri)`, and property tests without a
-//! number of cases of their own take it from the variable that is set here.
+//! tests with many repetitions do fewer of them under `cfg(miri)`, and property tests that do not
+//! state their number of cases take the number from an environment variable that is set here.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -85,8 +85,8 @@ pub(crate) fn run(build: &mut Build) -> Result<(), Stop> {
 
 /// System calls of a scan on music, pictures and playlists.
 struct Calls {
-    /// Paths of opened files. A file counts once: if its bytes are not in the page cache, the scan
-    /// opens it again, in the order of the disk.
+    /// Paths of opened files. A file counts once, although the scan opens it twice if its bytes are
+    /// not in the page cache.
     opened: BTreeSet<String>,
     /// Number of system calls that request the metadata of a file by its name.
     stats: usize,
