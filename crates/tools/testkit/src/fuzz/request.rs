@@ -18,8 +18,8 @@ const TIGHT: Limits = Limits {
 /// prefixes at equal steps are tried.
 const EVERY_CUT_BYTES_MAX: usize = 192;
 
-/// Checks `bytes` as the first bytes of a connection: the parser's verdict does not change after it
-/// was first given, and it equals the verdict of a naive parser.
+/// Checks `bytes` as the first bytes of a connection: once the parser has given a verdict, further
+/// bytes do not change the verdict, which equals that of a naive parser.
 pub fn request(bytes: &[u8]) {
     for limits in [Limits::default(), TIGHT] {
         assert_verdict_is_final(bytes, &limits);

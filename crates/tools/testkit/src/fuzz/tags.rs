@@ -83,8 +83,8 @@ fn beginning(kinds: &[&[u8]], bytes: &[u8]) -> Vec<u8> {
     [kinds[usize::from(*choice) % kinds.len()], rest].concat()
 }
 
-/// Bytes followed by zeros. The zeros stand for audio data, which the readers skip, and give
-/// offsets and lengths in the bytes a valid target.
+/// Bytes followed by zeros. The zeros stand for audio data, which the readers skip. Because of the
+/// zeros, more offsets and lengths in the input are within the file.
 struct WithZeros<'a> {
     bytes: &'a [u8],
     len: u64,
