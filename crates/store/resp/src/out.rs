@@ -15,7 +15,7 @@ use crate::{BLOB_BYTES_MIN, Proto, number};
 /// ```
 ///
 /// A caller that writes the head of an aggregate must write that many elements (twice as many for a
-/// map). This type does not check it; the differential tests do.
+/// map). This type does not check the count; the differential tests do.
 #[derive(Debug)]
 pub struct Out {
     proto: Proto,
