@@ -51,8 +51,8 @@ pub(crate) enum Handler {
 /// Keys and deadline of a blocked command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Keys, in the selected database, that the command waits for: a value at any of them unblocks
-    /// it.
+    /// Keys, in the selected database, that the command waits for: a value at any of these keys
+    /// unblocks the command.
     pub keys: Vec<Bytes>,
     /// Deadline in Unix milliseconds; `None` waits without limit.
     pub deadline_ms: Option<u64>,

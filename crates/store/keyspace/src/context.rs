@@ -299,7 +299,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Removes the key if it holds an empty collection. Returns whether it did.
+    /// Removes the key if its value is an empty collection. Returns whether the key was removed.
     pub(crate) fn remove_if_empty(&mut self, key: &[u8]) -> bool {
         let hash = self.hash(key);
         let db = &mut self.ks.dbs[self.db];

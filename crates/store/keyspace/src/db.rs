@@ -20,7 +20,7 @@ const BLOB_SLOT_BYTES: usize = 8;
 /// Heap bytes per deadline in `Db::due`, a B-tree, assuming average fill.
 const DUE_BYTES: usize = 34;
 
-/// Divisor for the minimum share of vacant slots at which a table is compacted: one in 8.
+/// Divisor that defines when a table is compacted: at least one slot in 8 is vacant.
 const VACANT_PART_MIN: usize = 8;
 
 /// A key and its value: 64 bytes, one cache line of the processor, plus their heap memory. The key

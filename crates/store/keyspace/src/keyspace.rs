@@ -248,9 +248,9 @@ impl Keyspace {
         self.watches.touch(db, key);
     }
 
-    /// Gives new versions to watched keys of database `db`, for SWAPDB, FLUSHDB and FLUSHALL. A
-    /// watched key gets one if it is stored in `db`, even if it has expired there, or if it is
-    /// stored in database `other` and has not expired there.
+    /// Gives new versions to the watched keys of database `db` that SWAPDB, FLUSHDB or FLUSHALL may
+    /// change: keys stored in `db`, expired keys included, and keys stored in database `other` that
+    /// have not expired.
     pub(crate) fn touch_all(&mut self, db: usize, other: usize, now: i64) {
         let dbs = (&self.dbs[db], &self.dbs[other]);
         self.watches.touch_all(db, dbs, now);

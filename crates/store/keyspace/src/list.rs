@@ -457,7 +457,7 @@ impl List {
         false
     }
 
-    /// Returns all elements; iterates from either end.
+    /// Returns an iterator over all elements, which can start at either end.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = Piece<'_>> {
         self.nodes.iter().flat_map(Node::pieces)
     }

@@ -6,7 +6,7 @@
 //! since the last call of [`Snapshots::write_part`].
 //!
 //! Each entry has one bit for the epoch in which it was last written. There are two epochs.
-//! Starting a snapshot switches to the other one, so that all entries count as unwritten at once.
+//! Starting a snapshot switches to the other epoch, so that all entries count as unwritten at once.
 //! Keys that are added during the snapshot belong to the new epoch from the start.
 //!
 //! ```text

@@ -1,8 +1,9 @@
 //! Cache tags: labels of keys, by which many keys are dropped at once.
 //!
 //! A tag has a generation, and a key stores the generation of each of its tags at the time of
-//! tagging. Once the tag has a newer generation, keys with an older one count as removed. So one
-//! addition drops a million keys. A sweep frees their memory, some keys per turn of the event loop.
+//! tagging. Once the tag has a newer generation, keys with an older generation count as removed. So
+//! a single increment can drop a million keys. A sweep frees their memory, some keys per turn of
+//! the event loop.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ const NODE_BYTES: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Tags {
     tags: Dict<Tag>,
-    /// Tags of each tagged key; the index is the slot of the key.
+    /// Tags of each tagged key, by the key's slot.
     by_key: BTreeMap<u32, Box<[TagRef]>>,
     tag_refs: usize,
     /// Slot at which the sweep continues, if one is in progress.

@@ -96,9 +96,8 @@ impl Watches {
         }
     }
 
-    /// Gives new versions to watched keys of database `db`. A watched key gets one if it is stored
-    /// in the first of the two databases, even if it has expired there, or if it is stored in the
-    /// second one and has not expired there.
+    /// Gives new versions to some watched keys of database `db`: keys stored in database `here`,
+    /// expired keys included, and keys stored in database `there` that have not expired.
     pub(crate) fn touch_all(&mut self, db: usize, (here, there): (&Db, &Db), now: i64) {
         self.version += 1;
         let is_new = |slot: u32| !there.is_gone(slot, now);

@@ -2,10 +2,10 @@
 //! commands run one after the other.
 //!
 //! A key that was not used lately costs three or four accesses to memory: to its bucket, its entry
-//! and its value. Each access takes as long as a hundred instructions, and depends on the one
-//! before. Accesses for different keys do not depend on each other. So all keys are looked up
-//! side by side, one step for all keys at a time; the commands then find their data in the
-//! processor's caches.
+//! and its value. Each access takes as long as a hundred instructions, and depends on the previous
+//! access. Accesses for different keys do not depend on each other. So all keys are looked up side
+//! by side, one step for all keys at a time; the commands then find their data in the processor's
+//! caches.
 
 use std::hint::black_box;
 
@@ -18,15 +18,16 @@ use crate::session::{Prefetched, Session};
 use crate::table;
 
 impl Keyspace {
-    /// Finds the commands of several calls, and prefetches their keys. Changes no data. What it
-    /// finds may change before a command runs, because earlier commands of the batch run first.
+    /// Finds the commands of several calls, and prefetches their keys. Changes no data. The keys
+    /// may change before a command runs, because earlier commands of the batch run first.
     pub fn prefetch<'a>(
         &self,
         session: &Session,
         mut calls: impl Iterator<Item = &'a [Bytes]>,
         found: &mut impl Extend<Prefetched>,
     ) {
-        // A single command has nothing to overlap with, so it looks up its keys itself.
+        // A prefetch helps only if several lookups overlap, so a single command looks up its keys
+        // itself.
         let Some(first) = calls.next() else {
             return;
         };

@@ -13,8 +13,8 @@ impl Keyspace {
         if self.snapshots.is_running() {
             return false;
         }
-        // Keys with a dropped tag must not appear in the file. A caller that cannot afford this
-        // sweep at once calls `sweep_tagged` first.
+        // Keys with a dropped tag must not appear in the file. A caller that must not block for a
+        // whole sweep calls `sweep_tagged` first.
         while !self.sweep(usize::MAX) {}
         self.snapshots.start(&self.dbs, &self.functions, options)
     }

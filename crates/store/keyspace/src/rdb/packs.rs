@@ -95,7 +95,7 @@ pub(super) fn listpack(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
 /// Returns the elements of a ziplist; `None` if it is invalid.
 ///
 /// ```text
-/// bytes 4 │ last 4 │ count 2 │ (length of the one before │ encoding │ data) … │ 255
+/// bytes 4 │ last 4 │ count 2 │ (length of the previous element │ encoding │ data) … │ 255
 /// ```
 ///
 /// `bytes` is the size of the ziplist, `last` the offset of the last element, and `count` the

@@ -166,7 +166,7 @@ fn a_snapshot_equals_the_data_at_its_start() {
         }
         assert_eq!(digest(&mut load(&file)), expected, "seed {seed}");
         assert_eq!(keyspace.snapshot_waiting_bytes(), 0);
-        // The snapshot leaves no state behind: the next one equals the current data.
+        // The snapshot leaves no state behind: the next snapshot equals the current data.
         let expected = digest(&mut keyspace);
         let mut file = Vec::new();
         begin(&mut keyspace);
@@ -217,7 +217,8 @@ fn a_cancelled_snapshot_guards_nothing() {
     assert_eq!(digest(&mut load(&file)), expected);
 }
 
-/// A change of a collection copies only what it changes, before and while the snapshot writes it.
+/// A change of a collection copies only the changed elements, before and while the snapshot writes
+/// the collection.
 #[test]
 fn a_change_of_a_large_value_copies_only_changed_elements() {
     let changes = [

@@ -5,7 +5,7 @@
 //! sequence = *( "[" choice "]" / "(" choice ")" [ "..." ] / word [ "..." ] )
 //! ```
 //!
-//! Square brackets enclose optional parts, and `...` follows a repeatable one. A word in capitals
+//! Square brackets enclose optional parts, and `...` follows a repeatable part. A word in capitals
 //! is a literal token, which names the argument after it. Any other word is an argument's name; a
 //! colon adds its type if the name does not imply it.
 
