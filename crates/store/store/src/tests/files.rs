@@ -385,7 +385,8 @@ fn a_flipped_bit_in_a_journal_is_refused_with_its_offset() {
     let value = "x".repeat(3_000);
     let set = |key: &str| format!("SET {key} {value}");
     write(&config, &[&set("a")]);
-    // A crash leaves the last changes without a checksum; the next start continues from there.
+    // A crash leaves the last changes without a checksum. After the next start, the next checksum
+    // covers these changes too.
     let a_alone = fs::read(dir.increment()).expect("written");
     fs::write(dir.increment(), &a_alone[..a_alone.len() - SUM_LINE_BYTES]).expect("written");
     write(&config, &[&set("b")]);
