@@ -69,7 +69,7 @@ impl Default for Limits {
 /// Reason for sending the original file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RawReason {
-    /// The player requested the file, or the file already satisfies the request.
+    /// The player requested the original file, or that file already satisfies the request.
     AsRequested,
     /// There is no decoder for the file.
     Undecodable,
