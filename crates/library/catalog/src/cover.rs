@@ -113,8 +113,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
                     .map(|album| self.cover(CoverOwner::Album(album), rules));
                 covers.find_map(|cover| cover)
             }
-            // A rule finds nothing if it refers an object to itself, or an album or artist to the
-            // cover of a disc.
+            // The remaining pairs find nothing: a disc or album cannot take its cover from itself,
+            // and an album or artist has no single disc whose cover it could take.
             (Source::Album | Source::Disc, _) => None,
             (Source::Embedded, of) => self.embedded(of),
             (Source::Any, of) => self.beside(of, "*"),

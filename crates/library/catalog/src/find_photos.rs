@@ -24,7 +24,7 @@ impl Rows {
         Rows(vec![0; (count as usize).div_ceil(64)])
     }
 
-    /// Adds a row. A row of a broken index may be beyond the end; it is ignored then.
+    /// Adds a row. Ignores a row beyond the end of the set, which a broken index may contain.
     fn add(&mut self, row: u32) {
         if let Some(word) = self.0.get_mut(row as usize / 64) {
             *word |= 1 << (row % 64);
@@ -106,8 +106,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         all
     }
 
-    /// Returns the postings of all words that begin with `text`. They lie beside each other, since
-    /// the words are sorted.
+    /// Returns the postings of all words that begin with `text`. These postings are contiguous,
+    /// since the words are sorted.
     fn photo_postings(&self, text: &[u8]) -> &[U32] {
         let words = self.table::<WordRow>(Section::PhotoWords);
         let Some((end, words)) = words.split_last() else {

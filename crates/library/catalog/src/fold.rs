@@ -62,7 +62,8 @@ fn fold_any(text: &str) -> String {
     out
 }
 
-/// Returns the spelling of letters that have no Unicode decomposition.
+/// Returns the plain letters for a letter that Unicode does not decompose, such as `ss` for `ß`.
+/// Returns `None` for all other letters.
 fn spelled(letter: char) -> Option<&'static str> {
     Some(match letter {
         'ß' | 'ẞ' => "ss",

@@ -25,7 +25,8 @@
 //! POSTINGS   kind 2 bits · row 30 bits                        sorted within a word
 //! FACTS      u16 each, one per posting: see fact.rs
 //! SPLITS     u64, a hash of the separators of names
-//! SUMS       u64 each, XXH3 of a stretch of 1 MiB, from the end of the table to this section
+//! SUMS       u64 each, XXH3 of a block of 1 MiB; the blocks cover the bytes from the end of the
+//!            table of sections to this section
 //! ```
 //! Before the sections stand a [`Head`] and a table of a [`Place`] per section.
 //!
@@ -48,7 +49,7 @@ pub(crate) const VERSION: u32 = 10;
 /// Length of the head in bytes; the table of sections follows it.
 pub(crate) const HEAD_BYTES: usize = size_of::<Head>();
 pub(crate) const HASH: Range<usize> = offset_of!(Head, hash)..HEAD_BYTES;
-/// End of the table of sections, and start of the body, whose stretches have checksums.
+/// End of the table of sections, and start of the body, whose blocks have checksums.
 pub(crate) const BODY_START: usize = HEAD_BYTES + size_of::<Place>() * SECTIONS;
 
 /// Sections, in their order in the file.

@@ -80,7 +80,7 @@ fn facts_of(entry: &Entry, photo: &Photo) -> u64 {
 /// Changes the ids of all but the first of the photographs with the same facts.
 fn part_ids(entries: &[Entry], photos: &mut [Photograph]) {
     let modified = |photo: &Photograph| entries[photo.file].stat.mtime_ns;
-    // Entries are in the order of paths, so that the path decides between equal times.
+    // Entries are in the order of paths, so the path decides between photographs with equal times.
     photos.sort_unstable_by_key(|photo| (photo.id, modified(photo), photo.file));
     for same in photos.chunk_by_mut(|one, next| one.id == next.id) {
         let facts = same[0].id.to_le_bytes();
@@ -110,10 +110,12 @@ fn ratio(photo: &Photo) -> u16 {
 }
 
 /// Returns the words of photographs in the order of their rows: the words of paths and cameras.
-/// Dates are no words: a search finds them by the order of rows.
+/// Dates are not among these words, since rows are sorted by date: a search finds the photographs
+/// of a date as a range of rows.
 pub(crate) fn photo_words(entries: &[Entry], photos: &[Photograph]) -> PhotoWords {
     let mut table = WordTable::default();
-    // Many photographs share a folder or a camera.
+    // Many photographs share a folder or a camera, so the words of each folder and each camera are
+    // determined once.
     let mut folders: HashMap<&[u8], Vec<u32>> = HashMap::new();
     let mut cameras: HashMap<[Option<&str>; 2], Vec<u32>> = HashMap::new();
     for (row, photograph) in (0..).zip(photos) {

@@ -158,8 +158,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     }
 
     /// Opens an index as [`Catalog::open`] does, but lets `all` verify the checksums, possibly in
-    /// several threads. `all` receives the number of checksummed stretches and a function that
-    /// verifies the stretch of an index; it returns whether all stretches are valid.
+    /// several threads. `all` receives the number of blocks, and a function that verifies the block
+    /// of an index; it returns whether all blocks are valid.
     ///
     /// # Errors
     /// [`OpenError`] if the bytes cannot be used.

@@ -1,11 +1,11 @@
-//! Checksums that detect a damaged index: one per stretch of the body, and a hash of the head and
+//! Checksums that detect a damaged index: one per block of the body, and a hash of the head and
 //! these checksums.
 
 use twox_hash::XxHash3_64;
 
 use crate::layout::{BODY_START, HASH, HEAD_BYTES};
 
-/// Bytes of the body that one checksum covers; the last stretch may be shorter.
+/// Bytes of a block, the part of the body that one checksum covers. The last block may be shorter.
 pub(crate) const STRETCH_BYTES: usize = 1 << 20;
 pub(crate) const SUM_BYTES: usize = 8;
 
@@ -14,7 +14,7 @@ pub(crate) fn count(body_bytes: usize) -> usize {
     body_bytes.div_ceil(STRETCH_BYTES)
 }
 
-/// Returns whether the stretch of index `number` matches its checksum.
+/// Returns whether the block of index `number` matches its checksum.
 pub(crate) fn is_whole(body: &[u8], sums: &[u8], number: usize) -> bool {
     let mut pairs = body.chunks(STRETCH_BYTES).zip(sums.chunks_exact(SUM_BYTES));
     let pair = pairs.nth(number);
@@ -25,7 +25,7 @@ fn stretch_sum(stretch: &[u8]) -> [u8; SUM_BYTES] {
     XxHash3_64::oneshot(stretch).to_le_bytes()
 }
 
-/// Returns the checksums of all stretches of a body.
+/// Returns the checksums of all blocks of a body.
 pub(crate) fn all(body: &[u8]) -> Vec<u8> {
     body.chunks(STRETCH_BYTES).flat_map(stretch_sum).collect()
 }
