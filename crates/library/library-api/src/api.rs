@@ -491,7 +491,7 @@ impl Ask<'_> {
     }
 
     /// Returns a list that contains only `change`, or an error if the change would exceed the limit
-    /// on the data of the user to whom it belongs.
+    /// on the data of the user whom the change concerns.
     fn kept(&self, state: &State, change: Change) -> Result<Vec<Change>, Refusal> {
         let bytes_max = self.context.limits.user_bytes_max;
         let changes = vec![change];

@@ -86,7 +86,8 @@ pub(crate) fn scrobble(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     let times: Vec<i64> = times
         .collect::<Result<_, _>>()
         .map_err(|_| Fault::bad("time"))?;
-    // Clocks may be ahead by minutes or by a time zone; a larger lead is an error.
+    // Players' clocks may be ahead by minutes or by a time zone. A time that is further in the
+    // future is an error.
     let sound = 0..=call.now_ms.saturating_add(AHEAD_MS_MAX);
     if !times.iter().all(|time| sound.contains(time)) {
         return Err(Fault::bad("time"));
@@ -94,8 +95,8 @@ pub(crate) fn scrobble(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     let plays = ids.into_iter().enumerate().map(|(at, id)| Change::Play {
         user: call.user.clone(),
         id,
-        // Use at most the server's time. Otherwise a play from a player whose clock is ahead would
-        // stay the latest play for a while.
+        // The server's time replaces a later one. Otherwise a play from a player whose clock is
+        // ahead would stay the latest play for a while.
         at_ms: times
             .get(at)
             .map_or(call.now_ms, |&time| time.min(call.now_ms)),

@@ -118,7 +118,8 @@ fn archive(call: &Call<'_>, seen: &Seen<'_>, id: Id) -> Result<Answer, Fault> {
     })
 }
 
-/// Names the files of a list so that sorting by name keeps the order of the list.
+/// Returns a name for each file of a list. Files that are sorted by these names have the order of
+/// the list.
 fn numbered(paths: &[Vec<u8>]) -> Vec<String> {
     let width = paths.len().to_string().len();
     let names = paths
@@ -130,7 +131,8 @@ fn numbered(paths: &[Vec<u8>]) -> Vec<String> {
         .collect()
 }
 
-/// Names files by their paths below their common folder; a duplicate name gets a number in front.
+/// Returns a name for each file: its path below the common folder of all files, with a number in
+/// front if another file has the same name.
 fn below_common_folder(paths: &[Vec<u8>]) -> Vec<String> {
     let mut folder = paths.first().map_or(&b""[..], |path| parent(path));
     for path in paths {

@@ -1,7 +1,7 @@
 //! Songs and artists by name, for players that send names instead of ids.
 //!
-//! An exact name takes precedence. Without one, a name is accepted that differs only in details
-//! that searches ignore, such as case, because players alter names in ways of their own.
+//! An exact name takes precedence. If there is none, a name is accepted that differs only in
+//! details that searches ignore, such as case, because each player alters names in its own way.
 
 use catalog::{Limits, identity, searched};
 

@@ -19,9 +19,9 @@ pub(crate) struct Contributor<'t> {
 
 impl Contributor<'_> {
     /// Returns the id that an artist of this name has, or would have. The protocol requires an id,
-    /// and clients distinguish people by it, so it depends on the name alone: it is the same in
-    /// every track, and it equals the id of an artist who is known by name only. While there is no
-    /// artist of this id, a request for it gets error 70.
+    /// and clients distinguish people by their ids. The id depends on the name alone, so a person
+    /// has the same id in every track. It equals the id of an artist who is known by name only.
+    /// While there is no artist of this id, a request for it gets error 70.
     pub(crate) fn id(&self) -> ArtistId {
         ArtistId::named(self.name)
     }

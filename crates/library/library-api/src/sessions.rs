@@ -91,8 +91,9 @@ impl Context {
         };
         let secret_of_passwords = self.store.secret()?;
         self.store.change(|state| {
-            // Check the password again: if it has changed since the first check, the change has
-            // ended all sessions.
+            // The password is checked again, since it may have been changed after the first check.
+            // Such a change has ended all sessions of the user, and no session may begin with the
+            // old password.
             let found = auth::of_password(&user.name, login.password, state, secret_of_passwords);
             found.ok_or(LoginError::Unknown)?;
             let ended = self.superseded(state, &user.name, login.replaces, now_ms);

@@ -15,7 +15,7 @@ impl Ask<'_> {
         let is_kind = !matches!(id, Id::Playlist(_) | Id::Listing(_));
         self.context.store.change(|state| {
             let user = self.user(state)?;
-            // A favourite that has left the library can be removed, but not added.
+            // A favourite whose object is no longer in the library can be removed, but not added.
             if !is_kind || at_ms.is_some() && !self.is_there(id) {
                 return Err(Refusal::NotFound);
             }

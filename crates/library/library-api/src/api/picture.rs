@@ -32,7 +32,8 @@ impl Ask<'_> {
         let at = selected.binary_search(&row);
         let (newer, older) = match at {
             Ok(at) => (at.checked_add(1), at.checked_sub(1)),
-            // The photograph is not selected, but may have been when its address was copied.
+            // The photograph is not selected now, but it may have been selected when its address
+            // was copied.
             Err(at) => (Some(at), at.checked_sub(1)),
         };
         for (name, place) in [("previous", newer), ("next", older)] {
