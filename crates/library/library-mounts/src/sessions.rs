@@ -62,7 +62,7 @@ enum Refusal {
     /// The body is not a JSON object with a name and a password.
     BadBody,
     NotFound,
-    /// The method is not allowed; contains the allowed ones.
+    /// The method is not allowed; the field lists the allowed methods.
     Method(&'static str),
     Host,
 }
@@ -188,8 +188,8 @@ impl Handler<'_> {
     /// Returns the user of the request, who may be a guest, and a new token if one is due.
     fn present(&self) -> Result<Said, Refusal> {
         let user = match self.user() {
-            // The cookie of a session that has ended stays: the browser may have received another
-            // one since it sent this request.
+            // The response does not delete the cookie of a session that has ended: the browser may
+            // have received the cookie of another session since it sent this request.
             Err(LoginError::Unknown) if self.visit.authorization.is_none() => None,
             user => Some(user?),
         };
