@@ -1,5 +1,5 @@
-//! File of the index. It is memory-mapped for reading. A new index is written to another file,
-//! which is renamed over this one.
+//! File of the index, which is memory-mapped for reading. A new index is written to a partial file,
+//! which is then renamed and replaces the old file.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Write as _};
@@ -46,8 +46,8 @@ impl LoadedIndex {
     }
 }
 
-/// Identity of a file of an index. Two indexes differ in it, because an index is never changed in
-/// place.
+/// Identity of the file of an index. Each index has a file of its own, because an index is never
+/// changed in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     device: u64,
@@ -67,8 +67,8 @@ impl Identity {
     }
 }
 
-/// Minimum number of checksummed stretches of an index that are checked by two threads. For a
-/// smaller number, starting the second thread takes longer than it saves.
+/// Minimum number of checksummed blocks of an index that are checked by two threads. For a smaller
+/// number, starting the second thread takes longer than it saves.
 const STRETCHES_APART_MIN: usize = 16;
 
 /// Loads the last complete index in `folder`. Returns `None` if there is no index, or if it is

@@ -266,8 +266,8 @@ impl Shared {
         }
     }
 
-    /// Blocks until the earliest of: these moments, the next poll, an inotify event, a call of
-    /// [`Shared::wake`].
+    /// Blocks until the first of these events: one of `moments`, the next poll, an inotify event,
+    /// or a call of [`Shared::wake`].
     fn wait(&self, change_source: &ChangeSource, moments: [Option<Instant>; 3]) {
         let look = match change_source {
             ChangeSource::Polling { next, .. } => Some(*next),

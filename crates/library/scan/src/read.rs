@@ -53,7 +53,7 @@ pub(crate) enum ReadMode {
     /// Reads from the page cache alone. A read that would need the disk fails, and sets
     /// [`Source::missed`].
     Cached,
-    /// Reads long stretches in sequence, with readahead.
+    /// Reads long ranges in sequence, with readahead.
     Streaming,
 }
 

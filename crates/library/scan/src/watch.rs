@@ -231,7 +231,8 @@ impl Watches {
                 self.watches.insert(folder, watch);
                 Ok(())
             }
-            // The files of such a folder cannot be read either, and the scan reports that.
+            // This folder cannot be opened, so its files cannot be read either; the scan reports
+            // that.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => {
                 self.watches.insert(folder, NO_WATCH);
                 Ok(())
