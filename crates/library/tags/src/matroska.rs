@@ -433,8 +433,8 @@ fn tags(input: &mut Input<'_>, body: &Range<u64>, media: &mut Media) -> Result<(
     Ok(())
 }
 
-/// Returns the level at which a tag applies: album, disc or track. Most writers omit the level for
-/// the track; it is 0 then.
+/// Returns the level at which a tag applies: album, disc or track. Returns 0 if the tag states no
+/// level, as most writers do for a track.
 fn level_of(input: &mut Input<'_>, body: &Range<u64>) -> Result<u64, Error> {
     let mut at = body.start;
     while let Some(field) = next(input, &mut at, body)? {

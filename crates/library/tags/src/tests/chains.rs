@@ -88,7 +88,7 @@ fn streams_beside_each_other_are_no_chain() {
     let file = [&one[0], &two[0], &one[1], &two[1], &one[2], &two[2]];
     expect!["Vorbis 500 ms 44100 Hz 1 ch 0 bit 92 kbit/s [] 0 pictures []"]
         .assert_eq(&summary(&file.map(Vec::as_slice).concat()));
-    // A page of a stream that has no first page does not count either.
+    // A page is ignored if the first page of its stream is missing.
     let file = [&one[0], &one[1], &one[2], &two[2]];
     expect!["Vorbis 500 ms 44100 Hz 1 ch 0 bit 79 kbit/s [] 0 pictures []"]
         .assert_eq(&summary(&file.map(Vec::as_slice).concat()));
