@@ -27,8 +27,9 @@ const OTHER_VARIABLES: [&str; 4] = [
     "PELTON_WORKER",
 ];
 
-/// Setting `queries`, whose value becomes `webp-server-go` if settings of WebP Server Go are used:
-/// its name in Pelton, its name in WebP Server Go, and its default in WebP Server Go.
+/// Names and default of the setting `queries`: the name in Pelton, the name in WebP Server Go, and
+/// the default in WebP Server Go. If settings of WebP Server Go are used, Pelton sets `queries` to
+/// `webp-server-go`, and notes that this differs from the default there.
 const QUERIES_OF_WSG: (&str, &str, &str) = ("queries", "ENABLE_EXTRA_PARAMS", "meta-only");
 
 /// Inputs of the configuration, apart from the defaults.

@@ -62,8 +62,8 @@ impl History {
         }
     }
 
-    /// Returns the sum of a counter over the last `seconds`, as far as the ring of minutes goes
-    /// back; the present minute is included by seconds.
+    /// Returns the sum of a counter over the last `seconds`: the last whole minutes, and the
+    /// seconds of the present minute so far. Time before the oldest row of minutes is not included.
     pub(crate) fn sum(&self, name: &str, seconds: u64) -> u64 {
         let Some(column) = SERIES.iter().position(|series| series.name == name) else {
             return 0;

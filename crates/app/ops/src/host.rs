@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 /// Resources that this process uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Process {
-    /// Memory that is resident, in bytes; 0 if the host does not tell.
+    /// Resident memory in bytes; 0 if the host does not report it.
     pub(crate) resident_bytes: u64,
     /// CPU time of all threads since the start, in milliseconds.
     pub(crate) cpu_ms: u64,
@@ -40,7 +40,8 @@ fn resident_bytes() -> Option<u64> {
 }
 
 impl Disk {
-    /// Returns the file system that contains `path`, if the host tells. May block.
+    /// Returns the size and free space of the file system that contains `path`, or `None` if the
+    /// host does not report them. May block.
     pub(crate) fn of(path: &Path) -> Option<Disk> {
         let found = rustix::fs::statvfs(path).ok()?;
         Some(Disk {
@@ -50,8 +51,8 @@ impl Disk {
     }
 }
 
-/// Returns the memory that this process may use: that of the host, or of its control group if that
-/// is less.
+/// Returns the number of bytes of memory that this process may use: all memory of the host, or the
+/// limit of the control group if the limit is lower.
 pub(crate) fn memory_bytes() -> u64 {
     let host = rustix::system::sysinfo();
     let host = host.totalram as u64 * u64::from(host.mem_unit);

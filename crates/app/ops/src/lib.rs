@@ -10,9 +10,9 @@
 //! ```
 //!
 //! Units and limits: the history has a fixed size of less than 400,000 bytes. Byte counts in it are
-//! in KiB, so that 32 bits suffice. Errors: the dashboard never fails a request of others; a data
-//! directory that cannot be written costs only the sum over restarts. Threads: `ops` samples and
-//! writes; documents are composed on the blocking pool. The one lock guards the history.
+//! in KiB, so that 32 bits suffice. Errors: an error of the dashboard makes no other request fail;
+//! if the data directory cannot be written, only the sum over restarts is lost. Threads: `ops`
+//! samples and writes; documents are composed on the blocking pool.
 
 #![forbid(unsafe_code)]
 

@@ -90,8 +90,8 @@ impl Mount for OpsMount {
     }
 }
 
-/// Returns the number of the parameter `since`, 0 if there is no such parameter, or `None` if it is
-/// no number.
+/// Returns the value of the parameter `since`: 0 if there is no such parameter, `None` if the value
+/// is not a number.
 fn since(query: &str) -> Option<u64> {
     let mut pairs = query.split('&');
     match pairs.find_map(|pair| pair.strip_prefix("since=")) {

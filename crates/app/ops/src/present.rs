@@ -255,7 +255,8 @@ fn connections(figures: &Figures) -> Value {
     })
 }
 
-/// Returns what is used of each limited resource, with the setting of its limit, if there is one.
+/// Returns one object per limited resource: the amount in use, the limit, and the setting of the
+/// limit, if any.
 fn budgets(ops: &Ops, service: &Service, figures: &Figures, disk: Option<Disk>) -> Value {
     let (settings, facts) = (service.settings(), &ops.facts);
     let budget = |name: &str, unit: &str, (used, limit): (u64, u64), setting: Option<&str>| json!({ "name": name, "unit": unit, "used": used, "limit": limit, "setting": setting });

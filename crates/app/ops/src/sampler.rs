@@ -25,7 +25,8 @@ use crate::saved::Saved;
 const SECOND: Duration = Duration::from_secs(1);
 /// Seconds between two writes of the saved bytes.
 const WRITE_SECONDS: u64 = 60;
-/// Maximum number of missed seconds that a late sample makes up for, after the machine slept.
+/// Maximum number of missed seconds for which a late sample adds rows. Seconds are missed when the
+/// machine sleeps, for example.
 const MISSED_MAX: u32 = 3_600;
 
 /// Dashboard of the operator: samples the counters, and has the mount that shows them.
@@ -146,7 +147,8 @@ impl Ops {
             let begun = Instant::now();
             let now = running.sources.read();
             let mut history = running.history();
-            // Seconds that were missed get rows too, so that times stay right.
+            // Adds a row for each missed second, too, because the time of a row follows from its
+            // position.
             for _ in 0..MISSED_MAX {
                 history.add(&now);
                 due += SECOND;

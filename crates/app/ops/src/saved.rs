@@ -25,9 +25,10 @@ pub(crate) struct Sums {
 #[derive(Debug)]
 pub(crate) struct Saved {
     path: PathBuf,
-    /// Sums of the file, and of this process if the file cannot be written.
+    /// Sums of the file as last read or written. If the file cannot be written, they also include
+    /// the bytes of this process.
     sums: Sums,
-    /// Total of this process that [`Saved::sums`] contains.
+    /// Bytes counted by this process that [`Saved::sums`] already includes.
     counted_bytes: u64,
     /// True if the last write succeeded.
     is_kept: bool,
@@ -92,7 +93,7 @@ impl Saved {
         }
     }
 
-    /// Returns the sums with the total `process_bytes` of this process.
+    /// Returns the sums, including `process_bytes`, all bytes that this process has counted so far.
     pub(crate) fn with(&self, process_bytes: u64, now_ms: u64) -> Sums {
         let mut sums = self.sums;
         sums.add(process_bytes.saturating_sub(self.counted_bytes), now_ms);

@@ -274,10 +274,10 @@ fn quality(entry: Entry, taken: &mut Taken) {
     taken.assign("quality", Raw::Integer(ours.into()), entry.source);
 }
 
-/// Returns the quality on Pelton's scale for a quality of WebP Server Go: the highest one for which
-/// Pelton passes at most `webp` to the WebP encoder. WebP Server Go passes the same number to every
-/// encoder. Users chose it for WebP, which was the only output format for a long time and is still
-/// the default.
+/// Returns the highest quality on Pelton's scale for which Pelton passes at most `webp` to the WebP
+/// encoder. `webp` is the quality in the configuration of WebP Server Go, which passes that number
+/// to every encoder. Users chose the number for WebP, which was the only output format for a long
+/// time and is still the default.
 fn alike(webp: u8) -> u8 {
     (1..=100)
         .rev()

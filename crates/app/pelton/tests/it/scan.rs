@@ -88,9 +88,9 @@ fn an_index_that_somebody_cuts_while_it_is_served_does_no_harm() {
     let server = Server::plain(&home, &[]);
     let before = tracks(&server);
     assert_eq!(before["total"], 300);
-    // The server maps the index and holds a lease on it. This write waits until the server has
-    // copied the index and released the lease. Otherwise the server would lose all pages but the
-    // first.
+    // The server maps the index and holds a lease on the file. This write waits until the server
+    // has copied the index and released the lease. Without the lease, the write would truncate the
+    // file, and the server could read only the first page of its map.
     fs::write(home.data().join("catalog/index"), b"cut").expect("the home can be written");
     assert_eq!(tracks(&server), before);
     drop(server);

@@ -282,7 +282,7 @@ fn dated(modified: SystemTime) -> (Home, Server) {
 }
 
 /// RFC 9110 §13.1.5, §8.8.2.2: if the target has only one representation, If-Range accepts a date,
-/// unless the file was modified in the second of the response.
+/// unless the file was modified in the same second in which the response was sent.
 #[test]
 fn if_range_accepts_a_date_for_a_single_representation() {
     let (_home, server) = dated(UNIX_EPOCH + Duration::from_secs(MODIFIED_UNIX_S));

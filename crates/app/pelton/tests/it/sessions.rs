@@ -161,7 +161,8 @@ fn only_the_own_page_changes_something_in_a_session() {
     let bob = log_in(&server, "bob", "secret");
     let bobs = format!("{bob}{OWN}content-length: 0\r\n");
     assert_eq!(server.send("POST", "/-/api/scan", &bobs).status, 403);
-    // If the server requires no login, everybody may read its administration, but not change it.
+    // If the server requires no login, every client may read the state of the administration, but
+    // only admins may change it.
     assert_eq!(status(&server, "/-/api/quarantine", ""), 200);
     let lift = |fields: &str| {
         let target = "/-/api/quarantine/0000";

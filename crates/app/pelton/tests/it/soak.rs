@@ -94,8 +94,8 @@ fn soak(address: SocketAddr, seed: u64, contents: &[Vec<u8>], left: &AtomicUsize
         for one in &batch[..read] {
             let reply = caller.reply();
             let reply = match reply {
-                // The server may end a connection at its limit of requests; a new connection
-                // continues.
+                // The server may close a connection after its maximum number of requests; the test
+                // then continues on a new connection.
                 Err(err) if closes && err.kind() == io::ErrorKind::UnexpectedEof => break,
                 reply => reply.expect("an answer"),
             };

@@ -165,7 +165,7 @@ fn kill_loses_no_acknowledged_write() {
 }
 
 /// A killed process loses only the writes that it has not passed to the kernel. `appendfsync
-/// everysec` promises that at most one second of writes is lost, but usually none is.
+/// everysec` promises that at most one second of writes is lost; usually no write is lost.
 #[test]
 fn kill_loses_a_second_at_most_where_that_was_chosen() {
     const SECOND: Duration = Duration::from_secs(1);

@@ -19,7 +19,7 @@ const TEXT_BYTES_MAX: usize = 400;
 /// Warnings and errors of this process.
 pub(super) static KEPT: Kept = Kept::new();
 
-/// Last warnings and errors, and their numbers.
+/// Last warnings and errors, and the number of all warnings and errors so far.
 #[derive(Debug)]
 pub(super) struct Kept {
     entries: Mutex<VecDeque<LogEntry>>,
