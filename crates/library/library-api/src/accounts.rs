@@ -30,7 +30,7 @@ fn own_or_any<'s>(
     known.ok_or_else(|| Fault::not_found("user"))
 }
 
-/// Returns the denied roles after the role parameters of the request were applied to `denied`.
+/// Returns the roles in `denied` with the changes that the role parameters of the request make.
 fn denied_roles(call: &Call<'_>, denied: &BTreeSet<Role>) -> Result<BTreeSet<Role>, Fault> {
     let mut denied = denied.clone();
     for (parameter, role) in ROLES {

@@ -12,7 +12,8 @@ pub enum Answer {
         /// Text of the document.
         body: String,
     },
-    /// File in the library, or a picture derived from one. The program serves it at `target`.
+    /// File in the library, or a picture derived from such a file. The program serves the file or
+    /// picture at `target`.
     File {
         /// Path and query, percent-encoded.
         target: String,

@@ -366,8 +366,8 @@ impl Ask<'_> {
         Ok(())
     }
 
-    /// Returns for each of artists, albums, tracks and pictures whether the request wants them. It
-    /// wants all if it has no parameter `kinds`.
+    /// Returns whether the request asks for artists, albums, tracks and pictures, in this order. A
+    /// request without the parameter `kinds` asks for all four.
     fn kinds(&self) -> Result<[bool; 4], Refusal> {
         const KINDS: [&str; 4] = ["artists", "albums", "tracks", "pictures"];
         let Some(kinds) = self.request.params.first("kinds") else {

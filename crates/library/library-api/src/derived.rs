@@ -129,7 +129,8 @@ pub(crate) fn changed_ms(stat: &Stat, now_ms: i64) -> i64 {
 }
 
 /// Returns the MusicBrainz id of an artist, if one of the artist's files contains it. The index
-/// stores only a hash of that id, by which the id is found among those in a file.
+/// stores only a hash of the artist's MusicBrainz id, so the ids in a file are compared by their
+/// hashes.
 fn musicbrainz_id(index: &Index, splits: &Splits, row: u32) -> Option<String> {
     let artist = index.artist(row)?;
     if artist.id == ArtistId::named(artist.name) {

@@ -95,8 +95,8 @@ pub(crate) fn scrobble(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     let plays = ids.into_iter().enumerate().map(|(at, id)| Change::Play {
         user: call.user.clone(),
         id,
-        // The server's time replaces a later one. Otherwise a play from a player whose clock is
-        // ahead would stay the latest play for a while.
+        // A time after the server's present time is replaced by the present time. Otherwise a play
+        // from a player whose clock is ahead would stay the latest play for a while.
         at_ms: times
             .get(at)
             .map_or(call.now_ms, |&time| time.min(call.now_ms)),

@@ -118,8 +118,8 @@ fn archive(call: &Call<'_>, seen: &Seen<'_>, id: Id) -> Result<Answer, Fault> {
     })
 }
 
-/// Returns a name for each file of a list. Files that are sorted by these names have the order of
-/// the list.
+/// Returns a name for each file of a list, beginning with its number in the list, so that the files
+/// keep their order when sorted by name.
 fn numbered(paths: &[Vec<u8>]) -> Vec<String> {
     let width = paths.len().to_string().len();
     let names = paths

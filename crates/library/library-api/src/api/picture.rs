@@ -32,8 +32,8 @@ impl Ask<'_> {
         let at = selected.binary_search(&row);
         let (newer, older) = match at {
             Ok(at) => (at.checked_add(1), at.checked_sub(1)),
-            // The photograph is not selected now, but it may have been selected when its address
-            // was copied.
+            // The parameters do not select this photograph now, but may have selected it when the
+            // link to it was copied.
             Err(at) => (Some(at), at.checked_sub(1)),
         };
         for (name, place) in [("previous", newer), ("next", older)] {
@@ -45,7 +45,8 @@ impl Ask<'_> {
         Ok(())
     }
 
-    /// Writes the data that the camera recorded, without the part that lists contain as well.
+    /// Writes the data that the camera recorded, except the fields that lists of photographs
+    /// contain too.
     fn shot(&self, out: &mut Writer, row: u32) {
         let entry = self.index.photo(row);
         let entry = entry.and_then(|photo| self.index.entry(photo.file));

@@ -402,9 +402,9 @@ fn find_record(bytes: &[u8]) -> Option<Next<'_>> {
             Err(_) => next(Vec::new(), skipped_bytes),
         });
     }
-    // The length of a record is at most RECORD_BYTES_MAX, so one of its four bytes is zero. JSON
-    // contains no zero byte, so users' text in a record cannot look like the head of another
-    // record.
+    // The head of a record states the length in four bytes. The length is at most RECORD_BYTES_MAX,
+    // so one of the four bytes is zero. JSON contains no zero byte, so users' text in a record
+    // cannot look like the head of another record.
     let begins = bytes.windows(HEAD_BYTES + JSON_BEGIN.len()).enumerate();
     let mut begins = begins.filter(|(_, head)| head.ends_with(JSON_BEGIN));
     let found = begins.find(|(at, _)| take_record(&bytes[*at..]).is_some());

@@ -132,7 +132,7 @@ fn what_is_no_profile_is_refused() {
     for body in ["", "[]", "{", "1", "null"] {
         assert!(Client::parse(body).is_err(), "{body}");
     }
-    // Members of other types are ignored.
+    // Members whose values have unexpected types are ignored.
     let odd =
         r#"{"directPlayProfiles":[1,{"container":7,"maxAudioChannels":"x"}],"codecProfiles":{}}"#;
     assert_eq!(verdict(odd), "direct | None");
