@@ -46,7 +46,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         let mut bytes = u64::from(u32::from_be_bytes([l0, l1, l2, l3]));
         if &kind == b"SSND" && bytes == 0 {
             // The writer could not seek back to fill in the length. A chunk that really has no
-            // samples has a length of eight.
+            // samples has a length of eight: its two fields before the samples.
             bytes = input.len() - at - 8;
         }
         let mut body = at + 8..at + 8 + bytes;

@@ -15,7 +15,7 @@ pub struct Limits {
     /// Maximum bytes of all tag values together.
     pub text_bytes_max: usize,
     /// Maximum number of tag values, of all fields together. The limit is checked before each frame
-    /// or comment, so the values of the last one may exceed it.
+    /// or comment, so the values of the last frame or comment may exceed the limit.
     pub values_max: usize,
     /// Maximum number of pictures reported; further pictures are ignored.
     pub pictures_max: usize,

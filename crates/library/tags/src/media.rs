@@ -303,7 +303,7 @@ impl Mime {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Stored {
-    /// Stored as they are, without an encoding.
+    /// Without an encoding.
     Plain = 0,
     /// Base64, in one contiguous piece.
     Base64 = 1,

@@ -171,7 +171,7 @@ pub(crate) fn search(input: &mut Input<'_>) -> Result<Option<u64>, Error> {
 }
 
 /// Returns the first frame at or after `from` that is followed by `followers` frames. The end of
-/// the file counts as the last of them.
+/// the file counts as the last of these followers.
 fn find(input: &mut Input<'_>, from: u64, followers: usize) -> Result<Option<(u64, Frame)>, Error> {
     let end = input.len().min(from + input.limits.sync_bytes_max);
     let mut at = from;
@@ -308,8 +308,9 @@ fn estimate(
             let next = frame_in(step, start + frame.bytes)?;
             next.is_like(first).then_some([frame, next])
         });
-        // Both frames count, since a search from an arbitrary offset most likely starts inside a
-        // long frame and so finds the frame after it.
+        // Two frames per offset are sampled. A search from an arbitrary offset starts inside a long
+        // frame more often than inside a short one, and finds the frame after it, so the first
+        // frame alone would not be a representative sample.
         rates.extend(found.into_iter().flatten().map(|frame| frame.bitrate_bps));
         // The rate was the same in the first seven or more samples, so no more are read.
         if 7 <= rates.len() && rates.iter().all(|&rate| rate == first.bitrate_bps) {

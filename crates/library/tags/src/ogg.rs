@@ -336,8 +336,8 @@ impl Page {
     }
 }
 
-/// Returns the last page before `end` that satisfies `is_wanted`. Searches only the largest of
-/// `TAIL_BYTES` before `end`.
+/// Returns the last page before `end` that satisfies `is_wanted`. Searches at most as many bytes
+/// before `end` as the largest of `TAIL_BYTES`.
 fn last_page(
     input: &mut Input<'_>,
     end: u64,

@@ -133,7 +133,7 @@ fn finish(
     media.audio.sample_rate_hz = u32::from(u16_at(4)) | u32::from(u16_at(6)) << 16;
     media.audio.bits = u8::try_from(u16_at(14)).unwrap_or(0);
     // Format code 1 means integers, 3 floats, and 0xfffe the extensible format, which nearly always
-    // contains one of the two.
+    // contains integers or floats.
     if !matches!(coding, 1 | 3 | 0xfffe) {
         media.audio.codec = Codec::Other;
         media.audio.exact = false;

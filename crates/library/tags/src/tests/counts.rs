@@ -266,7 +266,7 @@ fn wav_and_aiff_from_a_pipe_last_as_long_as_their_files() {
     let wav = sine("wav");
     let (data, _) = places(wav, b"data");
     assert_eq!(duration(&with(wav, data + 4, &[0; 4])), duration(wav));
-    // First a file without samples; then one whose empty chunk is followed by another chunk.
+    // First a file without samples; then a file whose empty chunk is followed by another chunk.
     assert_eq!(duration(&with(&wav[..data + 8], data + 4, &[0; 4])).0, 0);
     let none = [&wav[..data + 4], &[0; 4], b"LIST\x04\0\0\0INFO"].concat();
     assert_eq!(duration(&none).0, 0);

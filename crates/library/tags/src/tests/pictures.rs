@@ -19,7 +19,8 @@ fn directory(entries: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// Returns a TIFF with the first directory at 8, EXIF at 100, GPS at 200, and values from 300 on.
+/// Returns a TIFF with the first directory at offset 8, EXIF at 100, GPS at 200, and values from
+/// offset 300 on.
 fn tiff() -> Vec<u8> {
     let mut out = b"MM\0\x2a\0\0\0\x08".to_vec();
     let first = [
