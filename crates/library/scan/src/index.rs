@@ -67,8 +67,8 @@ impl Identity {
     }
 }
 
-/// Minimum number of checksummed blocks of an index that are checked by two threads. For a smaller
-/// number, starting the second thread takes longer than it saves.
+/// Minimum number of checksummed blocks for which two threads check an index. For fewer blocks,
+/// starting the second thread takes longer than it saves.
 const STRETCHES_APART_MIN: usize = 16;
 
 /// Loads the last complete index in `folder`. Returns `None` if there is no index, or if it is

@@ -241,7 +241,8 @@ impl Shared {
             let due = (!rescan.is_zero()).then(|| rescanned + rescan);
             let is_due = [due, retry].into_iter().flatten().any(|due| due <= now);
             let mut quiet = changes.take_quiet(now, settle);
-            // The number is published here rather than after the wait below, which may last a day.
+            // Publishes the number of unsettled folders before the wait below, which may last a
+            // day.
             self.status(|status| status.unsettled = changes.len());
             quiet.append(&mut self.requested());
             if is_due || quiet.iter().any(Vec::is_empty) {

@@ -64,8 +64,8 @@ impl Report {
             !scanned.any(|folder| is_below(&fault.path, folder))
         });
         self.faults.extend(outside.cloned());
-        // An unreadable file is listed both by the walk and in the index, so its fault may be here
-        // twice.
+        // An unreadable file is listed both by the walk and in the index, so its fault may be in
+        // `faults` twice.
         self.faults.sort_by(|a, b| a.path.cmp(&b.path));
         self.faults.dedup_by(|a, b| a.path == b.path);
     }

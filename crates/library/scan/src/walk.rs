@@ -1,5 +1,5 @@
-//! Listing of all files below the root, with one `statx` per file of a known extension. Other files
-//! need none.
+//! Listing of all files below the root, with one `statx` per file of a known extension, and none
+//! for other files.
 
 use std::cmp::Ordering;
 use std::io;
@@ -158,7 +158,7 @@ impl Tree<'_> {
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
-            // A name with a leading dot, `.` and `..` among them, is never part of the library.
+            // Names with a leading dot, including `.` and `..`, are never part of the library.
             if name.starts_with(b".") {
                 if let Err(err) = declared.load(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));
