@@ -625,7 +625,7 @@ impl FoundWords {
             *next += 1;
         }
         // `dedup_by` keeps the first of several postings of one word and object. The kept posting
-        // receives the best fact of all of them.
+        // receives the best fact of these postings.
         postings.dedup_by(|next, best| {
             let is_same = (next.0, next.1) == (best.0, best.1);
             if is_same {

@@ -13,7 +13,7 @@ use crate::fold::searched;
 use crate::layout::{PhotoRow, Section, WordRow};
 use crate::month::seconds_of;
 
-/// Maximum number of terms of a query, and of words of a term; further ones are ignored.
+/// Maximum number of terms of a query, and of words of a term; further terms and words are ignored.
 const WORDS_MAX: usize = 8;
 
 /// Set of rows of photographs.

@@ -95,7 +95,7 @@ macro_rules! rows {
 rows! {
     /// Head of the file.
     Head {
-        /// [`MAGIC`].
+        /// Magic number: [`MAGIC`].
         magic: [u8; 8],
         version: U32,
         sections: U32,

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! [`build`] runs on one thread. A caller with several threads makes a [`Draft`] of each entry in
-//! any thread, a [`LibraryDraft`] of all drafts, and then its rows and its words in two threads.
+//! any thread, a [`LibraryDraft`] of all drafts, and then the rows and the words of the library in
+//! two threads.
 //!
 //! The result of [`build`] depends on the set of entries alone, not on their order, and
 //! [`Catalog::entry`] returns the content read from each file. So a scan that opens ten changed

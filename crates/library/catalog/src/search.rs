@@ -7,10 +7,10 @@
 //! ```
 //! For a query of one word, its postings are scanned once, and the best are kept. For several
 //! words, the objects with the rarest word are candidates; a scan of the postings of each other
-//! word removes the candidates without it. If no track has all words, a track also matches if its
-//! album has the missing words. So a query of title and artist finds a song, although the artist's
-//! name alone does not return all tracks of the artist. A scan reads six bytes per posting and no
-//! names: even a query of one letter in a million tracks takes a few milliseconds.
+//! word removes the candidates without that word. If no track has all words, a track also matches
+//! if its album has the missing words. So a query of title and artist finds a song, although the
+//! artist's name alone does not return all tracks of the artist. A scan reads six bytes per posting
+//! and no names: even a query of one letter in a million tracks takes a few milliseconds.
 
 use crate::Catalog;
 use crate::fact::Fact;

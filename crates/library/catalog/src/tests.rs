@@ -469,7 +469,7 @@ fn a_copy_gets_an_id_of_its_own_and_takes_none() {
     let all = ids(&open(vec![original.clone(), copy.clone(), other.clone()]));
     assert_eq!(all[&b"z.flac"[..]], alone[&b"z.flac"[..]]);
     assert_eq!(all.values().collect::<BTreeSet<_>>().len(), 3);
-    // New tags, a new path or the removal of one file changes no id of the others.
+    // New tags, a new path or the removal of one file changes no id of the other files.
     let mut retagged = music(1, "z.flac", &[(Field::Title, "B")]);
     retagged.stat.mtime_ns += 1_000;
     assert_eq!(ids(&open(vec![retagged, copy, other.clone()])), all);
