@@ -1,8 +1,8 @@
 //! Files of the library at `/-/file/…`, for users who have logged in to a session.
 //!
 //! The server accepts the session cookie only below `/-/`, so that requests for files carry no
-//! cookie that shared caches would have to respect. If files need a login, the page loads them
-//! here: the same files with the same queries, whose responses are private.
+//! cookie that shared caches would have to respect. If files need a login, the page loads them from
+//! this mount: it serves the same files for the same queries, but with private responses.
 
 use std::pin::Pin;
 use std::sync::Arc;

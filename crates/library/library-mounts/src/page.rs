@@ -97,9 +97,9 @@ impl Shell {
 const PERMISSIONS: &str = "camera=(), geolocation=(), microphone=(), payment=(), usb=()";
 
 /// Returns the Content-Security-Policy of a shell: scripts run only if the shell names them, or if
-/// such a script imports them. Files of the library have the same origin as the page, so the
-/// origin alone proves nothing. The page's only policy of Trusted Types registers its service
-/// worker.
+/// a script that the shell names imports them. Files of the library have the same origin as the
+/// page, so the origin alone proves nothing. The only Trusted Types policy that the page may create
+/// is the one that registers its service worker.
 fn policy(nonce: &str) -> String {
     format!(
         "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic'; style-src 'self'; \
@@ -181,7 +181,7 @@ impl File {
     }
 }
 
-/// Returns a file in the smallest form that the client accepts.
+/// Returns a file in the smallest content encoding that the client accepts.
 fn file(asset: Asset, caching: &'static str, visit: &MountRequest<'_>) -> Reply {
     let values = visit.fields.clone();
     let values = values.filter(|(name, _)| name.eq_ignore_ascii_case("accept-encoding"));

@@ -208,7 +208,8 @@ impl Handler<'_> {
         if !self.server.has_users()? {
             return Err(Refusal::NoUsers);
         }
-        // Forms of other pages cannot send JSON.
+        // Refuses other media types than JSON: a form on another site could send those, but not
+        // JSON.
         let body: Value = match serde_json::from_slice(&self.visit.body) {
             Ok(body) if self.visit.is_json => body,
             _ => return Err(Refusal::BadBody),
