@@ -6,7 +6,7 @@ use crate::source::{Codec, Source};
 /// Minimum bit rate of an Opus encoder (RFC 6716 §2.1.1).
 const BIT_RATE_KBPS_MIN: u32 = 6;
 /// Maximum bit rate of an Opus encoder for stereo (RFC 6716 §2.1.1). A mono stream gets at most
-/// half of it.
+/// half of this rate.
 const BIT_RATE_KBPS_MAX: u32 = 510;
 /// Bit rate of the output if the player requests only a format. In stereo, most listeners do not
 /// hear a difference from the original.

@@ -83,7 +83,8 @@ fn boxes(mut siblings: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
 /// decoder skips.
 fn cookie(stsd: &[u8]) -> Option<Vec<u8>> {
     const VERSION_AND_COUNT: usize = 8;
-    /// Bytes of an audio sample entry before its boxes; version 1 of QuickTime has sixteen more.
+    /// Bytes of an audio sample entry before its boxes; version 1 of the entry in QuickTime files
+    /// has sixteen bytes more.
     const ENTRY_BYTES: usize = 28;
     const VERSION_1_BYTES: usize = 16;
     let (_, entry) = boxes(stsd.get(VERSION_AND_COUNT..)?).find(|(kind, _)| kind == b"alac")?;
@@ -141,8 +142,8 @@ fn spans(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
     Ok(spans)
 }
 
-/// Returns the rows of a table that begins with its row count. Fails if the count exceeds the
-/// bytes.
+/// Returns the rows of a table that begins with its row count. Fails if the bytes hold fewer rows
+/// than the count states.
 fn table<const N: usize>(bytes: &[u8]) -> Result<&[[u8; N]], Malformed> {
     let (count, rows) = bytes
         .split_first_chunk::<4>()

@@ -1,6 +1,7 @@
 //! Properties of a track's file that are known before it is opened.
 
-/// Audio codec that can be decoded, in the container of the same name or the usual one.
+/// Audio codec that can be decoded, in the container of the same name, if there is one, otherwise
+/// in its usual container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names say it")]
