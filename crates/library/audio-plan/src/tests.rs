@@ -105,7 +105,7 @@ fn players_get_what_they_ask_for_or_the_file() {
         (("flac", 4_000, 2), ("", 900, 0), "510 kb/s, 2 ch, from 0"),
         (("flac", 900, 1), ("", 500, 0), "255 kb/s, 1 ch, from 0"),
         (("flac", 3_000, 6), ("", 192, 0), "192 kb/s, 2 ch, from 0"),
-        // The number of channels is unknown.
+        // First a file with an unknown number of channels, then files without a decoder.
         (("flac", 900, 0), ("", 192, 0), "192 kb/s, 1 ch, from 0"),
         (("aac", 256, 2), ("opus", 96, 0), "raw, Undecodable"),
         (("aac", 256, 2), ("", 0, 5_000), "raw, Undecodable"),
