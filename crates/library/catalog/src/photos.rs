@@ -30,7 +30,7 @@ pub(crate) struct Photograph {
 pub(crate) struct PhotoWords {
     /// Words in their order, each with its first posting.
     pub(crate) texts: Vec<(Box<str>, usize)>,
-    /// Rows of photographs, sorted within a word.
+    /// Rows of the photographs that have each word, one word after the other, sorted per word.
     pub(crate) postings: Vec<u32>,
 }
 

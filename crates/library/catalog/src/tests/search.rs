@@ -151,8 +151,9 @@ fn naive(title: &str, others: &str, wanted: &[&str]) -> Option<u32> {
     Some(score * 100 + if is_name { 100_000 } else { 0 } + 99 - title.len() as u32)
 }
 
-/// Returns the score of a track to which its album adds words; `None` if a word is in neither, or
-/// if no word is in the track's title.
+/// Returns the score of a track that has some of the words in its title, while the title or the
+/// artist of its album has the others. Returns `None` if a word is in none of these texts, or if no
+/// word is in the track's title.
 fn naive_with_album(title: &str, album: &str, artist: &str, wanted: &[&str]) -> Option<u32> {
     let own = wanted.iter().map(|want| fit(title, want, 40));
     let own: Vec<Option<u32>> = own.collect();
