@@ -113,7 +113,7 @@ fn last_sample(input: &mut Input<'_>, audio: u64, info: &StreamInfo) -> Result<O
     let first = end.saturating_sub(TAIL_BYTES_MAX).max(audio);
     while first < end {
         let at = end.saturating_sub(STEP_BYTES).max(first);
-        // These bytes include the whole of every header that begins before `end`.
+        // Reads beyond `end`, so that every header that begins before `end` is complete.
         let bytes = input.up_to(at, (end - at) as usize + FRAME_HEAD_BYTES_MAX)?;
         let starts = (0..(end - at) as usize).rev();
         let found = starts

@@ -186,7 +186,7 @@ pub(crate) fn undo(bytes: &[u8], after_ff: &mut bool, out: &mut Vec<u8>) {
 struct Walk {
     head: Head,
     /// True if frame lengths in a 2.4 tag are plain numbers instead of 4 × 7 bits, as old versions
-    /// of iTunes wrote them; `None` until a frame shows which.
+    /// of iTunes wrote them; `None` until a frame shows which of the two they are.
     plain_lengths: Option<bool>,
 }
 

@@ -69,7 +69,8 @@ fn begins(value: &str, at: usize, word: &str) -> bool {
         && prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(word))
 }
 
-/// Returns whether a name may end here: at the value's end, or before a separator.
+/// Returns whether a name may end at offset `at`: this is the value's end, or a separator begins
+/// there.
 fn ends(value: &str, at: usize, separators: &[String]) -> bool {
     at == value.len() || separators.iter().any(|word| begins(value, at, word))
 }

@@ -112,7 +112,7 @@ fn last_sample(input: &mut Input<'_>, blocks: Range<u64>) -> Result<Option<u64>,
     let first = blocks.end.saturating_sub(TAIL_BYTES_MAX).max(blocks.start);
     while first < end {
         let at = end.saturating_sub(STEP_BYTES).max(first);
-        // These bytes include the whole of every header that begins before `end`.
+        // Reads beyond `end`, so that every header that begins before `end` is complete.
         let bytes = input.up_to(at, (end - at + HEAD_BYTES - 1) as usize)?;
         let mut heads = bytes.windows(HEAD_BYTES as usize).enumerate().rev();
         let found = heads.find_map(|(skip, head)| {

@@ -99,8 +99,8 @@ fn last_fragment(
     let first = end.saturating_sub(TAIL_BYTES_MAX).max(fragments.start);
     while first < end {
         let at = end.saturating_sub(STEP_BYTES).max(first);
-        // These bytes include the whole of every header that begins before `end`: length u32 ·
-        // "moof" · length u32 · "mfhd".
+        // Reads beyond `end`, so that every header that begins before `end` is complete. A header:
+        // length u32 · "moof" · length u32 · "mfhd".
         let bytes = input.up_to(at, (end - at) as usize + 15)?;
         let mut heads = bytes.windows(16).enumerate().rev();
         let is_head = |head: &[u8]| &head[4..8] == b"moof" && &head[12..] == b"mfhd";
