@@ -236,8 +236,8 @@ fn list(folder: &Path, found: &mut Vec<(SystemTime, String, u64)>) -> io::Result
     Ok(())
 }
 
-/// Returns the file extension for a format. It serves people who browse the folder; programs detect
-/// the format from the bytes.
+/// Returns the file extension for a format. The extension serves people who browse the folder;
+/// programs detect the format from the bytes.
 fn extension(mime: Mime) -> &'static str {
     match mime {
         Mime::Jpeg => "jpg",
