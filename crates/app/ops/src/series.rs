@@ -11,7 +11,7 @@ pub(crate) const NO_VALUE: u32 = u32::MAX;
 pub(crate) enum Kind {
     /// Growth of a counter in the interval.
     Counter(fn(&Reading) -> u64),
-    /// Largest of the values at the seconds of the interval.
+    /// Largest of the values that were read during the interval, once per second.
     Gauge(fn(&Reading) -> u64),
     /// Bucket of durations in which the given percentile of the interval's responses lies.
     Percentile(fn(&ResponseTotals) -> &[u64; ResponseTotals::BUCKETS], u64),
