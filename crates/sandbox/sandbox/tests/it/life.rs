@@ -4,6 +4,7 @@ use crate::host::{Without, alone};
 use crate::{JOB_LIMITS, assert_works, pool, run, run_in, start};
 use expect_test::expect;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use sandbox::{ErrorKind, Limits, Pool};
 use std::fs;
@@ -78,8 +79,7 @@ fn a_dropped_pool_leaves_nothing_behind() {
     let pool = pool();
     assert_works(&pool);
     until(|| 4 <= pool.stats().ready);
-    let pidfds = descendants(std::process::id()).into_iter().map(open);
-    let pidfds: Vec<_> = pidfds.collect();
+    let pidfds = open_descendants(std::process::id());
     assert!(5 <= pidfds.len(), "a zygote and four children: {pidfds:?}");
     drop(pool);
     pidfds.iter().for_each(assert_ends);
@@ -109,7 +109,7 @@ fn a_killed_server_leaves_nothing_behind() {
             out.read_exact(&mut byte).expect("it says that it is ready");
             output.push(char::from(byte[0]));
         }
-        let pidfds: Vec<_> = descendants(server.id()).into_iter().map(open).collect();
+        let pidfds = open_descendants(server.id());
         assert!(5 <= pidfds.len(), "{pidfds:?}");
         server.kill().expect("it is ours");
         server.wait().expect("it is ours");
@@ -182,12 +182,13 @@ pub(crate) fn descendants(pid: u32) -> Vec<u32> {
     all
 }
 
+/// Returns the children of the process `pid`. A process that ended since it was listed has none.
 fn children(pid: u32) -> Vec<u32> {
     let mut found = Vec::new();
-    for task in fs::read_dir(format!("/proc/{pid}/task")).expect("it runs") {
-        let path = task.expect("it runs").path().join("children");
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"));
+    for task in tasks.into_iter().flatten().flatten() {
         // A thread may end after its folder was listed and before this file is read.
-        let text = fs::read_to_string(path).unwrap_or_else(|_| String::new());
+        let text = fs::read_to_string(task.path().join("children")).unwrap_or_default();
         found.extend(
             text.split_whitespace()
                 .map(|pid| pid.parse::<u32>().expect("an id")),
@@ -196,9 +197,17 @@ fn children(pid: u32) -> Vec<u32> {
     found
 }
 
-pub(crate) fn open(pid: u32) -> OwnedFd {
-    let pid = Pid::from_raw(pid as i32).expect("ids are above 0");
-    pidfd_open(pid, PidfdFlags::empty()).expect("it runs")
+/// Opens the descendants of the process `pid`. A process that ended since it was listed is left
+/// out.
+pub(crate) fn open_descendants(pid: u32) -> Vec<OwnedFd> {
+    let open = |pid: u32| {
+        let pid = Pid::from_raw(pid as i32).expect("ids are above 0");
+        match pidfd_open(pid, PidfdFlags::empty()) {
+            Err(Errno::SRCH) => None,
+            opened => Some(opened.expect("one descriptor more")),
+        }
+    };
+    descendants(pid).into_iter().filter_map(open).collect()
 }
 
 pub(crate) fn assert_ends(pidfd: &OwnedFd) {

@@ -5,7 +5,7 @@
 //! open, and the supervisor treats that as a bug of its own.
 
 use crate::host::{Without, alone};
-use crate::life::{assert_ends, descendants, open, until};
+use crate::life::{assert_ends, descendants, open_descendants, until};
 use crate::{JOB_LIMITS, assert_works, run_in, start};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
 use rustix::thread::gettid;
@@ -99,7 +99,7 @@ fn a_panic_of_the_supervisor_is_reported_and_ends_the_process_with_its_cells() {
     let out = BufReader::new(server.stdout.take().expect("it is piped"));
     let ready = |line: std::io::Result<String>| line.expect("text").contains("ready");
     assert!(out.lines().any(ready), "the pool starts");
-    let pidfds: Vec<_> = descendants(server.id()).into_iter().map(open).collect();
+    let pidfds = open_descendants(server.id());
     assert!(2 <= pidfds.len(), "a zygote and a child: {pidfds:?}");
     let mut go = server.stdin.take().expect("it is piped");
     go.write_all(b"!").expect("it waits for this");
@@ -144,10 +144,7 @@ fn without_the_policy_callers_fail_in_bounded_time_and_no_cell_is_left() {
         eprintln!("{info}");
         setrlimit(Resource::Nofile, usual).expect("the hard limit is as before");
     }));
-    let pidfds: Vec<_> = descendants(std::process::id())
-        .into_iter()
-        .map(open)
-        .collect();
+    let pidfds = open_descendants(std::process::id());
     let begin = Instant::now();
     let failures = beside_two_callers(&pool, inject);
     assert_eq!(failures, [FailureKind::Crashed, FailureKind::Host]);
