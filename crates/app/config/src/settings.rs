@@ -300,8 +300,8 @@ settings! {
         max_boot_time: Timeout = Timeout::seconds(16), "time";
         /// Wall time of one job.
         max_request_time: Timeout = Timeout::seconds(120), "time";
-        /// CPU time after which a program's request is deprioritized, so that it gets little of a
-        /// contended CPU. 0s means never.
+        /// CPU time after which a program's request gets a low priority, so that other work goes
+        /// first where CPUs are busy. 0s means never.
         give_way_time: Freshness = Freshness(Duration::from_millis(100)), "time";
         /// Address space of a worker before its job: code and tables.
         max_memory: Bytes = Bytes::mib(256), "bytes";

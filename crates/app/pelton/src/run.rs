@@ -1,4 +1,5 @@
-//! `pelton run`: a static program in a cell, from standard input to standard output.
+//! `pelton run`: runs a static program in a cell (sandboxed process). The program reads the standard
+//! input of the command and writes to its standard output.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};

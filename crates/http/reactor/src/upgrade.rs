@@ -95,7 +95,8 @@ pub fn predecessor() -> Result<Option<(Predecessor, Vec<TcpListener>)>, Error> {
 }
 
 impl Predecessor {
-    /// Notifies the predecessor that this process serves, so that it drains and ends.
+    /// Notifies the predecessor that this process now accepts connections. The predecessor then
+    /// finishes its open requests and ends.
     pub fn dismiss(&self) {
         if let Err(err) = (&self.0).write_all(&[READY]) {
             tracing::warn!(%err, "the old process has already ended");

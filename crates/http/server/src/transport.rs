@@ -70,10 +70,10 @@ pub(crate) trait Transport {
     /// Closes a connection whose client has sent its whole request.
     async fn close(self);
 
-    /// Closes a connection whose client may still send; as [`Conn::linger`].
+    /// Closes a connection whose client may still send. Behaves as [`Conn::linger`].
     async fn linger(self);
 
-    /// Closes a connection whose client does not read its response: as
+    /// Closes a connection whose client does not read its response. Behaves as
     /// [`reactor::reset_when_closed`].
     fn abandon(self);
 }

@@ -30,7 +30,8 @@ pub enum Content {
     Music(Box<Media>),
     /// A picture.
     Photo(Photo),
-    /// A playlist. A target that begins with a slash is relative to the library's root.
+    /// A playlist. The path of an entry that begins with a slash is relative to the library's
+    /// root.
     Listing(Box<Listing>),
     /// A file that cannot be read, with the reason; stored so that the file is not opened again.
     Unreadable(String),

@@ -1,5 +1,5 @@
-//! Facts about a word in a name, packed into 16 bits. They suffice for a search to score a match
-//! without reading the name.
+//! Facts about one word in the title or the other names of an artist, album, track or picture,
+//! packed into 16 bits. They suffice for a search to score a match without reading the names.
 //!
 //! ```text
 //! in the title 1 bit · 10 − position in the name 4 bits · title words 4 bits · title bytes 7 bits

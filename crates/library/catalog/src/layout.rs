@@ -197,7 +197,7 @@ rows! {
         id: U64,
         taken_s: I64,
         file: U32,
-        /// Width in thousandths of the height; 0 if unknown.
+        /// Aspect ratio: width divided by height, in thousandths; 0 if unknown.
         ratio: U16,
         /// [`BESIDE_MUSIC`] or 0.
         flags: U16,

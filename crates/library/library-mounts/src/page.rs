@@ -147,7 +147,7 @@ impl Mount for Shell {
     }
 }
 
-/// Mount of one file of the page, or of all its files.
+/// Mount of one file of the web page or, if the name is `None`, of all files of the web page.
 struct File(Arc<Assets>, Option<&'static str>);
 
 impl File {

@@ -36,7 +36,8 @@ pub struct Job<'a> {
     pub id: u64,
     /// Resource limits of the job.
     pub limits: JobLimits,
-    /// Random bytes for the job, since a forked cell has no entropy of its own.
+    /// Random bytes for the job: cells (sandboxed processes) are forked from one parent, so their
+    /// own random state is the same.
     pub seed: [u8; 16],
     /// True if the job runs only when a core is otherwise idle.
     pub idle: bool,

@@ -80,7 +80,7 @@ impl Weight {
 }
 
 fn policy_of(thread: Pid) -> libc::c_long {
-    // SAFETY: the call takes and returns numbers; the thread may have ended, which is an error.
+    // SAFETY: the call takes and returns numbers; if the thread has ended, it returns an error.
     unsafe { libc::syscall(libc::SYS_sched_getscheduler, thread.as_raw_nonzero().get()) }
 }
 

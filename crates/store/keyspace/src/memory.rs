@@ -46,9 +46,9 @@ pub(crate) fn reallocate_vec<T>(vec: &mut Vec<T>) {
     *vec = moved;
 }
 
-/// Frees a blob. A large blob that a command built and that is not shared is first passed to
-/// `keep`: the returned object can free a very large buffer on another thread. All other blobs were
-/// passed to `keep` when they were received.
+/// Frees a blob. If the blob is large, not shared, and built by a command, it is freed through
+/// `keep`, which may move the work of freeing a very large buffer to another thread. Blobs that were
+/// received from a client went through `keep` on arrival.
 pub(crate) fn release(blob: Bytes, keep: fn(BytesMut) -> Bytes) {
     if RELEASED_BYTES_MIN <= blob.len()
         && let Ok(alone) = blob.try_into_mut()

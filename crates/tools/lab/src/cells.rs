@@ -52,8 +52,8 @@ struct Definition {
     contenders: Vec<Setting>,
 }
 
-/// Name of the plain processes, without a cell, that run first in each round. [`LAST`] is the name
-/// of those that run last.
+/// Name of the contender that runs first in each round: the worker as a plain process, outside any
+/// cell (sandboxed process). [`LAST`] is the name of the same contender when it runs again, last.
 const FIRST: &str = "plain";
 const LAST: &str = "plain again";
 /// Name of the plain processes that request as much fresh memory from the kernel per job as a job

@@ -17,10 +17,10 @@ use std::process::Command;
 use crate::command::{output, succeed, timed};
 use crate::stop::{Stop, at};
 
-/// Lowest major version of Node that runs the page's tools.
+/// Lowest major version of Node that runs the tools that build the web page.
 const MAJOR_MIN: u32 = 20;
 
-/// Returns the reason why this machine cannot build the page, or `None` if it can.
+/// Returns the reason why this machine cannot build the web page, or `None` if it can.
 pub fn missing() -> Option<String> {
     match output(Command::new("node").arg("--version")) {
         Err(_) => Some(format!("node is not installed; Node {MAJOR_MIN} is needed")),

@@ -287,7 +287,8 @@ fn result_line(line: &str) -> Option<Count> {
     })
 }
 
-/// Opens the page in a browser: the short form of `cargo xtask conform page`.
+/// Tests the web page in a browser: runs the quick part of the suite that
+/// `cargo xtask conform page` runs whole.
 fn page(gate: &Gate) -> Result<Count, Stop> {
     debian::ensure(debian::TESTS)?;
     counted(&mut conform::page(&gate.build)?)

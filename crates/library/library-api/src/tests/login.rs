@@ -62,7 +62,8 @@ fn guessing_has_to_wait_whichever_way_it_is_tried() {
     }
     let right = scene.server().log_in(ANN, PEER, 1);
     assert!(matches!(right, Err(LoginError::Guessing { .. })));
-    // Failed logins of a player count for the same user and address.
+    // Logins that fail through a player's API count toward the same limit, per user and address,
+    // as those of the web page.
     let scene = Scene::new("login-guess-player");
     for _ in 0..tries {
         scene.ask_as("ping", "u=ann&p=wrong");

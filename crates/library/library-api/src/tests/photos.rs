@@ -175,7 +175,8 @@ fn a_photograph_knows_its_neighbours() {
     assert_eq!(neighbours(&id("2019-06", 0)).1, Value::Null);
     let within = format!("{third}?folder=trips/sea");
     assert_eq!(neighbours(&within), (Value::Null, json!(id("2019-07", 2))));
-    // A photograph that is not selected has the neighbours that it would have if it were selected.
+    // A photograph outside the folder has the neighbours that it would have if the folder
+    // contained it.
     let outside = format!("{second}?folder=trips/sea");
     assert_eq!(neighbours(&outside), (Value::Null, json!(third)));
     for odd in ["ph-0", "ph-0000000000000001", "tr-0000000000000007", "1"] {

@@ -88,8 +88,8 @@ fn a_constant_rate_is_exact_and_a_varying_one_estimated() {
     );
 }
 
-/// Returns a stream whose first frame contains `head` at offset `at`; nothing else states its
-/// duration.
+/// Returns an MPEG audio stream whose first frame contains the bytes `head` at offset `at`. Only
+/// `head` states the duration of the stream.
 fn headed(at: usize, head: &[u8]) -> Vec<u8> {
     let mut first = frame(9);
     first[at..at + head.len()].copy_from_slice(head);

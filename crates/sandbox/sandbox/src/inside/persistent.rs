@@ -32,8 +32,8 @@ use std::time::Duration;
 /// Time for which a launcher still waits for a job if its program ended before the first request.
 /// So a program that cannot run is restarted at most once per second.
 const LINGER: Duration = Duration::from_secs(1);
-/// Interval at which a program's CPU time is checked; no other mechanism ends a program that uses
-/// too much with several threads.
+/// Interval at which a program's CPU time is checked. Only this check ends a program whose threads
+/// together exceed the CPU time of a request.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 /// Maximum number of bytes per read or write.
 const PIECE_BYTES: usize = 64 << 10;

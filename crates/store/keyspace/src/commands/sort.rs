@@ -133,8 +133,9 @@ fn run(cx: &mut Context<'_>, request: &Request<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Returns the elements in stored order. If the request stores a set without sorting it, the
-/// elements are ordered by name instead, so that the result is the same on all servers.
+/// Returns the elements in the order in which the key holds them. If the request stores the result
+/// of an unsorted set, returns them in byte order instead, so that the result is the same on all
+/// servers.
 fn elements(cx: &mut Context<'_>, request: &Request<'_>) -> Result<Vec<Bytes>, Fault> {
     let args = cx.args;
     let mut elements = Vec::new();

@@ -153,8 +153,8 @@ fn store(cx: &mut Context<'_>, value: usize, deadline: Deadline) {
     let value = Value::Str(Str::new(&args[value]));
     let is_past = matches!(deadline, Deadline::At(at) if is_due(at, cx.now));
     if is_past && !cx.session.replay {
-        // The deadline has passed already: report that the key was set and deleted, so that no
-        // client reads the value.
+        // The deadline has already passed: delete the key in the same command, so that no client
+        // reads the value, but report both changes to subscribers.
         cx.put(&args[1], value, Deadline::Never);
         cx.changed(&args[1], Class::String, "set");
         cx.delete(&args[1]);

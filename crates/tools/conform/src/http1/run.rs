@@ -40,7 +40,7 @@ struct Comparison {
     reviewed: Vec<Line>,
     /// Number of differences that each line of the list of reviewed differences covers.
     covered: Vec<u64>,
-    /// Number of findings by oracle and difference.
+    /// Number of findings per kind: the oracle (other HTTP parser) and how its verdict differs.
     findings: BTreeMap<String, u64>,
     /// Number of cases in which we accept at least one complete request. Only these can yield
     /// findings.
