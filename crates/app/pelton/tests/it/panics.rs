@@ -68,7 +68,12 @@ fn serve_with_a_panicking_core() {
         let read = client.read(&mut [0]);
         report::line(format_args!("the client went on with {read:?}"));
     });
-    let start = |_: &_| |_: Conn| async { panic!("an injected bug in a handler") };
+    let start = |_: &_| {
+        |open: Conn| async move {
+            let _open = open; // open until the panic, so that the client waits
+            panic!("an injected bug in a handler")
+        }
+    };
     let drained = reactor::run(listeners, &limits, b"", &Stop::new(), start);
     report::line(format_args!("the server went on with {drained:?}"));
 }
