@@ -1,5 +1,5 @@
-//! `pelton run`: runs a static program in a cell (sandboxed process). The program reads the standard
-//! input of the command and writes to its standard output.
+//! `pelton run`: runs a static program in a cell (sandboxed process). The program reads the
+//! standard input of the command and writes to its standard output.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};

@@ -68,8 +68,8 @@ struct ReplacedPools {
     sums: Stats,
     /// Replaced pools that may still run requests.
     leaving: Vec<Arc<Booted>>,
-    /// Stamp (identity and version) of the last program file that failed to boot. While the file keeps
-    /// this stamp, its replacement is not attempted again.
+    /// Stamp (identity and version) of the last program file that failed to boot. While the file
+    /// keeps this stamp, its replacement is not attempted again.
     refused: Option<Stamp>,
 }
 

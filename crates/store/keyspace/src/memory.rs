@@ -47,8 +47,8 @@ pub(crate) fn reallocate_vec<T>(vec: &mut Vec<T>) {
 }
 
 /// Frees a blob. If the blob is large, not shared, and built by a command, it is freed through
-/// `keep`, which may move the work of freeing a very large buffer to another thread. Blobs that were
-/// received from a client went through `keep` on arrival.
+/// `keep`, which may move the work of freeing a very large buffer to another thread. Blobs that
+/// were received from a client went through `keep` on arrival.
 pub(crate) fn release(blob: Bytes, keep: fn(BytesMut) -> Bytes) {
     if RELEASED_BYTES_MIN <= blob.len()
         && let Ok(alone) = blob.try_into_mut()

@@ -20,8 +20,8 @@ const BROWSER: &str = "/usr/bin/chromium";
 
 /// Runs the suite, or the journeys named in `arguments`.
 ///
-/// With `--program PELTON`, as in the checks before a merge, that server is used, and nothing is installed: without
-/// Node or a browser, the suite is skipped with a message.
+/// With `--program PELTON`, as in the checks before a merge, that server is used, and nothing is
+/// installed: without Node or a browser, the suite is skipped with a message.
 ///
 /// # Errors
 /// When a program is missing, or a journey fails.
