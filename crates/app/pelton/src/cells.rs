@@ -5,11 +5,10 @@ use std::path::Path;
 
 use config::{Config, components};
 use functions::StoreSession;
-use report::{EXIT_FINDINGS, EXIT_OK, Error};
+use report::{EXIT_FINDINGS, EXIT_OK, Error, print};
 use sandbox::{Backend, Isolation, Reproducer, Service};
 
 use crate::flags::Cell;
-use crate::output::print;
 use crate::worker;
 
 /// Prints one of three reports, as the flags select: the isolation of a cell and the cost of a job,

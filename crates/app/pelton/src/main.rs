@@ -15,7 +15,6 @@ mod check;
 mod convert;
 mod flags;
 mod life;
-mod output;
 mod prefetch;
 mod quarantine;
 mod record;
@@ -34,9 +33,8 @@ use std::process::ExitCode;
 
 use config::Resolved;
 use flags::{Command, Parsed};
-use output::print;
 use reactor::{CountingAllocator, Jemalloc};
-use report::{EXIT_OK, Error, log, panics};
+use report::{EXIT_OK, Error, log, panics, print};
 
 /// Counts the allocations of each core, so that tests can check that a cache hit allocates nothing.
 #[global_allocator]

@@ -4,10 +4,9 @@ use std::io::Write as _;
 
 use config::Config;
 use conversion::quarantine::{self, Quarantined};
-use report::{EXIT_OK, Error};
+use report::{EXIT_OK, Error, print};
 
 use crate::flags::QuarantineCommand;
-use crate::output::print;
 
 /// Lists the originals in quarantine, or lifts the quarantine of one, whether or not a server runs.
 pub(crate) fn run(does: &QuarantineCommand, config: &Config) -> Result<u8, Vec<Error>> {

@@ -7,13 +7,12 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use config::{Config, components};
-use report::Error;
+use report::{Error, print};
 use rustix::fs::{MemfdFlags, memfd_create};
 use sandbox::{Backend, FailureKind, Finished, Limits, Pool, Program, Task};
 use sandbox_protocol::JobLimits;
 
 use crate::flags::Run;
-use crate::output::print;
 use crate::worker;
 
 /// Runs the program once and copies its output to stdout, and the text of its stderr to stderr.

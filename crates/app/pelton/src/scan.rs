@@ -11,10 +11,9 @@ use ::scan::{
 use config::{Resolved, components};
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use library_mounts::scan_error;
-use report::{EXIT_FINDINGS, EXIT_OK, Error};
+use report::{EXIT_FINDINGS, EXIT_OK, Error, print};
 
 use crate::flags::Scan;
-use crate::output::print;
 use crate::wiring;
 
 /// Interval between updates of the progress bar.

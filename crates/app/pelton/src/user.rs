@@ -9,12 +9,11 @@ use std::time::SystemTime;
 use config::{Config, Key, REQUIRE_LOGIN, Raw, Resolved, Source, components};
 use library_api::{Damage, Store, StoreError, UserError};
 use library_mounts::unix_ms;
-use report::{EXIT_OK, Error};
+use report::{EXIT_OK, Error, print};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use variants::source::FileSource;
 
 use crate::flags::UserCommand;
-use crate::output::print;
 
 /// Maximum size of an avatar.
 const AVATAR_BYTES_MAX: u64 = 16 << 20;

@@ -1,7 +1,8 @@
-//! Messages of the program to its operator: errors with exit codes, the log, and reports of panics.
+//! Messages of the program to its operator: errors with exit codes, the log, reports of panics, and
+//! the results of commands.
 //!
 //! Principal type: [`Error`], whose kind selects the exit code of the process. [`log`] writes all
-//! lines on stderr or to a file.
+//! lines on stderr or to a file; [`print()`] writes results to stdout.
 //!
 //! ```text
 //! errors, notes ─┐
@@ -19,6 +20,8 @@
 
 mod error;
 pub mod log;
+mod output;
 pub mod panics;
 
 pub use error::{EXIT_FINDINGS, EXIT_HOST, EXIT_OK, EXIT_USAGE, Error, fail, line, notes};
+pub use output::print;

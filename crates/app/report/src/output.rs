@@ -2,10 +2,10 @@
 
 use std::io::{self, Write as _};
 
-use report::{EXIT_OK, Error};
+use crate::{EXIT_OK, Error};
 
 /// Writes a result to stdout. A reader that closes the pipe early, as `head` does, is not an error.
-pub(crate) fn print(
+pub fn print(
     write: impl FnOnce(&mut io::BufWriter<io::StdoutLock<'_>>) -> io::Result<()>,
 ) -> Result<u8, Vec<Error>> {
     let mut out = io::BufWriter::new(io::stdout().lock());
