@@ -22,6 +22,7 @@ mod programs;
 mod resolve;
 mod settings;
 mod source;
+mod table;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -32,4 +33,5 @@ pub use programs::{Entry, OnError};
 pub use resolve::{Inputs, Resolved, resolve};
 pub use settings::{Config, KEYS, Key};
 pub use source::{Assignment, Note, Source};
+pub use table::write_table;
 pub use value::{Networks, PerCore, Raw, Redirect, Timeout, Types};

@@ -1,44 +1,14 @@
-//! `pelton check`: the configuration as a table, and its problems.
+//! `pelton check`: problems of the configuration.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
-use config::{KEYS, Resolved, components};
+use config::{Resolved, components};
 use report::Error;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
 use config::https;
-
-/// Writes the table of all settings to `out`.
-pub(crate) fn table(resolved: &Resolved, out: &mut impl Write) -> io::Result<()> {
-    let mut rows = vec![["key", "value", "unit", "from"].map(str::to_owned)];
-    rows.extend(KEYS.iter().map(|key| {
-        let value = (key.show)(&resolved.config);
-        [
-            key.name.to_owned(),
-            if value.is_empty() {
-                "-".to_owned()
-            } else {
-                value
-            },
-            key.unit.to_owned(),
-            resolved.source(key).to_string(),
-        ]
-    }));
-    let width = |column: usize| {
-        let widths = rows.iter().map(|row| row[column].chars().count());
-        widths.max().expect("the table has at least its header row")
-    };
-    let [key_width, value_width, unit_width] = [0, 1, 2].map(width);
-    for [key, value, unit, from] in &rows {
-        writeln!(
-            out,
-            "{key:key_width$}  {value:value_width$}  {unit:unit_width$}  {from}"
-        )?;
-    }
-    Ok(())
-}
 
 /// Returns the problems because of which the server would not start with this configuration, or
 /// would not do what the configuration requests.

@@ -100,7 +100,7 @@ fn run() -> Result<u8, Vec<Error>> {
 }
 
 fn check(resolved: &Resolved) -> Result<u8, Vec<Error>> {
-    print(|out| check::table(resolved, out))?;
+    print(|out| config::write_table(resolved, out))?;
     report::notes(resolved.notes.iter().filter(|note| !note.is_finding()));
     match check::findings(resolved) {
         findings if findings.is_empty() => Ok(EXIT_OK),
