@@ -6,7 +6,8 @@
 //! a mistake in the user's input. All errors are reported together, and each names its file and
 //! line, its variable or its flag.
 //!
-//! [`components`] has the limits of each component that follow from the settings.
+//! [`components`] has the limits of each component that follow from the settings, and [`folders`]
+//! the problems of the folders that they name.
 //!
 //! The crate reads no command line: its caller passes the flags as [`Assignment`]s.
 
@@ -14,6 +15,7 @@
 
 pub mod components;
 mod file;
+pub mod folders;
 pub mod https;
 mod live;
 mod load;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use catalog::CoverOwner;
-use config::{Config, Resolved, components};
+use config::{Config, Resolved, components, folders};
 use image_plan::{Recipe, Stage};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use library_mounts::Covers;
@@ -30,7 +30,7 @@ pub(crate) fn run(resolved: &Resolved, quick: bool) -> Result<u8, Vec<Error>> {
     report::notes(&resolved.notes);
     log::start(config.log_level.0);
     log::begin().map_err(|err| vec![err])?;
-    wiring::readable(&config.root).map_err(|err| vec![err])?;
+    folders::require_readable(&config.root).map_err(|err| vec![err])?;
     let pool = wiring::conversions(config).map_err(|err| vec![err])?;
     // No store is used: the next server adds these variants to the shared index.
     let service = wiring::service(config, pool, Arc::new([]), Mounts::default(), None);

@@ -8,13 +8,12 @@ use std::time::Duration;
 use ::scan::{
     Fault, LoadedIndex, Phase, Progress, ReadOrder, Report, ScanError, ScanRequest, Setup, scan,
 };
-use config::{Resolved, components};
+use config::{Resolved, components, folders};
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use library_mounts::scan_error;
 use report::{EXIT_FINDINGS, EXIT_OK, Error, print};
 
 use crate::flags::Scan;
-use crate::wiring;
 
 /// Interval between updates of the progress bar.
 const TICK: Duration = Duration::from_millis(100);
@@ -28,7 +27,7 @@ const BROKEN_TAGS_LISTED_MAX: usize = 100;
 pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     let config = &resolved.config;
     report::notes(&resolved.notes);
-    wiring::readable(&config.root).map_err(|err| vec![err])?;
+    folders::require_readable(&config.root).map_err(|err| vec![err])?;
     let only = typed
         .only
         .iter()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use config::https::{self, Loaded};
-use config::{Config, Resolved, components};
+use config::{Config, Resolved, components, folders};
 use functions::Programs;
 use library_mounts::{Music, Quarantine, page};
 use ops::{Ops, Sources};
@@ -39,7 +39,7 @@ pub(crate) fn run(typed: SettingFlags, resolved: &Resolved) -> Result<u8, Vec<Er
 
 fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let (predecessor, mut inherited) = inherited()?;
-    wiring::readable(&config.root)?;
+    folders::require_readable(&config.root)?;
     let _held = hold(config, predecessor.is_some())?;
     let loaded = https::load(config)?;
     let record = Record::open(config, &mut inherited)?;

@@ -87,15 +87,6 @@ fn unlocked(path: &Path, err: &std::io::Error) {
     tracing::warn!(%path, %err, "cannot lock this directory: other servers may use it at the same time");
 }
 
-/// Checks that `root` can be listed, so that an error is reported before anything is started.
-pub(crate) fn readable(root: &Path) -> Result<(), Error> {
-    let listed = std::fs::read_dir(root);
-    listed.map(drop).map_err(|err| {
-        Error::usage(format!("root: {}: {err}", root.display()))
-            .hint("name the folder to serve, as in pelton serve ~/Pictures")
-    })
-}
-
 /// Handlers of all paths outside the library (mounts), and the users that may log in.
 pub(crate) struct Handlers {
     pub(crate) programs: Arc<Programs>,
