@@ -30,11 +30,13 @@ mod worker;
 use std::env;
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use config::Resolved;
-use flags::{Command, Parsed};
+use config::{Resolved, folders};
+use flags::{Command, Parsed, QuarantineCommand};
 use reactor::{CountingAllocator, Jemalloc};
 use report::{EXIT_OK, Error, log, panics, print};
+use server::mount::Mounts;
 
 /// Counts the allocations of each core, so that tests can check that a cache hit allocates nothing.
 #[global_allocator]
@@ -68,11 +70,12 @@ fn run() -> Result<u8, Vec<Error>> {
         }
         Command::Prefetch(typed) => {
             let settings = flags::with_root(typed.settings.clone(), Some(typed.root));
-            prefetch::run(&flags::settle(settings, variables)?, typed.quick)
+            prefetch(&flags::settle(settings, variables)?, typed.quick)
         }
         Command::Scan(typed) => {
-            let settings = flags::with_root(typed.settings.clone(), Some(typed.root.clone()));
-            scan::run(&typed, &flags::settle(settings, variables)?)
+            let settings = flags::with_root(typed.settings.clone(), Some(typed.root));
+            let resolved = flags::settle(settings, variables)?;
+            scan::run(&resolved, &typed.only, typed.full)
         }
         Command::Run(typed) => {
             let settings = flags::with_backend(typed.settings.clone(), typed.backend.clone());
@@ -80,11 +83,15 @@ fn run() -> Result<u8, Vec<Error>> {
         }
         Command::User(typed) => {
             let settings = typed.does.settings().clone();
-            user::run(&typed.does, &flags::settle(settings, variables)?)
+            user::run(typed.does.action(), &flags::settle(settings, variables)?)
         }
         Command::Quarantine(typed) => {
             let settings = typed.does.settings().clone();
-            quarantine::run(&typed.does, &flags::settle(settings, variables)?.config)
+            let config = flags::settle(settings, variables)?.config;
+            match &typed.does {
+                QuarantineCommand::List(_) => quarantine::list(&config),
+                QuarantineCommand::Lift(typed) => quarantine::lift(&config, &typed.original),
+            }
         }
         Command::Check(typed) => check(&flags::settle(typed.settings.clone(), variables)?),
         Command::Cell(typed) => {
@@ -97,6 +104,21 @@ fn run() -> Result<u8, Vec<Error>> {
         }
         Command::Store(typed) => store::run(&typed.words).map_err(|err| vec![err]),
     }
+}
+
+/// Runs `pelton prefetch` with a service that has no mounts and no counters of cores, because it
+/// serves no requests.
+fn prefetch(resolved: &Resolved, quick: bool) -> Result<u8, Vec<Error>> {
+    let config = &resolved.config;
+    report::notes(&resolved.notes);
+    log::start(config.log_level.0);
+    log::begin().map_err(|err| vec![err])?;
+    folders::require_readable(&config.root).map_err(|err| vec![err])?;
+    let pool = wiring::conversions(config).map_err(|err| vec![err])?;
+    // No store is used: the next server adds these variants to the shared index.
+    let service = wiring::service(config, pool, Arc::new([]), Mounts::default(), None);
+    let service = service.map_err(|err| vec![err])?;
+    prefetch::run(config, &service, quick)
 }
 
 fn check(resolved: &Resolved) -> Result<u8, Vec<Error>> {

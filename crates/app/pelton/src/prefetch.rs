@@ -3,41 +3,29 @@
 
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use catalog::CoverOwner;
-use config::{Config, Resolved, components, folders};
+use config::{Config, components};
 use image_plan::{Recipe, Stage};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use library_mounts::Covers;
-use report::log;
 use report::{EXIT_FINDINGS, EXIT_OK, Error};
-use server::mount::Mounts;
 use server::{PrefetchProgress, Service};
 use variants::library::LibraryPath;
 
-use crate::{scan, wiring};
+use crate::scan;
 
 /// Interval between updates of the progress bar.
 const TICK: Duration = Duration::from_millis(250);
 
 /// Creates the missing variants and prints a summary. With `quick`, these are the provisional
 /// variants that first requests get.
-pub(crate) fn run(resolved: &Resolved, quick: bool) -> Result<u8, Vec<Error>> {
-    let config = &resolved.config;
-    report::notes(&resolved.notes);
-    log::start(config.log_level.0);
-    log::begin().map_err(|err| vec![err])?;
-    folders::require_readable(&config.root).map_err(|err| vec![err])?;
-    let pool = wiring::conversions(config).map_err(|err| vec![err])?;
-    // No store is used: the next server adds these variants to the shared index.
-    let service = wiring::service(config, pool, Arc::new([]), Mounts::default(), None);
-    let service = service.map_err(|err| vec![err])?;
-    let wanted = wanted(config, &service).map_err(|err| vec![err])?;
+pub(crate) fn run(config: &Config, service: &Service, quick: bool) -> Result<u8, Vec<Error>> {
+    let wanted = wanted(config, service).map_err(|err| vec![err])?;
     let stage = if quick { Stage::Quick } else { Stage::Better };
-    let tally = prefetch(&service, &wanted, stage);
+    let tally = prefetch(service, &wanted, stage);
     let files = wanted
         .iter()
         .filter(|(_, recipe)| recipe.is_identity())

@@ -1,7 +1,7 @@
 //! `pelton scan`: brings the catalog of the library up to date.
 
 use std::io::{IsTerminal, Write};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -13,8 +13,6 @@ use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, Prog
 use library_mounts::scan_error;
 use report::{EXIT_FINDINGS, EXIT_OK, Error, print};
 
-use crate::flags::Scan;
-
 /// Interval between updates of the progress bar.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -23,19 +21,19 @@ const TICK: Duration = Duration::from_millis(100);
 /// tracks all the same.
 const BROKEN_TAGS_LISTED_MAX: usize = 100;
 
-/// Scans and prints a report. If a signal ends the scan, the last complete catalog stays.
-pub(crate) fn run(typed: &Scan, resolved: &Resolved) -> Result<u8, Vec<Error>> {
+/// Scans the folders `only`, or the whole library if there are none, and prints a report. With
+/// `afresh`, reads every file again. If a signal ends the scan, the last complete catalog stays.
+pub(crate) fn run(resolved: &Resolved, only: &[PathBuf], afresh: bool) -> Result<u8, Vec<Error>> {
     let config = &resolved.config;
     report::notes(&resolved.notes);
     folders::require_readable(&config.root).map_err(|err| vec![err])?;
-    let only = typed
-        .only
+    let only = only
         .iter()
         .map(|folder| below(folder))
         .collect::<Result<Vec<_>, _>>();
     let (setup, only) = (components::library(config), only.map_err(|err| vec![err])?);
     let order = ScanRequest {
-        afresh: typed.full,
+        afresh,
         ..order(&setup, &only)
     };
     let (_, report) = watched(&order).map_err(|err| vec![scan_error(&err)])?;

@@ -13,25 +13,56 @@ use report::{EXIT_OK, Error, print};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use variants::source::FileSource;
 
-use crate::flags::UserCommand;
-
 /// Maximum size of an avatar.
 const AVATAR_BYTES_MAX: u64 = 16 << 20;
 /// Maximum length of a password in bytes.
 const PASSWORD_BYTES_MAX: usize = 1024;
 
-/// Carries out the command, whether or not a server runs. A running server sees the change with its
+/// Query or change of the users.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum UserAction<'a> {
+    /// Prints all users.
+    List,
+    /// Changes the user of this name.
+    Change(&'a str, UserChange<'a>),
+}
+
+/// Change of one user.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum UserChange<'a> {
+    /// Adds the user; the password is read from standard input.
+    Add,
+    /// Adds the user as an admin; the password is read from standard input.
+    AddAdmin,
+    /// Changes the password; the new one is read from standard input.
+    SetPassword,
+    /// Removes the user with everything that is stored for this user.
+    Remove,
+    /// Creates an API key with this label, and prints it.
+    AddKey(&'a str),
+    /// Revokes the API key with this label.
+    RemoveKey(&'a str),
+    /// Copies the picture in this file as the avatar.
+    SetAvatar(&'a Path),
+    /// Removes the avatar.
+    RemoveAvatar,
+}
+
+/// Carries out the action, whether or not a server runs. A running server sees the change with its
 /// next request.
-pub(crate) fn run(does: &UserCommand, resolved: &Resolved) -> Result<u8, Vec<Error>> {
+pub(crate) fn run(action: UserAction<'_>, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     report::notes(&resolved.notes);
     let folder = resolved.config.data.join(components::USERS);
     let store = Store::open(&folder).map_err(|err| vec![user_error(&UserError::Store(err))])?;
-    let done = carry_out(does, &store, resolved);
-    let Some(found) = damaged(store.damage(), &folder, does) else {
+    let done = match action {
+        UserAction::List => list(&store),
+        UserAction::Change(name, change) => apply(change, name, &store, resolved),
+    };
+    let Some(found) = damaged(store.damage(), &folder, action) else {
         return done;
     };
-    match (done, does) {
-        (Ok(_), UserCommand::List(_)) => Err(vec![found]),
+    match (done, action) {
+        (Ok(_), UserAction::List) => Err(vec![found]),
         (Ok(code), _) => {
             report::line(&found);
             Ok(code)
@@ -44,10 +75,10 @@ pub(crate) fn run(does: &UserCommand, resolved: &Resolved) -> Result<u8, Vec<Err
 }
 
 /// Returns a finding about damaged parts of the users' journal, if there are any.
-fn damaged(damage: Damage, folder: &Path, does: &UserCommand) -> Option<Error> {
+fn damaged(damage: Damage, folder: &Path, action: UserAction<'_>) -> Option<Error> {
     let Damage { stretches, bytes } = damage;
-    let hint = match does {
-        UserCommand::List(_) => {
+    let hint = match action {
+        UserAction::List => {
             "the next change keeps the file as journal.bad and continues without the damaged parts"
         }
         _ => "the damaged file is kept beside it as journal.bad",
@@ -64,12 +95,18 @@ fn damaged(damage: Damage, folder: &Path, does: &UserCommand) -> Option<Error> {
     })
 }
 
-fn carry_out(does: &UserCommand, store: &Store, resolved: &Resolved) -> Result<u8, Vec<Error>> {
+/// Applies `change` to the user `name`.
+fn apply(
+    change: UserChange<'_>,
+    name: &str,
+    store: &Store,
+    resolved: &Resolved,
+) -> Result<u8, Vec<Error>> {
     let avatars = &resolved.config.data.join(components::AVATARS);
     let now_ms = unix_ms(SystemTime::now());
     let failed = |err: UserError| vec![user_error(&err)];
-    match does {
-        UserCommand::Add(add) => {
+    match change {
+        UserChange::Add | UserChange::AddAdmin => {
             let password = password().map_err(|err| vec![err])?;
             let users = store
                 .users()
@@ -80,40 +117,38 @@ fn carry_out(does: &UserCommand, store: &Store, resolved: &Resolved) -> Result<u
                 true => first_require_login(resolved).map_err(|err| vec![err])?,
                 false => None,
             };
-            let added = store.add_user(&add.name, &password, add.admin, now_ms);
+            let is_admin = matches!(change, UserChange::AddAdmin);
+            let added = store.add_user(name, &password, is_admin, now_ms);
             added.map_err(failed)?;
             if let Some(answer) = answer {
                 store_require_login(&resolved.config.data, &answer).map_err(|err| vec![err])?;
             }
         }
-        UserCommand::Password(whose) => {
+        UserChange::SetPassword => {
             let password = password().map_err(|err| vec![err])?;
-            let set = store.set_password(&whose.name, &password, now_ms);
+            let set = store.set_password(name, &password, now_ms);
             set.map_err(failed)?;
         }
-        UserCommand::Remove(whose) => {
-            let avatar = store.avatar(&whose.name).map_err(failed)?;
-            store.remove_user(&whose.name).map_err(failed)?;
+        UserChange::Remove => {
+            let avatar = store.avatar(name).map_err(failed)?;
+            store.remove_user(name).map_err(failed)?;
             // The avatar is no longer reachable. If its removal fails, the file only takes space.
             drop(fs::remove_file(avatars.join(avatar)));
         }
-        UserCommand::Avatar(portrait) => {
-            let name = store.avatar(&portrait.name).map_err(failed)?;
-            store_avatar(&portrait.file, avatars, &name).map_err(|err| vec![err])?;
+        UserChange::SetAvatar(file) => {
+            let avatar = store.avatar(name).map_err(failed)?;
+            store_avatar(file, avatars, &avatar).map_err(|err| vec![err])?;
         }
-        UserCommand::RemoveAvatar(whose) => {
-            let path = avatars.join(store.avatar(&whose.name).map_err(failed)?);
+        UserChange::RemoveAvatar => {
+            let path = avatars.join(store.avatar(name).map_err(failed)?);
             let removed = fs::remove_file(&path);
-            removed.map_err(|err| vec![not_there(&whose.name, &err)])?;
+            removed.map_err(|err| vec![not_there(name, &err)])?;
         }
-        UserCommand::Key(key) => {
-            let key = store
-                .add_key(&key.name, &key.label, now_ms)
-                .map_err(failed)?;
+        UserChange::AddKey(label) => {
+            let key = store.add_key(name, label, now_ms).map_err(failed)?;
             return print(|out| writeln!(out, "{key}"));
         }
-        UserCommand::RemoveKey(key) => store.remove_key(&key.name, &key.label).map_err(failed)?,
-        UserCommand::List(_) => return list(store),
+        UserChange::RemoveKey(label) => store.remove_key(name, label).map_err(failed)?,
     }
     Ok(EXIT_OK)
 }

@@ -14,6 +14,4 @@ mod typed;
 
 pub(crate) use meaning::{settle, target, with_backend, with_root, with_store};
 pub(crate) use settings::SettingFlags;
-pub(crate) use typed::{
-    Cell, Command, Convert, Parsed, QuarantineCommand, Run, Scan, UserCommand, parse,
-};
+pub(crate) use typed::{Cell, Command, Convert, Parsed, QuarantineCommand, Run, parse};

@@ -13,6 +13,7 @@ use super::scope::{
     Cells, CellsAndPrograms, Conversion, Data, DataAndLogin, Everything, Prefetching, Scanning,
 };
 use super::settings::{SettingFlags, SettingsOf};
+use crate::user::{UserAction, UserChange};
 
 /// Width of help texts in columns. It is the same on every terminal, so that documents show what
 /// users see.
@@ -191,6 +192,22 @@ impl UserCommand {
             UserCommand::List(typed) => &typed.settings,
             UserCommand::Key(typed) | UserCommand::RemoveKey(typed) => &typed.settings,
         }
+    }
+
+    /// Returns the action that the command requests.
+    pub(crate) fn action(&self) -> UserAction<'_> {
+        let (name, change) = match self {
+            UserCommand::List(_) => return UserAction::List,
+            UserCommand::Add(typed) if typed.admin => (&typed.name, UserChange::AddAdmin),
+            UserCommand::Add(typed) => (&typed.name, UserChange::Add),
+            UserCommand::Password(typed) => (&typed.name, UserChange::SetPassword),
+            UserCommand::Remove(typed) => (&typed.name, UserChange::Remove),
+            UserCommand::Key(typed) => (&typed.name, UserChange::AddKey(&typed.label)),
+            UserCommand::RemoveKey(typed) => (&typed.name, UserChange::RemoveKey(&typed.label)),
+            UserCommand::Avatar(typed) => (&typed.name, UserChange::SetAvatar(&typed.file)),
+            UserCommand::RemoveAvatar(typed) => (&typed.name, UserChange::RemoveAvatar),
+        };
+        UserAction::Change(name, change)
     }
 }
 
