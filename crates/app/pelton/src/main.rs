@@ -15,15 +15,11 @@ mod check;
 mod convert;
 mod flags;
 mod life;
-mod prefetch;
-mod quarantine;
 mod record;
 mod reload;
 mod run;
-mod scan;
 mod serve;
 mod store;
-mod user;
 mod wiring;
 mod worker;
 
@@ -37,6 +33,7 @@ use flags::{Command, Parsed, QuarantineCommand};
 use reactor::{CountingAllocator, Jemalloc};
 use report::{EXIT_OK, Error, log, panics, print};
 use server::mount::Mounts;
+use upkeep::{prefetch, quarantine, scan, user};
 
 /// Counts the allocations of each core, so that tests can check that a cache hit allocates nothing.
 #[global_allocator]

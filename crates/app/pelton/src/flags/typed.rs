@@ -7,13 +7,13 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use config::KEYS;
 use report::Error;
+use upkeep::user::{UserAction, UserChange};
 
 use super::help::{self, Help};
 use super::scope::{
     Cells, CellsAndPrograms, Conversion, Data, DataAndLogin, Everything, Prefetching, Scanning,
 };
 use super::settings::{SettingFlags, SettingsOf};
-use crate::user::{UserAction, UserChange};
 
 /// Width of help texts in columns. It is the same on every terminal, so that documents show what
 /// users see.

@@ -45,6 +45,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("operations", 5),
     ("ops", 5),
     ("pelton", 5),
+    ("upkeep", 5),
     ("worker", 5),
     ("xtask", 5),
 ];
@@ -65,7 +66,10 @@ const STEPS: &[(&str, &str)] = &[
     ("pelton", "functions"),
     ("pelton", "library-mounts"),
     ("pelton", "ops"),
+    ("pelton", "upkeep"),
     ("sandbox", "microvm"),
+    ("upkeep", "config"),
+    ("upkeep", "library-mounts"),
 ];
 
 /// Crate of test code that several crates share: a dev-dependency of any crate, and a dependency

@@ -22,7 +22,7 @@ const TICK: Duration = Duration::from_millis(250);
 
 /// Creates the missing variants and prints a summary. With `quick`, these are the provisional
 /// variants that first requests get.
-pub(crate) fn run(config: &Config, service: &Service, quick: bool) -> Result<u8, Vec<Error>> {
+pub fn run(config: &Config, service: &Service, quick: bool) -> Result<u8, Vec<Error>> {
     let wanted = wanted(config, service).map_err(|err| vec![err])?;
     let stage = if quick { Stage::Quick } else { Stage::Better };
     let tally = prefetch(service, &wanted, stage);

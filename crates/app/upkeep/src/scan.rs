@@ -23,7 +23,7 @@ const BROKEN_TAGS_LISTED_MAX: usize = 100;
 
 /// Scans the folders `only`, or the whole library if there are none, and prints a report. With
 /// `afresh`, reads every file again. If a signal ends the scan, the last complete catalog stays.
-pub(crate) fn run(resolved: &Resolved, only: &[PathBuf], afresh: bool) -> Result<u8, Vec<Error>> {
+pub fn run(resolved: &Resolved, only: &[PathBuf], afresh: bool) -> Result<u8, Vec<Error>> {
     let config = &resolved.config;
     report::notes(&resolved.notes);
     folders::require_readable(&config.root).map_err(|err| vec![err])?;

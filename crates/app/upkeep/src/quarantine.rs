@@ -8,7 +8,7 @@ use conversion::quarantine::{self, Quarantined};
 use report::{EXIT_OK, Error, print};
 
 /// Prints one line per original in quarantine.
-pub(crate) fn list(config: &Config) -> Result<u8, Vec<Error>> {
+pub fn list(config: &Config) -> Result<u8, Vec<Error>> {
     let entries = quarantine::list(&config.data).map_err(|err| {
         vec![Error::host(format!(
             "quarantine: cannot list {}: {err}",
@@ -30,7 +30,7 @@ pub(crate) fn list(config: &Config) -> Result<u8, Vec<Error>> {
 }
 
 /// Lifts the quarantine of `original`, which is a path in the library or a BLAKE3.
-pub(crate) fn lift(config: &Config, original: &str) -> Result<u8, Vec<Error>> {
+pub fn lift(config: &Config, original: &str) -> Result<u8, Vec<Error>> {
     let lifted = quarantine::lift(&config.data, original).map_err(|err| {
         vec![Error::host(format!(
             "quarantine: cannot lift {original}: {err}"

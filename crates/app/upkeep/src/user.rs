@@ -20,7 +20,7 @@ const PASSWORD_BYTES_MAX: usize = 1024;
 
 /// Query or change of the users.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum UserAction<'a> {
+pub enum UserAction<'a> {
     /// Prints all users.
     List,
     /// Changes the user of this name.
@@ -29,7 +29,7 @@ pub(crate) enum UserAction<'a> {
 
 /// Change of one user.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum UserChange<'a> {
+pub enum UserChange<'a> {
     /// Adds the user; the password is read from standard input.
     Add,
     /// Adds the user as an admin; the password is read from standard input.
@@ -50,7 +50,7 @@ pub(crate) enum UserChange<'a> {
 
 /// Carries out the action, whether or not a server runs. A running server sees the change with its
 /// next request.
-pub(crate) fn run(action: UserAction<'_>, resolved: &Resolved) -> Result<u8, Vec<Error>> {
+pub fn run(action: UserAction<'_>, resolved: &Resolved) -> Result<u8, Vec<Error>> {
     report::notes(&resolved.notes);
     let folder = resolved.config.data.join(components::USERS);
     let store = Store::open(&folder).map_err(|err| vec![user_error(&UserError::Store(err))])?;

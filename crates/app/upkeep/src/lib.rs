@@ -1,0 +1,27 @@
+//! Commands that prepare or mend the data of a server: `pelton scan`, `prefetch`, `user` and
+//! `quarantine`. Each runs once, whether or not a server uses the same data directory.
+//!
+//! The crate reads no command line and starts no cells: its caller resolves the configuration and
+//! passes what the flags of the command say, and [`prefetch`] gets a service with its pool.
+//!
+//! ```text
+//! scan        library ──────────────────────► catalog
+//! prefetch    catalog, library ─► Service ──► variants
+//! user        password, question at the terminal ─► journal of users, avatars, require_login
+//! quarantine  data directory ───────────────► list on stdout, or one original less in it
+//! ```
+//!
+//! Limits: those of the configuration, and a maximum size of an avatar (16 MiB) and of a password
+//! (1 KiB). Errors: a command returns its exit code, or the errors to report; a file of the library
+//! that cannot be read or converted is a finding. Threads: `scan` and `prefetch` have one more
+//! thread, which draws the progress bar on a terminal.
+
+#![forbid(unsafe_code)]
+// `eprintln!` and `println!` are denied: they panic if the line cannot be written, and block while
+// the reader of the output does not read.
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
+pub mod prefetch;
+pub mod quarantine;
+pub mod scan;
+pub mod user;
