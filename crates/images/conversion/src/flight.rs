@@ -101,10 +101,17 @@ pub struct Flights {
     threads: Vec<JoinHandle<()>>,
 }
 
+/// Parts that the conversion threads share.
 #[derive(Debug)]
 struct Shared {
-    limits: Limits,
+    queue: Queue,
     converter: Converter,
+}
+
+/// Conversions that wait or run, and the memory that is reserved for the running ones.
+#[derive(Debug)]
+struct Queue {
+    limits: Limits,
     /// Conversions for requests, waiting or running. May be locked while `state` is locked.
     flights: SingleFlight<Key, Outcome>,
     state: Mutex<State>,
@@ -228,12 +235,8 @@ impl Flights {
     /// If the host refuses a thread.
     pub fn start(converter: Converter, limits: Limits) -> std::io::Result<Flights> {
         let shared = Arc::new(Shared {
-            limits,
+            queue: Queue::new(limits),
             converter,
-            flights: SingleFlight::new(limits.waiters_max),
-            state: Mutex::default(),
-            changed: Condvar::new(),
-            cancelled: AtomicU64::new(0),
         });
         let mut flights = Flights {
             shared: Arc::clone(&shared),
@@ -260,19 +263,105 @@ impl Flights {
     /// # Errors
     /// [`Refused`] if a limit is exceeded.
     pub fn join(&self, task: Task) -> Result<ConversionWaiter, Refused> {
-        let limits = &self.shared.limits;
+        let waiter = self.shared.queue.join(task)?;
+        Ok(ConversionWaiter {
+            waiter,
+            longest: self.shared.queue.limits.waiting(),
+        })
+    }
+
+    /// Returns the seconds after which a refused request may retry.
+    pub fn retry_after_s(&self) -> u64 {
+        self.shared.queue.retry_after_s()
+    }
+
+    /// Queues an improvement, or drops the improvement if too many are queued. The next request
+    /// then queues the improvement again.
+    pub fn improve(&self, task: Task) {
+        self.shared.queue.improve(task);
+    }
+
+    /// Returns the converter.
+    #[must_use]
+    pub fn converter(&self) -> &Converter {
+        &self.shared.converter
+    }
+
+    /// Returns the figures for the metrics.
+    #[must_use]
+    pub fn stats(&self) -> FlightStats {
+        self.shared.queue.stats()
+    }
+}
+
+impl Drop for Flights {
+    fn drop(&mut self) {
+        self.shared.queue.stop();
+        for thread in self.threads.drain(..) {
+            thread.join().expect("a panic aborts the process");
+        }
+    }
+}
+
+impl Shared {
+    fn serve_requests(&self) {
+        while let Some(QueuedConversion { task, leader }) = self.queue.next_request() {
+            let outcome = self.convert(&task, None);
+            leader.finish(&outcome);
+        }
+    }
+
+    fn serve_improvements(&self) {
+        while let Some((task, cancel)) = self.queue.next_improvement() {
+            let outcome = self.convert(&task, Some(&cancel));
+            let is_cancelled = matches!(outcome, Outcome::Cancelled);
+            self.queue.end_improvement(task, &cancel, is_cancelled);
+        }
+    }
+
+    /// Runs a task that the queue counts as running, and ends it there.
+    fn convert(&self, task: &Task, cancel: Option<&OwnedFd>) -> Outcome {
+        let mut held_bytes = task.plan.cost().memory_bytes;
+        let mut reserve_memory =
+            |bytes| self.queue.reserve_memory(&mut held_bytes, bytes, task.pace);
+        let outcome = self.converter.convert(
+            task,
+            &mut Terms {
+                cancel: cancel.map(AsFd::as_fd),
+                reserve_memory: &mut reserve_memory,
+            },
+        );
+        self.queue.end_conversion(held_bytes);
+        outcome
+    }
+}
+
+impl Queue {
+    fn new(limits: Limits) -> Queue {
+        Queue {
+            limits,
+            flights: SingleFlight::new(limits.waiters_max),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            cancelled: AtomicU64::new(0),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    /// Joins the flight for the task's key, or starts one.
+    fn join(&self, task: Task) -> Result<Waiter<Outcome>, Refused> {
+        let limits = &self.limits;
         let cost = task.plan.cost();
         if limits.memory_bytes_max < cost.memory_bytes {
             return Err(Refused::TooLarge);
         }
-        let mut state = self.shared.lock();
+        let mut state = self.lock();
         let retry_after_s = state.retry_after_s(limits);
-        let bounded = |waiter| ConversionWaiter {
-            waiter,
-            longest: limits.waiting(),
-        };
-        match self.shared.flights.follow(&task.key) {
-            Ok(Some(waiter)) => return Ok(bounded(waiter)),
+        match self.flights.follow(&task.key) {
+            Ok(Some(waiter)) => return Ok(waiter),
             Ok(None) => {}
             Err(TooManyWaiters) => return Err(Refused::Overloaded { retry_after_s }),
         }
@@ -289,91 +378,55 @@ impl Flights {
             return Err(Refused::Overloaded { retry_after_s });
         }
         state.waiting_cpu_ms = waiting_cpu_ms;
-        let (leader, waiter) = self.shared.flights.lead(task.key);
+        let (leader, waiter) = self.flights.lead(task.key);
         state.waiting.push_back(QueuedConversion { task, leader });
         drop(state);
-        self.shared.changed.notify_all();
-        Ok(bounded(waiter))
+        self.changed.notify_all();
+        Ok(waiter)
     }
 
     /// Returns the seconds after which a refused request may retry.
-    pub fn retry_after_s(&self) -> u64 {
-        self.shared.lock().retry_after_s(&self.shared.limits)
+    fn retry_after_s(&self) -> u64 {
+        self.lock().retry_after_s(&self.limits)
     }
 
-    /// Queues an improvement, or drops the improvement if too many are queued. The next request
-    /// then queues the improvement again.
-    pub fn improve(&self, task: Task) {
-        let mut state = self.shared.lock();
-        if state.improving.len() < self.shared.limits.improving_max
+    /// Queues an improvement, or drops the improvement if too many are queued.
+    fn improve(&self, task: Task) {
+        let mut state = self.lock();
+        if state.improving.len() < self.limits.improving_max
             && state.improving_keys.insert(task.key)
         {
             state.improving.push_back(task);
             drop(state);
-            self.shared.changed.notify_all();
+            self.changed.notify_all();
         }
     }
 
-    /// Returns the converter.
-    #[must_use]
-    pub fn converter(&self) -> &Converter {
-        &self.shared.converter
-    }
-
     /// Returns the figures for the metrics.
-    #[must_use]
-    pub fn stats(&self) -> FlightStats {
-        let state = self.shared.lock();
+    fn stats(&self) -> FlightStats {
+        let state = self.lock();
         FlightStats {
             waiting: state.waiting.len() as u64,
             running: state.running as u64,
             improving: state.improving.len() as u64,
-            cancelled: self.shared.cancelled.load(Ordering::Relaxed),
+            cancelled: self.cancelled.load(Ordering::Relaxed),
             memory_bytes: state.running_bytes,
         }
     }
-}
 
-impl Drop for Flights {
-    fn drop(&mut self) {
-        self.shared.lock().stopping = true;
-        self.shared.changed.notify_all();
-        for thread in self.threads.drain(..) {
-            thread.join().expect("a panic aborts the process");
-        }
-    }
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
+    /// Lets [`Queue::next_request`] and [`Queue::next_improvement`] return `None` from now on.
+    fn stop(&self) {
+        self.lock().stopping = true;
+        self.changed.notify_all();
     }
 
-    fn serve_requests(&self) {
-        while let Some(QueuedConversion { task, leader }) = self.next_request() {
-            let outcome = self.convert(&task, None);
-            leader.finish(&outcome);
-        }
-    }
-
-    /// Runs a task that [`State::start`] has counted as running, and decrements the counts
-    /// afterwards.
-    fn convert(&self, task: &Task, cancel: Option<&OwnedFd>) -> Outcome {
-        let mut held_bytes = task.plan.cost().memory_bytes;
-        let mut reserve_memory = |bytes| self.reserve_memory(&mut held_bytes, bytes, task.pace);
-        let outcome = self.converter.convert(
-            task,
-            &mut Terms {
-                cancel: cancel.map(AsFd::as_fd),
-                reserve_memory: &mut reserve_memory,
-            },
-        );
+    /// Ends a running conversion that holds a reservation of `held_bytes`.
+    fn end_conversion(&self, held_bytes: u64) {
         let mut state = self.lock();
         state.running -= 1;
         state.running_bytes -= held_bytes;
         drop(state);
         self.changed.notify_all();
-        outcome
     }
 
     /// Replaces a conversion's reservation of `held_bytes` by one of `bytes`, or of the whole
@@ -448,26 +501,22 @@ impl Shared {
         }
     }
 
-    fn serve_improvements(&self) {
-        while let Some((task, cancel)) = self.next_improvement() {
-            let outcome = self.convert(&task, Some(&cancel));
-            let mut state = self.lock();
-            state
-                .improvements
-                .retain(|improvement| !Arc::ptr_eq(&improvement.cancel, &cancel));
-            match outcome {
-                Outcome::Cancelled if state.improving.len() < self.limits.improving_max => {
-                    state.improving.push_back(task);
-                }
-                // The attempt is over: the next request finds its result in the index, or queues
-                // the improvement again.
-                _ => {
-                    state.improving_keys.remove(&task.key);
-                }
-            }
-            drop(state);
-            self.changed.notify_all();
+    /// Removes an improvement that has ended from the running ones. Queues it again if a request
+    /// cancelled it.
+    fn end_improvement(&self, task: Task, cancel: &Arc<OwnedFd>, is_cancelled: bool) {
+        let mut state = self.lock();
+        state
+            .improvements
+            .retain(|improvement| !Arc::ptr_eq(&improvement.cancel, cancel));
+        if is_cancelled && state.improving.len() < self.limits.improving_max {
+            state.improving.push_back(task);
+        } else {
+            // The attempt is over: the next request finds its result in the index, or queues the
+            // improvement again.
+            state.improving_keys.remove(&task.key);
         }
+        drop(state);
+        self.changed.notify_all();
     }
 
     /// Returns the next improvement, once no request waits and either nothing runs or half of the
