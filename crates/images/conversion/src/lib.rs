@@ -23,5 +23,6 @@ pub mod flight;
 pub mod growing;
 pub mod metrics;
 pub mod quarantine;
+mod queue;
 pub mod single_flight;
 pub mod transcode;
