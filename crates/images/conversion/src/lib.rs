@@ -25,4 +25,7 @@ pub mod metrics;
 pub mod quarantine;
 mod queue;
 pub mod single_flight;
+mod sync;
+#[cfg(test)]
+mod tests;
 pub mod transcode;

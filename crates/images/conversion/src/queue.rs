@@ -13,13 +13,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
 use rustix::event::{EventfdFlags, eventfd};
 use variants::cache::Key;
 
 use crate::convert::{Outcome, Pace, Task};
 use crate::flight::FlightStats;
-use crate::single_flight::{Leader, SingleFlight, TooManyWaiters, Waiter};
+
+use super::single_flight::{Leader, SingleFlight, TooManyWaiters, Waiter};
+use super::sync::{Condvar, Mutex, MutexGuard};
 
 /// Bounds of the conversion queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,13 +15,14 @@
 //! Threads: leaders and waiters may be on any thread. The one lock is held for map operations only.
 //! It may be locked while the caller holds a lock of its own, such as that of a queue of leaders.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use tokio::sync::oneshot;
+
+use super::sync::{AtomicBool, Mutex};
 
 /// Work in progress by key, with results of type `T`. Leaders publish a `P` to their waiters while
 /// they work.
@@ -212,6 +213,3 @@ impl<T, P> Waiter<T, P> {
         &self.progress.published
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-use super::{Abandoned, Leader, SingleFlight, TooManyWaiters, Waiter};
+use crate::single_flight::{Abandoned, Leader, SingleFlight, TooManyWaiters, Waiter};
 
 type Flights = SingleFlight<&'static str, u32, AtomicU32>;
 
