@@ -1,14 +1,28 @@
-//! Tests, under `shuttle`, of the single flight: the threads of a test run in many
+//! Tests, under `shuttle`, of the single flight and of the queue: the threads of a test run in many
 //! interleavings, and a wait that never ends is reported as a deadlock, which fails the test.
 //!
 //! Other tests of this crate need real locks, and the locks of `shuttle` work only under `shuttle`.
-//! So this module compiles the file `single_flight.rs` once more, with its own `sync`.
+//! So this module compiles the files `single_flight.rs` and `queue.rs` once more, with its own
+//! `sync`. The threads that take conversions from the queue belong to the tests, and convert
+//! nothing.
 //!
-//! Each of these injected bugs made a test fail: a result that is sent before
+//! Each of these injected bugs of the single flight made a test fail: a result that is sent before
 //! its flight is removed; a leader whose `drop` removes the next leader's flight, or none; a limit
 //! of waiters that is checked under one lock and used under another, or that counts waiters which
 //! have left.
+//!
+//! So did each of these of the queue: a new conversion, an end or a stop without a notification; a
+//! notification before the conversion is queued; `follow` outside the lock under which `lead` is
+//! called; memory that is not counted, not released, or counted twice; an improvement that is not
+//! cancelled for a request, not queued again, or listed after its end.
 
+#[allow(
+    clippy::duplicate_mod,
+    unreachable_pub,
+    reason = "compiled with other locks; public in the crate"
+)]
+#[path = "../queue.rs"]
+mod queue;
 #[allow(
     clippy::duplicate_mod,
     unreachable_pub,
@@ -18,10 +32,20 @@
 mod single_flight;
 mod sync;
 
+use std::os::fd::OwnedFd;
+
+use image_plan::{Encoding, Format, Orientation, Plan, Rect, Size};
 use shuttle::future::block_on;
 use shuttle::sync::Arc;
 use shuttle::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use shuttle::sync::mpsc;
 use shuttle::thread::{self, JoinHandle};
+use variants::cache::Key;
+use variants::library::{Identity, LibraryPath};
+
+use crate::convert::{Outcome, Pace, Task};
+use crate::flight::FlightStats;
+use queue::{Limits, Queue, QueuedConversion, Refused};
 use single_flight::{Abandoned, Leader, SingleFlight, TooManyWaiters, Waiter};
 
 /// Number of interleavings per test, for each of two schedulers.
@@ -30,6 +54,15 @@ const ORDERS: usize = 1_000;
 const DEPTH: usize = 3;
 /// Number of threads that make requests.
 const CALLERS: usize = 3;
+
+/// Figures of a queue in which nothing waits and nothing runs.
+const IDLE: FlightStats = FlightStats {
+    waiting: 0,
+    running: 0,
+    improving: 0,
+    cancelled: 0,
+    memory_bytes: 0,
+};
 
 /// Runs `test` in many interleavings, half of them at random, half with priorities that change
 /// rarely.
@@ -163,5 +196,260 @@ fn callers_that_join_together_do_not_exceed_the_limit_of_waiters() {
         assert!(matches!(key.flights.follow(&1), Err(TooManyWaiters)));
         drop((first, second));
         assert!(!leader.is_awaited());
+    });
+}
+
+/// Returns a conversion; conversions with different numbers have different keys and equal costs.
+fn task(number: u64) -> Task {
+    let size = Size::new(100, 100);
+    let plan = Plan {
+        source: Format::Jpeg,
+        stored: size,
+        orientation: Orientation::Upright,
+        crop: Rect { x: 0, y: 0, size },
+        inner: size,
+        target: size,
+        encoding: Encoding::Avif {
+            quality: 66,
+            speed: 9,
+            lossless: false,
+        },
+    };
+    let identity = Identity {
+        device: 0,
+        inode: number,
+        size_bytes: 0,
+        modified_s: 0,
+        modified_ns: 0,
+        inode_changed_s: 0,
+        inode_changed_ns: 0,
+    };
+    Task {
+        key: Key::new(&identity, &plan),
+        plan,
+        path: LibraryPath::from_target("/1.jpg").expect("a valid path"),
+        identity,
+        original_competes: false,
+        replaces: None,
+        pace: Pace::Awaited,
+    }
+}
+
+/// Returns the estimated memory of every conversion of these tests.
+fn memory_bytes() -> u64 {
+    task(0).plan.cost().memory_bytes
+}
+
+/// Returns a queue with memory for `running_max` conversions and room for `waiting_max` more.
+fn queue(running_max: u64, waiting_max: usize) -> Arc<Queue> {
+    Arc::new(Queue::new(Limits {
+        concurrency: 2,
+        waiting_max,
+        waiting_cpu_ms_max: 1 << 32,
+        // Time does not pass, so no wait takes that long.
+        waiting_ms_max: 1 << 32,
+        memory_bytes_max: running_max * memory_bytes(),
+        waiters_max: CALLERS,
+        improving_max: 2,
+    }))
+}
+
+/// Conversions in progress, as the threads see them.
+#[derive(Default)]
+struct Running {
+    count: AtomicUsize,
+    /// True for each key, which is the inode of its original, that is being converted.
+    keys: [AtomicBool; 2],
+}
+
+impl Running {
+    /// Runs `work` as a conversion, and checks that no other one of the same key runs, and no more
+    /// than `running_max` in all.
+    fn run<T>(&self, task: &Task, running_max: usize, work: impl FnOnce() -> T) -> T {
+        let key = &self.keys[task.identity.inode as usize];
+        assert!(!key.swap(true, Ordering::SeqCst), "one conversion per key");
+        let before = self.count.fetch_add(1, Ordering::SeqCst);
+        assert!(before < running_max, "{before} conversions run");
+        let done = work();
+        self.count.fetch_sub(1, Ordering::SeqCst);
+        key.store(false, Ordering::SeqCst);
+        done
+    }
+}
+
+/// Converts for requests until the queue stops, as a conversion thread does.
+fn serve_requests(queue: &Queue, running: &Running, running_max: usize) {
+    while let Some(QueuedConversion { task, leader }) = queue.next_request() {
+        running.run(&task, running_max, || {});
+        queue.end_conversion(task.plan.cost().memory_bytes);
+        leader.finish(&Outcome::Refused);
+    }
+}
+
+/// Improves until the queue stops, as an improvement thread does. An improvement ends when it is
+/// cancelled, or when `may_end` allows it. Sends a message for each one that was not cancelled.
+fn serve_improvements(
+    queue: &Queue,
+    running: &Running,
+    may_end: impl Fn() -> bool,
+    ended: &mpsc::Sender<()>,
+) {
+    while let Some((task, cancel)) = queue.next_improvement() {
+        let is_cancelled = running.run(&task, 1, || {
+            loop {
+                if is_readable(&cancel) {
+                    return true;
+                }
+                if may_end() {
+                    return false;
+                }
+                thread::yield_now();
+            }
+        });
+        queue.end_conversion(task.plan.cost().memory_bytes);
+        queue.end_improvement(task, &cancel, is_cancelled);
+        if !is_cancelled {
+            ended.send(()).expect("the test waits for it");
+        }
+    }
+}
+
+/// Returns whether the number in an eventfd is not zero, without waiting.
+fn is_readable(eventfd: &OwnedFd) -> bool {
+    rustix::io::read(eventfd, &mut [0; 8]).is_ok()
+}
+
+#[test]
+fn every_request_gets_an_outcome_and_conversions_fit_into_memory() {
+    in_many_orders(|| {
+        let queue = queue(1, CALLERS);
+        let running = Arc::new(Running::default());
+        let served = Arc::clone(&queue);
+        let threads = spawn(2, move |_| serve_requests(&served, &running, 1));
+        let asked = Arc::clone(&queue);
+        join(spawn(CALLERS, move |number| {
+            let waiter = asked.join(task(number as u64 % 2));
+            let mut waiter = waiter.expect("there is room");
+            let outcome = block_on(waiter.wait());
+            assert!(matches!(outcome, Ok(Outcome::Refused)), "{outcome:?}");
+        }));
+        queue.stop();
+        join(threads);
+        assert_eq!(queue.stats(), IDLE);
+    });
+}
+
+#[test]
+fn requests_of_a_queue_that_stops_do_not_wait_for_ever() {
+    in_many_orders(|| {
+        let queue = queue(1, CALLERS);
+        let running = Arc::new(Running::default());
+        let served = Arc::clone(&queue);
+        let threads = spawn(2, move |_| serve_requests(&served, &running, 1));
+        let asked = Arc::clone(&queue);
+        let callers = spawn(CALLERS, move |number| {
+            let waiter = asked.join(task(number as u64 % 2));
+            waiter.expect("there is room");
+        });
+        let mut waiter = queue.join(task(0)).expect("there is room");
+        queue.stop();
+        join(threads);
+        join(callers);
+        drop(queue);
+        let outcome = block_on(waiter.wait());
+        assert!(matches!(outcome, Ok(Outcome::Refused) | Err(Abandoned)));
+    });
+}
+
+#[test]
+fn requests_that_come_together_do_not_exceed_the_limit_of_the_queue() {
+    const WAITING_MAX: usize = 2;
+    in_many_orders(|| {
+        let queue = queue(1, WAITING_MAX);
+        let refused = Arc::new(AtomicUsize::new(0));
+        let (asked, counted) = (Arc::clone(&queue), Arc::clone(&refused));
+        let (kept, waiters) = mpsc::channel();
+        join(spawn(CALLERS, move |number| {
+            match asked.join(task(number as u64)) {
+                Ok(waiter) => kept.send(waiter).expect("the test keeps them"),
+                Err(refusal) => {
+                    let retry_after_s = asked.retry_after_s();
+                    assert_eq!(refusal, Refused::Overloaded { retry_after_s });
+                    counted.fetch_add(1, Ordering::SeqCst);
+                }
+            }
+        }));
+        assert_eq!(refused.load(Ordering::SeqCst), CALLERS - WAITING_MAX);
+        assert_eq!(queue.stats().waiting, WAITING_MAX as u64);
+        drop(waiters);
+        // Requests that have left make room.
+        queue.join(task(9)).expect("there is room");
+        assert_eq!(queue.stats().waiting, 1);
+    });
+}
+
+#[test]
+fn each_request_gets_the_memory_of_an_improvement_which_runs_again() {
+    const REQUESTS: u64 = 2;
+    in_many_orders(|| {
+        let queue = queue(1, 1);
+        let running = Arc::new(Running::default());
+        let is_served = Arc::new(AtomicBool::new(false));
+        let (ended, has_ended) = mpsc::channel();
+        queue.improve(task(0));
+        let (served, counted) = (Arc::clone(&queue), Arc::clone(&running));
+        let mut threads = spawn(1, move |_| serve_requests(&served, &counted, 1));
+        let (improved, may_end) = (Arc::clone(&queue), Arc::clone(&is_served));
+        threads.extend(spawn(1, move |_| {
+            let may_end = || may_end.load(Ordering::SeqCst);
+            serve_improvements(&improved, &running, may_end, &ended);
+        }));
+        for _ in 0..REQUESTS {
+            let mut waiter = queue.join(task(1)).expect("there is room");
+            let outcome = block_on(waiter.wait());
+            assert!(matches!(outcome, Ok(Outcome::Refused)), "{outcome:?}");
+        }
+        is_served.store(true, Ordering::SeqCst);
+        has_ended.recv().expect("the improvement ends");
+        queue.stop();
+        join(threads);
+        let cancelled = queue.stats().cancelled;
+        assert!(cancelled <= REQUESTS, "cancelled {cancelled} times");
+        assert_eq!(queue.stats(), FlightStats { cancelled, ..IDLE });
+        // The key may be improved again.
+        queue.improve(task(0));
+        assert_eq!(queue.stats().improving, 1);
+    });
+}
+
+#[test]
+fn conversions_that_need_more_memory_than_planned_all_get_it() {
+    in_many_orders(|| {
+        const RUNNING_MAX: u64 = 2;
+        let queue = queue(RUNNING_MAX, CALLERS);
+        let used_bytes = Arc::new(AtomicUsize::new(0));
+        let served = Arc::clone(&queue);
+        let threads = spawn(2, move |_| {
+            while let Some(QueuedConversion { task, leader }) = served.next_request() {
+                let mut held_bytes = task.plan.cost().memory_bytes;
+                let wanted_bytes = RUNNING_MAX * held_bytes;
+                assert!(served.reserve_memory(&mut held_bytes, wanted_bytes, Pace::Awaited));
+                assert_eq!(held_bytes, wanted_bytes);
+                let before = used_bytes.swap(held_bytes as usize, Ordering::SeqCst);
+                assert_eq!(before, 0, "each conversion needs all memory");
+                used_bytes.store(0, Ordering::SeqCst);
+                served.end_conversion(held_bytes);
+                leader.finish(&Outcome::Refused);
+            }
+        });
+        let asked = Arc::clone(&queue);
+        join(spawn(CALLERS, move |number| {
+            let waiter = asked.join(task(number as u64));
+            let outcome = block_on(waiter.expect("there is room").wait());
+            assert!(matches!(outcome, Ok(Outcome::Refused)), "{outcome:?}");
+        }));
+        queue.stop();
+        join(threads);
+        assert_eq!(queue.stats(), IDLE);
     });
 }
