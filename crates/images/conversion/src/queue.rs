@@ -155,7 +155,7 @@ impl Queue {
         }
         // Queued flights without waiters are dropped first, so that they do not count towards the
         // limits.
-        state.drop_abandoned();
+        self.drop_abandoned(&mut state);
         let waiting_cpu_ms = state.waiting_cpu_ms + cost.cpu_ms;
         let too_long = limits.waiting_cpu_ms_max * limits.concurrency as u64;
         // An empty queue accepts whatever fits into memory: a single large picture must not be
@@ -171,6 +171,14 @@ impl Queue {
         drop(state);
         self.changed.notify_all();
         Ok(waiter)
+    }
+
+    /// Removes waiting conversions whose waiters have all left. Improvements, and conversions that
+    /// were behind the removed ones, may start then.
+    fn drop_abandoned(&self, state: &mut State) {
+        if state.drop_abandoned() {
+            self.changed.notify_all();
+        }
     }
 
     /// Returns the seconds after which a refused request may retry.
@@ -273,7 +281,7 @@ impl Queue {
             if state.stopping {
                 return None;
             }
-            state.drop_abandoned();
+            self.drop_abandoned(&mut state);
             if let Some(first) = state.waiting.front() {
                 let cost = first.task.plan.cost();
                 if state.running_bytes + cost.memory_bytes <= self.limits.memory_bytes_max {
@@ -361,8 +369,9 @@ impl State {
         self.waiting_cpu_ms / limits.concurrency as u64 / 1000 + 1
     }
 
-    /// Removes waiting conversions whose waiters have all left.
-    fn drop_abandoned(&mut self) {
+    /// Removes waiting conversions whose waiters have all left. Returns whether there were any.
+    fn drop_abandoned(&mut self) -> bool {
+        let before = self.waiting.len();
         let State {
             waiting,
             waiting_cpu_ms,
@@ -375,5 +384,6 @@ impl State {
             }
             is_awaited
         });
+        self.waiting.len() < before
     }
 }

@@ -423,6 +423,29 @@ fn each_request_gets_the_memory_of_an_improvement_which_runs_again() {
 }
 
 #[test]
+fn an_improvement_starts_once_the_last_request_has_left() {
+    in_many_orders(|| {
+        let queue = queue(1, 1);
+        let running = Arc::new(Running::default());
+        let (ended, has_ended) = mpsc::channel();
+        let (served, counted) = (Arc::clone(&queue), Arc::clone(&running));
+        let mut threads = spawn(1, move |_| serve_requests(&served, &counted, 1));
+        let improved = Arc::clone(&queue);
+        threads.extend(spawn(1, move |_| {
+            serve_improvements(&improved, &running, || true, &ended);
+        }));
+        queue.improve(task(0));
+        drop(queue.join(task(1)).expect("there is room"));
+        has_ended.recv().expect("the improvement ends");
+        // Nothing else wakes the threads now.
+        queue.improve(task(0));
+        has_ended.recv().expect("the improvement ends");
+        queue.stop();
+        join(threads);
+    });
+}
+
+#[test]
 fn conversions_that_need_more_memory_than_planned_all_get_it() {
     in_many_orders(|| {
         const RUNNING_MAX: u64 = 2;
