@@ -289,6 +289,10 @@ impl Queue {
                     state.waiting_cpu_ms -= cost.cpu_ms;
                     state.start(cost.memory_bytes);
                     next.leader.start();
+                    if state.waiting.is_empty() {
+                        // Improvements may have waited for that.
+                        self.changed.notify_all();
+                    }
                     return Some(next);
                 }
                 self.make_room(&mut state, cost.memory_bytes);

@@ -446,6 +446,39 @@ fn an_improvement_starts_once_the_last_request_has_left() {
 }
 
 #[test]
+fn an_improvement_runs_beside_a_request_that_leaves_it_memory() {
+    in_many_orders(|| {
+        // An improvement leaves half of the memory free.
+        let queue = queue(4, 1);
+        let (ended, has_ended) = mpsc::channel();
+        let served = Arc::clone(&queue);
+        let converting = thread::spawn(move || {
+            let request = served.next_request().expect("the queue does not stop");
+            // This conversion takes longer than the improvement.
+            has_ended.recv().expect("the improvement ends");
+            served.end_conversion(memory_bytes());
+            request.leader.finish(&Outcome::Refused);
+        });
+        let improved = Arc::clone(&queue);
+        let improving = thread::spawn(move || {
+            let next = improved.next_improvement();
+            let (task, cancel) = next.expect("the queue does not stop");
+            let mut held_bytes = memory_bytes();
+            assert!(improved.reserve_memory(&mut held_bytes, memory_bytes(), Pace::Idle));
+            improved.end_conversion(held_bytes);
+            improved.end_improvement(task, &cancel, false);
+            ended.send(()).expect("the conversion waits for it");
+        });
+        queue.improve(task(0));
+        let mut waiter = queue.join(task(1)).expect("there is room");
+        let outcome = block_on(waiter.wait());
+        assert!(matches!(outcome, Ok(Outcome::Refused)), "{outcome:?}");
+        join(vec![converting, improving]);
+        assert_eq!(queue.stats(), IDLE);
+    });
+}
+
+#[test]
 fn conversions_that_need_more_memory_than_planned_all_get_it() {
     in_many_orders(|| {
         const RUNNING_MAX: u64 = 2;
