@@ -61,6 +61,7 @@ mod store;
 mod answer;
 mod call;
 mod context;
+mod downloads;
 mod fault;
 mod guard;
 mod ids;
