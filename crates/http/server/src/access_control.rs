@@ -108,6 +108,23 @@ impl Core {
             .map(|_| Admission::Known)
     }
 
+    /// Decides whether files of the library may be sent in a response of the API. The listener and
+    /// the token of the administration admit to the API, but not to files that need a login.
+    pub(crate) async fn check_files_of_api(
+        &self,
+        admission: Admission,
+        request: &Request<'_>,
+        context: &RequestContext,
+    ) -> Result<Admission, Problem> {
+        if self.service.settings.gate.is_open(Part::Music) {
+            return Ok(admission);
+        }
+        let token = session_cookie::token(request.target.path, &request.fields(), context.secure);
+        let by_session = token.map(Credentials::Session);
+        let login = self.log_in(by_session, request, context.peer).await;
+        login.map(|_| Admission::Known)
+    }
+
     fn is_for_users(&self, representation: &Representation) -> bool {
         self.service.settings.gate.login == RequireLogin::Music && representation.is_sound()
     }

@@ -119,6 +119,16 @@ impl Service {
         Err(Problem::Host)
     }
 
+    /// Chooses the unchanged original for `path`.
+    ///
+    /// # Errors
+    /// The [`Problem`] to respond with.
+    pub(crate) async fn choose_original(&self, path: &LibraryPath) -> Result<Choice, Problem> {
+        let identity = self.identify(path).await?;
+        let known = self.facts(path, &identity).await?;
+        Ok(Choice::original(identity, known))
+    }
+
     /// Makes one attempt to choose: looks up the candidates and converts them one after the other
     /// until one of them decides the response. Returns `None` if the original changed during the
     /// attempt.

@@ -158,6 +158,22 @@ impl Core {
         prepared.map(Rc::new)
     }
 
+    /// Returns the file at `path` of a target, without conversion and content coding.
+    pub(crate) async fn find_original(&self, path: &str) -> Result<Rc<Representation>, Problem> {
+        let path = self.service.library().path_for_clients(path);
+        let path = path.ok_or(Problem::NotFound)?;
+        for _ in 0..ATTEMPTS_MAX {
+            let choice = self.service.choose_original(&path).await?;
+            match self.prepare(choice, &path).await {
+                Ok(representation) => return Ok(representation),
+                Err(err) => {
+                    tracing::debug!(path = %path.as_path().display(), %err, "original cannot be read");
+                }
+            }
+        }
+        Err(Problem::Host)
+    }
+
     /// Returns the track at `path`, transcoded according to `plan`. If the caller allows streaming,
     /// the track may be one that is still being transcoded.
     pub(crate) async fn find_track(

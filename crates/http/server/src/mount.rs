@@ -3,7 +3,9 @@
 //!
 //! ```text
 //! request ─► a mount's prefix? ─yes─► body, read whole ─► Mount::answer ─┬─ Whole ─────► bytes
-//!                  └─ no ─► the library ◄───────── another target ─ Internal
+//!                  └─ no ─► the library ◄─┬─────── another target ─ Internal
+//!                                │        ├──── an unchanged file ─ Original
+//!                                │        └────── files in a row ─ Archive
 //!                                └─ transcoder ◄── a plan for it ─ Transcoded
 //! ```
 
@@ -88,6 +90,14 @@ pub enum Reply {
         /// Path and query, escaped as in a request.
         target: String,
         /// Additional header fields, which replace the library's fields of the same name.
+        fields: Vec<Field>,
+    },
+    /// A file of the library without conversion, whatever formats the client accepts, with
+    /// validators, ranges and HEAD.
+    Original {
+        /// Path of the file, escaped as in a request.
+        path: String,
+        /// Additional header fields, as in [`Reply::Internal`].
         fields: Vec<Field>,
     },
     /// A track, transcoded according to a plan and sent as files are.

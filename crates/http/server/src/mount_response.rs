@@ -12,7 +12,7 @@ use crate::blocking::blocking;
 use crate::core::Core;
 use crate::fields::Field;
 use crate::file_request::TargetOrigin;
-use crate::gate::Admission;
+use crate::gate::{Admission, Part};
 use crate::lookup::TranscodeBody;
 use crate::metrics::Served;
 use crate::mount::{BusyResponse, Mount, MountRequest, Reply, Transcoding};
@@ -48,7 +48,30 @@ impl Core {
             secure: context.secure,
             require_login: self.service.settings.gate.login,
         };
-        match mount.answer(mount_request).await {
+        let reply = mount.answer(mount_request).await;
+        let has_files = matches!(reply, Reply::Original { .. } | Reply::Archive { .. });
+        let admission = match has_files && mount.part() == Part::Api {
+            false => Ok(admission),
+            true => self.check_files_of_api(admission, request, context).await,
+        };
+        match admission {
+            Ok(admission) => {
+                self.complete(reply, mount, request, (context, admission))
+                    .await
+            }
+            Err(problem) => self.problem_response(&problem, shape_of(request)),
+        }
+    }
+
+    /// Turns the reply of `mount` into a response.
+    async fn complete(
+        &self,
+        reply: Reply,
+        mount: &dyn Mount,
+        request: &Request<'_>,
+        (context, admission): (&RequestContext, Admission),
+    ) -> Response {
+        match reply {
             Reply::Whole {
                 status,
                 fields,
@@ -70,6 +93,17 @@ impl Core {
                             .await
                     }
                 };
+                response.add(allowed_fields(fields));
+                response
+            }
+            Reply::Original { path, fields } => {
+                let mut response = match self.find_original(&path).await {
+                    Ok(original) => self.representation_response(original, request),
+                    Err(problem) => self.problem_response(&problem, shape_of(request)),
+                };
+                if admission == Admission::Known {
+                    response.make_private();
+                }
                 response.add(allowed_fields(fields));
                 response
             }
@@ -142,10 +176,7 @@ impl Core {
         supports_streaming: bool,
     ) -> Response {
         let allow_streaming = wanted.allow_streaming && supports_streaming && is_plain(request);
-        let shape = Shape {
-            bodiless: request.method == Method::Head,
-            negotiable: false,
-        };
+        let shape = shape_of(request);
         let mut internal = *request;
         internal.target = split(&wanted.target);
         if request.method != Method::Head {
@@ -176,6 +207,14 @@ impl Core {
             response.report(conversion, &self.service.settings.headers);
         }
         response
+    }
+}
+
+/// Returns the shape of an error response, which does not depend on the accepted formats.
+fn shape_of(request: &Request<'_>) -> Shape {
+    Shape {
+        bodiless: request.method == Method::Head,
+        negotiable: false,
     }
 }
 

@@ -77,6 +77,21 @@ impl Mount for Behind {
     }
 }
 
+/// Mount of the API that responds with an unchanged file of the library.
+struct Unchanged;
+
+impl Mount for Unchanged {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        let path = visit.path["/-/api/file".len()..].to_owned();
+        let fields = vec![("content-disposition".into(), "attachment".into())];
+        Box::pin(async move { Reply::Original { path, fields } })
+    }
+
+    fn part(&self) -> Part {
+        Part::Api
+    }
+}
+
 const PARTS: [(&str, Part); 8] = [
     ("/-/open", Part::Open),
     ("/rest", Part::Players),
@@ -95,6 +110,7 @@ fn house(users: impl Users + 'static, gate: Gate) -> TestServer {
     });
     let mut mounts = Vec::from(mounts);
     mounts.push(("/-/file".to_owned(), Arc::new(Behind)));
+    mounts.push(("/-/api/file".to_owned(), Arc::new(Unchanged)));
     let mounts = Mounts::new(mounts).with_users(Some(Arc::new(users)));
     TestServer::gated(mounts, gate)
 }
@@ -108,6 +124,57 @@ fn status(house: &TestServer, method: &str, target: &str, fields: &str) -> u16 {
     let [first, second] = [first, second].map(|answer| answer[..3].parse().expect("a status"));
     assert_eq!(first, second, "{method} {target} {fields}");
     first
+}
+
+/// The token of the administration admits to the API, but not to files that need a login.
+#[test]
+fn files_of_the_api_need_the_login_that_files_need() {
+    for (login, of_token, of_guest) in [
+        (RequireLogin::All, 401, 401),
+        (RequireLogin::Music, 401, 401),
+        (RequireLogin::Off, 200, 401),
+    ] {
+        let gate = Gate {
+            login,
+            token: Some(Token::new("token")),
+            ..Gate::default()
+        };
+        let house = house(Two, gate);
+        let of = |target, fields| status(&house, "GET", target, fields);
+        let token = "authorization: Bearer token\r\n";
+        assert_eq!(of("/-/api/x", token), 200);
+        for (fields, expected) in [(token, of_token), ("", of_guest), (BOB, 200)] {
+            let found = of("/-/api/file/digits.txt", fields);
+            assert_eq!(found, expected, "{login:?} {fields}");
+        }
+        assert_eq!(of("/-/api/file/missing.txt", BOB), 404);
+    }
+}
+
+#[test]
+fn files_of_the_api_have_ranges_and_are_private_for_users() {
+    let gate = Gate {
+        login: RequireLogin::All,
+        ..Gate::default()
+    };
+    let house = house(Two, gate);
+    let part = format!("{BOB}range: bytes=2-4\r\n");
+    let answers = [
+        house.ask_http1("GET", "/-/api/file/digits.txt", &part, ""),
+        house.ask_http2("GET", "/-/api/file/digits.txt", &part, ""),
+    ];
+    for answer in answers {
+        assert!(answer.starts_with("206\n"), "{answer}");
+        assert!(answer.ends_with("\n\n234"), "{answer}");
+        for field in ["cache-control: private", "content-disposition: attachment"] {
+            assert!(answer.contains(field), "{answer}");
+        }
+    }
+    let head = house.ask_http1("HEAD", "/-/api/file/digits.txt", BOB, "");
+    assert!(
+        head.starts_with("200\n") && head.contains("content-length: 10\n"),
+        "{head}"
+    );
 }
 
 const ANN: &str = "cookie: pelton=ann\r\n";
