@@ -20,6 +20,13 @@ pub enum Answer {
         /// Value of the Content-Disposition field, if the client requested a download.
         disposition: Option<String>,
     },
+    /// Unchanged file of the library, for a download.
+    Original {
+        /// Path of the file, percent-encoded.
+        path: String,
+        /// Value of the Content-Disposition field.
+        disposition: String,
+    },
     /// Several files of the library in one ZIP archive.
     Archive {
         /// Target of each file in the library, percent-encoded, and its name in the archive.

@@ -6,6 +6,7 @@
 
 mod export;
 mod favourites;
+mod files;
 mod folders;
 mod items;
 mod orders;
@@ -107,7 +108,15 @@ pub(crate) fn respond(context: &Context, request: &ApiRequest<'_>) -> Answer {
         derived,
         request,
     };
-    let (status, media_type, body) = match ask.answer() {
+    let parts = request.path.split('/').filter(|part| !part.is_empty());
+    let parts: Vec<_> = parts.map(decoded).collect();
+    let parts: Vec<&str> = parts.iter().map(|part| &**part).collect();
+    let written = match ask.files(&parts) {
+        Some(Ok(answer)) => return answer,
+        Some(Err(refusal)) => Err(refusal),
+        None => ask.answer(&parts),
+    };
+    let (status, media_type, body) = match written {
         Ok(Written { media_type, body }) => (200, media_type, body),
         Err(refusal) => {
             let (status, body) = refusal.document();
@@ -150,11 +159,9 @@ impl Refusal {
 }
 
 impl Ask<'_> {
-    fn answer(&self) -> Result<Written, Refusal> {
-        let parts = self.request.path.split('/').filter(|part| !part.is_empty());
-        let parts: Vec<_> = parts.map(decoded).collect();
-        let parts: Vec<&str> = parts.iter().map(|part| &**part).collect();
-        let file = match &parts[..] {
+    /// Returns the document that the request asks for. `parts` are the segments of its path.
+    fn answer(&self, parts: &[&str]) -> Result<Written, Refusal> {
+        let file = match parts {
             ["playlists", name] => name.strip_suffix(export::EXTENSION),
             _ => None,
         };
@@ -163,7 +170,7 @@ impl Ask<'_> {
             let body = self.export(id)?;
             return Ok(Written { media_type, body });
         }
-        let json = match (&parts[..], self.request.method) {
+        let json = match (parts, self.request.method) {
             (["tracks", id, "rating", rating], "PUT") => self.rate(id, rating),
             (["tracks", id, "plays"], "POST") => self.play(id),
             (["favourites", id], "PUT") => self.set_favourite(id, Some(self.request.now_ms)),
@@ -173,7 +180,7 @@ impl Ask<'_> {
             (["scan"], "DELETE") => self.cancel_scan(),
             (["tracks", _, "rating", _], _) => Err(Refusal::Method("PUT")),
             (["tracks", _, "plays"], _) => Err(Refusal::Method("POST")),
-            (_, "GET" | "HEAD") => self.get(&parts),
+            (_, "GET" | "HEAD") => self.get(parts),
             _ => Err(Refusal::Method("GET")),
         };
         json.map(Written::json)

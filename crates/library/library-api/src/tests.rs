@@ -2,6 +2,7 @@
 
 mod api;
 mod derived;
+mod files;
 mod login;
 mod named;
 mod page;

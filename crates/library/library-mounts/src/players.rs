@@ -608,6 +608,17 @@ fn said(answer: Answer) -> Reply {
             fields.extend(disposition.map(|it| ("content-disposition".into(), it.into())));
             Reply::Internal { target, fields }
         }
+        Answer::Original { path, disposition } => {
+            let fields = fields(&[
+                // Pages of other hosts may embed public files, but not those of a user.
+                ("cross-origin-resource-policy", "same-origin"),
+            ]);
+            let disposition = ("content-disposition".into(), disposition.into());
+            Reply::Original {
+                path,
+                fields: fields.into_iter().chain([disposition]).collect(),
+            }
+        }
     }
 }
 

@@ -15,6 +15,7 @@ mod covers;
 mod crash;
 mod disk;
 mod documents;
+mod downloads;
 mod efforts;
 mod fields;
 mod flights;

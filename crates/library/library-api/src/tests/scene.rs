@@ -278,21 +278,34 @@ impl Scene {
         &self,
         method: &str,
         target: &str,
-        (authorization, session): (Option<&str>, Option<&str>),
+        credentials: (Option<&str>, Option<&str>),
     ) -> String {
+        match self.api_answer(method, target, credentials) {
+            Answer::Document { status, body, .. } => format!("{status} {body}"),
+            other => panic!("no document: {other:?}"),
+        }
+    }
+
+    /// Returns the response to a request of the JSON API by a guest.
+    pub(super) fn api_file(&self, method: &str, target: &str) -> Answer {
+        self.api_answer(method, target, (None, None))
+    }
+
+    fn api_answer(
+        &self,
+        method: &str,
+        target: &str,
+        (authorization, session): (Option<&str>, Option<&str>),
+    ) -> Answer {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let answer = self.server.api(&ApiRequest {
+        self.server.api(&ApiRequest {
             method,
             path,
             params: Params::parse(query),
             authorization,
             session,
             now_ms: NOW_MS,
-        });
-        match answer {
-            Answer::Document { status, body, .. } => format!("{status} {body}"),
-            other => panic!("no document: {other:?}"),
-        }
+        })
     }
 }
 

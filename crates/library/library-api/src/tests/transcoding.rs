@@ -10,6 +10,7 @@ const ANN: &str = "u=ann&p=sesame";
 /// Describes the response: `raw` for the file, the plan of a transcode, or the error.
 fn heard(scene: &Scene, request: &str) -> String {
     match scene.answer(request, ANN) {
+        Answer::Original { .. } => panic!("{request} is a download"),
         Answer::Archive { .. } => panic!("{request} is an archive"),
         Answer::File { .. } => "raw".to_owned(),
         Answer::Transcoded {

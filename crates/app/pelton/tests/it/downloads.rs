@@ -1,0 +1,111 @@
+//! Downloads by the JSON API: originals of pictures and tracks.
+
+use serde_json::Value;
+
+use crate::harness::{Client, Home, Http2, Server, eventually, media};
+use crate::players::user;
+
+const FLAC: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.flac");
+
+fn home() -> Home {
+    let home = Home::with(&[
+        ("Band/1.flac", FLAC),
+        ("2019/a b.jpg", &media::photo(480, 320, 1)),
+        ("2019/c.jpg", &media::photo(320, 480, 2)),
+    ]);
+    assert_eq!(user(&home, &["add", "ann"], "sesame\n").0, Some(0));
+    home
+}
+
+/// Returns the items of a list of the API, once the library is indexed.
+fn items(server: &Server, list: &str, fields: &str) -> Vec<Value> {
+    eventually("the library is indexed", || {
+        let answer = server.send("GET", &format!("/-/api/{list}"), fields);
+        let answer: Value = serde_json::from_str(answer.text()).expect("JSON");
+        let items = answer["items"].as_array().expect("a list").clone();
+        (!items.is_empty()).then_some(items)
+    })
+}
+
+/// Returns the target of the download of an item.
+fn original(list: &str, item: &Value) -> String {
+    let id = item["id"].as_str().expect("text");
+    format!("/-/api/{list}/{id}/original")
+}
+
+#[test]
+fn originals_are_sent_unchanged_under_their_names() {
+    let home = home();
+    let server = Server::plain(&home, &[]);
+    let photo = media::photo(480, 320, 1);
+    let pictures = items(&server, "pictures", "");
+    let named = |name: &str| pictures.iter().find(|it| it["name"] == name);
+    let target = original("pictures", named("a b.jpg").expect("it is indexed"));
+    // The file itself would be sent as WebP.
+    let accept = "accept: image/webp,*/*\r\n";
+    assert_eq!(
+        server.send("GET", "/2019/a%20b.jpg", accept).content_type(),
+        "image/webp"
+    );
+    let whole = server.send("GET", &target, accept);
+    assert_eq!((whole.status, whole.content_type()), (200, "image/jpeg"));
+    assert_eq!(whole.body, photo);
+    assert_eq!(
+        whole.field("content-disposition"),
+        Some("attachment; filename*=UTF-8''a%20b.jpg")
+    );
+    let part = server.send("GET", &target, "range: bytes=-4\r\n");
+    assert_eq!(
+        (part.status, &part.body[..]),
+        (206, &photo[photo.len() - 4..])
+    );
+    let held = format!("if-none-match: {}\r\n", whole.etag());
+    assert_eq!(server.send("GET", &target, &held).status, 304);
+    let head = server.send("HEAD", &target, "");
+    let length = photo.len().to_string();
+    assert_eq!(head.field("content-length"), Some(&*length));
+    let mut http2 = Http2::connect(server.address());
+    assert_eq!(http2.send("GET", &target, accept).body, photo);
+    let track = original("tracks", &items(&server, "tracks", "")[0]);
+    let track = server.get(&track);
+    assert_eq!(
+        (track.content_type(), &track.body[..]),
+        ("audio/flac", FLAC)
+    );
+    assert_eq!(
+        server
+            .get("/-/api/pictures/ph-0000000000000000/original")
+            .status,
+        404
+    );
+    let removed = std::fs::remove_file(home.library().join("2019/a b.jpg"));
+    removed.expect("the home can be written");
+    assert_eq!(server.get(&target).status, 404);
+    server.stop();
+}
+
+#[test]
+fn originals_need_the_login_that_files_need() {
+    const ANN: &str = "authorization: Basic YW5uOnNlc2FtZQ==\r\n";
+    let home = home();
+    let server = Server::plain(
+        &home,
+        &["--require-login", "all", "--admin-listen", "127.0.0.1:0"],
+    );
+    let target = original("tracks", &items(&server, "tracks", ANN)[0]);
+    assert_eq!(server.get(&target).status, 401);
+    let track = server.send("GET", &target, ANN);
+    assert_eq!((track.status, &track.body[..]), (200, FLAC));
+    let caching = track.field("cache-control").expect("it is said");
+    assert!(caching.starts_with("private"), "{caching}");
+    // The administration's listener needs no login for the API, but for files.
+    let [_, admin] = server.addresses()[..] else {
+        panic!("{:?}", server.addresses());
+    };
+    let mut admin = Client::connect(admin);
+    admin.request("GET", "/-/api/tracks", "");
+    assert_eq!(admin.answer().status, 200);
+    admin.request("GET", &target, "");
+    assert_eq!(admin.answer().status, 401);
+    server.stop();
+}
