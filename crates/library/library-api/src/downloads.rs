@@ -26,12 +26,7 @@ pub(crate) fn numbered(paths: &[Vec<u8>]) -> Vec<String> {
 /// Returns a name for each file: its path below the common folder of all files, with a number in
 /// front if another file has the same name.
 pub(crate) fn below_common_folder(paths: &[Vec<u8>]) -> Vec<String> {
-    let mut folder = paths.first().map_or(&b""[..], |path| parent(path));
-    for path in paths {
-        while !path.starts_with(folder) {
-            folder = parent(folder.strip_suffix(b"/").unwrap_or(folder));
-        }
-    }
+    let folder = common_folder(paths);
     let mut taken = HashSet::new();
     let names = paths.iter().map(|path| in_archive(&path[folder.len()..]));
     let names = (1..).zip(names).map(|(number, name): (usize, String)| {
@@ -42,6 +37,17 @@ pub(crate) fn below_common_folder(paths: &[Vec<u8>]) -> Vec<String> {
         }
     });
     names.collect()
+}
+
+/// Returns the folder that all files are in or below, with the slash at its end. The root is empty.
+pub(crate) fn common_folder(paths: &[Vec<u8>]) -> &[u8] {
+    let mut folder = paths.first().map_or(&b""[..], |path| parent(path));
+    for path in paths {
+        while !path.starts_with(folder) {
+            folder = parent(folder.strip_suffix(b"/").unwrap_or(folder));
+        }
+    }
+    folder
 }
 
 /// Returns the folder of a path, with the slash at its end.

@@ -403,12 +403,18 @@ impl Api {
         let authorization = authorization.next();
         let session = session_cookie::token(visit.path, &visit.fields, visit.secure);
         let session = session.map(str::to_owned);
+        let form = match is_form(&visit) {
+            true => String::from_utf8_lossy(&visit.body).into_owned(),
+            false => String::new(),
+        };
         let server = Arc::clone(&self.0);
         let answer = off_core(move || {
+            let mut params = Params::parse(&query);
+            params.extend(&form);
             server.api(&ApiRequest {
                 method: &method,
                 path: &path,
-                params: Params::parse(&query),
+                params,
                 authorization: authorization.as_deref(),
                 session: session.as_deref(),
                 now_ms: unix_ms(SystemTime::now()),
@@ -426,6 +432,17 @@ impl Mount for Api {
     fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
     }
+}
+
+/// Returns whether the body of a request is a form, as HTML's forms send it.
+fn is_form(visit: &MountRequest<'_>) -> bool {
+    let mut fields = visit.fields.clone();
+    let media_type = fields.find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    let media_type = media_type.and_then(|(_, value)| str::from_utf8(value).ok());
+    media_type.is_some_and(|value| {
+        let name = value.split(';').next().unwrap_or_default().trim();
+        name.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+    })
 }
 
 /// Mount of the web player at `/-/plain/music`, optionally followed by an album's id.
@@ -563,8 +580,9 @@ fn reply(answer: Answer, busy: Answer) -> Reply {
         }
         other => {
             let mut reply = said(other);
-            if let Reply::Whole { fields: said, .. } | Reply::Internal { fields: said, .. } =
-                &mut reply
+            if let Reply::Whole { fields: said, .. }
+            | Reply::Internal { fields: said, .. }
+            | Reply::Archive { fields: said, .. } = &mut reply
             {
                 said.extend(fields(&[ANYWHERE]));
             }
@@ -577,8 +595,7 @@ fn said(answer: Answer) -> Reply {
     match answer {
         Answer::Transcoded { .. } => unreachable!("only requests of players transcode music"),
         Answer::Archive { files, disposition } => {
-            let mut fields = fields(&[ANYWHERE]);
-            fields.push(("content-disposition".into(), disposition.into()));
+            let fields = vec![("content-disposition".into(), disposition.into())];
             let files = files
                 .into_iter()
                 .map(|(path, name)| ArchiveFile { path, name });

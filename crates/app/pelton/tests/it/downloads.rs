@@ -1,8 +1,8 @@
-//! Downloads by the JSON API: originals of pictures and tracks.
+//! Downloads by the JSON API: originals of pictures and tracks, alone and in archives.
 
 use serde_json::Value;
 
-use crate::harness::{Client, Home, Http2, Server, eventually, media};
+use crate::harness::{Answer, Client, Home, Http2, Server, eventually, media};
 use crate::players::user;
 
 const FLAC: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.flac");
@@ -107,5 +107,60 @@ fn originals_need_the_login_that_files_need() {
     assert_eq!(admin.answer().status, 200);
     admin.request("GET", &target, "");
     assert_eq!(admin.answer().status, 401);
+    server.stop();
+}
+
+/// Requests an archive, and returns the response.
+fn archive(server: &Server, fields: &str, form: &str) -> Answer {
+    let length = form.len();
+    let mut client = server.connect();
+    client.send(format!(
+        "POST /-/api/archive HTTP/1.1\r\nhost: pelton\r\n{fields}\
+         content-type: application/x-www-form-urlencoded\r\ncontent-length: {length}\r\n\r\n{form}"
+    ));
+    client.answer()
+}
+
+#[test]
+fn a_selection_is_one_archive() {
+    let home = home();
+    let server = Server::plain(&home, &["--origins", "https://other.example.org"]);
+    let pictures = items(&server, "pictures", "");
+    let ids: Vec<_> = pictures
+        .iter()
+        .map(|it| format!("id={}", it["id"].as_str().expect("text")))
+        .collect();
+    let form = ids.join("&");
+    let zip = archive(&server, "origin: http://pelton\r\n", &form);
+    assert_eq!((zip.status, zip.content_type()), (200, "application/zip"));
+    assert_eq!(
+        zip.field("content-disposition"),
+        Some("attachment; filename*=UTF-8''2019.zip")
+    );
+    assert_eq!(zip.field("access-control-allow-origin"), None);
+    let length = zip.body.len().to_string();
+    assert_eq!(zip.field("content-length"), Some(&*length));
+    for (name, photo) in [
+        ("a b.jpg", media::photo(480, 320, 1)),
+        ("c.jpg", media::photo(320, 480, 2)),
+    ] {
+        // The bytes of a file that is not compressed follow its name.
+        let stored = [name.as_bytes(), &photo].concat();
+        let is_there = zip.body.windows(stored.len()).any(|bytes| bytes == stored);
+        assert!(is_there, "{name}");
+    }
+    // Another page may not start the download, and a form of another type is none.
+    assert_eq!(
+        archive(&server, "origin: http://evil.example\r\n", &form).status,
+        403
+    );
+    assert_eq!(
+        server
+            .send("POST", "/-/api/archive", "content-length: 0\r\n")
+            .status,
+        400
+    );
+    assert_eq!(archive(&server, "", "id=ph-0000000000000000").status, 404);
+    assert_eq!(server.get(&format!("/-/api/archive?{form}")).status, 405);
     server.stop();
 }

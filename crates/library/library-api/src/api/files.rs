@@ -1,43 +1,104 @@
-//! Files of the library: the originals of pictures and tracks.
+//! Files of the library: the originals of pictures and tracks, each alone or several together.
+
+use std::collections::HashSet;
 
 use super::{Ask, Refusal};
 use crate::answer::Answer;
-use crate::downloads::attachment;
+use crate::downloads::{attachment, below_common_folder, common_folder};
 use crate::ids::Id;
+use crate::index::tracks;
 use crate::params::encoded;
 
+/// Name of an archive whose files have no common folder except the library's root.
+const ARCHIVE_NAME: &str = "library";
+
 impl Ask<'_> {
-    /// Returns the file that the request asks for, or `None` if it asks for a document. `parts` are
-    /// the segments of its path.
+    /// Returns the file or files that the request asks for, or `None` if it asks for a document.
+    /// `parts` are the segments of its path.
     pub(super) fn files(&self, parts: &[&str]) -> Option<Result<Answer, Refusal>> {
         match (parts, self.request.method) {
             ([kind @ ("pictures" | "tracks"), id, "original"], "GET" | "HEAD") => {
                 Some(self.original(kind, id))
             }
             (["pictures" | "tracks", _, "original"], _) => Some(Err(Refusal::Method("GET"))),
+            (["archive"], "POST") => Some(self.archive()),
+            (["archive"], _) => Some(Err(Refusal::Method("POST"))),
             _ => None,
         }
     }
 
     /// Returns the original of a picture or track.
     fn original(&self, kind: &str, id: &str) -> Result<Answer, Refusal> {
-        let file = match (kind, Id::parse(id)) {
-            ("pictures", Some(Id::Photo(id))) => {
-                let row = self.index.photo_row(id);
-                row.and_then(|row| Some(self.index.photo(row)?.file))
-            }
-            ("tracks", Some(Id::Track(id))) => {
-                let row = self.index.track_row(id);
-                row.and_then(|row| Some(self.index.track(row)?.file))
+        let path = match (kind, Id::parse(id)) {
+            ("pictures", Some(id @ Id::Photo(_))) | ("tracks", Some(id @ Id::Track(_))) => {
+                self.paths(id).pop()
             }
             _ => None,
         };
-        let file = file.and_then(|file| self.index.file(file));
-        let (path, _) = file.ok_or(Refusal::NotFound)?;
+        let path = path.ok_or(Refusal::NotFound)?;
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(&path);
         Ok(Answer::Original {
             path: format!("/{}", encoded(&path)),
             disposition: attachment(name),
         })
+    }
+
+    /// Returns an archive of the originals of the pictures, tracks and albums that the parameter
+    /// `id` names, each file once.
+    fn archive(&self) -> Result<Answer, Refusal> {
+        let (mut ids, mut taken) = (HashSet::new(), HashSet::new());
+        let mut paths = Vec::new();
+        for id in self.request.params.all("id") {
+            let id = Id::parse(id).ok_or(Refusal::NotFound)?;
+            if !ids.insert(id) {
+                continue;
+            }
+            let found = self.paths(id);
+            if found.is_empty() {
+                return Err(Refusal::NotFound);
+            }
+            paths.extend(found.into_iter().filter(|path| taken.insert(path.clone())));
+        }
+        if paths.is_empty() {
+            return Err(Refusal::Bad("id"));
+        }
+        let folder = common_folder(&paths);
+        let folder = folder.strip_suffix(b"/").unwrap_or(folder);
+        let name = folder.rsplit(|&byte| byte == b'/').next();
+        let name = name.filter(|name| !name.is_empty());
+        let name = [name.unwrap_or(ARCHIVE_NAME.as_bytes()), b".zip"].concat();
+        let targets = paths.iter().map(|path| format!("/{}", encoded(path)));
+        Ok(Answer::Archive {
+            files: targets.zip(below_common_folder(&paths)).collect(),
+            disposition: attachment(&name),
+        })
+    }
+
+    /// Returns the paths of a picture, a track or the tracks of an album. Objects of other kinds,
+    /// and those that are not in the library, have none.
+    fn paths(&self, id: Id) -> Vec<Vec<u8>> {
+        let track = |row| Some(self.index.track(row)?.file);
+        let files: Vec<u32> = match id {
+            Id::Photo(id) => {
+                let photo = self.index.photo_row(id);
+                let photo = photo.and_then(|row| self.index.photo(row));
+                photo.map(|photo| photo.file).into_iter().collect()
+            }
+            Id::Track(id) => {
+                let row = self.index.track_row(id);
+                row.and_then(track).into_iter().collect()
+            }
+            Id::Album(id) => {
+                let album = self.index.album_row(id);
+                let album = album.and_then(|row| self.index.album(row));
+                let rows = album.iter().flat_map(tracks);
+                rows.filter_map(track).collect()
+            }
+            Id::Artist(_) | Id::Playlist(_) | Id::Listing(_) => Vec::new(),
+        };
+        let files = files.into_iter();
+        files
+            .filter_map(|file| Some(self.index.file(file)?.0))
+            .collect()
     }
 }

@@ -37,3 +37,45 @@ fn originals_of_pictures_and_tracks_are_downloads() {
         assert!(refused.starts_with("404 "), "{target}: {refused}");
     }
 }
+
+#[test]
+fn pictures_tracks_and_albums_are_downloaded_together() {
+    let scene = Scene::new("together");
+    let archive = |ids: &str| match scene.api_file("POST", &format!("/archive?{ids}")) {
+        Answer::Archive { files, disposition } => {
+            let files = files.iter().map(|(path, name)| format!("{path} {name}"));
+            let name = disposition.strip_prefix("attachment; filename*=UTF-8''");
+            (files.collect::<Vec<_>>(), name.expect("a name").to_owned())
+        }
+        Answer::Document { status, .. } => (Vec::new(), status.to_string()),
+        other => panic!("{ids}: {other:?}"),
+    };
+    let (picture, cover) = ("id=ph-27a53d7aa89ae068", "id=ph-350e605cfea34c45");
+    let (song, album) = ("id=tr-0000000000000002", "id=al-c75012c5b671ac4d");
+    let (files, name) = archive(&format!("{picture}&{album}&{song}&{album}"));
+    let [first, second] = ["1", "2"].map(|it| format!("/B/%C3%9Cber/{it}.flac B/Über/{it}.flac"));
+    assert_eq!(
+        files,
+        ["/2003/a%20b.jpg 2003/a b.jpg".to_owned(), first, second]
+    );
+    assert_eq!(name, "library.zip");
+    let (files, name) = archive(&format!("{cover}&{song}"));
+    let expected = [
+        "/B/%C3%9Cber/cover.jpg cover.jpg",
+        "/B/%C3%9Cber/1.flac 1.flac",
+    ];
+    assert_eq!(
+        (&files[..], &*name),
+        (&expected.map(str::to_owned)[..], "%C3%9Cber.zip")
+    );
+    for (ids, status) in [
+        ("", "400"),
+        ("id=x", "404"),
+        ("id=pf-411f854cbbae90f9", "404"),
+        (&format!("{picture}&id=ph-0000000000000000"), "404"),
+    ] {
+        assert_eq!(archive(ids), (Vec::new(), status.to_owned()), "{ids}");
+    }
+    let refused = scene.api("GET", &format!("/archive?{picture}"), None);
+    assert!(refused.starts_with("405 "), "{refused}");
+}
