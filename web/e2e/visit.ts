@@ -75,6 +75,9 @@ function smallTargets(min: number): string[] {
     const style = getComputedStyle(element);
     if (style.display === "inline" || style.visibility === "hidden" || element.matches(":disabled, .skip")) continue;
     const boxes = [element, element.closest("label, [role=search]")].flatMap((it) => (it ? [it.getBoundingClientRect()] : []));
+    // A pseudo-element may extend the target.
+    const { position, width: aroundWidth, height: aroundHeight } = getComputedStyle(element, "::after");
+    if (position === "absolute") boxes.push(new DOMRect(0, 0, parseFloat(aroundWidth) || 0, parseFloat(aroundHeight) || 0));
     const [width, height] = [Math.max(...boxes.map((box) => box.width)), Math.max(...boxes.map((box) => box.height))];
     // A box without an area is not shown.
     if (width * height > 0 && Math.min(width, height) < min) found.push(`${element.outerHTML.slice(0, 120)}: ${width} × ${height}`);

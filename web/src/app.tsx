@@ -153,6 +153,9 @@ function AreaView({ area, parts, query }: AreaProps & { area: Area }) {
 }
 
 function start(): void {
+  const icon = document.querySelector<HTMLLinkElement>("[rel=icon]");
+  // The shell's relative address of the icon would be wrong at the addresses of other views.
+  icon?.setAttribute("href", icon.href);
   followScheme();
   startRouter();
   startKeys();

@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { duration, t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
 import { Button } from "../ui/button.tsx";
+import { downloadArchive } from "../ui/download.ts";
 import { Failure } from "../ui/message.tsx";
 import { AlbumCard, type FullAlbum } from "./album-card.tsx";
 import { Cover } from "./cover.tsx";
@@ -103,6 +104,7 @@ export function Actions({ tracks, title, id }: { tracks: readonly FullTrack[]; t
         items={() => [
           { icon: "next", label: t("music.playNext"), run: () => enqueue(tracks, true) },
           { icon: "queue", label: t("music.playLast"), run: () => enqueue(tracks, false) },
+          { icon: "download", label: t("music.download"), run: () => downloadArchive(id === undefined ? tracks.map((it) => it.id) : [id]) },
         ]}
       />
     </div>

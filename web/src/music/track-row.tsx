@@ -1,5 +1,6 @@
 import { duration, number, t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
+import { download, originalOf } from "../ui/download.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Cover } from "./cover.tsx";
 import { MenuButton } from "./menu.tsx";
@@ -67,6 +68,7 @@ function trackMenu(track: Track) {
   return [
     { icon: "next", label: t("music.playNext"), run: () => enqueue([track], true) },
     { icon: "queue", label: t("music.playLast"), run: () => enqueue([track], false) },
+    { icon: "download", label: t("music.download"), run: () => download(originalOf("tracks", track.id)) },
     ...(track.albumId ? [{ icon: "album", label: t("music.toAlbum"), to: `music/albums/${track.albumId}` } as const] : []),
     ...(artist ? [{ icon: "user", label: t("music.toArtist"), to: `music/artists/${artist}` } as const] : []),
   ] as const;

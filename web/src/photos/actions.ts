@@ -1,5 +1,4 @@
 import { api } from "../api.ts";
-import { url } from "../base.ts";
 import { t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
 import { session } from "../session.ts";
@@ -32,25 +31,6 @@ export async function setFavourite(ids: readonly string[], isFavourite: boolean)
     // The page asks for a login by itself when the server wants one.
     toast(error instanceof Error && error.message ? error.message : t("error.unreachable"));
   }
-}
-
-/** Downloads the originals of pictures as a ZIP file. */
-export function downloadArchive(ids: readonly string[]): void {
-  const form = document.createElement("form");
-  form.method = "post";
-  form.action = url("/-/api/archive");
-  // A refusal must not replace the page, in which music may be playing.
-  form.target = "_blank";
-  for (const id of ids) {
-    const field = document.createElement("input");
-    field.type = "hidden";
-    field.name = "ids";
-    field.value = id;
-    form.append(field);
-  }
-  document.body.append(form);
-  form.submit();
-  form.remove();
 }
 
 /** Copies the addresses of pictures' views, a line each. */

@@ -1,6 +1,7 @@
 import { t } from "../i18n/messages.ts";
 import { IconButton } from "../ui/button.tsx";
-import { copyLinks, downloadArchive, setFavourite } from "./actions.ts";
+import { downloadArchive } from "../ui/download.ts";
+import { copyLinks, setFavourite } from "./actions.ts";
 import { clearSelection, favourites, selection } from "./selection.ts";
 
 /** Bar with the number of selected pictures, and with buttons for them. */

@@ -6,6 +6,7 @@ import { url } from "../base.ts";
 import { t } from "../i18n/messages.ts";
 import { addCommands } from "../keys.ts";
 import { IconButton } from "../ui/button.tsx";
+import { originalOf } from "../ui/download.ts";
 import { Icon } from "../ui/icon.tsx";
 import { copyLinks, setFavourite } from "./actions.ts";
 import { detailsOf } from "./details.ts";
@@ -183,8 +184,8 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
           <a
             ref={save}
             class="icon-button"
-            href={`${url(slide.picture.file)}?original=true`}
-            download={nameOf(slide.picture)}
+            href={originalOf("pictures", slide.picture.id)}
+            download
             title={t("viewer.original")}
             aria-label={t("viewer.original")}
           >
