@@ -1,6 +1,7 @@
 // All journeys. A new one is a file in `journeys/` and a row here.
 
 import { areas } from "./journeys/areas.ts";
+import { damaged } from "./journeys/damaged.ts";
 import { download } from "./journeys/download.ts";
 import { help } from "./journeys/help.ts";
 import { language } from "./journeys/language.ts";
@@ -22,4 +23,4 @@ export interface Journey {
   readonly run: (visit: Visit) => Promise<void>;
 }
 
-export const JOURNEYS: readonly Journey[] = [shell, settings, login, help, language, areas, download];
+export const JOURNEYS: readonly Journey[] = [shell, settings, login, help, language, areas, download, damaged];

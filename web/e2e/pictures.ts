@@ -1,7 +1,7 @@
 // Pictures of a small library, drawn by the browser: the same names, sizes, times and colours in
 // every run.
 
-import { access, mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { access, mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import type { Browser } from "playwright-core";
@@ -13,18 +13,37 @@ const PICTURES = 60;
 const SIZES: readonly (readonly [number, number])[] = [[1500, 1000], [1200, 900], [900, 1200], [1000, 1000], [1600, 900], [2400, 800]];
 /** Names that must be shown as text: markup, emoji, two directions, and a long name. */
 const NAMES = ["<img src=x onerror=alert(1)> & more", "🌅 sunrise", "صورة abc", "\u202egpj.evil", "long ".repeat(40).trim()];
+/** Path of the damaged picture below the folder of all pictures. */
+const DAMAGED = "2022/damaged.png";
 const CAMERAS = [["Canon", "EOS R6"], ["FUJIFILM", "X-T4"], ["Apple", "iPhone 15"]] as const;
 
-/** Returns the folder `photos` of `library`, after drawing its pictures if it is missing. */
+/** Returns the folder `photos` of `library`, after drawing those of its pictures that are missing. */
 export async function drawPictures(browser: Browser, library: string): Promise<string> {
   const folder = join(library, "photos");
-  if (await exists(folder)) return folder;
+  if (!(await exists(folder))) await drawAll(browser, library, folder);
+  await drawDamaged(browser, join(folder, DAMAGED));
+  return folder;
+}
+
+/** Draws a picture whose size can be read, but whose pixels cannot. It is the oldest of all. */
+async function drawDamaged(browser: Browser, path: string): Promise<void> {
+  if (await exists(path)) return;
+  const page = await browser.newPage();
+  const png = Buffer.from(await page.evaluate(draw, { index: 0, width: 900, height: 600, type: "image/png" }), "base64");
+  await page.close();
+  const pixels = png.indexOf("IDAT") + 4;
+  png.fill(0, pixels, pixels + 64);
+  await writeFile(path, png);
+  await utimes(path, 0, 0);
+}
+
+async function drawAll(browser: Browser, library: string, folder: string): Promise<void> {
   const partial = join(library, ".photos.partial");
   await rm(partial, { recursive: true, force: true });
   const page = await browser.newPage();
   for (let index = 0; index < PICTURES; index += 1) {
     const [width, height] = at(SIZES, index);
-    const jpeg = Buffer.from(await page.evaluate(draw, { index, width, height }), "base64");
+    const jpeg = Buffer.from(await page.evaluate(draw, { index, width, height, type: "image/jpeg" }), "base64");
     const path = join(partial, `${yearOf(index)}`, `${NAMES[index] ?? `IMG_${1000 + index}`}.jpg`);
     const [make, model] = at(CAMERAS, index);
     await mkdir(dirname(path), { recursive: true });
@@ -33,7 +52,6 @@ export async function drawPictures(browser: Browser, library: string): Promise<s
   await writeFile(join(partial, "broken.jpg"), Buffer.from("\xff\xd8\xff\xe0not a picture", "latin1"));
   await page.close();
   await rename(partial, folder);
-  return folder;
 }
 
 function at<T>(list: readonly T[], index: number): T {
@@ -51,8 +69,15 @@ function takenAt(index: number): string {
   return `${yearOf(index)}:${pad(month)}:${pad(day)} ${pad(index % 24)}:${pad((index * 13) % 60)}:00`;
 }
 
-/** Draws a picture, and returns it as JPEG in base64. Runs in the browser. */
-function draw({ index, width, height }: { index: number; width: number; height: number }): string {
+interface Drawing {
+  readonly index: number;
+  readonly width: number;
+  readonly height: number;
+  readonly type: string;
+}
+
+/** Draws a picture, and returns its file in base64. Runs in the browser. */
+function draw({ index, width, height, type }: Drawing): string {
   const canvas = document.createElement("canvas");
   canvas.width = width;
   canvas.height = height;
@@ -75,7 +100,7 @@ function draw({ index, width, height }: { index: number; width: number; height: 
     context.lineTo(width, height);
     context.fill();
   }
-  return canvas.toDataURL("image/jpeg", 0.85).split(",")[1] ?? "";
+  return canvas.toDataURL(type, 0.85).split(",")[1] ?? "";
 }
 
 async function exists(path: string): Promise<boolean> {

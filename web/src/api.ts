@@ -60,7 +60,7 @@ export async function api<T>(path: string, options: Options = {}): Promise<T> {
 }
 
 /** Returns the title of a problem document, or the status line's reason. */
-async function titleOf(response: Response): Promise<string> {
+export async function titleOf(response: Response): Promise<string> {
   try {
     const problem: unknown = await response.json();
     if (problem && typeof problem === "object" && "title" in problem) return String(problem.title);

@@ -1,4 +1,4 @@
-import { ApiError } from "../api.ts";
+import { ApiError, titleOf } from "../api.ts";
 import { url } from "../base.ts";
 import { type Details, type Served, servedFrom } from "./details.ts";
 import { backoff } from "./backoff.ts";
@@ -30,11 +30,13 @@ export class Slide {
   #loading: HTMLImageElement | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isGone = false;
+  readonly #hasThumbnail: boolean;
   readonly #onChange: () => void;
 
   constructor(picture: Picture, thumbnail: string, details: Promise<Details>, onChange: () => void) {
     this.picture = picture;
     this.#onChange = onChange;
+    this.#hasThumbnail = thumbnail !== "";
     this.element.className = "slide";
     this.#frame.className = "slide-frame";
     this.#frame.style.backgroundColor = picture.colour ?? "";
@@ -143,7 +145,7 @@ export class Slide {
         this.#swap(image);
       },
       () => {
-        if (!this.#isGone && this.#loading === image) void this.#failed(target, width, attempt);
+        if (!this.#isGone && this.#loading === image) void this.#failed(width, attempt);
       },
     );
   }
@@ -157,22 +159,38 @@ export class Slide {
     this.#frame.append(image);
     this.#present = image;
     requestAnimationFrame(() => requestAnimationFrame(() => before.forEach((it) => it.remove())));
+    // A thumbnail, or a variant of another size, was made of the decoded picture.
+    if (!this.#hasThumbnail && image.naturalWidth >= (this.details?.width ?? 0)) void this.#check();
     const extension = this.picture.file.split(".").pop()?.toUpperCase() ?? "";
     this.served = servedFrom(image.currentSrc, extension);
     this.#onChange();
   }
 
-  /** Requests the image again to learn why it did not load. Retries if the server is busy. */
-  async #failed(target: string, width: number, attempt: number): Promise<void> {
-    const answer = await fetch(target, { headers: { accept: "image/*" } }).catch(() => null);
+  /** Learns why the image did not load. Retries if the server is busy. */
+  async #failed(width: number, attempt: number): Promise<void> {
+    const answer = await this.#probe();
     if (this.#isGone) return;
-    const isFinal = answer !== null && answer.status < 500 && ![401, 429].includes(answer.status);
-    if (isFinal || attempt > 6) {
-      this.#fail(await reason(answer));
+    // If the server can decode the picture, the first load may have been interrupted.
+    if ((answer && isFinal(answer)) || attempt > (answer?.ok ? 0 : 6)) {
+      this.#fail(answer && !answer.ok ? await titleOf(answer) : "");
       return;
     }
     const retryAfter = Number(answer?.headers.get("retry-after") ?? 0) || undefined;
     this.#timer = setTimeout(() => this.#load(width, attempt + 1), backoff(attempt, retryAfter));
+  }
+
+  /**
+   * Finds out whether the server can decode the picture. Browsers report no error for some damaged
+   * files, which the server sends unchanged, and show an empty frame.
+   */
+  async #check(): Promise<void> {
+    const answer = await this.#probe();
+    if (answer && isFinal(answer)) this.#fail(await titleOf(answer));
+  }
+
+  /** Requests a tiny variant, for which the server must decode the picture. */
+  async #probe(): Promise<Response | null> {
+    return fetch(`${url(this.picture.file)}?w=8`, { headers: { accept: "image/*" } }).catch(() => null);
   }
 
   #fail(why: string): void {
@@ -191,9 +209,7 @@ export class Slide {
   }
 }
 
-/** Returns the server's reason for a refusal. */
-async function reason(answer: Response | null): Promise<string> {
-  if (!answer || answer.ok) return "";
-  const text = await answer.text().catch(() => "");
-  return text.length < 300 && !text.includes("<") ? text : answer.statusText;
+/** Returns whether a response says that the picture cannot be shown, now and later. */
+function isFinal({ status }: Response): boolean {
+  return status >= 400 && status < 500 && status !== 401 && status !== 429;
 }

@@ -1,3 +1,4 @@
+import { titleOf } from "../api.ts";
 import { url } from "../base.ts";
 import { t } from "../i18n/messages.ts";
 import { backoff } from "./backoff.ts";
@@ -69,6 +70,7 @@ export class Tile {
     element.style.backgroundColor = picture.colour ?? "";
     this.link.href = link(picture);
     this.link.tabIndex = -1;
+    this.link.title = "";
     this.link.setAttribute("aria-label", labelOf(picture));
     this.#check.setAttribute("aria-label", t("photos.select", { name: nameOf(picture) }));
     this.select(isSelected);
@@ -153,17 +155,20 @@ export class Tile {
   }
 
   /**
-   * Requests the picture again to learn why it did not load. Retries if the server is busy, the
-   * connection is lost or a login is needed.
+   * Requests a tiny variant to learn why the picture did not load: the server sends some damaged
+   * originals unchanged, but cannot convert them. Retries if the server is busy, the connection is
+   * lost or a login is needed.
    */
   async #failed(): Promise<void> {
     const { picture } = this;
     if (!picture) return;
-    const answer = await fetch(`${url(picture.file)}?h=240`, { headers: { accept: "image/*" } }).catch(() => null);
+    const answer = await fetch(`${url(picture.file)}?h=8`, { headers: { accept: "image/*" } }).catch(() => null);
+    const why = answer && !answer.ok ? await titleOf(answer) : "";
     if (this.picture !== picture) return;
     const isFinal = answer !== null && !answer.ok && answer.status < 500 && ![401, 429].includes(answer.status);
     if (isFinal || this.#attempt > 8) {
       this.element.classList.add("failed");
+      this.link.title = why;
       this.onEnd(true);
       return;
     }
