@@ -13,8 +13,9 @@
 //!
 //! So did each of these of the queue: a new conversion, an end or a stop without a notification; a
 //! notification before the conversion is queued; `follow` outside the lock under which `lead` is
-//! called; memory that is not counted, not released, or counted twice; an improvement that is not
-//! cancelled for a request, not queued again, or listed after its end.
+//! called; memory that is not counted, is counted twice, or is given back without a notification; an
+//! improvement that is not cancelled for a request, not queued again, or listed after its end; a
+//! wait for memory that ignores the stop, or the requests that wait.
 
 #[allow(
     clippy::duplicate_mod,
@@ -291,11 +292,12 @@ fn serve_requests(queue: &Queue, running: &Running, running_max: usize) {
 fn serve_improvements(
     queue: &Queue,
     running: &Running,
+    running_max: usize,
     may_end: impl Fn() -> bool,
     ended: &mpsc::Sender<()>,
 ) {
     while let Some((task, cancel)) = queue.next_improvement() {
-        let is_cancelled = running.run(&task, 1, || {
+        let is_cancelled = running.run(&task, running_max, || {
             loop {
                 if is_readable(&cancel) {
                     return true;
@@ -402,7 +404,7 @@ fn each_request_gets_the_memory_of_an_improvement_which_runs_again() {
         let (improved, may_end) = (Arc::clone(&queue), Arc::clone(&is_served));
         threads.extend(spawn(1, move |_| {
             let may_end = || may_end.load(Ordering::SeqCst);
-            serve_improvements(&improved, &running, may_end, &ended);
+            serve_improvements(&improved, &running, 1, may_end, &ended);
         }));
         for _ in 0..REQUESTS {
             let mut waiter = queue.join(task(1)).expect("there is room");
@@ -432,7 +434,7 @@ fn an_improvement_starts_once_the_last_request_has_left() {
         let mut threads = spawn(1, move |_| serve_requests(&served, &counted, 1));
         let improved = Arc::clone(&queue);
         threads.extend(spawn(1, move |_| {
-            serve_improvements(&improved, &running, || true, &ended);
+            serve_improvements(&improved, &running, 1, || true, &ended);
         }));
         queue.improve(task(0));
         drop(queue.join(task(1)).expect("there is room"));
@@ -506,6 +508,102 @@ fn conversions_that_need_more_memory_than_planned_all_get_it() {
         }));
         queue.stop();
         join(threads);
+        assert_eq!(queue.stats(), IDLE);
+    });
+}
+
+#[test]
+fn memory_that_a_conversion_gives_back_starts_the_next_one() {
+    in_many_orders(|| {
+        let queue = queue(2, CALLERS);
+        let started = Arc::new(AtomicUsize::new(0));
+        let (ended, has_ended) = mpsc::channel();
+        let has_ended = Arc::new(sync::Mutex::new(has_ended));
+        let served = Arc::clone(&queue);
+        let threads = spawn(3, move |_| {
+            let next = served.next_request().expect("the queue does not stop");
+            let mut held_bytes = memory_bytes();
+            match started.fetch_add(1, Ordering::SeqCst) {
+                // Ends after the third conversion.
+                0 => has_ended.lock().recv().expect("the third one ends"),
+                // Gives its memory back, and waits for more.
+                1 => assert!(served.reserve_memory(
+                    &mut held_bytes,
+                    2 * memory_bytes(),
+                    Pace::Awaited
+                )),
+                _ => ended.send(()).expect("the first one waits"),
+            }
+            served.end_conversion(held_bytes);
+            next.leader.finish(&Outcome::Refused);
+        });
+        let waiters: Vec<_> = (0..3)
+            .map(|number| queue.join(task(number)).expect("there is room"))
+            .collect();
+        join(threads);
+        for mut waiter in waiters {
+            let outcome = block_on(waiter.wait());
+            assert!(matches!(outcome, Ok(Outcome::Refused)), "{outcome:?}");
+        }
+        assert_eq!(queue.stats(), IDLE);
+    });
+}
+
+#[test]
+fn an_improvement_gets_more_memory_after_waiting_requests_have_started() {
+    in_many_orders(|| {
+        let queue = queue(4, 1);
+        let (improving, is_improving) = mpsc::channel();
+        let (asked, is_asked) = mpsc::channel();
+        let improved = Arc::clone(&queue);
+        let improvement = thread::spawn(move || {
+            let next = improved.next_improvement();
+            let (task, cancel) = next.expect("the queue does not stop");
+            improving.send(()).expect("the test waits for it");
+            is_asked.recv().expect("the request is queued");
+            let mut held_bytes = memory_bytes();
+            assert!(improved.reserve_memory(&mut held_bytes, 2 * memory_bytes(), Pace::Idle));
+            assert_eq!(improved.stats().waiting, 0);
+            improved.end_conversion(held_bytes);
+            improved.end_improvement(task, &cancel, false);
+        });
+        queue.improve(task(0));
+        is_improving.recv().expect("the improvement starts");
+        let served = Arc::clone(&queue);
+        let running = Arc::new(Running::default());
+        let threads = spawn(1, move |_| serve_requests(&served, &running, 1));
+        let mut waiter = queue.join(task(1)).expect("there is room");
+        asked.send(()).expect("the improvement waits for it");
+        let outcome = block_on(waiter.wait());
+        assert!(matches!(outcome, Ok(Outcome::Refused)), "{outcome:?}");
+        join(vec![improvement]);
+        queue.stop();
+        join(threads);
+        assert_eq!(queue.stats(), IDLE);
+    });
+}
+
+#[test]
+fn a_conversion_of_a_queue_that_stops_does_not_wait_for_memory() {
+    in_many_orders(|| {
+        let queue = queue(2, 2);
+        let waiters = [1, 2].map(|number| queue.join(task(number)).expect("there is room"));
+        let [first, second] = [(); 2].map(|()| queue.next_request().expect("a request waits"));
+        let reserved = Arc::clone(&queue);
+        let reserving = thread::spawn(move || {
+            let mut held_bytes = memory_bytes();
+            assert!(!reserved.reserve_memory(&mut held_bytes, 2 * memory_bytes(), Pace::Awaited));
+            assert_eq!(held_bytes, 0);
+            reserved.end_conversion(held_bytes);
+            second.leader.finish(&Outcome::Refused);
+        });
+        queue.stop();
+        join(vec![reserving]);
+        queue.end_conversion(memory_bytes());
+        first.leader.finish(&Outcome::Refused);
+        for mut waiter in waiters {
+            assert!(matches!(block_on(waiter.wait()), Ok(Outcome::Refused)));
+        }
         assert_eq!(queue.stats(), IDLE);
     });
 }
