@@ -105,6 +105,8 @@ struct State {
     improvements: Vec<Improvement>,
     running_bytes: u64,
     running: usize,
+    /// Running conversions for requests that wait for more memory.
+    reserving: usize,
     stopping: bool,
 }
 
@@ -233,22 +235,42 @@ impl Queue {
         let deadline = Instant::now() + self.limits.waiting();
         let mut state = self.lock();
         state.running_bytes -= std::mem::take(held_bytes);
+        let is_awaited = pace == Pace::Awaited;
+        state.reserving += usize::from(is_awaited);
         self.changed.notify_all();
+        let is_free = self.wait_for_memory(&mut state, wanted, deadline, pace);
+        state.reserving -= usize::from(is_awaited);
+        if is_free {
+            state.running_bytes += wanted;
+            *held_bytes = wanted;
+        }
+        drop(state);
+        self.changed.notify_all();
+        is_free
+    }
+
+    /// Blocks until `wanted_bytes` of memory are free. Returns false if that takes too long or the
+    /// queue stops.
+    fn wait_for_memory(
+        &self,
+        state: &mut MutexGuard<'_, State>,
+        wanted_bytes: u64,
+        deadline: Instant,
+        pace: Pace,
+    ) -> bool {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if state.stopping || left.is_zero() {
                 return false;
             }
-            let is_its_turn = pace == Pace::Awaited || state.waiting.is_empty();
-            if is_its_turn && state.running_bytes + wanted <= self.limits.memory_bytes_max {
-                state.running_bytes += wanted;
-                *held_bytes = wanted;
+            let is_its_turn = pace == Pace::Awaited || !state.has_waiting_requests();
+            if is_its_turn && state.running_bytes + wanted_bytes <= self.limits.memory_bytes_max {
                 return true;
             }
             if pace == Pace::Awaited {
-                self.make_room(&mut state, wanted);
+                self.make_room(state, wanted_bytes);
             }
-            self.changed.wait_for(&mut state, left);
+            self.changed.wait_for(state, left);
         }
     }
 
@@ -337,7 +359,7 @@ impl Queue {
                 .front()
                 .map(|task| task.plan.cost().memory_bytes);
             if let Some(memory_bytes) = memory_bytes
-                && state.waiting.is_empty()
+                && !state.has_waiting_requests()
                 && (state.running == 0
                     || state.running_bytes + memory_bytes <= self.limits.memory_bytes_max / 2)
             {
@@ -367,6 +389,11 @@ impl State {
     fn start(&mut self, memory_bytes: u64) {
         self.running += 1;
         self.running_bytes += memory_bytes;
+    }
+
+    /// Returns whether requests wait, for a thread or for memory. Improvements then wait, too.
+    fn has_waiting_requests(&self) -> bool {
+        !self.waiting.is_empty() || self.reserving != 0
     }
 
     fn retry_after_s(&self, limits: &Limits) -> u64 {

@@ -513,6 +513,50 @@ fn conversions_that_need_more_memory_than_planned_all_get_it() {
 }
 
 #[test]
+fn a_conversion_that_needs_all_memory_cancels_each_improvement_once() {
+    const IMPROVEMENTS: u64 = 2;
+    in_many_orders(|| {
+        const ALL: u64 = 4;
+        let queue = queue(ALL, 1);
+        let is_served = Arc::new(AtomicBool::new(false));
+        let (ended, has_ended) = mpsc::channel();
+        let served = Arc::clone(&queue);
+        let mut threads = spawn(1, move |_| {
+            while let Some(QueuedConversion { task, leader }) = served.next_request() {
+                let mut held_bytes = task.plan.cost().memory_bytes;
+                let all_bytes = ALL * held_bytes;
+                assert!(served.reserve_memory(&mut held_bytes, all_bytes, Pace::Awaited));
+                assert_eq!(served.stats().running, 1);
+                served.end_conversion(held_bytes);
+                leader.finish(&Outcome::Refused);
+            }
+        });
+        let (improved, may_end) = (Arc::clone(&queue), Arc::clone(&is_served));
+        let running = Arc::new(Running::default());
+        threads.extend(spawn(IMPROVEMENTS as usize, move |number| {
+            // One of the improvements may end at any time.
+            let may_end = || number == 0 || may_end.load(Ordering::SeqCst);
+            serve_improvements(&improved, &running, IMPROVEMENTS as usize, may_end, &ended);
+        }));
+        for number in 0..IMPROVEMENTS {
+            queue.improve(task(number));
+        }
+        let mut waiter = queue.join(task(9)).expect("there is room");
+        let outcome = block_on(waiter.wait());
+        assert!(matches!(outcome, Ok(Outcome::Refused)), "{outcome:?}");
+        is_served.store(true, Ordering::SeqCst);
+        for _ in 0..IMPROVEMENTS {
+            has_ended.recv().expect("the improvements end");
+        }
+        queue.stop();
+        join(threads);
+        let cancelled = queue.stats().cancelled;
+        assert!(cancelled <= IMPROVEMENTS, "cancelled {cancelled} times");
+        assert_eq!(queue.stats(), FlightStats { cancelled, ..IDLE });
+    });
+}
+
+#[test]
 fn memory_that_a_conversion_gives_back_starts_the_next_one() {
     in_many_orders(|| {
         let queue = queue(2, CALLERS);
