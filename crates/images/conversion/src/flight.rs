@@ -213,14 +213,13 @@ impl Shared {
     }
 
     /// Runs a task that the queue counts as running, and ends it there.
-    fn convert(&self, task: &Task, cancel: Option<&OwnedFd>) -> Outcome {
+    fn convert(&self, task: &Task, cancel: Option<&Arc<OwnedFd>>) -> Outcome {
         let mut held_bytes = task.plan.cost().memory_bytes;
-        let mut reserve_memory =
-            |bytes| self.queue.reserve_memory(&mut held_bytes, bytes, task.pace);
+        let mut reserve_memory = |bytes| self.queue.reserve_memory(&mut held_bytes, bytes, cancel);
         let outcome = self.converter.convert(
             task,
             &mut Terms {
-                cancel: cancel.map(AsFd::as_fd),
+                cancel: cancel.map(|cancel| cancel.as_fd()),
                 reserve_memory: &mut reserve_memory,
             },
         );

@@ -1,8 +1,8 @@
 //! Bounded queue of conversions: those that wait for a thread, those that run, and the memory that
 //! is reserved for the running ones.
 //!
-//! An improvement starts only while no request waits. A running improvement is cancelled when a
-//! request needs its memory, and queued again.
+//! An improvement starts only while no request waits, neither for a thread nor for memory. A
+//! running improvement is cancelled when a request needs its memory, and queued again.
 //!
 //! Threads: any. The one lock is held for map and queue operations, never during a conversion. It
 //! may be held while the lock of [`SingleFlight`] is taken.
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{EventfdFlags, eventfd};
 use variants::cache::Key;
 
-use crate::convert::{Outcome, Pace, Task};
+use crate::convert::{Outcome, Task};
 use crate::flight::FlightStats;
 
 use super::single_flight::{Leader, SingleFlight, TooManyWaiters, Waiter};
@@ -122,7 +122,8 @@ pub(crate) struct QueuedConversion {
 struct Improvement {
     /// Descriptor that is readable once the improvement is cancelled.
     cancel: Arc<OwnedFd>,
-    memory_bytes: u64,
+    /// Memory that is reserved for the improvement; 0 while it waits for more.
+    held_bytes: u64,
     is_cancelled: bool,
 }
 
@@ -230,44 +231,56 @@ impl Queue {
     /// Replaces a conversion's reservation of `held_bytes` by one of `bytes`, or of the whole
     /// budget if that is less. Releases the old reservation, then blocks until enough memory is
     /// free. Returns false, with nothing reserved, if that takes too long or the queue stops.
-    pub(crate) fn reserve_memory(&self, held_bytes: &mut u64, bytes: u64, pace: Pace) -> bool {
+    /// `cancel` is the descriptor of an improvement, or `None` if a request waits for the
+    /// conversion.
+    pub(crate) fn reserve_memory(
+        &self,
+        held_bytes: &mut u64,
+        bytes: u64,
+        cancel: Option<&Arc<OwnedFd>>,
+    ) -> bool {
         let wanted = bytes.min(self.limits.memory_bytes_max);
         let deadline = Instant::now() + self.limits.waiting();
         let mut state = self.lock();
         state.running_bytes -= std::mem::take(held_bytes);
-        let is_awaited = pace == Pace::Awaited;
-        state.reserving += usize::from(is_awaited);
+        match cancel {
+            Some(cancel) => state.set_held(cancel, 0),
+            None => state.reserving += 1,
+        }
         self.changed.notify_all();
-        let is_free = self.wait_for_memory(&mut state, wanted, deadline, pace);
-        state.reserving -= usize::from(is_awaited);
+        let is_free = self.wait_for_memory(&mut state, wanted, deadline, cancel.is_none());
         if is_free {
             state.running_bytes += wanted;
             *held_bytes = wanted;
+        }
+        match cancel {
+            Some(cancel) => state.set_held(cancel, *held_bytes),
+            None => state.reserving -= 1,
         }
         drop(state);
         self.changed.notify_all();
         is_free
     }
 
-    /// Blocks until `wanted_bytes` of memory are free. Returns false if that takes too long or the
-    /// queue stops.
+    /// Blocks until `wanted_bytes` of memory are free, for a request or for an improvement. Returns
+    /// false if that takes too long or the queue stops.
     fn wait_for_memory(
         &self,
         state: &mut MutexGuard<'_, State>,
         wanted_bytes: u64,
         deadline: Instant,
-        pace: Pace,
+        is_request: bool,
     ) -> bool {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if state.stopping || left.is_zero() {
                 return false;
             }
-            let is_its_turn = pace == Pace::Awaited || !state.has_waiting_requests();
+            let is_its_turn = is_request || !state.has_waiting_requests();
             if is_its_turn && state.running_bytes + wanted_bytes <= self.limits.memory_bytes_max {
                 return true;
             }
-            if pace == Pace::Awaited {
+            if is_request {
                 self.make_room(state, wanted_bytes);
             }
             self.changed.wait_for(state, left);
@@ -285,13 +298,17 @@ impl Queue {
             if lacking_bytes == 0 {
                 return;
             }
+            if improvement.held_bytes == 0 {
+                // The improvement itself waits for memory.
+                continue;
+            }
             if !improvement.is_cancelled {
                 improvement.is_cancelled = true;
                 self.cancelled.fetch_add(1, Ordering::Relaxed);
                 rustix::io::write(&improvement.cancel, &1_u64.to_ne_bytes())
                     .expect("an eventfd accepts a small number");
             }
-            lacking_bytes = lacking_bytes.saturating_sub(improvement.memory_bytes);
+            lacking_bytes = lacking_bytes.saturating_sub(improvement.held_bytes);
         }
     }
 
@@ -368,7 +385,7 @@ impl Queue {
                         state.start(memory_bytes);
                         state.improvements.push(Improvement {
                             cancel: Arc::clone(cancel),
-                            memory_bytes,
+                            held_bytes: memory_bytes,
                             is_cancelled: false,
                         });
                         let task = state
@@ -389,6 +406,13 @@ impl State {
     fn start(&mut self, memory_bytes: u64) {
         self.running += 1;
         self.running_bytes += memory_bytes;
+    }
+
+    /// Sets the memory that a running improvement holds.
+    fn set_held(&mut self, cancel: &Arc<OwnedFd>, held_bytes: u64) {
+        let mut improvements = self.improvements.iter_mut();
+        let improvement = improvements.find(|improvement| Arc::ptr_eq(&improvement.cancel, cancel));
+        improvement.expect("the improvement runs").held_bytes = held_bytes;
     }
 
     /// Returns whether requests wait, for a thread or for memory. Improvements then wait, too.

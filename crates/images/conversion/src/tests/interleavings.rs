@@ -13,8 +13,8 @@
 //!
 //! So did each of these of the queue: a new conversion, an end or a stop without a notification; a
 //! notification before the conversion is queued; `follow` outside the lock under which `lead` is
-//! called; memory that is not counted, is counted twice, or is given back without a notification; an
-//! improvement that is not cancelled for a request, not queued again, or listed after its end; a
+//! called; memory that is not counted, is counted twice, or is given back without a notification;
+//! an improvement that is not cancelled for a request, not queued again, or listed after its end; a
 //! wait for memory that ignores the stop, or the requests that wait.
 
 #[allow(
@@ -466,7 +466,7 @@ fn an_improvement_runs_beside_a_request_that_leaves_it_memory() {
             let next = improved.next_improvement();
             let (task, cancel) = next.expect("the queue does not stop");
             let mut held_bytes = memory_bytes();
-            assert!(improved.reserve_memory(&mut held_bytes, memory_bytes(), Pace::Idle));
+            assert!(improved.reserve_memory(&mut held_bytes, memory_bytes(), Some(&cancel)));
             improved.end_conversion(held_bytes);
             improved.end_improvement(task, &cancel, false);
             ended.send(()).expect("the conversion waits for it");
@@ -491,7 +491,7 @@ fn conversions_that_need_more_memory_than_planned_all_get_it() {
             while let Some(QueuedConversion { task, leader }) = served.next_request() {
                 let mut held_bytes = task.plan.cost().memory_bytes;
                 let wanted_bytes = RUNNING_MAX * held_bytes;
-                assert!(served.reserve_memory(&mut held_bytes, wanted_bytes, Pace::Awaited));
+                assert!(served.reserve_memory(&mut held_bytes, wanted_bytes, None));
                 assert_eq!(held_bytes, wanted_bytes);
                 let before = used_bytes.swap(held_bytes as usize, Ordering::SeqCst);
                 assert_eq!(before, 0, "each conversion needs all memory");
@@ -525,7 +525,7 @@ fn a_conversion_that_needs_all_memory_cancels_each_improvement_once() {
             while let Some(QueuedConversion { task, leader }) = served.next_request() {
                 let mut held_bytes = task.plan.cost().memory_bytes;
                 let all_bytes = ALL * held_bytes;
-                assert!(served.reserve_memory(&mut held_bytes, all_bytes, Pace::Awaited));
+                assert!(served.reserve_memory(&mut held_bytes, all_bytes, None));
                 assert_eq!(served.stats().running, 1);
                 served.end_conversion(held_bytes);
                 leader.finish(&Outcome::Refused);
@@ -556,6 +556,106 @@ fn a_conversion_that_needs_all_memory_cancels_each_improvement_once() {
     });
 }
 
+/// Waits until a running improvement is cancelled, and ends it.
+fn run_until_cancelled(queue: &Queue, task: Task, cancel: &Arc<OwnedFd>, held_bytes: u64) {
+    while !is_readable(cancel) {
+        thread::yield_now();
+    }
+    queue.end_conversion(held_bytes);
+    queue.end_improvement(task, cancel, true);
+}
+
+#[test]
+fn a_request_cancels_the_improvement_that_holds_memory_not_one_that_waits_for_it() {
+    in_many_orders(|| {
+        let queue = queue(4, 1);
+        let all_bytes = 4 * memory_bytes();
+        let serve = |number| {
+            let mut waiter = queue.join(task(number)).expect("there is room");
+            let request = queue.next_request().expect("a request waits");
+            let mut held_bytes = memory_bytes();
+            assert!(queue.reserve_memory(&mut held_bytes, all_bytes, None));
+            queue.end_conversion(held_bytes);
+            request.leader.finish(&Outcome::Refused);
+            assert!(matches!(block_on(waiter.wait()), Ok(Outcome::Refused)));
+        };
+        queue.improve(task(0));
+        queue.improve(task(1));
+        let [first, second] = [(); 2].map(|()| queue.next_improvement().expect("two are queued"));
+        let (improved, (first, first_cancel)) = (Arc::clone(&queue), first);
+        let first = thread::spawn(move || {
+            let (mut held_bytes, cancel) = (memory_bytes(), first_cancel);
+            assert!(improved.reserve_memory(&mut held_bytes, all_bytes, Some(&cancel)));
+            run_until_cancelled(&improved, first, &cancel, held_bytes);
+        });
+        let (improved, (second, cancel)) = (Arc::clone(&queue), second);
+        let second = thread::spawn(move || {
+            run_until_cancelled(&improved, second, &cancel, memory_bytes());
+        });
+        while queue.stats().memory_bytes != memory_bytes() {
+            // The first improvement has not given its memory back.
+            thread::yield_now();
+        }
+        serve(2);
+        assert_eq!(queue.stats().cancelled, 1);
+        join(vec![second]);
+        while queue.stats().memory_bytes != all_bytes {
+            // The first improvement has not got all memory.
+            thread::yield_now();
+        }
+        serve(3);
+        join(vec![first]);
+        let (improving, cancelled) = (2, 2);
+        let stats = FlightStats {
+            improving,
+            cancelled,
+            ..IDLE
+        };
+        assert_eq!(queue.stats(), stats);
+    });
+}
+
+#[test]
+fn an_improvement_runs_beside_a_conversion_that_waited_for_memory() {
+    in_many_orders(|| {
+        // An improvement leaves half of the memory free.
+        const HALF: u64 = 4;
+        let queue = queue(2 * HALF, 2);
+        let waiters = [1, 2].map(|number| queue.join(task(number)).expect("there is room"));
+        let [large, small] = [(); 2].map(|()| queue.next_request().expect("a request waits"));
+        let mut large_bytes = memory_bytes();
+        assert!(queue.reserve_memory(&mut large_bytes, 6 * memory_bytes(), None));
+        let (ended, has_ended) = mpsc::channel();
+        let converted = Arc::clone(&queue);
+        let converting = thread::spawn(move || {
+            let mut held_bytes = memory_bytes();
+            assert!(converted.reserve_memory(&mut held_bytes, 3 * memory_bytes(), None));
+            // This conversion takes longer than the improvement.
+            has_ended.recv().expect("the improvement ends");
+            converted.end_conversion(held_bytes);
+            small.leader.finish(&Outcome::Refused);
+        });
+        let improved = Arc::clone(&queue);
+        let improving = thread::spawn(move || {
+            let next = improved.next_improvement();
+            let (task, cancel) = next.expect("the queue does not stop");
+            let used_bytes = improved.stats().memory_bytes;
+            assert!(used_bytes <= HALF * memory_bytes(), "{used_bytes} bytes");
+            improved.end_conversion(memory_bytes());
+            improved.end_improvement(task, &cancel, false);
+            ended.send(()).expect("the conversion waits for it");
+        });
+        queue.improve(task(0));
+        queue.end_conversion(large_bytes);
+        large.leader.finish(&Outcome::Refused);
+        join(vec![converting, improving]);
+        for mut waiter in waiters {
+            assert!(matches!(block_on(waiter.wait()), Ok(Outcome::Refused)));
+        }
+        assert_eq!(queue.stats(), IDLE);
+    });
+}
+
 #[test]
 fn memory_that_a_conversion_gives_back_starts_the_next_one() {
     in_many_orders(|| {
@@ -571,11 +671,7 @@ fn memory_that_a_conversion_gives_back_starts_the_next_one() {
                 // Ends after the third conversion.
                 0 => has_ended.lock().recv().expect("the third one ends"),
                 // Gives its memory back, and waits for more.
-                1 => assert!(served.reserve_memory(
-                    &mut held_bytes,
-                    2 * memory_bytes(),
-                    Pace::Awaited
-                )),
+                1 => assert!(served.reserve_memory(&mut held_bytes, 2 * memory_bytes(), None)),
                 _ => ended.send(()).expect("the first one waits"),
             }
             served.end_conversion(held_bytes);
@@ -606,7 +702,7 @@ fn an_improvement_gets_more_memory_after_waiting_requests_have_started() {
             improving.send(()).expect("the test waits for it");
             is_asked.recv().expect("the request is queued");
             let mut held_bytes = memory_bytes();
-            assert!(improved.reserve_memory(&mut held_bytes, 2 * memory_bytes(), Pace::Idle));
+            assert!(improved.reserve_memory(&mut held_bytes, 2 * memory_bytes(), Some(&cancel)));
             assert_eq!(improved.stats().waiting, 0);
             improved.end_conversion(held_bytes);
             improved.end_improvement(task, &cancel, false);
@@ -636,7 +732,7 @@ fn a_conversion_of_a_queue_that_stops_does_not_wait_for_memory() {
         let reserved = Arc::clone(&queue);
         let reserving = thread::spawn(move || {
             let mut held_bytes = memory_bytes();
-            assert!(!reserved.reserve_memory(&mut held_bytes, 2 * memory_bytes(), Pace::Awaited));
+            assert!(!reserved.reserve_memory(&mut held_bytes, 2 * memory_bytes(), None));
             assert_eq!(held_bytes, 0);
             reserved.end_conversion(held_bytes);
             second.leader.finish(&Outcome::Refused);
