@@ -142,7 +142,15 @@ impl Core {
         bodiless: bool,
     ) -> Response {
         let library = Arc::clone(self.service.library());
-        let archive = match blocking(move || Archive::plan(&library, files)).await {
+        let is_served = |file: &ArchiveFile| {
+            let path = library.path_for_clients(&file.path);
+            path.is_some_and(|path| self.service.admits(path.as_path()))
+        };
+        let planned = match files.iter().all(is_served) {
+            true => blocking(move || Archive::plan(&library, files)).await,
+            false => Err(Problem::NotFound),
+        };
+        let archive = match planned {
             Ok(archive) => archive,
             Err(problem) => {
                 let shape = Shape {

@@ -164,3 +164,43 @@ fn a_selection_is_one_archive() {
     assert_eq!(server.get(&format!("/-/api/archive?{form}")).status, 405);
     server.stop();
 }
+
+#[test]
+fn files_that_are_not_served_are_not_downloaded() {
+    let home = home();
+    let server = Server::plain(&home, &["--only-types", "flac"]);
+    let picture = &items(&server, "pictures", "")[0];
+    let id = picture["id"].as_str().expect("text");
+    assert_eq!(
+        server.get(picture["file"].as_str().expect("text")).status,
+        404
+    );
+    assert_eq!(server.get(&original("pictures", picture)).status, 404);
+    assert_eq!(archive(&server, "", &format!("id={id}")).status, 404);
+    server.stop();
+}
+
+#[test]
+fn videos_of_a_folder_are_listed_if_they_are_served() {
+    let home = home();
+    home.put("2019/v.mp4", b"a video, as far as its name says");
+    let videos = |flags: &[&str], expected: &str, status: u16| {
+        let server = Server::plain(&home, flags);
+        items(&server, "pictures", "");
+        let folder = server.get("/-/api/folders?path=2019");
+        let folder: Value = serde_json::from_str(folder.text()).expect("JSON");
+        assert_eq!(folder["videos"].to_string(), expected);
+        let video = server.send("GET", "/2019/v.mp4", "range: bytes=0-6\r\n");
+        assert_eq!(video.status, status);
+        if status == 206 {
+            assert_eq!(
+                (video.content_type(), &video.body[..]),
+                ("video/mp4", &b"a video"[..])
+            );
+        }
+        server.stop();
+    };
+    let listed = r#"[{"file":"/2019/v.mp4","name":"v.mp4"}]"#;
+    videos(&["--allowed-types", "mp4"], listed, 206);
+    videos(&[], "[]", 404);
+}
