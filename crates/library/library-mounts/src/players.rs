@@ -76,6 +76,8 @@ struct IndexedLibrary {
     library: Option<Library>,
     /// Folder of users' avatars.
     avatars: PathBuf,
+    /// Extensions of videos that are listed, because the server sends such files.
+    videos: Vec<&'static str>,
 }
 
 impl Players {
@@ -100,6 +102,10 @@ impl Players {
             covers: Arc::clone(covers),
             library: library.ok(),
             avatars: config.data.join(components::AVATARS),
+            videos: VIDEOS
+                .into_iter()
+                .filter(|extension| components::serves_extension(config, extension))
+                .collect(),
         };
         let (library, store) = (Arc::new(library), Arc::new(store));
         let limits = Limits {
@@ -260,7 +266,7 @@ impl LibraryAccess for IndexedLibrary {
         let files = list().map(|listed| listed.files).unwrap_or_default();
         let is_video = |name: &OsString| {
             let extension = Path::new(name).extension();
-            VIDEOS
+            self.videos
                 .iter()
                 .any(|known| extension.is_some_and(|it| it.eq_ignore_ascii_case(known)))
         };
