@@ -72,6 +72,9 @@ impl From<StoreError> for Refusal {
 
 const JSON: &str = "application/json";
 
+/// OpenAPI document that describes the API.
+const OPENAPI: &str = include_str!("../../../../docs/openapi/pelton.json");
+
 /// Response body with its media type.
 struct Written {
     media_type: &'static str,
@@ -169,6 +172,9 @@ impl Ask<'_> {
             let media_type = export::MEDIA_TYPE;
             let body = self.export(id)?;
             return Ok(Written { media_type, body });
+        }
+        if let (["openapi.json"], "GET" | "HEAD") = (parts, self.request.method) {
+            return Ok(Written::json(OPENAPI.to_owned()));
         }
         let json = match (parts, self.request.method) {
             (["tracks", id, "rating", rating], "PUT") => self.rate(id, rating),

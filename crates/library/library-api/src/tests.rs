@@ -5,6 +5,7 @@ mod derived;
 mod files;
 mod login;
 mod named;
+mod openapi;
 mod page;
 mod photos;
 mod renamed;

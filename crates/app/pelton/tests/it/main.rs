@@ -27,6 +27,7 @@ mod life;
 mod migrate;
 mod negotiation;
 mod one_server;
+mod openapi;
 mod overload;
 mod panics;
 mod paths;

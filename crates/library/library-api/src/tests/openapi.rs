@@ -1,0 +1,187 @@
+//! Responses of the JSON API compared with its OpenAPI document.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use testkit::openapi::Document;
+
+use super::scene::{Scene, ids};
+
+const TEXT: &str = include_str!("../../../../../docs/openapi/pelton.json");
+const MANUAL: &str = include_str!("../../../../../docs/api.md");
+
+/// Operations that other crates answer, or whose responses are not JSON.
+const ELSEWHERE: [&str; 14] = [
+    "DELETE /quarantine/{blake3}",
+    "DELETE /session",
+    "DELETE /sessions/{id}",
+    "GET /cells",
+    "GET /openapi.json",
+    "GET /ops",
+    "GET /pictures/{id}/original",
+    "GET /playlists/{id}.m3u8",
+    "GET /quarantine",
+    "GET /session",
+    "GET /sessions",
+    "GET /tracks/{id}/original",
+    "POST /archive",
+    "POST /session",
+];
+
+/// Scene whose responses are compared with the document.
+struct Checked {
+    scene: Scene,
+    document: Document,
+    seen: BTreeSet<String>,
+}
+
+impl Checked {
+    /// Sends a request, compares the response with the document, and returns the body.
+    fn ask(&mut self, method: &str, target: &str, authorization: Option<&str>) -> Value {
+        let answer = self.scene.api(method, target, authorization);
+        let (status, body) = answer.split_once(' ').expect("a status");
+        let status = status.parse().expect("a number");
+        let body = serde_json::from_str(body).expect("JSON");
+        let path = target.split('?').next().unwrap_or(target);
+        let operation = self.document.check(method, path, status, &body);
+        if status == 200 {
+            self.seen.insert(operation);
+        }
+        body
+    }
+}
+
+#[test]
+fn responses_are_those_of_the_openapi_document() {
+    let scene = Scene::new("openapi");
+    let [artist, album, song] = ids(&scene);
+    let key = scene.store().add_key("ann", "page", 1).expect("a key");
+    let key = format!("Bearer {key}");
+    let document = Document::parse(TEXT);
+    let seen = BTreeSet::new();
+    let mut checked = Checked {
+        scene,
+        document,
+        seen,
+    };
+    let picture = "ph-27a53d7aa89ae068";
+    for target in [
+        "/favourites/ph-27a53d7aa89ae068",
+        &format!("/favourites/{song}"),
+    ] {
+        checked.ask("PUT", target, Some(&key));
+    }
+    checked.ask("PUT", &format!("/tracks/{song}/rating/4"), Some(&key));
+    checked.ask("POST", &format!("/tracks/{song}/plays"), Some(&key));
+    for target in [
+        "/",
+        "/albums",
+        "/albums?order=trending&limit=1",
+        &format!("/albums/{album}"),
+        "/artists",
+        &format!("/artists/{artist}"),
+        "/tracks",
+        &format!("/tracks/{song}"),
+        "/genres",
+        "/pictures",
+        &format!("/pictures/{picture}"),
+        "/pictures/ph-350e605cfea34c45",
+        "/timeline",
+        "/timeline/2003-05",
+        "/folders",
+        "/folders?path=2003",
+        "/favourites",
+        "/playlists",
+        "/playlists/pf-411f854cbbae90f9",
+        "/search?q=b",
+        "/search?q=2003&kinds=pictures",
+        "/scan",
+    ] {
+        checked.ask("GET", target, Some(&key));
+    }
+    for method in ["POST", "DELETE"] {
+        checked.ask(method, "/scan", Some(&key));
+    }
+    checked.ask("DELETE", "/favourites/ph-27a53d7aa89ae068", Some(&key));
+    // Refusals have a schema and a documented status too.
+    for (method, target) in [
+        ("GET", "/albums?order=odd"),
+        ("GET", "/albums/al-0000000000000000"),
+        ("GET", "/tracks/x"),
+        ("GET", "/timeline/2003-05?generation=x"),
+        ("GET", "/pictures/ph-0000000000000000"),
+        ("GET", "/search"),
+        ("GET", "/folders?path=gone"),
+        ("GET", "/favourites"),
+        ("POST", "/scan"),
+        ("PUT", "/favourites/x"),
+    ] {
+        let refusal = checked.ask(method, target, None);
+        assert!(
+            refusal["status"].as_u64() >= Some(400),
+            "{target}: {refusal}"
+        );
+    }
+    let documented: BTreeSet<_> = checked.document.operations().into_iter().collect();
+    let elsewhere = ELSEWHERE.map(str::to_owned);
+    checked.seen.extend(elsewhere);
+    assert_eq!(checked.seen, documented);
+}
+
+/// The manual's table of targets names the same operations as the document.
+#[test]
+fn the_openapi_document_has_the_targets_of_the_manual() {
+    let document = Document::parse(TEXT);
+    let documented: BTreeSet<String> = document
+        .operations()
+        .iter()
+        .map(|operation| plain(operation))
+        .collect();
+    let rows = MANUAL.lines().filter_map(|line| line.strip_prefix("| `"));
+    let rows = rows.filter(|row| row.contains("/-/api"));
+    let mut named = BTreeSet::new();
+    for row in rows {
+        let cell = row.split(" | ").next().expect("a first part");
+        let mut path = "";
+        for text in cell
+            .split('`')
+            .filter(|text| !text.trim_matches([',', ' ', '¹']).is_empty())
+        {
+            let (method, target) = text.split_once(' ').unwrap_or(("GET", text));
+            match (text, target.strip_prefix("/-/api")) {
+                // A method alone, after a target of another method.
+                (method, None) => named.insert(plain(&format!("{method} {path}"))),
+                (_, Some(target)) => {
+                    path = target.split('?').next().unwrap_or(target);
+                    named.insert(plain(&format!("{method} {path}")))
+                }
+            };
+        }
+    }
+    assert!(30 < named.len(), "{named:#?}");
+    assert_eq!(named, documented);
+}
+
+/// Returns an operation with the same placeholder for every part that differs between requests.
+fn plain(operation: &str) -> String {
+    let (method, path) = operation.split_once(' ').expect("a path");
+    let is_variable = |part: &str| {
+        part.starts_with('{')
+            || part
+                .starts_with(|letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit())
+    };
+    let parts = path.trim_end_matches('/').split('/');
+    let parts = parts.map(|part| match part.rsplit_once('.') {
+        Some((name, end)) if is_variable(name) => format!("*.{end}"),
+        _ if is_variable(part) => "*".to_owned(),
+        _ => part.to_owned(),
+    });
+    format!("{method} {}", parts.collect::<Vec<_>>().join("/"))
+}
+
+#[test]
+fn the_openapi_document_is_served() {
+    let scene = Scene::new("served");
+    let answer = scene.api("GET", "/openapi.json", None);
+    assert_eq!(answer, format!("200 {TEXT}"));
+}
