@@ -328,16 +328,6 @@ fn mounts(config: &Config) -> Vec<Mount> {
     mounts
 }
 
-/// Returns whether files with this extension, in lower case, are served although they are neither
-/// pictures nor audio.
-#[must_use]
-pub fn serves_extension(config: &Config, extension: &str) -> bool {
-    let settings = [&config.allowed_types, &config.only_types];
-    settings
-        .into_iter()
-        .all(|setting| types(setting).media_type(extension).is_some())
-}
-
 fn types(types: &Types) -> AllowedTypes {
     match types {
         Types::Every => AllowedTypes::every(),

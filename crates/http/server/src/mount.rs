@@ -20,6 +20,7 @@ use http1::Fields as RequestFields;
 use crate::archive::ArchiveFile;
 pub use crate::fields::Field;
 use crate::gate::{Part, RequireLogin, Users};
+use crate::media_type::AllowedTypes;
 
 /// Handler of all targets below one path prefix.
 pub trait Mount: Send + Sync {
@@ -70,6 +71,21 @@ pub struct MountRequest<'a> {
     pub secure: bool,
     /// Parts of the server that need a login.
     pub require_login: RequireLogin,
+    /// Extensions of files to serve although they are neither pictures nor audio.
+    pub allowed_types: &'a AllowedTypes,
+    /// Extensions of files to serve at all.
+    pub only_types: &'a AllowedTypes,
+}
+
+impl MountRequest<'_> {
+    /// Returns whether the server sends files with this extension, in lower case, although they are
+    /// neither pictures nor audio.
+    #[must_use]
+    pub fn serves_extension(&self, extension: &str) -> bool {
+        [self.allowed_types, self.only_types]
+            .into_iter()
+            .all(|types| types.media_type(extension).is_some())
+    }
 }
 
 /// Response of a mount.

@@ -47,6 +47,8 @@ impl Core {
             peer: context.peer,
             secure: context.secure,
             require_login: self.service.settings.gate.login,
+            allowed_types: &self.service.settings.allowed_types,
+            only_types: &self.service.settings.only_types,
         };
         let reply = mount.answer(mount_request).await;
         let has_files = matches!(reply, Reply::Original { .. } | Reply::Archive { .. });

@@ -41,6 +41,8 @@ pub struct ApiRequest<'a> {
     pub authorization: Option<&'a str>,
     /// Session token of the request, if it has one. It is ignored if `authorization` is set.
     pub session: Option<&'a str>,
+    /// Extensions of videos that the server sends, in lower case.
+    pub videos: &'a [&'a str],
     /// Present time, in milliseconds since 1970.
     pub now_ms: i64,
 }

@@ -38,9 +38,9 @@ pub trait LibraryAccess: Send + Sync {
     /// Returns the placeholder of the picture at this path of the library, if it is known.
     fn placeholder_of_file(&self, path: &[u8]) -> Option<Placeholder>;
 
-    /// Returns the names of the videos in a folder of the library, sorted. Videos are not in the
-    /// index, so this reads the folder.
-    fn videos(&self, folder: &[u8]) -> Vec<Vec<u8>>;
+    /// Returns the names of the videos in a folder of the library, sorted: of files with one of
+    /// these extensions. Videos are not in the index, so this reads the folder.
+    fn videos(&self, folder: &[u8], extensions: &[&str]) -> Vec<Vec<u8>>;
 
     /// Returns the target (path and query) of the avatar with this file name, if the avatar exists.
     /// [`Store::avatar`](crate::Store::avatar) returns the file name.

@@ -56,6 +56,7 @@ impl Mount for PageFiles {
 #[cfg(test)]
 mod tests {
     use server::gate::RequireLogin;
+    use server::media_type::AllowedTypes;
     use server::mount::{MountRequest, Reply};
 
     use super::PageFiles;
@@ -74,6 +75,8 @@ mod tests {
             peer: [127, 0, 0, 1].into(),
             secure: false,
             require_login: RequireLogin::All,
+            allowed_types: &AllowedTypes::default(),
+            only_types: &AllowedTypes::every(),
         });
         match reply {
             Reply::Internal { target, .. } => Some(target),

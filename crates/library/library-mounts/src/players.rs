@@ -76,8 +76,6 @@ struct IndexedLibrary {
     library: Option<Library>,
     /// Folder of users' avatars.
     avatars: PathBuf,
-    /// Extensions of videos that are listed, because the server sends such files.
-    videos: Vec<&'static str>,
 }
 
 impl Players {
@@ -102,10 +100,6 @@ impl Players {
             covers: Arc::clone(covers),
             library: library.ok(),
             avatars: config.data.join(components::AVATARS),
-            videos: VIDEOS
-                .into_iter()
-                .filter(|extension| components::serves_extension(config, extension))
-                .collect(),
         };
         let (library, store) = (Arc::new(library), Arc::new(store));
         let limits = Limits {
@@ -250,7 +244,7 @@ impl LibraryAccess for IndexedLibrary {
         self.covers.look_at(&path)
     }
 
-    fn videos(&self, folder: &[u8]) -> Vec<Vec<u8>> {
+    fn videos(&self, folder: &[u8], extensions: &[&str]) -> Vec<Vec<u8>> {
         let list = || {
             let library = self.library.as_ref()?;
             let folder = match folder {
@@ -266,7 +260,7 @@ impl LibraryAccess for IndexedLibrary {
         let files = list().map(|listed| listed.files).unwrap_or_default();
         let is_video = |name: &OsString| {
             let extension = Path::new(name).extension();
-            self.videos
+            extensions
                 .iter()
                 .any(|known| extension.is_some_and(|it| it.eq_ignore_ascii_case(known)))
         };
@@ -413,6 +407,8 @@ impl Api {
             true => String::from_utf8_lossy(&visit.body).into_owned(),
             false => String::new(),
         };
+        let videos = VIDEOS.into_iter().filter(|it| visit.serves_extension(it));
+        let videos: Vec<&str> = videos.collect();
         let server = Arc::clone(&self.0);
         let answer = off_core(move || {
             let mut params = Params::parse(&query);
@@ -423,6 +419,7 @@ impl Api {
                 params,
                 authorization: authorization.as_deref(),
                 session: session.as_deref(),
+                videos: &videos,
                 now_ms: unix_ms(SystemTime::now()),
             })
         });

@@ -153,16 +153,21 @@ fn the_start_of_the_process_is_a_metric_that_a_reload_does_not_change() {
 
 #[test]
 fn a_changed_configuration_holds_for_the_next_request() {
-    let home = Home::with(&[("p.jpg", &media::photo(400, 300, 1)), ("t.txt", b"text")]);
+    let home = Home::with(&[
+        ("p.jpg", &media::photo(400, 300, 1)),
+        ("t.txt", b"text"),
+        ("v.mp4", b"video"),
+    ]);
     let mut server = configured(&home, "quality = 90\n");
     let mut kept = server.connect();
     let accept = "accept: image/webp\r\n";
     kept.request("GET", "/p.jpg", accept);
     let before = kept.answer();
     assert_eq!(server.get("/t.txt").status, 404);
+    assert!(!server.get("/-/api/folders").text().contains("v.mp4"));
     rewrite(
         &home,
-        "quality = 10\nallowed_types = [\"txt\"]\ncores = 1\n[tls]\nlisten = \"127.0.0.1:1\"\n",
+        "quality = 10\nallowed_types = [\"mp4\", \"txt\"]\ncores = 1\n[tls]\nlisten = \"127.0.0.1:1\"\n",
     );
     signal(server.pid(), Signal::HUP);
     server.logged("INFO", "configuration reloaded");
@@ -177,6 +182,7 @@ fn a_changed_configuration_holds_for_the_next_request() {
     let after = server.get_as("/p.jpg", "image/webp");
     assert!(after.body.len() < before.body.len() / 2);
     assert_eq!(server.get("/t.txt").status, 200);
+    assert!(server.get("/-/api/folders").text().contains("v.mp4"));
     // An invalid configuration is reported and changes nothing.
     rewrite(&home, "quality = 50\n[limits]\nque_max = 1\n");
     signal(server.pid(), Signal::HUP);

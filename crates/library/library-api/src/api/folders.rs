@@ -17,7 +17,10 @@ impl Ask<'_> {
             return Err(Refusal::Bad("path"));
         }
         let folder = self.index.folder(path.as_bytes());
-        let videos = self.context.library.videos(path.as_bytes());
+        let videos = self
+            .context
+            .library
+            .videos(path.as_bytes(), self.request.videos);
         if folder.is_none() && videos.is_empty() && !path.is_empty() {
             return Err(Refusal::NotFound);
         }

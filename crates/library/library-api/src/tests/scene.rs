@@ -77,9 +77,9 @@ impl LibraryAccess for FixedLibrary {
         path.ends_with(b"cover.jpg").then(seen)
     }
 
-    fn videos(&self, folder: &[u8]) -> Vec<Vec<u8>> {
+    fn videos(&self, folder: &[u8], extensions: &[&str]) -> Vec<Vec<u8>> {
         match folder {
-            b"2003" => vec![b"a b.mp4".to_vec()],
+            b"2003" if extensions.contains(&"mp4") => vec![b"a b.mp4".to_vec()],
             _ => Vec::new(),
         }
     }
@@ -304,6 +304,7 @@ impl Scene {
             params: Params::parse(query),
             authorization,
             session,
+            videos: &["mp4"],
             now_ms: NOW_MS,
         })
     }

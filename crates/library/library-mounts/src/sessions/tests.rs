@@ -5,6 +5,7 @@ use catalog::{Catalog, CoverOwner, build};
 use image_plan::Placeholder;
 use library_api::{Index, LibraryAccess, Limits, Scanning, Store};
 use server::gate::Users as _;
+use server::media_type::AllowedTypes;
 use tags::Splits;
 
 use super::*;
@@ -45,7 +46,7 @@ impl LibraryAccess for Empty {
         None
     }
 
-    fn videos(&self, _: &[u8]) -> Vec<Vec<u8>> {
+    fn videos(&self, _: &[u8], _: &[&str]) -> Vec<Vec<u8>> {
         Vec::new()
     }
 
@@ -112,6 +113,8 @@ impl Scene {
             peer: peer.parse().expect("an address"),
             secure: fields.contains("test-tls: yes"),
             require_login: self.require_login,
+            allowed_types: &AllowedTypes::default(),
+            only_types: &AllowedTypes::every(),
         };
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         let runtime = runtime.expect("a runtime");
