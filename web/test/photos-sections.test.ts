@@ -18,7 +18,7 @@ function rowsOf(sections: Sections, index: number, seed = 1): Rows {
     file: numbers.map((item) => `/${month}/${from + item}.jpg`),
     day: numbers.map(() => 1),
     ratio: numbers.map((item) => 400 + ((item * 7919 * seed) % 2000)),
-    look: numbers.map(() => null),
+    placeholder: numbers.map(() => null),
     colour: numbers.map(() => null),
   };
 }

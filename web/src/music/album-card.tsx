@@ -23,7 +23,7 @@ export function AlbumCard({ album, sizes, hasYear = false }: AlbumCardProps) {
   return (
     <div class="album">
       <a class="album-link" href={href(`music/albums/${album.id}`)}>
-        <Cover cover={album.cover} look={album.look} sizes={sizes} />
+        <Cover cover={album.cover} placeholder={album.placeholder} sizes={sizes} />
         <span class="album-title" dir="auto">
           {album.title}
         </span>

@@ -25,9 +25,9 @@ export function AlbumView({ id }: { id: string }) {
   if (error.value) return <Failure error={error.value} retry={reload} />;
   if (!album) return <AlbumLoading />;
   return (
-    <div class="tinted" style={tintStyle(album.look)}>
+    <div class="tinted" style={tintStyle(album.placeholder)}>
       <header class="hero">
-        <Cover cover={album.cover} look={album.look} sizes="(max-width: 720px) 62vw, 280px" onLoad={() => !album.look && reload()} />
+        <Cover cover={album.cover} placeholder={album.placeholder} sizes="(max-width: 720px) 62vw, 280px" onLoad={() => !album.placeholder && reload()} />
         <div class="hero-text">
           <h1 dir="auto">{album.title}</h1>
           <p class="hero-by">

@@ -50,7 +50,7 @@ export function Artists() {
 export function ArtistCard({ artist, sizes }: { artist: Artist; sizes: string }) {
   return (
     <a class="album album-link centred" href={href(`music/artists/${artist.id}`)}>
-      <Cover cover={artist.cover} look={artist.look} sizes={sizes} icon="user" isRound />
+      <Cover cover={artist.cover} placeholder={artist.placeholder} sizes={sizes} icon="user" isRound />
       <span class="album-title" dir="auto">
         {artist.name}
       </span>
@@ -79,9 +79,9 @@ export function ArtistView({ id }: { id: string }) {
     );
   const albums = [...artist.albums].sort((a, b) => (b.date ?? "").localeCompare(a.date ?? ""));
   return (
-    <div class="tinted" style={tintStyle(artist.look)}>
+    <div class="tinted" style={tintStyle(artist.placeholder)}>
       <header class="hero small">
-        <Cover cover={artist.cover} look={artist.look} sizes="200px" icon="user" isRound onLoad={() => !artist.look && reload()} />
+        <Cover cover={artist.cover} placeholder={artist.placeholder} sizes="200px" icon="user" isRound onLoad={() => !artist.placeholder && reload()} />
         <div class="hero-text">
           <h1 dir="auto">{artist.name}</h1>
           <p class="dim">{[t("music.albumCount", { count: artist.albumCount }), t("music.trackCount", { count: artist.trackCount })].join(" · ")}</p>

@@ -1,13 +1,13 @@
 import { url } from "../base.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
-import type { Look } from "./types.ts";
+import type { Placeholder } from "./types.ts";
 
 /** Widths in which covers are requested. */
 const WIDTHS = [150, 300, 600];
 
 interface CoverProps {
   cover: string;
-  look?: Look | undefined;
+  placeholder?: Placeholder | undefined;
   /** Width on the page, as in the attribute `sizes`. */
   sizes: string;
   icon?: IconName;
@@ -16,10 +16,10 @@ interface CoverProps {
 }
 
 /** Square picture. Decorative: its title stands beside it. */
-export function Cover({ cover, look, sizes, icon = "album", isRound, onLoad }: CoverProps) {
+export function Cover({ cover, placeholder, sizes, icon = "album", isRound, onLoad }: CoverProps) {
   const source = (width: number) => url(`${cover}?w=${width}`);
   return (
-    <span class={isRound ? "art round" : "art"} style={look ? { backgroundColor: look.colour } : {}}>
+    <span class={isRound ? "art round" : "art"} style={placeholder ? { backgroundColor: placeholder.colour } : {}}>
       <Icon name={icon} />
       <img
         key={cover}

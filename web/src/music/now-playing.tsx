@@ -32,7 +32,7 @@ export function NowPlaying({ onClose, showQueue }: { onClose: () => void; showQu
     if (event.target instanceof Element && event.target.closest("a")) onClose();
   };
   return (
-    <dialog ref={dialog} class="now" style={tintStyle(album.value?.look)} aria-label={t("music.nowPlaying")} onClose={onClose} onClick={closeOnLink}>
+    <dialog ref={dialog} class="now" style={tintStyle(album.value?.placeholder)} aria-label={t("music.nowPlaying")} onClose={onClose} onClick={closeOnLink}>
       <header>
         <IconButton icon="close" label={t("close")} onClick={onClose} />
         <a class="dim" dir="auto" href={href(`music/albums/${track.albumId}`)}>
@@ -43,7 +43,7 @@ export function NowPlaying({ onClose, showQueue }: { onClose: () => void; showQu
         </span>
       </header>
       <div class="now-main">
-        <Cover cover={track.cover} look={album.value?.look} sizes="(max-width: 720px) 86vw, 60vh" />
+        <Cover cover={track.cover} placeholder={album.value?.placeholder} sizes="(max-width: 720px) 86vw, 60vh" />
         <div class="now-text">
           <h2 dir="auto">{track.title}</h2>
           <p>

@@ -1,5 +1,5 @@
 /** Placeholder of a cover. */
-export interface Look {
+export interface Placeholder {
   /** Dominant colour as `#rrggbb`. */
   readonly colour: string;
 }
@@ -17,7 +17,7 @@ export interface Album {
   readonly compilation: boolean;
   readonly genres: readonly string[];
   readonly cover: string;
-  readonly look?: Look;
+  readonly placeholder?: Placeholder;
   readonly plays: number;
 }
 
@@ -29,7 +29,7 @@ export interface Artist {
   readonly albumCount: number;
   readonly trackCount: number;
   readonly cover: string;
-  readonly look?: Look;
+  readonly placeholder?: Placeholder;
 }
 
 /** Part of a track that the queue keeps. */

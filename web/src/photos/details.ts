@@ -28,7 +28,7 @@ export interface Details {
   readonly motion?: string;
   /** Reason why the picture cannot be decoded. */
   readonly error?: string;
-  readonly look?: { readonly colour?: string; readonly thumbhash?: string };
+  readonly placeholder?: { readonly colour?: string; readonly thumbhash?: string };
 }
 
 /** Details of the pictures that were requested last. */

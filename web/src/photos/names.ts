@@ -11,9 +11,9 @@ export function monthName(month: string): string {
 /**
  * Returns a small canvas with the placeholder that a ThumbHash in base64 describes, if it is valid.
  */
-export function placeholder(look: string): HTMLCanvasElement | null {
+export function placeholder(thumbhash: string): HTMLCanvasElement | null {
   try {
-    const hash = Uint8Array.from(atob(look), (it) => it.charCodeAt(0));
+    const hash = Uint8Array.from(atob(thumbhash), (it) => it.charCodeAt(0));
     const { w, h, rgba } = thumbHashToRGBA(hash);
     const canvas = document.createElement("canvas");
     canvas.width = w;

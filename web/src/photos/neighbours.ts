@@ -15,7 +15,7 @@ export async function neighbourOf(source: Source, id: string, by: -1 | 1): Promi
   return other ? pictureOf(source, other).catch(() => null) : null;
 }
 
-function fromDetails({ id, file, width, height, look, taken }: Details): Picture {
+function fromDetails({ id, file, width, height, placeholder, taken }: Details): Picture {
   const ratio = width > 0 && height > 0 ? Math.round((width * 1000) / height) : 0;
-  return { id, file, ratio, look: look?.thumbhash ?? null, colour: look?.colour ?? null, date: taken.slice(0, 10) };
+  return { id, file, ratio, placeholder: placeholder?.thumbhash ?? null, colour: placeholder?.colour ?? null, date: taken.slice(0, 10) };
 }

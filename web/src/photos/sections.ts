@@ -11,7 +11,7 @@ export interface Rows {
   readonly file: readonly string[];
   readonly day: readonly number[];
   readonly ratio: readonly number[];
-  readonly look: readonly (string | null)[];
+  readonly placeholder: readonly (string | null)[];
   readonly colour: readonly (string | null)[];
 }
 

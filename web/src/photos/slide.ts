@@ -40,7 +40,7 @@ export class Slide {
     this.element.className = "slide";
     this.#frame.className = "slide-frame";
     this.#frame.style.backgroundColor = picture.colour ?? "";
-    const canvas = picture.look && !thumbnail ? placeholder(picture.look) : null;
+    const canvas = picture.placeholder && !thumbnail ? placeholder(picture.placeholder) : null;
     if (canvas) this.#frame.append(canvas);
     if (thumbnail) {
       const image = this.#image(thumbnail);

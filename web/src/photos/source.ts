@@ -18,7 +18,7 @@ export interface Picture {
   readonly file: string;
   /** Width by height in thousandths; 0 if unknown. */
   readonly ratio: number;
-  readonly look: string | null;
+  readonly placeholder: string | null;
   readonly colour: string | null;
   /** Day on which it was taken, such as `2024-07-31`. */
   readonly date: string;
@@ -131,7 +131,7 @@ export class Source {
     if (!rows || id === undefined || file === undefined) return null;
     const day = String(rows.day[item] ?? 1).padStart(2, "0");
     const date = `${this.sections.list[section]?.month}-${day}`;
-    return { id, file, ratio: rows.ratio[item] ?? 0, look: rows.look[item] ?? null, colour: rows.colour[item] ?? null, date };
+    return { id, file, ratio: rows.ratio[item] ?? 0, placeholder: rows.placeholder[item] ?? null, colour: rows.colour[item] ?? null, date };
   }
 
   /** Returns the picture with this index in the timeline, and loads its section if needed. */

@@ -130,9 +130,9 @@ export class Tile {
 
   /** Draws the placeholder, unless the picture is there already. */
   drawPlaceholder(): void {
-    const look = this.picture?.look;
-    if (!look || this.#canvas || this.isLoaded) return;
-    const canvas = placeholder(look);
+    const hash = this.picture?.placeholder;
+    if (!hash || this.#canvas || this.isLoaded) return;
+    const canvas = placeholder(hash);
     if (!canvas) return;
     this.#canvas = canvas;
     this.link.prepend(canvas);

@@ -222,7 +222,7 @@ fn caches(config: &Config) -> Result<server::Limits, Error> {
     Ok(server::Limits {
         variants_bytes_max: limits.variants_bytes_max.0,
         facts_max: at_least_one(limits.facts_max),
-        looks_max: at_least_one(limits.looks_max),
+        placeholders_max: at_least_one(limits.placeholders_max),
         memory_body_bytes_max: limits.memory_body_bytes_max.0,
         core_body_bytes_max: limits.hot_bytes_max.0 / cores as u64,
         core_answers_max: at_least_one(limits.hot_answers_max / cores as u32),

@@ -352,7 +352,7 @@ settings! {
         /// Originals whose format and size are cached.
         facts_max: u32 = 65_536, "files";
         /// Originals whose colour, BlurHash and ThumbHash are kept.
-        looks_max: u32 = 65_536, "files";
+        placeholders_max: u32 = 65_536, "files";
         /// Largest response that is sent from memory; larger ones are sent by the kernel from their
         /// file.
         memory_body_bytes_max: Bytes = Bytes::kib(64), "bytes";

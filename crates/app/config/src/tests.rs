@@ -351,7 +351,7 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.program_queue_max", "9", "9"),
     ("limits.program_check_time", "\"1s\"", "1s"),
     ("limits.facts_max", "100", "100"),
-    ("limits.looks_max", "100", "100"),
+    ("limits.placeholders_max", "100", "100"),
     ("limits.memory_body_bytes_max", "\"16KiB\"", "16KiB"),
     ("limits.hot_answers_max", "100", "100"),
     ("limits.coded_bytes_max", "\"1MiB\"", "1MiB"),

@@ -127,7 +127,7 @@ impl Service {
             pool: pool.into(),
             placeholders: Arc::new(Placeholders::open(
                 &settings.data,
-                settings.limits.looks_max,
+                settings.limits.placeholders_max,
             )),
             metrics: Arc::default(),
             ledger: ledger.clone(),

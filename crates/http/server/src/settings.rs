@@ -76,7 +76,7 @@ pub struct Limits {
     pub facts_max: NonZeroUsize,
     /// Maximum number of originals whose placeholders are kept, in memory and on disk; about 150
     /// bytes each.
-    pub looks_max: NonZeroUsize,
+    pub placeholders_max: NonZeroUsize,
     /// Maximum size of a body that is sent from memory, in bytes; larger ones are sent by
     /// `sendfile`.
     pub memory_body_bytes_max: u64,
@@ -125,7 +125,7 @@ impl Default for Limits {
         Limits {
             variants_bytes_max: 4 << 30,
             facts_max: NonZeroUsize::new(65_536).expect("not zero"),
-            looks_max: NonZeroUsize::new(65_536).expect("not zero"),
+            placeholders_max: NonZeroUsize::new(65_536).expect("not zero"),
             memory_body_bytes_max: 64 << 10,
             core_body_bytes_max: 128 << 20,
             core_answers_max: NonZeroUsize::new(4096).expect("not zero"),

@@ -418,14 +418,14 @@ impl Converter {
                 ended = attempt(most_bytes);
             }
         }
-        let (sealed, look) = ended.map_err(|failure| Ended {
+        let (sealed, placeholder) = ended.map_err(|failure| Ended {
             // A job that only runs on idle cores may have timed out because it got no CPU time.
             is_postponed: is_postponed
                 || (tasks[0].pace == Pace::Idle && failure.kind == FailureKind::TimedOut),
             failure,
         })?;
-        if let Some(look) = look {
-            self.placeholders.keep(identity, look);
+        if let Some(placeholder) = placeholder {
+            self.placeholders.keep(identity, placeholder);
         }
         let cpu_us: u64 = sealed.iter().map(|sealed| sealed.cpu_us).sum();
         self.metrics
@@ -600,7 +600,7 @@ fn run_batch(
     let original_bytes = original.metadata().map_or(u64::MAX, |file| file.len());
     let cpu_ms_max = cpu_ms_max(plans, original_bytes);
     let (bytes, size_px) = match plans {
-        [plan] if !batch.look() => {
+        [plan] if !batch.placeholder() => {
             let size = (plan.target.width_px, plan.target.height_px);
             (plan.to_bytes().to_vec(), Some(size))
         }
@@ -654,7 +654,7 @@ fn verified(
         file.read_exact_at(&mut lengths, at).ok()?;
         split_outputs(&lengths, total)?
     };
-    let look = match batch.look() {
+    let placeholder = match batch.placeholder() {
         true => {
             let range = ranges.pop()?;
             let mut bytes = [0; PLACEHOLDER_BYTES];
@@ -674,7 +674,7 @@ fn verified(
         };
         is_as_planned(&sealed, plan).then_some(sealed)
     });
-    Some((sealed.collect::<Option<Vec<Sealed>>>()?, look))
+    Some((sealed.collect::<Option<Vec<Sealed>>>()?, placeholder))
 }
 
 /// Returns whether the sealed bytes are a picture of the planned format and size. The worker's

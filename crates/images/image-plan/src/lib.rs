@@ -43,16 +43,18 @@ mod fit;
 mod candidates;
 mod plan;
 
-mod look;
 mod order;
+mod placeholder;
 
 /// Quality settings of all encoders, translated from one common scale.
 pub mod quality;
 
 pub use candidates::{Accepts, Candidates, candidates};
 pub use format::{Format, Orientation, SNIFF_BYTES, untouched};
-pub use look::{BASE_83, BLURHASH_BYTES_MAX, PLACEHOLDER_BYTES, Placeholder, THUMBHASH_BYTES_MAX};
 pub use order::{BATCH_PLANS_MAX, Batch, join_outputs, length_table_bytes, split_outputs};
+pub use placeholder::{
+    BASE_83, BLURHASH_BYTES_MAX, PLACEHOLDER_BYTES, Placeholder, THUMBHASH_BYTES_MAX,
+};
 pub use plan::{
     Cost, Encoding, Limits, MalformedPlan, PLAN_BYTES, Plan, Rect, Refusal, Stage, Target, plan,
 };

@@ -24,18 +24,18 @@ const LENGTH_BYTES: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     plans: Vec<Plan>,
-    look: bool,
+    placeholder: bool,
 }
 
 impl Batch {
-    /// Creates a batch of `plans`, which also requests the original's placeholder if `look` is
-    /// true.
+    /// Creates a batch of `plans`, which also requests the original's placeholder if `placeholder`
+    /// is true.
     ///
     /// # Panics
     /// If there are no plans or more than [`BATCH_PLANS_MAX`], or if the plans do not share one
     /// decode: a bug of the caller.
     #[must_use]
-    pub fn new(plans: &[Plan], look: bool) -> Batch {
+    pub fn new(plans: &[Plan], placeholder: bool) -> Batch {
         assert!(
             (1..=BATCH_PLANS_MAX).contains(&plans.len()),
             "{} plans",
@@ -47,7 +47,7 @@ impl Batch {
         );
         Batch {
             plans: plans.to_vec(),
-            look,
+            placeholder,
         }
     }
 
@@ -59,22 +59,26 @@ impl Batch {
 
     /// Returns whether the batch requests the original's placeholder.
     #[must_use]
-    pub fn look(&self) -> bool {
-        self.look
+    pub fn placeholder(&self) -> bool {
+        self.placeholder
     }
 
     /// Returns the number of outputs, including the placeholder.
     #[must_use]
     pub fn outputs(&self) -> usize {
-        self.plans.len() + usize::from(self.look)
+        self.plans.len() + usize::from(self.placeholder)
     }
 
     /// Returns the number of bytes of a reply that do not belong to a plan's output: the size of
     /// the placeholder, if requested, plus the size of the list of lengths.
     #[must_use]
     pub fn extra_bytes(&self) -> u64 {
-        let look = if self.look { PLACEHOLDER_BYTES } else { 0 };
-        (look + LENGTH_BYTES * self.outputs()) as u64
+        let placeholder = if self.placeholder {
+            PLACEHOLDER_BYTES
+        } else {
+            0
+        };
+        (placeholder + LENGTH_BYTES * self.outputs()) as u64
     }
 
     /// Serializes the batch; the layout is in the module's documentation.
@@ -82,7 +86,7 @@ impl Batch {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEAD_BYTES + PLAN_BYTES * self.plans.len());
         bytes.extend(MAGIC);
-        bytes.extend([self.plans.len() as u8, self.look.into(), 0, 0]);
+        bytes.extend([self.plans.len() as u8, self.placeholder.into(), 0, 0]);
         self.plans
             .iter()
             .for_each(|plan| bytes.extend(plan.to_bytes()));
@@ -104,7 +108,7 @@ impl Batch {
         let (head, rest) = bytes
             .split_first_chunk::<HEAD_BYTES>()
             .ok_or(MalformedPlan::Length)?;
-        let [magic @ .., count, look, 0, 0] = head else {
+        let [magic @ .., count, placeholder, 0, 0] = head else {
             return Err(MalformedPlan::Value);
         };
         if *magic != MAGIC {
@@ -114,7 +118,7 @@ impl Batch {
         if !(1..=BATCH_PLANS_MAX).contains(&count) || rest.len() != count * PLAN_BYTES {
             return Err(MalformedPlan::Length);
         }
-        let look = match look {
+        let placeholder = match placeholder {
             0 => false,
             1 => true,
             _ => return Err(MalformedPlan::Value),
@@ -124,7 +128,7 @@ impl Batch {
         if plans.iter().any(|plan| !plan.shares_decode(&plans[0])) {
             return Err(MalformedPlan::Geometry);
         }
-        Ok(Batch { plans, look })
+        Ok(Batch { plans, placeholder })
     }
 }
 

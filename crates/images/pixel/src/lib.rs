@@ -10,7 +10,7 @@
 //! decoded ─ scale(area, size, chroma) ► colour::Converter ► orient ► pad ► to_planes | to_packed
 //! ```
 //!
-//! In addition, [`shrink_for_placeholder`] and [`look`] compute a picture's placeholder.
+//! In addition, [`shrink_for_placeholder`] and [`placeholder`] compute a picture's placeholder.
 //!
 //! - **Gamma.** Filters work on the encoded (non-linear) samples, as in libvips, imgproxy and
 //!   browsers. Filtering in linear light would be more accurate for thin bright lines. But our
@@ -35,9 +35,9 @@
 
 mod alpha;
 pub mod colour;
-mod look;
 mod orient;
 mod pad;
+mod placeholder;
 mod range;
 mod rgb;
 mod scale;
@@ -46,8 +46,8 @@ mod subsample;
 mod tests;
 
 pub use alpha::flatten;
-pub use look::{look, shrink_for_placeholder};
 pub use orient::{orient, stored};
 pub use pad::pad;
+pub use placeholder::{placeholder, shrink_for_placeholder};
 pub use rgb::{cmyk_to_rgb, to_packed, to_planes};
 pub use scale::{Area, scale};

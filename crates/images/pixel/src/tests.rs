@@ -3,10 +3,10 @@
 
 mod alpha;
 mod colour;
-mod look;
 mod naive;
 mod orient;
 mod pad;
+mod placeholder;
 mod range;
 mod rgb;
 mod scale;

@@ -2,7 +2,7 @@
 //! so that pages can show something until the picture arrives.
 //!
 //! ```text
-//! looks    file of records; bytes of each: key 16 · placeholder 64 · checksum 8
+//! placeholders    file of records; bytes of each: key 16 · placeholder 64 · checksum 8
 //! ```
 //!
 //! A key is a hash of the original's version. Records are only appended, each by one write. A
@@ -39,7 +39,7 @@ type Key = [u8; KEY_BYTES];
 #[derive(Debug)]
 pub struct Placeholders {
     path: PathBuf,
-    looks_max: NonZeroUsize,
+    placeholders_max: NonZeroUsize,
     /// Placeholders, and the file they are written to; `None` until the file is read, at the first
     /// use.
     kept: Mutex<Option<Loaded>>,
@@ -47,20 +47,20 @@ pub struct Placeholders {
 
 #[derive(Debug)]
 struct Loaded {
-    looks: LruCache<Key, Placeholder>,
+    placeholders: LruCache<Key, Placeholder>,
     /// File to which records are appended; `None` after a failed write, which was logged.
     file: Option<File>,
     file_bytes: u64,
 }
 
 impl Placeholders {
-    /// Returns the placeholders in the data directory `data`; memory holds at most `looks_max` of
-    /// them. The file is read at the first use.
+    /// Returns the placeholders in the data directory `data`; memory holds at most
+    /// `placeholders_max` of them. The file is read at the first use.
     #[must_use]
-    pub fn open(data: &Path, looks_max: NonZeroUsize) -> Placeholders {
+    pub fn open(data: &Path, placeholders_max: NonZeroUsize) -> Placeholders {
         Placeholders {
-            path: data.join("looks"),
-            looks_max,
+            path: data.join("placeholders"),
+            placeholders_max,
             kept: Mutex::default(),
         }
     }
@@ -71,23 +71,23 @@ impl Placeholders {
     pub fn find(&self, identity: &Identity) -> Option<Placeholder> {
         let mut kept = self.lock();
         let kept = kept.get_or_insert_with(|| self.load());
-        kept.looks.get(&key(identity)).copied()
+        kept.placeholders.get(&key(identity)).copied()
     }
 
     /// Stores the placeholder of this version of an original. Blocks on the disk.
-    pub fn keep(&self, identity: &Identity, look: Placeholder) {
+    pub fn keep(&self, identity: &Identity, placeholder: Placeholder) {
         let mut kept = self.lock();
         let kept = kept.get_or_insert_with(|| self.load());
         let key = key(identity);
-        if kept.looks.put(key, look) == Some(look) {
+        if kept.placeholders.put(key, placeholder) == Some(placeholder) {
             return;
         }
         let written = match &mut kept.file {
-            Some(file) => file.write_all(&record(&key, &look)),
+            Some(file) => file.write_all(&record(&key, &placeholder)),
             None => return,
         };
         kept.file_bytes += RECORD_BYTES as u64;
-        let bytes_max = self.looks_max.get() as u64 * RECORD_BYTES as u64 * FILE_FACTOR;
+        let bytes_max = self.placeholders_max.get() as u64 * RECORD_BYTES as u64 * FILE_FACTOR;
         let written = written.and_then(|()| match bytes_max < kept.file_bytes {
             true => self.rewrite(kept),
             false => Ok(()),
@@ -104,7 +104,7 @@ impl Placeholders {
 
     fn load(&self) -> Loaded {
         let mut kept = Loaded {
-            looks: LruCache::new(self.looks_max),
+            placeholders: LruCache::new(self.placeholders_max),
             file: None,
             file_bytes: 0,
         };
@@ -120,7 +120,7 @@ impl Placeholders {
         let mut is_sound = rest.is_empty();
         for found in records {
             match read(found) {
-                Some((key, look)) => drop(kept.looks.put(key, look)),
+                Some((key, placeholder)) => drop(kept.placeholders.put(key, placeholder)),
                 None => is_sound = false,
             }
         }
@@ -146,8 +146,10 @@ impl Placeholders {
 
     /// Rewrites the file with the current placeholders, the least recently used first.
     fn rewrite(&self, kept: &mut Loaded) -> io::Result<()> {
-        let looks = kept.looks.iter().rev();
-        let bytes: Vec<u8> = looks.flat_map(|(key, look)| record(key, look)).collect();
+        let placeholders = kept.placeholders.iter().rev();
+        let bytes: Vec<u8> = placeholders
+            .flat_map(|(key, placeholder)| record(key, placeholder))
+            .collect();
         let partial = self.path.with_extension(format!("{}", std::process::id()));
         fs::write(&partial, &bytes)?;
         fs::rename(&partial, &self.path)?;
@@ -161,10 +163,10 @@ fn key(identity: &Identity) -> Key {
     *hash.as_bytes().first_chunk().expect("a hash has 32 bytes")
 }
 
-fn record(key: &Key, look: &Placeholder) -> [u8; RECORD_BYTES] {
+fn record(key: &Key, placeholder: &Placeholder) -> [u8; RECORD_BYTES] {
     let mut out = [0; RECORD_BYTES];
     out[..KEY_BYTES].copy_from_slice(key);
-    out[KEY_BYTES..CHECKED_BYTES].copy_from_slice(&look.to_bytes());
+    out[KEY_BYTES..CHECKED_BYTES].copy_from_slice(&placeholder.to_bytes());
     let check = blake3::hash(&out[..CHECKED_BYTES]);
     out[CHECKED_BYTES..].copy_from_slice(&check.as_bytes()[..RECORD_BYTES - CHECKED_BYTES]);
     out
@@ -172,6 +174,6 @@ fn record(key: &Key, look: &Placeholder) -> [u8; RECORD_BYTES] {
 
 fn read(found: &[u8; RECORD_BYTES]) -> Option<(Key, Placeholder)> {
     let key = *found.first_chunk().expect("a record begins with a key");
-    let look = Placeholder::from_bytes(&found[KEY_BYTES..CHECKED_BYTES])?;
-    (record(&key, &look) == *found).then_some((key, look))
+    let placeholder = Placeholder::from_bytes(&found[KEY_BYTES..CHECKED_BYTES])?;
+    (record(&key, &placeholder) == *found).then_some((key, placeholder))
 }

@@ -7,7 +7,8 @@ use codec::{DecodeOptions, Shrink};
 use image_plan::{Batch, Encoding, Layout, Plan, Raster, Size, Subsampling, Target};
 use pixel::colour::{ProfileAction, classify};
 use pixel::{
-    Area, cmyk_to_rgb, flatten, look, orient, pad, scale, shrink_for_placeholder, stored, to_packed,
+    Area, cmyk_to_rgb, flatten, orient, pad, placeholder, scale, shrink_for_placeholder, stored,
+    to_packed,
 };
 
 /// Converted picture.
@@ -55,9 +56,9 @@ pub fn convert_batch(order: &Batch, original: &[u8]) -> Result<BatchOutput, Erro
         unreachable!("a batch has at least one plan");
     };
     let (raster, colours, remarks) = decode(last, original)?;
-    let look = order.look().then(|| {
+    let placeholder = order.placeholder().then(|| {
         let small = convert_colour(shrink_for_placeholder(&raster), &colours.profile_action);
-        look(&to_packed(orient(small, last.orientation)))
+        placeholder(&to_packed(orient(small, last.orientation)))
     });
     let mut files = Vec::with_capacity(order.outputs());
     for plan in others {
@@ -65,7 +66,7 @@ pub fn convert_batch(order: &Batch, original: &[u8]) -> Result<BatchOutput, Erro
     }
     // The last plan consumes the decoded picture instead of copying it, because it can be large.
     files.push(produce_file(last, raster, &colours)?.0);
-    files.extend(look.map(|look| look.to_bytes().to_vec()));
+    files.extend(placeholder.map(|placeholder| placeholder.to_bytes().to_vec()));
     Ok(BatchOutput { files, remarks })
 }
 

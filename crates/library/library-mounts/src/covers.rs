@@ -83,7 +83,7 @@ impl Covers {
 
     /// Returns the placeholder of the cover of the object `of`, if it is known. May block, as
     /// [`Covers::path`] may.
-    pub(crate) fn look(&self, catalog: &Index, of: CoverOwner) -> Option<Placeholder> {
+    pub(crate) fn placeholder(&self, catalog: &Index, of: CoverOwner) -> Option<Placeholder> {
         self.look_at(&self.path(catalog, of)?)
     }
 

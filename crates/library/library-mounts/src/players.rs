@@ -236,7 +236,7 @@ impl LibraryAccess for IndexedLibrary {
     }
 
     fn placeholder(&self, index: &Index, of: CoverOwner) -> Option<Placeholder> {
-        self.covers.look(index, of)
+        self.covers.placeholder(index, of)
     }
 
     fn placeholder_of_file(&self, path: &[u8]) -> Option<Placeholder> {

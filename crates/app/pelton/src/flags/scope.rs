@@ -57,7 +57,7 @@ impl Scope for Prefetching {
         "limits.variants_bytes_max",
         "limits.convert_bytes_max",
         "limits.facts_max",
-        "limits.looks_max",
+        "limits.placeholders_max",
         "limits.original_bytes_max",
         "limits.source_pixels_max",
         "limits.target_pixels_max",

@@ -131,7 +131,7 @@ fn every_key_and_limit_is_listed() {
         limits.program_queue_max        256                                            requests           default
         limits.program_check_time       2s                                             time               default
         limits.facts_max                65536                                          files              default
-        limits.looks_max                65536                                          files              default
+        limits.placeholders_max         65536                                          files              default
         limits.memory_body_bytes_max    64KiB                                          bytes              default
         limits.hot_answers_max          4096                                           answers            default
         limits.coded_bytes_max          4MiB                                           bytes              default

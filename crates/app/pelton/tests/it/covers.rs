@@ -163,7 +163,10 @@ fn prefetch_makes_covers_in_the_sizes_of_the_settings() {
     // The placeholders that the worker computed are in the API and on the page.
     let (listed, page) = (server.get("/-/api/albums"), server.get("/-/plain/music"));
     let (listed, page) = (listed.text(), page.text());
-    assert!(listed.contains("\"look\":{\"colour\":\"#"), "{listed}");
+    assert!(
+        listed.contains("\"placeholder\":{\"colour\":\"#"),
+        "{listed}"
+    );
     assert!(page.contains("<img style=\"background:#"), "{page}");
     assert!(page.contains("<i>♪</i>"), "an album without one: {page}");
     server.stop();

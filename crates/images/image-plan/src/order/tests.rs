@@ -20,8 +20,8 @@ fn boxed(side_px: u32, cover_px: u32) -> Plan {
 
 #[test]
 fn a_batch_survives_serialization() {
-    for look in [false, true] {
-        let batch = Batch::new(&[boxed(300, 1000), boxed(140, 1000)], look);
+    for placeholder in [false, true] {
+        let batch = Batch::new(&[boxed(300, 1000), boxed(140, 1000)], placeholder);
         assert_eq!(Batch::from_bytes(&batch.to_bytes()), Ok(batch));
     }
 }

@@ -30,7 +30,7 @@ fn a_batch_gives_the_same_bytes_as_its_single_plans() {
 fn a_placeholder_shows_the_upright_picture() {
     let stored = Size::new(800, 600);
     let original = jpeg(&scene(stored), Subsampling::S420);
-    let look = |orientation| {
+    let placeholder = |orientation| {
         let plan = Plan {
             orientation,
             ..whole(Format::Jpeg, stored, WEBP)
@@ -44,9 +44,12 @@ fn a_placeholder_shows_the_upright_picture() {
             ..sized(plan, 200)
         };
         let outputs = convert_batch(&Batch::new(&[plan], true), &original).expect("sound");
-        Placeholder::from_bytes(&outputs.files[1]).expect("a look")
+        Placeholder::from_bytes(&outputs.files[1]).expect("a placeholder")
     };
-    let (upright, turned) = (look(Orientation::Upright), look(Orientation::Turn90));
+    let (upright, turned) = (
+        placeholder(Orientation::Upright),
+        placeholder(Orientation::Turn90),
+    );
     // The first digit of a BlurHash encodes its number of components: 4 × 3, and 3 × 4.
     assert_eq!(
         (&upright.blurhash()[..1], &turned.blurhash()[..1]),

@@ -58,10 +58,11 @@ impl Ask<'_> {
             .as_ref()
             .map(|(path, _)| format!("/{}", encoded(path)));
         out.text_or_null("front", target.as_deref());
-        let look = front.and_then(|(path, _)| self.context.library.placeholder_of_file(&path));
-        if let Some(look) = look {
-            out.text("look", &look.thumbhash());
-            out.text("colour", &look.colour());
+        let placeholder =
+            front.and_then(|(path, _)| self.context.library.placeholder_of_file(&path));
+        if let Some(placeholder) = placeholder {
+            out.text("placeholder", &placeholder.thumbhash());
+            out.text("colour", &placeholder.colour());
         }
     }
 }

@@ -216,7 +216,7 @@ impl Ask<'_> {
 /// Writes the placeholder that clients show until a picture is loaded, if it is known.
 fn write_placeholder(out: &mut Writer, placeholder: Option<Placeholder>) {
     if let Some(placeholder) = placeholder {
-        out.object("look", |out| {
+        out.object("placeholder", |out| {
             out.text("colour", &placeholder.colour());
             out.text("blurhash", placeholder.blurhash());
             out.text("thumbhash", &placeholder.thumbhash());

@@ -19,7 +19,7 @@ struct Cell {
     file: String,
     day: u8,
     ratio: u16,
-    look: Option<Placeholder>,
+    placeholder: Option<Placeholder>,
 }
 
 impl Ask<'_> {
@@ -70,12 +70,14 @@ impl Ask<'_> {
         out.texts("file", cells.iter().map(|cell| &*cell.file));
         out.numbers("day", cells.iter().map(|cell| cell.day.into()));
         out.numbers("ratio", cells.iter().map(|cell| cell.ratio.into()));
-        let looks = || cells.iter().map(|cell| cell.look.as_ref());
-        let hashes: Vec<_> = looks()
-            .map(|look| look.map(Placeholder::thumbhash))
+        let placeholders = || cells.iter().map(|cell| cell.placeholder.as_ref());
+        let hashes: Vec<_> = placeholders()
+            .map(|placeholder| placeholder.map(Placeholder::thumbhash))
             .collect();
-        let colours: Vec<_> = looks().map(|look| look.map(Placeholder::colour)).collect();
-        out.texts_or_null("look", hashes.iter().map(Option::as_deref));
+        let colours: Vec<_> = placeholders()
+            .map(|placeholder| placeholder.map(Placeholder::colour))
+            .collect();
+        out.texts_or_null("placeholder", hashes.iter().map(Option::as_deref));
         out.texts_or_null("colour", colours.iter().map(Option::as_deref));
         Ok(())
     }
@@ -88,7 +90,7 @@ impl Ask<'_> {
             file: format!("/{}", encoded(&path)),
             day: Month::of(photo.taken_s).1,
             ratio: photo.ratio,
-            look: self.context.library.placeholder_of_file(&path),
+            placeholder: self.context.library.placeholder_of_file(&path),
         })
     }
 

@@ -28,7 +28,7 @@ fn everything_is_there_as_plain_json() {
         &scene,
         &format!("/albums/{album}"),
         expect![[
-            r##"200 {"id":"al-c75012c5b671ac4d","title":"Über","artist":"Björk","artistIds":["ar-6bc24f25fc255825"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-c75012c5b671ac4d","look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0,"tracks":[{"id":"tr-0000000000000002","title":"Erstes Lied","artist":"Björk feat. Guest","artistIds":["ar-6bc24f25fc255825","ar-69bc8516676d4673"],"albumId":"al-c75012c5b671ac4d","album":"Über","disc":0,"number":1,"durationMs":122000,"kbps":900,"date":"1997","genres":["Pop","Rock"],"contributors":[{"role":"composer","name":"Guest","artistId":"ar-69bc8516676d4673"},{"role":"conductor","name":"???","artistId":"ar-1a0c56eb048ef455"},{"role":"performer","name":"Nobody Else","part":"piano"},{"role":"performer","name":"björk","part":"voice","artistId":"ar-6bc24f25fc255825"},{"role":"producer","name":"Nobody Else"},{"role":"mixer","name":"!!!"}],"bytes":30000002,"file":"/B/%C3%9Cber/1.flac","cover":"/-/cover/tr-0000000000000002","plays":0},{"id":"tr-0000000000000001","title":"Zweites Lied","artist":"Björk","artistIds":["ar-6bc24f25fc255825"],"albumId":"al-c75012c5b671ac4d","album":"Über","disc":0,"number":2,"durationMs":61000,"kbps":900,"date":"1997-09-22","genres":["Pop"],"contributors":[],"bytes":30000001,"file":"/B/%C3%9Cber/2.flac","cover":"/-/cover/tr-0000000000000001","plays":0}]}"##
+            r##"200 {"id":"al-c75012c5b671ac4d","title":"Über","artist":"Björk","artistIds":["ar-6bc24f25fc255825"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-c75012c5b671ac4d","placeholder":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0,"tracks":[{"id":"tr-0000000000000002","title":"Erstes Lied","artist":"Björk feat. Guest","artistIds":["ar-6bc24f25fc255825","ar-69bc8516676d4673"],"albumId":"al-c75012c5b671ac4d","album":"Über","disc":0,"number":1,"durationMs":122000,"kbps":900,"date":"1997","genres":["Pop","Rock"],"contributors":[{"role":"composer","name":"Guest","artistId":"ar-69bc8516676d4673"},{"role":"conductor","name":"???","artistId":"ar-1a0c56eb048ef455"},{"role":"performer","name":"Nobody Else","part":"piano"},{"role":"performer","name":"björk","part":"voice","artistId":"ar-6bc24f25fc255825"},{"role":"producer","name":"Nobody Else"},{"role":"mixer","name":"!!!"}],"bytes":30000002,"file":"/B/%C3%9Cber/1.flac","cover":"/-/cover/tr-0000000000000002","plays":0},{"id":"tr-0000000000000001","title":"Zweites Lied","artist":"Björk","artistIds":["ar-6bc24f25fc255825"],"albumId":"al-c75012c5b671ac4d","album":"Über","disc":0,"number":2,"durationMs":61000,"kbps":900,"date":"1997-09-22","genres":["Pop"],"contributors":[],"bytes":30000001,"file":"/B/%C3%9Cber/2.flac","cover":"/-/cover/tr-0000000000000001","plays":0}]}"##
         ]],
     );
     check(
@@ -42,7 +42,7 @@ fn everything_is_there_as_plain_json() {
         &scene,
         &format!("/artists/{artist}"),
         expect![[
-            r##"200 {"id":"ar-6bc24f25fc255825","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-6bc24f25fc255825","albums":[{"id":"al-c75012c5b671ac4d","title":"Über","artist":"Björk","artistIds":["ar-6bc24f25fc255825"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-c75012c5b671ac4d","look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0}]}"##
+            r##"200 {"id":"ar-6bc24f25fc255825","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-6bc24f25fc255825","albums":[{"id":"al-c75012c5b671ac4d","title":"Über","artist":"Björk","artistIds":["ar-6bc24f25fc255825"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-c75012c5b671ac4d","placeholder":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0}]}"##
         ]],
     );
     check(
@@ -63,14 +63,14 @@ fn everything_is_there_as_plain_json() {
         &scene,
         "/pictures",
         expect![[
-            r##"200 {"total":2,"offset":0,"items":[{"id":"ph-27a53d7aa89ae068","file":"/2003/a%20b.jpg","name":"a b.jpg","folder":"2003","taken":"2003-05-12T14:30:01","width":640,"height":480,"bytes":30000005,"camera":"Canon"},{"id":"ph-350e605cfea34c45","file":"/B/%C3%9Cber/cover.jpg","name":"cover.jpg","folder":"B/Über","taken":"1970-01-01T00:00:04","width":0,"height":0,"bytes":30000004,"look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"}}]}"##
+            r##"200 {"total":2,"offset":0,"items":[{"id":"ph-27a53d7aa89ae068","file":"/2003/a%20b.jpg","name":"a b.jpg","folder":"2003","taken":"2003-05-12T14:30:01","width":640,"height":480,"bytes":30000005,"camera":"Canon"},{"id":"ph-350e605cfea34c45","file":"/B/%C3%9Cber/cover.jpg","name":"cover.jpg","folder":"B/Über","taken":"1970-01-01T00:00:04","width":0,"height":0,"bytes":30000004,"placeholder":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"}}]}"##
         ]],
     );
     check(
         &scene,
         "/pictures?folder=B/%C3%9Cber",
         expect![[
-            r##"200 {"total":1,"offset":0,"items":[{"id":"ph-350e605cfea34c45","file":"/B/%C3%9Cber/cover.jpg","name":"cover.jpg","folder":"B/Über","taken":"1970-01-01T00:00:04","width":0,"height":0,"bytes":30000004,"look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"}}]}"##
+            r##"200 {"total":1,"offset":0,"items":[{"id":"ph-350e605cfea34c45","file":"/B/%C3%9Cber/cover.jpg","name":"cover.jpg","folder":"B/Über","taken":"1970-01-01T00:00:04","width":0,"height":0,"bytes":30000004,"placeholder":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"}}]}"##
         ]],
     );
     check(
@@ -110,7 +110,7 @@ fn everything_is_there_as_plain_json() {
         &scene,
         "/search?q=bjork",
         expect![[
-            r##"200 {"artists":[{"id":"ar-6bc24f25fc255825","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-6bc24f25fc255825"}],"albums":[{"id":"al-c75012c5b671ac4d","title":"Über","artist":"Björk","artistIds":["ar-6bc24f25fc255825"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-c75012c5b671ac4d","look":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0}],"tracks":[],"pictures":[]}"##
+            r##"200 {"artists":[{"id":"ar-6bc24f25fc255825","name":"Björk","sortName":"Björk","albumCount":1,"trackCount":2,"cover":"/-/cover/ar-6bc24f25fc255825"}],"albums":[{"id":"al-c75012c5b671ac4d","title":"Über","artist":"Björk","artistIds":["ar-6bc24f25fc255825"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-c75012c5b671ac4d","placeholder":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0}],"tracks":[],"pictures":[]}"##
         ]],
     );
     check(

@@ -81,12 +81,12 @@ fn a_timeline_has_months_and_their_photographs_without_covers() {
         "from": 0, "total": 3, "id": null,
         "file": ["/trips/3.jpg", "/trips/sea/old/2.jpg", "/trips/sea/1.jpg"],
         "day": [31, 31, 1], "ratio": [4500, 3000, 1500],
-        "look": [null, null, null], "colour": [null, null, null],
+        "placeholder": [null, null, null], "colour": [null, null, null],
     });
     assert_eq!(without_ids(month), (3, expected));
     let month = get(&scene, "/timeline/2019-08");
     assert_eq!(
-        (&month["look"], &month["colour"]),
+        (&month["placeholder"], &month["colour"]),
         (&json!(["HQcG"]), &json!(["#1f2e3d"]))
     );
     assert_eq!(month["file"], json!(["/trips/%C3%9C/cover.jpg"]));
@@ -193,7 +193,7 @@ fn folders_have_counts_and_the_latest_photograph() {
         "path": "", "pictures": 1, "videos": [],
         "folders": [{
             "name": "trips", "path": "trips", "pictures": 4,
-            "front": "/trips/%C3%9C/cover.jpg", "look": "HQcG", "colour": "#1f2e3d",
+            "front": "/trips/%C3%9C/cover.jpg", "placeholder": "HQcG", "colour": "#1f2e3d",
         }],
     });
     assert_eq!(root, expected);

@@ -4,9 +4,9 @@ const BLURHASH: &str = "LEHV6nWB2yk8pyo0adR*.7kCMdnj";
 
 #[test]
 fn a_placeholder_survives_serialization() {
-    let look = Placeholder::new([0x0a, 0xff, 0x10], BLURHASH, &[1, 2, 3, 4, 250]);
-    let again = Placeholder::from_bytes(&look.to_bytes()).expect("sound");
-    assert_eq!(again, look);
+    let placeholder = Placeholder::new([0x0a, 0xff, 0x10], BLURHASH, &[1, 2, 3, 4, 250]);
+    let again = Placeholder::from_bytes(&placeholder.to_bytes()).expect("sound");
+    assert_eq!(again, placeholder);
     assert_eq!(
         (&*again.colour(), again.blurhash(), &*again.thumbhash()),
         ("#0aff10", BLURHASH, "AQIDBPo=")

@@ -2,7 +2,7 @@
 //! results.
 
 use super::{noise, noise_packed, noise_yuv};
-use crate::{look, shrink_for_placeholder, to_packed};
+use crate::{placeholder, shrink_for_placeholder, to_packed};
 use image_plan::{BASE_83, Layout, Packed, Placeholder, Raster, Size, Subsampling};
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn packed(size: Size, rgba: impl Fn(u32, u32) -> [u8; 4]) -> Packed {
 }
 
 fn of(raster: &Raster) -> Placeholder {
-    look(&to_packed(shrink_for_placeholder(raster)))
+    placeholder(&to_packed(shrink_for_placeholder(raster)))
 }
 
 /// Returns the mean colour encoded in a BlurHash.
@@ -43,7 +43,7 @@ fn the_colour_is_that_of_most_pixels_and_not_their_mean() {
             [0, 0, 250, 255]
         }
     });
-    assert_eq!(look(&red_and_blue).colour(), "#c80a0a");
+    assert_eq!(placeholder(&red_and_blue).colour(), "#c80a0a");
     // Transparent pixels do not count for the dominant colour.
     let hidden = packed(size, |x, _| {
         if x < 20 {
@@ -52,7 +52,7 @@ fn the_colour_is_that_of_most_pixels_and_not_their_mean() {
             [0, 0, 250, 255]
         }
     });
-    assert_eq!(look(&hidden).colour(), "#0000fa");
+    assert_eq!(placeholder(&hidden).colour(), "#0000fa");
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_large_picture_looks_as_it_does_when_small() {
         })
     };
     let large = of(&Raster::Packed(shades(Size::new(1600, 1200))));
-    let small = look(&shades(Size::new(32, 24)));
+    let small = placeholder(&shades(Size::new(32, 24)));
     assert_eq!(large.blurhash()[..1], small.blurhash()[..1]);
     assert!(is_near(mean(large.blurhash()), mean(small.blurhash()), 8));
 }
@@ -85,8 +85,8 @@ proptest! {
             2 => Raster::Yuv(noise_yuv(size, chroma, false, Some(7))),
             _ => Raster::Yuv(noise_yuv(size, chroma, true, Some(7))),
         };
-        let look = of(&raster);
-        prop_assert_eq!(Placeholder::from_bytes(&look.to_bytes()), Some(look));
+        let placeholder = of(&raster);
+        prop_assert_eq!(Placeholder::from_bytes(&placeholder.to_bytes()), Some(placeholder));
     }
 
     #[test]
@@ -101,7 +101,7 @@ proptest! {
             Layout::Rgba => small.data.clone(),
             _ => small.data.chunks(3).flat_map(|rgb| [rgb[0], rgb[1], rgb[2], 255]).collect(),
         };
-        let ours = look(&small);
+        let ours = placeholder(&small);
         let theirs = thumbhash::rgba_to_thumb_hash(width_px as usize, height_px as usize, &rgba);
         prop_assert_eq!(
             Placeholder::new([0; 3], "0", &theirs).thumbhash(),

@@ -1,7 +1,7 @@
 //! Placeholder of a picture: dominant colour, BlurHash and ThumbHash.
 //!
 //! ```text
-//! decoded ─ thin ─► ≤ 128 px ─ scale ─► ≤ 32 px ─ (caller: colour, orient) ─► look
+//! decoded ─ thin ─► ≤ 128 px ─ scale ─► ≤ 32 px ─ (caller: colour, orient) ─► placeholder
 //! ```
 //! Sources: BlurHash's Algorithm.md and ThumbHash's reference description, by their authors; the
 //! code is ours. Both hashes are computed at 32 pixels, which preserves all detail that they can
@@ -20,8 +20,8 @@ const SIDE_PX: u32 = 32;
 /// this size: only every n-th row and column is read.
 const THIN_SIDE_PX: u32 = 128;
 
-/// Reduces the picture to the size that [`look`] needs. The caller must convert the colours and
-/// apply the orientation.
+/// Reduces the picture to the size that [`placeholder`] needs. The caller must convert the colours
+/// and apply the orientation.
 #[must_use]
 pub fn shrink_for_placeholder(raster: &Raster) -> Raster {
     let thin = thin_out(raster);
@@ -43,7 +43,7 @@ pub fn shrink_for_placeholder(raster: &Raster) -> Raster {
 /// # Panics
 /// If the picture is larger than the result of [`shrink_for_placeholder`], or is CMYK.
 #[must_use]
-pub fn look(small: &Packed) -> Placeholder {
+pub fn placeholder(small: &Packed) -> Placeholder {
     let pixels = Pixels::of(small);
     Placeholder::new(
         colour::of(&pixels),

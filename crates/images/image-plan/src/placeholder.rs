@@ -5,9 +5,9 @@
 //! 0 colour, RGB · 3 length of the BlurHash u8 · 4 BlurHash, 28 bytes
 //! 32 length of the ThumbHash u8 · 33 ThumbHash, 25 bytes · 58 zero · 64 end
 //! ```
-//! A worker computes the placeholder from the pixels (`pixel::look`); this module only stores and
-//! checks it. Sources: the BlurHash algorithm as described by its authors (Algorithm.md), and the
-//! reference implementation of ThumbHash.
+//! A worker computes the placeholder from the pixels (`pixel::placeholder`); this module only
+//! stores and checks it. Sources: the BlurHash algorithm as described by its authors
+//! (Algorithm.md), and the reference implementation of ThumbHash.
 
 #[cfg(test)]
 mod tests;
@@ -97,7 +97,7 @@ impl Placeholder {
 
 impl std::fmt::Debug for Placeholder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Look")
+        f.debug_struct("Placeholder")
             .field("colour", &self.colour())
             .field("blurhash", &self.blurhash())
             .field("thumbhash", &self.thumbhash())
