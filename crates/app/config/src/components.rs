@@ -286,7 +286,7 @@ pub fn library(config: &Config) -> scan::Setup {
         watching: scan::Watching {
             means: library.watch.0,
             settle: library.settle_time.0,
-            look: library.poll_interval.0,
+            poll_interval: library.poll_interval.0,
             rescan: library.rescan_time.0,
         },
         limits: scan::Limits::default(),

@@ -233,7 +233,7 @@ fn scan_state(status: &Status) -> Value {
         "watch": match status.watch {
             Watch::Off => "nothing",
             Watch::Inotify { .. } => "inotify",
-            Watch::Polling { .. } => "looking",
+            Watch::Polling { .. } => "polling",
         },
     })
 }

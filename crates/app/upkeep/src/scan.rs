@@ -22,8 +22,8 @@ const TICK: Duration = Duration::from_millis(100);
 const BROKEN_TAGS_LISTED_MAX: usize = 100;
 
 /// Scans the folders `only`, or the whole library if there are none, and prints a report. With
-/// `afresh`, reads every file again. If a signal ends the scan, the last complete catalog stays.
-pub fn run(resolved: &Resolved, only: &[PathBuf], afresh: bool) -> Result<u8, Vec<Error>> {
+/// `full`, reads every file again. If a signal ends the scan, the last complete catalog stays.
+pub fn run(resolved: &Resolved, only: &[PathBuf], full: bool) -> Result<u8, Vec<Error>> {
     let config = &resolved.config;
     report::notes(&resolved.notes);
     folders::require_readable(&config.root).map_err(|err| vec![err])?;
@@ -33,7 +33,7 @@ pub fn run(resolved: &Resolved, only: &[PathBuf], afresh: bool) -> Result<u8, Ve
         .collect::<Result<Vec<_>, _>>();
     let (setup, only) = (components::library(config), only.map_err(|err| vec![err])?);
     let order = ScanRequest {
-        afresh,
+        full,
         ..order(&setup, &only)
     };
     let (_, report) = watched(&order).map_err(|err| vec![scan_error(&err)])?;
@@ -75,7 +75,7 @@ fn order<'a>(setup: &'a Setup, only: &'a [Vec<u8>]) -> ScanRequest<'a> {
         splits: &setup.splits,
         limits: &setup.limits,
         only,
-        afresh: false,
+        full: false,
     }
 }
 
@@ -130,7 +130,7 @@ fn lines(report: &Report) -> String {
             "read {} in {} reads, in the order of {}, by {} threads ({}): {per_second:.0} files/s; {} with broken tags\n",
             HumanBytes(report.bytes),
             report.reads,
-            match report.sweep {
+            match report.read_order {
                 ReadOrder::Inodes => "inodes",
                 ReadOrder::Extents => "extents",
             },

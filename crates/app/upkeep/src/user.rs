@@ -76,17 +76,17 @@ pub fn run(action: UserAction<'_>, resolved: &Resolved) -> Result<u8, Vec<Error>
 
 /// Returns a finding about damaged parts of the users' journal, if there are any.
 fn damaged(damage: Damage, folder: &Path, action: UserAction<'_>) -> Option<Error> {
-    let Damage { stretches, bytes } = damage;
+    let Damage { parts, bytes } = damage;
     let hint = match action {
         UserAction::List => {
             "the next change keeps the file as journal.bad and continues without the damaged parts"
         }
         _ => "the damaged file is kept beside it as journal.bad",
     };
-    (stretches != 0).then(|| {
+    (parts != 0).then(|| {
         let journal = folder.join("journal");
         let what = format!(
-            "user: number of damaged parts in {}: {stretches}",
+            "user: number of damaged parts in {}: {parts}",
             journal.display()
         );
         let cause =

@@ -34,7 +34,7 @@ const FAILURES: [(FailureKind, &str); 9] = [
     (FailureKind::TimedOut, "timed_out"),
     (FailureKind::Unencodable, "unencodable"),
     (FailureKind::Crashed, "crashed"),
-    (FailureKind::ProtocolViolation, "lied"),
+    (FailureKind::ProtocolViolation, "protocol_violation"),
     (FailureKind::Host, "host"),
     (FailureKind::Cancelled, "cancelled"),
 ];

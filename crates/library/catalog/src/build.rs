@@ -9,7 +9,7 @@ use crate::fold::{fold, joined, searched, words};
 use crate::gather::{Library, Song, folder, gather};
 use crate::layout::{
     self, AlbumRow, ArtistRow, BODY_START, DeviceRow, FileRow, FolderRow, GenreRow, HEAD_BYTES,
-    Head, IdRow, MAGIC, PhotoRow, Place, PlaylistRow, SECTIONS, Section, TrackRow, VERSION,
+    Head, IdRow, MAGIC, PhotoRow, PlaylistRow, SECTIONS, Section, SectionSpan, TrackRow, VERSION,
     WordRow, pack_date,
 };
 use crate::photos::{PhotoWords, Photograph, photo_words, photographs};
@@ -477,7 +477,7 @@ impl Writer {
         let mut at = BODY_START.next_multiple_of(8);
         let mut table = Vec::with_capacity(BODY_START - HEAD_BYTES);
         let mut add = |at: usize, bytes: usize| {
-            let place = Place {
+            let place = SectionSpan {
                 offset: (at as u64).into(),
                 bytes: (bytes as u64).into(),
             };

@@ -45,7 +45,7 @@ pub struct Photo {
     /// Height after the orientation is applied.
     pub height_px: u32,
     /// Capture time, camera and position.
-    pub shot: PhotoMetadata,
+    pub metadata: PhotoMetadata,
 }
 
 /// Entry with the values derived from it alone. Drafts can be made in any thread.

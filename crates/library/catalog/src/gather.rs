@@ -132,7 +132,7 @@ fn songs(entries: &[Entry], tracks: Vec<(usize, Box<Track>)>) -> Vec<Song> {
         };
         Song {
             entry,
-            id: media.essence.0,
+            id: media.audio_hash.0,
             track,
             album: 0,
             artists: Vec::new(),
@@ -157,10 +157,10 @@ fn number_ids(entries: &[Entry], songs: &mut [Song]) {
     for same in order.chunk_by(|one, next| one.0 == next.0) {
         let first = same[0].1;
         for at_once in same.chunk_by(|one, next| one.1 == next.1) {
-            for (place, &(essence, born_ns, _, row)) in (0_u64..).zip(at_once) {
+            for (place, &(audio_hash, born_ns, _, row)) in (0_u64..).zip(at_once) {
                 if (born_ns, place) != (first, 0) {
-                    let (essence, born) = (essence.to_le_bytes(), born_ns.to_le_bytes());
-                    songs[row].id = hash(&[b"copy", &essence, &born, &place.to_le_bytes()]);
+                    let (audio_hash, born) = (audio_hash.to_le_bytes(), born_ns.to_le_bytes());
+                    songs[row].id = hash(&[b"copy", &audio_hash, &born, &place.to_le_bytes()]);
                 }
             }
         }

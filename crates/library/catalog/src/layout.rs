@@ -28,7 +28,7 @@
 //! SUMS       u64 each, XXH3 of a block of 1 MiB; the blocks cover the bytes from the end of the
 //!            table of sections to this section
 //! ```
-//! Before the sections stand a [`Head`] and a table of a [`Place`] per section.
+//! Before the sections stand a [`Head`] and a table of a [`SectionSpan`] per section.
 //!
 //! Rows have no padding and no alignment, and their numbers are little-endian. Names and titles are
 //! references to STRINGS, fields with a plural name (artists, genres, albums, tracks) references to
@@ -50,7 +50,7 @@ pub(crate) const VERSION: u32 = 10;
 pub(crate) const HEAD_BYTES: usize = size_of::<Head>();
 pub(crate) const HASH: Range<usize> = offset_of!(Head, hash)..HEAD_BYTES;
 /// End of the table of sections, and start of the body, whose blocks have checksums.
-pub(crate) const BODY_START: usize = HEAD_BYTES + size_of::<Place>() * SECTIONS;
+pub(crate) const BODY_START: usize = HEAD_BYTES + size_of::<SectionSpan>() * SECTIONS;
 
 /// Sections, in their order in the file.
 #[derive(Clone, Copy)]
@@ -104,8 +104,8 @@ rows! {
         /// BLAKE3 of the head before this field, of the table and of SUMS.
         hash: [u8; 16],
     }
-    /// Place of a section in the file.
-    Place {
+    /// Offset and length of a section in the file.
+    SectionSpan {
         offset: U64,
         bytes: U64,
     }

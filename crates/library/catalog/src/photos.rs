@@ -49,7 +49,7 @@ pub(crate) fn photographs(entries: &[Entry]) -> Vec<Photograph> {
         let is_beside_music = music.contains(folder(&entry.path));
         photos.push(Photograph {
             id: facts_of(entry, photo),
-            taken_s: photo.shot.taken_local_s.unwrap_or(modified_s),
+            taken_s: photo.metadata.taken_local_s.unwrap_or(modified_s),
             file,
             ratio: ratio(photo),
             flags: if is_beside_music { BESIDE_MUSIC } else { 0 },
@@ -62,8 +62,8 @@ pub(crate) fn photographs(entries: &[Entry]) -> Vec<Photograph> {
 
 /// Returns the hash of the facts about a photograph.
 fn facts_of(entry: &Entry, photo: &Photo) -> u64 {
-    let shot = &photo.shot;
-    let (kind, time) = match shot.taken_local_s {
+    let metadata = &photo.metadata;
+    let (kind, time) = match metadata.taken_local_s {
         Some(taken_s) => (0, taken_s),
         None => (1, entry.stat.mtime_ns),
     };
@@ -73,7 +73,7 @@ fn facts_of(entry: &Entry, photo: &Photo) -> u64 {
     facts.extend(time.to_le_bytes());
     facts.extend(photo.width_px.to_le_bytes());
     facts.extend(photo.height_px.to_le_bytes());
-    let [make, model] = [&shot.make, &shot.model].map(|text| text.as_deref().unwrap_or(""));
+    let [make, model] = [&metadata.make, &metadata.model].map(|text| text.as_deref().unwrap_or(""));
     hash(&[b"photo", &facts, make.as_bytes(), model.as_bytes()])
 }
 
@@ -130,7 +130,10 @@ pub(crate) fn photo_words(entries: &[Entry], photos: &[Photograph]) -> PhotoWord
         let name = String::from_utf8_lossy(&entry.path[parent.len()..]);
         let name = table.numbers(&[&name]);
         table.postings.extend(name.iter().map(|&word| (word, row)));
-        let camera = [photo.shot.make.as_deref(), photo.shot.model.as_deref()];
+        let camera = [
+            photo.metadata.make.as_deref(),
+            photo.metadata.model.as_deref(),
+        ];
         let known = cameras.entry(camera).or_insert_with(|| {
             let texts: Vec<&str> = camera.into_iter().flatten().collect();
             table.numbers(&texts)

@@ -7,8 +7,8 @@ use zerocopy::little_endian::U32;
 
 use crate::layout::{
     self, AlbumId, AlbumRow, ArtistId, ArtistRow, BODY_START, DeviceRow, FileRow, FolderRow,
-    GenreRow, HasId, Head, IdRow, MAGIC, PhotoId, PhotoRow, Place, PlaylistId, PlaylistRow, Row,
-    SECTIONS, Section, TrackId, TrackRow, VERSION, unpack_date,
+    GenreRow, HasId, Head, IdRow, MAGIC, PhotoId, PhotoRow, PlaylistId, PlaylistRow, Row, SECTIONS,
+    Section, SectionSpan, TrackId, TrackRow, VERSION, unpack_date,
 };
 use crate::{Content, Entry, Stat, playlists, record, sums};
 
@@ -178,7 +178,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         if head.bytes != whole.len() as u64 {
             return Err(OpenError::Damaged);
         }
-        let table = <[Place; SECTIONS]>::ref_from_prefix(table);
+        let table = <[SectionSpan; SECTIONS]>::ref_from_prefix(table);
         let (table, _) = table.map_err(|_| OpenError::Damaged)?;
         let mut sections = [(0, 0); SECTIONS];
         for (place, section) in table.iter().zip(&mut sections) {

@@ -20,7 +20,7 @@ use std::borrow::Cow;
 
 use tags::{
     Audio, AudioHash, Codec, Container, Exposure, Field, Listed, Listing, Media, Mime,
-    PhotoMetadata, Picture, PictureKind, Place, Stored, Tags,
+    PhotoMetadata, Picture, PictureKind, Position, Stored, Tags,
 };
 
 use crate::Photo;
@@ -47,7 +47,7 @@ pub(crate) fn put_media(out: &mut Vec<u8>, media: &Media, strings: &mut Strings)
     ] {
         put_number(out, number);
     }
-    out.extend(media.essence.0.to_le_bytes());
+    out.extend(media.audio_hash.0.to_le_bytes());
     put_number(out, media.tags.iter().count() as u64);
     for (field, value) in media.tags.iter() {
         match parse_uuid(value) {
@@ -86,7 +86,7 @@ pub(crate) fn take_media(bytes: &mut &[u8], lookup: &Lookup<'_>) -> Option<Media
         bits: take_number(bytes)? as u8,
         bitrate_bps: take_number(bytes)? as u32,
     };
-    let essence = AudioHash(u64::from_le_bytes(take_array(bytes)?));
+    let audio_hash = AudioHash(u64::from_le_bytes(take_array(bytes)?));
     let mut tags = Tags::default();
     for _ in 0..take_number(bytes)? {
         let field = take_byte(bytes)?;
@@ -118,7 +118,7 @@ pub(crate) fn take_media(bytes: &mut &[u8], lookup: &Lookup<'_>) -> Option<Media
         audio,
         tags,
         pictures,
-        essence,
+        audio_hash,
         issues,
     })
 }
@@ -147,28 +147,30 @@ pub(crate) fn put_photo(out: &mut Vec<u8>, photo: &Photo, strings: &mut Strings)
         model,
         lens,
         exposure,
-        place,
-    } = &photo.shot;
+        position,
+    } = &photo.metadata;
     let text = |text: &Option<String>, strings: &mut Strings| {
         u64::from(
             text.as_ref()
                 .map_or(0, |text| strings.reference(text.as_bytes())),
         )
     };
-    let altitude = place.and_then(|place| place.altitude_m);
+    let altitude = position.and_then(|position| position.altitude_m);
     let flags = u64::from(taken_local_s.is_some())
         | u64::from(offset_min.is_some()) << 1
-        | u64::from(place.is_some()) << 2
+        | u64::from(position.is_some()) << 2
         | u64::from(altitude.is_some()) << 3;
-    let place = place.map_or((0, 0), |place| (place.latitude_e7, place.longitude_e7));
+    let position = position.map_or((0, 0), |position| {
+        (position.latitude_e7, position.longitude_e7)
+    });
     for number in [
         flags,
         photo.width_px.into(),
         photo.height_px.into(),
         fold_sign(taken_local_s.unwrap_or(0)),
         fold_sign(offset_min.unwrap_or(0).into()),
-        fold_sign(place.0.into()),
-        fold_sign(place.1.into()),
+        fold_sign(position.0.into()),
+        fold_sign(position.1.into()),
         fold_sign(altitude.unwrap_or(0).into()),
         text(make, strings),
         text(model, strings),
@@ -211,7 +213,7 @@ pub(crate) fn take_photo(bytes: &mut &[u8], lookup: &Lookup<'_>) -> Option<Photo
         (!text.is_empty()).then_some(text)
     };
     let known = |number: u64| Some(number as u32).filter(|number| *number != 0);
-    let shot = PhotoMetadata {
+    let metadata = PhotoMetadata {
         taken_local_s: has(0).then_some(unfold_sign(taken)),
         offset_min: has(1).then_some(unfold_sign(offset) as i16),
         make: text(make),
@@ -223,7 +225,7 @@ pub(crate) fn take_photo(bytes: &mut &[u8], lookup: &Lookup<'_>) -> Option<Photo
             iso: known(iso),
             focal_mm_e2: known(focal),
         },
-        place: has(2).then_some(Place {
+        position: has(2).then_some(Position {
             latitude_e7: unfold_sign(north) as i32,
             longitude_e7: unfold_sign(east) as i32,
             altitude_m: has(3).then_some(unfold_sign(above) as i32),
@@ -232,7 +234,7 @@ pub(crate) fn take_photo(bytes: &mut &[u8], lookup: &Lookup<'_>) -> Option<Photo
     Some(Photo {
         width_px: width as u32,
         height_px: height as u32,
-        shot,
+        metadata,
     })
 }
 

@@ -6,28 +6,28 @@ use twox_hash::XxHash3_64;
 use crate::layout::{BODY_START, HASH, HEAD_BYTES};
 
 /// Bytes of a block, the part of the body that one checksum covers. The last block may be shorter.
-pub(crate) const STRETCH_BYTES: usize = 1 << 20;
+pub(crate) const BLOCK_BYTES: usize = 1 << 20;
 pub(crate) const SUM_BYTES: usize = 8;
 
 /// Returns the number of checksums for a body of `body_bytes`.
 pub(crate) fn count(body_bytes: usize) -> usize {
-    body_bytes.div_ceil(STRETCH_BYTES)
+    body_bytes.div_ceil(BLOCK_BYTES)
 }
 
 /// Returns whether the block of index `number` matches its checksum.
 pub(crate) fn is_whole(body: &[u8], sums: &[u8], number: usize) -> bool {
-    let mut pairs = body.chunks(STRETCH_BYTES).zip(sums.chunks_exact(SUM_BYTES));
+    let mut pairs = body.chunks(BLOCK_BYTES).zip(sums.chunks_exact(SUM_BYTES));
     let pair = pairs.nth(number);
-    pair.is_some_and(|(stretch, sum)| stretch_sum(stretch) == *sum)
+    pair.is_some_and(|(block, sum)| block_sum(block) == *sum)
 }
 
-fn stretch_sum(stretch: &[u8]) -> [u8; SUM_BYTES] {
-    XxHash3_64::oneshot(stretch).to_le_bytes()
+fn block_sum(block: &[u8]) -> [u8; SUM_BYTES] {
+    XxHash3_64::oneshot(block).to_le_bytes()
 }
 
 /// Returns the checksums of all blocks of a body.
 pub(crate) fn all(body: &[u8]) -> Vec<u8> {
-    body.chunks(STRETCH_BYTES).flat_map(stretch_sum).collect()
+    body.chunks(BLOCK_BYTES).flat_map(block_sum).collect()
 }
 
 /// Returns the hash for the head. It covers the head before the hash, the table of sections, and

@@ -41,7 +41,7 @@ fn music(number: u64, path: &str, fields: &[(Field, &str)]) -> Entry {
             bytes: 300_000,
             skip: 0,
         }],
-        essence: AudioHash(number),
+        audio_hash: AudioHash(number),
         issues: vec!["an issue".into()],
     };
     entry(number, path, Content::Music(Box::new(media)))
@@ -63,7 +63,7 @@ fn entry(number: u64, path: &str, content: Content) -> Entry {
 }
 
 fn photo(number: u64, path: &str, taken_local_s: Option<i64>) -> Entry {
-    let shot = PhotoMetadata {
+    let metadata = PhotoMetadata {
         taken_local_s,
         model: Some("Camera".to_owned()),
         ..PhotoMetadata::default()
@@ -71,7 +71,7 @@ fn photo(number: u64, path: &str, taken_local_s: Option<i64>) -> Entry {
     let photo = Photo {
         width_px: 640,
         height_px: 480,
-        shot,
+        metadata,
     };
     entry(number, path, Content::Photo(photo))
 }
@@ -562,13 +562,13 @@ proptest! {
     ) {
         let names = ["Ä", "B", "a", "C c", "!!!"];
         let albums = ["X", "x", "Y & Z", ""];
-        let mut entries: Vec<Entry> = numbers.into_iter().enumerate().map(|(at, (essence, artist, album, form))| {
+        let mut entries: Vec<Entry> = numbers.into_iter().enumerate().map(|(at, (audio_hash, artist, album, form))| {
             let path = format!("{}/{at}", albums[album]);
             let path = path.trim_start_matches('/').to_owned();
             match form {
-                0 => photo(essence, &path, (essence % 2 == 0).then_some(essence as i64)),
-                1 if essence % 4 == 0 => playlist(essence, &path, None, &[b"1", b"../B/2", names[artist].as_bytes()]),
-                _ => music(essence, &path, &[
+                0 => photo(audio_hash, &path, (audio_hash % 2 == 0).then_some(audio_hash as i64)),
+                1 if audio_hash % 4 == 0 => playlist(audio_hash, &path, None, &[b"1", b"../B/2", names[artist].as_bytes()]),
+                _ => music(audio_hash, &path, &[
                     (Field::Artist, names[artist]), (Field::Album, albums[album]), (Field::TrackNumber, "1"),
                 ]),
             }

@@ -93,7 +93,7 @@ impl Written {
 }
 
 /// Request of the JSON API, with the index that the response describes.
-pub(crate) struct Ask<'a> {
+pub(crate) struct ApiCall<'a> {
     pub(crate) context: &'a Context,
     pub(crate) index: Arc<Index>,
     pub(crate) derived: Arc<Derived>,
@@ -107,7 +107,7 @@ pub(crate) fn respond(context: &Context, request: &ApiRequest<'_>) -> Answer {
         drop(context.session_user(token, request.now_ms));
     }
     let (index, derived) = context.index(request.now_ms);
-    let ask = Ask {
+    let call = ApiCall {
         context,
         index,
         derived,
@@ -116,10 +116,10 @@ pub(crate) fn respond(context: &Context, request: &ApiRequest<'_>) -> Answer {
     let parts = request.path.split('/').filter(|part| !part.is_empty());
     let parts: Vec<_> = parts.map(decoded).collect();
     let parts: Vec<&str> = parts.iter().map(|part| &**part).collect();
-    let written = match ask.files(&parts) {
+    let written = match call.files(&parts) {
         Some(Ok(answer)) => return answer,
         Some(Err(refusal)) => Err(refusal),
-        None => ask.answer(&parts),
+        None => call.answer(&parts),
     };
     let (status, media_type, body) = match written {
         Ok(Written { media_type, body }) => (200, media_type, body),
@@ -163,7 +163,7 @@ impl Refusal {
     }
 }
 
-impl Ask<'_> {
+impl ApiCall<'_> {
     /// Returns the document that the request asks for. `parts` are the segments of its path.
     fn answer(&self, parts: &[&str]) -> Result<Written, Refusal> {
         let file = match parts {

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::context::Context;
-use crate::endpoints::{self, Does, Endpoint};
+use crate::endpoints::{self, Endpoint, Handler};
 use crate::fault::{Code, Fault};
 use crate::guard::Try;
 use crate::params::Params;
@@ -31,21 +31,21 @@ pub struct Request<'a> {
 }
 
 /// Result of an endpoint: a document in the requested format, or a complete response.
-enum Given {
-    Written(String),
+enum Outcome {
+    Document(String),
     Answer(Answer),
 }
 
 /// Returns the response to a request.
 pub(crate) fn respond(context: &Context, request: &Request<'_>) -> Answer {
     let params = &request.params;
-    let (form, given) = match form(params) {
+    let (form, outcome) = match form(params) {
         Ok(form) => (form, handle(context, request)),
         Err(fault) => (Form::Xml, Err(fault)),
     };
-    match given {
-        Ok(Given::Answer(answer)) => answer,
-        Ok(Given::Written(written)) => document(form, 200, written),
+    match outcome {
+        Ok(Outcome::Answer(answer)) => answer,
+        Ok(Outcome::Document(written)) => document(form, 200, written),
         Err(fault) => {
             let refused = refused(&fault, form == Form::Xml);
             document(form, fault.status, refused)
@@ -61,7 +61,7 @@ pub(crate) fn busy(params: &Params<'_>) -> Answer {
     document(form, fault.status, refused)
 }
 
-fn handle(context: &Context, request: &Request<'_>) -> Result<Given, Fault> {
+fn handle(context: &Context, request: &Request<'_>) -> Result<Outcome, Fault> {
     let params = &request.params;
     let name = request.name.strip_suffix(".view").unwrap_or(request.name);
     let endpoint = endpoints::find(name)
@@ -124,12 +124,12 @@ fn authenticate(context: &Context, request: &Request<'_>) -> Result<String, Faul
     judged?
 }
 
-fn run(call: &Call<'_>, endpoint: &Endpoint, is_xml: bool) -> Result<Given, Fault> {
+fn run(call: &Call<'_>, endpoint: &Endpoint, is_xml: bool) -> Result<Outcome, Fault> {
     let store = &call.context.store;
     let read = |write: endpoints::Read| {
         let written =
             store.read(|state| envelope(is_xml, "ok", |out| write(call, &call.seen(state), out)));
-        Ok(Given::Written(written??))
+        Ok(Outcome::Document(written??))
     };
     let change = |decide: endpoints::Decide| {
         let bytes_max = call.context.limits.user_bytes_max;
@@ -142,20 +142,20 @@ fn run(call: &Call<'_>, endpoint: &Endpoint, is_xml: bool) -> Result<Given, Faul
         });
         changed?
     };
-    match endpoint.does {
-        Does::Read(write) => read(write),
-        Does::Lack(lack) => Err(Fault::lacking(lack)),
-        Does::Change(decide) => {
+    match endpoint.handler {
+        Handler::Read(write) => read(write),
+        Handler::Lack(lack) => Err(Fault::lacking(lack)),
+        Handler::Change(decide) => {
             change(decide)?;
             read(|_, _, _| Ok(()))
         }
-        Does::ChangeAndRead(decide, write) => {
+        Handler::ChangeAndRead(decide, write) => {
             change(decide)?;
             read(write)
         }
-        Does::Give(give) => {
-            let given = store.read(|state| give(call, &call.seen(state)));
-            Ok(Given::Answer(given??))
+        Handler::Give(give) => {
+            let outcome = store.read(|state| give(call, &call.seen(state)));
+            Ok(Outcome::Answer(outcome??))
         }
     }
 }

@@ -18,13 +18,13 @@ use crate::write::Writer;
 use profile::{Client, Stream, Verdict};
 
 /// Requested track.
-struct Heard<'a> {
+struct RequestedTrack<'a> {
     path: Vec<u8>,
     track: Track<'a>,
     media: Box<Media>,
 }
 
-impl Heard<'_> {
+impl RequestedTrack<'_> {
     fn source(&self) -> Source {
         source(&self.media, &self.track)
     }
@@ -61,7 +61,7 @@ fn source(media: &Media, track: &Track<'_>) -> Source {
     }
 }
 
-fn heard<'c>(call: &'c Call<'_>, parameter: &str) -> Result<Heard<'c>, Fault> {
+fn requested_track<'c>(call: &'c Call<'_>, parameter: &str) -> Result<RequestedTrack<'c>, Fault> {
     let row = call.track_row(call.id(parameter)?);
     let track = row.and_then(|row| call.index.track(row));
     let track = track.ok_or_else(|| Fault::not_found("song"))?;
@@ -70,7 +70,7 @@ fn heard<'c>(call: &'c Call<'_>, parameter: &str) -> Result<Heard<'c>, Fault> {
         Some((path, Content::Music(media))) => (path, media),
         _ => return Err(Fault::not_found("song")),
     };
-    Ok(Heard { path, track, media })
+    Ok(RequestedTrack { path, track, media })
 }
 
 /// Returns the start position in the parameter `name`, in milliseconds; 0 without the
@@ -91,27 +91,32 @@ fn sound_limits(call: &Call<'_>) -> audio_plan::Limits {
 }
 
 /// Returns `plan` with the gain and the titles that the tags of the output will contain.
-fn with_tags(call: &Call<'_>, plan: Plan, heard: &Heard<'_>) -> Plan {
-    let tagged = tags::Track::new(&heard.media, &heard.path, &call.context.splits);
+fn with_tags(call: &Call<'_>, plan: Plan, requested: &RequestedTrack<'_>) -> Plan {
+    let tagged = tags::Track::new(&requested.media, &requested.path, &call.context.splits);
     Plan {
         gain: Gain {
             track: tagged.track_gain_cdb.map(Gain::of_replay_gain),
             album: tagged.album_gain_cdb.map(Gain::of_replay_gain),
         },
-        title: Plan::cut(heard.track.title),
-        artist: Plan::cut(heard.track.artist),
+        title: Plan::cut(requested.track.title),
+        artist: Plan::cut(requested.track.artist),
         album: Plan::cut(tagged.album.as_deref().unwrap_or("")),
         ..plan
     }
 }
 
-fn transcoded(call: &Call<'_>, heard: &Heard<'_>, plan: Plan, will_do: WillDo) -> Answer {
+fn transcoded(
+    call: &Call<'_>,
+    requested: &RequestedTrack<'_>,
+    plan: Plan,
+    accepted: Accepted,
+) -> Answer {
     Answer::Transcoded {
-        target: heard.target(),
+        target: requested.target(),
         user: call.user.as_str().into(),
-        plan: Box::new(with_tags(call, plan, heard)),
-        allow_streaming: will_do.pieces,
-        fallback_to_original: will_do.raw,
+        plan: Box::new(with_tags(call, plan, requested)),
+        allow_streaming: accepted.streaming,
+        fallback_to_original: accepted.original,
     }
 }
 
@@ -140,9 +145,9 @@ pub(crate) fn write_transcoded_members(
 
 /// Responses that the client accepts; see `allow_streaming` and `fallback_to_original` of
 /// [`Answer::Transcoded`].
-struct WillDo {
-    pieces: bool,
-    raw: bool,
+struct Accepted {
+    streaming: bool,
+    original: bool,
 }
 
 /// Media type of transcoded tracks. It has no parameters, because players compare it as text.
@@ -162,36 +167,36 @@ fn bit_rate_kbps_max(user: Option<&User>, asked: u32) -> u32 {
 /// is complete.
 pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
     seen.may(Role::Stream)?;
-    let heard = heard(call, "id")?;
+    let requested = requested_track(call, "id")?;
     let wants_length = call.flag("estimateContentLength")?.unwrap_or(false);
-    let will_do = WillDo {
-        pieces: !wants_length,
-        raw: true,
+    let accepted = Accepted {
+        streaming: !wants_length,
+        original: true,
     };
     let wish = AudioRequest {
         format: Format::named(call.params.first("format").unwrap_or("")),
         bit_rate_kbps_max: bit_rate_kbps_max(seen.user, call.number("maxBitRate")?.unwrap_or(0)),
         start_ms: offset_ms(call, "timeOffset")?,
     };
-    match decide(&wish, &heard.source(), &sound_limits(call)) {
-        Decision::Raw(_) => Ok(heard.raw()),
-        Decision::Transcode(plan) => Ok(transcoded(call, &heard, plan, will_do)),
+    match decide(&wish, &requested.source(), &sound_limits(call)) {
+        Decision::Raw(_) => Ok(requested.raw()),
+        Decision::Transcode(plan) => Ok(transcoded(call, &requested, plan, accepted)),
         Decision::AfterEnd => Err(Fault::bad("timeOffset")),
     }
 }
 
 /// Writes the recommended way to play a track, for a player that describes its capabilities.
 pub(crate) fn decision(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
-    let heard = song(call)?;
+    let requested = song(call)?;
     let client = Client::parse(call.body).map_err(|why| Fault::bad_body(&why))?;
-    let stream = Stream::of(&heard.media, &heard.track);
+    let stream = Stream::of(&requested.media, &requested.track);
     let verdict = profile::judge(&client, &stream, |kbps| {
         let wish = AudioRequest {
             format: Format::Opus,
             bit_rate_kbps_max: bit_rate_kbps_max(seen.user, kbps),
             start_ms: 0,
         };
-        match decide(&wish, &heard.source(), &sound_limits(call)) {
+        match decide(&wish, &requested.source(), &sound_limits(call)) {
             Decision::Transcode(plan) => Some(plan),
             Decision::Raw(_) | Decision::AfterEnd => None,
         }
@@ -242,7 +247,7 @@ fn parameters(plan: &Plan) -> String {
 /// Returns the track, transcoded by the parameters of an earlier decision.
 pub(crate) fn transcode_stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
     seen.may(Role::Stream)?;
-    let heard = song(call)?;
+    let requested = song(call)?;
     let malformed = || Fault::bad("transcodeParams");
     let parameters = call.text("transcodeParams")?;
     let parameters = parameters.strip_prefix("opus-").ok_or_else(malformed)?;
@@ -258,26 +263,31 @@ pub(crate) fn transcode_stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answe
         bit_rate_kbps_max,
         start_ms: offset_ms(call, "offset")?,
     };
-    match decide(&wish, &heard.source(), &sound_limits(call)) {
+    match decide(&wish, &requested.source(), &sound_limits(call)) {
         Decision::Transcode(plan) => {
             let channels = channels.min(plan.channels);
-            let will_do = WillDo {
-                pieces: true,
-                raw: false,
+            let accepted = Accepted {
+                streaming: true,
+                original: false,
             };
-            Ok(transcoded(call, &heard, Plan { channels, ..plan }, will_do))
+            Ok(transcoded(
+                call,
+                &requested,
+                Plan { channels, ..plan },
+                accepted,
+            ))
         }
-        Decision::Raw(audio_plan::RawReason::AsRequested) => Ok(heard.raw()),
+        Decision::Raw(audio_plan::RawReason::AsRequested) => Ok(requested.raw()),
         Decision::Raw(_) => Err(Fault::bad("mediaId")),
         Decision::AfterEnd => Err(Fault::bad("offset")),
     }
 }
 
 /// Returns the song that the request names. Other media types, such as podcasts, are not offered.
-fn song<'c>(call: &'c Call<'_>) -> Result<Heard<'c>, Fault> {
+fn song<'c>(call: &'c Call<'_>) -> Result<RequestedTrack<'c>, Fault> {
     match call.text("mediaType")? {
         "song" => match call.id("mediaId")? {
-            Id::Track(_) => heard(call, "mediaId"),
+            Id::Track(_) => requested_track(call, "mediaId"),
             _ => Err(Fault::not_found("song")),
         },
         _ => Err(Fault::bad("mediaType")),

@@ -149,15 +149,15 @@ pub(crate) fn parse(catalog: &Index, id: &str) -> Option<CoverOwner> {
 /// Mount that serves `/-/cover/ID?w=300`.
 pub(crate) struct CoverMount {
     covers: Arc<Covers>,
-    keeper: Arc<LibraryIndexer>,
+    indexer: Arc<LibraryIndexer>,
 }
 
 impl CoverMount {
     /// Path prefix of the mount.
     pub(crate) const PREFIX: &str = "/-/cover";
 
-    pub(crate) fn new(covers: Arc<Covers>, keeper: Arc<LibraryIndexer>) -> CoverMount {
-        CoverMount { covers, keeper }
+    pub(crate) fn new(covers: Arc<Covers>, indexer: Arc<LibraryIndexer>) -> CoverMount {
+        CoverMount { covers, indexer }
     }
 
     async fn reply(&self, visit: MountRequest<'_>) -> Reply {
@@ -170,7 +170,7 @@ impl CoverMount {
             .strip_prefix(Self::PREFIX)
             .map(|rest| rest.trim_matches('/').to_owned());
         let query = visit.query.unwrap_or("").to_owned();
-        let (covers, catalog) = (Arc::clone(&self.covers), self.keeper.catalog());
+        let (covers, catalog) = (Arc::clone(&self.covers), self.indexer.catalog());
         let found = tokio::task::spawn_blocking(move || {
             let of = parse(&catalog, &id?)?;
             covers.target(&catalog, of, &query)
@@ -203,7 +203,7 @@ impl Mount for CoverMount {
     }
 
     fn metrics(&self, out: &mut String) {
-        crate::music::metrics(&self.keeper.status(), out);
+        crate::music::metrics(&self.indexer.status(), out);
     }
 }
 

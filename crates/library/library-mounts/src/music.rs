@@ -17,7 +17,7 @@ use crate::players::Players;
 /// Indexer, and the parts that use its catalog.
 #[derive(Debug)]
 pub struct Music {
-    keeper: Arc<LibraryIndexer>,
+    indexer: Arc<LibraryIndexer>,
     covers: Arc<Covers>,
     /// Interfaces for players, or `None` if the data directory cannot be written.
     players: Option<Players>,
@@ -26,17 +26,17 @@ pub struct Music {
 impl Music {
     /// Opens the last catalog, and starts to bring it up to date.
     pub fn start(config: &Config) -> Result<Music, Error> {
-        let keeper =
+        let indexer =
             LibraryIndexer::start(components::library(config)).map_err(|err| scan_error(&err))?;
-        let (keeper, covers) = (Arc::new(keeper), Arc::new(Covers::open(config)));
-        let players = Players::open(config, &keeper, &covers);
+        let (indexer, covers) = (Arc::new(indexer), Arc::new(Covers::open(config)));
+        let players = Players::open(config, &indexer, &covers);
         let players = players.inspect_err(|err| {
             let cause = std::error::Error::source(err).map(ToString::to_string);
             tracing::warn!(%err, cause, "cannot open the users' data: players get no responses");
         });
         Ok(Music {
             players: players.ok(),
-            keeper,
+            indexer,
             covers,
         })
     }
@@ -50,7 +50,7 @@ impl Music {
     /// Returns the mounts of covers, of files for users in sessions, and of the interfaces for
     /// players.
     pub fn mounts(&self, config: &Config) -> Vec<(String, Arc<dyn Mount>)> {
-        let covers = CoverMount::new(Arc::clone(&self.covers), Arc::clone(&self.keeper));
+        let covers = CoverMount::new(Arc::clone(&self.covers), Arc::clone(&self.indexer));
         let mut mounts: Vec<(String, Arc<dyn Mount>)> =
             vec![(CoverMount::PREFIX.to_owned(), Arc::new(covers))];
         mounts.push(PageFiles::mount());
@@ -69,12 +69,12 @@ impl Music {
     /// Returns the indexer.
     #[must_use]
     pub fn indexer(&self) -> &Arc<LibraryIndexer> {
-        &self.keeper
+        &self.indexer
     }
 
     /// Stops the running scan, if any. The last complete catalog remains valid.
     pub fn stop(&self) {
-        self.keeper.stop();
+        self.indexer.stop();
     }
 }
 

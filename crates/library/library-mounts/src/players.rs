@@ -70,7 +70,7 @@ impl Making {
 
 /// Library as `library_api` accesses it.
 struct IndexedLibrary {
-    keeper: Arc<LibraryIndexer>,
+    indexer: Arc<LibraryIndexer>,
     covers: Arc<Covers>,
     /// Folder of the library's files, or `None` if it cannot be opened; then there are no lyrics.
     library: Option<Library>,
@@ -82,7 +82,7 @@ impl Players {
     /// Opens the users and their data.
     pub(crate) fn open(
         config: &Config,
-        keeper: &Arc<LibraryIndexer>,
+        indexer: &Arc<LibraryIndexer>,
         covers: &Arc<Covers>,
     ) -> Result<Players, StoreError> {
         let store = Store::open(&config.data.join(components::USERS))?;
@@ -96,7 +96,7 @@ impl Players {
             tracing::warn!(path = %path.display(), %err, "cannot open the library: lyrics are not available");
         });
         let library = IndexedLibrary {
-            keeper: Arc::clone(keeper),
+            indexer: Arc::clone(indexer),
             covers: Arc::clone(covers),
             library: library.ok(),
             avatars: config.data.join(components::AVATARS),
@@ -116,7 +116,7 @@ impl Players {
 
     /// Returns the verifier of users' logins.
     pub(crate) fn users(&self) -> Arc<dyn Users> {
-        Arc::new(Doorkeeper(Arc::clone(&self.server)))
+        Arc::new(SubsonicUsers(Arc::clone(&self.server)))
     }
 
     /// Returns the mounts of sessions.
@@ -142,9 +142,9 @@ impl Players {
 }
 
 /// Verifier of logins by the Authorization field or by a session.
-pub(crate) struct Doorkeeper(pub(crate) Arc<Server>);
+pub(crate) struct SubsonicUsers(pub(crate) Arc<Server>);
 
-impl Users for Doorkeeper {
+impl Users for SubsonicUsers {
     fn log_in(&self, credentials: Credentials<'_>, peer: IpAddr) -> Result<Login, LoginFailure> {
         let now_ms = unix_ms(SystemTime::now());
         let user = match credentials {
@@ -173,11 +173,11 @@ impl Users for Doorkeeper {
 
 impl LibraryAccess for IndexedLibrary {
     fn index(&self) -> Arc<Index> {
-        self.keeper.catalog()
+        self.indexer.catalog()
     }
 
     fn scanning(&self) -> Scanning {
-        let status = self.keeper.status();
+        let status = self.indexer.status();
         let last = status.report.map_or(0, |report| report.files);
         let reading = |snapshot: &ProgressSnapshot| Reading {
             done: snapshot.read,
@@ -207,7 +207,7 @@ impl LibraryAccess for IndexedLibrary {
     }
 
     fn unreadable(&self, index: &Index) -> Vec<(Vec<u8>, String)> {
-        match self.keeper.status().report {
+        match self.indexer.status().report {
             // The report also contains folders that cannot be read; the index contains only files.
             Some(report) => {
                 let faults = report.faults.iter();
@@ -220,11 +220,11 @@ impl LibraryAccess for IndexedLibrary {
     }
 
     fn scan(&self, folders: Vec<Vec<u8>>) {
-        self.keeper.ask(folders);
+        self.indexer.ask(folders);
     }
 
     fn cancel_scan(&self) {
-        self.keeper.cancel();
+        self.indexer.cancel();
     }
 
     fn cover(&self, index: &Index, of: CoverOwner, query: &str) -> Option<String> {
@@ -367,7 +367,7 @@ impl Mount for Rest {
     }
 
     fn metrics(&self, out: &mut String) {
-        let (name, damaged) = ("pelton_users_journal_damaged", self.0.damage().stretches);
+        let (name, damaged) = ("pelton_users_journal_damaged", self.0.damage().parts);
         write!(
             out,
             "# TYPE {name} counter\n# HELP {name} damaged parts of the users' journal that were skipped\n{name}_total {damaged}\n"
@@ -423,7 +423,7 @@ impl Api {
                 now_ms: unix_ms(SystemTime::now()),
             })
         });
-        said(answer.await)
+        to_reply(answer.await)
     }
 }
 
@@ -466,7 +466,7 @@ impl Page {
         let server = Arc::clone(&self.0);
         let now_ms = unix_ms(SystemTime::now());
         let page = move || server.page(Page::PREFIX, &path, &Params::parse(&query), now_ms);
-        let mut reply = said(off_core(page).await);
+        let mut reply = to_reply(off_core(page).await);
         if let Reply::Whole { fields, .. } = &mut reply {
             fields.push(("content-security-policy".into(), Page::POLICY.into()));
         }
@@ -499,7 +499,7 @@ impl Shares {
         let server = Arc::clone(&self.0);
         let now_ms = unix_ms(SystemTime::now());
         let share = move || server.share(Shares::PREFIX, &path, now_ms);
-        let mut reply = said(self.1.off_core(share).await);
+        let mut reply = to_reply(self.1.off_core(share).await);
         if let Reply::Whole { fields, .. } = &mut reply {
             fields.push(("content-security-policy".into(), Page::POLICY.into()));
             fields.push(("referrer-policy".into(), "no-referrer".into()));
@@ -582,19 +582,19 @@ fn reply(answer: Answer, busy: Answer) -> Reply {
             })
         }
         other => {
-            let mut reply = said(other);
-            if let Reply::Whole { fields: said, .. }
-            | Reply::Internal { fields: said, .. }
-            | Reply::Archive { fields: said, .. } = &mut reply
+            let mut reply = to_reply(other);
+            if let Reply::Whole { fields: sent, .. }
+            | Reply::Internal { fields: sent, .. }
+            | Reply::Archive { fields: sent, .. } = &mut reply
             {
-                said.extend(fields(&[ANYWHERE]));
+                sent.extend(fields(&[ANYWHERE]));
             }
             reply
         }
     }
 }
 
-fn said(answer: Answer) -> Reply {
+fn to_reply(answer: Answer) -> Reply {
     match answer {
         Answer::Transcoded { .. } => unreachable!("only requests of players transcode music"),
         Answer::Archive { files, disposition } => {

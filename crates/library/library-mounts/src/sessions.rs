@@ -81,7 +81,7 @@ impl From<StoreError> for Refusal {
 }
 
 /// JSON of a response, and the value of Set-Cookie, if any.
-type Said = (Value, Option<String>);
+type JsonReply = (Value, Option<String>);
 
 impl Sessions {
     /// Returns the mounts with their prefixes.
@@ -169,7 +169,7 @@ struct Handler<'a> {
 }
 
 impl Handler<'_> {
-    fn answer(&self) -> Result<Said, Refusal> {
+    fn answer(&self) -> Result<JsonReply, Refusal> {
         let parts = self.visit.path.split('/').filter(|part| !part.is_empty());
         let parts: Vec<_> = parts.collect();
         match (&parts[..], &*self.visit.method) {
@@ -186,7 +186,7 @@ impl Handler<'_> {
     }
 
     /// Returns the user of the request, who may be a guest, and a new token if one is due.
-    fn present(&self) -> Result<Said, Refusal> {
+    fn present(&self) -> Result<JsonReply, Refusal> {
         let user = match self.user() {
             // The response does not delete the cookie of a session that has ended: the browser may
             // have received the cookie of another session since it sent this request.
@@ -204,7 +204,7 @@ impl Handler<'_> {
         Ok((self.described(user.as_ref())?, cookie))
     }
 
-    fn begin(&self) -> Result<Said, Refusal> {
+    fn begin(&self) -> Result<JsonReply, Refusal> {
         if !self.server.has_users()? {
             return Err(Refusal::NoUsers);
         }
@@ -227,7 +227,7 @@ impl Handler<'_> {
         Ok((self.described(Some(&begun.user))?, Some(cookie)))
     }
 
-    fn end(&self) -> Result<Said, Refusal> {
+    fn end(&self) -> Result<JsonReply, Refusal> {
         if let Some(token) = &self.visit.token {
             self.server.end_session(token, self.visit.now_ms)?;
         }
@@ -235,7 +235,7 @@ impl Handler<'_> {
         Ok((self.described(None)?, Some(removed)))
     }
 
-    fn list(&self) -> Result<Said, Refusal> {
+    fn list(&self) -> Result<JsonReply, Refusal> {
         let user = self.user()?;
         let token = self.visit.token.as_deref();
         let sessions = self.server.sessions(&user.name, token, self.visit.now_ms)?;
@@ -252,7 +252,7 @@ impl Handler<'_> {
         Ok((json!({ "items": items }), None))
     }
 
-    fn end_other(&self, id: &str) -> Result<Said, Refusal> {
+    fn end_other(&self, id: &str) -> Result<JsonReply, Refusal> {
         let user = self.user()?;
         match self.server.end_session_of(&user.name, id)? {
             true => Ok((json!({}), None)),

@@ -1,6 +1,6 @@
 //! Scans a library several times and prints the time and work of each scan.
 //!
-//! `cargo run --release -p scan --example scan -- ROOT FOLDER [TIMES] [afresh]`
+//! `cargo run --release -p scan --example scan -- ROOT FOLDER [TIMES] [full]`
 
 use scan::{Limits, Progress, ScanRequest, scan};
 use std::path::Path;
@@ -9,7 +9,7 @@ use tags::Splits;
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [root, folder, rest @ ..] = words.as_slice() else {
-        eprintln!("ROOT FOLDER [TIMES] [afresh]");
+        eprintln!("ROOT FOLDER [TIMES] [full]");
         std::process::exit(2);
     };
     let times = rest
@@ -23,7 +23,7 @@ fn main() {
             splits: &Splits::default(),
             limits: &Limits::default(),
             only: &[],
-            afresh: rest.get(1).is_some_and(|word| word == "afresh"),
+            full: rest.get(1).is_some_and(|word| word == "full"),
         };
         match scan(&order, None, &Progress::default()) {
             Err(err) => println!("{err}"),

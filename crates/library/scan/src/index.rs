@@ -117,7 +117,7 @@ fn all(count: usize, holds: &(dyn Fn(usize) -> bool + Sync)) -> bool {
     thread::scope(|scope| {
         let rest = scope.spawn(|| (count / 2..count).all(holds));
         let first = (0..count / 2).all(holds);
-        rest.join().expect("checking a stretch does not panic") && first
+        rest.join().expect("checking a block does not panic") && first
     })
 }
 

@@ -34,7 +34,7 @@ mod report;
 
 mod scan;
 
-mod keeper;
+mod indexer;
 
 mod covers;
 
@@ -48,9 +48,9 @@ mod index;
 mod path;
 mod plan;
 mod read;
+mod read_order;
 mod root;
 mod settle;
-mod sweep;
 mod threads;
 mod walk;
 mod watch;
@@ -61,10 +61,10 @@ mod tests;
 pub use covers::{CoverLimits, Covers, ExtractError};
 pub use error::ScanError;
 pub use index::{Index, LoadedIndex, load};
-pub use keeper::{LibraryIndexer, Setup, Status, WatchMode, Watching};
+pub use indexer::{LibraryIndexer, Setup, Status, WatchMode, Watching};
 pub use limits::Limits;
 pub use progress::{Phase, Progress, ProgressSnapshot};
+pub use read_order::ReadOrder;
 pub use report::{Fault, Report};
 pub use scan::{ScanRequest, scan};
-pub use sweep::ReadOrder;
 pub use watch::Watch;

@@ -192,11 +192,11 @@ fn photo(source: &Source, seen: &FoundFile) -> Result<Content, String> {
         }
         Err(err) => return Ok(Content::Unreadable(err.to_string())),
     };
-    match tags::shot(source, seen.stat.size, &tags::Limits::default()) {
-        Ok(shot) => Ok(Content::Photo(Photo {
+    match tags::read_photo_metadata(source, seen.stat.size, &tags::Limits::default()) {
+        Ok(metadata) => Ok(Content::Photo(Photo {
             width_px: size.width_px,
             height_px: size.height_px,
-            shot,
+            metadata,
         })),
         Err(err) if err.kind == ErrorKind::Io => Err(with_source(&err)),
         Err(err) => Ok(Content::Unreadable(err.to_string())),

@@ -33,7 +33,7 @@ pub struct Report {
     /// entry.
     pub missing: Vec<(Vec<u8>, String)>,
     /// Order in which files were opened.
-    pub sweep: ReadOrder,
+    pub read_order: ReadOrder,
     /// True if an opened file lies on a rotating disk.
     pub rotating: bool,
     /// Number of reader threads.

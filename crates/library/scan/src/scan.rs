@@ -15,11 +15,11 @@ use crate::path::tops;
 use crate::plan::{Plan, plan};
 use crate::progress::Phase;
 use crate::read::{Read, Root, read, read_cached};
+use crate::read_order::ExtentOffset;
 use crate::root::open_root;
-use crate::sweep::ExtentOffset;
 use crate::threads::{cores, in_threads};
 use crate::walk::{Hidden, Tree, Walked};
-use crate::{Fault, Index, Limits, LoadedIndex, Progress, Report, ScanError, index, sweep};
+use crate::{Fault, Index, Limits, LoadedIndex, Progress, Report, ScanError, index, read_order};
 
 /// Parameters of a scan.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ pub struct ScanRequest<'a> {
     /// copied from the last index. An empty list means the whole library.
     pub only: &'a [Vec<u8>],
     /// True for a full scan, which opens every file as if there were no last index.
-    pub afresh: bool,
+    pub full: bool,
 }
 
 /// Brings the index of a library up to date with its files.
@@ -119,7 +119,7 @@ fn load_and_walk(
 ) -> Result<(Option<LoadedIndex>, Walked), ScanError> {
     let (last, walked) = thread::scope(|scope| {
         let last = scope.spawn(|| match last {
-            _ if order.afresh => Ok(None),
+            _ if order.full => Ok(None),
             Some(last) if last.is_current(order.folder) => Ok(Some(last.clone())),
             _ => index::load(order.folder),
         });
@@ -228,12 +228,12 @@ impl Reading<'_> {
         }
         report.opened = to_read.len() as u64;
         self.progress.start_reading(report.opened);
-        sweep::by_inode(seen, &mut to_read);
+        read_order::by_inode(seen, &mut to_read);
         let devices = to_read.iter().map(|&number| seen[number].stat.device);
         report.rotating = devices
             .collect::<HashSet<_>>()
             .into_iter()
-            .any(sweep::rotates);
+            .any(read_order::rotates);
         let readers = match report.rotating {
             true => self.limits.readers_rotating,
             false => self.limits.readers,
@@ -245,7 +245,7 @@ impl Reading<'_> {
             // disk.
             let (warm, cold) = self.read_cached(&to_read, report);
             all = warm;
-            (to_read, report.sweep) = sweep::by_extent(seen, cold);
+            (to_read, report.read_order) = read_order::by_extent(seen, cold);
         }
         all.extend(self.read_all(&to_read, report));
         let mut entries = Vec::with_capacity(all.len());

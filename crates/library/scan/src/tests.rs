@@ -60,7 +60,7 @@ impl Home {
             splits: Box::leak(Box::new(Splits::default())),
             limits: Box::leak(Box::new(Limits::default())),
             only: &[],
-            afresh: false,
+            full: false,
         }
     }
 
@@ -75,7 +75,7 @@ impl Home {
     fn clean(&self) -> Vec<u8> {
         let (library, index) = (self.library(), self.0.join("clean"));
         let order = ScanRequest {
-            afresh: true,
+            full: true,
             ..self.order((&library, &index))
         };
         scan(&order, None, &Progress::default()).expect("a readable library");

@@ -14,12 +14,12 @@ pub(crate) fn in_threads<T: Send, U: Send>(
     mut items: Vec<T>,
     work: impl Fn(T) -> U + Sync,
 ) -> Vec<U> {
-    let stretch = items.len().div_ceil(threads.max(1)).max(1);
+    let share = items.len().div_ceil(threads.max(1)).max(1);
     let work = &work;
     thread::scope(|scope| {
         let mut others = Vec::new();
-        while stretch < items.len() {
-            let last = items.split_off((items.len() - 1) / stretch * stretch);
+        while share < items.len() {
+            let last = items.split_off((items.len() - 1) / share * share);
             others.push(scope.spawn(move || last.into_iter().map(work).collect::<Vec<U>>()));
         }
         let mut done: Vec<U> = items.into_iter().map(work).collect();

@@ -103,7 +103,7 @@ impl Home {
             splits: &Splits::default(),
             limits: &Limits::default(),
             only: &[],
-            afresh: true,
+            full: true,
         };
         let (_, report) = scan(&order, None, &Progress::default()).expect("a readable library");
         report

@@ -76,7 +76,7 @@ fn indexer(home: &str) -> LibraryIndexer {
         watching: Watching {
             means: WatchMode::Off,
             settle: Duration::ZERO,
-            look: Duration::from_secs(3600),
+            poll_interval: Duration::from_secs(3600),
             rescan: Duration::ZERO,
         },
         limits: Limits::default(),

@@ -105,7 +105,7 @@ pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Resul
     };
     let sound = input.up_to(audio, first.bytes as usize)?.to_vec();
     let end = mpeg::tail(input, audio, &mut media)?;
-    media.essence = AudioHash::of("adts", end - audio, &sound);
+    media.audio_hash = AudioHash::of("adts", end - audio, &sound);
     let (mut samples, mut bytes) = run(input, audio..end, first)?;
     let is_all = audio + bytes == end;
     if !is_all {

@@ -97,7 +97,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         _ => frames.min(room(&media.audio, bytes)),
     };
     media.audio.measure(frames, bytes);
-    media.essence = wav::sampled(input, "aiff", &data)?;
+    media.audio_hash = wav::sampled(input, "aiff", &data)?;
     Ok(media)
 }
 

@@ -98,7 +98,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let samples = u64::try_from(samples).unwrap_or(u64::MAX);
     media.audio.measure(samples, data_bytes);
     let sampled = wav::sampled(input, "asf", &data)?;
-    media.essence = AudioHash::of("asf", sampled.0, &times.id);
+    media.audio_hash = AudioHash::of("asf", sampled.0, &times.id);
     Ok(media)
 }
 

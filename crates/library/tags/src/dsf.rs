@@ -50,7 +50,7 @@ pub(crate) fn read_dsf(input: &mut Input<'_>) -> Result<Media, Error> {
         .saturating_mul(media.audio.channels.into());
     media.audio.bitrate_bps = bitrate_bps;
     let sound = input.up_to(80 + (end - 80) / 2, 256)?;
-    media.essence = AudioHash::of("dsf", samples, sound);
+    media.audio_hash = AudioHash::of("dsf", samples, sound);
     Ok(media)
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn read_tta(
     let end = mpeg::tail(input, start, &mut media)?;
     media.audio.measure(samples, end - start);
     let sound = input.up_to(start + (end - start) / 2, 256)?;
-    media.essence = AudioHash::of("tta", samples, sound);
+    media.audio_hash = AudioHash::of("tta", samples, sound);
     Ok(media)
 }
 

@@ -97,7 +97,7 @@ fn stream_info(
     if media.audio.sample_rate_hz == 0 {
         return Err(Error::malformed("flac without a sample rate"));
     }
-    media.essence = AudioHash::of("flac", 0, &info);
+    media.audio_hash = AudioHash::of("flac", 0, &info);
     Ok(StreamInfo {
         frame: u16::from_be_bytes([info[2], info[3]]),
         channels: media.audio.channels,

@@ -8,7 +8,7 @@
 //! ```text
 //! file ─ ReadAt ─► Reader ─► Media { audio, tags, pictures, … } ─┐
 //!                                               path ── Splits ──┴─► Track { people, dates, … }
-//! picture ─ ReadAt ─► shot ─► PhotoMetadata { taken, camera, place }
+//! picture ─ ReadAt ─► read_photo_metadata ─► PhotoMetadata { taken, camera, position }
 //! .m3u ─── ReadAt ─► listing ─► Listing { name, entries }
 //! ```
 //!
@@ -43,7 +43,7 @@ mod splits;
 
 mod from_path;
 
-mod shot;
+mod photo_metadata;
 
 mod listing;
 
@@ -66,8 +66,8 @@ mod matroska;
 mod mp4;
 mod mpeg;
 mod musepack;
+mod numbering;
 mod ogg;
-mod place;
 mod text;
 mod wav;
 mod wavpack;
@@ -87,9 +87,9 @@ pub use limits::Limits;
 pub use listing::{Listed, Listing, listing, percent_decoded};
 pub use media::{Audio, AudioHash, Codec, Container, Media, Mime, Picture, PictureKind, Stored};
 pub use mp4::has_video;
+pub use photo_metadata::{Exposure, PhotoMetadata, Position, read_photo_metadata};
 pub use read_at::ReadAt;
 pub use reader::{ReadStats, Reader};
-pub use shot::{Exposure, PhotoMetadata, Place, shot};
 pub use splits::Splits;
 pub use track::{Person, Role, Track};
 pub use values::Tags;

@@ -151,7 +151,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let samples = u64::try_from(samples).unwrap_or(u64::MAX);
     media.audio.measure(samples, segment.end - sound_at);
     media.audio.exact = is_stated && ms != 0;
-    media.essence = AudioHash::of("matroska", ms, &[&known.uid[..], &sound].concat());
+    media.audio_hash = AudioHash::of("matroska", ms, &[&known.uid[..], &sound].concat());
     Ok(media)
 }
 

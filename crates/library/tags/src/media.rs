@@ -17,7 +17,7 @@ pub struct Media {
     /// Locations of pictures. In a FLAC file, pictures after the first front cover are not listed.
     pub pictures: Vec<Picture>,
     /// Hash that identifies the audio, regardless of tags and path.
-    pub essence: AudioHash,
+    pub audio_hash: AudioHash,
     /// Faults that lost only a part of the tags.
     pub issues: Vec<Cow<'static, str>>,
 }
@@ -37,7 +37,7 @@ impl Media {
             },
             tags: Tags::default(),
             pictures: Vec::new(),
-            essence: AudioHash(0),
+            audio_hash: AudioHash(0),
             issues: Vec::new(),
         }
     }

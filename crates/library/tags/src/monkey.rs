@@ -75,7 +75,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
         return Err(Error::malformed("monkey's audio without a sample rate"));
     }
     let end = mpeg::tail(input, start, &mut media)?;
-    media.essence = AudioHash::of("monkey", count.samples(), &identity);
+    media.audio_hash = AudioHash::of("monkey", count.samples(), &identity);
     // The seek table has four bytes per frame, which bounds the number of frames.
     let is_sound = count.last <= count.frame && u64::from(count.frames) <= (end - start) / 4;
     if is_sound {

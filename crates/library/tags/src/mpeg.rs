@@ -149,7 +149,7 @@ pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Resul
     let hash_head = AudioHash::of("mpeg", 0, head);
     let counted = counted(head, first);
     let end = tail(input, first_at, &mut media)?;
-    media.essence = AudioHash::of("mpeg", hash_head.0, &(end - first_at).to_le_bytes());
+    media.audio_hash = AudioHash::of("mpeg", hash_head.0, &(end - first_at).to_le_bytes());
     match counted {
         Some(counted) => {
             let samples = (counted.frames * first.samples()).saturating_sub(counted.added);

@@ -42,7 +42,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
     media.audio.measure(samples, end - start);
     let middle = start + (end - start) / 2;
     let sound = input.up_to(middle, 256)?;
-    media.essence = AudioHash::of("musepack", samples, &[&head, sound].concat());
+    media.audio_hash = AudioHash::of("musepack", samples, &[&head, sound].concat());
     Ok(media)
 }
 

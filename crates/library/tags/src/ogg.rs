@@ -73,7 +73,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         Some(samples) => media.audio.measure(samples, len.saturating_sub(second)),
         None => media.issue("duration unknown: no last page found"),
     }
-    media.essence = AudioHash::of(
+    media.audio_hash = AudioHash::of(
         "ogg",
         last.map_or(0, |page| page.granule),
         &[&head, &serial.to_le_bytes()[..]].concat(),

@@ -1,5 +1,5 @@
 use crate::from_path::{self, PathNames};
-use crate::place::Place;
+use crate::numbering::Numbering;
 use crate::{Date, Field, Media, Splits, Tags};
 use std::collections::HashSet;
 
@@ -178,13 +178,15 @@ impl Track {
     }
 
     fn numbers(&mut self, tags: &Tags) {
-        let place = |field, total| {
-            let place = tags.first(field).map_or_else(Place::default, Place::parse);
+        let numbers = |field, total| {
+            let numbering = tags
+                .first(field)
+                .map_or_else(Numbering::default, Numbering::parse);
             let total = tags.first(total).and_then(|total| total.parse().ok());
-            (place, total.unwrap_or(place.total))
+            (numbering, total.unwrap_or(numbering.total))
         };
-        let (track, total) = place(Field::TrackNumber, Field::TrackTotal);
-        let (disc, discs) = place(Field::DiscNumber, Field::DiscTotal);
+        let (track, total) = numbers(Field::TrackNumber, Field::TrackTotal);
+        let (disc, discs) = numbers(Field::DiscNumber, Field::DiscTotal);
         (self.number, self.total) = (track.number, total);
         (self.disc, self.discs) = (if disc.side == 0 { disc.number } else { 0 }, discs);
         if self.disc == 0 {

@@ -152,7 +152,7 @@ fn finish(
         _ => counted.samples(&format, bytes, media.audio.sample_rate_hz),
     };
     media.audio.measure(samples, bytes);
-    media.essence = sampled(input, "wav", &data)?;
+    media.audio_hash = sampled(input, "wav", &data)?;
     Ok(())
 }
 

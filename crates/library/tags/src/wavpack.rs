@@ -102,7 +102,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
     } else {
         stated * bits
     };
-    media.essence = AudioHash::of("wavpack", number, &[&head, sound].concat());
+    media.audio_hash = AudioHash::of("wavpack", number, &[&head, sound].concat());
     Ok(media)
 }
 

@@ -146,7 +146,7 @@ impl Route {
                 {
                     body = next;
                 }
-                said => return Ok(said.reply()),
+                other => return Ok(other.reply()),
             }
         }
         unreachable!("the last stage always returns")
@@ -159,11 +159,11 @@ impl Route {
         mount_request: &MountRequest<'_>,
         request_body: Body,
     ) -> Option<Reply> {
-        let said = self
+        let parsed = self
             .stage(unit, mount_request, &request_body, Some(FALLBACK_TIME_MAX))
             .await;
-        match said {
-            Ok(said) => Some(said.reply()),
+        match parsed {
+            Ok(parsed) => Some(parsed.reply()),
             Err(Stop::Refused(..)) => None,
             Err(Stop::Failed(name, failure)) => {
                 let detail = failure.detail;
@@ -289,7 +289,7 @@ fn content_type(mount_request: &MountRequest<'_>) -> Option<String> {
 }
 
 fn document(status: u16, mut fields: Vec<Field>, body: Body) -> Reply {
-    let said = |name: &str, fields: &[Field]| {
+    let has_field = |name: &str, fields: &[Field]| {
         fields
             .iter()
             .any(|(other, _)| other.eq_ignore_ascii_case(name))
@@ -299,10 +299,10 @@ fn document(status: u16, mut fields: Vec<Field>, body: Body) -> Reply {
         fields.push(("content-type".into(), content_type));
     }
     // The output of a program may differ each time, unless the program declares otherwise.
-    if !said("cache-control", &fields) {
+    if !has_field("cache-control", &fields) {
         fields.push(("cache-control".into(), "no-store".into()));
     }
-    if !said("x-content-type-options", &fields) {
+    if !has_field("x-content-type-options", &fields) {
         fields.push(("x-content-type-options".into(), "nosniff".into()));
     }
     Reply::Whole {

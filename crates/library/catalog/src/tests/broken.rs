@@ -49,7 +49,7 @@ fn seal(bytes: &mut [u8]) {
 }
 
 #[test]
-fn every_stretch_of_a_large_index_is_checked() {
+fn every_block_of_a_large_index_is_checked() {
     let songs = (1..20_000).map(|number| {
         let title = format!("Song {number}");
         let album = format!("Album {}", number / 10);
@@ -63,12 +63,12 @@ fn every_stretch_of_a_large_index_is_checked() {
         (0..count).all(is_whole)
     });
     assert!(opened.is_ok() && 3 < asked.len());
-    for stretch in asked {
+    for block in asked {
         let mut changed = whole.clone();
-        changed[BODY_START + (stretch << 20)] ^= 1;
+        changed[BODY_START + (block << 20)] ^= 1;
         let opened = Catalog::open_by(&changed[..], |count, is_whole| {
             let damaged: Vec<usize> = (0..count).filter(|number| !is_whole(*number)).collect();
-            assert_eq!(damaged, [stretch]);
+            assert_eq!(damaged, [block]);
             damaged.is_empty()
         });
         assert_eq!(opened.err(), Some(OpenError::Damaged));

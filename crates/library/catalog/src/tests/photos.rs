@@ -88,7 +88,7 @@ fn shapes_exposures_and_covers_are_known() {
     if let (Content::Photo(odd), Content::Photo(plain)) = (&mut odd.content, &mut plain.content) {
         (odd.width_px, odd.height_px) = (100_000, 1);
         plain.height_px = 0;
-        plain.shot.exposure = Exposure {
+        plain.metadata.exposure = Exposure {
             time_ns: Some(4_000_000),
             f_number_e2: Some(280),
             iso: Some(400),

@@ -7,7 +7,7 @@
 //! path below the library's root
 //! ```
 
-use super::{Ask, Refusal};
+use super::{ApiCall, Refusal};
 use crate::ids::Id;
 use crate::store::State;
 
@@ -16,7 +16,7 @@ pub(super) const MEDIA_TYPE: &str = "audio/x-mpegurl; charset=utf-8";
 /// Suffix of a playlist's id in the path of its M3U file.
 pub(super) const EXTENSION: &str = ".m3u8";
 
-impl Ask<'_> {
+impl ApiCall<'_> {
     /// Returns a playlist as M3U: a playlist file of the library, a public playlist, or one of the
     /// user whose API key was sent. Paths are relative to the library's root, so that a scan of an
     /// M3U stored there finds the tracks.

@@ -2,12 +2,12 @@
 
 use std::cmp::Reverse;
 
-use super::{Ask, Refusal};
+use super::{ApiCall, Refusal};
 use crate::ids::Id;
 use crate::store::{Change, State};
 use crate::write::Writer;
 
-impl Ask<'_> {
+impl ApiCall<'_> {
     /// Adds an object to the user's favourites at the time `at_ms`. Without a time, removes the
     /// object from the favourites.
     pub(super) fn set_favourite(&self, id: &str, at_ms: Option<i64>) -> Result<String, Refusal> {

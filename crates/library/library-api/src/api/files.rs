@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Ask, Refusal};
+use super::{ApiCall, Refusal};
 use crate::answer::Answer;
 use crate::downloads::{attachment, below_common_folder, common_folder};
 use crate::ids::Id;
@@ -12,7 +12,7 @@ use crate::params::encoded;
 /// Name of an archive whose files have no common folder except the library's root.
 const ARCHIVE_NAME: &str = "library";
 
-impl Ask<'_> {
+impl ApiCall<'_> {
     /// Returns the file or files that the request asks for, or `None` if it asks for a document.
     /// `parts` are the segments of its path.
     pub(super) fn files(&self, parts: &[&str]) -> Option<Result<Answer, Refusal>> {

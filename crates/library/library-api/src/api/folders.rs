@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::{Ask, Refusal};
+use super::{ApiCall, Refusal};
 use crate::params::encoded;
 use crate::write::Writer;
 
-impl Ask<'_> {
+impl ApiCall<'_> {
     /// Writes the content of the folder `path`: subfolders with photographs, the number of
     /// photographs directly in the folder, and its videos.
     pub(super) fn folders(&self, out: &mut Writer) -> Result<(), Refusal> {

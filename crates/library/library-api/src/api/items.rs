@@ -5,7 +5,7 @@ use std::path::Path;
 use catalog::{Content, CoverOwner};
 use image_plan::Placeholder;
 
-use super::{Ask, Refusal};
+use super::{ApiCall, Refusal};
 use crate::ids::Id;
 use crate::index::{own_albums, tracks};
 use crate::params::encoded;
@@ -14,7 +14,7 @@ use crate::store::{Plays, State};
 use crate::time::iso;
 use crate::write::Writer;
 
-impl Ask<'_> {
+impl ApiCall<'_> {
     pub(super) fn album(&self, out: &mut Writer, state: &State, row: u32) {
         let Some(album) = self.index.album(row) else {
             return;
@@ -168,14 +168,16 @@ impl Ask<'_> {
         out.number("width", photo.width_px);
         out.number("height", photo.height_px);
         out.number("bytes", entry.stat.size as i64);
-        let camera = [&photo.shot.make, &photo.shot.model].into_iter().flatten();
+        let camera = [&photo.metadata.make, &photo.metadata.model]
+            .into_iter()
+            .flatten();
         let camera: Vec<&str> = camera.map(String::as_str).collect();
         if !camera.is_empty() {
             out.text("camera", &camera.join(" "));
         }
-        if let Some(place) = &photo.shot.place {
-            out.float("latitude", f64::from(place.latitude_e7) / 1e7);
-            out.float("longitude", f64::from(place.longitude_e7) / 1e7);
+        if let Some(position) = &photo.metadata.position {
+            out.float("latitude", f64::from(position.latitude_e7) / 1e7);
+            out.float("longitude", f64::from(position.longitude_e7) / 1e7);
         }
         write_placeholder(out, self.context.library.placeholder_of_file(&entry.path));
     }

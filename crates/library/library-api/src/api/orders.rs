@@ -1,6 +1,6 @@
 //! Sort orders of the album list.
 
-use super::{Ask, Refusal};
+use super::{ApiCall, Refusal};
 use crate::ids::Id;
 use crate::index::{genres_named, tracks};
 use crate::store::State;
@@ -31,7 +31,7 @@ impl Scores {
     }
 }
 
-impl Ask<'_> {
+impl ApiCall<'_> {
     /// Returns the rows of albums in the requested order, restricted to the requested genre, if
     /// any.
     pub(super) fn albums(&self, state: &State) -> Result<Vec<u32>, Refusal> {

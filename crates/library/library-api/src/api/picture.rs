@@ -2,12 +2,12 @@
 
 use catalog::Content;
 
-use super::{Ask, Refusal};
+use super::{ApiCall, Refusal};
 use crate::ids::Id;
 use crate::store::State;
 use crate::write::Writer;
 
-impl Ask<'_> {
+impl ApiCall<'_> {
     /// Writes a photograph and its neighbours in the timeline. The parameters of the timeline
     /// select the photographs that may be neighbours.
     pub(super) fn whole_picture(
@@ -24,7 +24,7 @@ impl Ask<'_> {
         let row = row.ok_or(Refusal::NotFound)?;
         let selected = self.selected(state)?;
         self.picture(out, row);
-        self.shot(out, row);
+        self.write_photo_metadata(out, row);
         let user = self.user(state).ok();
         let user = user.and_then(|name| state.users.get(&name));
         let is_favourite = user.is_some_and(|user| user.stars.contains_key(&id));
@@ -47,15 +47,15 @@ impl Ask<'_> {
 
     /// Writes the data that the camera recorded, except the fields that lists of photographs
     /// contain too.
-    fn shot(&self, out: &mut Writer, row: u32) {
+    fn write_photo_metadata(&self, out: &mut Writer, row: u32) {
         let entry = self.index.photo(row);
         let entry = entry.and_then(|photo| self.index.entry(photo.file));
         let Some(Content::Photo(photo)) = entry.map(|entry| entry.content) else {
             return;
         };
-        let (shot, exposure) = (&photo.shot, &photo.shot.exposure);
-        out.text_if("takenZone", shot.offset_min.map(zone).as_deref());
-        out.text_if("lens", shot.lens.as_deref());
+        let (metadata, exposure) = (&photo.metadata, &photo.metadata.exposure);
+        out.text_if("takenZone", metadata.offset_min.map(zone).as_deref());
+        out.text_if("lens", metadata.lens.as_deref());
         if let Some(hundredths) = exposure.f_number_e2 {
             out.float("fNumber", f64::from(hundredths) / 100.0);
         }
@@ -66,7 +66,7 @@ impl Ask<'_> {
         if let Some(hundredths) = exposure.focal_mm_e2 {
             out.float("focalMm", f64::from(hundredths) / 100.0);
         }
-        let altitude_m = shot.place.and_then(|place| place.altitude_m);
+        let altitude_m = metadata.position.and_then(|position| position.altitude_m);
         out.number_if("altitude", altitude_m);
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use catalog::Month;
 use image_plan::Placeholder;
 
-use super::{Ask, Refusal};
+use super::{ApiCall, Refusal};
 use crate::ids::Id;
 use crate::params::encoded;
 use crate::store::State;
@@ -22,7 +22,7 @@ struct Cell {
     placeholder: Option<Placeholder>,
 }
 
-impl Ask<'_> {
+impl ApiCall<'_> {
     /// Writes the response to a request about photographs.
     pub(super) fn write_photos(
         &self,

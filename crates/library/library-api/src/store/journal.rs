@@ -43,7 +43,7 @@ pub(super) struct Journal {
     path: PathBuf,
     partial: PathBuf,
     /// Damaged parts that were skipped since this value was created, counted as in [`Damage`].
-    damaged_stretches: AtomicU64,
+    damaged_parts: AtomicU64,
     damaged_bytes: AtomicU64,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Position {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
     /// Number of contiguous damaged parts; each may cover several records.
-    pub stretches: u64,
+    pub parts: u64,
     /// Total length of the damaged parts in bytes.
     pub bytes: u64,
 }
@@ -79,7 +79,7 @@ impl Journal {
             folder: folder.to_owned(),
             path: folder.join("journal"),
             partial: folder.join("journal.partial"),
-            damaged_stretches: AtomicU64::new(0),
+            damaged_parts: AtomicU64::new(0),
             damaged_bytes: AtomicU64::new(0),
         }
     }
@@ -88,7 +88,7 @@ impl Journal {
     /// created.
     pub(super) fn damage(&self) -> Damage {
         Damage {
-            stretches: self.damaged_stretches.load(Ordering::Relaxed),
+            parts: self.damaged_parts.load(Ordering::Relaxed),
             bytes: self.damaged_bytes.load(Ordering::Relaxed),
         }
     }
@@ -239,7 +239,7 @@ impl Journal {
     fn note_damage(&self, position: &mut Position, at: u64, skipped: usize) {
         let path = self.path.display();
         tracing::error!(%path, at, skipped, "skipped a damaged part of the users' journal; the changes in it are lost");
-        self.damaged_stretches.fetch_add(1, Ordering::Relaxed);
+        self.damaged_parts.fetch_add(1, Ordering::Relaxed);
         let bytes = &self.damaged_bytes;
         bytes.fetch_add(skipped as u64, Ordering::Relaxed);
         position.is_damaged = true;

@@ -108,7 +108,7 @@ fn a_wrong_bit_anywhere_costs_one_record_and_reading_writes_nothing() {
             fs::write(folder.journal(), &broken).expect("it is ours");
             let store = Store::open(&folder.0).expect("the rest is read");
             assert_eq!(names(&state(&store)), ["a", "c"], "byte {at}, bit {bit}");
-            assert_eq!(store.damage().stretches, 1, "byte {at}, bit {bit}");
+            assert_eq!(store.damage().parts, 1, "byte {at}, bit {bit}");
             let length = (begins[2] - begins[1]) as u64;
             assert_eq!(store.damage().bytes, length, "byte {at}, bit {bit}");
         }
@@ -137,10 +137,7 @@ fn a_wrong_bit_in_the_begin_of_the_file_costs_no_record() {
         fs::write(folder.journal(), &broken).expect("it is ours");
         let store = Store::open(&folder.0).expect("the records are read");
         assert_eq!(names(&state(&store)), ["a", "b"], "bit {bit}");
-        let damage = Damage {
-            stretches: 1,
-            bytes: 8,
-        };
+        let damage = Damage { parts: 1, bytes: 8 };
         assert_eq!(store.damage(), damage, "bit {bit}");
         change(&store, vec![play(1, 10)]);
         let kept = folder.0.join("journal.bad");

@@ -12,7 +12,7 @@ fn july_s(day: i64) -> i64 {
 }
 
 fn photo(number: u64, path: &str, taken_local_s: i64) -> Entry {
-    let shot = PhotoMetadata {
+    let metadata = PhotoMetadata {
         taken_local_s: Some(taken_local_s),
         model: Some("X100".to_owned()),
         ..PhotoMetadata::default()
@@ -20,7 +20,7 @@ fn photo(number: u64, path: &str, taken_local_s: i64) -> Entry {
     let photo = Photo {
         width_px: 300 * number as u32,
         height_px: 200,
-        shot,
+        metadata,
     };
     entry(number, path, Content::Photo(photo))
 }

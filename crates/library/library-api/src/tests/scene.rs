@@ -354,7 +354,7 @@ pub(super) fn music(number: u64, path: &str, fields: &[(Field, &str)]) -> Entry 
             bytes: 300_000,
             skip: 0,
         }],
-        essence: AudioHash(number),
+        audio_hash: AudioHash(number),
         issues: match number {
             1 => vec!["a frame is cut off".into()],
             _ => Vec::new(),
@@ -397,7 +397,7 @@ fn library() -> Vec<Entry> {
         Label, Mixer, Mood, Performer, Producer, RecordingId, Title, TrackGain, TrackNumber,
         TrackPeak,
     };
-    let shot = PhotoMetadata {
+    let metadata = PhotoMetadata {
         taken_local_s: Some(1_052_749_801),
         make: Some("Canon".to_owned()),
         lens: Some("EF 50mm".to_owned()),
@@ -413,7 +413,7 @@ fn library() -> Vec<Entry> {
     let photo = Photo {
         width_px: 640,
         height_px: 480,
-        shot,
+        metadata,
     };
     vec![
         music(

@@ -96,11 +96,11 @@ impl Scene {
     }
 
     /// Returns the response to a request with these fields and this body.
-    fn ask(&self, request: &str, fields: &str, body: &str) -> Said {
+    fn ask(&self, request: &str, fields: &str, body: &str) -> Response {
         self.ask_from("127.0.0.1", (request, fields, body))
     }
 
-    fn ask_from(&self, peer: &str, (request, fields, body): (&str, &str, &str)) -> Said {
+    fn ask_from(&self, peer: &str, (request, fields, body): (&str, &str, &str)) -> Response {
         let text = format!("{request} HTTP/1.1\r\nhost: h\r\n{fields}\r\n");
         let parsed = http1::parse(text.as_bytes(), &http1::Limits::default());
         let parsed = parsed.expect("sound").expect("whole");
@@ -133,7 +133,7 @@ impl Scene {
             Some(value.to_string())
         };
         assert_eq!(value("cache-control").as_deref(), Some("no-store"));
-        Said {
+        Response {
             status,
             body: String::from_utf8(body.to_vec()).expect("text"),
             cookie: value("set-cookie"),
@@ -143,8 +143,8 @@ impl Scene {
 
     /// Logs ann in, and returns the Cookie line of the session.
     fn log_in(&self) -> String {
-        let said = self.ask("POST /-/api/session", JSON, RIGHT);
-        said.cookie_line()
+        let response = self.ask("POST /-/api/session", JSON, RIGHT);
+        response.cookie_line()
     }
 }
 
@@ -156,14 +156,14 @@ impl Drop for Scene {
     }
 }
 
-struct Said {
+struct Response {
     status: u16,
     body: String,
     cookie: Option<String>,
     retry_after: Option<String>,
 }
 
-impl Said {
+impl Response {
     fn cookie_line(&self) -> String {
         let cookie = self.cookie.as_deref().expect("a cookie");
         let (pair, _) = cookie.split_once(';').expect("attributes");
@@ -179,12 +179,16 @@ const ANN: &str = r#"{"files":"","hasUsers":true,"isAdmin":true,"name":"ann"}"#;
 #[test]
 fn without_users_a_login_is_refused_with_the_command_that_adds_one() {
     let scene = Scene::empty();
-    let said = scene.ask("GET /-/api/session", "", "");
+    let response = scene.ask("GET /-/api/session", "", "");
     let nobody = r#"{"files":"","hasUsers":false,"isAdmin":false,"name":null}"#;
-    assert_eq!((said.status, &*said.body), (200, nobody));
-    let said = scene.ask("POST /-/api/session", JSON, RIGHT);
-    assert_eq!((said.status, said.cookie), (409, None));
-    assert!(said.body.contains("pelton user add NAME"), "{}", said.body);
+    assert_eq!((response.status, &*response.body), (200, nobody));
+    let response = scene.ask("POST /-/api/session", JSON, RIGHT);
+    assert_eq!((response.status, response.cookie), (409, None));
+    assert!(
+        response.body.contains("pelton user add NAME"),
+        "{}",
+        response.body
+    );
     assert!(!scene.folder.exists(), "nothing is written");
 }
 
@@ -193,13 +197,13 @@ fn a_login_gives_a_cookie_and_a_logout_takes_it() {
     let scene = Scene::new();
     let guest = scene.ask("GET /-/api/session", "", "");
     assert_eq!((guest.status, &*guest.body), (200, GUEST));
-    let said = scene.ask("POST /-/api/session", JSON, RIGHT);
-    assert_eq!((said.status, &*said.body), (200, ANN));
-    let cookie = said.cookie.clone().expect("a cookie");
+    let response = scene.ask("POST /-/api/session", JSON, RIGHT);
+    assert_eq!((response.status, &*response.body), (200, ANN));
+    let cookie = response.cookie.clone().expect("a cookie");
     let (pair, attributes) = cookie.split_once("; ").expect("attributes");
     assert_eq!(attributes, "Path=/-/; Max-Age=60; HttpOnly; SameSite=Lax");
     assert_eq!(pair.len(), "pelton=".len() + 16 + 1 + 64);
-    let line = said.cookie_line();
+    let line = response.cookie_line();
     let here = scene.ask("GET /-/api/session", &line, "");
     // There is no new token, since the present token was issued just now.
     assert_eq!((&*here.body, here.cookie), (ANN, None));
@@ -217,8 +221,8 @@ fn the_cookie_is_secure_if_the_browsers_connection_is() {
     let scene = Scene::new();
     let cookie = |peer, fields: &str| {
         let fields = format!("{JSON}{fields}");
-        let said = scene.ask_from(peer, ("POST /-/api/session", &fields, RIGHT));
-        said.cookie.expect("a cookie")
+        let response = scene.ask_from(peer, ("POST /-/api/session", &fields, RIGHT));
+        response.cookie.expect("a cookie")
     };
     let is_secure = |cookie: &str| {
         let is_named = cookie.starts_with("__Secure-pelton=");
@@ -267,9 +271,13 @@ fn what_is_no_login_is_refused() {
             200,
         ),
     ] {
-        let said = scene.ask("POST /-/api/session", fields, body);
-        assert_eq!(said.status, status, "{fields} {body}: {}", said.body);
-        assert_eq!(said.cookie.is_some(), status == 200, "{body}");
+        let response = scene.ask("POST /-/api/session", fields, body);
+        assert_eq!(
+            response.status, status,
+            "{fields} {body}: {}",
+            response.body
+        );
+        assert_eq!(response.cookie.is_some(), status == 200, "{body}");
     }
     for (request, status) in [
         ("PUT /-/api/session", 405),
@@ -288,12 +296,16 @@ fn guessing_has_to_wait() {
     let scene = Scene::new();
     let wrong = r#"{"name":"ANN","password":"wrong"}"#;
     for _ in 0..10 {
-        let said = scene.ask("POST /-/api/session", JSON, wrong);
-        assert_eq!(said.status, 401);
+        let response = scene.ask("POST /-/api/session", JSON, wrong);
+        assert_eq!(response.status, 401);
     }
-    let said = scene.ask("POST /-/api/session", JSON, RIGHT);
-    assert_eq!((said.status, said.cookie), (429, None));
-    let wait: u64 = said.retry_after.expect("a time").parse().expect("seconds");
+    let response = scene.ask("POST /-/api/session", JSON, RIGHT);
+    assert_eq!((response.status, response.cookie), (429, None));
+    let wait: u64 = response
+        .retry_after
+        .expect("a time")
+        .parse()
+        .expect("seconds");
     assert!((1..=60).contains(&wait), "{wait}");
     let other = scene.ask_from("192.0.2.1", ("POST /-/api/session", JSON, RIGHT));
     assert_eq!(other.status, 200);
@@ -304,8 +316,8 @@ fn users_see_and_end_their_sessions() {
     let scene = Scene::new();
     let (first, second) = (scene.log_in(), scene.log_in());
     let list = |line: &str| {
-        let said = scene.ask("GET /-/api/sessions", line, "");
-        let list: Value = serde_json::from_str(&said.body).expect("JSON");
+        let response = scene.ask("GET /-/api/sessions", line, "");
+        let list: Value = serde_json::from_str(&response.body).expect("JSON");
         list["items"].as_array().expect("a list").clone()
     };
     let items = list(&second);
@@ -357,8 +369,8 @@ fn users_load_files_below_the_page_if_files_need_a_login() {
     ] {
         scene.require_login = login;
         let files_of = |line| {
-            let said = scene.ask("GET /-/api/session", line, "");
-            let session: Value = serde_json::from_str(&said.body).expect("JSON");
+            let response = scene.ask("GET /-/api/session", line, "");
+            let session: Value = serde_json::from_str(&response.body).expect("JSON");
             session["files"].as_str().expect("text").to_owned()
         };
         assert_eq!((&*files_of(&line), &*files_of("")), (files, ""));
@@ -369,7 +381,7 @@ fn users_load_files_below_the_page_if_files_need_a_login() {
 fn the_verifier_of_logins_knows_sessions() {
     use server::gate::Credentials;
     let scene = Scene::new();
-    let users = crate::players::Doorkeeper(Arc::clone(&scene.sessions.server));
+    let users = crate::players::SubsonicUsers(Arc::clone(&scene.sessions.server));
     let line = scene.log_in();
     let token = line
         .trim()

@@ -20,7 +20,7 @@ pub(super) struct Sound {
     pub(super) timescale: u32,
     /// Duration in units of the time scale; 0 if unknown.
     pub(super) duration: u64,
-    essence: Vec<u8>,
+    hashed: Vec<u8>,
 }
 
 /// Reads a track; returns `None` unless it is a sound track.
@@ -54,7 +54,7 @@ pub(super) fn read(
         id,
         timescale,
         duration,
-        essence: Vec::new(),
+        hashed: Vec::new(),
     };
     let Some(stbl) = find(input, &minf, b"stbl")? else {
         return Err(Error::malformed("mp4 track without sample tables"));
@@ -67,7 +67,7 @@ pub(super) fn read(
             b"stsz" => {
                 let bytes = (atom.body.end - atom.body.start).min(SIZES_BYTES);
                 let sizes = input.bytes(atom.body.start, bytes as usize)?;
-                sound.essence.extend_from_slice(sizes);
+                sound.hashed.extend_from_slice(sizes);
             }
             _ => {}
         }
@@ -247,6 +247,6 @@ impl Sound {
         media.audio.exact &= self.duration != 0;
         media.audio.sample_rate_hz = rate;
         let number = self.duration ^ mdat_bytes << 24;
-        media.essence = AudioHash::of("mp4", number, &self.essence);
+        media.audio_hash = AudioHash::of("mp4", number, &self.hashed);
     }
 }

@@ -172,12 +172,12 @@ fn durations_are_those_of_lofty() {
 }
 
 #[test]
-fn a_new_tag_leaves_the_essence() {
+fn a_new_tag_leaves_the_audio_hash() {
     for (name, bytes) in SINES {
-        let before = read(bytes).expect("a sound file").essence;
+        let before = read(bytes).expect("a sound file").audio_hash;
         for &kind in tag_types(name) {
             let after = read(&tagged(bytes, kind, &art(5000))).expect("a sound file");
-            assert_eq!(before, after.essence, "{name} {kind:?}");
+            assert_eq!(before, after.audio_hash, "{name} {kind:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of EXIF in each picture format that supports it.
 
-use crate::{Limits, PhotoMetadata, shot};
+use crate::{Limits, PhotoMetadata, read_photo_metadata};
 use expect_test::{Expect, expect};
 
 fn entry(tag: u16, kind: u16, count: u32, value: u32) -> Vec<u8> {
@@ -112,12 +112,12 @@ fn heic(exif: &[u8]) -> Vec<u8> {
 }
 
 fn read(bytes: &[u8]) -> Result<PhotoMetadata, crate::Error> {
-    shot(bytes, bytes.len() as u64, &Limits::default())
+    read_photo_metadata(bytes, bytes.len() as u64, &Limits::default())
 }
 
 fn check(bytes: &[u8], expected: &Expect) {
     match read(bytes) {
-        Ok(shot) => expected.assert_eq(&format!("{shot:?}")),
+        Ok(metadata) => expected.assert_eq(&format!("{metadata:?}")),
         Err(err) => expected.assert_eq(&err.to_string()),
     }
 }
@@ -125,7 +125,7 @@ fn check(bytes: &[u8], expected: &Expect) {
 #[test]
 fn every_container_is_looked_into() {
     let expected = expect![[
-        r#"PhotoMetadata { taken_local_s: Some(1052749801), offset_min: Some(120), make: None, model: Some("Camera1"), lens: Some("50m"), exposure: Exposure { time_ns: Some(4000000), f_number_e2: Some(280), iso: Some(400), focal_mm_e2: Some(5050) }, place: Some(Place { latitude_e7: -338598333, longitude_e7: 1512000000, altitude_m: None }) }"#
+        r#"PhotoMetadata { taken_local_s: Some(1052749801), offset_min: Some(120), make: None, model: Some("Camera1"), lens: Some("50m"), exposure: Exposure { time_ns: Some(4000000), f_number_e2: Some(280), iso: Some(400), focal_mm_e2: Some(5050) }, position: Some(Position { latitude_e7: -338598333, longitude_e7: 1512000000, altitude_m: None }) }"#
     ]];
     let exif = tiff();
     let mut avif = heic(&exif);
@@ -188,7 +188,8 @@ fn a_broken_block_says_nothing_and_a_broken_picture_says_so() {
         let whole = jpeg(&exif);
         let result = read(&whole[..cut]);
         assert!(
-            result.is_err() || result.is_ok_and(|shot| shot == nothing || shot.model.is_some())
+            result.is_err()
+                || result.is_ok_and(|metadata| metadata == nothing || metadata.model.is_some())
         );
     }
 }

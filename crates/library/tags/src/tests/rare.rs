@@ -191,7 +191,10 @@ fn values_of_asf_are_texts_numbers_and_pictures() {
     let cover = media.cover().expect("one picture");
     let found = crate::read_cover(&file[..], file.len() as u64, cover, 100);
     assert_eq!(found.expect("it is there"), b"pixels");
-    assert_eq!(media.essence, read(WMA).expect("a sound file").essence);
+    assert_eq!(
+        media.audio_hash,
+        read(WMA).expect("a sound file").audio_hash
+    );
 }
 
 /// Returns a Matroska element whose length takes one byte.

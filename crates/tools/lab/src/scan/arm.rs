@@ -121,7 +121,7 @@ pub(crate) fn read(typed: &Arms) -> Result<(), Stop> {
     Ok(())
 }
 
-fn ours(typed: &Arms, afresh: bool) -> Result<Report, Stop> {
+fn ours(typed: &Arms, full: bool) -> Result<Report, Stop> {
     let order = ScanRequest {
         root: &typed.library,
         folder: &typed.index,
@@ -129,7 +129,7 @@ fn ours(typed: &Arms, afresh: bool) -> Result<Report, Stop> {
         splits: &Splits::default(),
         limits: &Limits::default(),
         only: &[],
-        afresh,
+        full,
     };
     let scanned = scan::scan(&order, None, &Progress::default());
     let (_, report) = scanned.map_err(|err| Stop::host(format!("scan: {err}")))?;

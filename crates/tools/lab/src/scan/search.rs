@@ -205,7 +205,7 @@ fn song(number: u32, words: &[String], chance: &mut Chance) -> Entry {
         },
         tags,
         pictures: Vec::new(),
-        essence: AudioHash(u64::from(number) << 20 | 1),
+        audio_hash: AudioHash(u64::from(number) << 20 | 1),
         issues: Vec::new(),
     };
     Entry {

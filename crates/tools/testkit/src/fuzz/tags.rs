@@ -6,7 +6,7 @@
 
 use std::io;
 
-use tags::{Limits, ReadAt, Reader, Splits, Track, read_cover, shot};
+use tags::{Limits, ReadAt, Reader, Splits, Track, read_cover, read_photo_metadata};
 
 /// Checks `bytes` as a music file, and as a picture with EXIF.
 pub fn tags(bytes: &[u8]) {
@@ -138,14 +138,17 @@ fn music(bytes: &[u8]) {
 fn picture(bytes: &[u8]) {
     let limits = Limits::default();
     for source in sources(bytes) {
-        let Ok(found) = shot(&source, source.len, &limits) else {
+        let Ok(found) = read_photo_metadata(&source, source.len, &limits) else {
             continue;
         };
         assert!(
             found
-                .place
-                .is_none_or(|place| place.latitude_e7.abs() <= 900_000_000)
+                .position
+                .is_none_or(|position| position.latitude_e7.abs() <= 900_000_000)
         );
-        assert_eq!(Some(found), shot(&source, source.len, &limits).ok());
+        assert_eq!(
+            Some(found),
+            read_photo_metadata(&source, source.len, &limits).ok()
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 /// Numbers parsed from the text of a track or disc number; 0 if missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Numbering {
     pub(crate) number: u16,
     pub(crate) total: u16,
     /// Disc that precedes a track number, as in `2-05`; 0 if missing.
@@ -11,24 +11,24 @@ pub(crate) struct Place {
     pub(crate) side: u16,
 }
 
-impl Place {
+impl Numbering {
     /// Parses `7`, `07/12`, `7 of 12`, `2-05`, `A1`, `B` and a number after a word.
-    pub(crate) fn parse(text: &str) -> Place {
+    pub(crate) fn parse(text: &str) -> Numbering {
         let text = text.trim();
         let at = text.find(|letter: char| letter.is_ascii_digit());
         let (before, rest) = text.split_at(at.unwrap_or(text.len()));
         let side = side(before.trim_end_matches([' ', '.', '-']));
         let Some((number, rest)) = leading_number(rest) else {
             let number = u16::from(side != 0);
-            return Place {
+            return Numbering {
                 number,
                 side,
-                ..Place::default()
+                ..Numbering::default()
             };
         };
         // The hyphen is a minus sign here, which makes the number invalid.
         if before.ends_with('-') && side == 0 {
-            return Place::default();
+            return Numbering::default();
         }
         let behind = rest.strip_prefix('-').and_then(leading_number);
         let (disc, number, rest) = match behind {
@@ -39,7 +39,7 @@ impl Place {
         let total = rest.strip_prefix('/').or_else(|| rest.strip_prefix("of "));
         let total = total.and_then(|total| leading_number(total.trim_start()));
         let total = total.map_or(0, |(total, _)| total);
-        Place {
+        Numbering {
             number,
             total,
             disc,

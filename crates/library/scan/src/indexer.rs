@@ -51,7 +51,7 @@ pub struct Watching {
     /// Time that a folder must be quiet before it is scanned, so that albums appear whole.
     pub settle: Duration,
     /// Interval between polls for changes, if inotify is not used.
-    pub look: Duration,
+    pub poll_interval: Duration,
     /// Interval between scans of the whole library, which run even if no changes were detected;
     /// zero disables them.
     pub rescan: Duration,
@@ -234,7 +234,7 @@ impl Shared {
             let now = Instant::now();
             let Watching {
                 settle,
-                look,
+                poll_interval,
                 rescan,
                 ..
             } = self.setup.watching;
@@ -259,7 +259,7 @@ impl Shared {
                 } else {
                     failures + 1
                 };
-                let patience = look.saturating_mul(1 << failures.min(10));
+                let patience = poll_interval.saturating_mul(1 << failures.min(10));
                 retry = (failures != 0).then(|| now + patience);
             }
             self.wait(&change_source, [changes.next_quiet(settle), due, retry]);
@@ -270,11 +270,11 @@ impl Shared {
     /// Blocks until the first of these events: one of `moments`, the next poll, an inotify event,
     /// or a call of [`Shared::wake`].
     fn wait(&self, change_source: &ChangeSource, moments: [Option<Instant>; 3]) {
-        let look = match change_source {
+        let next_poll = match change_source {
             ChangeSource::Polling { next, .. } => Some(*next),
             ChangeSource::Closed | ChangeSource::Inotify(_) => None,
         };
-        let until = moments.into_iter().chain([look]).flatten().min();
+        let until = moments.into_iter().chain([next_poll]).flatten().min();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         // `poll` counts whole milliseconds. One is added, or the loop would spin during the last
         // nanoseconds.
@@ -325,7 +325,7 @@ impl Shared {
             }
             Err(WatchError::Host(why)) => {
                 changes.note_all(now);
-                *change_source = self.look(why);
+                *change_source = self.poll(why);
             }
             Err(WatchError::Scan(ScanError::Cancelled)) => {}
             Err(WatchError::Scan(err)) => {
@@ -336,12 +336,16 @@ impl Shared {
             && *next <= now
         {
             // If folders changed, poll again as soon as these folders may be quiet.
-            let Watching { look, settle, .. } = self.setup.watching;
+            let Watching {
+                poll_interval,
+                settle,
+                ..
+            } = self.setup.watching;
             *next = now
                 + if changes.len() == 0 {
-                    look
+                    poll_interval
                 } else {
-                    look.min(settle)
+                    poll_interval.min(settle)
                 };
         }
         let folders = match change_source {
@@ -364,7 +368,7 @@ impl Shared {
                 self.status(|status| status.watch = Watch::Off);
                 return ChangeSource::Closed;
             }
-            WatchMode::Polling => return self.look("chosen in the settings".to_owned()),
+            WatchMode::Polling => return self.poll("chosen in the settings".to_owned()),
             WatchMode::Auto => {}
         }
         let opened = self.on_tree(|tree, progress| match remote(tree.root) {
@@ -380,15 +384,15 @@ impl Shared {
                 self.status(|status| status.watch = Watch::Inotify { folders });
                 ChangeSource::Inotify(watches)
             }
-            Err(WatchError::Host(why)) => self.look(why),
-            Err(WatchError::Overflow) => self.look("inotify queue overflowed".to_owned()),
-            Err(WatchError::Scan(err)) => self.look(err.to_string()),
+            Err(WatchError::Host(why)) => self.poll(why),
+            Err(WatchError::Overflow) => self.poll("inotify queue overflowed".to_owned()),
+            Err(WatchError::Scan(err)) => self.poll(err.to_string()),
         }
     }
 
     /// Starts polling. The returned source keeps `why`, the reason for not using inotify.
-    fn look(&self, why: String) -> ChangeSource {
-        let every = self.setup.watching.look;
+    fn poll(&self, why: String) -> ChangeSource {
+        let every = self.setup.watching.poll_interval;
         let watch = Watch::Polling { every, why };
         match self.setup.watching.means {
             WatchMode::Auto => {
@@ -429,7 +433,7 @@ impl Shared {
             } else {
                 only
             },
-            afresh: false,
+            full: false,
         };
         let scanned = scan(&order, last.as_ref(), &progress);
         *self.progress.lock() = Arc::default();

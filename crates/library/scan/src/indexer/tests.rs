@@ -22,7 +22,7 @@ struct Home(PathBuf);
 impl Home {
     fn new(name: &str) -> Home {
         let path =
-            std::env::temp_dir().join(format!("pelton-keeper-{name}-{}", std::process::id()));
+            std::env::temp_dir().join(format!("pelton-indexer-{name}-{}", std::process::id()));
         let home = Home(path);
         home.put("Band/Album/1.flac");
         home
@@ -38,7 +38,7 @@ impl Home {
         fs::write(path, FLAC).expect("a folder of our own");
     }
 
-    fn keeper(&self, watching: Watching, limits: Limits) -> LibraryIndexer {
+    fn indexer(&self, watching: Watching, limits: Limits) -> LibraryIndexer {
         let setup = Setup {
             root: self.library(),
             folder: self.0.join("index"),
@@ -60,76 +60,76 @@ impl Drop for Home {
 const QUICKLY: Watching = Watching {
     means: WatchMode::Auto,
     settle: Duration::from_millis(30),
-    look: Duration::from_millis(30),
+    poll_interval: Duration::from_millis(30),
     rescan: Duration::ZERO,
 };
 
-fn eventually(keeper: &LibraryIndexer, what: &str, mut come: impl FnMut(&Status) -> bool) {
+fn eventually(indexer: &LibraryIndexer, what: &str, mut come: impl FnMut(&Status) -> bool) {
     let begun = Instant::now();
-    while !come(&keeper.status()) {
+    while !come(&indexer.status()) {
         assert!(
             begun.elapsed() < DEADLINE,
             "never happened: {what}: {:?}",
-            keeper.status()
+            indexer.status()
         );
         thread::park_timeout(Duration::from_millis(2));
     }
 }
 
-fn until_tracks(keeper: &LibraryIndexer, tracks: u32) {
+fn until_tracks(indexer: &LibraryIndexer, tracks: u32) {
     let what = format!("{tracks} tracks");
-    eventually(keeper, &what, |_| {
-        keeper.catalog().counts().tracks == tracks
+    eventually(indexer, &what, |_| {
+        indexer.catalog().counts().tracks == tracks
     });
 }
 
 /// Adds, moves and removes files, and waits until each change is in the catalog.
-fn check_changes(home: &Home, keeper: &LibraryIndexer) {
-    until_tracks(keeper, 1);
+fn check_changes(home: &Home, indexer: &LibraryIndexer) {
+    until_tracks(indexer, 1);
     home.put("Band/Album/2.flac");
-    until_tracks(keeper, 2);
+    until_tracks(indexer, 2);
     home.put("New/Deep/Album/1.flac");
-    until_tracks(keeper, 3);
+    until_tracks(indexer, 3);
     let at = |path: &str| home.library().join(path);
     fs::rename(at("New"), at("Band/New")).expect("it is there");
     let path = b"Band/New/Deep/Album/1.flac";
-    eventually(keeper, "the move", |_| {
-        let catalog = keeper.catalog();
+    eventually(indexer, "the move", |_| {
+        let catalog = indexer.catalog();
         (0..catalog.counts().files)
             .any(|row| catalog.file(row).is_some_and(|(found, _)| found == path))
     });
     home.put("Band/New/Deep/Album/2.flac");
-    until_tracks(keeper, 4);
+    until_tracks(indexer, 4);
     fs::remove_dir_all(at("Band/New")).expect("it is there");
-    until_tracks(keeper, 2);
+    until_tracks(indexer, 2);
 }
 
 #[test]
 fn nothing_is_unsettled_once_it_was_read() {
     let home = Home::new("settled");
-    let keeper = home.keeper(QUICKLY, Limits::default());
-    until_tracks(&keeper, 1);
+    let indexer = home.indexer(QUICKLY, Limits::default());
+    until_tracks(&indexer, 1);
     let at = |path: &str| home.library().join(path);
     for round in 0..3 {
         let (before, after) = (format!("Band/{round} a"), format!("Band/{round} b"));
         fs::create_dir(at(&before)).expect("a folder of our own");
         fs::rename(at(&before), at(&after)).expect("it is there");
         home.put(&format!("{after}/1.flac"));
-        until_tracks(&keeper, round + 2);
-        eventually(&keeper, "all is quiet", |status| status.unsettled == 0);
+        until_tracks(&indexer, round + 2);
+        eventually(&indexer, "all is quiet", |status| status.unsettled == 0);
     }
 }
 
 #[test]
 fn inotify_reports_what_changes() {
     let home = Home::new("inotify");
-    let keeper = home.keeper(QUICKLY, Limits::default());
-    check_changes(&home, &keeper);
+    let indexer = home.indexer(QUICKLY, Limits::default());
+    check_changes(&home, &indexer);
     // Three folders are watched: the root, the band's folder and its album's.
-    eventually(&keeper, "the watches", |status| {
+    eventually(&indexer, "the watches", |status| {
         status.watch == Watch::Inotify { folders: 3 }
     });
-    assert_eq!(keeper.status().failed, None);
+    assert_eq!(indexer.status().failed, None);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn polling_finds_what_changes() {
         means: WatchMode::Polling,
         ..QUICKLY
     };
-    check_changes(&home, &home.keeper(watching, Limits::default()));
+    check_changes(&home, &home.indexer(watching, Limits::default()));
 }
 
 #[test]
@@ -149,10 +149,10 @@ fn without_watches_it_polls_and_says_why() {
         watches_max: 4,
         ..Limits::default()
     };
-    let keeper = home.keeper(QUICKLY, limits);
-    check_changes(&home, &keeper);
+    let indexer = home.indexer(QUICKLY, limits);
+    check_changes(&home, &indexer);
     let expected = "polling every 0 s: library has more than 4 folders";
-    assert_eq!(keeper.status().watch.to_string(), expected);
+    assert_eq!(indexer.status().watch.to_string(), expected);
 }
 
 #[test]
@@ -162,22 +162,22 @@ fn off_it_scans_when_asked() {
         means: WatchMode::Off,
         ..QUICKLY
     };
-    let keeper = home.keeper(watching, Limits::default());
-    until_tracks(&keeper, 1);
-    eventually(&keeper, "the end of the scan", |status| status.scans == 1);
+    let indexer = home.indexer(watching, Limits::default());
+    until_tracks(&indexer, 1);
+    eventually(&indexer, "the end of the scan", |status| status.scans == 1);
     home.put("Band/Album/2.flac");
-    keeper.ask(Vec::new());
-    until_tracks(&keeper, 2);
-    eventually(&keeper, "its end", |status| {
+    indexer.ask(Vec::new());
+    until_tracks(&indexer, 2);
+    eventually(&indexer, "its end", |status| {
         status.scans == 2 && status.snapshot.is_none()
     });
-    assert_eq!(keeper.generation(), 2);
+    assert_eq!(indexer.generation(), 2);
     home.put("Band/Other/1.flac");
     home.put("New/Album/1.flac");
-    keeper.ask(vec![b"New".to_vec()]);
-    until_tracks(&keeper, 3);
-    keeper.ask(vec![b"Band/Other".to_vec(), b"Absent".to_vec()]);
-    until_tracks(&keeper, 4);
+    indexer.ask(vec![b"New".to_vec()]);
+    until_tracks(&indexer, 3);
+    indexer.ask(vec![b"Band/Other".to_vec(), b"Absent".to_vec()]);
+    until_tracks(&indexer, 4);
 }
 
 #[test]
@@ -188,13 +188,13 @@ fn on_schedule_everything_is_scanned_again() {
         rescan: Duration::from_millis(50),
         ..QUICKLY
     };
-    let keeper = home.keeper(watching, Limits::default());
-    until_tracks(&keeper, 1);
+    let indexer = home.indexer(watching, Limits::default());
+    until_tracks(&indexer, 1);
     home.put("Band/Album/2.flac");
-    until_tracks(&keeper, 2);
-    let scans = keeper.status().scans;
-    eventually(&keeper, "two more", |status| scans + 2 <= status.scans);
-    assert_eq!(keeper.generation(), 2, "nothing else changed");
+    until_tracks(&indexer, 2);
+    let scans = indexer.status().scans;
+    eventually(&indexer, "two more", |status| scans + 2 <= status.scans);
+    assert_eq!(indexer.generation(), 2, "nothing else changed");
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn what_cannot_be_read_is_told_until_it_is_looked_at_again() {
     };
     home.put("Band/Album/CD1/1.flac");
     fs::write(home.library().join("Band/Album/2.flac"), b"").expect("a folder of our own");
-    let keeper = home.keeper(watching, limits);
+    let indexer = home.indexer(watching, limits);
     let faults = |status: &Status| {
         let report = status.report.as_ref().expect("a scan has ended");
         let faults = report.faults.iter().map(|fault| &fault.path);
@@ -218,17 +218,17 @@ fn what_cannot_be_read_is_told_until_it_is_looked_at_again() {
             .map(|path| String::from_utf8_lossy(path).into_owned())
             .collect::<Vec<_>>()
     };
-    eventually(&keeper, "the first scan", |status| status.scans == 1);
+    eventually(&indexer, "the first scan", |status| status.scans == 1);
     let both = ["Band/Album/2.flac", "Band/Album/CD1"];
-    assert_eq!(faults(&keeper.status()), both);
+    assert_eq!(faults(&indexer.status()), both);
     home.put("New/1.flac");
-    keeper.ask(vec![b"New".to_vec()]);
-    eventually(&keeper, "the second", |status| status.scans == 2);
-    assert_eq!(faults(&keeper.status()), both);
+    indexer.ask(vec![b"New".to_vec()]);
+    eventually(&indexer, "the second", |status| status.scans == 2);
+    assert_eq!(faults(&indexer.status()), both);
     fs::remove_dir_all(home.library().join("Band/Album/CD1")).expect("it is there");
-    keeper.ask(vec![b"Band".to_vec()]);
-    eventually(&keeper, "the third", |status| status.scans == 3);
-    assert_eq!(faults(&keeper.status()), both[..1]);
+    indexer.ask(vec![b"Band".to_vec()]);
+    eventually(&indexer, "the third", |status| status.scans == 3);
+    assert_eq!(faults(&indexer.status()), both[..1]);
 }
 
 #[test]
@@ -243,18 +243,18 @@ fn a_cancelled_scan_leaves_the_last_index() {
             means: WatchMode::Off,
             ..QUICKLY
         };
-        let keeper = home.keeper(watching, Limits::default());
-        while keeper.status().scans == 0 && keeper.status().failed.is_none() {
-            keeper.cancel();
+        let indexer = home.indexer(watching, Limits::default());
+        while indexer.status().scans == 0 && indexer.status().failed.is_none() {
+            indexer.cancel();
         }
-        let status = keeper.status();
-        status.failed.map(|failed| (home, keeper, failed))
+        let status = indexer.status();
+        status.failed.map(|failed| (home, indexer, failed))
     });
-    let (_home, keeper, failed) = cancelled.expect("one of them was cancelled");
-    assert_eq!((failed.as_str(), keeper.generation()), ("cancelled", 0));
-    keeper.ask(Vec::new());
-    until_tracks(&keeper, 1000);
-    eventually(&keeper, "its end", |status| status.failed.is_none());
+    let (_home, indexer, failed) = cancelled.expect("one of them was cancelled");
+    assert_eq!((failed.as_str(), indexer.generation()), ("cancelled", 0));
+    indexer.ask(Vec::new());
+    until_tracks(&indexer, 1000);
+    eventually(&indexer, "its end", |status| status.failed.is_none());
 }
 
 #[test]
@@ -264,45 +264,45 @@ fn what_is_not_quiet_is_not_read() {
         settle: Duration::from_secs(3600),
         ..QUICKLY
     };
-    let keeper = home.keeper(watching, Limits::default());
-    eventually(&keeper, "the first scan", |status| status.scans == 1);
+    let indexer = home.indexer(watching, Limits::default());
+    eventually(&indexer, "the first scan", |status| status.scans == 1);
     for track in 0..20 {
         home.put(&format!("Band/New/CD{}/{track}.flac", track / 10));
     }
-    eventually(&keeper, "the change", |status| status.unsettled != 0);
+    eventually(&indexer, "the change", |status| status.unsettled != 0);
     assert_eq!(
-        (keeper.catalog().counts().tracks, keeper.status().scans),
+        (indexer.catalog().counts().tracks, indexer.status().scans),
         (1, 1)
     );
-    keeper.ask(Vec::new());
-    until_tracks(&keeper, 21);
+    indexer.ask(Vec::new());
+    until_tracks(&indexer, 21);
 }
 
 #[test]
 fn a_library_that_vanishes_keeps_its_index_and_says_so() {
     let home = Home::new("vanished");
-    let keeper = home.keeper(QUICKLY, Limits::default());
-    until_tracks(&keeper, 1);
+    let indexer = home.indexer(QUICKLY, Limits::default());
+    until_tracks(&indexer, 1);
     let (library, away): (PathBuf, &Path) = (home.library(), &home.0.join("away"));
     fs::rename(&library, away).expect("it is there");
-    keeper.ask(Vec::new());
-    eventually(&keeper, "the failure", |status| status.failed.is_some());
-    assert_eq!(keeper.catalog().counts().tracks, 1);
+    indexer.ask(Vec::new());
+    eventually(&indexer, "the failure", |status| status.failed.is_some());
+    assert_eq!(indexer.catalog().counts().tracks, 1);
     fs::rename(away, &library).expect("it is there");
-    eventually(&keeper, "the recovery", |status| status.failed.is_none());
+    eventually(&indexer, "the recovery", |status| status.failed.is_none());
 }
 
 #[test]
 fn the_last_index_is_there_at_once_and_stopping_joins() {
     let home = Home::new("again");
-    let keeper = home.keeper(QUICKLY, Limits::default());
-    until_tracks(&keeper, 1);
-    drop(keeper);
-    let keeper = Arc::new(home.keeper(QUICKLY, Limits::default()));
+    let indexer = home.indexer(QUICKLY, Limits::default());
+    until_tracks(&indexer, 1);
+    drop(indexer);
+    let indexer = Arc::new(home.indexer(QUICKLY, Limits::default()));
     assert_eq!(
-        (keeper.generation(), keeper.catalog().counts().tracks),
+        (indexer.generation(), indexer.catalog().counts().tracks),
         (1, 1)
     );
-    keeper.stop();
-    keeper.stop();
+    indexer.stop();
+    indexer.stop();
 }

@@ -5,7 +5,7 @@
 //! directory: count u16 · count × (tag u16 · type u16 · values u32 · value or its offset u32)
 //! ```
 
-use super::{PhotoMetadata, Place};
+use super::{PhotoMetadata, Position};
 use crate::Error;
 use crate::input::Input;
 use std::ops::Range;
@@ -105,7 +105,7 @@ pub(super) fn read(input: &mut Input<'_>, block: Range<u64>) -> Result<PhotoMeta
     shot.exposure.iso = shot.exposure.iso.or(speed);
     shot.taken_local_s = taken.or(changed).and_then(|text| clock(&text));
     if let Some(at) = gps {
-        shot.place = tiff.place(at)?;
+        shot.position = tiff.place(at)?;
     }
     Ok(shot)
 }
@@ -196,7 +196,7 @@ impl Tiff<'_, '_> {
         Ok(degrees)
     }
 
-    fn place(&mut self, at: u64) -> Result<Option<Place>, Error> {
+    fn place(&mut self, at: u64) -> Result<Option<Position>, Error> {
         let (mut latitude, mut longitude, mut altitude) = (None, None, None);
         let (mut south, mut west, mut below) = (false, false, false);
         for entry in self.directory(at)? {
@@ -218,7 +218,7 @@ impl Tiff<'_, '_> {
             return Ok(None);
         }
         let sign = |negative: bool| if negative { -1.0 } else { 1.0 };
-        Ok(Some(Place {
+        Ok(Some(Position {
             latitude_e7: (latitude * sign(south) * 1e7).round() as i32,
             longitude_e7: (longitude * sign(west) * 1e7).round() as i32,
             altitude_m: altitude.map(|metres| (metres * sign(below)).round() as i32),

@@ -22,7 +22,7 @@ pub struct PhotoMetadata {
     /// Exposure time, f-number, sensitivity and focal length.
     pub exposure: Exposure,
     /// Position at which the picture was taken.
-    pub place: Option<Place>,
+    pub position: Option<Position>,
 }
 
 /// Settings of the camera at the exposure, as far as the camera wrote them.
@@ -40,7 +40,7 @@ pub struct Exposure {
 
 /// A position on Earth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     /// Latitude, north positive, in 1/10,000,000 degree.
     pub latitude_e7: i32,
     /// Longitude, east positive, in 1/10,000,000 degree.
@@ -54,7 +54,7 @@ pub struct Place {
 ///
 /// # Errors
 /// The picture's own structure is broken, or reading fails.
-pub fn shot(
+pub fn read_photo_metadata(
     source: &(impl ReadAt + ?Sized),
     len: u64,
     limits: &Limits,
