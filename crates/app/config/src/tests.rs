@@ -466,7 +466,7 @@ fn every_default_may_be_written_out() {
 }
 
 #[test]
-fn names_are_told_apart_in_every_form() {
+fn names_are_distinguished_in_every_form() {
     let forms: [fn(&Key) -> String; 3] = [|key| key.name.to_owned(), Key::flag, Key::variable];
     for form in forms {
         let distinct: BTreeSet<String> = KEYS.iter().map(form).collect();

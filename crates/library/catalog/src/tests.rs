@@ -407,7 +407,7 @@ fn entries_of_playlists_are_found_however_they_are_written() {
 }
 
 #[test]
-fn entries_of_playlists_that_mean_nothing_are_told() {
+fn entries_of_playlists_that_match_no_track_are_listed() {
     let check = |path, target: &[u8], expected| assert_eq!(listed(path, &[target]), expected);
     check("A/all.m3u", b"../../top.mp3", "no ../../top.mp3");
     check("A/all.m3u", b"top.mp3", "no top.mp3");

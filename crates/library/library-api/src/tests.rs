@@ -102,7 +102,7 @@ fn the_envelope_is_the_documented_one_in_every_form() {
 }
 
 #[test]
-fn nobody_comes_in_before_somebody_is_made() {
+fn no_login_succeeds_before_a_user_exists() {
     let scene = Scene::empty("nobody");
     check(
         &scene,
@@ -411,7 +411,7 @@ fn playlists_are_made_changed_and_shared() {
 }
 
 #[test]
-fn an_admin_sees_the_playlists_that_somebody_sees() {
+fn an_admin_sees_the_playlists_of_a_user() {
     let scene = Scene::new("of-user");
     let as_bob = |request: &str| scene.ask_as(request, "u=bob&p=secret");
     as_bob("createPlaylist?name=Bob's");
@@ -465,7 +465,7 @@ fn an_admin_sees_the_playlists_that_somebody_sees() {
 }
 
 #[test]
-fn playlists_in_files_are_shown_to_all_and_changed_by_nobody() {
+fn playlists_in_files_are_shown_to_all_and_cannot_be_changed() {
     let scene = Scene::new("listings");
     let list = scene.all("getPlaylists", "playlist.id").remove(0);
     let titles = scene.all(&format!("getPlaylist?id={list}"), "entry.title");

@@ -657,7 +657,7 @@ fn patterns_leave_files_and_folders_out() {
 }
 
 #[test]
-fn patterns_that_cannot_be_read_hide_nothing_and_are_told() {
+fn invalid_patterns_hide_nothing_and_are_reported() {
     let home = Home::new("no-patterns");
     let files = home.scan().files;
     let patterns = home.library().join("One/.ndignore");

@@ -277,7 +277,7 @@ fn cyclic() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn no_file_takes_more_than_its_share_and_each_is_told() {
+fn no_file_takes_more_than_its_share_and_each_is_reported() {
     let bounds = Bounds::new();
     for (ending, file) in SOUND.into_iter().chain(PICTURES) {
         for (what, bytes) in [

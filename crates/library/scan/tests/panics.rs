@@ -137,7 +137,7 @@ fn a_panic_of_the_indexer_reaches_the_hook_of_the_program() {
 /// In a program whose panic hook does not end the process, the thread that stops the indexer gets
 /// the panic instead of waiting; readers keep the last catalog.
 #[test]
-fn nobody_waits_for_an_indexer_that_panicked() {
+fn no_thread_waits_for_an_indexer_that_panicked() {
     if let Some(home) = env::var_os(SECOND) {
         let home = home.to_str().expect("a path of text");
         let indexer = indexer(home);
@@ -154,6 +154,6 @@ fn nobody_waits_for_an_indexer_that_panicked() {
         drop(indexer);
         process::exit(0);
     }
-    let (status, report) = second("nobody_waits_for_an_indexer_that_panicked");
+    let (status, report) = second("no_thread_waits_for_an_indexer_that_panicked");
     assert_eq!(status.code(), Some(0), "{report}");
 }

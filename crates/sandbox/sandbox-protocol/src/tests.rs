@@ -121,7 +121,7 @@ fn a_request_says_how_long_its_parts_are() {
 }
 
 #[test]
-fn an_answer_is_whole_when_all_that_it_announced_came() {
+fn a_reply_is_complete_when_all_announced_bytes_were_received() {
     let mut answer = AnswerRecord::default();
     assert!(!answer.is_whole());
     assert_eq!(answer.take(&[2, 0]), Ok(&[][..]));

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_nothing_to_choose_nobody_does() {
+    fn without_a_choice_no_core_is_taken() {
         assert_eq!(Cores::any().take(), None);
     }
 }

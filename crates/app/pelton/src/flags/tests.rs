@@ -638,7 +638,7 @@ fn names_of_answers() {
 }
 
 #[test]
-fn flags_of_webp_server_go_are_told_what_does_the_same() {
+fn flags_of_webp_server_go_lead_to_their_replacement() {
     let mut errors = String::new();
     for line in [
         "pelton -config config.json",

@@ -226,7 +226,7 @@ fn what_was_answered_before_the_end_is_written() {
 }
 
 #[test]
-fn a_log_that_cannot_be_opened_is_told_at_the_start() {
+fn a_log_that_cannot_be_opened_is_reported_at_the_start() {
     let home = Home::new();
     let words = [
         "serve",

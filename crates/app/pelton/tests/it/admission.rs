@@ -463,7 +463,7 @@ fn open_access_is_logged_if_other_machines_can_reach_it() {
 }
 
 #[test]
-fn who_adds_the_first_user_is_told_what_is_open_or_says_it() {
+fn adding_the_first_user_names_what_is_public_or_sets_it() {
     let home = home();
     let add = |name: &str, flags: &[&str]| {
         let words = [&["user", "add", name], flags].concat();

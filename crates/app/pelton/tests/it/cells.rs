@@ -55,7 +55,7 @@ fn a_dead_zygote_is_replaced() {
 }
 
 #[test]
-fn a_cell_that_crashes_at_work_harms_nobody_else() {
+fn a_cell_that_crashes_at_work_harms_no_other() {
     const TARGET: &str = "/large.jpg?w=2900&format=png";
     let home = home();
     let server = Server::plain(&home, &["--cell-concurrency", "1"]);
@@ -152,7 +152,7 @@ fn a_cell_that_the_kernel_kills_is_the_hosts_fault_and_tried_again() {
 }
 
 #[test]
-fn whoever_asked_for_no_change_gets_the_original_when_the_worker_crashes() {
+fn requests_without_changes_get_the_original_when_the_worker_crashes() {
     let home = home();
     let server = Server::plain(&home, &["--cell-concurrency", "1"]);
     let mut client = at_work(&server, "/large.jpg");

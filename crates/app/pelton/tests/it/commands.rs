@@ -311,7 +311,7 @@ fn cell_proves_its_isolation() {
 }
 
 #[test]
-fn who_is_told_to_stop_finishes_first() {
+fn a_stopping_server_finishes_open_requests_first() {
     let home = Home::with(&[("large.jpg", &media::photo(2400, 1600, 1))]);
     let mut server = Server::plain(&home, &[]);
     let mut idle = server.connect();

@@ -138,7 +138,7 @@ fn the_least_recently_used_leave_when_the_budget_is_spent() {
 }
 
 #[test]
-fn uses_count_also_when_every_one_is_looked_up_anew() {
+fn uses_count_also_when_each_is_looked_up_again() {
     check_order_of_eviction("1ms");
 }
 

@@ -3,7 +3,7 @@
 use crate::harness::{Home, Metrics, Server, eventually, media};
 
 #[test]
-fn health_is_told_to_whoever_asks() {
+fn health_needs_no_login() {
     let home = Home::new();
     let server = Server::plain(&home, &[]);
     for (target, text) in [

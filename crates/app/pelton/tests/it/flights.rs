@@ -103,7 +103,7 @@ fn a_leader_that_leaves_does_not_harm_its_followers() {
 }
 
 #[test]
-fn what_nobody_waits_for_is_not_begun() {
+fn a_conversion_without_waiters_does_not_start() {
     let home = home();
     let server = Server::plain(&home, &["--cell-concurrency", "1"]);
     let mut first = server.connect();

@@ -59,7 +59,7 @@ fn piece_bytes(row: &Row<'_>) -> usize {
 }
 
 #[test]
-fn every_refused_row_is_told_and_closed_in_any_pieces() {
+fn every_refused_row_gets_an_error_and_a_close_in_any_pieces() {
     let home = Home::new();
     let server = Server::plain(&home, &[]);
     let rows = rows(REQUESTS).into_iter().filter(|row| !is_http2(row));

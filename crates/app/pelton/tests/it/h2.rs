@@ -176,7 +176,7 @@ fn hosts_are_judged_as_in_http1() {
 }
 
 #[test]
-fn a_body_nobody_wants_is_bounded() {
+fn an_unread_body_is_bounded() {
     let (_home, server) = served(&["--limits-body-bytes-max", "1000"]);
     let mut http2 = Http2::connect(server.address());
     for bytes in [1_000, 1_001, 300_000] {
@@ -240,7 +240,7 @@ fn a_browser_with_many_cookies_is_served() {
 }
 
 #[test]
-fn an_idle_connection_is_told_to_go() {
+fn an_idle_connection_gets_goaway() {
     let (_home, server) = served(&["--limits-idle-timeout", "1s"]);
     let mut client = Frames::connect(server.address(), &[]);
     let ask = request(1, "/digits.txt");
@@ -337,7 +337,7 @@ fn a_drain_says_goaway_and_finishes_what_is_under_way() {
 }
 
 #[test]
-fn who_speaks_no_http2_in_it_is_told_so() {
+fn a_client_that_goes_on_in_http1_is_disconnected() {
     let (_home, server) = served(&[]);
     let mut client = Client::connect(server.address());
     client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nGET / HTTP/1.1\r\nhost: h\r\n\r\n");

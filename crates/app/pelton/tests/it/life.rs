@@ -199,7 +199,7 @@ fn a_changed_configuration_holds_for_the_next_request() {
 }
 
 #[test]
-fn connections_of_http2_are_told_to_come_again() {
+fn connections_of_http2_are_asked_to_reconnect() {
     let home = Home::with(&[("t.txt", b"text")]);
     let server = configured(&home, "");
     let mut kept = Frames::connect(server.address(), &[]);
@@ -252,7 +252,7 @@ fn activated(home: &Home, socket: &TcpListener, listen: &str) -> Command {
 }
 
 #[test]
-fn a_service_manager_opens_the_socket_and_is_told() {
+fn a_service_manager_opens_the_socket_and_is_notified() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
     let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = socket.local_addr().expect("bound");

@@ -189,7 +189,7 @@ fn every_kind_of_original_can_be_resized() {
 }
 
 #[test]
-fn caches_are_told_on_every_answer() {
+fn every_response_has_cache_fields() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
     let server = Server::plain(&home, &[]);
     let avif = server.get_as("/p.jpg", "image/avif");
@@ -236,7 +236,7 @@ fn caches_are_told_on_every_answer() {
 }
 
 #[test]
-fn what_came_out_no_smaller_is_remembered() {
+fn results_that_are_not_smaller_are_remembered() {
     let home = Home::with(&[("small.jpg", &media::small_photo())]);
     let server = Server::plain(&home, &[]);
     for (accept, conversions) in [

@@ -11,7 +11,7 @@ use crate::harness::{Answer, Client, Home, Metrics, Server, Workers, eventually,
 const CLIENTS: usize = 16;
 
 #[test]
-fn beyond_the_queue_clients_are_told_when_to_come_back() {
+fn beyond_the_queue_responses_say_when_to_retry() {
     let home = Home::with(&[
         ("large.jpg", &media::photo(3000, 2000, 1)),
         ("small.jpg", &media::photo(96, 64, 1)),
@@ -77,7 +77,7 @@ fn work_beyond_the_time_that_may_wait_is_refused() {
 }
 
 #[test]
-fn nobody_waits_longer_for_their_turn_than_was_chosen() {
+fn no_request_waits_longer_than_the_configured_time() {
     let home = Home::with(&[
         ("large.jpg", &media::photo(3000, 2000, 1)),
         ("small.jpg", &media::photo(96, 64, 1)),

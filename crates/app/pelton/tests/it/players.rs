@@ -421,7 +421,7 @@ fn what_was_answered_outlives_a_kill() {
 }
 
 #[test]
-fn every_file_and_folder_that_cannot_be_read_is_told_with_its_reason() {
+fn every_unreadable_file_and_folder_is_reported_with_its_reason() {
     let deep = ["d"; 66].join("/");
     let home = Home::with(&[
         ("Band/1.flac", FLAC),

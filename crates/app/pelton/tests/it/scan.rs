@@ -80,7 +80,7 @@ fn tracks(server: &Server) -> Value {
 }
 
 #[test]
-fn an_index_that_somebody_cuts_while_it_is_served_does_no_harm() {
+fn an_index_that_is_truncated_while_it_is_served_does_no_harm() {
     let home = Home::new();
     for track in 0..300 {
         home.put(&format!("Album/{track} - Song.flac"), FLAC);

@@ -264,7 +264,7 @@ fn over_tls_the_cookie_needs_tls() {
 }
 
 #[test]
-fn guesses_have_to_wait_and_without_users_nobody_logs_in() {
+fn guesses_have_to_wait_and_without_users_no_login_succeeds() {
     let home = home();
     let server = Server::plain(&home, &[]);
     for _ in 0..10 {

@@ -194,7 +194,7 @@ fn unsent_bytes_are_dropped_with_the_connection() {
 }
 
 #[test]
-fn whoever_keeps_the_pace_is_served_to_the_end() {
+fn clients_that_keep_the_pace_are_served_to_the_end() {
     let (home, server) = served();
     let mut client = connect(&server);
     client

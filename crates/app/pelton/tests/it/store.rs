@@ -348,7 +348,7 @@ fn a_client_can_end_it() {
 }
 
 #[test]
-fn what_it_is_told_wrongly_is_named() {
+fn wrong_settings_are_named() {
     let told = Command::new(env!("CARGO_BIN_EXE_pelton"))
         .args(["store", "--prot", "1"])
         .output()
@@ -361,7 +361,7 @@ fn what_it_is_told_wrongly_is_named() {
 }
 
 #[test]
-fn its_log_goes_to_the_file_it_is_told() {
+fn its_log_goes_to_the_configured_file() {
     let dir = Dir::new("logfile");
     let file = dir.0.join("store.log");
     let store = Store::start(&dir.0, &["--logfile", "store.log"]);

@@ -123,7 +123,7 @@ fn a_store_that_died_on_a_full_disk_starts_there() {
 }
 
 #[test]
-fn a_journal_for_which_there_is_no_room_is_begun_later() {
+fn a_journal_for_which_there_is_no_room_is_started_later() {
     let dir = Dir::new("no-room");
     let snapshots = ["--save", "3600 1"];
     let store = Store::start(&dir.0, &snapshots);

@@ -380,7 +380,7 @@ fn idle_connections_cost_hardly_anything() {
 }
 
 #[test]
-fn certificates_that_cannot_be_used_are_told_before_serving() {
+fn unusable_certificates_are_reported_before_serving() {
     let home = Home::with(&[]);
     let good = Certificate::issue(&home, "good", &["localhost"]);
     Certificate::issue(&home, "other", &["localhost"]);

@@ -133,7 +133,7 @@ fn music_is_served_as_it_is() {
 }
 
 #[test]
-fn pictures_are_told_by_their_bytes() {
+fn pictures_are_recognized_by_their_bytes() {
     let png = media::png(48, 32);
     let home = Home::with(&[("a.jpg", &png), ("a.txt", &png), ("a", &png)]);
     let server = Server::plain(&home, &[]);

@@ -156,7 +156,7 @@ fn connections_persist_as_their_version_says() {
 }
 
 #[test]
-fn who_has_sent_everything_is_still_answered() {
+fn a_client_that_closed_its_sending_half_is_still_answered() {
     let (home, server) = served();
     let mut client = server.connect();
     client.request("GET", "/p.jpg?w=50", "accept: image/avif\r\n");
@@ -191,7 +191,7 @@ fn answers_do_not_wait_for_the_body_behind_them() {
 }
 
 #[test]
-fn bodies_nobody_wants_are_skipped() {
+fn unread_bodies_are_skipped() {
     let (home, server) = served();
     let bodies = [
         "content-length: 11\r\n\r\nGET / bogus".to_owned(),

@@ -71,7 +71,7 @@ fn placeholders_outlive_the_process_and_are_written_once() {
 }
 
 #[test]
-fn a_record_that_a_crash_cut_or_somebody_changed_costs_itself_alone() {
+fn a_truncated_or_changed_record_costs_itself_alone() {
     let data = Data::new();
     let placeholders = data.placeholders(10);
     (1..=3).for_each(|number| placeholders.keep(&identity(number.into()), placeholder(number)));

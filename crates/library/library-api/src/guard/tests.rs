@@ -21,7 +21,7 @@ fn of(address: &str, name: &'static str) -> Try<'static> {
 }
 
 #[test]
-fn who_fails_too_often_waits_and_nobody_else_does() {
+fn clients_that_fail_too_often_wait_and_others_do_not() {
     let (guard, here) = (guard(), |name| of("192.0.2.1", name));
     for second in 0..3 {
         assert_eq!(guard.wait_s(&here("ann"), second * 1000), None);

@@ -127,7 +127,7 @@ fn a_wrong_bit_anywhere_costs_one_record_and_reading_writes_nothing() {
 }
 
 #[test]
-fn a_wrong_bit_in_the_begin_of_the_file_costs_no_record() {
+fn a_wrong_bit_in_the_head_of_the_file_costs_no_record() {
     let folder = Folder::new("begin");
     records(&folder, ["a", "b"].map(user).into());
     let whole = fs::read(folder.journal()).expect("it is there");

@@ -198,7 +198,7 @@ fn on_schedule_everything_is_scanned_again() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_until_it_is_looked_at_again() {
+fn unreadable_files_are_reported_until_they_are_read_again() {
     let home = Home::new("faults");
     let watching = Watching {
         means: WatchMode::Off,

@@ -110,7 +110,7 @@ impl ReadAt for Cut {
 }
 
 #[test]
-fn short_reads_are_put_together_and_an_early_end_is_told() {
+fn short_reads_are_joined_and_an_early_end_is_an_error() {
     let limits = Limits::default();
     assert_eq!(listing(&Cut, 11, &limits).expect("whole").entries.len(), 2);
     assert!(listing(&Cut, 12, &limits).is_err());

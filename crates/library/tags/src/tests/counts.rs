@@ -159,7 +159,7 @@ fn aifc(frames: u32) -> Vec<u8> {
 }
 
 #[test]
-fn packets_of_aiff_are_told_from_samples() {
+fn packets_of_aiff_are_distinguished_from_samples() {
     assert_eq!(duration(&aifc(690)).0, 1001);
     assert_eq!(duration(&aifc(44_160)).0, 1001);
 }
@@ -227,7 +227,7 @@ fn mp4_in_fragments_lasts_until_the_last_one_ends() {
 }
 
 #[test]
-fn pictures_that_move_are_told_from_those_of_chapters() {
+fn moving_pictures_are_distinguished_from_chapter_pictures() {
     let moves = |file: &[u8]| crate::has_video(file, file.len() as u64, &Limits::default());
     assert!(moves(FILM).expect("a whole file"));
     let (format, _) = places(FILM, b"mp4v");

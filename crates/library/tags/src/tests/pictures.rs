@@ -123,7 +123,7 @@ fn check(bytes: &[u8], expected: &Expect) {
 }
 
 #[test]
-fn every_container_is_looked_into() {
+fn every_container_is_read() {
     let expected = expect![[
         r#"PhotoMetadata { taken_local_s: Some(1052749801), offset_min: Some(120), make: None, model: Some("Camera1"), lens: Some("50m"), exposure: Exposure { time_ns: Some(4000000), f_number_e2: Some(280), iso: Some(400), focal_mm_e2: Some(5050) }, position: Some(Position { latitude_e7: -338598333, longitude_e7: 1512000000, altitude_m: None }) }"#
     ]];

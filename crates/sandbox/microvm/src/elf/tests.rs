@@ -57,7 +57,7 @@ fn a_static_program_is_read() {
 }
 
 #[test]
-fn what_cannot_run_or_lies_is_told_apart() {
+fn files_that_cannot_run_and_files_that_are_wrong_have_different_errors() {
     let unfit = |change: Change| Image::parse(&file(change)).expect_err("it is unfit");
     let cases: [(Change, ElfError); 10] = [
         (|file| file.clear(), ElfError::NotElf),

@@ -133,7 +133,7 @@ fn addresses_that_are_not_the_programs_are_refused() {
 
 /// The host must not write for a guest where the guest's page tables forbid it to write.
 #[test]
-fn code_beside_data_in_one_large_page_is_written_by_nobody() {
+fn code_beside_data_in_one_large_page_is_not_writable() {
     let layout = code_and_data_layout(PAGE_BYTES);
     let mut boot = Memory::blank(&layout, true).expect("address space");
     let image = boot.image_mut(CODE, 2 * PAGE_BYTES).expect("the program's");

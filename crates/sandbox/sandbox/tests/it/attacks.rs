@@ -191,7 +191,7 @@ fn a_child_holds_six_descriptors_and_no_secret_of_the_server() {
 }
 
 #[test]
-fn deaths_are_told_apart() {
+fn each_kind_of_death_is_reported_as_its_own() {
     let deaths = ["segv", "abort", "panic", "overflow 100000"];
     check(
         &pool(),

@@ -183,7 +183,7 @@ fn p13_calls_that_no_codec_makes_fail() {
 /// Promise N11 of `docs/SPEC.md`: system calls with invalid arguments harm only their guest. More
 /// of them run in `cargo xtask conform cells`.
 #[test]
-fn n11_calls_with_any_arguments_harm_nobody_else() {
+fn n11_calls_with_any_arguments_harm_no_other_job() {
     let Some(pool) = microvms(Limits::default()) else {
         return;
     };
@@ -384,7 +384,7 @@ fn templates_are_renewed_while_jobs_run() {
 }
 
 #[test]
-fn page_tables_of_a_guest_can_be_looked_at() {
+fn page_tables_of_a_guest_can_be_read() {
     let Some(pool) = microvms(Limits::default()) else {
         return;
     };

@@ -144,7 +144,7 @@ fn a_program_gets_its_job_as_streams_and_environment() {
 }
 
 #[test]
-fn a_program_that_fails_is_told_in_one_line() {
+fn a_failed_program_is_reported_in_one_line() {
     let limits = Limits {
         max_request_time_ms: 10_000,
         ..Limits::default()
@@ -307,7 +307,7 @@ fn threads_in_a_microvm_are_bounded() {
 /// Promise N11 of `docs/SPEC.md`, for the system calls that only programs may make: arguments of
 /// any kind harm only their guest. `cargo xtask conform cells` runs more.
 #[test]
-fn n11_calls_of_programs_with_any_arguments_harm_nobody_else() {
+fn n11_calls_of_programs_with_any_arguments_harm_no_other_job() {
     let Some(pool) = microvms_pool() else {
         return;
     };

@@ -238,7 +238,7 @@ fn the_longest_blocked_client_is_served_first() {
 }
 
 #[test]
-fn a_key_of_another_type_wakes_nobody() {
+fn a_key_of_another_type_wakes_no_client() {
     check(
         "",
         r#"

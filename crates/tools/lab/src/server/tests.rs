@@ -8,7 +8,7 @@ fn a_metric_is_read_by_its_whole_name() {
 }
 
 #[test]
-fn a_server_that_ends_at_once_is_told_from_one_that_is_slow() {
+fn a_server_that_ends_at_once_is_distinguished_from_a_slow_one() {
     let address = free_address().expect("the loopback has room");
     let failed = Server::start(Command::new("false"), address, "/");
     let line = failed.expect_err("it serves nothing").to_string();

@@ -200,7 +200,7 @@ fn ephemeral_leaves_nothing_of_a_request() {
 }
 
 #[test]
-fn hugepages_are_told_as_they_are() {
+fn the_status_shows_whether_huge_pages_are_in_use() {
     for backend in backends() {
         for (setting, told) in [
             ("true", &["on", "refused by the host"][..]),

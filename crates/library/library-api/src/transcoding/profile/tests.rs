@@ -38,7 +38,7 @@ fn verdict(client: &str) -> String {
 }
 
 #[test]
-fn players_are_told_what_suits_them() {
+fn players_get_the_decision_for_their_profile() {
     let flac = r#""directPlayProfiles":[{"containers":["flac"],"audioCodecs":["flac"],"protocols":["http"]}]"#;
     let opus =
         r#""transcodingProfiles":[{"container":"ogg","audioCodec":"opus","protocol":"http"}]"#;
