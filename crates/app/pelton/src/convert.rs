@@ -21,7 +21,7 @@ pub(crate) fn run(typed: &Convert, config: &Config) -> Result<u8, Vec<Error>> {
 }
 
 fn convert(typed: &Convert, config: &Config) -> Result<u8, Error> {
-    let (original, facts) = look(&typed.input)?;
+    let (original, facts) = inspect(&typed.input)?;
     let plan = plan(typed, config, &facts)?;
     let pool = wiring::pool(config, 1)?;
     let wall_ms_max = config.cell.max_request_time.0.as_millis() as u32;
@@ -55,7 +55,7 @@ fn convert(typed: &Convert, config: &Config) -> Result<u8, Error> {
     Ok(EXIT_OK)
 }
 
-fn look(input: &Path) -> Result<(File, Facts), Error> {
+fn inspect(input: &Path) -> Result<(File, Facts), Error> {
     let unreadable =
         |err: io::Error| Error::usage(format!("cannot read {}: {err}", input.display()));
     let file = File::open(input).map_err(unreadable)?;

@@ -280,11 +280,11 @@ fn an_address_in_use_is_refused_even_to_the_same_user() {
     let second = bind(first.addresses(), &some_cores(2), &limits).expect_err("it is in use");
     assert_eq!(second.kind(), ErrorKind::AddressInUse);
     let port = first.addresses()[0].port().to_string();
-    let told = format!("{second}\nhint: {}", second.hint().expect("there is one"));
+    let reported = format!("{second}\nhint: {}", second.hint().expect("there is one"));
     expect![[r#"
         cannot listen on 127.0.0.1:PORT: Address already in use (os error 98)
         hint: `ss -ltnp 'sport = :PORT'` shows the process that listens there; stop it or choose another port"#]]
-    .assert_eq(&told.replace(&port, "PORT"));
+    .assert_eq(&reported.replace(&port, "PORT"));
 }
 
 #[test]
@@ -673,13 +673,13 @@ fn without_descriptors_connections_are_shed_and_accept_does_not_spin() {
         .spawn()
         .expect("the test runs itself");
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-    let mut told = |key: &str| loop {
+    let mut reported = |key: &str| loop {
         let line = lines.next().expect("the child tells").expect("text");
         if let Some((_, value)) = line.split_once(key) {
             return value.to_owned();
         }
     };
-    let address: SocketAddr = told("address=").parse().expect("an address");
+    let address: SocketAddr = reported("address=").parse().expect("an address");
     let connect = || {
         let mut client = TcpStream::connect(address).expect("the backlog has room");
         client.write_all(b"work\n").expect("the server is there");
@@ -700,8 +700,8 @@ fn without_descriptors_connections_are_shed_and_accept_does_not_spin() {
     drop(clients);
     while !is_served(&mut connect()) {}
     drop(child.stdin.take());
-    assert_eq!(told("shed="), shed.to_string());
-    let mut count = |key| told(key).parse::<usize>().expect("a number");
+    assert_eq!(reported("shed="), shed.to_string());
+    let mut count = |key| reported(key).parse::<usize>().expect("a number");
     let (accepted, failures) = (count("accepted="), count("accept_failed="));
     // accept fails once per shed connection, and once whenever the backlog is empty again.
     let most = 2 * shed + accepted;

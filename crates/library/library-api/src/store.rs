@@ -129,16 +129,16 @@ impl Store {
 
     /// Calls a function with the current state, after applying the changes that other processes
     /// appended.
-    pub(crate) fn read<T>(&self, look: impl FnOnce(&State) -> T) -> Result<T, StoreError> {
+    pub(crate) fn read<T>(&self, view: impl FnOnce(&State) -> T) -> Result<T, StoreError> {
         let held = self.held.read();
         if self.journal.is_at(&held.position)? {
-            return Ok(look(&held.state));
+            return Ok(view(&held.state));
         }
         drop(held);
         let mut held = self.held.write();
         let Held { state, position } = &mut *held;
         self.journal.follow(position, state)?;
-        Ok(look(state))
+        Ok(view(state))
     }
 
     /// Makes the changes that `decide` returns, all or none of them, and returns once they are

@@ -21,7 +21,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) fn look() -> Host {
+    pub(crate) fn read() -> Host {
         let first = |file: &str, label: &str| {
             let text = read(file);
             let line = text.lines().find_map(|line| line.strip_prefix(label));

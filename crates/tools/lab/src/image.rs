@@ -126,7 +126,7 @@ pub(crate) fn run(given: &SharedFlags, only: Option<Part>) -> Result<(), Stop> {
     }
     record.add("summaries", &results.summaries);
     record.add("samples", &results.samples);
-    record.add("looks", &results.looks);
+    record.add("looks", &results.qualities);
     if wanted(Part::Cell) {
         let jobs = overhead::run(given, &definition.cell, &photographs, rounds)?;
         record.add("cell", &jobs);
@@ -136,7 +136,7 @@ pub(crate) fn run(given: &SharedFlags, only: Option<Part>) -> Result<(), Stop> {
 
 #[derive(Default)]
 struct Results {
-    looks: Vec<Scores>,
+    qualities: Vec<Scores>,
     samples: Vec<Sample>,
     summaries: Vec<Summary>,
 }
@@ -165,27 +165,27 @@ impl Comparison<'_> {
         ];
         let us = |(name, improve)| Contender::us(name, improve, self.given, &self.race.query);
         let mut contenders: Vec<Contender> = ours.into_iter().map(us).collect();
-        let mut looks = Vec::new();
+        let mut qualities = Vec::new();
         for contender in &contenders {
-            looks.push(self.look(contender)?);
+            qualities.push(self.measure_quality(contender)?);
         }
-        let goal = looks[0].ssim2_mean;
+        let goal = qualities[0].ssim2_mean;
         for peer in &self.race.peers {
-            let (contender, look) = self.calibrated(peer, goal)?;
+            let (contender, quality) = self.calibrated(peer, goal)?;
             contenders.push(contender);
-            looks.push(look);
+            qualities.push(quality);
         }
         let samples = self.rounds(&contenders)?;
         let summaries = self.summaries(&contenders, &samples);
-        print(&self.name(), &looks, &summaries);
-        results.looks.extend(looks);
+        print(&self.name(), &qualities, &summaries);
+        results.qualities.extend(qualities);
         results.samples.extend(samples);
         results.summaries.extend(summaries);
         Ok(())
     }
 
     /// Runs a contender once and scores all its results.
-    fn look(&self, contender: &Contender) -> Result<Scores, Stop> {
+    fn measure_quality(&self, contender: &Contender) -> Result<Scores, Stop> {
         let answers = Scratch::new("answers")?;
         contender.convert(self.photographs, &answers)?;
         let judged = |photograph: &Photograph, thread: usize| -> Result<Answer, Stop> {
@@ -202,7 +202,7 @@ impl Comparison<'_> {
         };
         let answers = shared_out(self.photographs, judged)?;
         let scores: Vec<f64> = answers.iter().map(|answer| answer.ssim2).collect();
-        let look = Scores {
+        let quality = Scores {
             race: self.name(),
             contender: contender.name.clone(),
             setting: contender.setting(),
@@ -218,9 +218,9 @@ impl Comparison<'_> {
             ssim2_mean,
             bytes,
             ..
-        } = &look;
+        } = &quality;
         eprintln!("lab: {race}: {contender} {setting:?}: SSIM2 {ssim2_mean:.2}, {bytes} bytes");
-        Ok(look)
+        Ok(quality)
     }
 
     /// Returns the reference for scoring a result: the original, or for `fit` the original scaled
@@ -250,18 +250,18 @@ impl Comparison<'_> {
         while worse <= better {
             let middle = (worse + better) / 2;
             let contender = Contender::peer(peer, middle);
-            let look = self.look(&contender)?;
-            if look.ssim2_mean < goal {
+            let quality = self.measure_quality(&contender)?;
+            if quality.ssim2_mean < goal {
                 worse = middle + 1;
             } else {
                 better = middle - 1;
             }
-            let distance = |look: &Scores| (look.ssim2_mean - goal).abs();
+            let distance = |scores: &Scores| (scores.ssim2_mean - goal).abs();
             if nearest
                 .as_ref()
-                .is_none_or(|(_, best)| distance(&look) < distance(best))
+                .is_none_or(|(_, best)| distance(&quality) < distance(best))
             {
-                nearest = Some((contender, look));
+                nearest = Some((contender, quality));
             }
         }
         nearest.ok_or_else(|| Stop::usage(format!("{}: no settings between its bounds", peer.name)))
@@ -343,17 +343,18 @@ fn shared_out<T: Send>(
     })
 }
 
-fn print(name: &str, looks: &[Scores], summaries: &[Summary]) {
-    let rows = looks.iter().zip(summaries).map(|(look, summary)| {
+fn print(name: &str, qualities: &[Scores], summaries: &[Summary]) {
+    let rows = qualities.iter().zip(summaries).map(|(quality, summary)| {
         let Spread { median, min, max } = summary.cpu_s_per_mp;
         let ratio = summary.quick_over_this;
         vec![
-            look.contender.clone(),
-            look.setting
+            quality.contender.clone(),
+            quality
+                .setting
                 .map_or_else(|| "-".to_owned(), |setting| setting.to_string()),
-            format!("{:.2}", look.ssim2_mean),
-            format!("{:.1}", look.ssim2_min),
-            look.bytes.to_string(),
+            format!("{:.2}", quality.ssim2_mean),
+            format!("{:.1}", quality.ssim2_min),
+            quality.bytes.to_string(),
             format!("{median:.4}"),
             format!("{min:.4}…{max:.4}"),
             format!("{:.3}", ratio.median),

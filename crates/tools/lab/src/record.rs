@@ -47,7 +47,7 @@ impl Record {
             benchmark,
             date: date(SystemTime::now()),
             pelton: host::commit(Path::new(".")),
-            host: Host::look(),
+            host: Host::read(),
             versions: host::versions(peers),
             corpus: photographs.iter().map(Photograph::entry).collect(),
             definition,

@@ -105,7 +105,7 @@ impl Tree {
     ///
     /// # Errors
     /// Returns an error if /proc cannot be read or the process has exited.
-    pub(crate) fn look(root: u32) -> Result<Tree, Stop> {
+    pub(crate) fn read(root: u32) -> Result<Tree, Stop> {
         let mut tree = Tree::default();
         for stat in descendants(root)? {
             tree.cpu_us += stat.ticks * tick_us();

@@ -138,14 +138,14 @@ pub const TARGETS: [Target; 23] = [
     },
 ];
 
-/// Builds a request of `method` with the field lines `lines`. Calls `look` with the parsed request,
-/// or does nothing if the parser refuses it. `lines` may be any bytes. If they end the head early,
-/// the request just has fewer fields.
-fn with_request(method: &str, lines: &[u8], look: impl FnOnce(&http1::Request<'_>)) {
+/// Builds a request of `method` with the field lines `lines`. Calls `check` with the parsed
+/// request, or does nothing if the parser refuses it. `lines` may be any bytes. If they end the
+/// head early, the request just has fewer fields.
+fn with_request(method: &str, lines: &[u8], check: impl FnOnce(&http1::Request<'_>)) {
     let line = format!("{method} / HTTP/1.1\r\nHost: h\r\n");
     let head = [line.as_bytes(), lines, b"\r\n\r\n"].concat();
     if let Ok(Some(request)) = http1::parse(&head, &http1::Limits::default()) {
-        look(&request);
+        check(&request);
     }
 }
 

@@ -442,9 +442,9 @@ fn open_access_is_logged_if_other_machines_can_reach_it() {
     };
     let server = beyond(&[]);
     assert_eq!(server.logged("WARN", MESSAGE), 1);
-    let told = server.event("WARN", MESSAGE);
+    let reported = server.event("WARN", MESSAGE);
     assert_eq!(
-        told["open"],
+        reported["open"],
         "files, /-/at/, /-/plain/music, /-/api, /-/metrics, /-/status"
     );
     server.stop();
@@ -476,17 +476,17 @@ fn adding_the_first_user_names_what_is_public_or_sets_it() {
         assert!(ended.status.success());
         String::from_utf8(ended.stderr).expect("text")
     };
-    let told = add("ann", &[]);
+    let reported = add("ann", &[]);
     assert!(
-        told.contains("set require_login to \"music\" or \"all\""),
-        "{told}"
+        reported.contains("set require_login to \"music\" or \"all\""),
+        "{reported}"
     );
     assert_eq!(add("bob", &[]), "");
     for name in ["ann", "bob"] {
         assert_eq!(user(&home, &["remove", name], "").0, Some(0));
     }
-    let told = add("ann", &["--require-login", "music"]);
-    assert!(told.contains("users/require_login"), "{told}");
+    let reported = add("ann", &["--require-login", "music"]);
+    assert!(reported.contains("users/require_login"), "{reported}");
     let server = Server::plain(&home, &[]);
     assert_eq!(server.get("/-/api").status, 401);
     server.stop();
@@ -501,7 +501,7 @@ fn adding_the_first_user_names_what_is_public_or_sets_it() {
 struct Adding {
     terminal: OwnedFd,
     child: Child,
-    said: ChildStderr,
+    printed: ChildStderr,
 }
 
 impl Adding {
@@ -517,11 +517,11 @@ impl Adding {
         let mut command = pelton(home, ["user", "add", "ann", "--data"]);
         let command = command.arg(home.data()).stdin(theirs.expect("it is there"));
         let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
-        let said = child.stderr.take().expect("it was asked for");
+        let printed = child.stderr.take().expect("it was asked for");
         let mut adding = Adding {
             terminal,
             child,
-            said,
+            printed,
         };
         adding.read_until("password: ");
         // The command discards input from before it has turned the echo off.
@@ -538,7 +538,7 @@ impl Adding {
         let mut read_bytes = Vec::new();
         while !read_bytes.ends_with(end.as_bytes()) {
             let mut byte = [0];
-            let read = self.said.read(&mut byte).expect("a pipe");
+            let read = self.printed.read(&mut byte).expect("a pipe");
             assert_ne!(read, 0, "{}", String::from_utf8_lossy(&read_bytes));
             read_bytes.extend(byte);
         }

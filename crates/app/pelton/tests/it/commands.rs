@@ -147,14 +147,14 @@ fn what_prefetch_makes_is_what_requests_get() {
     let words = ["prefetch", "library", "--data", "data"];
     let (code, stdout, stderr) = run(&home, &words);
     assert_eq!((code, &stdout[..]), (0, ""), "{stderr}");
-    let told = stderr.lines().last().expect("it says what it made");
+    let printed = stderr.lines().last().expect("it says what it made");
     assert!(
-        told.starts_with("5 files, 0 covers: 4 variants made ("),
-        "{told}"
+        printed.starts_with("5 files, 0 covers: 4 variants made ("),
+        "{printed}"
     );
     assert!(
-        told.ends_with("), 0 there already, 2 no smaller, 0 failed"),
-        "{told}"
+        printed.ends_with("), 0 there already, 2 no smaller, 0 failed"),
+        "{printed}"
     );
     assert_eq!(home.variants().len(), 6);
     let server = Server::start(&home, &[]);
@@ -178,10 +178,10 @@ fn what_prefetch_makes_is_what_requests_get() {
     );
     server.stop();
     let (code, _, stderr) = run(&home, &words);
-    let told = stderr.lines().last().expect("it says what it made");
+    let printed = stderr.lines().last().expect("it says what it made");
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(
-        told,
+        printed,
         "5 files, 0 covers: 0 variants made (0 B, from 0 B of originals), 6 there already, 0 no smaller, 0 failed"
     );
 }
@@ -227,15 +227,15 @@ fn prefetch_goes_on_behind_what_cannot_be_made() {
     ]);
     let words = ["prefetch", "library", "--data", "data", "--formats", "webp"];
     let (code, _, stderr) = run(&home, &words);
-    let told = stderr.lines().last().expect("it says what it made");
+    let printed = stderr.lines().last().expect("it says what it made");
     assert_eq!(code, 1, "{stderr}");
     assert!(
-        told.starts_with("3 files, 0 covers: 1 variants made ("),
-        "{told}"
+        printed.starts_with("3 files, 0 covers: 1 variants made ("),
+        "{printed}"
     );
     assert!(
-        told.ends_with("), 0 there already, 0 no smaller, 1 failed"),
-        "{told}"
+        printed.ends_with("), 0 there already, 0 no smaller, 1 failed"),
+        "{printed}"
     );
 }
 
@@ -251,21 +251,21 @@ fn scan_indexes_names_what_it_cannot_read_and_opens_nothing_twice() {
     let (code, stdout, stderr) = run(&home, &words);
     let fault = "Band/1999 - Album/02 - Cut.flac: flac metadata is cut off\nmix.m3u: lists a file that is not in the library: gone.flac\n";
     assert_eq!((code, &stderr[..]), (1, fault));
-    let told: Vec<&str> = stdout.lines().collect();
+    let printed: Vec<&str> = stdout.lines().collect();
     assert_eq!(
-        told[0],
+        printed[0],
         "1 tracks, 1 albums, 1 artists, 0 genres, 1 pictures, 1 playlists (1 entries are not in the library)"
     );
     let opened =
         "4 files: 0 unchanged, 0 moved, 4 opened, 0 gone, 1 unreadable, 0 links not followed";
-    assert_eq!(told[1], opened);
+    assert_eq!(printed[1], opened);
     let (code, stdout, stderr) = run(&home, &words);
-    let told: Vec<&str> = stdout.lines().collect();
+    let printed: Vec<&str> = stdout.lines().collect();
     assert_eq!((code, &stderr[..]), (1, fault));
     let opened =
         "4 files: 4 unchanged, 0 moved, 0 opened, 0 gone, 1 unreadable, 0 links not followed";
-    assert_eq!(told[1], opened);
-    assert!(told[2].ends_with(", unchanged"), "{stdout}");
+    assert_eq!(printed[1], opened);
+    assert!(printed[2].ends_with(", unchanged"), "{stdout}");
 }
 
 #[test]
@@ -276,12 +276,12 @@ fn scan_names_tracks_with_broken_tags_up_to_a_hundred() {
     let home = Home::with(&files);
     let words = ["scan", "library", "--data", "data"];
     let (code, stdout, stderr) = run(&home, &words);
-    let told: Vec<&str> = stderr.lines().collect();
-    assert_eq!((code, told.len()), (0, 101), "{stderr}");
+    let printed: Vec<&str> = stderr.lines().collect();
+    assert_eq!((code, printed.len()), (0, 101), "{stderr}");
     let reason = "broken tags, indexed as a track: an id3 tag of an unknown version";
-    assert_eq!(told[0], format!("000.flac: {reason}"));
-    assert_eq!(told[99], format!("099.flac: {reason}"));
-    assert_eq!(told[100], "3 more tracks have broken tags");
+    assert_eq!(printed[0], format!("000.flac: {reason}"));
+    assert_eq!(printed[99], format!("099.flac: {reason}"));
+    assert_eq!(printed[100], "3 more tracks have broken tags");
     assert!(stdout.contains("; 103 with broken tags\n"), "{stdout}");
 }
 
@@ -292,7 +292,7 @@ fn cell_proves_its_isolation() {
     assert_eq!((code, &stderr[..]), (0, ""));
     let lines: Vec<_> = stdout.lines().collect();
     assert_eq!(lines[0], "backend          process");
-    for told in [
+    for expected in [
         "namespaces ",
         "syscall filter ",
         "landlock ",
@@ -304,8 +304,8 @@ fn cell_proves_its_isolation() {
         "fresh memory ",
     ] {
         assert!(
-            lines.iter().any(|line| line.starts_with(told)),
-            "{told}: {stdout}"
+            lines.iter().any(|line| line.starts_with(expected)),
+            "{expected}: {stdout}"
         );
     }
 }

@@ -171,9 +171,9 @@ fn a_changed_configuration_holds_for_the_next_request() {
     );
     signal(server.pid(), Signal::HUP);
     server.logged("INFO", "configuration reloaded");
-    let told = "these settings need a restart; SIGUSR2 restarts without downtime";
-    assert_eq!(server.logged("WARN", told), 1);
-    assert_eq!(server.event("WARN", told)["kept"], "cores tls.listen");
+    let message = "these settings need a restart; SIGUSR2 restarts without downtime";
+    assert_eq!(server.logged("WARN", message), 1);
+    assert_eq!(server.event("WARN", message)["kept"], "cores tls.listen");
     // An open connection gets one more response under the old configuration, and is then closed.
     kept.request("GET", "/p.jpg", accept);
     let last = kept.answer();
@@ -186,8 +186,8 @@ fn a_changed_configuration_holds_for_the_next_request() {
     // An invalid configuration is reported and changes nothing.
     rewrite(&home, "quality = 50\n[limits]\nque_max = 1\n");
     signal(server.pid(), Signal::HUP);
-    let told = "configuration not reloaded: the old one stays in force";
-    assert_eq!(server.logged("ERROR", told), 1);
+    let message = "configuration not reloaded: the old one stays in force";
+    assert_eq!(server.logged("ERROR", message), 1);
     assert!(server.has_logged("pelton.toml:3: unknown key: limits.que_max"));
     assert_eq!(server.get_as("/p.jpg", "image/webp").body, after.body);
     // An upgrade also applies the settings that need a new process.
@@ -261,7 +261,7 @@ fn a_service_manager_opens_the_socket_and_is_notified() {
     let name = format!("pelton-test-{}", std::process::id());
     let manager = SocketAddr::from_abstract_name(&name).expect("a short name");
     let manager = UnixDatagram::bind_addr(&manager).expect("nobody else has it");
-    let told = || {
+    let notification = || {
         let mut bytes = [0; 200];
         let read = manager.recv(&mut bytes).expect("the server tells");
         String::from_utf8_lossy(&bytes[..read]).into_owned()
@@ -275,18 +275,18 @@ fn a_service_manager_opens_the_socket_and_is_notified() {
     assert_eq!(server.address(), address);
     assert_eq!(early.answer().status, 200);
     let ready = |server: &Server| format!("MAINPID={}\nREADY=1", server.pid());
-    assert_eq!(told(), ready(&server));
+    assert_eq!(notification(), ready(&server));
     signal(server.pid(), Signal::HUP);
-    let reloading = told();
+    let reloading = notification();
     assert!(
         reloading.starts_with("RELOADING=1\nMONOTONIC_USEC="),
         "{reloading}"
     );
-    assert_eq!(told(), ready(&server));
+    assert_eq!(notification(), ready(&server));
     server.upgrade();
-    assert_eq!(told(), ready(&server));
+    assert_eq!(notification(), ready(&server));
     server.stop();
-    assert_eq!(told(), "STOPPING=1");
+    assert_eq!(notification(), "STOPPING=1");
 }
 
 #[test]

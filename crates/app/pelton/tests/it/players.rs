@@ -178,17 +178,17 @@ fn music_is_given_in_parts_and_only_where_it_is_what_the_player_has() {
                 (206, expected),
                 "{name} {range}"
             );
-            let told = part.field("content-range").expect("where it lies");
+            let range_sent = part.field("content-range").expect("where it lies");
             assert!(
-                told.ends_with(&format!("/{}", FLAC.len())),
-                "{name} {range}: {told}"
+                range_sent.ends_with(&format!("/{}", FLAC.len())),
+                "{name} {range}: {range_sent}"
             );
         }
         let beyond = ask("GET", &format!("range: bytes={}-\r\n", FLAC.len()));
-        let told = format!("bytes */{}", FLAC.len());
+        let range_sent = format!("bytes */{}", FLAC.len());
         assert_eq!(
             (beyond.status, beyond.field("content-range")),
-            (416, Some(&*told))
+            (416, Some(&*range_sent))
         );
         // Two versions of a file may have the same modification date. So the response is the whole
         // file if If-Range contains only a date.
@@ -435,12 +435,12 @@ fn every_unreadable_file_and_folder_is_reported_with_its_reason() {
     let patterns = home.library().join("Band/.ndignore");
     std::os::unix::fs::symlink(".ndignore", patterns).expect("a folder of our own");
     let server = Server::plain(&home, &[]);
-    let told = eventually("the scan", || {
+    let reported = eventually("the scan", || {
         let answer = server.get("/-/api/scan");
-        let told: Value = serde_json::from_str(answer.text()).expect("JSON");
-        (told["ended"].is_string() && told["scanning"] == false).then_some(told)
+        let reported: Value = serde_json::from_str(answer.text()).expect("JSON");
+        (reported["ended"].is_string() && reported["scanning"] == false).then_some(reported)
     });
-    let lines: Vec<String> = told["unreadable"]
+    let lines: Vec<String> = reported["unreadable"]
         .as_array()
         .expect("a list")
         .iter()

@@ -349,13 +349,13 @@ fn a_client_can_end_it() {
 
 #[test]
 fn wrong_settings_are_named() {
-    let told = Command::new(env!("CARGO_BIN_EXE_pelton"))
+    let output = Command::new(env!("CARGO_BIN_EXE_pelton"))
         .args(["store", "--prot", "1"])
         .output()
         .expect("the program");
-    assert_eq!(told.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(2));
     assert_eq!(
-        String::from_utf8_lossy(&told.stderr),
+        String::from_utf8_lossy(&output.stderr),
         "pelton: store: --prot: unknown directive 'prot', did you mean 'port'?\n"
     );
 }
@@ -375,15 +375,15 @@ fn its_log_goes_to_the_configured_file() {
     eventually("it says so", || log().filter(|log| log.contains("stopped")));
     drop(store);
 
-    let told = Command::new(env!("CARGO_BIN_EXE_pelton"))
+    let output = Command::new(env!("CARGO_BIN_EXE_pelton"))
         .args(["store", "--logfile", "/does/not/exist/store.log", "--dir"])
         .arg(&dir.0)
         .output()
         .expect("the program");
-    assert_eq!(told.status.code(), Some(3));
-    let told = String::from_utf8_lossy(&told.stderr);
+    assert_eq!(output.status.code(), Some(3));
+    let printed = String::from_utf8_lossy(&output.stderr);
     let expected = "pelton: store: cannot open logfile /does/not/exist/store.log: No such file";
-    assert!(told.starts_with(expected), "{told}");
+    assert!(printed.starts_with(expected), "{printed}");
 }
 
 /// Process that is killed when dropped.
@@ -410,14 +410,14 @@ fn it_goes_on_without_who_started_it() {
     };
     // `output` returns only when all copies of the inherited streams are closed, so it would block
     // here if the daemon kept them open.
-    let told = start("0", "auto")
+    let output = start("0", "auto")
         .arg("--unixsocket")
         .arg(dir.0.join("store.sock"))
         .env_remove("NOTIFY_SOCKET")
         .output()
         .expect("the program");
     assert_eq!(
-        (told.status.code(), told.stderr.as_slice()),
+        (output.status.code(), output.stderr.as_slice()),
         (Some(0), &b""[..])
     );
     let written = || std::fs::read_to_string(&pidfile).ok();
@@ -441,8 +441,8 @@ fn it_goes_on_without_who_started_it() {
     // Errors at the start are reported before the command ends, and no process remains.
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("bound").port().to_string();
-    let told = start(&port, "no").output().expect("the program");
-    assert_eq!(told.status.code(), Some(3));
+    let output = start(&port, "no").output().expect("the program");
+    assert_eq!(output.status.code(), Some(3));
     assert!(written().is_none());
 }
 
@@ -494,16 +494,16 @@ fn what_clients_set_can_be_kept_in_its_file() {
 
     std::fs::remove_file(&file).expect("ours");
     std::fs::create_dir(&file).expect("ours");
-    let told = ask(&mut client, "CONFIG REWRITE").expect("a reply");
-    assert!(told.starts_with("-ERR Rewriting config file: "), "{told}");
+    let reply = ask(&mut client, "CONFIG REWRITE").expect("a reply");
+    assert!(reply.starts_with("-ERR Rewriting config file: "), "{reply}");
     drop(store);
     let names = std::fs::read_dir(&dir.0).expect("ours").flatten();
     let left = names.filter(|entry| entry.path().to_string_lossy().ends_with(".tmp"));
     assert_eq!(left.count(), 0);
 
     let store = Store::start(&dir.0, &[]);
-    let told = ask(&mut store.client(), "CONFIG REWRITE").expect("a reply");
-    assert_eq!(told, "-ERR The server is running without a config file");
+    let reply = ask(&mut store.client(), "CONFIG REWRITE").expect("a reply");
+    assert_eq!(reply, "-ERR The server is running without a config file");
 }
 
 #[test]
@@ -526,20 +526,20 @@ fn what_is_logged_can_be_changed_while_it_runs() {
         let log = std::fs::read_to_string(dir.0.join("store.log")).expect("it is there");
         log.contains("\"third\"").then_some(log)
     });
-    let told = ["first", "second", "third"].map(|word| log.contains(&format!("\"{word}\"")));
-    assert_eq!(told, [true, false, true], "{log}");
+    let logged = ["first", "second", "third"].map(|word| log.contains(&format!("\"{word}\"")));
+    assert_eq!(logged, [true, false, true], "{log}");
 }
 
 #[test]
 fn its_version_and_stdin_are_as_with_redis_server() {
     for word in ["-v", "--version"] {
-        let told = Command::new(env!("CARGO_BIN_EXE_pelton"))
+        let output = Command::new(env!("CARGO_BIN_EXE_pelton"))
             .args(["store", word])
             .output()
             .expect("the program");
-        assert_eq!(told.status.code(), Some(0));
-        let told = String::from_utf8_lossy(&told.stdout);
-        assert!(told.starts_with("Pelton store v=7.2.4 "), "{told}");
+        assert_eq!(output.status.code(), Some(0));
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(printed.starts_with("Pelton store v=7.2.4 "), "{printed}");
     }
     let mut child = Command::new(env!("CARGO_BIN_EXE_pelton"))
         .args(["store", "-"])
@@ -550,9 +550,9 @@ fn its_version_and_stdin_are_as_with_redis_server() {
     let mut stdin = child.stdin.take().expect("piped");
     stdin.write_all(b"port 1\nprot 1\n").expect("it reads");
     drop(stdin);
-    let told = child.wait_with_output().expect("it ends");
+    let output = child.wait_with_output().expect("it ends");
     assert_eq!(
-        String::from_utf8_lossy(&told.stderr),
+        String::from_utf8_lossy(&output.stderr),
         "pelton: store: stdin:2: unknown directive 'prot', did you mean 'port'?\n"
     );
 }

@@ -386,7 +386,7 @@ fn unusable_certificates_are_reported_before_serving() {
     Certificate::issue(&home, "other", &["localhost"]);
     Certificate::issue_until(&home, "old", &["localhost"], 2020);
     drop(good);
-    let told = |words: &str| {
+    let printed = |words: &str| {
         let mut command = pelton(&home, words.split(' '));
         let output = command.output().expect("the program starts");
         let stderr_text = String::from_utf8(output.stderr).expect("errors are text");
@@ -400,30 +400,30 @@ fn unusable_certificates_are_reported_before_serving() {
         hint:   give --tls-cert and --tls-key the same number of files, in the same order
         2
     "#]]
-    .assert_eq(&told("serve --tls-cert good.pem"));
+    .assert_eq(&printed("serve --tls-cert good.pem"));
     expect![[r#"
         pelton: tls: missing.key: cannot be read: No such file or directory (os error 2)
         hint:   certificate and key must be readable by the user that pelton runs as
         2
     "#]]
-    .assert_eq(&told("serve --tls-cert good.pem --tls-key missing.key"));
+    .assert_eq(&printed("serve --tls-cert good.pem --tls-key missing.key"));
     expect![[r#"
         pelton: tls: other.key: the key does not belong to the certificate
         hint:   give certificates and keys in the same order; each file begins with the server's own certificate
         2
     "#]]
-    .assert_eq(&told("check --tls-cert good.pem --tls-key other.key"));
+    .assert_eq(&printed("check --tls-cert good.pem --tls-key other.key"));
     expect![[r#"
         pelton: tls: old.pem: expired on Wed, 01 Jan 2020 00:00:00 GMT
         1
     "#]]
-    .assert_eq(&told("check --tls-cert old.pem --tls-key old.key"));
+    .assert_eq(&printed("check --tls-cert old.pem --tls-key old.key"));
     expect![[r#"
         pelton: tls.redirect: there is no certificate, so no HTTPS
         hint:   give --tls-cert and --tls-key
         2
     "#]]
-    .assert_eq(&told("serve --tls-redirect true"));
+    .assert_eq(&printed("serve --tls-redirect true"));
 }
 
 #[test]

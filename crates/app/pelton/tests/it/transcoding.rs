@@ -277,8 +277,8 @@ fn more_than_may_be_made_at_a_time_is_to_come_again() {
         .parse()
         .expect("a number");
     assert!((1..=60).contains(&seconds), "{seconds}");
-    let told: Value = serde_json::from_str(busy.text()).expect("what the player asked for");
-    assert_eq!(told["subsonic-response"]["status"], "failed");
+    let failure: Value = serde_json::from_str(busy.text()).expect("what the player asked for");
+    assert_eq!(failure["subsonic-response"]["status"], "failed");
     // Cached tracks, untranscoded files and pictures do not wait for a transcode.
     let raw = server.get(&format!("/rest/stream?id={}&{ANN}", ids["short.wav"]));
     assert_eq!(raw.status, 200);
@@ -341,8 +341,8 @@ fn a_long_track_is_heard_while_it_is_made() {
         assert_eq!(head.field("content-length"), None);
         let track = unchunked(&player.rest());
         assert_eq!(opus(&track), (1, 900 * 48_000));
-        let told = server.metrics().get("pelton_http_body_bytes_total");
-        assert!(track.len() as u64 <= told, "{backend}: {told} bytes sent");
+        let sent = server.metrics().get("pelton_http_body_bytes_total");
+        assert!(track.len() as u64 <= sent, "{backend}: {sent} bytes sent");
         // The cached body is identical, and has the entity tag that was sent before.
         let kept = server.get(&fast);
         assert_eq!(kept.field("cache-status"), Some("Pelton; hit"));

@@ -2,11 +2,11 @@ use http1::{Limits, Request};
 
 use super::{is_own_origin, issue, page_path, referring_view, remove, token};
 
-/// Calls `look` with a request that has the header fields `fields`.
-fn with<T>(fields: &str, look: impl FnOnce(&Request<'_>) -> T) -> T {
+/// Calls `read` with a request that has the header fields `fields`.
+fn with<T>(fields: &str, read: impl FnOnce(&Request<'_>) -> T) -> T {
     let text = format!("GET / HTTP/1.1\r\nhost: h:80\r\n{fields}\r\n");
     let request = http1::parse(text.as_bytes(), &Limits::default());
-    look(&request.expect("sound").expect("whole"))
+    read(&request.expect("sound").expect("whole"))
 }
 
 fn token_of(path: &str, fields: &str, is_secure: bool) -> Option<String> {

@@ -34,8 +34,8 @@ fn a_cut_or_changed_index_is_refused() {
 /// has room for the checksums.
 fn seal(bytes: &mut [u8]) {
     let at = HEAD_BYTES + 16 * (SECTIONS - 1);
-    let told = u64::from_le_bytes(*bytes[at..].first_chunk().expect("a table"));
-    let end = usize::try_from(told).unwrap_or(usize::MAX);
+    let stored = u64::from_le_bytes(*bytes[at..].first_chunk().expect("a table"));
+    let end = usize::try_from(stored).unwrap_or(usize::MAX);
     let Some(body) = bytes.get(BODY_START..end) else {
         return;
     };

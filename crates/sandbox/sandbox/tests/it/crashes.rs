@@ -147,8 +147,11 @@ fn p15_gdb_attaches_to_a_program_that_is_kept() {
         .arg(PROGRAM_PATH)
         .output()
         .expect("gdb is there");
-    let said = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("program::records::serve"), "{said}\n{errors}");
+    assert!(
+        printed.contains("program::records::serve"),
+        "{printed}\n{errors}"
+    );
     assert_eq!(run_program(&pool, &["DO=count"], b"").as_deref(), Ok("2"));
 }

@@ -15,13 +15,13 @@ fn n2_canaries_tell_of_wipes_that_forget() {
     let Some(pool) = microvms(one_cell(true)) else {
         return;
     };
-    let told = (0..JOBS).find(|_| {
+    let noticed = (0..JOBS).find(|_| {
         run(&pool, "echo").expect("an honest job");
         pool.stats().wipe_leaks != 0
     });
-    assert!(told.is_some(), "{:?}", pool.stats());
+    assert!(noticed.is_some(), "{:?}", pool.stats());
     crate::assert_works(&pool);
-    eprintln!("cell: proved: a canary told of a wipe that forgot after {told:?} jobs");
+    eprintln!("cell: proved: a canary told of a wipe that forgot after {noticed:?} jobs");
 }
 
 /// Promise P1 of `docs/SPEC.md`, that no secret survives its job. Other tests search for the secret

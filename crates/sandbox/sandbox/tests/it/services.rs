@@ -71,8 +71,8 @@ impl Service for UppercaseService {
 
 fn assert_is_answered(pool: &Pool) {
     let (limits, mut service) = ((JOB_LIMITS, WALL_MS), UppercaseService::default());
-    let told = run_served(pool, &["DO=ask"], b"a\n", limits, &mut service);
-    assert_eq!(told.as_deref(), Ok("A\n"));
+    let output = run_served(pool, &["DO=ask"], b"a\n", limits, &mut service);
+    assert_eq!(output.as_deref(), Ok("A\n"));
 }
 
 #[test]
@@ -89,14 +89,14 @@ fn p16_a_program_asks_and_is_answered() {
         let lines: String = (0..5_000)
             .map(|number| format!("line {number}\n"))
             .collect();
-        let told = run_served(
+        let output = run_served(
             &pool,
             &["DO=ask"],
             lines.as_bytes(),
             (JOB_LIMITS, WALL_MS),
             &mut service,
         );
-        assert_eq!(told.as_deref(), Ok(&*lines.to_uppercase()));
+        assert_eq!(output.as_deref(), Ok(&*lines.to_uppercase()));
         // The next run gets a new stream, which still works.
         assert_is_answered(&pool);
     }
@@ -107,14 +107,14 @@ fn p16_what_was_asked_before_the_end_is_done() {
     for pool in pools(Limits::default()) {
         let mut service = UppercaseService::default();
         let requests = b"last\n".repeat(1_000);
-        let told = run_served(
+        let output = run_served(
             &pool,
             &["DO=tell-service"],
             &requests,
             (JOB_LIMITS, WALL_MS),
             &mut service,
         );
-        assert_eq!(told.as_deref(), Ok("told\n"));
+        assert_eq!(output.as_deref(), Ok("told\n"));
         assert_eq!(service.done, requests.len());
     }
 }
@@ -123,14 +123,14 @@ fn p16_what_was_asked_before_the_end_is_done() {
 fn p16_a_line_ends_when_its_service_does() {
     for pool in pools(Limits::default()) {
         let mut service = UppercaseService::default();
-        let told = run_served(
+        let output = run_served(
             &pool,
             &["DO=ask"],
             b"one\nbye\nmore\n",
             (JOB_LIMITS, WALL_MS),
             &mut service,
         );
-        assert_eq!(told.as_deref(), Ok("ONE\nBYE\n"));
+        assert_eq!(output.as_deref(), Ok("ONE\nBYE\n"));
     }
 }
 
@@ -146,15 +146,15 @@ fn p16_answers_take_no_more_cpu_time_than_the_run_may() {
             ..JOB_LIMITS
         };
         let requests = b"line\n".repeat(1_000);
-        let told = run_served(
+        let output = run_served(
             &pool,
             &["DO=ask"],
             &requests,
             (limits, WALL_MS),
             &mut service,
         );
-        let told = told.expect("the program ends well");
-        assert!(told.len() < requests.len() / 10, "{}", told.len());
+        let output = output.expect("the program ends well");
+        assert!(output.len() < requests.len() / 10, "{}", output.len());
     }
 }
 
@@ -165,8 +165,8 @@ fn p16_a_program_that_only_speaks_or_only_listens_is_ended() {
     for pool in pools(Limits::default()) {
         for what in ["DO=deaf", "DO=listen"] {
             let mut service = UppercaseService::default();
-            let told = run_served(&pool, &[what], b"", (JOB_LIMITS, 500), &mut service);
-            let kind = told.map_err(|failure| failure.kind);
+            let output = run_served(&pool, &[what], b"", (JOB_LIMITS, 500), &mut service);
+            let kind = output.map_err(|failure| failure.kind);
             assert_eq!(kind, Err(FailureKind::TimedOut), "{what}");
             // The service reads little more input than it needs for the answers that the program
             // has read.

@@ -925,8 +925,11 @@ fn client_eviction_closes_the_largest_client_first() {
         "maxmemory-clients 100kb",
         "maxmemory 10mb\nmaxmemory-clients 1%",
     ] {
-        let told = last_reply(bound, &script, Some("small"));
-        assert!(told.contains("evicted_clients:1\\r\\n"), "{bound}: {told}");
+        let reported = last_reply(bound, &script, Some("small"));
+        assert!(
+            reported.contains("evicted_clients:1\\r\\n"),
+            "{bound}: {reported}"
+        );
     }
 }
 

@@ -100,7 +100,7 @@ struct Outcome {
 
 fn press(server: &Server, clients: usize, accept: &str) -> Result<Pressure, Stop> {
     server.wait_idle()?;
-    let idle = Tree::look(server.pid())?;
+    let idle = Tree::read(server.pid())?;
     let done = AtomicBool::new(false);
     let outcomes = Mutex::new(Vec::new());
     let ask = |client: usize| -> Result<(), Stop> {
@@ -159,7 +159,7 @@ fn press(server: &Server, clients: usize, accept: &str) -> Result<Pressure, Stop
 fn watch(server: &Server, done: &AtomicBool) -> Result<Tree, Stop> {
     let mut peak = Tree::default();
     while !done.load(Ordering::Relaxed) {
-        let tree = Tree::look(server.pid())?;
+        let tree = Tree::read(server.pid())?;
         if peak.memory_bytes < tree.memory_bytes {
             peak = tree;
         }

@@ -57,10 +57,10 @@ fn start(given: &SharedFlags, definition: &Definition, cpus: Cpus) -> Result<Vec
     let one = cpus.server.to_string();
     let two = format!("{},{}", cpus.server, cpus.client);
     let mut contenders = Vec::new();
-    for (name, name_of_two, told) in PROGRAMS {
+    for (name, name_of_two, label) in PROGRAMS {
         let mut directives: Vec<_> = definition.directives.iter().map(String::as_str).collect();
         contenders.push(start_on(given, &one, (name, name), &directives)?);
-        directives.extend(told);
+        directives.extend(label);
         contenders.push(start_on(given, &two, (name, name_of_two), &directives)?);
     }
     Ok(contenders)

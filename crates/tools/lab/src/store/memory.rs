@@ -46,12 +46,12 @@ pub(super) fn run(
         eprintln!("lab: memory: round {}", round + 1);
         for contender in contender::start(given, cpus, &names, &[])? {
             let pid = contender.server.pid();
-            let empty_bytes = Tree::look(pid)?.memory_bytes;
+            let empty_bytes = Tree::read(pid)?.memory_bytes;
             contender.client()?.fill(definition.keys, |number| {
                 vec![b"SET".to_vec(), key(number).into_bytes(), value.clone()]
             })?;
             thread::sleep(CLEANUP_TIME);
-            let full_bytes = Tree::look(pid)?.memory_bytes;
+            let full_bytes = Tree::read(pid)?.memory_bytes;
             samples.push(Memory {
                 contender: contender.name,
                 round,

@@ -90,7 +90,7 @@ fn measure(
         Ok((probing.end()?, took_ms))
     })?;
     let cpu_us = contender.server.cpu_us()? - before_us;
-    let before = Tree::look(contender.server.pid())?;
+    let before = Tree::read(contender.server.pid())?;
     // Memory is measured during a second snapshot. Reading the memory of a process blocks changes
     // of the process's mappings, which would increase the measured latency.
     let (_, (_, peak_bytes)) =
@@ -141,7 +141,7 @@ fn save(contender: &Contender, measuring: Measuring) -> Result<(u64, u64), Stop>
     let mut peak_bytes = 0;
     loop {
         if measuring == Measuring::Always {
-            let seen = Tree::look(contender.server.pid())?;
+            let seen = Tree::read(contender.server.pid())?;
             peak_bytes = seen.memory_bytes.max(peak_bytes);
         }
         let Reply::Bulk(info) = client.ask(&["INFO", "persistence"])? else {

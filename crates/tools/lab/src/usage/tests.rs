@@ -24,7 +24,7 @@ fn proportional_memory_is_read_in_bytes() {
 fn a_tree_holds_each_process_once() {
     let mut child = Command::new("sleep").arg("60").spawn().expect("sleep runs");
     let own = std::process::id();
-    let (tree, processes) = (Tree::look(own), descendants(own));
+    let (tree, processes) = (Tree::read(own), descendants(own));
     child.kill().expect("the child is ours");
     child.wait().expect("the child is ours");
     assert!(0 < tree.expect("we live").memory_bytes);

@@ -2,14 +2,14 @@ use super::*;
 
 #[test]
 fn requests_are_counted_when_all_went_well() {
-    let said = "Running 5s test @ http://127.0.0.1:1/\n  1 threads and 64 connections\n  Thread Stats   Avg      Stdev     Max   +/- Stdev\n    Latency   295.97us    1.21ms  23.46ms   98.31%\n    Req/Sec   340.21k    12.00k  354.76k    86.00%\n  1692461 requests in 5.00s, 3.83GB read\nRequests/sec: 338436.00\nTransfer/sec:    784.15MB\n";
-    assert_eq!(answered(said), Some(1_692_461));
+    let printed = "Running 5s test @ http://127.0.0.1:1/\n  1 threads and 64 connections\n  Thread Stats   Avg      Stdev     Max   +/- Stdev\n    Latency   295.97us    1.21ms  23.46ms   98.31%\n    Req/Sec   340.21k    12.00k  354.76k    86.00%\n  1692461 requests in 5.00s, 3.83GB read\nRequests/sec: 338436.00\nTransfer/sec:    784.15MB\n";
+    assert_eq!(answered(printed), Some(1_692_461));
     assert_eq!(
-        answered(&format!("{said}  Non-2xx or 3xx responses: 7\n")),
+        answered(&format!("{printed}  Non-2xx or 3xx responses: 7\n")),
         None
     );
     let errors = "  Socket errors: connect 0, read 3, write 0, timeout 0\n";
-    assert_eq!(answered(&format!("{said}{errors}")), None);
+    assert_eq!(answered(&format!("{printed}{errors}")), None);
     assert_eq!(answered("unable to connect"), None);
 }
 

@@ -144,9 +144,9 @@ impl<S: Read + Write> Client<S> {
         std::mem::take(&mut self.unread)
     }
 
-    fn read_until<T>(&mut self, mut look: impl FnMut(&[u8]) -> Option<T>) -> T {
+    fn read_until<T>(&mut self, mut find: impl FnMut(&[u8]) -> Option<T>) -> T {
         loop {
-            if let Some(found) = look(&self.unread) {
+            if let Some(found) = find(&self.unread) {
                 return found;
             }
             let unread = self.unread.len();

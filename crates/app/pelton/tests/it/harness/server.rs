@@ -138,9 +138,9 @@ impl Server {
         eventually("the event is logged", || {
             let lines = self.log.lines();
             let events = lines.iter().filter_map(|line| event(line));
-            let said =
+            let lines =
                 events.filter(|event| event["level"] == level && event["message"] == message);
-            Some(said.count()).filter(|said| *said != 0)
+            Some(lines.count()).filter(|count| *count != 0)
         })
     }
 

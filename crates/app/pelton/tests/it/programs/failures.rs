@@ -64,11 +64,11 @@ fn p15_a_request_that_failed_fails_again_by_hand() {
                 text(&output.stderr),
             )
         };
-        let (code, told, errors) = replay(job.to_str().expect("homes have plain names"));
-        assert_eq!(code, Some(1), "{told}{errors}");
-        assert!(told.starts_with(&format!("job of     v, backend {backend}\n")));
-        assert!(told.contains("exit code 3: no luck"), "{told}");
-        assert!(told.ends_with("ends now   the same\n"), "{told}");
+        let (code, reported, errors) = replay(job.to_str().expect("homes have plain names"));
+        assert_eq!(code, Some(1), "{reported}{errors}");
+        assert!(reported.starts_with(&format!("job of     v, backend {backend}\n")));
+        assert!(reported.contains("exit code 3: no luck"), "{reported}");
+        assert!(reported.ends_with("ends now   the same\n"), "{reported}");
         let (code, _, errors) = replay("pelton.toml");
         assert_eq!(code, Some(2), "{errors}");
         assert!(errors.contains("not a reproducer"), "{errors}");
@@ -168,8 +168,8 @@ fn p9_a_fallback_answers_for_a_failed_program() {
             "",
         ] {
             let input = post(&server, "/x/c", active, b"<script>");
-            let told = input.content_type();
-            assert_eq!(told, "application/octet-stream", "{active}");
+            let sent = input.content_type();
+            assert_eq!(sent, "application/octet-stream", "{active}");
         }
         server.stop();
     }

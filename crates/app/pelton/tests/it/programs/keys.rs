@@ -18,8 +18,8 @@ fn ask(backend: &str, more: &str, query: &str) -> Answer {
 }
 
 fn figure(server: &Server, name: &str) -> u64 {
-    let told = cells(server);
-    told["programs"]["v"][name].as_u64().expect("a number")
+    let reported = cells(server);
+    reported["programs"]["v"][name].as_u64().expect("a number")
 }
 
 #[test]
@@ -193,8 +193,8 @@ fn ephemeral_leaves_nothing_of_a_request() {
         for _ in 0..3 {
             assert_eq!(server.get("/x/v?count").text(), "1", "{backend}");
         }
-        let told = cells(&server);
-        assert_eq!(told["programs"]["v"]["posture"]["ephemeral"], true);
+        let reported = cells(&server);
+        assert_eq!(reported["programs"]["v"]["posture"]["ephemeral"], true);
         server.stop();
     }
 }
@@ -202,7 +202,7 @@ fn ephemeral_leaves_nothing_of_a_request() {
 #[test]
 fn the_status_shows_whether_huge_pages_are_in_use() {
     for backend in backends() {
-        for (setting, told) in [
+        for (setting, expected) in [
             ("true", &["on", "refused by the host"][..]),
             ("false", &["off"]),
         ] {
@@ -211,7 +211,7 @@ fn the_status_shows_whether_huge_pages_are_in_use() {
             let server = serve(&home, backend, &program("v", VISITOR, &more));
             let posture = &cells(&server)["programs"]["v"]["posture"]["hugepages"];
             let posture = posture.as_str().expect("a text");
-            assert!(told.contains(&posture), "{backend}: {posture}");
+            assert!(expected.contains(&posture), "{backend}: {posture}");
             server.stop();
         }
     }

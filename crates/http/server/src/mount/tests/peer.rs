@@ -110,11 +110,11 @@ impl TestServer {
     /// after `until`.
     pub(super) fn say_then(&self, text: &str, until: &str, rest: &str) -> String {
         let mut stream = self.begin(text);
-        let mut came = Vec::new();
-        while !came.ends_with(until.as_bytes()) {
+        let mut received = Vec::new();
+        while !received.ends_with(until.as_bytes()) {
             let mut byte = [0];
             stream.read_exact(&mut byte).expect("the service answers");
-            came.extend(byte);
+            received.extend(byte);
         }
         stream
             .write_all(rest.as_bytes())
@@ -194,11 +194,11 @@ impl Drop for TestServer {
 
 fn ended(mut stream: TcpStream) -> String {
     stream.shutdown(Shutdown::Write).expect("it is open");
-    let mut came = String::new();
+    let mut received = String::new();
     stream
-        .read_to_string(&mut came)
+        .read_to_string(&mut received)
         .expect("text until the end");
-    came
+    received
 }
 
 fn shown<'a>(status: &str, fields: impl Iterator<Item = (&'a str, &'a str)>, body: &str) -> String {

@@ -49,7 +49,7 @@ fn syntax_and_arity_agree() {
         "acl", "cluster", "debug", "failover", "function", "module", "psync", "replconf", "script",
         "command", "quit",
     ];
-    let mut told = 0;
+    let mut described = 0;
     let mut wrong = Vec::new();
     for command in table::commands() {
         let is_container =
@@ -66,10 +66,10 @@ fn syntax_and_arity_agree() {
         if arity != command.arity {
             wrong.push((command.name, command.arity, arity));
         }
-        told += 1;
+        described += 1;
     }
     assert_eq!(wrong, []);
-    assert!(200 < told, "{told}");
+    assert!(200 < described, "{described}");
 }
 
 /// A command's syntax has key arguments exactly if the command has keys.
@@ -79,7 +79,7 @@ fn syntax_agrees_with_keys() {
         argument.kind == Kind::Key || argument.parts.iter().any(has_key)
     }
     for command in table::commands() {
-        let told = arguments(command.syntax).iter().any(has_key);
-        assert_eq!(told, command.has_keys(), "{}", command.name);
+        let described = arguments(command.syntax).iter().any(has_key);
+        assert_eq!(described, command.has_keys(), "{}", command.name);
     }
 }
